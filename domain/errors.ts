@@ -1,0 +1,72 @@
+/**
+ * The one error class. `code` is closed: the tables in api/errors.ts (HTTP status and body) and
+ * activities/failures.ts (retryable or not) have a row for each, or they do not compile.
+ */
+export const ERROR_CODES = [
+  'invalid_request',
+  'invalid_json',
+  'invalid_content_type',
+  'invalid_source',
+  'invalid_media',
+  'media_too_long',
+  'payload_too_large',
+  'body_too_large',
+  'credential_missing',
+  'credential_invalid',
+  'credential_ambiguous',
+  'admin_key_required',
+  'forbidden',
+  'insufficient_balance',
+  'key_limit_exceeded',
+  'model_not_found',
+  'model_offline',
+  'request_id_invalid',
+  'media_not_found',
+  'route_not_found',
+  'method_not_allowed',
+  'conflict',
+  'idempotency_mismatch',
+  'rate_limited',
+  'provider_refused',
+  'provider_failed',
+  'provider_busy',
+  'provider_unknown',
+  'timed_out',
+  'cancelled',
+  'unavailable',
+  'internal',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+export interface ErrorParameters {
+  code: ErrorCode;
+  /** Words for the caller: complete, without internals. */
+  message: string;
+  /** For the log only: what an operator needs; never secrets, prompts or URL queries. */
+  internal?: string;
+  /** Validation detail per field, in the shape of specification 7. */
+  fields?: Record<string, string[]>;
+  /** Seconds after which trying again makes sense. */
+  retryAfterSeconds?: number;
+  cause?: unknown;
+}
+
+export class FareboxError extends Error {
+  readonly code: ErrorCode;
+  readonly internal: string | undefined;
+  readonly fields: Record<string, string[]> | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(parameters: ErrorParameters) {
+    super(parameters.message, parameters.cause === undefined ? undefined : { cause: parameters.cause });
+    this.name = 'FareboxError';
+    this.code = parameters.code;
+    this.internal = parameters.internal;
+    this.fields = parameters.fields;
+    this.retryAfterSeconds = parameters.retryAfterSeconds;
+  }
+}
+
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && (ERROR_CODES as readonly string[]).includes(value);
+}

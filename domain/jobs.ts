@@ -1,0 +1,67 @@
+/** The states of a job and the moves between them. A state only moves forward (reliability Q3). */
+
+export const JOB_STATES = [
+  /** Measured and charged; the provider has not been asked yet. */
+  'accepted',
+  /** Handed to the provider, or about to be: from here on the provider may have done work. */
+  'submitted',
+  /** The output is in storage: the charge is kept. */
+  'stored',
+  /** The output is gone because the client completed the job or asked for deletion on delivery. Final. */
+  'deleted',
+  /** The output is gone because its retention ended. Final; the charge is kept. */
+  'expired',
+  /** The provider refused or failed; refunded. Final. */
+  'failed',
+  /** The job's deadline passed before an output was stored; refunded. Final. */
+  'timed_out',
+  /** The client cancelled before an output was stored; refunded. Final. */
+  'cancelled',
+] as const;
+export type JobState = (typeof JOB_STATES)[number];
+
+const NEXT: Record<JobState, readonly JobState[]> = {
+  accepted: ['submitted', 'stored', 'failed', 'timed_out', 'cancelled'],
+  submitted: ['stored', 'failed', 'timed_out', 'cancelled'],
+  stored: ['deleted', 'expired'],
+  deleted: [],
+  expired: [],
+  failed: [],
+  timed_out: [],
+  cancelled: [],
+};
+
+/** The states from which a job may enter `to`; the SQL that moves a row names exactly these. */
+export function predecessors(to: JobState): JobState[] {
+  return JOB_STATES.filter((state) => NEXT[state].includes(to));
+}
+
+export function isFinal(state: JobState): boolean {
+  return NEXT[state].length === 0;
+}
+
+/** True while the job can still end without an output, that is, while a refund is still possible. */
+export function isRunning(state: JobState): boolean {
+  return state === 'accepted' || state === 'submitted';
+}
+
+/** What the timeline of a job can say, in the order in which it normally happens. */
+export const TIMELINE_EVENTS = [
+  'measured',
+  'charged',
+  'submitted',
+  'acknowledged',
+  'stored',
+  'delivered',
+  'completed',
+  'deleted',
+  'expired',
+  'failed',
+  'timed_out',
+  'cancelled',
+  'refunded',
+] as const;
+export type TimelineEvent = (typeof TIMELINE_EVENTS)[number];
+
+export const JOB_KINDS = ['voice-changer'] as const;
+export type JobKind = (typeof JOB_KINDS)[number];

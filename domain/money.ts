@@ -1,0 +1,63 @@
+/**
+ * Money is an integer number of nano-dollars (1e-9 USD) in a bigint; diem, bundled credit and vcu use the same scale.
+ * One RPC credit (7e-7 USD) is 700, so every published price is an integer. Rounding happens here and nowhere else.
+ */
+export type Nano = bigint;
+
+export const NANO_PER_UNIT = 1_000_000_000n;
+
+/** The currencies an account can hold, in the order in which a price is taken from them. */
+export const SPEND_ORDER = ['diem', 'bundled', 'usd'] as const;
+export const CURRENCIES = ['diem', 'bundled', 'usd', 'vcu'] as const;
+export type Currency = (typeof CURRENCIES)[number];
+
+/** A money amount as it crosses a JSON boundary between our own parts: a decimal string of nano units. */
+export type NanoString = string;
+
+const DECIMAL = /^(\d{1,12})(?:\.(\d{1,9}))?$/;
+
+/** Reads a plain decimal ("0.1", "12") into nano units; undefined for anything else (signs, exponents, over 9 decimals). */
+export function parseNano(decimal: string): Nano | undefined {
+  const match = DECIMAL.exec(decimal);
+  if (!match) return undefined;
+  return BigInt(match[1] ?? '0') * NANO_PER_UNIT + BigInt((match[2] ?? '').padEnd(9, '0'));
+}
+
+/**
+ * Reads a price or limit written as a JSON number of whole units. JSON numbers are doubles; nine decimals of any
+ * amount below 9,999,999,999 are recovered by rounding to the nearest nano. Undefined when not finite or negative.
+ */
+export function nanoFromNumber(units: number): Nano | undefined {
+  if (!Number.isFinite(units) || units < 0 || units > 1e12) return undefined;
+  return parseNano(units.toFixed(9));
+}
+
+/** Nano units as a JSON number of whole units, for the public edge only. */
+export function nanoToNumber(amount: Nano): number {
+  return Number(formatNano(amount));
+}
+
+/** Nano units as an exact decimal string without trailing zeros. */
+export function formatNano(amount: Nano): string {
+  const sign = amount < 0n ? '-' : '';
+  const absolute = amount < 0n ? -amount : amount;
+  const fraction = (absolute % NANO_PER_UNIT).toString().padStart(9, '0').replace(/0+$/, '');
+  return `${sign}${absolute / NANO_PER_UNIT}${fraction ? `.${fraction}` : ''}`;
+}
+
+/** Nano units with a fixed number of decimals: charges are rounded half up, balances down. */
+export function formatNanoFixed(amount: Nano, decimals: number, rounding: 'half-up' | 'down'): string {
+  const step = 10n ** BigInt(9 - decimals);
+  const sign = amount < 0n ? '-' : '';
+  const absolute = amount < 0n ? -amount : amount;
+  const steps = rounding === 'half-up' ? (absolute + step / 2n) / step : absolute / step;
+  const whole = steps / 10n ** BigInt(decimals);
+  const fraction = (steps % 10n ** BigInt(decimals)).toString().padStart(decimals, '0');
+  return decimals === 0 ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
+}
+
+/** One price line: quantity × price ÷ per, rounded up once. */
+export function lineCost(quantity: bigint, priceNano: Nano, per: bigint): Nano {
+  const product = quantity * priceNano;
+  return product / per + (product % per > 0n ? 1n : 0n);
+}

@@ -1,0 +1,75 @@
+/**
+ * What every provider of queued media speaks. An adapter is stateless: it gets a source file and our words, calls its
+ * service, and answers one of three values. A lost reply is `unknown`, never a guess: the caller decides what to ask next.
+ */
+
+/** A voice-changer order in our words. The source is the very file that was measured. */
+export interface VoiceChangeRequest {
+  kind: 'voice-changer';
+  /** Our reference, the queue_id: adapters pass it on where the service can be asked by it later. */
+  reference: string;
+  upstreamModel: string;
+  sourcePath: string;
+  sourceContentType: string;
+  /** ffmpeg's name of the demuxer that measured the source ("mp3", "wav", "mov", …). */
+  sourceDemuxer: string;
+  sourceSeconds: number;
+  voice: string;
+  removeBackgroundNoise: boolean;
+  seed?: number;
+}
+
+export type GenerationRequest = VoiceChangeRequest;
+
+/** Where the output was put: a file below the `workFolder` that the caller gave; the caller deletes the folder. */
+export interface GenerationOutput {
+  path: string;
+  contentType: string;
+  /** What the provider told about itself, for the log and the timeline: request ids, never content. */
+  providerReference?: string;
+}
+
+/** A provider's handle of a running generation: plain JSON, so that a workflow can carry it. */
+export type OperationHandle = { [key: string]: string | number | boolean };
+
+export type Outcome =
+  | { status: 'done'; output: GenerationOutput }
+  | { status: 'running'; operation: OperationHandle; retryAfterMs?: number; percent?: number }
+  | { status: 'refused'; reason: RefusalReason; message: string; suggestedPrompt?: string }
+  /** Known not to have been accepted because the service has no room now: try again after a pause. */
+  | { status: 'busy'; reason: 'concurrency' | 'overloaded' | 'rate_limited'; retryAfterMs?: number }
+  /** The request may have been accepted: never to be repeated blindly. */
+  | { status: 'unknown'; detail: string };
+
+export type RefusalReason =
+  /** The order itself is wrong for the service, e.g. an unknown custom voice: the client's to mend. */
+  | 'invalid_request'
+  | 'content_policy'
+  /** The service answered that it failed, or answered what cannot be an output. */
+  | 'failed'
+  /** Our credential was not accepted or our account there is empty: the operator's to mend. */
+  | 'credential';
+
+export interface CallContext {
+  /** A private folder for this call; deleted by the caller afterwards. */
+  workFolder: string;
+  /** Aborted at the deadline, on cancellation and at shutdown. */
+  signal: AbortSignal;
+  /** Called while work goes on, so that a dead worker is noticed quickly. */
+  heartbeat: () => void;
+}
+
+export interface GenerationProvider {
+  /**
+   * True when the same order may be handed in twice without harm (no foreign service, no cost): then a lost reply is
+   * answered by doing it again instead of by `unknown`.
+   */
+  readonly repeatable: boolean;
+  start(request: GenerationRequest, context: CallContext): Promise<Outcome>;
+  /** Asks for a running generation. Absent where `start` always answers with the result. */
+  check?(operation: OperationHandle, context: CallContext): Promise<Outcome>;
+  /** Asks by our own reference after a lost reply; `undefined` answer: the service never accepted it. */
+  find?(reference: string, context: CallContext): Promise<Outcome | undefined>;
+  /** Tells the service to stop; best effort. */
+  cancel?(operation: OperationHandle, context: CallContext): Promise<void>;
+}

@@ -1,0 +1,74 @@
+/**
+ * What the API, the workers and the workflows agree on: names, ids, inputs, results. Plain JSON only: money travels as
+ * decimal strings of nano units, bytes never travel.
+ */
+import type { ErrorCode } from '../domain/errors.ts';
+import type { JobKind } from '../domain/jobs.ts';
+import type { NanoString } from '../domain/money.ts';
+
+export const GENERATION_WORKFLOW = 'generation';
+
+/** The workflow id is the queue_id itself, so an operator can paste one into the other's search box. */
+export function generationWorkflowId(queueId: string): string {
+  return queueId;
+}
+
+/** Search attributes, registered by `farebox migrate`; all keywords but the cost. */
+export const SEARCH_ATTRIBUTES = {
+  account: 'FareboxAccount',
+  model: 'FareboxModel',
+  kind: 'FareboxKind',
+  state: 'FareboxState',
+  provider: 'FareboxProvider',
+  costUsd: 'FareboxCostUsd',
+} as const;
+
+/** Where the source of a job comes from: an object that the API uploaded, or a URL kept sealed in an object. */
+export type JobSource =
+  | { from: 'upload'; objectKey: string; sizeBytes: number; sha256: string }
+  /** The object holds `{"url": …}`: a user's URL never enters a history. */
+  | { from: 'url'; objectKey: string };
+
+/** Everything a generation is ordered with. Durations are inputs, so that a test can pass short ones. */
+export interface GenerationInput {
+  queueId: string;
+  accountId: string;
+  /** Null for callers without an API key (wallets). */
+  keyId: string | null;
+  requestId: string;
+  kind: JobKind;
+  modelId: string;
+  provider: string;
+  source: JobSource;
+  voice: string;
+  removeBackgroundNoise: boolean;
+  seed?: number;
+  timing: GenerationTiming;
+}
+
+export interface GenerationTiming {
+  /** From acceptance to the stored output; past it the job is `timed_out` and refunded. */
+  deadlineMs: number;
+  /** From the stored output to its deletion when nobody completes the job. */
+  retentionMs: number;
+  /** First and longest pause between two questions to the provider. */
+  pollFirstMs: number;
+  pollLongestMs: number;
+}
+
+/** Update `accepted`: resolves when the job is charged, or with the exact refusal and nothing charged. */
+export const ACCEPTED_UPDATE = 'accepted';
+export type AcceptResult =
+  | { accepted: true; durationSeconds: number; chargeId: string; priceUsd: NanoString }
+  | { accepted: false; code: ErrorCode; message: string; fields?: Record<string, string[]> };
+
+/** Update `cancel`: `cancelled` once the refund is committed, `too_late` when the output is already stored. */
+export const CANCEL_UPDATE = 'cancel';
+export type CancelResult = { outcome: 'cancelled' | 'too_late' | 'already_ended' };
+
+/** Update `complete`: `deleted` when the object is gone (or will never come), `pending` when deletion is still retried. */
+export const COMPLETE_UPDATE = 'complete';
+export type CompleteResult = { outcome: 'deleted' | 'pending' };
+
+/** Signal: a provider's callback says that there is news. */
+export const PROVIDER_NEWS_SIGNAL = 'providerNews';
