@@ -1,0 +1,130 @@
+/**
+ * The settings of a provider entry, as the configuration file gives them (operator's contract, `providers`), with every
+ * default filled in. The schema in infra/config produces exactly these; the adapters read nothing else.
+ */
+
+export interface ProviderTimeouts {
+  /** Until the connection stands. */
+  connectMs: number;
+  /** From the sent request to the first byte of the answer: a synchronous engine works in this time. */
+  firstByteMs: number;
+  /** The longest silence inside a body. */
+  idleMs: number;
+}
+
+/** What a foreign service is reached with. An entry whose `apiKeyEnv` names an unset variable is absent: its models are offline. */
+export interface RemoteSettings {
+  /** Absolute http(s) address; each adapter has the published one of its service as a default. */
+  baseUrl?: string;
+  /** Name of the environment variable that holds the secret; each adapter has a default. */
+  apiKeyEnv?: string;
+  /** Lets `baseUrl` name a host on a private network. */
+  allowPrivateNetwork?: boolean;
+  timeouts?: Partial<ProviderTimeouts>;
+}
+
+/** ffmpeg on this machine: no key, no network. */
+export interface LocalSettings {
+  kind: 'local';
+}
+
+export interface ElevenLabsSettings extends RemoteSettings {
+  kind: 'elevenlabs';
+}
+
+/** Where a simulated fault strikes: while an order is handed in, while it is asked about, or while its output is fetched. */
+export const SIMULATOR_STAGES = ['submit', 'poll', 'download'] as const;
+export type SimulatorStage = (typeof SIMULATOR_STAGES)[number];
+
+/** How a simulated order ends when no fault strikes it. `hang`: it runs for ever. */
+export const SIMULATOR_OUTCOMES = [
+  'done',
+  'refused',
+  'content_policy',
+  'failed',
+  'credential',
+  'hang',
+  'garbage-output',
+  'empty-output',
+  'truncated-output',
+] as const;
+export type SimulatorOutcome = (typeof SIMULATOR_OUTCOMES)[number];
+
+export const SIMULATOR_FAULTS = [
+  /** The service did its part, the caller never learns: answered `unknown`. At submit the order is accepted. */
+  'reply-lost',
+  /** The request never arrived, the caller cannot tell: answered `unknown`. At submit nothing is accepted. */
+  'request-lost',
+  /** Refused as a wrong order. */
+  'refused',
+  'content_policy',
+  'failed',
+  /** Our credential is not accepted. */
+  'credential',
+  /** Not accepted: too many at once. */
+  'busy',
+  /** Not accepted: the whole service is overloaded. */
+  'overloaded',
+  /** Not accepted: too many in this minute. */
+  'rate_limited',
+  /** Silence for `delayMs` (or until the call is given up), then `unknown`. At submit the order is accepted. */
+  'hang',
+  /** Accepted, the reply lost, and the output ready only `delayMs` later than usual; at poll: later by `delayMs`. */
+  'late-success',
+  /** The order succeeds and its output is not audio, empty, or cut in the middle. */
+  'garbage-output',
+  'empty-output',
+  'truncated-output',
+] as const;
+export type SimulatorFaultKind = (typeof SIMULATOR_FAULTS)[number];
+
+export interface SimulatorFault {
+  at: SimulatorStage;
+  kind: SimulatorFaultKind;
+  /** Strikes every N-th call of its stage (per provider entry and model, over all processes); 1 is each. Default 1. */
+  every: number;
+  /** For `hang` and `late-success`; default 60,000. */
+  delayMs?: number;
+  /** For `busy`, `overloaded` and `rate_limited`: what the service asks the caller to wait. */
+  retryAfterMs?: number;
+}
+
+export interface SimulatorBehaviour {
+  /** How long an order runs; 0 answers with the result at once. Default 0. */
+  latencyMs: number;
+  /** Default `done`. */
+  outcome: SimulatorOutcome;
+  /** Default none. The first one that strikes a call decides. */
+  faults: readonly SimulatorFault[];
+  /** Whether an order can be found by our reference after a lost reply. Default true. */
+  lookup: boolean;
+}
+
+/** A deterministic stand-in for tests and demonstrations; it never calls anybody. */
+export interface SimulatorSettings extends SimulatorBehaviour {
+  kind: 'simulator';
+  /** Overrides by the model's `upstreamModel` (its id where none is given). */
+  models: Readonly<Record<string, Partial<SimulatorBehaviour>>>;
+  /**
+   * Folder in which the accepted orders are written down; shared by all workers of the entry, on one machine or on a
+   * common volume. Default: `simulator/<entry name>` in the data folder.
+   */
+  stateFolder?: string;
+}
+
+/** One of several addresses of the same service. */
+export interface RemoteUpstream {
+  baseUrl: string;
+  apiKeyEnv?: string;
+  /** Share of the requests; default 1. */
+  weight?: number;
+}
+
+/** Kinds that are accepted in the configuration and served by later parts of the project. */
+export interface LaterSettings extends RemoteSettings {
+  kind: 'openai' | 'anthropic' | 'fal' | 'replicate';
+  upstreams?: readonly RemoteUpstream[];
+}
+
+export type ProviderSettings = LocalSettings | ElevenLabsSettings | SimulatorSettings | LaterSettings;
+export type ProviderKind = ProviderSettings['kind'];
