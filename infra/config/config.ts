@@ -1,0 +1,130 @@
+/** The configuration of a process: environment, configuration file and built-in defaults, checked as a whole. */
+import path from 'node:path';
+import { mergeModels } from '../../domain/catalogue/catalogue.ts';
+import type { Model } from '../../domain/catalogue/model.ts';
+import type { ProviderSettings } from '../../domain/providerSettings.ts';
+import type { TaskQueue } from '../../domain/queues.ts';
+import { workflowBuildId } from './buildId.ts';
+import { mergeProviders } from './builtInProviders.ts';
+import {
+  type CompleteEnvironment,
+  processEnvironment,
+  REQUIRED_VARIABLES,
+  readEnvironment,
+  requireVariables,
+} from './environment.ts';
+import { readConfigurationFile } from './readFile.ts';
+import type { ConfigurationFile } from './schema/file.ts';
+import { isVoiceChanger, type ModelEntry } from './schema/models.ts';
+import { toVoiceChanger } from './voiceChangers.ts';
+
+export interface S3Config {
+  endpoint: string;
+  region: string;
+  bucket: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+}
+
+export interface Config {
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  dataFolder: string;
+  /** Without a slash at the end; download links and callbacks are built from it. */
+  publicUrl: string;
+  logLevel: CompleteEnvironment['LOG_LEVEL'];
+  otlpEndpoint?: string;
+  databaseUrl: string;
+  redisUrl: string;
+  s3: S3Config;
+  temporal: { address: string; namespace: string };
+  ffmpegPath: string;
+  ffprobePath: string;
+  workerQueues: TaskQueue[];
+  /** Arms a crash point; set by the kill tests only. */
+  testPoint?: string;
+  buildId: string;
+  brand: { name: string; aliases: string[] };
+  /** By entry name; with the built-in entries `local` and `elevenlabs`. */
+  providers: Record<string, ProviderSettings>;
+  models: Model[];
+  /** Checked entries of types that this release does not serve: not listed, not sold. */
+  unservedModels: ModelEntry[];
+  fetch: { allowPrivateHosts: string[] };
+  media: { retentionHours: number };
+  jobs: { deadlineMinutes: number; pollFirstMs: number; pollLongestMs: number };
+  limits: ConfigurationFile['limits'];
+  catalogue: ConfigurationFile['catalogue'];
+  rpc: ConfigurationFile['rpc'];
+  x402: ConfigurationFile['x402'];
+  search?: NonNullable<ConfigurationFile['search']>;
+  /** The value of the environment variable that an `apiKeyEnv` names; undefined when unset or empty. */
+  secret(name: string): string | undefined;
+}
+
+/** Throws ConfigError, whose message names the variable or the path in the file, what was found and what is allowed. */
+export function loadConfig(source: NodeJS.ProcessEnv = processEnvironment()): Config {
+  const environment = readEnvironment(source);
+  requireVariables(environment, REQUIRED_VARIABLES);
+  const file = readConfigurationFile(environment.FAREBOX_CONFIG);
+  return {
+    ...fromEnvironment(environment),
+    ...fromFile(file),
+    secret: (name) => source[name] || undefined,
+  };
+}
+
+function fromEnvironment(environment: CompleteEnvironment) {
+  return {
+    host: environment.HOST,
+    port: environment.PORT,
+    dataFolder: path.resolve(environment.FAREBOX_DATA),
+    publicUrl: publicUrl(environment),
+    logLevel: environment.LOG_LEVEL,
+    databaseUrl: environment.DATABASE_URL,
+    redisUrl: environment.REDIS_URL,
+    s3: {
+      endpoint: environment.S3_ENDPOINT,
+      region: environment.S3_REGION,
+      bucket: environment.S3_BUCKET,
+      accessKeyId: environment.S3_ACCESS_KEY_ID,
+      secretAccessKey: environment.S3_SECRET_ACCESS_KEY,
+    },
+    temporal: { address: environment.TEMPORAL_ADDRESS, namespace: environment.TEMPORAL_NAMESPACE },
+    ffmpegPath: environment.FFMPEG_PATH,
+    ffprobePath: environment.FFPROBE_PATH,
+    workerQueues: environment.FAREBOX_WORKER_QUEUES,
+    buildId: environment.FAREBOX_BUILD_ID ?? workflowBuildId(),
+    ...optional('otlpEndpoint', environment.OTEL_EXPORTER_OTLP_ENDPOINT),
+    ...optional('testPoint', environment.FAREBOX_TEST_POINT),
+  };
+}
+
+function fromFile(file: ConfigurationFile) {
+  return {
+    brand: file.brand,
+    providers: mergeProviders(file.providers),
+    models: mergeModels(file.models.filter(isVoiceChanger).map(toVoiceChanger)),
+    unservedModels: file.models.filter((entry) => !isVoiceChanger(entry)),
+    fetch: file.fetch,
+    media: file.media,
+    jobs: file.jobs,
+    limits: file.limits,
+    catalogue: file.catalogue,
+    rpc: file.rpc,
+    x402: file.x402,
+    ...optional('search', file.search),
+  };
+}
+
+function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]?: Value });
+}
+
+function publicUrl(environment: CompleteEnvironment): string {
+  if (environment.FAREBOX_PUBLIC_URL !== undefined) return environment.FAREBOX_PUBLIC_URL.replace(/\/+$/, '');
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[environment.HOST] ?? environment.HOST;
+  const host = reachable.includes(':') ? `[${reachable}]` : reachable;
+  return `http://${host}:${environment.PORT}`;
+}

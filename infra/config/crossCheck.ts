@@ -1,0 +1,47 @@
+/** What a schema cannot say: names that must exist, ids that must differ, parts that must fit together. */
+import type { ProviderKind, ProviderSettings } from '../../domain/providerSettings.ts';
+import { mergeProviders } from './builtInProviders.ts';
+import { problem } from './problems.ts';
+import type { ConfigurationFile } from './schema/file.ts';
+import { isVoiceChanger, type ModelEntry } from './schema/models.ts';
+
+/** Lines of the form `path: found …, allowed: …`; empty when the file agrees with itself. */
+export function crossCheck(file: ConfigurationFile): string[] {
+  const providers = mergeProviders(file.providers);
+  const first = new Map<string, number>();
+  const problems: string[] = [];
+  for (const [index, entry] of file.models.entries()) {
+    const earlier = first.get(entry.id);
+    if (earlier === undefined) first.set(entry.id, index);
+    else {
+      const found = `${JSON.stringify(entry.id)}, which models[${earlier}] has already`;
+      problems.push(problem(['models', index, 'id'], found, 'an id of its own'));
+    }
+    problems.push(...checkModel(entry, index, providers));
+  }
+  return problems;
+}
+
+function checkModel(entry: ModelEntry, index: number, providers: Record<string, ProviderSettings>): string[] {
+  const problems: string[] = [];
+  const provider = Object.hasOwn(providers, entry.provider) ? providers[entry.provider] : undefined;
+  if (provider === undefined) {
+    const names = Object.keys(providers).join(', ');
+    problems.push(problem(['models', index, 'provider'], JSON.stringify(entry.provider), `one of ${names}`));
+  } else if (isVoiceChanger(entry) && !changesVoices(provider.kind)) {
+    const found = `${JSON.stringify(entry.provider)}, of kind "${provider.kind}"`;
+    const allowed = `for a voice changer a provider of kind ${VOICE_CHANGER_KINDS.join(', ')}`;
+    problems.push(problem(['models', index, 'provider'], found, allowed));
+  }
+  if (entry.spec.privacy !== undefined && entry.spec.privacy !== entry.privacy) {
+    const allowed = `the same as models[${index}].privacy, or nothing`;
+    problems.push(problem(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed));
+  }
+  return problems;
+}
+
+const VOICE_CHANGER_KINDS: readonly ProviderKind[] = ['local', 'elevenlabs', 'simulator'];
+
+function changesVoices(kind: ProviderKind): boolean {
+  return VOICE_CHANGER_KINDS.includes(kind);
+}

@@ -1,0 +1,123 @@
+/** The environment variables of the operator's contract: the one place that reads `process.env`. */
+import { z } from 'zod';
+import { TASK_QUEUES, type TaskQueue } from '../../domain/queues.ts';
+import { ConfigError, describeProblems } from './problems.ts';
+import { hostAndPort } from './schema/primitives.ts';
+
+function urlOf(...protocols: string[]) {
+  const isOne = (value: string) => URL.canParse(value) && protocols.includes(new URL(value).protocol);
+  return z.string().refine(isOne, `a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`);
+}
+
+function isPort(value: string): boolean {
+  return /^\d{1,5}$/.test(value) && Number(value) <= 65_535;
+}
+
+function isQueueList(value: string): boolean {
+  const names = value.split(',').map((queue) => queue.trim());
+  return names.length > 0 && names.every((queue) => (TASK_QUEUES as readonly string[]).includes(queue));
+}
+
+function readQueues(value: string): TaskQueue[] {
+  const named = new Set(value.split(',').map((queue) => queue.trim()));
+  return TASK_QUEUES.filter((queue) => named.has(queue));
+}
+
+const http = urlOf('http:', 'https:');
+
+const variables = z.object({
+  PORT: z.string().refine(isPort, 'a port from 0 to 65535').transform(Number).default(8080),
+  HOST: z.string().max(253).default('127.0.0.1'),
+  FAREBOX_DATA: z.string().default('.farebox'),
+  FAREBOX_CONFIG: z.string().exactOptional(),
+  FAREBOX_PUBLIC_URL: http.exactOptional(),
+  FAREBOX_WORKER_QUEUES: z
+    .string()
+    .refine(isQueueList, `one or more of ${TASK_QUEUES.join(', ')}, separated by commas`)
+    .transform(readQueues)
+    .default([...TASK_QUEUES]),
+  /** Worker versioning: the hash of the workflow bundle when unset. */
+  FAREBOX_BUILD_ID: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, '1 to 64 letters, digits, ".", "_", "-"')
+    .exactOptional(),
+  /** Crash points of the kill tests: see infra/points.ts. */
+  FAREBOX_TEST_POINT: z.string().max(200).exactOptional(),
+  DATABASE_URL: urlOf('postgres:', 'postgresql:').exactOptional(),
+  REDIS_URL: urlOf('redis:', 'rediss:').exactOptional(),
+  S3_ENDPOINT: http.exactOptional(),
+  S3_REGION: z.string().max(64).default('us-east-1'),
+  S3_BUCKET: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+      'a bucket name of 3 to 63 lower-case letters, digits, ".", "-"',
+    )
+    .exactOptional(),
+  S3_ACCESS_KEY_ID: z.string().exactOptional(),
+  S3_SECRET_ACCESS_KEY: z.string().exactOptional(),
+  TEMPORAL_ADDRESS: hostAndPort.exactOptional(),
+  TEMPORAL_NAMESPACE: z.string().max(200).default('default'),
+  FFMPEG_PATH: z.string().default('ffmpeg'),
+  FFPROBE_PATH: z.string().default('ffprobe'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: http.exactOptional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
+
+export type Environment = z.output<typeof variables>;
+export type VariableName = keyof Environment;
+
+/** Every variable that a Farebox process reads. */
+export const VARIABLE_NAMES = Object.keys(variables.shape) as VariableName[];
+
+/** The variables without which neither the API nor a worker starts. */
+export const REQUIRED_VARIABLES = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'S3_ENDPOINT',
+  'S3_BUCKET',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+  'TEMPORAL_ADDRESS',
+] as const;
+export type RequiredVariable = (typeof REQUIRED_VARIABLES)[number];
+
+export type CompleteEnvironment = Environment & Required<Pick<Environment, RequiredVariable>>;
+
+/** The environment of this process, for the stack that hands it on to the parts it starts. */
+export function processEnvironment(): NodeJS.ProcessEnv {
+  return process.env;
+}
+
+/** Reads and checks the variables; an empty one counts as unset. Throws ConfigError naming each bad variable. */
+export function readEnvironment(source: NodeJS.ProcessEnv): Environment {
+  const given = Object.fromEntries(
+    VARIABLE_NAMES.map((name) => [name, source[name]?.trim()] as const).filter(([, value]) => value),
+  );
+  const parsed = variables.safeParse(given);
+  if (!parsed.success) throw new ConfigError('environment', describeProblems(parsed.error.issues, given));
+  return parsed.data;
+}
+
+/** Throws ConfigError naming every one of `names` that is not set. */
+export function requireVariables<Name extends VariableName>(
+  environment: Environment,
+  names: readonly Name[],
+): asserts environment is Environment & Required<Pick<Environment, Name>> {
+  const missing = names.filter((name) => environment[name] === undefined);
+  if (missing.length === 0) return;
+  throw new ConfigError(
+    'environment',
+    missing.map((name) => `${name} is not set; allowed: ${EXAMPLES[name] ?? 'a value'}`),
+  );
+}
+
+const EXAMPLES: Partial<Record<VariableName, string>> = {
+  DATABASE_URL: 'a URL such as postgres://user:password@host:5432/database',
+  REDIS_URL: 'a URL such as redis://host:6379',
+  S3_ENDPOINT: 'a URL such as https://s3.example.com',
+  S3_BUCKET: 'the name of the bucket for media',
+  S3_ACCESS_KEY_ID: 'the access key of the S3 service',
+  S3_SECRET_ACCESS_KEY: 'the secret key of the S3 service',
+  TEMPORAL_ADDRESS: 'host:port of the Temporal frontend, e.g. temporal:7233',
+};

@@ -1,0 +1,68 @@
+/** Reads the configuration file: JSON, checked against the schema, relative paths resolved against the file. */
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { crossCheck } from './crossCheck.ts';
+import { ConfigError, describeProblems } from './problems.ts';
+import { type ConfigurationFile, configurationFile } from './schema/file.ts';
+
+export const DEFAULT_FILE = 'farebox.config.json';
+const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The checked content of the file that `named` names; without a name, of farebox.config.json in the working folder if
+ * there is one, else the defaults. Throws ConfigError.
+ */
+export function readConfigurationFile(named: string | undefined): ConfigurationFile {
+  const file = path.resolve(named ?? DEFAULT_FILE);
+  const content = readText(file, named !== undefined);
+  if (content === undefined) return checkConfiguration({}, file);
+  return resolvePaths(checkConfiguration(parseJson(content, file), file), path.dirname(file));
+}
+
+/** Checks parsed JSON against the schema and against itself; `where` opens the error. */
+export function checkConfiguration(content: unknown, where: string): ConfigurationFile {
+  const parsed = configurationFile.safeParse(content);
+  if (!parsed.success) throw new ConfigError(where, describeProblems(parsed.error.issues, content));
+  const problems = crossCheck(parsed.data);
+  if (problems.length > 0) throw new ConfigError(where, problems);
+  return parsed.data;
+}
+
+function readText(file: string, mustExist: boolean): string | undefined {
+  try {
+    if (statSync(file).size > LARGEST_FILE_BYTES) throw new ConfigError(file, ['larger than 16 MiB']);
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    if (code === 'ENOENT' && !mustExist) return undefined;
+    throw new ConfigError(file, [`cannot be read (${code}); FAREBOX_CONFIG names the configuration file`]);
+  }
+}
+
+function parseJson(content: string, file: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch (error) {
+    // Node's own message quotes the file, which may hold what must not reach a log: only the place is kept.
+    const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
+    const before = content.slice(0, position === undefined ? content.length : Number(position)).split('\n');
+    const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+    throw new ConfigError(file, [`not valid JSON at ${place}`]);
+  }
+}
+
+function resolvePaths(content: ConfigurationFile, folder: string): ConfigurationFile {
+  const { charactersFile } = content.catalogue;
+  const catalogue =
+    charactersFile === undefined
+      ? content.catalogue
+      : { ...content.catalogue, charactersFile: path.resolve(folder, charactersFile) };
+  const providers = Object.entries(content.providers).map(([name, entry]) => [
+    name,
+    entry.kind === 'simulator' && entry.stateFolder !== undefined
+      ? { ...entry, stateFolder: path.resolve(folder, entry.stateFolder) }
+      : entry,
+  ]);
+  return { ...content, catalogue, providers: Object.fromEntries(providers) };
+}

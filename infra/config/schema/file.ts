@@ -1,0 +1,111 @@
+/** The configuration file as a whole. Parts that a later release uses are checked now and kept. */
+import { z } from 'zod';
+import { model } from './models.ts';
+import {
+  closed,
+  count,
+  environmentName,
+  filePath,
+  hostAndPort,
+  name,
+  serviceUrl,
+  text,
+} from './primitives.ts';
+import { provider } from './providers.ts';
+
+const brandWord = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,31}$/, 'a word of 1 to 32 lower-case letters, digits and "-", first a letter');
+
+const brand = closed({
+  name: brandWord.default('service'),
+  aliases: z.array(brandWord).max(8).default([]),
+});
+
+const rpcNetwork = closed({
+  endpoints: z.array(serviceUrl).min(1).max(16),
+  apiKeyEnv: environmentName.exactOptional(),
+  allowPrivateNetwork: z.boolean().exactOptional(),
+});
+
+const paymentNetwork = closed({
+  network: z.string().regex(/^[-a-z0-9]{3,8}:[-_A-Za-z0-9]{1,44}$/, 'a CAIP-2 network such as "eip155:8453"'),
+  asset: text(128),
+  payTo: text(128),
+  rpcUrl: serviceUrl.exactOptional(),
+  rpcUrls: z.array(serviceUrl).min(1).max(16).exactOptional(),
+  confirmations: count(0, 10_000).exactOptional(),
+  facilitatorUrl: serviceUrl.exactOptional(),
+  feePayerKeyEnv: environmentName.exactOptional(),
+  allowPrivateNetwork: z.boolean().exactOptional(),
+}).refine((entry) => entry.rpcUrl === undefined || entry.rpcUrls === undefined, {
+  path: ['rpcUrls'],
+  error: 'either "rpcUrl" or "rpcUrls", not both',
+});
+
+const x402 = closed({
+  signIn: closed({ domains: z.array(text(253)).max(32).default([]) }).exactOptional(),
+  networks: z.array(paymentNetwork).max(32).default([]),
+});
+
+const search = closed({
+  kind: z.literal('searxng'),
+  baseUrl: serviceUrl,
+  apiKeyEnv: environmentName.exactOptional(),
+  allowPrivateNetwork: z.boolean().exactOptional(),
+});
+
+const media = closed({
+  retentionHours: z.number().gt(0).max(8760).default(24),
+});
+
+const jobs = closed({
+  deadlineMinutes: z.number().gt(0).max(1440).default(30),
+  pollFirstMs: count(1, 600_000).default(500),
+  pollLongestMs: count(1, 600_000).default(10_000),
+}).refine((entry) => entry.pollFirstMs <= entry.pollLongestMs, {
+  path: ['pollLongestMs'],
+  error: 'at least pollFirstMs',
+});
+
+const limit = count(0, 1_000_000_000_000_000).exactOptional();
+const accountId = text(128);
+
+const limitOverride = closed({
+  requestsPerMinute: limit,
+  tokensPerMinute: limit,
+  failedPer30s: limit,
+  rpcRequestsPerMinute: limit,
+  rpcCreditsPerDay: limit,
+});
+
+const limits = closed({
+  partnerAccounts: z.array(accountId).max(10_000).default([]),
+  staffAccounts: z.array(accountId).max(10_000).default([]),
+  overrides: z.record(accountId, limitOverride).default({}),
+});
+
+const catalogue = closed({
+  charactersFile: filePath.exactOptional(),
+  openWithoutKey: z.boolean().default(false),
+});
+
+export const configurationFile = closed({
+  $schema: text(2048).exactOptional(),
+  brand: brand.prefault({}),
+  providers: z.record(name, provider).default({}),
+  models: z.array(model).max(10_000).default([]),
+  rpc: closed({ networks: z.record(name, rpcNetwork).default({}) }).prefault({}),
+  x402: x402.prefault({}),
+  fetch: closed({ allowPrivateHosts: z.array(hostAndPort).max(1000).default([]) }).prefault({}),
+  search: search.exactOptional(),
+  media: media.prefault({}),
+  jobs: jobs.prefault({}),
+  limits: limits.prefault({}),
+  catalogue: catalogue.prefault({}),
+}).meta({
+  title: 'Farebox configuration',
+  description: 'farebox.config.json: adds to the built-in defaults. Secrets stay in the environment.',
+});
+
+export type ConfigurationFile = z.output<typeof configurationFile>;

@@ -1,0 +1,89 @@
+/** `spec.pricing` by type of model: the shapes that `GET /models` shows; every leaf is a price in USD and diem. */
+import { z } from 'zod';
+import { amount, closed, count, price } from './primitives.ts';
+
+const qualityTier = closed({
+  low: price.exactOptional(),
+  medium: price.exactOptional(),
+  high: price.exactOptional(),
+});
+
+const byResolution = z.record(z.string().min(1).max(32), price);
+const byQuality = z.record(z.string().min(1).max(32), qualityTier);
+const upscaleFactors = closed({ '2x': price, '4x': price });
+
+const tokenRates = {
+  input: price,
+  output: price,
+  cache_input: price.exactOptional(),
+  cache_write: price.exactOptional(),
+};
+
+/** Text and decision models: per million tokens. */
+export const tokenPricing = closed({
+  ...tokenRates,
+  extended: closed({ context_token_threshold: count(1, 1_000_000_000), ...tokenRates }).exactOptional(),
+});
+
+export const embeddingPricing = closed({ input: price, output: price.exactOptional() });
+
+export const imagePricing = closed({
+  generation: price.exactOptional(),
+  resolutions: byResolution.exactOptional(),
+  quality: byQuality.exactOptional(),
+  upscale: upscaleFactors.exactOptional(),
+}).refine((entry) => (entry.generation === undefined) !== (entry.resolutions === undefined), {
+  error: 'exactly one of "generation" and "resolutions"',
+});
+
+export const upscalePricing = closed({ generation: price.exactOptional(), upscale: upscaleFactors });
+
+export const inpaintPricing = closed({
+  inpaint: price,
+  resolutions: byResolution.exactOptional(),
+  quality: byQuality.exactOptional(),
+  inputImages: closed({ included: count(0, 1000), additional: price }).exactOptional(),
+});
+
+/** Per million characters. */
+export const ttsPricing = closed({ input: price });
+
+export const asrPricing = closed({ per_audio_second: price });
+
+const durationTier = closed({
+  usd: amount,
+  diem: amount,
+  min_seconds: count(0, 86_400).exactOptional(),
+  max_seconds: count(1, 86_400).exactOptional(),
+});
+
+const seconds = z.string().regex(/^[1-9][0-9]{0,4}$/, 'a whole number of seconds, e.g. "60"');
+const wholeMinutes = seconds.refine(
+  (key) => Number(key) % 60 === 0,
+  'whole minutes in seconds: "60", "120", …',
+);
+
+const atLeastOne = (tiers: Record<string, unknown>) => Object.keys(tiers).length > 0;
+
+/** Voice changers: everything up to a ceiling of whole minutes costs that tier's price. */
+export const voiceChangerPricing = closed({
+  durations: z.record(wholeMinutes, durationTier).refine(atLeastOne, 'at least one tier'),
+});
+
+const MUSIC_UNITS = ['generation', 'durations', 'per_second', 'per_thousand_characters'] as const;
+
+export const musicPricing = closed({
+  generation: price.exactOptional(),
+  durations: z.record(seconds, durationTier).refine(atLeastOne, 'at least one tier').exactOptional(),
+  per_second: price.exactOptional(),
+  per_thousand_characters: price.exactOptional(),
+}).refine((entry) => MUSIC_UNITS.filter((unit) => entry[unit] !== undefined).length === 1, {
+  error: `exactly one of ${MUSIC_UNITS.join(', ')}`,
+});
+
+/** Video has no price in the catalogue: it stands beside the spec and is told by the quote route. */
+export const videoPrice = closed({
+  perSecond: z
+    .record(z.string().min(1).max(32), price)
+    .refine(atLeastOne, 'at least one resolution with its price'),
+});

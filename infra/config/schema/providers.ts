@@ -1,0 +1,68 @@
+/** Provider entries of the configuration file, one shape per kind. */
+import { z } from 'zod';
+import { SIMULATOR_FAULTS, SIMULATOR_OUTCOMES, SIMULATOR_STAGES } from '../../../domain/providerSettings.ts';
+import { closed, count, environmentName, filePath, modelId, serviceUrl, timeouts } from './primitives.ts';
+
+const service = {
+  apiKeyEnv: environmentName.exactOptional(),
+  baseUrl: serviceUrl.exactOptional(),
+  allowPrivateNetwork: z.boolean().exactOptional(),
+  timeouts: timeouts.exactOptional(),
+};
+
+const upstream = closed({
+  baseUrl: serviceUrl,
+  apiKeyEnv: environmentName.exactOptional(),
+  weight: count(1, 1000).exactOptional(),
+});
+
+const openai = closed({
+  kind: z.literal('openai'),
+  ...service,
+  upstreams: z.array(upstream).min(1).max(64).exactOptional(),
+}).refine((entry) => entry.baseUrl === undefined || entry.upstreams === undefined, {
+  path: ['upstreams'],
+  error: 'either "baseUrl" or "upstreams", not both',
+});
+
+const fault = closed({
+  at: z.enum(SIMULATOR_STAGES),
+  kind: z.enum(SIMULATOR_FAULTS),
+  every: count(1, 1_000_000).default(1),
+  delayMs: count(0, 3_600_000).exactOptional(),
+  retryAfterMs: count(0, 3_600_000).exactOptional(),
+});
+
+const latencyMs = count(0, 3_600_000);
+const outcome = z.enum(SIMULATOR_OUTCOMES);
+const faults = z.array(fault).max(64);
+
+const simulator = closed({
+  kind: z.literal('simulator'),
+  latencyMs: latencyMs.default(0),
+  outcome: outcome.default('done'),
+  faults: faults.default([]),
+  lookup: z.boolean().default(true),
+  models: z
+    .record(
+      modelId,
+      closed({
+        latencyMs: latencyMs.exactOptional(),
+        outcome: outcome.exactOptional(),
+        faults: faults.exactOptional(),
+        lookup: z.boolean().exactOptional(),
+      }),
+    )
+    .default({}),
+  stateFolder: filePath.exactOptional(),
+});
+
+export const provider = z.discriminatedUnion('kind', [
+  openai,
+  closed({ kind: z.literal('anthropic'), ...service }),
+  closed({ kind: z.literal('elevenlabs'), ...service }),
+  closed({ kind: z.literal('fal'), ...service }),
+  closed({ kind: z.literal('replicate'), ...service }),
+  closed({ kind: z.literal('local') }),
+  simulator,
+]);

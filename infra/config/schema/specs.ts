@@ -1,0 +1,227 @@
+/** `spec` by type of model: the shapes that `GET /models` shows. What is left out is false or has its default. */
+import { z } from 'zod';
+import { AUDIO_FORMATS } from '../../../domain/catalogue/model.ts';
+import {
+  asrPricing,
+  embeddingPricing,
+  imagePricing,
+  inpaintPricing,
+  musicPricing,
+  tokenPricing,
+  ttsPricing,
+  upscalePricing,
+  voiceChangerPricing,
+} from './pricing.ts';
+import { amount, closed, count, modelId, text } from './primitives.ts';
+
+const flag = z.boolean().exactOptional();
+const words = z.array(text(64)).max(256);
+const optionalWords = words.exactOptional();
+const optionalText = text(256).exactOptional();
+const seconds = count(1, 86_400);
+const quality = z.enum(['low', 'medium', 'high']);
+const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+const isoDate = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}(T[0-9:.]+Z)?$/, 'a date such as "2027-01-31" or "2027-01-31T00:00:00Z"');
+
+const common = {
+  name: text(200),
+  description: text(4000).exactOptional(),
+  modelSource: text(2048).exactOptional(),
+  privacy: z.enum(['private', 'anonymized']).exactOptional(),
+  offline: flag,
+  beta: flag,
+  betaModel: flag,
+  uncensored: flag,
+  traits: optionalWords,
+  model_sets: optionalWords,
+  regionRestrictions: optionalWords,
+  deprecation: closed({
+    autoRemap: z.boolean(),
+    date: isoDate,
+    removesAt: isoDate,
+    replacementModelId: modelId.exactOptional(),
+    startsAt: isoDate.exactOptional(),
+  }).exactOptional(),
+};
+
+const tokens = count(1, 100_000_000);
+
+const capabilities = closed({
+  optimizedForCode: flag,
+  supportsAudioInput: flag,
+  supportsE2EE: flag,
+  supportsFunctionCalling: flag,
+  supportsLogProbs: flag,
+  supportsMultipleImages: flag,
+  supportsReasoning: flag,
+  supportsReasoningEffort: flag,
+  supportsResponseSchema: flag,
+  supportsTeeAttestation: flag,
+  supportsVideoInput: flag,
+  supportsVision: flag,
+  supportsWebSearch: flag,
+  supportsXSearch: flag,
+  quantization: z.enum(['fp4', 'fp8', 'fp16', 'bf16', 'int8', 'int4', 'not-available']).exactOptional(),
+  reasoningEffortOptions: z.array(effort).max(7).exactOptional(),
+  defaultReasoningEffort: effort.exactOptional(),
+  maxImages: count(0, 1000).exactOptional(),
+  maxVideos: count(0, 1000).exactOptional(),
+});
+
+const defaultNumber = closed({ default: z.number().min(-1000).max(1000) }).exactOptional();
+
+export const textSpec = closed({
+  ...common,
+  availableContextTokens: tokens,
+  maxCompletionTokens: tokens.exactOptional(),
+  capabilities: capabilities.exactOptional(),
+  constraints: closed({
+    temperature: defaultNumber,
+    top_p: defaultNumber,
+    frequency_penalty: defaultNumber,
+    presence_penalty: defaultNumber,
+    repetition_penalty: defaultNumber,
+  }).exactOptional(),
+  pricing: tokenPricing,
+});
+
+export const decisionSpec = closed({
+  ...common,
+  maxStateTokens: tokens.exactOptional(),
+  maxTotalTokens: tokens.exactOptional(),
+  pricing: tokenPricing,
+});
+
+export const embeddingSpec = closed({
+  ...common,
+  embeddingDimensions: count(1, 100_000).exactOptional(),
+  maxInputTokens: tokens.exactOptional(),
+  supportsCustomDimensions: flag,
+  pricing: embeddingPricing,
+});
+
+const resolutionChoice = {
+  resolutions: optionalWords,
+  defaultResolution: optionalText,
+  qualities: z.array(quality).max(3).exactOptional(),
+  defaultQuality: quality.exactOptional(),
+};
+
+export const imageSpec = closed({
+  ...common,
+  supportsStyleReferences: flag,
+  supportsWebSearch: flag,
+  supportsOptimizePromptThinking: flag,
+  constraints: closed({
+    promptCharacterLimit: count(1, 1_000_000).exactOptional(),
+    steps: closed({ default: count(0, 1000), max: count(0, 1000) }).exactOptional(),
+    widthHeightDivisor: count(1, 1024).exactOptional(),
+    aspectRatios: optionalWords,
+    defaultAspectRatio: optionalText,
+    ...resolutionChoice,
+    maxStyleReferences: count(0, 100).exactOptional(),
+    supportsStyleReferenceStrength: flag,
+  }).exactOptional(),
+  pricing: imagePricing,
+});
+
+export const upscaleSpec = closed({ ...common, pricing: upscalePricing });
+
+export const inpaintSpec = closed({
+  ...common,
+  capabilities: closed({ maxInputImages: count(1, 100).exactOptional() }).exactOptional(),
+  constraints: closed({
+    aspectRatios: optionalWords,
+    promptCharacterLimit: count(1, 1_000_000).exactOptional(),
+    combineImages: flag,
+    maxInputImages: count(1, 100).exactOptional(),
+    singleImageAspectRatio: flag,
+    ...resolutionChoice,
+  }).exactOptional(),
+  pricing: inpaintPricing,
+});
+
+export const asrSpec = closed({ ...common, pricing: asrPricing });
+
+export const ttsSpec = closed({
+  ...common,
+  voices: optionalWords,
+  default_voice: optionalText,
+  supported_formats: optionalWords,
+  default_format: optionalText,
+  supports_custom_voice_id: flag,
+  voice_cloning: closed({
+    mode: z.enum(['zero_shot', 'persistent']),
+    accepted_formats: words,
+    min_sample_seconds: z.number().min(0).max(3600),
+    retention_days: z.number().min(0).max(36_500),
+  }).exactOptional(),
+  pricing: ttsPricing,
+});
+
+const speed = amount.max(100).exactOptional();
+
+export const musicSpec = closed({
+  ...common,
+  voice_changer: z.literal(false).exactOptional(),
+  supports_lyrics: flag,
+  lyrics_required: flag,
+  lyrics_character_limit: count(1, 1_000_000).exactOptional(),
+  supports_force_instrumental: flag,
+  supports_lyrics_optimizer: flag,
+  supports_loop: flag,
+  supports_language_code: flag,
+  supports_speed: flag,
+  default_speed: speed,
+  min_speed: speed,
+  max_speed: speed,
+  voices: optionalWords,
+  default_voice: optionalText,
+  supports_custom_voice_id: flag,
+  duration_options: z.array(seconds).max(256).exactOptional(),
+  min_duration: seconds.exactOptional(),
+  max_duration: seconds.exactOptional(),
+  default_duration: seconds.exactOptional(),
+  supported_formats: optionalWords,
+  default_format: optionalText,
+  prompt_character_limit: count(1, 1_000_000).exactOptional(),
+  min_prompt_length: count(0, 1_000_000).exactOptional(),
+  pricing: musicPricing,
+});
+
+export const voiceChangerSpec = closed({
+  ...common,
+  voice_changer: z.literal(true),
+  accepted_audio_formats: z.array(z.enum(AUDIO_FORMATS)).min(1).max(AUDIO_FORMATS.length),
+  max_source_audio_duration_seconds: count(1, 36_000),
+  voices: z.array(text(60)).min(1).max(256).exactOptional(),
+  default_voice: text(60),
+  supports_custom_voice_id: flag,
+  supports_background_noise_removal: flag,
+  supports_seed: flag,
+  pricing: voiceChangerPricing,
+}).refine((spec) => spec.voices?.includes(spec.default_voice) ?? true, {
+  path: ['default_voice'],
+  error: 'one of the voices listed in "voices"',
+});
+
+export const videoSpec = closed({
+  ...common,
+  constraints: closed({
+    model_type: z.enum(['text-to-video', 'image-to-video', 'video']),
+    durations: words.min(1),
+    resolutions: words,
+    aspect_ratios: words,
+    audio: flag,
+    audio_configurable: flag,
+    audio_input: flag,
+    per_reference_audio: flag,
+    video_input: flag,
+    prompt_character_limit: count(1, 1_000_000).exactOptional(),
+    reference_image_min_short_side_pixels: count(1, 100_000).exactOptional(),
+    reference_image_min_aspect_ratio: amount.exactOptional(),
+    reference_image_max_aspect_ratio: amount.exactOptional(),
+  }),
+});
