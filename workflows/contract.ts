@@ -3,7 +3,7 @@
  * decimal strings of nano units, bytes never travel.
  */
 import type { ErrorCode } from '../domain/errors.ts';
-import type { JobKind } from '../domain/jobs.ts';
+import type { JobKind, JobState } from '../domain/jobs.ts';
 import type { NanoString } from '../domain/money.ts';
 
 export const GENERATION_WORKFLOW = 'generation';
@@ -25,9 +25,9 @@ export const SEARCH_ATTRIBUTES = {
 
 /** Where the source of a job comes from: an object that the API uploaded, or a URL kept sealed in an object. */
 export type JobSource =
-  | { from: 'upload'; objectKey: string; sizeBytes: number; sha256: string }
-  /** The object holds `{"url": …}`: a user's URL never enters a history. */
-  | { from: 'url'; objectKey: string };
+  | { from: 'upload'; sizeBytes: number; sha256: string }
+  /** The URL lies in the sealed order object: a user's URL never enters a history. */
+  | { from: 'url' };
 
 /** Everything a generation is ordered with. Durations are inputs, so that a test can pass short ones. */
 export interface GenerationInput {
@@ -39,14 +39,20 @@ export interface GenerationInput {
   kind: JobKind;
   modelId: string;
   provider: string;
+  /** Where the provider's step runs: an engine of our own burns cores, a foreign service is waited for. */
+  providerQueue: 'media' | 'providers';
   source: JobSource;
   voice: string;
   removeBackgroundNoise: boolean;
   seed?: number;
+  /** Unix ms by the caller's clock: past it nobody waits for the answer any more, so nothing is charged. */
+  acceptBy: number;
   timing: GenerationTiming;
 }
 
 export interface GenerationTiming {
+  /** How long a started workflow waits for the question that comes with it, before it gives up uncharged. */
+  acceptMs: number;
   /** From acceptance to the stored output; past it the job is `timed_out` and refunded. */
   deadlineMs: number;
   /** From the stored output to its deletion when nobody completes the job. */
@@ -70,5 +76,26 @@ export type CancelResult = { outcome: 'cancelled' | 'too_late' | 'already_ended'
 export const COMPLETE_UPDATE = 'complete';
 export type CompleteResult = { outcome: 'deleted' | 'pending' };
 
-/** Signal: a provider's callback says that there is news. */
-export const PROVIDER_NEWS_SIGNAL = 'providerNews';
+/** What a generation ends with, and what an operator reads as the workflow's result. */
+export interface GenerationResult {
+  state: JobState | 'refused';
+  durationSeconds?: number;
+  priceUsd?: string;
+  chargeId?: string;
+  refundId?: string;
+  failure?: { code: ErrorCode; message: string };
+}
+
+export const UPKEEP_WORKFLOW = 'upkeep';
+
+/** The regular duties; each is a Temporal Schedule of its own. */
+export const UPKEEP_DUTIES = [
+  'expireHolds',
+  'sweepObjects',
+  'reconcileJobs',
+  'purgeIdempotencyKeys',
+] as const;
+export type UpkeepDuty = (typeof UPKEEP_DUTIES)[number];
+
+/** The workflow's type, for typed starts without importing its code. */
+export type GenerationWorkflow = (input: GenerationInput) => Promise<GenerationResult>;

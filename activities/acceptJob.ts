@@ -1,0 +1,125 @@
+/** Charges for a measured source and makes the job exist, in one transaction: neither is ever seen without the other. */
+import { FareboxError } from '../domain/errors.ts';
+import { formatNano } from '../domain/money.ts';
+import { billableSeconds, quoteVoiceChanger } from '../domain/pricing.ts';
+import { point } from '../infra/points.ts';
+import { insertJob, lockJob, recordEvents } from '../infra/postgres/jobs.ts';
+import { type Charge, type ChargeOutcome, charge } from '../infra/postgres/ledger.ts';
+import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
+import type { GenerationInput } from '../workflows/contract.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import type { AcceptJobResult, MeasuredSource } from './types.ts';
+
+interface Order {
+  job: GenerationInput;
+  source: MeasuredSource;
+}
+
+export async function acceptJob(dependencies: ActivityDependencies, order: Order): Promise<AcceptJobResult> {
+  const { job, source } = order;
+  const model = dependencies.models.get(job.modelId);
+  if (!model) return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
+  if (Date.now() > job.acceptBy) return TOO_LATE;
+  const durationSeconds = billableSeconds(source.decodedSeconds, source.lossy);
+  const price = quoteVoiceChanger(model, durationSeconds);
+  if (!price)
+    return { ok: false, code: 'media_too_long', message: 'The recording is longer than this model takes.' };
+  const outcome = await inTransaction(dependencies.pool, async (client) => {
+    await point('tx-begin');
+    const charged = await charge(client, {
+      operationId: job.queueId,
+      accountId: job.accountId,
+      keyId: job.keyId,
+      price,
+      snapshot: snapshotOf(order, durationSeconds, price.usd),
+    });
+    await point('charge-inserted');
+    if (charged.outcome !== 'charged') return charged;
+    await writeJob(client, order, { durationSeconds, priceUsdNano: price.usd, charged });
+    await point('job-inserted');
+    return charged;
+  });
+  await point('commit-lost');
+  if (outcome.outcome === 'insufficient') return INSUFFICIENT;
+  if (outcome.outcome === 'key_limit') return keyLimit(outcome.currency);
+  return {
+    ok: true,
+    durationSeconds,
+    chargeId: outcome.chargeId,
+    priceUsd: price.usd.toString(),
+    paid: describeParts(outcome.parts),
+  };
+}
+
+const TOO_LATE: AcceptJobResult = {
+  ok: false,
+  code: 'unavailable',
+  message: 'The job could not be accepted in time. Nothing was charged; please try again.',
+};
+
+const INSUFFICIENT: AcceptJobResult = {
+  ok: false,
+  code: 'insufficient_balance',
+  message: 'Insufficient USD or Diem balance to complete request.',
+};
+
+function keyLimit(currency: 'usd' | 'diem'): AcceptJobResult {
+  const name = currency.toUpperCase();
+  return { ok: false, code: 'key_limit_exceeded', message: `API key ${name} spend limit exceeded.` };
+}
+
+function snapshotOf({ job }: Order, durationSeconds: number, priceUsdNano: bigint): Charge['snapshot'] {
+  return {
+    sku: `${job.modelId}-audio-minute`,
+    modelId: job.modelId,
+    provider: job.provider,
+    unit: 'minute',
+    units: Math.ceil(durationSeconds / 60).toString(),
+    pricePerUnitUsd: (priceUsdNano / BigInt(Math.ceil(durationSeconds / 60))).toString(),
+    requestId: job.requestId,
+    durationSeconds,
+    queueId: job.queueId,
+  };
+}
+
+async function writeJob(
+  client: SqlClient,
+  { job, source }: Order,
+  terms: {
+    durationSeconds: number;
+    priceUsdNano: bigint;
+    charged: Extract<ChargeOutcome, { outcome: 'charged' }>;
+  },
+): Promise<void> {
+  const { durationSeconds, priceUsdNano, charged } = terms;
+  await insertJob(client, {
+    queueId: job.queueId,
+    accountId: job.accountId,
+    keyId: job.keyId,
+    kind: job.kind,
+    modelId: job.modelId,
+    provider: job.provider,
+    requestId: job.requestId,
+    durationSeconds,
+    priceUsdNano,
+    chargeId: charged.chargeId,
+    deadlineMs: job.timing.deadlineMs,
+  });
+  const row = await lockJob(client, job.queueId);
+  if (row?.accountId !== job.accountId) {
+    throw new FareboxError({ code: 'conflict', message: 'This queue_id belongs to another job.' });
+  }
+  await recordEvents(client, job.queueId, [
+    {
+      event: 'measured',
+      at: source.measuredAt,
+      detail: `${source.decodedSeconds.toFixed(3)} s of ${source.format}`,
+    },
+    { event: 'charged', ledgerId: charged.chargeId, detail: describeParts(charged.parts) },
+  ]);
+}
+
+/** "0.05 usd", or "0.02 diem + 0.03 usd" when a price was split. */
+export function describeParts(parts: readonly { currency: string; amount: bigint }[]): string {
+  return parts.map(({ currency, amount }) => `${formatNano(amount)} ${currency}`).join(' + ') || 'nothing';
+}

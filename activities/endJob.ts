@@ -1,0 +1,63 @@
+/** Ends a job without an output: the refund and the final state are one transaction, or neither. */
+
+import { isRunning } from '../domain/jobs.ts';
+import { point } from '../infra/points.ts';
+import { lockJob, recordEnded, recordEvents } from '../infra/postgres/jobs.ts';
+import { refund } from '../infra/postgres/ledger.ts';
+import { inTransaction } from '../infra/postgres/pool.ts';
+import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
+import { describeParts } from './acceptJob.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { removeOutputs } from './removeOutputs.ts';
+import type { EndJobInput, EndJobResult } from './types.ts';
+
+export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
+  const ended = await inTransaction(dependencies.pool, async (client): Promise<EndJobResult> => {
+    const row = await lockJob(client, input.queueId);
+    if (!row) throw new Error(`job ${input.queueId} has no row to end`);
+    if (!isRunning(row.state)) {
+      return { state: row.state, ...(row.refundId ? { refundId: row.refundId } : {}) };
+    }
+    const refunded = await refund(client, {
+      operationId: `${input.queueId}`,
+      chargeOperationId: input.queueId,
+      reason: input.failure.code,
+    });
+    if (refunded.outcome !== 'refunded') throw new Error(`job ${input.queueId} has no charge to refund`);
+    await point('refund-inserted');
+    await recordEnded(client, input.queueId, {
+      state: input.state,
+      refundId: refunded.refundId,
+      failureCode: input.failure.code,
+      failureMessage: input.failure.message,
+    });
+    await recordEvents(client, input.queueId, [
+      { event: input.state, detail: input.failure.message },
+      { event: 'refunded', ledgerId: refunded.refundId, detail: describeParts(refunded.parts) },
+    ]);
+    return { state: input.state, refundId: refunded.refundId };
+  });
+  await point('refund-lost');
+  // A late output of a provider that came after all belongs to nobody.
+  if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);
+  await discardSource(dependencies, input.queueId);
+  return ended;
+}
+
+/** Removes what the client handed in: the bytes and the sealed order. */
+export async function discardSource(dependencies: ActivityDependencies, queueId: string): Promise<void> {
+  await Promise.all([
+    dependencies.storage.remove(sourceKey(queueId)),
+    dependencies.storage.remove(sealedOrderKey(queueId)),
+  ]);
+}
+
+/** After an acceptance of unknown outcome: gives back what the books say was taken, and leaves nothing behind. */
+export async function abandonJob(dependencies: ActivityDependencies, queueId: string): Promise<void> {
+  const row = await inTransaction(dependencies.pool, (client) => lockJob(client, queueId));
+  if (row) {
+    const message = 'The job could not be accepted in time.';
+    await endJob(dependencies, { queueId, state: 'failed', failure: { code: 'unavailable', message } });
+  }
+  await discardSource(dependencies, queueId);
+}

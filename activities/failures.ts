@@ -1,0 +1,62 @@
+/** The Temporal edge of errors: which failure is worth another attempt. A new code without its row does not compile. */
+import { ApplicationFailure } from '@temporalio/activity';
+import { type ErrorCode, FareboxError } from '../domain/errors.ts';
+
+const RETRYABLE: Record<ErrorCode, boolean> = {
+  invalid_request: false,
+  invalid_json: false,
+  invalid_content_type: false,
+  invalid_source: false,
+  invalid_media: false,
+  media_too_long: false,
+  payload_too_large: false,
+  body_too_large: false,
+  credential_missing: false,
+  credential_invalid: false,
+  credential_ambiguous: false,
+  admin_key_required: false,
+  forbidden: false,
+  insufficient_balance: false,
+  key_limit_exceeded: false,
+  model_not_found: false,
+  model_offline: false,
+  request_id_invalid: false,
+  media_not_found: false,
+  route_not_found: false,
+  method_not_allowed: false,
+  conflict: false,
+  idempotency_mismatch: false,
+  rate_limited: true,
+  provider_refused: false,
+  provider_failed: false,
+  provider_busy: true,
+  provider_unknown: false,
+  timed_out: true,
+  cancelled: false,
+  unavailable: true,
+  internal: true,
+};
+
+/** Whether doing the same again can help; everything unknown may be a machine that comes back. */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof FareboxError ? RETRYABLE[error.code] : true;
+}
+
+/**
+ * Runs a step and turns what it throws into the one failure class that crosses the Temporal boundary. The message that
+ * enters the history is the public one: internal detail stays in the log.
+ */
+export async function asActivity<T>(step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof ApplicationFailure) throw error;
+    const known = error instanceof FareboxError;
+    throw ApplicationFailure.create({
+      message: known ? error.message : 'The step failed; the log says why.',
+      type: known ? error.code : 'internal',
+      nonRetryable: !isRetryable(error),
+      ...(error instanceof Error && !known ? { cause: new Error(error.name) } : {}),
+    });
+  }
+}

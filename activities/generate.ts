@@ -1,0 +1,166 @@
+/** The conversation with a provider: written ahead, asked once, and whatever comes back is checked before it counts. */
+import { join } from 'node:path';
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { ErrorCode } from '../domain/errors.ts';
+import { point } from '../infra/points.ts';
+import { closeSubmission, openSubmission, recordEvents, recordOperation } from '../infra/postgres/jobs.ts';
+import { sourceKey } from '../infra/s3/objectKeys.ts';
+import type {
+  GenerationProvider,
+  GenerationRequest,
+  OperationHandle,
+  Outcome,
+  RefusalReason,
+} from '../providers/provider.ts';
+import type { GenerationInput } from '../workflows/contract.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { discardSource } from './endJob.ts';
+import { inWorkplace, type Workplace } from './folders.ts';
+import { fetchObject } from './measureSource.ts';
+import { storeOutput } from './storeOutput.ts';
+import type { GenerateResult, MeasuredSource } from './types.ts';
+
+interface Order {
+  job: GenerationInput;
+  source: MeasuredSource;
+}
+
+export async function generate(dependencies: ActivityDependencies, order: Order): Promise<GenerateResult> {
+  const { queueId, provider: name } = order.job;
+  const provider = dependencies.providers.get(name);
+  if (!provider)
+    return { kind: 'failed', code: 'unavailable', message: 'The model is offline at the moment.' };
+  const gate = await openSubmission(dependencies.pool, queueId);
+  if (gate.go === 'stop') {
+    await discardSource(dependencies, queueId);
+    return { kind: gate.state === 'stored' ? 'stored' : 'ended' };
+  }
+  if (gate.go === 'poll') return { kind: 'running', operation: gate.operation };
+  if (gate.go === 'ask' && !provider.repeatable) return await askAgain(dependencies, order, provider);
+  await recordEvents(dependencies.pool, queueId, [{ event: 'submitted', detail: name }]);
+  return await inWorkplace(dependencies, async (place) => {
+    const outcome = await provider.start(await requestOf(dependencies, order, place), {
+      workFolder: place.folder,
+      signal: place.signal,
+      heartbeat: place.heartbeat,
+    });
+    await point('provider-submitted');
+    return await concludeOutcome(dependencies, order.job, { outcome, provider, place });
+  });
+}
+
+/** An earlier attempt asked and its answer is lost: the provider is asked what became of it, never ordered anew. */
+async function askAgain(
+  dependencies: ActivityDependencies,
+  order: Order,
+  provider: GenerationProvider,
+): Promise<GenerateResult> {
+  const { find } = provider;
+  if (!find) return { kind: 'unknown', askable: false };
+  return await inWorkplace(dependencies, async (place) => {
+    const context = { workFolder: place.folder, signal: place.signal, heartbeat: place.heartbeat };
+    const outcome = await find.call(provider, order.job.queueId, context);
+    if (outcome === undefined) {
+      await closeSubmission(dependencies.pool, order.job.queueId);
+      return { kind: 'busy', retryAfterMs: order.job.timing.pollFirstMs };
+    }
+    return await concludeOutcome(dependencies, order.job, { outcome, provider, place });
+  });
+}
+
+/** Asks for a running generation. "Not yet" is a retry of this very step, so that waiting adds nothing to the history. */
+export async function awaitOutcome(
+  dependencies: ActivityDependencies,
+  job: GenerationInput,
+  operation: OperationHandle,
+): Promise<GenerateResult> {
+  const provider = dependencies.providers.get(job.provider);
+  const check = provider?.check;
+  if (!provider || !check) return { kind: 'unknown', askable: false };
+  return await inWorkplace(dependencies, async (place) => {
+    const context = { workFolder: place.folder, signal: place.signal, heartbeat: place.heartbeat };
+    const outcome = await check.call(provider, operation, context);
+    await point('polled');
+    if (outcome.status === 'running' || outcome.status === 'busy' || outcome.status === 'unknown') {
+      throw stillRunning(outcome);
+    }
+    return await concludeOutcome(dependencies, job, { outcome, provider, place });
+  });
+}
+
+function stillRunning(outcome: Outcome): ApplicationFailure {
+  const retryAfterMs = 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined;
+  return ApplicationFailure.create({
+    type: 'StillRunning',
+    message: 'The provider is still working.',
+    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+  });
+}
+
+async function requestOf(
+  dependencies: ActivityDependencies,
+  { job, source }: Order,
+  place: Workplace,
+): Promise<GenerationRequest> {
+  const sourcePath = join(place.folder, 'source');
+  await fetchObject(dependencies, sourceKey(job.queueId), { path: sourcePath, signal: place.signal });
+  return {
+    kind: 'voice-changer',
+    reference: job.queueId,
+    upstreamModel: dependencies.models.get(job.modelId)?.upstreamModel ?? job.modelId,
+    sourcePath,
+    sourceContentType: source.contentType,
+    sourceDemuxer: source.demuxer,
+    sourceSeconds: source.decodedSeconds,
+    voice: job.voice,
+    removeBackgroundNoise: job.removeBackgroundNoise,
+    ...(job.seed === undefined ? {} : { seed: job.seed }),
+  };
+}
+
+/** Turns a provider's answer into what the workflow goes on with, after writing down what must not be forgotten. */
+async function concludeOutcome(
+  dependencies: ActivityDependencies,
+  job: GenerationInput,
+  answer: { outcome: Outcome; provider: GenerationProvider; place: Workplace },
+): Promise<GenerateResult> {
+  const { outcome, provider, place } = answer;
+  const { pool, log } = dependencies;
+  log.info({ queueId: job.queueId, provider: job.provider, outcome: outcome.status }, 'provider answered');
+  switch (outcome.status) {
+    case 'done':
+      return await storeOutput(dependencies, job, { output: outcome.output, place });
+    case 'running':
+      await recordOperation(pool, job.queueId, outcome.operation);
+      await recordEvents(pool, job.queueId, [{ event: 'acknowledged', detail: job.provider }]);
+      await point('provider-id-saved');
+      return { kind: 'running', operation: outcome.operation };
+    case 'refused':
+      return { kind: 'failed', ...failureOf(outcome.reason, outcome.message) };
+    case 'busy':
+      await closeSubmission(pool, job.queueId);
+      return { kind: 'busy', retryAfterMs: outcome.retryAfterMs ?? pauseMs(job) };
+    case 'unknown':
+      return { kind: 'unknown', askable: provider.find !== undefined };
+  }
+}
+
+/** Without a word from the provider: longer with every attempt, spread so that waiting jobs do not come back at once. */
+function pauseMs(job: GenerationInput): number {
+  const { pollFirstMs, pollLongestMs } = job.timing;
+  const spread = Number.parseInt(job.queueId.slice(0, 4), 16) / 0xffff;
+  return Math.min(pollLongestMs, pollFirstMs * (1 + spread) * Context.current().info.attempt);
+}
+
+const REFUSALS: Record<RefusalReason, ErrorCode> = {
+  invalid_request: 'invalid_request',
+  content_policy: 'provider_refused',
+  failed: 'provider_failed',
+  credential: 'unavailable',
+};
+
+function failureOf(reason: RefusalReason, message: string): { code: ErrorCode; message: string } {
+  // What is wrong between the provider and us is the operator's business: the log has it, the client reads this.
+  const words = reason === 'credential' ? 'The model is not available at the moment.' : message;
+  return { code: REFUSALS[reason], message: words };
+}

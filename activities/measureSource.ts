@@ -1,0 +1,108 @@
+/** Takes the source of a job and measures it: what is billed is what was decoded here. */
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { FareboxError } from '../domain/errors.ts';
+import { longestBillableSeconds } from '../domain/pricing.ts';
+import { measureAudio } from '../infra/media/measureAudio.ts';
+import { point } from '../infra/points.ts';
+import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
+import type { GenerationInput } from '../workflows/contract.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { inWorkplace, type Workplace } from './folders.ts';
+import type { MeasureResult, Refusal } from './types.ts';
+
+/** Sources are at most 25 MB (specification 8.5). */
+export const MAX_SOURCE_BYTES = 25 * 1024 * 1024;
+
+const FETCH_LIMIT_MS = 30_000;
+
+export async function measureSource(
+  dependencies: ActivityDependencies,
+  job: GenerationInput,
+): Promise<MeasureResult> {
+  await point('activity-start');
+  const model = dependencies.models.get(job.modelId);
+  if (!model) return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
+  return await inWorkplace(dependencies, async (place) => {
+    const path = join(place.folder, 'source');
+    const taken = await takeSource(dependencies, job, { ...place, path });
+    if ('ok' in taken) return taken;
+    const outcome = await measureAudio(dependencies.tools, {
+      path,
+      accepted: model.acceptedAudioFormats,
+      maxSeconds: longestBillableSeconds(model),
+      signal: place.signal,
+    });
+    await point('measured');
+    if (!outcome.ok) return { ok: false, code: outcome.code, message: outcome.message };
+    const { format, demuxer, contentType, decodedSeconds, lossy } = outcome.audio;
+    const measuredAt = new Date().toISOString();
+    return {
+      ok: true,
+      source: { ...taken, format, demuxer, contentType, decodedSeconds, lossy, measuredAt },
+    };
+  });
+}
+
+interface TakenSource {
+  sizeBytes: number;
+  sha256: string;
+}
+
+/** Brings the bytes here: from storage, or from the URL and then into storage, so that every later step sees the same. */
+async function takeSource(
+  dependencies: ActivityDependencies,
+  job: GenerationInput,
+  place: Workplace & { path: string },
+): Promise<TakenSource | Refusal> {
+  const { source, queueId } = job;
+  if (source.from === 'upload') {
+    await fetchObject(dependencies, sourceKey(queueId), place);
+    return { sizeBytes: source.sizeBytes, sha256: source.sha256 };
+  }
+  const url = await unsealUrl(dependencies, queueId);
+  try {
+    const { sizeBytes, sha256 } = await dependencies.guardedFetch.download(url, {
+      path: place.path,
+      maxBytes: MAX_SOURCE_BYTES,
+      timeoutMs: FETCH_LIMIT_MS,
+      signal: place.signal,
+    });
+    const contentType = 'application/octet-stream';
+    await dependencies.storage.putFile(sourceKey(queueId), place.path, { sizeBytes, contentType });
+    return { sizeBytes, sha256 };
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal) return refusal;
+    throw error;
+  }
+}
+
+async function unsealUrl(dependencies: ActivityDependencies, queueId: string): Promise<string> {
+  const body = await dependencies.storage.get(sealedOrderKey(queueId));
+  if (!body) throw new FareboxError({ code: 'unavailable', message: 'The order is not in storage.' });
+  const order: unknown = JSON.parse(await text(body));
+  if (typeof order === 'object' && order !== null && 'url' in order && typeof order.url === 'string') {
+    return order.url;
+  }
+  throw new FareboxError({ code: 'internal', message: 'The order in storage is damaged.' });
+}
+
+function refusalOf(error: unknown): Refusal | undefined {
+  if (!(error instanceof FareboxError)) return undefined;
+  if (error.code !== 'invalid_source' && error.code !== 'payload_too_large') return undefined;
+  return { ok: false, code: error.code, message: error.message };
+}
+
+/** Streams an object into a file. */
+export async function fetchObject(
+  dependencies: ActivityDependencies,
+  objectKey: string,
+  place: { path: string; signal: AbortSignal },
+): Promise<void> {
+  const body = await dependencies.storage.get(objectKey);
+  if (!body) throw new FareboxError({ code: 'unavailable', message: 'The source is not in storage.' });
+  await pipeline(body, createWriteStream(place.path), { signal: place.signal });
+}

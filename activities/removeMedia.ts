@@ -1,0 +1,18 @@
+/** Removes a stored output: first the object, then the word that it is gone, so that the word is never ahead. */
+import { point } from '../infra/points.ts';
+import { recordEvents, recordRemoved } from '../infra/postgres/jobs.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { discardSource } from './endJob.ts';
+import { removeOutputs } from './removeOutputs.ts';
+
+export async function removeMedia(
+  dependencies: ActivityDependencies,
+  { queueId, as }: { queueId: string; as: 'deleted' | 'expired' },
+): Promise<void> {
+  await removeOutputs(dependencies, queueId);
+  await discardSource(dependencies, queueId);
+  await point('media-removed');
+  await recordRemoved(dependencies.pool, queueId, as);
+  await recordEvents(dependencies.pool, queueId, [{ event: as }]);
+  await point('removal-recorded');
+}

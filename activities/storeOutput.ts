@@ -1,0 +1,69 @@
+/** Checks an output and stores it. The row decides whether it still counts; an output that came too late is removed. */
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { Context } from '@temporalio/activity';
+import { verifyAudio } from '../infra/media/verifyAudio.ts';
+import { point } from '../infra/points.ts';
+import { recordEvents, recordStored } from '../infra/postgres/jobs.ts';
+import { outputKey } from '../infra/s3/objectKeys.ts';
+import type { GenerationOutput } from '../providers/provider.ts';
+import type { GenerationInput } from '../workflows/contract.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { discardSource } from './endJob.ts';
+import type { Workplace } from './folders.ts';
+import { removeOutputs } from './removeOutputs.ts';
+import type { GenerateResult } from './types.ts';
+
+/** No voice-changer output of ten minutes comes near it; a provider that sends more is broken. */
+const MAX_OUTPUT_BYTES = 200 * 1024 * 1024;
+
+export async function storeOutput(
+  dependencies: ActivityDependencies,
+  job: GenerationInput,
+  made: { output: GenerationOutput; place: Workplace },
+): Promise<GenerateResult> {
+  const { output, place } = made;
+  const sizeBytes = (await stat(output.path)).size;
+  const checked =
+    sizeBytes > 0 && sizeBytes <= MAX_OUTPUT_BYTES
+      ? await verifyAudio(dependencies.tools, { path: output.path, signal: place.signal })
+      : undefined;
+  if (!checked) {
+    return {
+      kind: 'failed',
+      code: 'provider_failed',
+      message: 'The provider did not deliver a usable recording.',
+    };
+  }
+  const key = outputKey(job.queueId, randomUUID());
+  await point('output-half');
+  await dependencies.storage.putFile(key, output.path, { sizeBytes, contentType: checked.contentType });
+  await point('output-put');
+  const kept = await recordStored(dependencies.pool, job.queueId, {
+    key,
+    contentType: checked.contentType,
+    sizeBytes,
+    sha256: await sha256Of(output.path),
+    seconds: checked.seconds ?? null,
+  });
+  await point('output-recorded');
+  if (!kept) {
+    await dependencies.storage.remove(key);
+    return { kind: 'ended' };
+  }
+  if (Context.current().info.attempt > 1) await removeOutputs(dependencies, job.queueId, key);
+  await recordEvents(dependencies.pool, job.queueId, [
+    { event: 'acknowledged', ...(output.providerReference ? { detail: output.providerReference } : {}) },
+    { event: 'stored', detail: `${sizeBytes} bytes` },
+  ]);
+  await discardSource(dependencies, job.queueId);
+  return { kind: 'stored' };
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}

@@ -1,0 +1,80 @@
+/** Inputs and results of the activities: plain JSON, small, without a byte of media or a word of the user's. */
+import type { AudioFormat } from '../domain/catalogue/model.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { JobState } from '../domain/jobs.ts';
+import type { GenerationInput, UpkeepDuty } from '../workflows/contract.ts';
+
+export interface MeasuredSource {
+  sizeBytes: number;
+  sha256: string;
+  format: AudioFormat;
+  demuxer: string;
+  contentType: string;
+  /** Seconds of really decoded sound. */
+  decodedSeconds: number;
+  lossy: boolean;
+  /** ISO 8601, by the worker's clock: for the timeline only. */
+  measuredAt: string;
+}
+
+export type MeasureResult = { ok: true; source: MeasuredSource } | Refusal;
+
+export interface Refusal {
+  ok: false;
+  code: ErrorCode;
+  message: string;
+  fields?: Record<string, string[]>;
+}
+
+export type AcceptJobResult =
+  | { ok: true; durationSeconds: number; chargeId: string; priceUsd: string; paid: string }
+  | Refusal;
+
+/** What the provider's step came to. Everything but `stored` leaves the job running or ends it. */
+export type GenerateResult =
+  | { kind: 'stored' }
+  | { kind: 'running'; operation: { [key: string]: string | number | boolean } }
+  | { kind: 'busy'; retryAfterMs: number }
+  | { kind: 'failed'; code: ErrorCode; message: string }
+  /** The provider may have accepted. `askable`: it can be asked again by our reference. */
+  | { kind: 'unknown'; askable: boolean }
+  /** The job was ended by somebody else meanwhile; nothing was kept. */
+  | { kind: 'ended' };
+
+export interface EndJobInput {
+  queueId: string;
+  state: Extract<JobState, 'failed' | 'timed_out' | 'cancelled'>;
+  failure: { code: ErrorCode; message: string };
+}
+
+/** `state` is what the row says now: `stored` when the output came first and the job therefore stands. */
+export interface EndJobResult {
+  state: JobState;
+  refundId?: string;
+}
+
+export interface JobsActivities {
+  acceptJob(input: { job: GenerationInput; source: MeasuredSource }): Promise<AcceptJobResult>;
+  discardSource(input: { queueId: string }): Promise<void>;
+  endJob(input: EndJobInput): Promise<EndJobResult>;
+  /** Refunds and ends whatever an acceptance of unknown outcome may have left behind. */
+  abandonJob(input: { queueId: string }): Promise<void>;
+  removeMedia(input: { queueId: string; as: 'deleted' | 'expired' }): Promise<void>;
+}
+
+export interface MediaActivities {
+  measureSource(input: { job: GenerationInput }): Promise<MeasureResult>;
+}
+
+export interface ProviderActivities {
+  generate(input: { job: GenerationInput; source: MeasuredSource }): Promise<GenerateResult>;
+  /** Asks for a running generation; throws the retryable `StillRunning` until there is an outcome. */
+  awaitOutcome(input: {
+    job: GenerationInput;
+    operation: { [key: string]: string | number | boolean };
+  }): Promise<GenerateResult>;
+}
+
+export interface UpkeepActivities {
+  performDuty(input: { duty: UpkeepDuty }): Promise<{ done: number }>;
+}

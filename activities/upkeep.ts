@@ -1,0 +1,104 @@
+/** The regular duties: nets below the workflows, never the first line. Each does a bounded piece and can be repeated. */
+import { Context } from '@temporalio/activity';
+import { point } from '../infra/points.ts';
+import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
+import { liveJobs, overdueJobs, readJob } from '../infra/postgres/jobs.ts';
+import { expireHolds } from '../infra/postgres/ledger.ts';
+import { INCOMING, OUTPUT, queueIdOf } from '../infra/s3/objectKeys.ts';
+import type { StoredObject } from '../infra/s3/storage.ts';
+import type { UpkeepDuty } from '../workflows/contract.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { endJob } from './endJob.ts';
+
+const PAGE = 500;
+const MAX_PAGES = 200;
+const HOUR_MS = 3_600_000;
+/** An object without a job may belong to an order that is being taken right now. */
+export const ORPHAN_GRACE_MS = HOUR_MS;
+const OVERDUE_GRACE_MS = 60_000;
+const IDEMPOTENCY_LIFE_MS = 24 * HOUR_MS;
+
+export async function performDuty(
+  dependencies: ActivityDependencies,
+  duty: UpkeepDuty,
+): Promise<{ done: number }> {
+  switch (duty) {
+    case 'expireHolds':
+      return { done: await inPages(() => expireHolds(dependencies.pool, PAGE)) };
+    case 'sweepObjects':
+      return { done: await sweepObjects(dependencies, ORPHAN_GRACE_MS) };
+    case 'reconcileJobs':
+      return { done: await reconcileJobs(dependencies) };
+    case 'purgeIdempotencyKeys':
+      return {
+        done: await inPages(() =>
+          purgeIdempotencyKeys(dependencies.pool, { olderThanMs: IDEMPOTENCY_LIFE_MS, limit: PAGE }),
+        ),
+      };
+  }
+}
+
+async function inPages(page: () => Promise<number>): Promise<number> {
+  let done = 0;
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const count = await page();
+    done += count;
+    Context.current().heartbeat();
+    if (count < PAGE) break;
+  }
+  return done;
+}
+
+/** Removes objects that no job needs: no row, or a job that has ended, and older than the grace. */
+export async function sweepObjects(dependencies: ActivityDependencies, graceMs: number): Promise<number> {
+  let removed = 0;
+  for (const prefix of [INCOMING, OUTPUT]) {
+    let next: string | undefined;
+    do {
+      const page = await dependencies.storage.list(prefix, next);
+      const old = page.objects.filter((object) => Date.now() - object.modifiedAt.getTime() > graceMs);
+      await point('sweep-listed');
+      removed += await removeOrphans(dependencies, prefix, old);
+      next = page.next;
+      Context.current().heartbeat();
+    } while (next);
+  }
+  return removed;
+}
+
+async function removeOrphans(
+  dependencies: ActivityDependencies,
+  prefix: string,
+  objects: StoredObject[],
+): Promise<number> {
+  const ids = objects.flatMap((object) => queueIdOf(object.key) ?? []);
+  const live = await liveJobs(dependencies.pool, [...new Set(ids)]);
+  let removed = 0;
+  for (const object of objects) {
+    const queueId = queueIdOf(object.key);
+    const state = queueId === undefined ? undefined : live.get(queueId);
+    // A stored job needs its output only; a running one may still need both.
+    if (state !== undefined && !(state === 'stored' && prefix === INCOMING)) continue;
+    await dependencies.storage.remove(object.key);
+    removed += 1;
+  }
+  return removed;
+}
+
+/** Jobs that should have ended long ago and whose workflow is gone (terminated by hand, lost): refunded here. */
+async function reconcileJobs(dependencies: ActivityDependencies): Promise<number> {
+  let ended = 0;
+  for (const { queueId } of await overdueJobs(dependencies.pool, {
+    graceMs: OVERDUE_GRACE_MS,
+    limit: PAGE,
+  })) {
+    Context.current().heartbeat();
+    if (await dependencies.isWorkflowOpen(queueId)) continue;
+    const message = 'The job did not finish in time.';
+    await endJob(dependencies, { queueId, state: 'timed_out', failure: { code: 'timed_out', message } });
+    const row = await readJob(dependencies.pool, queueId);
+    dependencies.log.warn({ queueId, state: row?.state }, 'a job without a workflow was reconciled');
+    ended += 1;
+  }
+  return ended;
+}

@@ -1,0 +1,65 @@
+/** Idempotency-Key of the queue routes: one queue_id per account and key, the body compared by its digest. */
+import type { SqlClient } from './pool.ts';
+
+export interface IdempotencyClaim {
+  accountId: string;
+  key: string;
+  route: string;
+  bodySha256: Buffer;
+  /** The queue_id to use when the key is new. */
+  queueId: string;
+}
+
+export type ClaimOutcome =
+  | { outcome: 'new'; queueId: string }
+  | { outcome: 'known'; queueId: string }
+  | { outcome: 'mismatch' };
+
+/** Claims a key, or tells what it stands for. A concurrent twin waits for the row and then reads it. */
+export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClaim): Promise<ClaimOutcome> {
+  const inserted = await sql.query(
+    `insert into idempotency_keys (account_id, key, route, body_sha256, queue_id)
+     values ($1, $2, $3, $4, $5) on conflict (account_id, key) do nothing`,
+    [claim.accountId, claim.key, claim.route, claim.bodySha256, claim.queueId],
+  );
+  if (inserted.rowCount === 1) return { outcome: 'new', queueId: claim.queueId };
+  const { rows } = await sql.query<{ queue_id: string; same: boolean }>(
+    `select queue_id, route = $3 and body_sha256 = $4 as same
+       from idempotency_keys where account_id = $1 and key = $2`,
+    [claim.accountId, claim.key, claim.route, claim.bodySha256],
+  );
+  const row = rows[0];
+  // Purged between the two statements: the claim is new after all.
+  if (!row) return claimIdempotencyKey(sql, claim);
+  return row.same ? { outcome: 'known', queueId: row.queue_id } : { outcome: 'mismatch' };
+}
+
+/** After a refusal the key may stand for another attempt: swaps the queue_id unless somebody else did. */
+export async function renewIdempotencyKey(
+  sql: SqlClient,
+  claim: { accountId: string; key: string; fromQueueId: string; toQueueId: string },
+): Promise<string | undefined> {
+  await sql.query(
+    `update idempotency_keys set queue_id = $4 where account_id = $1 and key = $2 and queue_id = $3`,
+    [claim.accountId, claim.key, claim.fromQueueId, claim.toQueueId],
+  );
+  const { rows } = await sql.query<{ queue_id: string }>(
+    'select queue_id from idempotency_keys where account_id = $1 and key = $2',
+    [claim.accountId, claim.key],
+  );
+  return rows[0]?.queue_id;
+}
+
+/** Forgets keys older than their 24 hours, a page at a time; the number forgotten. */
+export async function purgeIdempotencyKeys(
+  sql: SqlClient,
+  page: { olderThanMs: number; limit: number },
+): Promise<number> {
+  const { rowCount } = await sql.query(
+    `delete from idempotency_keys where ctid in (
+       select ctid from idempotency_keys
+        where created_at < clock_timestamp() - $1 * interval '1 millisecond' limit $2)`,
+    [page.olderThanMs, page.limit],
+  );
+  return rowCount ?? 0;
+}

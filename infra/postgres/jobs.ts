@@ -1,0 +1,372 @@
+/** The rows of jobs and their timelines: every statement is a step of a job and does nothing the second time. */
+import type { JobState, TimelineEvent } from '../../domain/jobs.ts';
+import { isRunning, predecessors } from '../../domain/jobs.ts';
+import type { SqlClient } from './pool.ts';
+
+export interface JobRow {
+  queueId: string;
+  accountId: string;
+  keyId: string | null;
+  kind: string;
+  modelId: string;
+  provider: string;
+  state: JobState;
+  requestId: string;
+  durationSeconds: number;
+  priceUsdNano: bigint;
+  chargeId: string;
+  refundId: string | null;
+  outputKey: string | null;
+  outputContentType: string | null;
+  outputBytes: number | null;
+  outputSha256: string | null;
+  outputSeconds: number | null;
+  failureCode: string | null;
+  failureMessage: string | null;
+  createdAt: Date;
+  storedAt: Date | null;
+  endedAt: Date | null;
+  /** Milliseconds from acceptance until the end, or until now, by the database clock. */
+  elapsedMs: number;
+}
+
+const COLUMNS = `queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
+  price_usd_nano, charge_id, refund_id, output_key, output_content_type, output_bytes, output_sha256, output_seconds,
+  failure_code, failure_message, created_at, stored_at, ended_at,
+  (extract(epoch from coalesce(stored_at, ended_at, clock_timestamp()) - created_at) * 1000)::float8 as elapsed_ms`;
+
+interface RawJob {
+  queue_id: string;
+  account_id: string;
+  key_id: string | null;
+  kind: string;
+  model_id: string;
+  provider: string;
+  state: JobState;
+  request_id: string;
+  duration_seconds: number;
+  price_usd_nano: string;
+  charge_id: string;
+  refund_id: string | null;
+  output_key: string | null;
+  output_content_type: string | null;
+  output_bytes: string | null;
+  output_sha256: string | null;
+  output_seconds: number | null;
+  failure_code: string | null;
+  failure_message: string | null;
+  created_at: Date;
+  stored_at: Date | null;
+  ended_at: Date | null;
+  elapsed_ms: number;
+}
+
+function toJob(raw: RawJob): JobRow {
+  return {
+    queueId: raw.queue_id,
+    accountId: raw.account_id,
+    keyId: raw.key_id,
+    kind: raw.kind,
+    modelId: raw.model_id,
+    provider: raw.provider,
+    state: raw.state,
+    requestId: raw.request_id,
+    durationSeconds: raw.duration_seconds,
+    priceUsdNano: BigInt(raw.price_usd_nano),
+    chargeId: raw.charge_id,
+    refundId: raw.refund_id,
+    outputKey: raw.output_key,
+    outputContentType: raw.output_content_type,
+    outputBytes: raw.output_bytes === null ? null : Number(raw.output_bytes),
+    outputSha256: raw.output_sha256,
+    outputSeconds: raw.output_seconds,
+    failureCode: raw.failure_code,
+    failureMessage: raw.failure_message,
+    createdAt: raw.created_at,
+    storedAt: raw.stored_at,
+    endedAt: raw.ended_at,
+    elapsedMs: Math.max(0, Math.round(raw.elapsed_ms)),
+  };
+}
+
+/** A job of this account; another account's job is as unknown as a missing one. */
+export async function findJob(
+  sql: SqlClient,
+  job: { queueId: string; accountId: string },
+): Promise<JobRow | undefined> {
+  const { rows } = await sql.query<RawJob>({
+    name: 'find-job',
+    text: `select ${COLUMNS} from jobs where queue_id = $1 and account_id = $2`,
+    values: [job.queueId, job.accountId],
+  });
+  return rows[0] && toJob(rows[0]);
+}
+
+/** The same for the workers and the operator, who work for every account. */
+export async function readJob(sql: SqlClient, queueId: string): Promise<JobRow | undefined> {
+  const { rows } = await sql.query<RawJob>(`select ${COLUMNS} from jobs where queue_id = $1`, [queueId]);
+  return rows[0] && toJob(rows[0]);
+}
+
+/** Jobs newest first; pages by the last one seen. `accountId` left out: those of all accounts, for the operator. */
+export async function listJobs(
+  sql: SqlClient,
+  page: { accountId?: string; limit: number; before?: { createdAt: Date; queueId: string } },
+): Promise<JobRow[]> {
+  const { rows } = await sql.query<RawJob>(
+    `select ${COLUMNS} from jobs
+      where ($1::uuid is null or account_id = $1)
+        and ($2::timestamptz is null or (created_at, queue_id) < ($2, $3::uuid))
+      order by created_at desc, queue_id desc limit $4`,
+    [page.accountId ?? null, page.before?.createdAt ?? null, page.before?.queueId ?? null, page.limit],
+  );
+  return rows.map(toJob);
+}
+
+export interface NewJob {
+  queueId: string;
+  accountId: string;
+  keyId: string | null;
+  kind: string;
+  modelId: string;
+  provider: string;
+  requestId: string;
+  durationSeconds: number;
+  priceUsdNano: bigint;
+  chargeId: string;
+  deadlineMs: number;
+}
+
+/** Inserts the row of a job whose charge is part of the same transaction; false when it is there already. */
+export async function insertJob(sql: SqlClient, job: NewJob): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `insert into jobs (queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
+       price_usd_nano, charge_operation_id, charge_id, deadline_at)
+     values ($1, $2, $3, $4, $5, $6, 'accepted', $7, $8, $9, $1, $10,
+       clock_timestamp() + $11 * interval '1 millisecond')
+     on conflict (queue_id) do nothing`,
+    [
+      job.queueId,
+      job.accountId,
+      job.keyId,
+      job.kind,
+      job.modelId,
+      job.provider,
+      job.requestId,
+      job.durationSeconds,
+      job.priceUsdNano.toString(),
+      job.chargeId,
+      job.deadlineMs,
+    ],
+  );
+  return rowCount === 1;
+}
+
+export interface NewEvent {
+  event: TimelineEvent;
+  at?: string;
+  ledgerId?: string;
+  detail?: string;
+}
+
+/** Adds to a job's timeline; each event is kept once, with the time of its first telling. */
+export async function recordEvents(sql: SqlClient, queueId: string, events: NewEvent[]): Promise<void> {
+  await sql.query(
+    `insert into job_events (queue_id, event, at, ledger_id, detail)
+     select $1, e.event, coalesce(e.at, clock_timestamp()), e.ledger_id, e.detail
+       from unnest($2::text[], $3::timestamptz[], $4::text[], $5::text[]) as e (event, at, ledger_id, detail)
+     on conflict (queue_id, event) do nothing`,
+    [
+      queueId,
+      events.map((each) => each.event),
+      events.map((each) => each.at ?? null),
+      events.map((each) => each.ledgerId ?? null),
+      events.map((each) => each.detail ?? null),
+    ],
+  );
+}
+
+export interface RecordedEvent {
+  event: TimelineEvent;
+  at: Date;
+  ledgerId: string | null;
+  detail: string | null;
+}
+
+export async function timelineOf(sql: SqlClient, queueId: string): Promise<RecordedEvent[]> {
+  const { rows } = await sql.query<{
+    event: TimelineEvent;
+    at: Date;
+    ledger_id: string | null;
+    detail: string | null;
+  }>('select event, at, ledger_id, detail from job_events where queue_id = $1 order by at, event', [queueId]);
+  return rows.map(({ event, at, ledger_id, detail }) => ({ event, at, ledgerId: ledger_id, detail }));
+}
+
+export type SubmissionGate =
+  /** Nobody has asked the provider, or it is known that it did not accept: go ahead. */
+  | { go: 'submit' }
+  /** An earlier attempt asked and its answer is lost. */
+  | { go: 'ask' }
+  | { go: 'poll'; operation: { [key: string]: string | number | boolean } }
+  /** The output is there, or the job was ended. */
+  | { go: 'stop'; state: JobState };
+
+/** Writes ahead that the provider is about to be asked, and says what an earlier attempt left behind. */
+export async function openSubmission(sql: SqlClient, queueId: string): Promise<SubmissionGate> {
+  const opened = await sql.query(
+    `update jobs set state = 'submitted', submission = 'sent'
+      where queue_id = $1 and state in ('accepted', 'submitted') and submission in ('none', 'not_accepted')`,
+    [queueId],
+  );
+  if (opened.rowCount === 1) return { go: 'submit' };
+  const { rows } = await sql.query<{
+    state: JobState;
+    operation: { [key: string]: string | number | boolean } | null;
+  }>('select state, operation from jobs where queue_id = $1', [queueId]);
+  const row = rows[0];
+  if (!row) throw new Error(`job ${queueId} has no row`);
+  if (!isRunning(row.state)) return { go: 'stop', state: row.state };
+  return row.operation ? { go: 'poll', operation: row.operation } : { go: 'ask' };
+}
+
+/** The provider is known not to have accepted, so asking again is safe. */
+export async function closeSubmission(sql: SqlClient, queueId: string): Promise<void> {
+  await sql.query(
+    `update jobs set submission = 'not_accepted' where queue_id = $1 and submission = 'sent' and operation is null`,
+    [queueId],
+  );
+}
+
+/** The provider accepted and gave a handle; it is kept before anything else is done with it. */
+export async function recordOperation(
+  sql: SqlClient,
+  queueId: string,
+  operation: { [key: string]: string | number | boolean },
+): Promise<void> {
+  await sql.query(
+    `update jobs set submission = 'acknowledged', operation = $2 where queue_id = $1 and operation is null`,
+    [queueId, JSON.stringify(operation)],
+  );
+}
+
+export interface JobOutput {
+  key: string;
+  contentType: string;
+  sizeBytes: number;
+  sha256: string;
+  seconds: number | null;
+}
+
+/** Moves a running job to `stored`. False: it was ended meanwhile, and the output belongs to nobody. */
+export async function recordStored(sql: SqlClient, queueId: string, output: JobOutput): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `update jobs set state = 'stored', output_key = $2, output_content_type = $3, output_bytes = $4,
+       output_sha256 = $5, output_seconds = $6, stored_at = clock_timestamp()
+      where queue_id = $1 and (state = any ($7) or (state = 'stored' and output_key = $2))`,
+    [
+      queueId,
+      output.key,
+      output.contentType,
+      output.sizeBytes,
+      output.sha256,
+      output.seconds,
+      predecessors('stored'),
+    ],
+  );
+  return rowCount === 1;
+}
+
+/** Ends a running job without an output, with its refund, in the caller's transaction; the row it left otherwise. */
+export async function recordEnded(
+  sql: SqlClient,
+  queueId: string,
+  ending: { state: JobState; refundId: string; failureCode: string; failureMessage: string },
+): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `update jobs set state = $2, refund_id = $3, failure_code = $4, failure_message = $5,
+       ended_at = clock_timestamp()
+      where queue_id = $1 and state = any ($6)`,
+    [
+      queueId,
+      ending.state,
+      ending.refundId,
+      ending.failureCode,
+      ending.failureMessage,
+      predecessors(ending.state),
+    ],
+  );
+  return rowCount === 1;
+}
+
+/** The output is gone from storage. */
+export async function recordRemoved(
+  sql: SqlClient,
+  queueId: string,
+  as: 'deleted' | 'expired',
+): Promise<void> {
+  await sql.query(
+    `update jobs set state = $2, ended_at = clock_timestamp() where queue_id = $1 and state = any ($3)`,
+    [queueId, as, predecessors(as)],
+  );
+}
+
+/** Reads a job's row and locks it until the end of the caller's transaction. */
+export async function lockJob(
+  sql: SqlClient,
+  queueId: string,
+): Promise<
+  { state: JobState; accountId: string; outputKey: string | null; refundId: string | null } | undefined
+> {
+  const { rows } = await sql.query<{
+    state: JobState;
+    account_id: string;
+    output_key: string | null;
+    refund_id: string | null;
+  }>('select state, account_id, output_key, refund_id from jobs where queue_id = $1 for update', [queueId]);
+  const row = rows[0];
+  return (
+    row && {
+      state: row.state,
+      accountId: row.account_id,
+      outputKey: row.output_key,
+      refundId: row.refund_id,
+    }
+  );
+}
+
+/** P80 of the last 200 executions of a model in milliseconds, from acceptance to the stored output. */
+export async function executionP80Ms(sql: SqlClient, modelId: string): Promise<number | undefined> {
+  const { rows } = await sql.query<{ p80: number | null }>(
+    `select percentile_disc(0.8) within group (order by ms) as p80 from (
+       select extract(epoch from stored_at - created_at)::float8 * 1000 as ms
+         from jobs where model_id = $1 and stored_at is not null order by stored_at desc limit 200) as last`,
+    [modelId],
+  );
+  const p80 = rows[0]?.p80;
+  return p80 === null || p80 === undefined ? undefined : Math.round(p80);
+}
+
+/** Running jobs whose deadline is over by a margin: their workflow should have ended them long ago. */
+export async function overdueJobs(
+  sql: SqlClient,
+  page: { graceMs: number; limit: number },
+): Promise<{ queueId: string }[]> {
+  const { rows } = await sql.query<{ queue_id: string }>(
+    `select queue_id from jobs
+      where state in ('accepted', 'submitted') and deadline_at < clock_timestamp() - $1 * interval '1 millisecond'
+      order by deadline_at limit $2`,
+    [page.graceMs, page.limit],
+  );
+  return rows.map((row) => ({ queueId: row.queue_id }));
+}
+
+/** Of these ids, the ones whose job still needs its objects: running, or stored and not yet removed. */
+export async function liveJobs(sql: SqlClient, queueIds: string[]): Promise<Map<string, JobState>> {
+  const { rows } = await sql.query<{ queue_id: string; state: JobState }>(
+    `select queue_id, state from jobs
+      where queue_id = any ($1::uuid[]) and state in ('accepted', 'submitted', 'stored')`,
+    [queueIds],
+  );
+  return new Map(rows.map((row) => [row.queue_id, row.state]));
+}

@@ -1,0 +1,157 @@
+/** The one bucket: what was uploaded, what was made. Every call has a deadline and a bounded number of attempts. */
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+
+export interface StorageOptions {
+  endpoint: string;
+  region: string;
+  bucket: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** From sending a request to the first byte of its answer, and between two bytes. */
+  timeoutMs?: number;
+}
+
+export interface ByteRange {
+  /** First and last byte, both included. */
+  start: number;
+  end: number;
+}
+
+export interface StoredObject {
+  key: string;
+  sizeBytes: number;
+  modifiedAt: Date;
+}
+
+export interface Storage {
+  /** Puts a file; the body is opened anew for each attempt, so a half-sent one is never continued. */
+  putFile(key: string, path: string, options: { sizeBytes: number; contentType: string }): Promise<void>;
+  putBytes(key: string, bytes: Buffer, contentType: string): Promise<void>;
+  /** Streams an object, or a part of it; undefined when there is none. */
+  get(key: string, range?: ByteRange): Promise<Readable | undefined>;
+  sizeOf(key: string): Promise<number | undefined>;
+  /** Removes an object; removing what is not there succeeds. */
+  remove(key: string): Promise<void>;
+  /** One page of objects below a prefix, at most 1,000, with the token of the next page. */
+  list(prefix: string, continuation?: string): Promise<{ objects: StoredObject[]; next: string | undefined }>;
+  createBucket(): Promise<void>;
+  /** Resolves when the bucket answers. */
+  ready(): Promise<void>;
+  close(): void;
+}
+
+const ATTEMPTS = 3;
+
+export function openStorage(options: StorageOptions): Storage {
+  const timeoutMs = options.timeoutMs ?? 15_000;
+  const client = new S3Client({
+    endpoint: options.endpoint,
+    region: options.region,
+    forcePathStyle: true,
+    maxAttempts: ATTEMPTS,
+    credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
+    requestHandler: {
+      connectionTimeout: 5_000,
+      requestTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
+      httpAgent: { maxSockets: 256 },
+      httpsAgent: { maxSockets: 256 },
+    },
+  });
+  const bucket = options.bucket;
+  return {
+    async putFile(key, path, { sizeBytes, contentType }) {
+      await attempt(async () => {
+        const body = sizeBytes === 0 ? Buffer.alloc(0) : createReadStream(path);
+        await client.send(
+          new PutObjectCommand({
+            Bucket: bucket,
+            Key: key,
+            Body: body,
+            ContentLength: sizeBytes,
+            ContentType: contentType,
+          }),
+        );
+      });
+    },
+    async putBytes(key, bytes, contentType) {
+      await client.send(
+        new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType }),
+      );
+    },
+    async get(key, range) {
+      const Range = range && `bytes=${range.start}-${range.end}`;
+      const answer = await orMissing(
+        client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...(Range ? { Range } : {}) })),
+      );
+      return answer?.Body instanceof Readable ? answer.Body : undefined;
+    },
+    async sizeOf(key) {
+      const answer = await orMissing(client.send(new HeadObjectCommand({ Bucket: bucket, Key: key })));
+      return answer?.ContentLength;
+    },
+    async remove(key) {
+      await orMissing(client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key })));
+    },
+    async list(prefix, continuation) {
+      const page = await client.send(
+        new ListObjectsV2Command({
+          Bucket: bucket,
+          Prefix: prefix,
+          ...(continuation ? { ContinuationToken: continuation } : {}),
+        }),
+      );
+      const objects = (page.Contents ?? []).flatMap(({ Key, Size, LastModified }) =>
+        Key && LastModified ? [{ key: Key, sizeBytes: Size ?? 0, modifiedAt: LastModified }] : [],
+      );
+      return { objects, next: page.NextContinuationToken };
+    },
+    async createBucket() {
+      await client.send(new CreateBucketCommand({ Bucket: bucket })).catch((error: unknown) => {
+        if (error instanceof S3ServiceException && error.name.startsWith('BucketAlready')) return;
+        throw error;
+      });
+    },
+    async ready() {
+      await client.send(new HeadBucketCommand({ Bucket: bucket }));
+    },
+    close() {
+      client.destroy();
+    },
+  };
+}
+
+/** The SDK cannot repeat a body that was a stream, so puts of files are repeated here. */
+async function attempt(work: () => Promise<void>): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const status = error instanceof S3ServiceException ? (error.$metadata.httpStatusCode ?? 500) : 500;
+      if (tried >= ATTEMPTS || status < 500) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tried));
+    }
+  }
+}
+
+async function orMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+/** The client side of Temporal: one lazy connection, every call with a deadline. */
+import { Client, Connection } from '@temporalio/client';
+
+export interface TemporalOptions {
+  address: string;
+  namespace: string;
+}
+
+export interface Temporal {
+  client: Client;
+  /** Runs calls that must be over within `timeoutMs`; a late answer is an error of the caller's, not a hang. */
+  within<T>(timeoutMs: number, calls: (client: Client) => Promise<T>): Promise<T>;
+  /** Resolves when the server answers. */
+  ready(timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function openTemporal(options: TemporalOptions): Temporal {
+  const connection = Connection.lazy({ address: options.address, connectTimeout: 5_000 });
+  const client = new Client({ connection, namespace: options.namespace });
+  return {
+    client,
+    within(timeoutMs, calls) {
+      return connection.withDeadline(Date.now() + timeoutMs, () => calls(client));
+    },
+    async ready(timeoutMs) {
+      await connection.withDeadline(Date.now() + timeoutMs, async () => {
+        await connection.workflowService.getSystemInfo({});
+        await connection.workflowService.describeNamespace({ namespace: options.namespace });
+      });
+    },
+    async close() {
+      await connection.close();
+    },
+  };
+}

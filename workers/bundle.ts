@@ -1,0 +1,23 @@
+/** Builds the workflow bundle once, so that a worker starts without a bundler (part of `npm run build`). */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode } from '@temporalio/worker';
+
+/** The bundle lies beside the built worker. */
+export function bundlePath(): string {
+  return join(dirname(fileURLToPath(import.meta.url)), 'workflows.bundle.js');
+}
+
+/** Bundles the workflows that lie beside this folder and writes them to `target`. */
+export async function writeBundle(target = bundlePath()): Promise<void> {
+  const here = dirname(fileURLToPath(import.meta.url));
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(here, '..', 'workflows', `index.${extension}`),
+  });
+  await mkdir(dirname(target), { recursive: true });
+  await writeFile(target, code);
+}
+
+if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) await writeBundle();

@@ -1,0 +1,104 @@
+/** One worker process: serves the configured task queues until it is told to stop, then finishes what it holds. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { type Activities, createActivities } from '../activities/createActivities.ts';
+import type { TaskQueue } from '../domain/queues.ts';
+import { type Config, loadConfig } from '../infra/config/config.ts';
+import { createLogger, type Logger } from '../infra/log.ts';
+import { armPoint } from '../infra/points.ts';
+import { bundlePath } from './bundle.ts';
+import { makeCurrent, versioned } from './deployment.ts';
+import { openWorkerDependencies } from './openDependencies.ts';
+import { MAX_CACHED_WORKFLOWS, MAX_LOCAL_ACTIVITIES, MAX_WORKFLOW_TASKS, planOf } from './queues.ts';
+import { installRuntime } from './runtime.ts';
+import { ensureSchedules } from './schedules.ts';
+
+/** Steps in flight get this long to finish before the process leaves them to another one. */
+const SHUTDOWN_GRACE_MS = 20_000;
+const SHUTDOWN_FORCE_MS = 28_000;
+
+async function main(): Promise<void> {
+  const config = loadConfig();
+  const log = createLogger({ level: config.logLevel, name: 'worker' });
+  armPoint(config.testPoint);
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  installRuntime(log);
+  const connection = await connect(config, log, stop.signal);
+  const dependencies = await openWorkerDependencies(config, log);
+  const activities = createActivities(dependencies.activities);
+  const workers = await Promise.all(
+    config.workerQueues.map((queue) => createWorker(queue, { config, connection, activities })),
+  );
+  stop.signal.addEventListener('abort', () => {
+    for (const worker of workers) worker.shutdown();
+  });
+  void prepareServer(config, dependencies.temporal.client, log);
+  log.info({ queues: config.workerQueues, buildId: config.buildId }, 'worker ready');
+  await Promise.all(workers.map((worker) => worker.run()));
+  await dependencies.close();
+  await connection.close();
+  log.info('worker stopped');
+}
+
+/** The server may start later than we do: it is waited for, with a word in the log each time. */
+async function connect(config: Config, log: Logger, signal: AbortSignal): Promise<NativeConnection> {
+  for (;;) {
+    try {
+      return await NativeConnection.connect({ address: config.temporal.address });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      log.warn({ err: error, address: config.temporal.address }, 'Temporal is not reachable yet');
+      await sleep(1_000, undefined, { signal });
+    }
+  }
+}
+
+interface WorkerParts {
+  config: Config;
+  connection: NativeConnection;
+  activities: Activities;
+}
+
+async function createWorker(queue: TaskQueue, parts: WorkerParts): Promise<Worker> {
+  const { config, connection, activities } = parts;
+  const plan = planOf(queue);
+  const options: WorkerOptions = {
+    connection,
+    namespace: config.temporal.namespace,
+    taskQueue: queue,
+    activities: Object.fromEntries(plan.activities.map((name) => [name, activities[name]])),
+    maxConcurrentActivityTaskExecutions: plan.slots,
+    shutdownGraceTime: SHUTDOWN_GRACE_MS,
+    shutdownForceTime: SHUTDOWN_FORCE_MS,
+    workerDeploymentOptions: versioned(config.buildId),
+  };
+  if (!plan.runsWorkflows) return await Worker.create(options);
+  return await Worker.create({
+    ...options,
+    workflowBundle: { codePath: bundlePath() },
+    maxConcurrentWorkflowTaskExecutions: MAX_WORKFLOW_TASKS,
+    maxConcurrentLocalActivityExecutions: MAX_LOCAL_ACTIVITIES,
+    maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
+  });
+}
+
+/** Beside the work, not before it: a server that cannot do this now must not keep jobs waiting. */
+async function prepareServer(
+  config: Config,
+  client: Parameters<typeof ensureSchedules>[0],
+  log: Logger,
+): Promise<void> {
+  try {
+    await makeCurrent(client, config.temporal.namespace, config.buildId);
+    await ensureSchedules(client);
+  } catch (error) {
+    log.error({ err: error }, 'could not register this version or its schedules');
+  }
+}
+
+await main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});
+process.exit();

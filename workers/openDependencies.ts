@@ -1,0 +1,59 @@
+/** Opens what the activities stand on. */
+import { join } from 'node:path';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { ActivityDependencies } from '../activities/dependencies.ts';
+import type { Config } from '../infra/config/config.ts';
+import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
+import type { Logger } from '../infra/log.ts';
+import { workFolders } from '../infra/media/workFolders.ts';
+import { openPool } from '../infra/postgres/pool.ts';
+import { openStorage } from '../infra/s3/storage.ts';
+import { openTemporal, type Temporal } from '../infra/temporal/connect.ts';
+import { createProviders } from '../providers/createProviders.ts';
+
+export interface WorkerDependencies {
+  activities: ActivityDependencies;
+  temporal: Temporal;
+  close(): Promise<void>;
+}
+
+const DESCRIBE_LIMIT_MS = 10_000;
+
+export async function openWorkerDependencies(config: Config, log: Logger): Promise<WorkerDependencies> {
+  const pool = openPool({ databaseUrl: config.databaseUrl, applicationName: 'farebox-worker', max: 12 });
+  const storage = openStorage(config.s3);
+  const temporal = openTemporal(config.temporal);
+  const folders = workFolders(join(config.dataFolder, 'tmp'));
+  await folders.sweep();
+  const tools = { ffmpegPath: config.ffmpegPath, ffprobePath: config.ffprobePath, workFolder: folders.root };
+  return {
+    temporal,
+    activities: {
+      pool,
+      storage,
+      folders,
+      tools,
+      log,
+      models: new Map(config.models.map((model) => [model.id, model])),
+      providers: createProviders(config, tools),
+      guardedFetch: createGuardedFetch({ allowPrivateHosts: config.fetch.allowPrivateHosts }),
+      isWorkflowOpen: (workflowId) => isOpen(temporal, workflowId),
+    },
+    async close() {
+      storage.close();
+      await Promise.all([pool.end(), temporal.close()]);
+    },
+  };
+}
+
+async function isOpen(temporal: Temporal, workflowId: string): Promise<boolean> {
+  try {
+    const { status } = await temporal.within(DESCRIBE_LIMIT_MS, (client) =>
+      client.workflow.getHandle(workflowId).describe(),
+    );
+    return status.name === 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,38 @@
+/** Which queue runs what, and how many at once. Every figure is set on purpose: the SDK's defaults are for development. */
+import { availableParallelism } from 'node:os';
+import type { Activities } from '../activities/createActivities.ts';
+import type { TaskQueue } from '../domain/queues.ts';
+
+export interface QueuePlan {
+  activities: (keyof Activities)[];
+  /** Activities that this process runs at the same time. */
+  slots: number;
+  runsWorkflows: boolean;
+}
+
+const PROVIDER_STEPS: (keyof Activities)[] = ['generate', 'awaitOutcome'];
+
+export function planOf(queue: TaskQueue): QueuePlan {
+  switch (queue) {
+    case 'jobs':
+      return {
+        activities: ['acceptJob', 'discardSource', 'endJob', 'abandonJob', 'removeMedia', 'performDuty'],
+        slots: 50,
+        runsWorkflows: true,
+      };
+    case 'media':
+      // Each step keeps a core busy; one more than there are cores hides their waiting for storage.
+      return {
+        activities: ['measureSource', ...PROVIDER_STEPS],
+        slots: availableParallelism() + 1,
+        runsWorkflows: false,
+      };
+    case 'providers':
+      return { activities: PROVIDER_STEPS, slots: 200, runsWorkflows: false };
+  }
+}
+
+/** Workflows kept in memory per process: a job that waits for its retention to end is read again when it is needed. */
+export const MAX_CACHED_WORKFLOWS = 300;
+export const MAX_WORKFLOW_TASKS = 40;
+export const MAX_LOCAL_ACTIVITIES = 50;

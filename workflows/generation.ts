@@ -1,0 +1,226 @@
+/**
+ * The story of a queued generation, from the source to its deletion. It reads top to bottom; every step that touches the
+ * world is an activity, every way out before the output is stored refunds and records why.
+ */
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  isCancellation,
+  setHandler,
+  sleep,
+} from '@temporalio/workflow';
+import type { GenerateResult, MeasuredSource, Refusal } from '../activities/types.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type {
+  AcceptResult,
+  CancelResult,
+  CompleteResult,
+  GenerationInput,
+  GenerationResult,
+} from './contract.ts';
+import { acceptedUpdate, cancelUpdate, completeUpdate } from './messages.ts';
+import { describeJob } from './operatorView.ts';
+import { createSteps, type Steps } from './steps.ts';
+
+type Ending = { state: 'failed' | 'timed_out' | 'cancelled'; failure: { code: ErrorCode; message: string } };
+
+interface Story {
+  input: GenerationInput;
+  steps: Steps;
+  answer?: AcceptResult;
+  source?: MeasuredSource;
+  /** Cancelled to stop the conversation with the provider. */
+  production?: CancellationScope;
+  /** Somebody waits for the answer; without that nothing is charged. */
+  asked: boolean;
+  cancelRequested: boolean;
+  completeRequested: boolean;
+  mediaGone: boolean;
+  result: GenerationResult;
+  /** Set when the job can no longer be refunded, or has been. */
+  decided: boolean;
+}
+
+export async function generation(input: GenerationInput): Promise<GenerationResult> {
+  const story: Story = {
+    input,
+    steps: createSteps(input),
+    asked: false,
+    cancelRequested: false,
+    completeRequested: false,
+    mediaGone: false,
+    result: { state: 'refused' },
+    decided: false,
+  };
+  listen(story);
+  story.answer = await accept(story);
+  if (!story.answer.accepted) {
+    story.result = { state: 'refused', failure: { code: story.answer.code, message: story.answer.message } };
+  } else {
+    const ending = await produce(story);
+    const stands = ending === 'stored' || (await close(story, ending)) === 'stored';
+    story.decided = true;
+    if (stands) await keep(story);
+  }
+  story.decided = true;
+  await condition(allHandlersFinished);
+  return story.result;
+}
+
+const UNHEARD: Refusal = {
+  ok: false,
+  code: 'unavailable',
+  message: 'The job could not be accepted in time. Nothing was charged; please try again.',
+};
+
+/** Measures the source and charges for it; every refusal leaves nothing behind. */
+async function accept(story: Story): Promise<AcceptResult> {
+  const { input, steps } = story;
+  try {
+    // A start whose caller is already gone must not become a charge that nobody hears of.
+    if (!(await condition(() => story.asked, input.timing.acceptMs))) return await refuse(story, UNHEARD);
+    const measured = await steps.media.measureSource({ job: input });
+    if (!measured.ok) return await refuse(story, measured);
+    story.source = measured.source;
+    const charged = await steps.ledger.acceptJob({ job: input, source: measured.source });
+    if (!charged.ok) return await refuse(story, charged);
+    const { durationSeconds, chargeId, priceUsd } = charged;
+    story.result = { state: 'accepted', durationSeconds, chargeId, priceUsd };
+    describeJob(input, story.result, `charged ${charged.paid}; next: the provider`);
+    return { accepted: true, durationSeconds, chargeId, priceUsd };
+  } catch {
+    // Whether the charge was made is not known here: the books decide, and what they hold is given back.
+    await CancellationScope.nonCancellable(() => steps.sure.abandonJob({ queueId: input.queueId }));
+    return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
+  }
+}
+
+async function refuse(story: Story, refusal: Refusal): Promise<AcceptResult> {
+  await story.steps.ledger.discardSource({ queueId: story.input.queueId });
+  const { code, message, fields } = refusal;
+  return { accepted: false, code, message, ...(fields ? { fields } : {}) };
+}
+
+/** Talks to the provider until the output is stored, the provider says no, the client cancels or time is up. */
+async function produce(story: Story): Promise<'stored' | Ending> {
+  const production = new CancellationScope({ cancellable: true, timeout: story.input.timing.deadlineMs });
+  story.production = production;
+  try {
+    return story.cancelRequested ? CANCELLED : await production.run(() => converse(story));
+  } catch (error) {
+    if (!isCancellation(error)) return failed('provider_failed', 'The job could not be finished.');
+    // An operator may cancel the workflow itself; then this scope, the root, is cancelled too.
+    return story.cancelRequested || CancellationScope.current().consideredCancelled ? CANCELLED : TIMED_OUT;
+  }
+}
+
+const CANCELLED: Ending = {
+  state: 'cancelled',
+  failure: { code: 'cancelled', message: 'The job was cancelled before its output was stored.' },
+};
+const TIMED_OUT: Ending = {
+  state: 'timed_out',
+  failure: { code: 'timed_out', message: 'The job did not finish in time.' },
+};
+
+function failed(code: ErrorCode, message: string): Ending {
+  return { state: 'failed', failure: { code, message } };
+}
+
+async function converse(story: Story): Promise<'stored' | Ending> {
+  const { steps, input, source } = story;
+  if (!source) throw new Error('a job is produced only after its source was measured');
+  let outcome: GenerateResult = await steps.provider.generate({ job: input, source });
+  for (;;) {
+    switch (outcome.kind) {
+      case 'stored':
+        return 'stored';
+      case 'failed':
+        return failed(outcome.code, outcome.message);
+      case 'ended':
+        return failed('provider_failed', 'The job was ended before its output was stored.');
+      case 'running':
+        outcome = await steps.polling.awaitOutcome({ job: input, operation: outcome.operation });
+        break;
+      case 'busy':
+        await sleep(outcome.retryAfterMs);
+        outcome = await steps.provider.generate({ job: input, source });
+        break;
+      case 'unknown':
+        // A provider that cannot be asked stays silent for good: the deadline ends the job and refunds it.
+        await (outcome.askable ? sleep(input.timing.pollLongestMs) : condition(() => false));
+        outcome = await steps.provider.generate({ job: input, source });
+        break;
+    }
+  }
+}
+
+/** Refunds and ends the job; the row decides when the output and the end raced each other. */
+async function close(story: Story, ending: Ending): Promise<'stored' | 'closed'> {
+  return await CancellationScope.nonCancellable(async () => {
+    const ended = await story.steps.sure.endJob({ queueId: story.input.queueId, ...ending });
+    if (ended.state === 'stored') return 'stored';
+    story.result = {
+      ...story.result,
+      state: ended.state,
+      ...(ended.refundId ? { refundId: ended.refundId } : {}),
+      failure: ending.failure,
+    };
+    describeJob(
+      story.input,
+      story.result,
+      `refunded (${ended.refundId ?? 'no charge'}): ${ending.failure.message}`,
+    );
+    return 'closed';
+  });
+}
+
+/** Keeps the output until the client is done with it or its retention ends, then deletes it. */
+async function keep(story: Story): Promise<void> {
+  const { input, steps } = story;
+  story.result = { ...story.result, state: 'stored' };
+  describeJob(input, story.result, 'stored; next: delivery, then deletion');
+  let done = story.completeRequested;
+  try {
+    done = await condition(() => story.completeRequested, input.timing.retentionMs);
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+  }
+  await CancellationScope.nonCancellable(async () => {
+    const as = done ? 'deleted' : 'expired';
+    await steps.sure.removeMedia({ queueId: input.queueId, as });
+    story.mediaGone = true;
+    story.result = { ...story.result, state: as };
+    describeJob(input, story.result, `media ${as}; the charge stands`);
+  });
+}
+
+function listen(story: Story): void {
+  setHandler(acceptedUpdate, () => answer(story));
+  setHandler(cancelUpdate, () => cancel(story));
+  setHandler(completeUpdate, () => complete(story));
+}
+
+async function answer(story: Story): Promise<AcceptResult> {
+  story.asked = true;
+  await condition(() => story.answer !== undefined);
+  if (!story.answer) throw new Error('the answer was awaited and is missing');
+  return story.answer;
+}
+
+async function cancel(story: Story): Promise<CancelResult> {
+  if (story.decided) return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
+  story.cancelRequested = true;
+  story.production?.cancel();
+  await condition(() => story.decided);
+  return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
+}
+
+async function complete(story: Story): Promise<CompleteResult> {
+  story.completeRequested = true;
+  // Before there is an output there is nothing to remove; what arrives later is discarded at once.
+  if (!story.decided || story.result.state !== 'stored') return { outcome: 'deleted' };
+  const gone = await condition(() => story.mediaGone, 5_000);
+  return { outcome: gone ? 'deleted' : 'pending' };
+}

@@ -1,0 +1,14 @@
+/** The updates of a generation, typed by the contract. */
+import { defineUpdate } from '@temporalio/workflow';
+import {
+  ACCEPTED_UPDATE,
+  type AcceptResult,
+  CANCEL_UPDATE,
+  type CancelResult,
+  COMPLETE_UPDATE,
+  type CompleteResult,
+} from './contract.ts';
+
+export const acceptedUpdate = defineUpdate<AcceptResult>(ACCEPTED_UPDATE);
+export const cancelUpdate = defineUpdate<CancelResult>(CANCEL_UPDATE);
+export const completeUpdate = defineUpdate<CompleteResult>(COMPLETE_UPDATE);

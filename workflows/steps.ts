@@ -1,0 +1,61 @@
+/** The activities of a generation, each with its queue, its deadlines and the words an operator reads beside it. */
+import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import type { JobsActivities, MediaActivities, ProviderActivities } from '../activities/types.ts';
+import type { GenerationInput } from './contract.ts';
+
+export interface Steps {
+  /** On the media queue: fetch, check the signature, decode. */
+  media: MediaActivities;
+  /** Beside the workflow, for the ledger: short, idempotent, a database round trip. */
+  ledger: Pick<JobsActivities, 'acceptJob' | 'discardSource'>;
+  /** Never given up: what the user must get back, and what must not be left lying about. */
+  sure: Pick<JobsActivities, 'endJob' | 'abandonJob' | 'removeMedia'>;
+  provider: Pick<ProviderActivities, 'generate'>;
+  /** Retried with growing pauses until there is an outcome: the pauses add nothing to the history. */
+  polling: Pick<ProviderActivities, 'awaitOutcome'>;
+}
+
+const MEASURE_LIMIT_MS = 45_000;
+
+export function createSteps(input: GenerationInput): Steps {
+  const { timing, provider, modelId, providerQueue } = input;
+  return {
+    media: proxyActivities<MediaActivities>({
+      taskQueue: 'media',
+      startToCloseTimeout: MEASURE_LIMIT_MS,
+      scheduleToCloseTimeout: MEASURE_LIMIT_MS,
+      heartbeatTimeout: 15_000,
+      retry: { initialInterval: 500, maximumInterval: 5_000 },
+      summary: 'measure the source',
+    }),
+    ledger: proxyLocalActivities<JobsActivities>({
+      startToCloseTimeout: 5_000,
+      scheduleToCloseTimeout: 8_000,
+      retry: { initialInterval: 100, maximumInterval: 1_000 },
+    }),
+    sure: proxyActivities<JobsActivities>({
+      taskQueue: 'jobs',
+      startToCloseTimeout: 20_000,
+      retry: { initialInterval: 500, maximumInterval: 60_000 },
+      summary: 'give back and clean up',
+    }),
+    provider: proxyActivities<ProviderActivities>({
+      taskQueue: providerQueue,
+      startToCloseTimeout: timing.deadlineMs,
+      heartbeatTimeout: 15_000,
+      retry: { initialInterval: 1_000, maximumInterval: 30_000 },
+      summary: `${modelId} at ${provider}`,
+    }),
+    polling: proxyActivities<ProviderActivities>({
+      taskQueue: providerQueue,
+      startToCloseTimeout: timing.deadlineMs,
+      heartbeatTimeout: 15_000,
+      retry: {
+        initialInterval: timing.pollFirstMs,
+        backoffCoefficient: 1.5,
+        maximumInterval: timing.pollLongestMs,
+      },
+      summary: `wait for ${provider}`,
+    }),
+  };
+}

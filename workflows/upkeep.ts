@@ -1,0 +1,15 @@
+/** One regular duty, run by its schedule; visible and repeatable in the Temporal UI. */
+import { proxyActivities } from '@temporalio/workflow';
+import type { UpkeepActivities } from '../activities/types.ts';
+import type { UpkeepDuty } from './contract.ts';
+
+const { performDuty } = proxyActivities<UpkeepActivities>({
+  taskQueue: 'jobs',
+  startToCloseTimeout: 300_000,
+  heartbeatTimeout: 30_000,
+  retry: { initialInterval: 5_000, maximumAttempts: 3 },
+});
+
+export async function upkeep(duty: UpkeepDuty): Promise<{ done: number }> {
+  return await performDuty({ duty });
+}
