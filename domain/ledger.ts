@@ -1,0 +1,102 @@
+/** The words and rules of the ledger: what can be held, charged and given back, and how a price splits over currencies. */
+import type { Currency, Nano } from './money.ts';
+
+/** What something costs: in `usd` when paid with usd or bundled credit, in `diem` when paid with diem. */
+export interface LedgerPrice {
+  usd: Nano;
+  diem: Nano;
+}
+
+/** A part of an amount that was taken from, or given to, one currency. */
+export interface Part {
+  currency: Currency;
+  amount: Nano;
+}
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+/** What was sold at which price, frozen when it was admitted: a price edited later changes nothing. */
+export interface PriceSnapshot {
+  sku: string;
+  modelId: string;
+  provider: string;
+  /** Decimal string. */
+  units: string;
+  unit: string;
+  /** Nano units as a decimal string. */
+  pricePerUnitUsd: string;
+  requestId: string;
+  notes?: string;
+  [key: string]: Json | undefined;
+}
+
+/** A key's limits start again each UTC day, on the 1st of each UTC month, or never. */
+export const LIMIT_PERIODS = ['EPOCH', 'MONTH', 'LIFETIME'] as const;
+export type LimitPeriod = (typeof LIMIT_PERIODS)[number];
+
+/** A charge is `held` until its one resolution; `settled` is also how a charge without a hold is born. */
+export const CHARGE_STATES = ['held', 'settled', 'released', 'expired'] as const;
+export type ChargeState = (typeof CHARGE_STATES)[number];
+
+/** Free funds of an account, and what a key's limits leave; `undefined` is no limit. */
+export interface Means {
+  diem: Nano;
+  bundled: Nano;
+  usd: Nano;
+  keyUsd: Nano | undefined;
+  keyDiem: Nano | undefined;
+}
+
+export type Split =
+  | { outcome: 'covered'; diem: Nano; bundled: Nano; usd: Nano }
+  | { outcome: 'insufficient' }
+  | { outcome: 'key_limit'; currency: 'usd' | 'diem' };
+
+/**
+ * Takes a price from diem, then bundled credit, then usd. A key's usd limit counts usd and bundled credit. When the whole
+ * is not covered, `key_limit` names the limit without which it would have been. The database decides by the same rule
+ * (`ledger_admit`); a test holds the two together.
+ */
+export function splitPrice(price: LedgerPrice, means: Means): Split {
+  const keyUsd = means.keyUsd === undefined ? undefined : larger(means.keyUsd, 0n);
+  const diem = larger(least(price.diem, means.diem, means.keyDiem), 0n);
+  const rest = restInUsd(price, diem);
+  const funds = means.bundled + means.usd;
+  const within = (amount: Nano | undefined, limit: Nano | undefined) =>
+    amount !== undefined && amount <= funds && (limit === undefined || amount <= limit);
+  if (rest !== undefined && within(rest, keyUsd)) {
+    const bundled = least(means.bundled, rest);
+    return { outcome: 'covered', diem, bundled, usd: rest - bundled };
+  }
+  if (within(rest, undefined)) return { outcome: 'key_limit', currency: 'usd' };
+  const unlimited = restInUsd(price, least(price.diem, means.diem));
+  if (within(unlimited, keyUsd)) return { outcome: 'key_limit', currency: 'diem' };
+  return within(unlimited, undefined)
+    ? { outcome: 'key_limit', currency: 'usd' }
+    : { outcome: 'insufficient' };
+}
+
+/**
+ * The usd price of what `paid` diem leaves open: the same proportion, rounded up once. A price without diem is not sold
+ * for diem; one without usd is not sold for usd: `undefined` unless diem paid it all.
+ */
+export function restInUsd(price: LedgerPrice, paid: Nano): Nano | undefined {
+  if (price.diem === 0n) return price.usd;
+  if (paid >= price.diem) return 0n;
+  if (price.usd === 0n) return undefined;
+  return (price.usd * (price.diem - paid) + price.diem - 1n) / price.diem;
+}
+
+/** First UTC day ("2026-11-01") that counts towards a limit of this period on `day`; undefined: every day counts. */
+export function periodStart(period: LimitPeriod, day: string): string | undefined {
+  if (period === 'LIFETIME') return undefined;
+  return period === 'EPOCH' ? day : `${day.slice(0, 8)}01`;
+}
+
+function least(first: Nano, ...others: (Nano | undefined)[]): Nano {
+  return others.reduce<Nano>((low, other) => (other !== undefined && other < low ? other : low), first);
+}
+
+function larger(first: Nano, second: Nano): Nano {
+  return first > second ? first : second;
+}

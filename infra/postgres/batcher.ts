@@ -1,0 +1,149 @@
+/**
+ * Collects the calls of one tick into one statement. Bounded everywhere: calls waiting, batches in flight, calls per
+ * batch, and how long a call may take.
+ */
+import { performance } from 'node:perf_hooks';
+import { isRetryable, isUnavailable, unavailable } from './failures.ts';
+import { pauseWithJitter } from './pool.ts';
+
+export interface BatcherOptions<Request, Result> {
+  /** Runs a batch and answers in its order. Must be repeatable: a batch of unknown outcome is run again. */
+  run(requests: Request[]): Promise<Result[]>;
+  maxBatch?: number;
+  /** Batches under way at once: while one waits for the disk, the other computes. */
+  maxInFlight?: number;
+  maxWaiting?: number;
+  /** From the call to its answer; after it the outcome may be unknown and the caller repeats by operation id. */
+  deadlineMs?: number;
+  /** How often a failed batch is tried in all. */
+  attempts?: number;
+  /** Told after every batch that succeeded. */
+  onBatch?: ((batch: { size: number; latencyMs: number }) => void) | undefined;
+}
+
+export interface Batcher<Request, Result> {
+  call(request: Request): Promise<Result>;
+  /** Refuses new calls and resolves when those under way have ended. */
+  close(): Promise<void>;
+}
+
+interface Call<Request, Result> {
+  request: Request;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+  timer: NodeJS.Timeout;
+  ended: boolean;
+}
+
+export function createBatcher<Request, Result>(
+  options: BatcherOptions<Request, Result>,
+): Batcher<Request, Result> {
+  const { maxBatch = 256, maxInFlight = 2, maxWaiting = 10_000, deadlineMs = 10_000 } = options;
+  const waiting: Call<Request, Result>[] = [];
+  let inFlight = 0;
+  let scheduled = false;
+  let closed: (() => void) | undefined;
+  let closing = false;
+
+  function call(request: Request): Promise<Result> {
+    if (closing) return Promise.reject(unavailable('the ledger is closing'));
+    if (waiting.length >= maxWaiting) return Promise.reject(unavailable('too many ledger calls are waiting'));
+    return new Promise((resolve, reject) => {
+      const entry: Call<Request, Result> = {
+        request,
+        resolve,
+        reject,
+        ended: false,
+        timer: setTimeout(
+          () => end(entry, () => reject(unavailable('the ledger call took too long'))),
+          deadlineMs,
+        ),
+      };
+      waiting.push(entry);
+      schedule();
+    });
+  }
+
+  /** Waits for the end of the tick, so that all calls made in it go together. */
+  function schedule(): void {
+    if (scheduled || inFlight >= maxInFlight || waiting.length === 0) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      while (inFlight < maxInFlight && waiting.length > 0) launch();
+    });
+  }
+
+  function launch(): void {
+    const batch = waiting.splice(0, maxBatch).filter((entry) => !entry.ended);
+    if (batch.length === 0) return;
+    inFlight += 1;
+    void runCalls(options, batch).finally(() => {
+      inFlight -= 1;
+      schedule();
+      if (inFlight === 0 && waiting.length === 0) closed?.();
+    });
+  }
+
+  function close(): Promise<void> {
+    closing = true;
+    if (inFlight === 0 && waiting.length === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      closed = resolve;
+    });
+  }
+
+  return { call, close };
+}
+
+/**
+ * Runs the calls as one batch and answers each. A failure of the database is tried again; any other failure is of one
+ * call's making, so then each runs alone and only the guilty one fails.
+ */
+async function runCalls<Request, Result>(
+  options: BatcherOptions<Request, Result>,
+  batch: Call<Request, Result>[],
+): Promise<void> {
+  const attempts = options.attempts ?? 4;
+  for (let attempt = 1; ; attempt += 1) {
+    const open = batch.filter((entry) => !entry.ended);
+    if (open.length === 0) return;
+    try {
+      await runOnce(options, open);
+      return;
+    } catch (error) {
+      const again = isRetryable(error) || isUnavailable(error);
+      if (!again && open.length > 1) {
+        for (const entry of open) await runCalls(options, [entry]);
+        return;
+      }
+      if (!again || attempt >= attempts) {
+        const reason = again ? unavailable('the database did not answer', error) : error;
+        for (const entry of open) end(entry, () => entry.reject(reason));
+        return;
+      }
+      await pauseWithJitter(attempt);
+    }
+  }
+}
+
+async function runOnce<Request, Result>(
+  options: BatcherOptions<Request, Result>,
+  open: Call<Request, Result>[],
+): Promise<void> {
+  const startedMs = performance.now();
+  const results = await options.run(open.map((entry) => entry.request));
+  if (results.length !== open.length)
+    throw new Error(`${results.length} answers to ${open.length} ledger calls`);
+  options.onBatch?.({ size: open.length, latencyMs: performance.now() - startedMs });
+  open.forEach((entry, index) => {
+    end(entry, () => entry.resolve(results[index] as Result));
+  });
+}
+
+function end<Request, Result>(entry: Call<Request, Result>, answer: () => void): void {
+  if (entry.ended) return;
+  entry.ended = true;
+  clearTimeout(entry.timer);
+  answer();
+}

@@ -1,0 +1,222 @@
+/**
+ * Money that moves in single statements: charge, refund, credit, and what an account has. Each is decided inside the
+ * database (migrations/0001_ledger.sql) and may be part of the caller's transaction; each is repeatable by its
+ * operation id: the first outcome is returned again, marked `replayed`. A refusal is not recorded: it changed nothing, and
+ * the same operation may succeed later.
+ */
+import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
+import type { Nano } from '../../domain/money.ts';
+import { type AdmitRow, admitArguments, checkRequest, misuse, toParts } from './ledgerRows.ts';
+import type { SqlClient } from './pool.ts';
+import { runLedgerStatement } from './runLedgerStatement.ts';
+
+export type { LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
+
+export interface Charge {
+  /** 1 to 200 characters, unique for ever: the queue_id of a job, the request id of a request. */
+  operationId: string;
+  accountId: string;
+  /** Null for callers without an API key. */
+  keyId: string | null;
+  price: LedgerPrice;
+  snapshot: PriceSnapshot;
+}
+
+export type ChargeOutcome =
+  /** `parts` in the order in which they were taken; none when the price is zero. `chargeId` is what a refund names. */
+  | { outcome: 'charged'; chargeId: string; parts: Part[]; replayed: boolean }
+  | { outcome: 'insufficient' }
+  /** The account could pay, but the key's limit in this currency does not allow it. */
+  | { outcome: 'key_limit'; currency: 'usd' | 'diem' };
+
+/**
+ * Takes a price at once, in one statement. Throws `conflict` when the operation id already names a hold or another
+ * account's charge, `internal` for an unknown account or a key of another account, `unavailable` without a database.
+ */
+export async function charge(sql: SqlClient, request: Charge): Promise<ChargeOutcome> {
+  checkRequest(request);
+  const rows = await runLedgerStatement<AdmitRow>(sql, {
+    name: 'ledger_charge',
+    text: 'select * from ledger_admit(false, $1, $2, $3, $4, $5, $6, $7)',
+    values: admitArguments([{ ...request, ttlMs: 0 }]),
+  });
+  const row = rows[0];
+  if (row?.outcome === 'charged') {
+    return { outcome: 'charged', chargeId: request.operationId, parts: toParts(row), replayed: row.replayed };
+  }
+  if (row?.outcome === 'insufficient') return { outcome: 'insufficient' };
+  if (row?.outcome === 'key_limit') return { outcome: 'key_limit', currency: row.limited ?? 'usd' };
+  throw misuse(row?.outcome, request.operationId);
+}
+
+export interface Refund {
+  /** The refund's own id, derived from the charge's so that a retry is the same refund. */
+  operationId: string;
+  chargeOperationId: string;
+  /** For the record: shown with the entry. */
+  reason: string;
+  /** Less than the whole charge; usd goes back first, then bundled credit, then diem. */
+  amount?: LedgerPrice;
+}
+
+export type RefundOutcome =
+  /** A second refund of the same charge returns the first one's id and parts. */
+  | { outcome: 'refunded'; refundId: string; parts: Part[]; replayed: boolean }
+  /** Nothing was charged under that id, or it is only held: release it instead. */
+  | { outcome: 'no_charge' };
+
+/** Undoes a charge, at most once and at most its amount, into the same currencies and the charge's period. */
+export async function refund(sql: SqlClient, request: Refund): Promise<RefundOutcome> {
+  const rows = await runLedgerStatement<AdmitRow & { first_id: string }>(sql, {
+    name: 'ledger_refund',
+    text: 'select * from ledger_refund($1, $2, $3, $4, $5)',
+    values: [
+      request.operationId,
+      request.chargeOperationId,
+      request.reason,
+      request.amount?.usd.toString() ?? null,
+      request.amount?.diem.toString() ?? null,
+    ],
+  });
+  const row = rows[0];
+  if (row?.outcome === 'refunded') {
+    return { outcome: 'refunded', refundId: row.first_id, parts: toParts(row), replayed: row.replayed };
+  }
+  if (row?.outcome === 'no_charge') return { outcome: 'no_charge' };
+  throw misuse(row?.outcome, request.operationId);
+}
+
+export interface Credit {
+  /** The identity of the payment or of the operator's act: credited once, however often it is repeated. */
+  operationId: string;
+  accountId: string;
+  currency: 'usd' | 'bundled' | 'vcu';
+  /** Above zero. */
+  amount: Nano;
+  /** For the record: who, why, which payment. */
+  notes: string;
+}
+
+/** Credit that was paid for. */
+export function topUp(sql: SqlClient, request: Credit): Promise<{ replayed: boolean }> {
+  return credit(sql, 'top_up', request);
+}
+
+/** Credit that was given. Diem is given by the account's daily allocation only. */
+export function grant(sql: SqlClient, request: Credit): Promise<{ replayed: boolean }> {
+  return credit(sql, 'grant', request);
+}
+
+export interface Adjustment extends Omit<Credit, 'currency'> {
+  currency: Credit['currency'] | 'diem';
+  /** Added to the balance; below zero it takes, but never what is held. */
+  amount: Nano;
+}
+
+export type AdjustOutcome = { outcome: 'adjusted'; replayed: boolean } | { outcome: 'insufficient' };
+
+/** Corrects a balance with a new transfer; diem means today's. */
+export async function adjust(sql: SqlClient, request: Adjustment): Promise<AdjustOutcome> {
+  const posted = await post(sql, 'adjustment', request);
+  return posted.outcome === 'posted'
+    ? { outcome: 'adjusted', replayed: posted.replayed }
+    : { outcome: 'insufficient' };
+}
+
+export interface Balance {
+  /** Free to spend now, in nano units: posted less held. */
+  usd: Nano;
+  bundled: Nano;
+  vcu: Nano;
+  /** Today's (UTC): the whole allocation while the day is untouched. */
+  diem: Nano;
+  /** What today started with, or will start with. */
+  diemAllocation: Nano;
+  held: { usd: Nano; bundled: Nano; diem: Nano };
+}
+
+/** What the account can spend, in one read of two rows by key; undefined when there is no such account. */
+export async function balanceOf(sql: SqlClient, accountId: string): Promise<Balance | undefined> {
+  const rows = await runLedgerStatement<Record<string, string>>(sql, {
+    name: 'ledger_balance',
+    text: `select a.usd_posted - a.usd_held as usd, a.bundled_posted - a.bundled_held as bundled, a.vcu_posted as vcu,
+        coalesce(d.posted - d.held, a.diem_daily_allocation) as diem,
+        coalesce(d.allocation, a.diem_daily_allocation) as allocation,
+        a.usd_held, a.bundled_held, coalesce(d.held, 0) as diem_held
+      from accounts a
+      left join diem_days d on d.account_id = a.id and d.day = (ledger_now() at time zone 'UTC')::date
+      where a.id = $1`,
+    values: [accountId],
+  });
+  const row = rows[0];
+  if (!row) return undefined;
+  const nano = (column: string) => BigInt(row[column] ?? '0');
+  return {
+    usd: nano('usd'),
+    bundled: nano('bundled'),
+    vcu: nano('vcu'),
+    diem: nano('diem'),
+    diemAllocation: nano('allocation'),
+    held: { usd: nano('usd_held'), bundled: nano('bundled_held'), diem: nano('diem_held') },
+  };
+}
+
+/** Expires forgotten holds in the user's favour, oldest first, at most `limit`; returns how many. */
+export async function expireHolds(sql: SqlClient, limit: number): Promise<number> {
+  const rows = await runLedgerStatement<{ expired: string }>(sql, {
+    name: 'ledger_expire',
+    text: 'select ledger_expire($1) as expired',
+    values: [limit],
+  });
+  return Number(rows[0]?.expired ?? 0);
+}
+
+/** Where a charge or hold stands, and what it took (or, while held, reserves); undefined when there is none. */
+export async function findCharge(
+  sql: SqlClient,
+  operationId: string,
+): Promise<{ state: ChargeState; parts: Part[]; refundId: string | undefined } | undefined> {
+  const rows = await runLedgerStatement<AdmitRow & { state: ChargeState; counterpart: string | null }>(sql, {
+    name: 'ledger_find_charge',
+    text: `select state, counterpart, coalesce(diem, held_diem) as part_diem,
+        coalesce(bundled, held_bundled) as part_bundled, coalesce(usd, held_usd) as part_usd
+      from operations where operation_id = $1 and kind = 'charge'`,
+    values: [operationId],
+  });
+  const row = rows[0];
+  return row && { state: row.state, parts: toParts(row), refundId: row.counterpart ?? undefined };
+}
+
+async function credit(
+  sql: SqlClient,
+  kind: 'top_up' | 'grant',
+  request: Credit,
+): Promise<{ replayed: boolean }> {
+  if (request.amount <= 0n) throw new RangeError('credit must be above zero');
+  const posted = await post(sql, kind, request);
+  return { replayed: posted.replayed };
+}
+
+async function post(sql: SqlClient, kind: string, request: Adjustment): Promise<PostRow> {
+  if (request.amount === 0n) throw new RangeError('an adjustment of zero is none');
+  const rows = await runLedgerStatement<PostRow>(sql, {
+    name: 'ledger_post',
+    text: 'select * from ledger_post($1, $2, $3, $4, $5, $6)',
+    values: [
+      request.operationId,
+      kind,
+      request.accountId,
+      request.currency,
+      request.amount.toString(),
+      JSON.stringify({ notes: request.notes }),
+    ],
+  });
+  const row = rows[0];
+  if (row?.outcome === 'posted' || row?.outcome === 'insufficient') return row;
+  throw misuse(row?.outcome, request.operationId);
+}
+
+interface PostRow {
+  outcome: string;
+  replayed: boolean;
+}

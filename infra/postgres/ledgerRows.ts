@@ -1,0 +1,92 @@
+/** How ledger requests and outcomes look on their way into and out of the database's functions. */
+import { FareboxError } from '../../domain/errors.ts';
+import type { LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
+import type { Nano } from '../../domain/money.ts';
+
+/** A row of `ledger_admit`, `ledger_resolve` or `ledger_refund`; bigint columns arrive as strings. */
+export interface PartsRow {
+  part_diem: string;
+  part_bundled: string;
+  part_usd: string;
+}
+
+export interface AdmitRow extends PartsRow {
+  outcome: string;
+  limited: 'usd' | 'diem' | null;
+  state: string | null;
+  replayed: boolean;
+}
+
+export interface AdmitRequest {
+  operationId: string;
+  accountId: string;
+  keyId: string | null;
+  price: LedgerPrice;
+  ttlMs: number;
+  snapshot: PriceSnapshot;
+}
+
+/** The arrays that `ledger_admit` takes, one per column. */
+export function admitArguments(requests: AdmitRequest[]): unknown[] {
+  return [
+    requests.map((request) => request.operationId),
+    requests.map((request) => request.accountId),
+    requests.map((request) => request.keyId),
+    requests.map((request) => request.price.usd.toString()),
+    requests.map((request) => request.price.diem.toString()),
+    requests.map((request) => request.ttlMs),
+    requests.map((request) => JSON.stringify(request.snapshot)),
+  ];
+}
+
+/** The parts that are not zero, in spending order. */
+export function toParts(row: PartsRow): Part[] {
+  const parts: Part[] = [
+    { currency: 'diem', amount: BigInt(row.part_diem) },
+    { currency: 'bundled', amount: BigInt(row.part_bundled) },
+    { currency: 'usd', amount: BigInt(row.part_usd) },
+  ];
+  return parts.filter((part) => part.amount > 0n);
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const LARGEST: Nano = 2n ** 62n;
+
+/**
+ * A request that the database could only fail on must not take its batch with it, so it is refused before it joins one.
+ * Prices are checked here, not trusted: a negative one would be a gift.
+ */
+export function checkRequest(request: {
+  operationId: string;
+  accountId?: string;
+  keyId?: string | null;
+  price?: LedgerPrice;
+}): void {
+  const wrong =
+    (request.operationId.length === 0 && 'an empty operation id') ||
+    (request.operationId.length > 200 && 'an operation id over 200 characters') ||
+    (request.operationId.includes('\0') && 'a NUL in an operation id') ||
+    (request.accountId !== undefined && !UUID.test(request.accountId) && 'an account id that is no UUID') ||
+    (request.keyId && !UUID.test(request.keyId) && 'a key id that is no UUID') ||
+    (request.price && !isPrice(request.price) && 'a price that is negative or beyond 2^62');
+  if (wrong) {
+    throw new FareboxError({
+      code: 'internal',
+      message: 'Internal error',
+      internal: `ledger called with ${wrong}`,
+    });
+  }
+}
+
+function isPrice(price: LedgerPrice): boolean {
+  return price.usd >= 0n && price.diem >= 0n && price.usd < LARGEST && price.diem < LARGEST;
+}
+
+/** The error for an outcome that only a mistaken caller can get. */
+export function misuse(outcome: string | undefined, operationId: string): FareboxError {
+  return new FareboxError({
+    code: outcome === 'conflict' ? 'conflict' : 'internal',
+    message: outcome === 'conflict' ? 'This operation id was already used.' : 'Internal error',
+    internal: `ledger answered ${outcome ?? 'nothing'} for operation ${operationId}`,
+  });
+}

@@ -1,0 +1,96 @@
+/** Connections to Postgres: every one acts as the services' role, and every wait on it has an end. */
+import pg from 'pg';
+import { isRetryable } from './failures.ts';
+
+export type Sql = pg.Pool;
+/** What a statement can run on; a `PoolClient` when it has to be part of the caller's transaction. */
+export type SqlClient = pg.PoolClient | pg.Pool;
+
+export interface PoolOptions {
+  databaseUrl: string;
+  applicationName: string;
+  /** Connections at most; 8 by default. */
+  max?: number;
+  /** Longest run of one statement; 10 s by default. The client gives up 2 s later, should the server be silent. */
+  statementTimeoutMs?: number;
+  connectTimeoutMs?: number;
+}
+
+const LOCK_TIMEOUT_MS = 5_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
+const TRANSACTION_ATTEMPTS = 4;
+
+/** Opens a pool in the role `farebox_app`, which cannot change or delete transfers. Connects on first use. */
+export function openPool(options: PoolOptions): pg.Pool {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
+  const pool = new pg.Pool({
+    connectionString: options.databaseUrl,
+    application_name: options.applicationName,
+    max: options.max ?? 8,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+    query_timeout: statementTimeoutMs + 2_000,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    options: [
+      'role=farebox_app',
+      'timezone=UTC',
+      `statement_timeout=${statementTimeoutMs}`,
+      `lock_timeout=${LOCK_TIMEOUT_MS}`,
+      `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+    ]
+      .map((setting) => `-c ${setting}`)
+      .join(' '),
+  });
+  // An idle connection that breaks is dropped by the pool; without a listener its error would end the process.
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/**
+ * Runs `work` in one transaction. A deadlock or serialization failure starts it again, three times at most, so `work`
+ * must do nothing that a rollback does not undo. A connection whose rollback fails is destroyed, never pooled again.
+ */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await oneTransaction(pool, work);
+    } catch (error) {
+      if (attempt >= TRANSACTION_ATTEMPTS || !isRetryable(error)) throw error;
+      await pauseWithJitter(attempt);
+    }
+  }
+}
+
+/** 10, 20, 40 … ms, each between half and the whole of it, so that those who collided do not meet again. */
+export function pauseWithJitter(attempt: number): Promise<void> {
+  const longestMs = Math.min(10 * 2 ** (attempt - 1), 500);
+  return new Promise((resolve) => setTimeout(resolve, longestMs * (0.5 + Math.random() / 2)));
+}
+
+async function oneTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    broken = await rollBack(client);
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+async function rollBack(client: pg.PoolClient): Promise<Error | undefined> {
+  try {
+    await client.query('rollback');
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}

@@ -1,0 +1,29 @@
+/** One ledger statement with its failures sorted: repeated when it was rolled back, `unavailable` when nobody answers. */
+import pg from 'pg';
+import { asLedgerError, isRetryable } from './failures.ts';
+import { pauseWithJitter, type SqlClient } from './pool.ts';
+
+const ATTEMPTS = 4;
+
+export interface LedgerStatement {
+  /** Prepared once per connection under this name. */
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
+/** On a pool the statement is its own transaction and may be repeated; inside a caller's transaction it may not. */
+export async function runLedgerStatement<Row extends pg.QueryResultRow>(
+  sql: SqlClient,
+  statement: LedgerStatement,
+): Promise<Row[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return (await sql.query<Row>(statement)).rows;
+    } catch (error) {
+      if (!(sql instanceof pg.Pool)) throw error;
+      if (attempt >= ATTEMPTS || !isRetryable(error)) throw asLedgerError(error);
+      await pauseWithJitter(attempt);
+    }
+  }
+}
