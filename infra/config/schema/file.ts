@@ -91,18 +91,29 @@ const catalogue = closed({
 });
 
 export const configurationFile = closed({
-  $schema: text(2048).exactOptional(),
-  brand: brand.prefault({}),
-  providers: z.record(name, provider).default({}),
-  models: z.array(model).max(10_000).default([]),
-  rpc: closed({ networks: z.record(name, rpcNetwork).default({}) }).prefault({}),
-  x402: x402.prefault({}),
-  fetch: closed({ allowPrivateHosts: z.array(hostAndPort).max(1000).default([]) }).prefault({}),
-  search: search.exactOptional(),
-  media: media.prefault({}),
-  jobs: jobs.prefault({}),
-  limits: limits.prefault({}),
-  catalogue: catalogue.prefault({}),
+  $schema: text(2048).exactOptional().describe('For editors: where the JSON Schema of this file is.'),
+  brand: brand.prefault({}).describe('The name in headers and parameters, and further names they answer to.'),
+  providers: z
+    .record(name, provider)
+    .default({})
+    .describe('Services that do the work, by name; `local` and `elevenlabs` are built in.'),
+  models: z
+    .array(model)
+    .max(10_000)
+    .default([])
+    .describe('What is sold; an entry with the id of a built-in model replaces it.'),
+  rpc: closed({ networks: z.record(name, rpcNetwork).default({}) })
+    .prefault({})
+    .describe('Blockchain nodes by network.'),
+  x402: x402.prefault({}).describe('Networks on which wallets sign in and pay.'),
+  fetch: closed({ allowPrivateHosts: z.array(hostAndPort).max(1000).default([]) })
+    .prefault({})
+    .describe("host:port pairs on a private network that users' URLs may name."),
+  search: search.exactOptional().describe('The search engine.'),
+  media: media.prefault({}).describe('How long a stored output is kept.'),
+  jobs: jobs.prefault({}).describe('Deadline of a job and the pauses between questions to its provider.'),
+  limits: limits.prefault({}).describe('Accounts with other limits than the published ones.'),
+  catalogue: catalogue.prefault({}).describe('Who may read the catalogue, and the characters in it.'),
 }).meta({
   title: 'Farebox configuration',
   description: 'farebox.config.json: adds to the built-in defaults. Secrets stay in the environment.',

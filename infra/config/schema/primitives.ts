@@ -32,7 +32,8 @@ export const environmentName = z
   .regex(
     /^[A-Z_][A-Z0-9_]{0,127}$/,
     'the name of an environment variable (capitals, digits, "_"), never the secret itself',
-  );
+  )
+  .meta({ id: 'environmentName', description: 'Name of the environment variable that holds the secret.' });
 
 function isServiceUrl(value: string): boolean {
   const url = URL.canParse(value) ? new URL(value) : undefined;
@@ -50,7 +51,7 @@ export const serviceUrl = z
   .string()
   .max(2048)
   .refine(isServiceUrl, 'an http or https URL without user, password or fragment')
-  .meta({ format: 'uri' });
+  .meta({ id: 'serviceUrl', format: 'uri' });
 
 const HOST_AND_PORT = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?):([0-9]{1,5})$/;
 
@@ -85,10 +86,16 @@ export const amount = z
   .refine(isWholeNano, 'an amount with at most 9 decimals');
 
 /** What something costs when paid in USD (or bundled credit) and when paid in diem. */
-export const price = closed({ usd: amount, diem: amount });
+export const price = closed({ usd: amount, diem: amount }).meta({
+  id: 'price',
+  description: 'In whole units: USD (or bundled credit), and diem.',
+});
 
 export const timeouts = closed({
   connectMs: milliseconds.exactOptional(),
   firstByteMs: milliseconds.exactOptional(),
   idleMs: milliseconds.exactOptional(),
+}).meta({
+  id: 'timeouts',
+  description: 'To connect, to the first byte of the answer, and between two bytes.',
 });

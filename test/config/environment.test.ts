@@ -1,0 +1,104 @@
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../infra/config/config.ts';
+import { REQUIRED_VARIABLES, readEnvironment } from '../../infra/config/environment.ts';
+import { COMPLETE, messageOf } from './environments.ts';
+
+describe('the environment', () => {
+  test('alone is enough: every other setting has its documented default', () => {
+    const config = loadConfig(COMPLETE);
+    expect(config).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      dataFolder: path.resolve('.farebox'),
+      publicUrl: 'http://127.0.0.1:8080',
+      logLevel: 'info',
+      databaseUrl: COMPLETE.DATABASE_URL,
+      redisUrl: 'redis://127.0.0.1:6379',
+      s3: {
+        endpoint: 'http://127.0.0.1:9000',
+        region: 'us-east-1',
+        bucket: 'farebox-media',
+        accessKeyId: 'access',
+        secretAccessKey: 'secret-of-the-bucket',
+      },
+      temporal: { address: '127.0.0.1:7233', namespace: 'default' },
+      ffmpegPath: 'ffmpeg',
+      ffprobePath: 'ffprobe',
+      workerQueues: ['jobs', 'media', 'providers'],
+      brand: { name: 'service', aliases: [] },
+      fetch: { allowPrivateHosts: [] },
+      media: { retentionHours: 24 },
+      catalogue: { openWithoutKey: false },
+    });
+    expect(config).not.toHaveProperty('otlpEndpoint');
+    expect(config).not.toHaveProperty('testPoint');
+  });
+
+  test.each(REQUIRED_VARIABLES)('without %s nothing starts, and the error names it', (name) => {
+    const { [name]: _, ...rest } = COMPLETE;
+    expect(messageOf(() => loadConfig(rest))).toContain(`${name} is not set`);
+    expect(messageOf(() => loadConfig({ ...rest, [name]: '  ' }))).toContain(`${name} is not set`);
+  });
+
+  test('all missing variables are named at once', () => {
+    const message = messageOf(() => loadConfig({}));
+    for (const name of REQUIRED_VARIABLES) expect(message).toContain(name);
+  });
+
+  test.each([
+    ['PORT', '80a', 'found "80a", allowed: a port from 0 to 65535'],
+    ['PORT', '65536', 'found "65536", allowed: a port from 0 to 65535'],
+    ['PORT', '-1', 'found "-1", allowed: a port'],
+    ['LOG_LEVEL', 'loud', 'found "loud", allowed: "fatal", "error", "warn"'],
+    [
+      'FAREBOX_WORKER_QUEUES',
+      'jobs,medai',
+      'found "jobs,medai", allowed: one or more of jobs, media, providers',
+    ],
+    ['S3_BUCKET', 'Bad_Bucket', 'found "Bad_Bucket", allowed: a bucket name'],
+    ['TEMPORAL_ADDRESS', 'http://temporal', 'found "http://temporal", allowed: host:port'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', 'found "collector", allowed: a URL'],
+    ['FAREBOX_BUILD_ID', 'a b', 'found "a b", allowed: 1 to 64'],
+  ])('%s=%s is refused with what was found and what is allowed', (name, value, expected) => {
+    expect(messageOf(() => loadConfig({ ...COMPLETE, [name]: value }))).toContain(`${name}: ${expected}`);
+  });
+
+  test.each(['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT'])(
+    'a wrong %s is refused without printing it',
+    (name) => {
+      const message = messageOf(() => loadConfig({ ...COMPLETE, [name]: 'ftp://user:hidden-pass@host/x' }));
+      expect(message).toContain(
+        `${name}: found text of 29 characters (not shown), allowed: a URL that starts with`,
+      );
+      expect(message).not.toContain('hidden-pass');
+    },
+  );
+
+  test('an empty variable counts as unset, as compose files pass it', () => {
+    expect(readEnvironment({ PORT: '', LOG_LEVEL: ' ', FAREBOX_CONFIG: '' })).toMatchObject({
+      PORT: 8080,
+      LOG_LEVEL: 'info',
+    });
+  });
+
+  test('queues are served as named, each once, in a fixed order', () => {
+    const config = loadConfig({ ...COMPLETE, FAREBOX_WORKER_QUEUES: ' providers, jobs,jobs' });
+    expect(config.workerQueues).toEqual(['jobs', 'providers']);
+  });
+
+  test.each([
+    [{ HOST: '0.0.0.0', PORT: '80' }, 'http://127.0.0.1:80'],
+    [{ HOST: '::' }, 'http://[::1]:8080'],
+    [{ FAREBOX_PUBLIC_URL: 'https://pay.example//' }, 'https://pay.example'],
+  ])('%o makes the public address %s', (environment, expected) => {
+    expect(loadConfig({ ...COMPLETE, ...environment }).publicUrl).toBe(expected);
+  });
+
+  test('a secret is read from the variable that the configuration names, and an empty one is no secret', () => {
+    const config = loadConfig({ ...COMPLETE, MOCK_KEY: 'k', EMPTY_KEY: '' });
+    expect(config.secret('MOCK_KEY')).toBe('k');
+    expect(config.secret('EMPTY_KEY')).toBeUndefined();
+    expect(config.secret('UNSET_KEY')).toBeUndefined();
+  });
+});

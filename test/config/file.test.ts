@@ -1,0 +1,267 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
+import { type Config, loadConfig } from '../../infra/config/config.ts';
+import { checkConfiguration } from '../../infra/config/readFile.ts';
+import { COMPLETE, messageOf } from './environments.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'farebox config '));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+function load(content: unknown): Config {
+  files += 1;
+  const file = path.join(folder, `${files}.json`);
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return loadConfig({ ...COMPLETE, FAREBOX_CONFIG: file });
+}
+
+const SPEC = {
+  name: 'Deep voice',
+  voice_changer: true,
+  accepted_audio_formats: ['mp3', 'wav'],
+  max_source_audio_duration_seconds: 120,
+  default_voice: 'alto',
+  pricing: { durations: { '120': { usd: 0.2, diem: 0.3 }, '60': { usd: 0.1, diem: 0.15 } } },
+};
+const MODEL = { id: 'deep', type: 'music', provider: 'local', privacy: 'private', spec: SPEC };
+
+function withSpec(spec: Record<string, unknown>) {
+  return { models: [{ ...MODEL, spec: { ...SPEC, ...spec } }] };
+}
+
+describe('the configuration file', () => {
+  test.each(['example1.json', 'example2.json'])('%s of the documentation is valid', (name) => {
+    const config = loadConfig({ ...COMPLETE, FAREBOX_CONFIG: `test/fixtures/config/${name}` });
+    expect(config.unservedModels.map((entry) => entry.id)).toEqual(
+      name === 'example1.json' ? ['mock'] : ['flaky-video'],
+    );
+  });
+
+  test('adds to the defaults: the built-in models and providers stay', () => {
+    const config = loadConfig({ ...COMPLETE, FAREBOX_CONFIG: 'test/fixtures/config/example2.json' });
+    expect(config.models.map((model) => model.id)).toEqual([
+      ...BUILT_IN_MODELS.map((model) => model.id),
+      'flaky-voice',
+    ]);
+    expect(Object.keys(config.providers)).toEqual(['local', 'elevenlabs', 'claude', 'llm-pool', 'flaky']);
+    expect(config.providers.flaky).toEqual({
+      kind: 'simulator',
+      latencyMs: 200,
+      outcome: 'done',
+      faults: [{ at: 'submit', kind: 'reply-lost', every: 10 }],
+      lookup: true,
+      models: {},
+    });
+  });
+
+  test('turns a voice changer into a model of the catalogue, prices in nano units, tiers in order', () => {
+    const model = load({ models: [MODEL] }).models.find((entry) => entry.id === 'deep');
+    expect(model).toMatchObject({
+      kind: 'voice-changer',
+      upstreamModel: 'deep',
+      voices: ['alto'],
+      defaultVoice: 'alto',
+      supportsCustomVoiceId: false,
+      supportsSeed: false,
+      durations: [
+        { ceilingSeconds: 60, price: { usd: 100_000_000n, diem: 150_000_000n } },
+        { ceilingSeconds: 120, price: { usd: 200_000_000n, diem: 300_000_000n } },
+      ],
+    });
+  });
+
+  test('a model with the id of a built-in one replaces it', () => {
+    const config = load({ models: [{ ...MODEL, id: 'local-voice-changer' }] });
+    const same = config.models.filter((model) => model.id === 'local-voice-changer');
+    expect(same.map((model) => model.name)).toEqual(['Deep voice']);
+  });
+
+  test('a relative path is meant from the file, not from the working folder', () => {
+    const config = load({
+      catalogue: { charactersFile: './characters.json' },
+      providers: { sim: { kind: 'simulator', stateFolder: 'state' } },
+    });
+    expect(config.catalogue.charactersFile).toBe(path.join(folder, 'characters.json'));
+    expect(config.providers.sim).toMatchObject({ stateFolder: path.join(folder, 'state') });
+  });
+
+  test('may name its own schema for editors', () => {
+    expect(() => load({ $schema: './farebox.config.schema.json' })).not.toThrow();
+  });
+
+  test('an empty one is valid, and so is one with a byte order mark', () => {
+    expect(load({}).media.retentionHours).toBe(24);
+    expect(load('\uFEFF{"media":{"retentionHours":0.01}}').media.retentionHours).toBe(0.01);
+  });
+});
+
+describe('a configuration file with an error is refused, and the error names it', () => {
+  test.each<[unknown, string]>([
+    [{ modles: [] }, 'modles: found an unknown key, allowed: only $schema, brand, providers, models'],
+    [{ models: {} }, 'models: found an object, allowed: a list'],
+    [[], '(the whole file): found a list of 0, allowed: an object'],
+    [{ brand: { name: 'Acme!' } }, 'brand.name: found "Acme!", allowed: a word'],
+    [{ media: { retentionHours: 0 } }, 'media.retentionHours: found 0, allowed: more than 0'],
+    [{ media: { retentionHours: '24' } }, 'media.retentionHours: found "24", allowed: a number'],
+    [
+      { fetch: { allowPrivateHosts: ['10.0.0.1'] } },
+      'fetch.allowPrivateHosts[0]: found "10.0.0.1", allowed: host:port',
+    ],
+    [{ fetch: { allowPrivateHosts: ['a:99999'] } }, 'found "a:99999", allowed: host:port with a port from 1'],
+    [
+      { jobs: { pollFirstMs: 9000, pollLongestMs: 10 } },
+      'jobs.pollLongestMs: found 10, allowed: at least pollFirstMs',
+    ],
+    [
+      { limits: { overrides: { a: { requestsPerMinute: -1 } } } },
+      'limits.overrides.a.requestsPerMinute: found -1, allowed: at least 0',
+    ],
+    [
+      { providers: { p: { kind: 'opneai' } } },
+      'providers.p.kind: found "opneai", allowed: "openai", "anthropic", "elevenlabs"',
+    ],
+    [{ providers: { p: {} } }, 'providers.p.kind: found nothing, allowed: "openai"'],
+    [
+      { providers: { 'a b': { kind: 'local' } } },
+      'providers["a b"]: found the key "a b", allowed: a name of 1 to 64',
+    ],
+    [
+      { providers: { p: { kind: 'local', apiKeyEnv: 'X' } } },
+      'providers.p.apiKeyEnv: found an unknown key, allowed: only kind',
+    ],
+    [
+      { providers: { p: { kind: 'openai', baseUrl: 'file:///etc/passwd' } } },
+      'providers.p.baseUrl: found "file:///etc/passwd", allowed: an http or https URL',
+    ],
+    [
+      { providers: { p: { kind: 'openai', baseUrl: 'http://a', upstreams: [{ baseUrl: 'http://b' }] } } },
+      'providers.p.upstreams: found a list of 1, allowed: either "baseUrl" or "upstreams"',
+    ],
+    [
+      { providers: { p: { kind: 'simulator', outcome: 'maybe' } } },
+      'providers.p.outcome: found "maybe", allowed: "done", "refused"',
+    ],
+    [
+      { models: [{ ...MODEL, type: 'voice' }] },
+      'models[0].type: found "voice", allowed: "text", "embedding"',
+    ],
+    [
+      { models: [{ ...MODEL, provider: 'nobody' }] },
+      'models[0].provider: found "nobody", allowed: one of local, elevenlabs',
+    ],
+    [
+      { models: [{ ...MODEL, provider: 'toString' }] },
+      'models[0].provider: found "toString", allowed: one of local',
+    ],
+    [
+      { models: [MODEL, MODEL] },
+      'models[1].id: found "deep", which models[0] has already, allowed: an id of its own',
+    ],
+    [
+      { models: [{ ...MODEL, privacy: undefined }] },
+      'models[0].privacy: found nothing, allowed: "private", "anonymized"',
+    ],
+    [{ models: [{ ...MODEL, id: '../etc' }] }, 'models[0].id: found "../etc", allowed: an id'],
+    [
+      withSpec({ accepted_audio_formats: ['mp3', 'wma'] }),
+      'models[0].spec.accepted_audio_formats[1]: found "wma", allowed: "mp3", "wav"',
+    ],
+    [
+      withSpec({ voices: ['bass'] }),
+      'models[0].spec.default_voice: found "alto", allowed: one of the voices listed',
+    ],
+    [
+      withSpec({ pricing: { durations: { '90': { usd: 1, diem: 1 } } } }),
+      'models[0].spec.pricing.durations["90"]: found the key "90", allowed: whole minutes',
+    ],
+    [
+      withSpec({ pricing: { durations: {} } }),
+      'models[0].spec.pricing.durations: found an object, allowed: at least one tier',
+    ],
+    [
+      withSpec({ pricing: { durations: { '60': { usd: 1 } } } }),
+      'models[0].spec.pricing.durations["60"].diem: found nothing, allowed: a number',
+    ],
+    [
+      withSpec({ pricing: { durations: { '60': { usd: -1, diem: 1 } } } }),
+      'durations["60"].usd: found -1, allowed: at least 0',
+    ],
+    [
+      withSpec({ pricing: { durations: { '60': { usd: 1e-10, diem: 1 } } } }),
+      'durations["60"].usd: found 1e-10, allowed: an amount with at most 9 decimals',
+    ],
+    [withSpec({ speed: 2 }), 'models[0].spec.speed: found an unknown key'],
+    [
+      withSpec({ privacy: 'anonymized' }),
+      'models[0].spec.privacy: found "anonymized", allowed: the same as models[0].privacy',
+    ],
+    [
+      { models: [{ ...MODEL, provider: 'p' }], providers: { p: { kind: 'openai' } } },
+      'models[0].provider: found "p", of kind "openai", allowed: for a voice changer',
+    ],
+  ])('%j', (content, expected) => {
+    expect(messageOf(() => load(content))).toContain(expected);
+  });
+
+  test('every problem is listed, up to twenty, with the file named once', () => {
+    const content = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`x${index}`, 1]));
+    const lines = messageOf(() => load(content)).split('\n');
+    expect(lines).toHaveLength(22);
+    expect(lines[0]).toContain(folder);
+    expect(lines.at(-1)).toContain('and 10 more');
+  });
+
+  test('a secret written into the file is refused and not printed', () => {
+    const message = messageOf(() =>
+      load({ providers: { p: { kind: 'openai', apiKeyEnv: 'sk-live-0123456789' } } }),
+    );
+    expect(message).toContain(
+      'providers.p.apiKeyEnv: found text of 18 characters (not shown), allowed: the name of',
+    );
+    expect(message).not.toContain('sk-live');
+  });
+
+  test('a password in an address is refused and not printed', () => {
+    const message = messageOf(() =>
+      load({ search: { kind: 'searxng', baseUrl: 'http://u:pass-word@host/' } }),
+    );
+    expect(message).toContain(
+      'search.baseUrl: found text of 24 characters (not shown), allowed: an http or https URL',
+    );
+    expect(message).not.toContain('pass-word');
+  });
+
+  test('broken JSON is answered with its place, not with its content', () => {
+    const message = messageOf(() => load('{\n  "brand": {"name": "hidden-content",,}\n}'));
+    expect(message).toMatch(/not valid JSON at line 2, column \d+$/);
+    expect(message).not.toContain('hidden-content');
+  });
+
+  test('a named file that is not there is an error; the default file may be absent', () => {
+    const file = path.join(folder, 'missing.json');
+    expect(messageOf(() => loadConfig({ ...COMPLETE, FAREBOX_CONFIG: file }))).toContain(
+      `${file}: cannot be read (ENOENT)`,
+    );
+    expect(() => loadConfig(COMPLETE)).not.toThrow();
+  });
+
+  test('a folder in place of the file is an error, not a crash', () => {
+    const file = path.join(folder, 'folder.json');
+    mkdirSync(file);
+    expect(messageOf(() => loadConfig({ ...COMPLETE, FAREBOX_CONFIG: file }))).toContain(
+      'cannot be read (EISDIR)',
+    );
+  });
+
+  test('a key named like a property of every object is only an unknown key', () => {
+    expect(messageOf(() => checkConfiguration(JSON.parse('{"constructor": 1}'), 'file'))).toContain(
+      'constructor: found an unknown key',
+    );
+  });
+});
