@@ -1,0 +1,195 @@
+/**
+ * How adapters call the service that the operator configured. Redirects are never followed, every body has a cap and every
+ * wait a deadline; a failure says whether the request can have reached the service at all.
+ */
+import type { Readable } from 'node:stream';
+import { Agent, type Dispatcher, request as send } from 'undici';
+import { ConnectFailure, guardedConnector } from './guardedConnector.ts';
+import { type MultipartParts, multipartBody } from './multipart.ts';
+import type { ResolveHost } from './resolveHost.ts';
+import { BodyTooLarge, saveBody } from './saveBody.ts';
+
+export interface ProviderTimeouts {
+  connectMs: number;
+  /** From the request sent to the head of the answer. */
+  firstByteMs: number;
+  /** Between two pieces of the answer's body. */
+  idleMs: number;
+  /** The whole call, body included. */
+  totalMs: number;
+}
+
+export interface ProviderHttpOptions {
+  /** The service's address with an optional path, e.g. `https://api.example/v1`. */
+  baseUrl: string;
+  /** True: the address may be on a private network, as the operator's configuration says. */
+  allowPrivateNetwork?: boolean | undefined;
+  /** Sent with every call, e.g. the credential. */
+  headers?: Record<string, string>;
+  timeouts?: Partial<ProviderTimeouts> | undefined;
+  /** Instead of the DNS, for tests. */
+  resolve?: ResolveHost;
+  certificateAuthorities?: string;
+}
+
+export interface ProviderCall {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the base URL, starting with a slash. */
+  path: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  json?: unknown;
+  multipart?: MultipartParts;
+  signal?: AbortSignal;
+}
+
+export interface ProviderReply {
+  status: number;
+  /** Lower-case names; of a repeated header the first. */
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+export type ProviderDownload =
+  | { saved: true; status: number; headers: Record<string, string>; sizeBytes: number; sha256: string }
+  /** Any status outside 200–299; nothing was written. */
+  | ({ saved: false } & ProviderReply);
+
+export interface ProviderHttp {
+  /** One call whose answer, of whatever status, is read whole: at most 1 MB. */
+  request(call: ProviderCall): Promise<ProviderReply>;
+  /** One call whose answer, if its status is 2xx, goes to a new file. */
+  download(call: ProviderCall, target: { path: string; maxBytes: number }): Promise<ProviderDownload>;
+  close(): Promise<void>;
+}
+
+/** `not_sent`: certainly no byte of the request reached the service. `unknown`: it may have been accepted. */
+export class ProviderHttpError extends Error {
+  readonly sent: 'not_sent' | 'unknown';
+
+  constructor(sent: 'not_sent' | 'unknown', message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = 'ProviderHttpError';
+    this.sent = sent;
+  }
+}
+
+const DEFAULT_TIMEOUTS: ProviderTimeouts = {
+  connectMs: 5_000,
+  firstByteMs: 120_000,
+  idleMs: 60_000,
+  totalMs: 600_000,
+};
+const MAX_REPLY_BYTES = 1024 * 1024;
+
+export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const agent = openAgent(options, timeouts);
+  const call = (wanted: ProviderCall) =>
+    dispatch(agent, options, { call: wanted, totalMs: timeouts.totalMs });
+  return {
+    async request(wanted) {
+      const response = await call(wanted);
+      return { ...head(response), body: await afterSend(() => readWhole(response.body)) };
+    },
+    async download(wanted, target) {
+      const response = await call(wanted);
+      if (response.statusCode < 200 || response.statusCode > 299) {
+        return { saved: false, ...head(response), body: await afterSend(() => readWhole(response.body)) };
+      }
+      const saved = await afterSend(() => saveBody(response.body, target));
+      return { saved: true, ...head(response), ...saved };
+    },
+    close: () => agent.close(),
+  };
+}
+
+function openAgent(options: ProviderHttpOptions, timeouts: ProviderTimeouts): Agent {
+  return new Agent({
+    connect: guardedConnector({
+      isTrustedHost: () => options.allowPrivateNetwork === true,
+      connectTimeoutMs: timeouts.connectMs,
+      ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+      certificateAuthorities: options.certificateAuthorities,
+    }),
+    headersTimeout: timeouts.firstByteMs,
+    bodyTimeout: timeouts.idleMs,
+    maxHeaderSize: 32 * 1024,
+    // A connection per call: on a kept one that the service is just closing, a request is lost without anyone knowing how far it got.
+    pipelining: 0,
+  });
+}
+
+interface Dispatch {
+  call: ProviderCall;
+  totalMs: number;
+}
+
+async function dispatch(agent: Agent, options: ProviderHttpOptions, { call, totalMs }: Dispatch) {
+  const deadline = AbortSignal.timeout(totalMs);
+  const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
+  if (signal.aborted) throw new ProviderHttpError('not_sent', 'stopped before it was sent', signal.reason);
+  const { headers, body } = await encode(call).catch((error: unknown) => {
+    throw new ProviderHttpError('not_sent', 'the request could not be prepared', error);
+  });
+  try {
+    return await send(target(options.baseUrl, call), {
+      dispatcher: agent,
+      method: call.method,
+      headers: { 'user-agent': 'Farebox', accept: '*/*', ...options.headers, ...call.headers, ...headers },
+      body,
+      signal,
+    });
+  } catch (error) {
+    const sent = error instanceof ConnectFailure ? 'not_sent' : 'unknown';
+    throw new ProviderHttpError(sent, sent === 'not_sent' ? 'not reached' : 'no answer', error);
+  }
+}
+
+function target(baseUrl: string, call: ProviderCall): string {
+  const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query).toString()}`;
+  return `${baseUrl.replace(/\/+$/, '')}${call.path}${query}`;
+}
+
+interface EncodedBody {
+  headers: Record<string, string>;
+  body: string | Readable | null;
+}
+
+async function encode(call: ProviderCall): Promise<EncodedBody> {
+  if (call.multipart !== undefined) {
+    const { contentType, sizeBytes, stream } = await multipartBody(call.multipart);
+    return { headers: { 'content-type': contentType, 'content-length': String(sizeBytes) }, body: stream };
+  }
+  if (call.json === undefined) return { headers: {}, body: null };
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(call.json) };
+}
+
+async function afterSend<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    const message = error instanceof BodyTooLarge ? 'the answer is too large' : 'the answer was cut';
+    throw new ProviderHttpError('unknown', message, error);
+  }
+}
+
+async function readWhole(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of body) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > MAX_REPLY_BYTES) throw new BodyTooLarge(`more than ${MAX_REPLY_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function head(response: Dispatcher.ResponseData): { status: number; headers: Record<string, string> } {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) headers[name.toLowerCase()] = first;
+  }
+  return { status: response.statusCode, headers };
+}

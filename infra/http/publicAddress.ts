@@ -1,0 +1,39 @@
+/**
+ * Which addresses a URL of a stranger may lead to. An allow-shape, not a block list: what is not plainly a public unicast
+ * address is refused, and nothing is unwrapped, so the unknown rest of IPv6 stays closed (reliability F).
+ */
+import { networkInterfaces } from 'node:os';
+import ipaddr from 'ipaddr.js';
+
+const { IPv4, IPv6 } = ipaddr;
+const GLOBAL_UNICAST_V6: [ipaddr.IPv6, number] = [IPv6.parse('2000::'), 3];
+/** Public to every library, yet it answers inside one cloud provider's machines only. */
+const CLOUD_WIRE_SERVER = '168.63.129.16';
+
+export function isPublicAddress(address: string): boolean {
+  if (isOwnAddress(address)) return false;
+  if (IPv4.isValidFourPartDecimal(address)) {
+    return IPv4.parse(address).range() === 'unicast' && address !== CLOUD_WIRE_SERVER;
+  }
+  if (!IPv6.isValid(address) || address.includes('%')) return false;
+  const parsed = IPv6.parse(address);
+  return parsed.match(GLOBAL_UNICAST_V6) && parsed.range() === 'unicast';
+}
+
+/** A machine with a public address of its own is still not to be reached through itself. */
+function isOwnAddress(address: string): boolean {
+  for (const entries of Object.values(networkInterfaces())) {
+    if (entries?.some((entry) => entry.address === address)) return true;
+  }
+  return false;
+}
+
+/**
+ * Names that never lead outside whatever the DNS says: the loopback family, single labels (search domains, container and
+ * cloud-internal names) and the private top-level domains.
+ */
+export function isPublicName(hostname: string): boolean {
+  const name = hostname.replace(/\.$/, '').toLowerCase();
+  if (!name.includes('.')) return false;
+  return !/\.(localhost|local|internal|intranet|lan|home|corp|private|arpa|test|invalid|onion)$/.test(name);
+}

@@ -1,0 +1,41 @@
+/** One WHATWG parse; from here on only the parsed object counts (reliability S4). */
+
+export interface AllowedHosts {
+  has(hostname: string, port: number): boolean;
+}
+
+const MAX_URL_LENGTH = 4_096;
+const OPEN_PORTS = [80, 443];
+
+/** Throws a plain Error with the reason, for the log, when the URL is not one that may be asked for. */
+export function parseTarget(text: string, hosts: AllowedHosts): URL {
+  if (text.length > MAX_URL_LENGTH) throw new Error('URL too long');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error('scheme not allowed');
+  if (url.username !== '' || url.password !== '') throw new Error('credentials in the URL');
+  if (url.hostname === '') throw new Error('no host');
+  const port = effectivePort(url);
+  if (!OPEN_PORTS.includes(port) && !hosts.has(hostnameOf(url), port)) throw new Error('port not allowed');
+  url.hash = '';
+  return url;
+}
+
+/** Reads `host:port` entries in the way in which URLs are read, so that both sides of the comparison are normal. */
+export function allowedHosts(entries: readonly string[]): AllowedHosts {
+  const known = new Set(entries.map((entry) => pair(new URL(`http://${entry}`))));
+  return { has: (hostname, port) => known.has(`${hostname} ${port}`) };
+}
+
+function pair(url: URL): string {
+  return `${hostnameOf(url)} ${effectivePort(url)}`;
+}
+
+export function effectivePort(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}
+
+/** The host as sockets want it (`::1`), or as URLs want it (`[::1]`). */
+export function hostnameOf(url: URL, style: 'bare' | 'bracketed' = 'bare'): string {
+  return style === 'bracketed' ? url.hostname : url.hostname.replace(/^\[|\]$/g, '');
+}
