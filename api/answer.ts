@@ -1,0 +1,49 @@
+/** What a handler gives back: a JSON body, or bytes of a known length that are streamed. */
+import type { Readable } from 'node:stream';
+
+export interface JsonAnswer {
+  kind: 'json';
+  /** 200 by default. */
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+export interface BinaryAnswer {
+  kind: 'binary';
+  status: number;
+  headers: Record<string, string>;
+  stream: Readable;
+  contentType: string;
+  /** Exactly as many bytes must come out of the stream; anything else cuts the connection. */
+  sizeBytes: number;
+  /** Runs once, after the last byte was handed to the connection. Shutdown waits for it. */
+  onDelivered?: () => Promise<void>;
+  /** Runs once when the client went away, the stream broke or the deadline passed before that. */
+  onAborted?: () => Promise<void>;
+}
+
+export type Answer = JsonAnswer | BinaryAnswer;
+
+export interface AnswerOptions {
+  status?: number;
+  headers?: Record<string, string>;
+}
+
+const NO_HEADERS: Record<string, string> = Object.freeze({});
+
+export function json(body: unknown, options?: AnswerOptions): JsonAnswer {
+  return { kind: 'json', status: options?.status ?? 200, headers: options?.headers ?? NO_HEADERS, body };
+}
+
+export function binary(
+  bytes: Pick<BinaryAnswer, 'stream' | 'contentType' | 'sizeBytes' | 'onDelivered' | 'onAborted'>,
+  options?: AnswerOptions,
+): BinaryAnswer {
+  return {
+    kind: 'binary',
+    status: options?.status ?? 200,
+    headers: options?.headers ?? NO_HEADERS,
+    ...bytes,
+  };
+}

@@ -1,0 +1,50 @@
+/** GET /billing/balance (specification 2.4): what the account can spend, and from where the next charge is taken. */
+import { FareboxError } from '../../domain/errors.ts';
+import { type Currency, type Nano, nanoToNumber, parseNano, SPEND_ORDER } from '../../domain/money.ts';
+import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
+import { json } from '../answer.ts';
+import { defineRoute } from '../route.ts';
+
+/** Below this total an account counts as empty. */
+const LEAST_TO_CONSUME = parseNano('0.1') ?? 0n;
+
+const PUBLIC_NAMES: Record<Currency, string> = {
+  diem: 'DIEM',
+  bundled: 'BUNDLED_CREDITS',
+  usd: 'USD',
+  vcu: 'VCU',
+};
+
+export const billingBalance = defineRoute({
+  method: 'GET',
+  path: '/billing/balance',
+  access: 'admin',
+  async handler({ sql }, { caller }) {
+    const balance = await balanceOf(sql, caller.accountId);
+    if (!balance) {
+      throw new FareboxError({
+        code: 'internal',
+        message: 'Internal server error',
+        internal: 'a key without account',
+      });
+    }
+    return json(presentBalance(balance));
+  },
+});
+
+export function presentBalance(balance: Balance) {
+  const first = SPEND_ORDER.find((currency) => balance[currency] > 0n);
+  return {
+    canConsume: balance.diem + balance.bundled + balance.usd >= LEAST_TO_CONSUME,
+    consumptionCurrency: first ? PUBLIC_NAMES[first] : null,
+    balances: {
+      diem: balance.diemAllocation > 0n ? nanoToNumber(balance.diem) : null,
+      usd: whenPositive(balance.usd),
+    },
+    diemEpochAllocation: nanoToNumber(balance.diemAllocation),
+  };
+}
+
+function whenPositive(amount: Nano): number | null {
+  return amount > 0n ? nanoToNumber(amount) : null;
+}

@@ -1,0 +1,16 @@
+/** What handlers work with: opened once by the entry point, closed once at the end. */
+import type { Redis } from 'ioredis';
+import type pg from 'pg';
+import type { Config } from '../infra/config/config.ts';
+import type { Log } from '../infra/log.ts';
+import type { Storage } from '../infra/s3/storage.ts';
+import type { Temporal } from '../infra/temporal/connect.ts';
+
+export interface Dependencies {
+  config: Config;
+  sql: pg.Pool;
+  redis: Redis;
+  temporal: Temporal;
+  storage: Storage;
+  log: Log;
+}

@@ -1,0 +1,79 @@
+/**
+ * A route as one table row: method and path, who may call, what the body and the query must look like, how long it may
+ * take, and the handler, which is the only part that tells a story. Everything before the handler (credential, limits,
+ * body, schema) is done by the frame, in this order, from what the row says.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { z } from 'zod';
+import type { Caller } from '../domain/caller.ts';
+import type { Log } from '../infra/log.ts';
+import type { Answer } from './answer.ts';
+import type { Dependencies } from './dependencies.ts';
+
+/** `key`: any API key; `admin`: a key of type ADMIN; `open`: everybody, a credential is not even looked at. */
+export type Access = 'open' | 'key' | 'admin';
+
+export interface MultipartSpec<Body> {
+  /** Gets every text field as a string; fields sent twice are refused before it. */
+  fields: z.ZodType<Body>;
+  /** Largest size of the one optional file part, which must be named `file`. */
+  maxFileBytes: number;
+}
+
+export interface BodySpec<Body> {
+  /** Use `z.strictObject`, so that an unknown field is refused. */
+  json?: { schema: z.ZodType<Body>; maxBytes: number };
+  multipart?: MultipartSpec<Body>;
+  /** `model` is looked at before the schema: "model is required", "model must be a string" (api-facts 4). */
+  needsModel?: boolean;
+}
+
+/** A file part, streamed to a private temporary file that the frame deletes on every way out. */
+export interface UploadedFile {
+  path: string;
+  sizeBytes: number;
+  /** Lower-case hex. */
+  sha256: string;
+  /** What the client claims; never believed. */
+  claimedContentType: string;
+}
+
+export interface RouteRequest<Body, Query, A extends Access> {
+  caller: A extends 'open' ? Caller | undefined : Caller;
+  body: Body;
+  /** Only from a multipart body. */
+  file: UploadedFile | undefined;
+  query: Query;
+  params: Record<string, string>;
+  headers: IncomingHttpHeaders;
+  /** 32 hex characters, in `X-Request-ID`, in every log line, and usable as a trace id. */
+  requestId: string;
+  /** Aborted at the route's deadline and when the client goes away. */
+  signal: AbortSignal;
+  log: Log;
+}
+
+export interface RouteDefinition<Body, Query, A extends Access> {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Relative to `/api/v1`; parameters as `{name}`, as in the specification. */
+  path: string;
+  access: A;
+  /** Left out: a body is neither expected nor read. */
+  body?: BodySpec<Body>;
+  /** Left out: the query is ignored. */
+  query?: z.ZodType<Query>;
+  /** From the moment the body is read until the answer begins; past it the client gets `timed_out`. */
+  deadlineMs?: number;
+  handler(dependencies: Dependencies, request: RouteRequest<Body, Query, A>): Promise<Answer>;
+}
+
+/** Any route; what is inside fits together because `defineRoute` checked it. */
+export type Route = RouteDefinition<unknown, unknown, Access>;
+
+export const DEFAULT_DEADLINE_MS = 30_000;
+
+export function defineRoute<A extends Access, Body = undefined, Query = undefined>(
+  definition: RouteDefinition<Body, Query, A>,
+): Route {
+  return definition as Route;
+}

@@ -1,0 +1,18 @@
+/** Who is calling, once the credential was accepted. */
+
+export const KEY_TYPES = ['ADMIN', 'INFERENCE'] as const;
+export type KeyType = (typeof KEY_TYPES)[number];
+
+/** Which models a key may call (specification 2.3). */
+export const MODEL_PRIVACIES = ['ALL', 'PRIVATE_TEXT', 'PRIVATE_ONLY'] as const;
+export type ModelPrivacy = (typeof MODEL_PRIVACIES)[number];
+
+export interface Caller {
+  accountId: string;
+  /** Null for callers without an API key. */
+  keyId: string | null;
+  keyType: KeyType;
+  modelPrivacy: ModelPrivacy;
+  /** Null: the key never expires. */
+  keyExpiresAt: Date | null;
+}
