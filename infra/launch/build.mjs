@@ -1,0 +1,115 @@
+/**
+ * Builds `dist/` when a source is newer than it: compile, copy what is not TypeScript, bundle the workflows.
+ * Run directly it builds; imported, `build()` does the same.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { withLock } from './lock.mjs';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DIST = path.join(ROOT, 'dist');
+const STAMP = path.join(DIST, '.built');
+const FLOORS = ['domain', 'infra', 'providers', 'workflows', 'activities', 'workers', 'api', 'cli', 'bench'];
+const TEST_FOLDERS = ['test/stubs', 'test/harness'];
+const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+/** Not read at run time from dist/. */
+const NOT_COPIED = new Set(['.ts', '.mjs']);
+
+/** Builds if needed; concurrent calls build once. `say` gets one line when there is something to do. */
+export async function build(say = () => undefined) {
+  if (isCurrent(fingerprint())) return;
+  await withLock(path.join(ROOT, 'node_modules', '.farebox-build.lock'), async () => {
+    const sources = fingerprint();
+    if (isCurrent(sources)) return;
+    say('building');
+    rmSync(STAMP, { force: true });
+    removeStale();
+    // Types are judged by `npm run check`; whoever starts the service does not wait for that.
+    node([tsc(), '-p', path.join(ROOT, 'tsconfig.build.json'), '--noCheck']);
+    for (const file of assets()) copy(file);
+    bundleWorkflows();
+    writeFileSync(STAMP, sources);
+  });
+}
+
+function isCurrent(sources) {
+  return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === sources;
+}
+
+/** Names, sizes and times of all that the build reads: quicker than hashing contents, and enough. */
+function fingerprint() {
+  const hash = createHash('sha256');
+  for (const file of [...sourceFiles(), ...SETTINGS].sort()) {
+    const { mtimeMs, size } = statSync(path.join(ROOT, file));
+    hash.update(`${file}\0${mtimeMs}\0${size}\n`);
+  }
+  return hash.digest('hex');
+}
+
+function sourceFiles() {
+  return [...FLOORS, ...TEST_FOLDERS].flatMap((folder) => filesUnder(folder));
+}
+
+function filesUnder(folder) {
+  if (!existsSync(path.join(ROOT, folder))) return [];
+  return readdirSync(path.join(ROOT, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)));
+}
+
+function assets() {
+  return sourceFiles().filter((file) => !NOT_COPIED.has(path.extname(file)));
+}
+
+function copy(file) {
+  const target = path.join(DIST, file);
+  mkdirSync(path.dirname(target), { recursive: true });
+  cpSync(path.join(ROOT, file), target);
+}
+
+/** What was compiled from a source that is gone would still be imported, or run as a migration. */
+function removeStale() {
+  const sources = new Set(sourceFiles());
+  for (const folder of [...FLOORS, ...TEST_FOLDERS]) {
+    for (const file of filesUnder(path.join('dist', folder))) {
+      const source = path.relative('dist', file);
+      const typescript = source.replace(/\.js(\.map)?$/, '.ts');
+      if (!sources.has(source) && !sources.has(typescript)) rmSync(path.join(ROOT, file));
+    }
+  }
+}
+
+function bundleWorkflows() {
+  const script = path.join(DIST, 'workers', 'bundle.js');
+  if (!existsSync(script)) return;
+  node([script]);
+}
+
+/** Quiet when all is well; throws with the words of what failed. */
+function node(args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`the build failed: node ${args.join(' ')}\n${stdout}${stderr}`);
+}
+
+function tsc() {
+  return path.join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+}
+
+if (process.argv[1] && fileURLToPath(import.meta.url) === realpathSync(process.argv[1])) {
+  await build().catch((error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  });
+}

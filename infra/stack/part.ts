@@ -1,0 +1,29 @@
+/** The real parts that Farebox needs, and how one is started. */
+export const PART_NAMES = ['postgres', 'redis', 's3', 'temporal', 'ffmpeg', 'ffprobe'] as const;
+export type PartName = (typeof PART_NAMES)[number];
+
+/** A program that was found or obtained. */
+export interface FoundProgram {
+  path: string;
+  /** How it calls itself when it decides by that name what it is (Debian's Redis). */
+  argv0?: string;
+  /** Variables it needs to run, e.g. where its libraries lie. */
+  env?: NodeJS.ProcessEnv;
+  /** For the operator: "PATH", "cache", "Debian package" … */
+  origin: string;
+}
+
+/** One process of the stack, as data: what to run, when it is ready, how it is asked to stop. */
+export interface PartProcess {
+  name: string;
+  command: string;
+  args: string[];
+  argv0?: string;
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  /** Tries once; throws while the part does not answer yet. */
+  check(): Promise<void>;
+  readyTimeoutMs: number;
+  stopSignal: NodeJS.Signals;
+  stopTimeoutMs: number;
+}

@@ -1,0 +1,159 @@
+/** Keeps one process running: logs to a file, records who it is, restarts it with back-off, stops it with a deadline. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PartProcess } from './part.ts';
+import { writeRecord } from './runRecords.ts';
+
+export interface Supervised {
+  name: string;
+  pid(): number | undefined;
+  /** Asks it to stop, and kills it when it has not after its deadline. */
+  stop(): Promise<void>;
+}
+
+export interface SuperviseOptions {
+  /** Where `logs/` and `run/` lie. */
+  folder: string;
+  /** Called at each unplanned end, before the pause that goes before the restart. */
+  onCrash?(event: { name: string; how: string; restartInMs: number }): void;
+  onRestart?(event: { name: string; pid: number }): void;
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+/** A process that ran this long starts its next back-off from the beginning. */
+const STEADY_MS = 30_000;
+
+/** Starts the process and resolves when it is ready; throws, with the end of its log, when it never is. */
+export async function supervise(part: PartProcess, options: SuperviseOptions): Promise<Supervised> {
+  const state: State = { part, options, stopping: false, pauseMs: FIRST_PAUSE_MS };
+  launch(state);
+  try {
+    await becomesReady(state);
+  } catch (error) {
+    await stop(state);
+    throw error;
+  }
+  state.ready = true;
+  state.child?.once('exit', () => void restartForever(state));
+  if (hasEnded(state.child)) void restartForever(state);
+  return { name: part.name, pid: () => state.child?.pid, stop: () => stop(state) };
+}
+
+interface State {
+  part: PartProcess;
+  options: SuperviseOptions;
+  child?: ChildProcess;
+  stopping: boolean;
+  ready?: boolean;
+  restarting?: boolean;
+  pauseMs: number;
+  startedAtMs?: number;
+  stopped?: Promise<void>;
+}
+
+function launch(state: State): void {
+  const { part, options } = state;
+  mkdirSync(path.join(options.folder, 'logs'), { recursive: true });
+  const log = openSync(logFile(options.folder, part.name), 'a', 0o600);
+  try {
+    state.child = spawn(part.command, part.args, {
+      cwd: part.cwd,
+      env: part.env,
+      stdio: ['ignore', log, log],
+      // Out of the terminal's group: Ctrl-C reaches the supervisor alone, which stops the parts in order.
+      detached: true,
+      ...(part.argv0 && { argv0: part.argv0 }),
+    });
+  } finally {
+    closeSync(log);
+  }
+  state.startedAtMs = Date.now();
+  state.child.once('error', () => undefined);
+  if (state.child.pid !== undefined) writeRecord(options.folder, part, state.child.pid);
+}
+
+async function becomesReady(state: State): Promise<void> {
+  const { part } = state;
+  const deadline = Date.now() + part.readyTimeoutMs;
+  for (;;) {
+    if (hasEnded(state.child)) throw new Error(`${part.name} ended at its start: ${endOfLog(state)}`);
+    try {
+      return await part.check();
+    } catch (error) {
+      if (Date.now() > deadline) {
+        const seconds = Math.round(part.readyTimeoutMs / 1_000);
+        throw new Error(
+          `${part.name} is not ready after ${seconds} s (${String(error)}): ${endOfLog(state)}`,
+        );
+      }
+    }
+    await sleep(25);
+  }
+}
+
+function hasEnded(child: ChildProcess | undefined): boolean {
+  return (
+    child === undefined || child.pid === undefined || child.exitCode !== null || child.signalCode !== null
+  );
+}
+
+function endOfLog(state: State): string {
+  const file = logFile(state.options.folder, state.part.name);
+  const lines = readFileSync(file, 'utf8').trim().split('\n').slice(-5).join('\n  ');
+  return `${lines ? `\n  ${lines}\n` : ''}(log: ${file})`;
+}
+
+async function restartForever(state: State): Promise<void> {
+  if (state.restarting) return;
+  state.restarting = true;
+  while (!state.stopping && hasEnded(state.child)) {
+    if (Date.now() - (state.startedAtMs ?? 0) > STEADY_MS) state.pauseMs = FIRST_PAUSE_MS;
+    const how = state.child?.signalCode ?? `exit code ${state.child?.exitCode ?? 'unknown'}`;
+    state.options.onCrash?.({ name: state.part.name, how, restartInMs: state.pauseMs });
+    await sleep(state.pauseMs);
+    state.pauseMs = Math.min(state.pauseMs * 2, LONGEST_PAUSE_MS);
+    if (state.stopping) break;
+    launch(state);
+    await untilReadyOrEnded(state);
+  }
+  state.restarting = false;
+  if (!state.stopping) state.child?.once('exit', () => void restartForever(state));
+}
+
+async function untilReadyOrEnded(state: State): Promise<void> {
+  try {
+    await becomesReady(state);
+    state.options.onRestart?.({ name: state.part.name, pid: state.child?.pid ?? 0 });
+  } catch {
+    // Ended again, or hangs without answering: either way the next round starts a fresh one.
+    if (!state.stopping) await end(state.child, 'SIGKILL', 5_000);
+  }
+}
+
+function stop(state: State): Promise<void> {
+  state.stopping = true;
+  state.stopped ??= end(state.child, state.part.stopSignal, state.part.stopTimeoutMs).then(() => {
+    rmSync(path.join(state.options.folder, 'run', `${state.part.name}.json`), { force: true });
+  });
+  return state.stopped;
+}
+
+async function end(
+  child: ChildProcess | undefined,
+  signal: NodeJS.Signals,
+  timeoutMs: number,
+): Promise<void> {
+  if (child === undefined || hasEnded(child)) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill(signal);
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+  await ended;
+  clearTimeout(timer);
+}
+
+export function logFile(folder: string, name: string): string {
+  return path.join(folder, 'logs', `${name}.log`);
+}

@@ -1,0 +1,19 @@
+/** The migrated database that every test's own database is a copy of: 30 ms instead of all migrations. */
+import { migrate } from '../../infra/postgres/migrate.ts';
+import { query } from '../../infra/stack/parts/postgres.ts';
+
+const TEMPLATE = 'farebox_template';
+
+export async function makeTemplate(adminUrl: string): Promise<string> {
+  await query(adminUrl, `create database ${TEMPLATE}`);
+  await migrate(databaseOf(adminUrl, TEMPLATE));
+  // Nobody may connect by accident: a template with a connection cannot be copied.
+  await query(adminUrl, `alter database ${TEMPLATE} allow_connections false is_template true`);
+  return TEMPLATE;
+}
+
+export function databaseOf(adminUrl: string, name: string): string {
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
