@@ -28,7 +28,8 @@ create table jobs (
   output_seconds double precision,
   failure_code text,
   failure_message text,
-  created_at timestamptz not null default clock_timestamp(),
+  -- Whole milliseconds, so that a listing's cursor names the row exactly.
+  created_at timestamptz not null default date_trunc('milliseconds', clock_timestamp()),
   deadline_at timestamptz not null,
   stored_at timestamptz,
   ended_at timestamptz,

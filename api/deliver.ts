@@ -1,0 +1,117 @@
+/** Answers a retrieve: how far the job is, its media, or how it ended. Reads one row; asks Temporal for nothing. */
+import { LRUCache } from 'lru-cache';
+import { FareboxError, isErrorCode } from '../domain/errors.ts';
+import { isRunning } from '../domain/jobs.ts';
+import { point } from '../infra/points.ts';
+import { executionP80Ms, type JobRow, recordEvents } from '../infra/postgres/jobs.ts';
+import type { SqlClient } from '../infra/postgres/pool.ts';
+import { type Answer, binary, json } from './answer.ts';
+import { parseRange } from './byteRange.ts';
+import type { Dependencies } from './dependencies.ts';
+import { FAILURE_STATUS } from './jobFailures.ts';
+import { completeGeneration } from './queued.ts';
+
+export interface Delivery {
+  job: JobRow;
+  /** Shown until the model has executions of its own. */
+  defaultExecutionMs: number;
+  rangeHeader: string | undefined;
+  /** Delete the media once the last byte has been delivered. */
+  deleteAfterwards: boolean;
+}
+
+export async function deliver(dependencies: Dependencies, delivery: Delivery): Promise<Answer> {
+  const { job } = delivery;
+  if (isRunning(job.state)) {
+    return json({
+      status: 'PROCESSING',
+      average_execution_time: await averageMs(dependencies.sql, job.modelId, delivery.defaultExecutionMs),
+      execution_duration: job.elapsedMs,
+    });
+  }
+  if (job.state === 'stored') return await media(dependencies, delivery);
+  if (job.state === 'deleted' || job.state === 'expired') throw gone();
+  return verdict(job);
+}
+
+function gone(): FareboxError {
+  return new FareboxError({
+    code: 'media_not_found',
+    message: 'The media of this job is no longer available.',
+  });
+}
+
+/** A job that failed says so in the same words each time; the refund is in the books before these words are said. */
+function verdict(job: JobRow): Answer {
+  const code = isErrorCode(job.failureCode) ? job.failureCode : 'provider_failed';
+  const body = { error: job.failureMessage ?? 'The job failed.', credits_refunded: job.refundId !== null };
+  return json(body, { status: FAILURE_STATUS[code] });
+}
+
+async function media(dependencies: Dependencies, delivery: Delivery): Promise<Answer> {
+  const { job } = delivery;
+  const sizeBytes = job.outputBytes ?? 0;
+  const range = parseRange(delivery.rangeHeader, sizeBytes);
+  const headers = mediaHeaders(job);
+  if (range.kind === 'unsatisfiable') {
+    const body = { error: 'The requested range is not satisfiable.' };
+    return json(body, { status: 416, headers: { 'Content-Range': `bytes */${sizeBytes}` } });
+  }
+  const part = range.kind === 'part' ? { start: range.start, end: range.end } : undefined;
+  const stream = await dependencies.storage.get(job.outputKey ?? '', part);
+  // Deleted between the row and the object: the row will say so in a moment.
+  if (!stream) throw gone();
+  const last = part ? part.end : sizeBytes - 1;
+  return binary(
+    {
+      stream,
+      contentType: job.outputContentType ?? 'application/octet-stream',
+      sizeBytes: part ? part.end - part.start + 1 : sizeBytes,
+      onDelivered: () => delivered(dependencies, delivery, last === sizeBytes - 1),
+    },
+    part
+      ? {
+          status: 206,
+          headers: { ...headers, 'Content-Range': `bytes ${part.start}-${part.end}/${sizeBytes}` },
+        }
+      : { headers },
+  );
+}
+
+function mediaHeaders(job: JobRow): Record<string, string> {
+  const seconds = job.outputSeconds;
+  return {
+    'Accept-Ranges': 'bytes',
+    ETag: `"${job.outputSha256 ?? ''}"`,
+    'Cache-Control': 'private, no-store',
+    'x-service-audio-format': (job.outputContentType ?? '').replace(/^audio\//, ''),
+    ...(seconds === null ? {} : { 'x-service-audio-duration': seconds.toFixed(3) }),
+    'x-service-inference-time': (job.elapsedMs / 1000).toFixed(3),
+    'x-service-model-id': job.modelId,
+  };
+}
+
+/** After the last byte: the timeline says so, and the media goes if the client asked for that. */
+async function delivered(dependencies: Dependencies, delivery: Delivery, toTheEnd: boolean): Promise<void> {
+  const { job } = delivery;
+  await point('delivered');
+  await recordEvents(dependencies.sql, job.queueId, [{ event: 'delivered' }]);
+  if (toTheEnd && delivery.deleteAfterwards) await completeGeneration(dependencies.temporal, job.queueId);
+}
+
+const AVERAGE_LIFE_MS = 15_000;
+const averages = new LRUCache<string, Promise<number | undefined>>({ max: 1_000, ttl: AVERAGE_LIFE_MS });
+
+/** P80 of the last executions, read at most every few seconds per model and process. */
+async function averageMs(sql: SqlClient, modelId: string, defaultMs: number): Promise<number> {
+  const known = averages.get(modelId);
+  if (known) return (await known) ?? defaultMs;
+  const asked = executionP80Ms(sql, modelId);
+  averages.set(modelId, asked);
+  try {
+    return (await asked) ?? defaultMs;
+  } catch (error) {
+    averages.delete(modelId);
+    throw error;
+  }
+}

@@ -1,0 +1,31 @@
+/** Finds the caller's job by what a request names; a malformed, unknown and another account's id are one and the same. */
+import type { Caller } from '../domain/caller.ts';
+import { FareboxError } from '../domain/errors.ts';
+import type { JobKind } from '../domain/jobs.ts';
+import { findJob, type JobRow } from '../infra/postgres/jobs.ts';
+import type { SqlClient } from '../infra/postgres/pool.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export async function findOwnJob(sql: SqlClient, caller: Caller, queueId: string): Promise<JobRow> {
+  const job = UUID.test(queueId)
+    ? await findJob(sql, { queueId: queueId.toLowerCase(), accountId: caller.accountId })
+    : undefined;
+  if (job) return job;
+  throw new FareboxError({ code: 'request_id_invalid', message: 'Request ID is invalid.' });
+}
+
+/** The same for a route of one kind of job: the named model must be the job's own. */
+export async function findJobOf(
+  sql: SqlClient,
+  caller: Caller,
+  named: { queueId: string; modelId: string; kind: JobKind },
+): Promise<JobRow> {
+  const job = await findOwnJob(sql, caller, named.queueId);
+  if (job.kind === named.kind && job.modelId === named.modelId) return job;
+  throw new FareboxError({
+    code: 'invalid_request',
+    message: 'Invalid request parameters',
+    fields: { model: ['This is not the model of the job'] },
+  });
+}

@@ -1,0 +1,69 @@
+/** Idempotency-Key on the queue routes: the same key and body is the same job, whatever was lost on the way. */
+import { createHash, randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import type { Caller } from '../domain/caller.ts';
+import { FareboxError } from '../domain/errors.ts';
+import { claimIdempotencyKey, renewIdempotencyKey } from '../infra/postgres/idempotency.ts';
+
+export interface Claim {
+  queueId: string;
+  /** Undefined when the client sent no key: then the queue_id is nobody else's. */
+  key: string | undefined;
+  /** An earlier request with this key and this body was here. */
+  known: boolean;
+  /** The queue_id was swapped once already in this request. */
+  renewed: boolean;
+}
+
+const KEY = /^[A-Za-z0-9_-]{1,255}$/;
+
+export async function claimKey(
+  sql: pg.Pool,
+  request: {
+    caller: Caller;
+    header: string | string[] | undefined;
+    route: string;
+    body: Readonly<Record<string, unknown>>;
+  },
+): Promise<Claim> {
+  const queueId = randomUUID();
+  const key = request.header;
+  if (key === undefined) return { queueId, key: undefined, known: false, renewed: false };
+  if (typeof key !== 'string' || !KEY.test(key)) {
+    const message = 'Idempotency-Key must match [A-Za-z0-9_-]{1,255}';
+    throw new FareboxError({ code: 'invalid_request', message });
+  }
+  const claimed = await claimIdempotencyKey(sql, {
+    accountId: request.caller.accountId,
+    key,
+    route: request.route,
+    bodySha256: digestOf(request.body),
+    queueId,
+  });
+  if (claimed.outcome === 'mismatch') {
+    const message = 'This Idempotency-Key was already used with a different request body';
+    throw new FareboxError({ code: 'idempotency_mismatch', message });
+  }
+  return { queueId: claimed.queueId, key, known: claimed.outcome === 'known', renewed: false };
+}
+
+/** After a refused attempt the key stands for a new one. Of two twins one swaps, and both go on with the same id. */
+export async function renewClaim(sql: pg.Pool, caller: Caller, claim: Claim): Promise<Claim> {
+  if (claim.key === undefined) return { ...claim, queueId: randomUUID(), renewed: true };
+  const queueId = await renewIdempotencyKey(sql, {
+    accountId: caller.accountId,
+    key: claim.key,
+    fromQueueId: claim.queueId,
+    toQueueId: randomUUID(),
+  });
+  return { ...claim, queueId: queueId ?? randomUUID(), renewed: true };
+}
+
+/** Fields in a fixed order: the same body written differently is the same body. */
+function digestOf(body: Readonly<Record<string, unknown>>): Buffer {
+  const fields = Object.keys(body)
+    .filter((name) => body[name] !== undefined)
+    .sort()
+    .map((name) => [name, body[name]]);
+  return createHash('sha256').update(JSON.stringify(fields)).digest();
+}

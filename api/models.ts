@@ -1,0 +1,37 @@
+/** Finds the model that a request names, or the documented refusal. */
+import type { Caller } from '../domain/caller.ts';
+import { findModel } from '../domain/catalogue/catalogue.ts';
+import type { Model, VoiceChangerModel } from '../domain/catalogue/model.ts';
+import { FareboxError } from '../domain/errors.ts';
+import { isAllowed, isOffline } from '../domain/modelAccess.ts';
+import type { Config } from '../infra/config/config.ts';
+
+export function requireModel(config: Config, id: string): Model {
+  const model = findModel(config.models, id);
+  if (!model) throw new FareboxError({ code: 'model_not_found', message: 'Specified model not found' });
+  return model;
+}
+
+/** A voice-changer model by its id; any other model is the wrong one for these routes (400). */
+export function requireVoiceChanger(config: Config, id: string): VoiceChangerModel {
+  const model = requireModel(config, id);
+  if (model.kind === 'voice-changer') return model;
+  const message = 'Invalid request parameters';
+  throw new FareboxError({
+    code: 'invalid_request',
+    message,
+    fields: { model: ['This endpoint takes voice-changer models only'] },
+  });
+}
+
+/** Refuses a model that cannot be called now (503), or not with this key (403). */
+export function requireCallable(config: Config, model: Model, caller: Caller): void {
+  if (!isAllowed(model, caller.modelPrivacy)) {
+    const message = `This API key's modelPrivacy setting (${caller.modelPrivacy}) does not allow the model ${model.id}`;
+    throw new FareboxError({ code: 'forbidden', message });
+  }
+  if (isOffline(model, config.providers, (name) => config.secret(name) !== undefined)) {
+    const message = `The model ${model.id} is offline: its provider "${model.provider}" is not configured.`;
+    throw new FareboxError({ code: 'model_offline', message });
+  }
+}

@@ -1,0 +1,31 @@
+/** POST /audio/voice-changer/complete: the client is done with the media. Safe to repeat; `success: false` means ask again. */
+import { isFinal } from '../../domain/jobs.ts';
+import { point } from '../../infra/points.ts';
+import { recordEvents } from '../../infra/postgres/jobs.ts';
+import { json } from '../answer.ts';
+import { findJobOf } from '../findOwnJob.ts';
+import { completeGeneration } from '../queued.ts';
+import { defineRoute } from '../route.ts';
+import { SMALL_JSON_BYTES } from './quote.ts';
+import { completeBody } from './shapes.ts';
+
+export const completeRoute = defineRoute({
+  method: 'POST',
+  path: '/audio/voice-changer/complete',
+  access: 'key',
+  body: { json: { schema: completeBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true },
+  async handler({ sql, temporal, log }, { body, caller }) {
+    const named = { queueId: body.queue_id, modelId: body.model, kind: 'voice-changer' } as const;
+    const job = await findJobOf(sql, caller, named);
+    if (isFinal(job.state)) return json({ success: true });
+    try {
+      const completed = await completeGeneration(temporal, job.queueId);
+      if (completed) await recordEvents(sql, job.queueId, [{ event: 'completed' }]);
+      await point('complete-answer');
+      return json({ success: completed?.outcome === 'deleted' });
+    } catch (error) {
+      log.warn({ err: error, queueId: job.queueId }, 'the media could not be deleted now');
+      return json({ success: false });
+    }
+  },
+});

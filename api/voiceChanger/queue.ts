@@ -1,0 +1,177 @@
+/**
+ * POST /audio/voice-changer/queue: takes a recording, has it measured and charged, and answers with the job. Everything
+ * that can be refused without looking at the bytes is refused here; the rest by the workflow, before the charge.
+ */
+import { chooseVoice } from '../../domain/catalogue/chooseVoice.ts';
+import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { point } from '../../infra/points.ts';
+import { findJob } from '../../infra/postgres/jobs.ts';
+import { sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
+import type { GenerationInput, JobSource } from '../../workflows/contract.ts';
+import { type Answer, json } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Claim, claimKey, renewClaim } from '../idempotency.ts';
+import { requireCallable, requireVoiceChanger } from '../models.ts';
+import { ACCEPT_LIMIT_MS, submitGeneration } from '../queued.ts';
+import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
+import { SMALL_JSON_BYTES } from './quote.ts';
+import { type QueueBody, queueFields, queueJson } from './shapes.ts';
+
+const MAX_FILE_BYTES = 25 * 1024 * 1024;
+/** The answer is waited for a little longer than the workflow may take to charge, so none comes after we gave up. */
+const DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000;
+
+type QueueRequest = RouteRequest<QueueBody, undefined, 'key'>;
+
+export const queueRoute = defineRoute({
+  method: 'POST',
+  path: '/audio/voice-changer/queue',
+  access: 'key',
+  body: {
+    json: { schema: queueJson, maxBytes: SMALL_JSON_BYTES },
+    multipart: { fields: queueFields, maxFileBytes: MAX_FILE_BYTES },
+    needsModel: true,
+  },
+  deadlineMs: DEADLINE_MS,
+  async handler(dependencies, request: QueueRequest): Promise<Answer> {
+    await point('request-parsed');
+    const { model, voice } = checkOrder(dependencies, request);
+    const claim = await claimKey(dependencies.sql, {
+      caller: request.caller,
+      header: request.headers['idempotency-key'],
+      route: 'audio/voice-changer/queue',
+      body: { ...request.body, file: request.file?.sha256 ?? null },
+    });
+    const replay = claim.known ? await replayOf(dependencies, request, claim.queueId) : undefined;
+    return replay ?? (await accept(dependencies, request, { model, voice, claim }));
+  },
+});
+
+interface Checked {
+  model: VoiceChangerModel;
+  voice: string;
+}
+
+/** Shape was checked by the frame; here: model, source (exactly one), voice and options, in this order. */
+function checkOrder({ config }: Dependencies, { body, file, caller }: QueueRequest): Checked {
+  const model = requireVoiceChanger(config, body.model);
+  requireCallable(config, model, caller);
+  if ((file === undefined) === (body.audio_url === undefined)) {
+    throw invalid('audio_url', 'Provide exactly one of file or audio_url');
+  }
+  if (body.audio_url !== undefined && !/^https?:\/\//i.test(body.audio_url)) {
+    throw invalid('audio_url', 'Must be an http or https URL');
+  }
+  const choice = chooseVoice(model, body.voice);
+  if (!choice.ok) throw invalid('voice', choice.message);
+  if (body.remove_background_noise && !model.supportsBackgroundNoiseRemoval) {
+    throw invalid('remove_background_noise', 'This model does not support it');
+  }
+  if (body.seed !== undefined && !model.supportsSeed) throw invalid('seed', 'This model does not support it');
+  return { model, voice: choice.voice };
+}
+
+function invalid(field: string, words: string): FareboxError {
+  const fields = { [field]: [words] };
+  return new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
+}
+
+/** The first answer of this key, also when it was lost on its way: the row is the truth. */
+async function replayOf(
+  { sql }: Dependencies,
+  { caller }: QueueRequest,
+  queueId: string,
+): Promise<Answer | undefined> {
+  const job = await findJob(sql, { queueId, accountId: caller.accountId });
+  return job && queued(job.modelId, { queueId, durationSeconds: job.durationSeconds, replayed: true });
+}
+
+interface Attempt extends Checked {
+  claim: Claim;
+}
+
+async function accept(dependencies: Dependencies, request: QueueRequest, attempt: Attempt): Promise<Answer> {
+  const { model, claim } = attempt;
+  const input = inputOf(dependencies, request, attempt);
+  await putSource(dependencies, input.queueId, request);
+  await point('source-stored');
+  const answer = await submitGeneration(dependencies.temporal, input);
+  if (answer === 'ended') return await again(dependencies, request, attempt);
+  if (answer.accepted) {
+    const { durationSeconds } = answer;
+    return queued(model.id, { queueId: input.queueId, durationSeconds, replayed: claim.known });
+  }
+  const { code, message, fields } = answer;
+  throw new FareboxError({ code, message, ...(fields ? { fields } : {}) });
+}
+
+/** The key's earlier attempt was refused and is over: this one gets a queue_id of its own, unless a twin was faster. */
+async function again(dependencies: Dependencies, request: QueueRequest, attempt: Attempt): Promise<Answer> {
+  const { claim } = attempt;
+  await removeSource(dependencies, claim.queueId);
+  const replay = await replayOf(dependencies, request, claim.queueId);
+  if (replay) return replay;
+  if (claim.renewed) {
+    const message = 'Requests with this Idempotency-Key are still being decided; please try again.';
+    throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
+  }
+  const renewed = await renewClaim(dependencies.sql, request.caller, claim);
+  return await accept(dependencies, request, { ...attempt, claim: renewed });
+}
+
+function inputOf(
+  { config }: Dependencies,
+  { body, file, caller, requestId }: QueueRequest,
+  { model, voice, claim }: Attempt,
+): GenerationInput {
+  return {
+    queueId: claim.queueId,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    requestId,
+    kind: 'voice-changer',
+    modelId: model.id,
+    provider: model.provider,
+    providerQueue: config.providers[model.provider]?.kind === 'local' ? 'media' : 'providers',
+    source: sourceOf(file),
+    voice,
+    removeBackgroundNoise: body.remove_background_noise ?? false,
+    ...(body.seed === undefined ? {} : { seed: body.seed }),
+    acceptBy: Date.now() + ACCEPT_LIMIT_MS,
+    timing: {
+      acceptMs: ACCEPT_LIMIT_MS,
+      deadlineMs: config.jobs.deadlineMinutes * 60_000,
+      retentionMs: config.media.retentionHours * 3_600_000,
+      pollFirstMs: config.jobs.pollFirstMs,
+      pollLongestMs: config.jobs.pollLongestMs,
+    },
+  };
+}
+
+function sourceOf(file: UploadedFile | undefined): JobSource {
+  return file ? { from: 'upload', sizeBytes: file.sizeBytes, sha256: file.sha256 } : { from: 'url' };
+}
+
+/** Bytes go to storage before the workflow starts; a URL is sealed there, so that it enters no history. */
+async function putSource({ storage }: Dependencies, queueId: string, request: QueueRequest): Promise<void> {
+  const { file, body } = request;
+  if (file) {
+    const { path, sizeBytes } = file;
+    await storage.putFile(sourceKey(queueId), path, { sizeBytes, contentType: 'application/octet-stream' });
+    return;
+  }
+  const order = Buffer.from(JSON.stringify({ url: body.audio_url }));
+  await storage.putBytes(sealedOrderKey(queueId), order, 'application/json');
+}
+
+async function removeSource({ storage }: Dependencies, queueId: string): Promise<void> {
+  await Promise.all([storage.remove(sourceKey(queueId)), storage.remove(sealedOrderKey(queueId))]);
+}
+
+function queued(model: string, job: { queueId: string; durationSeconds: number; replayed: boolean }): Answer {
+  return json(
+    { model, queue_id: job.queueId, status: 'QUEUED', duration_seconds: job.durationSeconds },
+    job.replayed ? { headers: { 'Idempotent-Replayed': 'true' } } : undefined,
+  );
+}

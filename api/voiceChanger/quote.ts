@@ -1,0 +1,30 @@
+/** POST /audio/voice-changer/quote: the price of a recording of this length, before anything is sent. */
+import { FareboxError } from '../../domain/errors.ts';
+import { nanoToNumber } from '../../domain/money.ts';
+import { longestBillableSeconds, quoteVoiceChanger } from '../../domain/pricing.ts';
+import { json } from '../answer.ts';
+import { requireVoiceChanger } from '../models.ts';
+import { defineRoute } from '../route.ts';
+import { quoteBody } from './shapes.ts';
+
+export const SMALL_JSON_BYTES = 64 * 1024;
+
+export const quoteRoute = defineRoute({
+  method: 'POST',
+  path: '/audio/voice-changer/quote',
+  access: 'key',
+  body: { json: { schema: quoteBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true },
+  async handler({ config }, { body }) {
+    const model = requireVoiceChanger(config, body.model);
+    const price = quoteVoiceChanger(model, body.duration_seconds);
+    if (!price) {
+      const words = `Must be at most ${longestBillableSeconds(model)} for this model`;
+      throw new FareboxError({
+        code: 'invalid_request',
+        message: 'Invalid request parameters',
+        fields: { duration_seconds: [words] },
+      });
+    }
+    return json({ quote: nanoToNumber(price.usd), duration_seconds: body.duration_seconds });
+  },
+});

@@ -1,0 +1,24 @@
+/** POST /audio/voice-changer/retrieve: progress as JSON, the recording as bytes, or the stored verdict of a failed job. */
+import { findModel } from '../../domain/catalogue/catalogue.ts';
+import { deliver } from '../deliver.ts';
+import { findJobOf } from '../findOwnJob.ts';
+import { defineRoute } from '../route.ts';
+import { SMALL_JSON_BYTES } from './quote.ts';
+import { retrieveBody } from './shapes.ts';
+
+export const retrieveRoute = defineRoute({
+  method: 'POST',
+  path: '/audio/voice-changer/retrieve',
+  access: 'key',
+  body: { json: { schema: retrieveBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true },
+  async handler(dependencies, { body, caller, headers }) {
+    const named = { queueId: body.queue_id, modelId: body.model, kind: 'voice-changer' } as const;
+    const job = await findJobOf(dependencies.sql, caller, named);
+    return await deliver(dependencies, {
+      job,
+      defaultExecutionMs: findModel(dependencies.config.models, job.modelId)?.defaultExecutionMs ?? 0,
+      rangeHeader: headers.range,
+      deleteAfterwards: body.delete_media_on_completion,
+    });
+  },
+});

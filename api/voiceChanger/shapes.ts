@@ -1,0 +1,56 @@
+/** The bodies of the voice-changer routes (specification 4.6). Unknown fields are refused. */
+import { z } from 'zod';
+
+const DIGITS = /^\d{1,7}(\.\d{1,6})?$/;
+
+const model = z.string().min(1);
+
+export const quoteBody = z.strictObject({
+  model,
+  /** A number greater than 0; digits in a string are taken too, as other deployments of this API do. */
+  duration_seconds: z.union([
+    z.number().positive(),
+    z.string().regex(DIGITS).transform(Number).pipe(z.number().positive()),
+  ]),
+});
+
+const voice = z.string().min(1).max(60);
+/** Past 2^53 a JSON number is no longer the one that was sent. */
+const seed = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const audioUrl = z.string().min(1).max(8_192);
+
+export const queueJson = z.strictObject({
+  model,
+  audio_url: audioUrl.optional(),
+  voice: voice.optional(),
+  remove_background_noise: z.boolean().optional(),
+  seed: seed.optional(),
+});
+
+/** Multipart fields are text: booleans are "true" and "false", the seed is digits. */
+export const queueFields = z.strictObject({
+  model,
+  audio_url: audioUrl.optional(),
+  voice: voice.optional(),
+  remove_background_noise: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional(),
+  seed: z
+    .string()
+    .regex(/^\d{1,16}$/)
+    .transform(Number)
+    .pipe(seed)
+    .optional(),
+});
+
+export type QueueBody = z.output<typeof queueJson>;
+
+/** Any string is let in as `queue_id`: a malformed one gets the same words as an unknown one. */
+export const retrieveBody = z.strictObject({
+  model,
+  queue_id: z.string(),
+  delete_media_on_completion: z.boolean().default(false),
+});
+
+export const completeBody = z.strictObject({ model, queue_id: z.string() });
