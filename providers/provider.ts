@@ -35,9 +35,16 @@ export type OperationHandle = { [key: string]: string | number | boolean };
 export type Outcome =
   | { status: 'done'; output: GenerationOutput }
   | { status: 'running'; operation: OperationHandle; retryAfterMs?: number; percent?: number }
-  | { status: 'refused'; reason: RefusalReason; message: string; suggestedPrompt?: string }
+  /** `message` may be shown to the client where the order is at fault; `detail` is for the log only. */
+  | { status: 'refused'; reason: RefusalReason; message: string; suggestedPrompt?: string; detail?: string }
   /** Known not to have been accepted because the service has no room now: try again after a pause. */
-  | { status: 'busy'; reason: 'concurrency' | 'overloaded' | 'rate_limited'; retryAfterMs?: number }
+  | {
+      status: 'busy';
+      reason: 'concurrency' | 'overloaded' | 'rate_limited';
+      retryAfterMs?: number;
+      /** For the log: what the service told about its limits. */
+      detail?: string;
+    }
   /** The request may have been accepted: never to be repeated blindly. */
   | { status: 'unknown'; detail: string };
 

@@ -1,0 +1,123 @@
+/**
+ * What the simulated service knows: the orders that it accepted, written down in a folder that all workers of the entry
+ * share. So a lost reply can be looked up by another process, after a restart too, and a test can count submissions.
+ *
+ * `orders/<UTC day>/<reference>` holds one JSON line per accepted submission of that reference;
+ * `counters/<name>` holds 16 bytes per counted call.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { appendFile, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+export interface Order {
+  reference: string;
+  model: string;
+  acceptedAtMs: number;
+  /** When the output is ready. */
+  readyAtMs: number;
+  seconds: number;
+  voice: string;
+  seed: number;
+  /** What the output will be where a fault at submission spoiled it. */
+  spoiled?: 'garbage-output' | 'empty-output' | 'truncated-output';
+}
+
+export interface Orders {
+  /** Takes the order in; a second submission of a reference is a second accepted order, as it would be anywhere. */
+  accept(order: Order): Promise<void>;
+  /** The first accepted order of the reference. */
+  find(reference: string): Promise<Order | undefined>;
+  /** Every accepted submission of the reference, oldest first: more than one means that it was paid for twice. */
+  submissions(reference: string): Promise<Order[]>;
+  /** Counts a call, over all processes: 1 for the first. */
+  count(name: string): Promise<number>;
+}
+
+const DAY_MS = 86_400_000;
+const TOKEN_BYTES = 16;
+/** More calls than fit here between one append and its look back are not expected of one machine. */
+const TAIL_BYTES = TOKEN_BYTES * 65_536;
+
+export function openOrders(folder: string): Orders {
+  let sweptDay = '';
+
+  /** Orders of two days are kept; what is older nobody asks for any more. */
+  async function sweep(nowMs: number): Promise<void> {
+    const today = day(nowMs);
+    if (sweptDay === today) return;
+    sweptDay = today;
+    const kept = new Set([today, day(nowMs - DAY_MS)]);
+    for (const name of await readdir(join(folder, 'orders')).catch(() => [])) {
+      if (!kept.has(name)) await rm(join(folder, 'orders', name), { recursive: true, force: true });
+    }
+  }
+
+  async function submissions(reference: string): Promise<Order[]> {
+    const nowMs = Date.now();
+    const lines: string[] = [];
+    for (const ms of [nowMs - DAY_MS, nowMs]) {
+      const text = await readFile(join(folder, 'orders', day(ms), fileName(reference)), 'utf8').catch(absent);
+      lines.push(...text.split('\n').filter((line) => line !== ''));
+    }
+    // A cast at the parse boundary: the lines are this file's own, written whole by one append each.
+    return lines.map((line) => JSON.parse(line) as Order);
+  }
+
+  return {
+    async accept(order) {
+      await sweep(order.acceptedAtMs);
+      const path = join(folder, 'orders', day(order.acceptedAtMs), fileName(order.reference));
+      await append(path, `${JSON.stringify(order)}\n`);
+    },
+    async find(reference) {
+      return (await submissions(reference))[0];
+    },
+    submissions,
+    async count(name) {
+      const token = randomBytes(TOKEN_BYTES / 2).toString('hex');
+      const path = join(folder, 'counters', fileName(name));
+      await append(path, token);
+      return position(path, token);
+    },
+  };
+}
+
+function day(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+function fileName(name: string): string {
+  return /^[A-Za-z0-9_-]{1,100}$/.test(name) ? name : createHash('sha256').update(name).digest('hex');
+}
+
+function absent(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return '';
+  throw error;
+}
+
+/** One append is one write at the end of the file, so lines of several processes never mix. */
+async function append(path: string, text: string): Promise<void> {
+  try {
+    await appendFile(path, text);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    await mkdir(dirname(path), { recursive: true });
+    await appendFile(path, text);
+  }
+}
+
+/** Which of the appended tokens this one is: its own place tells, however many others were appended meanwhile. */
+async function position(path: string, token: string): Promise<number> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const from = Math.max(0, size - TAIL_BYTES);
+    const tail = Buffer.alloc(size - from);
+    await file.read(tail, 0, tail.length, from);
+    const at = tail.indexOf(token, 0, 'latin1');
+    if (at < 0) throw new Error(`the counter ${path} lost a call`);
+    return (from + at) / TOKEN_BYTES + 1;
+  } finally {
+    await file.close();
+  }
+}
