@@ -108,22 +108,33 @@ async function runCalls<Request, Result>(
   for (let attempt = 1; ; attempt += 1) {
     const open = batch.filter((entry) => !entry.ended);
     if (open.length === 0) return;
-    try {
-      await runOnce(options, open);
-      return;
-    } catch (error) {
-      const again = isRetryable(error) || isUnavailable(error);
-      if (!again && open.length > 1) {
-        for (const entry of open) await runCalls(options, [entry]);
-        return;
-      }
-      if (!again || attempt >= attempts) {
-        const reason = again ? unavailable('the database did not answer', error) : error;
-        for (const entry of open) end(entry, () => entry.reject(reason));
-        return;
-      }
-      await pauseWithJitter(attempt);
-    }
+    const failure = await failureOf(runOnce(options, open));
+    if (failure === undefined) return;
+    const again = isRetryable(failure.error) || isUnavailable(failure.error);
+    if (again && attempt < attempts) await pauseWithJitter(attempt);
+    else if (again) return rejectAll(open, unavailable('the database did not answer', failure.error));
+    else if (open.length === 1) return rejectAll(open, failure.error);
+    else return runEachAlone(options, open);
+  }
+}
+
+async function runEachAlone<Request, Result>(
+  options: BatcherOptions<Request, Result>,
+  open: Call<Request, Result>[],
+): Promise<void> {
+  for (const entry of open) await runCalls(options, [entry]);
+}
+
+function rejectAll<Request, Result>(open: Call<Request, Result>[], error: unknown): void {
+  for (const entry of open) end(entry, () => entry.reject(error));
+}
+
+async function failureOf(work: Promise<void>): Promise<{ error: unknown } | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return { error };
   }
 }
 

@@ -95,6 +95,9 @@ create table operations (
   -- The UTC day a charge belongs to, fixed when it is admitted: its key's period and its diem day.
   day date,
   key_id uuid,
+  -- charge: what was asked, until a settlement says what it came to.
+  price_usd bigint,
+  price_diem bigint,
   -- What a hold reserved; null for a charge without a hold.
   held_diem bigint,
   held_bundled bigint,
@@ -376,14 +379,14 @@ begin
       usd_used = u.usd_used + excluded.usd_used, usd_held = u.usd_held + excluded.usd_held,
       diem_used = u.diem_used + excluded.diem_used, diem_held = u.diem_held + excluded.diem_held;
 
-    insert into operations (operation_id, kind, account_id, state, day, key_id,
+    insert into operations (operation_id, kind, account_id, state, day, key_id, price_usd, price_diem,
       held_diem, held_bundled, held_usd, diem, bundled, usd, created_at)
-    select q.operation_id, 'charge', q.account_id, first_state, today, q.key_id,
+    select q.operation_id, 'charge', q.account_id, first_state, today, q.key_id, q.usd_price, q.diem_price,
       case when as_hold then q.diem end, case when as_hold then q.bundled end, case when as_hold then q.usd end,
       case when not as_hold then q.diem end, case when not as_hold then q.bundled end,
       case when not as_hold then q.usd end, at
-    from unnest(operation_ids, account_ids, key_ids, diems, bundleds, usds, admitted)
-      as q (operation_id, account_id, key_id, diem, bundled, usd, admitted)
+    from unnest(operation_ids, account_ids, key_ids, usd_prices, diem_prices, diems, bundleds, usds, admitted)
+      as q (operation_id, account_id, key_id, usd_price, diem_price, diem, bundled, usd, admitted)
     where q.admitted;
 
     if as_hold then
@@ -435,6 +438,8 @@ begin
       with ordinality as q (operation_id, resolution, usd_price, diem_price, details, ord)
   ), open as (
     select q.operation_id, q.resolution, q.details, q.ord, o.account_id, o.key_id, o.day,
+      case when q.resolution = 'settled' then q.usd_price else o.price_usd end as price_usd,
+      case when q.resolution = 'settled' then q.diem_price else o.price_diem end as price_diem,
       o.held_diem, o.held_bundled, o.held_usd, least(q.diem_price, o.held_diem) as diem,
       -- Never more than the hold, whatever the price says.
       least(coalesce(ledger_rest(q.usd_price, q.diem_price, least(q.diem_price, o.held_diem)), 0),
@@ -447,7 +452,8 @@ begin
   ), gone as (
     delete from holds h using parts p where h.operation_id = p.operation_id returning h.operation_id, h.snapshot
   ), noted as (
-    update operations o set state = p.resolution, diem = p.diem, bundled = p.bundled, usd = p.usd
+    update operations o set state = p.resolution, diem = p.diem, bundled = p.bundled, usd = p.usd,
+      price_usd = p.price_usd, price_diem = p.price_diem
     from parts p where o.operation_id = p.operation_id and o.kind = 'charge'
   ), moved as (
     insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, key_id, details)

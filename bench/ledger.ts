@@ -1,0 +1,195 @@
+/**
+ * Hold + settle pairs a second with 128 in flight, on one hot account and over 100, against the floor of one statement
+ * per hold and per settle: same schema, same functions, same durability (synchronous_commit on, fsync on), same run.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import type pg from 'pg';
+import { createAccount } from '../infra/postgres/accounts.ts';
+import { createLedger, type Ledger, type LedgerOptions } from '../infra/postgres/createLedger.ts';
+import { grant, type LedgerPrice } from '../infra/postgres/ledger.ts';
+import { checkLedger } from '../infra/postgres/ledgerCheck.ts';
+import { migrate } from '../infra/postgres/migrate.ts';
+import { openPool } from '../infra/postgres/pool.ts';
+
+const IN_FLIGHT = 128;
+const HELD: LedgerPrice = { usd: 640_000n, diem: 640_000n };
+const SETTLED: LedgerPrice = { usd: 210_000n, diem: 210_000n };
+const WANTED_RATIO = 4;
+
+interface Payer {
+  accountId: string;
+  keyId: string;
+}
+
+interface Measured {
+  pairsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+export interface LedgerBenchRow extends Measured {
+  shape: string;
+  mode: string;
+}
+
+export interface LedgerBenchResult {
+  rows: LedgerBenchRow[];
+  /** Batched over the best floor, by shape. */
+  ratios: Record<string, number>;
+  deadlocks: number;
+  brokenInvariants: string[];
+  ok: boolean;
+}
+
+/** Needs the URL of an empty database of a durable Postgres; prints its table and returns it. */
+export async function run(options: { databaseUrl: string; seconds?: number }): Promise<LedgerBenchResult> {
+  await migrate(options.databaseUrl);
+  const pool = openPool({ databaseUrl: options.databaseUrl, applicationName: 'farebox-bench', max: 68 });
+  const seconds = options.seconds ?? 4;
+  try {
+    await requireDurability(pool);
+    const rows: LedgerBenchRow[] = [];
+    const ratios: Record<string, number> = {};
+    for (const accounts of [1, 100]) {
+      const shape = accounts === 1 ? 'one hot account' : `${accounts} accounts`;
+      const measured = await measureShape(pool, await makePayers(pool, accounts), seconds);
+      rows.push(...measured.map((row) => ({ shape, ...row })));
+      ratios[shape] = ratioOf(measured);
+    }
+    const result = { rows, ratios, ...(await verdict(pool)), ok: false };
+    result.ok = result.deadlocks === 0 && result.brokenInvariants.length === 0 && reaches(ratios);
+    print(result);
+    return result;
+  } finally {
+    await pool.end();
+  }
+}
+
+/** The floor gets the best of several pool sizes, and both sides are measured twice, in turns, best of each kept. */
+async function measureShape(
+  pool: pg.Pool,
+  payers: Payer[],
+  seconds: number,
+): Promise<Omit<LedgerBenchRow, 'shape'>[]> {
+  const modes: [string, LedgerOptions][] = [
+    ['one statement each, 4 connections', { maxBatch: 1, maxInFlight: 2 }],
+    ['one statement each, 16 connections', { maxBatch: 1, maxInFlight: 8 }],
+    ['one statement each, 64 connections', { maxBatch: 1, maxInFlight: 32 }],
+    ['batched, 4 connections', {}],
+  ];
+  const best = new Map<string, Measured>();
+  for (let round = 0; round < 2; round += 1) {
+    for (const [mode, ledgerOptions] of modes) {
+      const ledger = createLedger(pool, ledgerOptions);
+      await drive(ledger, payers, seconds / 4);
+      const measured = await drive(ledger, payers, seconds);
+      await ledger.close();
+      const before = best.get(mode);
+      if (!before || before.pairsPerSecond < measured.pairsPerSecond) best.set(mode, measured);
+    }
+  }
+  return [...best].map(([mode, measured]) => ({ mode, ...measured }));
+}
+
+/** Keeps 128 pairs going for the given time. A refused hold would make the figures worthless, so it is an error. */
+async function drive(ledger: Ledger, payers: Payer[], seconds: number): Promise<Measured> {
+  const latencies: number[] = [];
+  const startMs = performance.now();
+  const untilMs = startMs + seconds * 1_000;
+  const snapshot = {
+    sku: 'bench',
+    modelId: 'bench',
+    provider: 'bench',
+    units: '1',
+    unit: 'request',
+    pricePerUnitUsd: HELD.usd.toString(),
+    requestId: randomUUID(),
+  };
+  async function loop(lane: number): Promise<void> {
+    for (let turn = lane; performance.now() < untilMs; turn += 7) {
+      const payer = payers[turn % payers.length];
+      if (!payer) throw new Error('no payer');
+      const operationId = randomUUID();
+      const beganMs = performance.now();
+      const held = await ledger.hold({ operationId, ...payer, price: HELD, ttlMs: 600_000, snapshot });
+      if (held.outcome !== 'held') throw new Error(`hold: ${held.outcome}`);
+      const settled = await ledger.settle({ operationId, price: SETTLED });
+      if (settled.outcome !== 'settled') throw new Error(`settle: ${settled.outcome}`);
+      latencies.push(performance.now() - beganMs);
+    }
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, (_, lane) => loop(lane)));
+  const elapsedSeconds = (performance.now() - startMs) / 1_000;
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
+  return { pairsPerSecond: latencies.length / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+async function makePayers(pool: pg.Pool, count: number): Promise<Payer[]> {
+  const payers: Payer[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const account = await createAccount(pool, { name: `bench ${index}` });
+    await grant(pool, {
+      operationId: randomUUID(),
+      accountId: account.id,
+      currency: 'usd',
+      amount: 10n ** 17n,
+      notes: 'bench',
+    });
+    const { rows } = await pool.query<{ id: string }>(
+      `insert into api_keys (account_id, secret_hash, key_type, last6, limit_usd, limit_period)
+       values ($1, $2, 'INFERENCE', 'bench0', $3, 'MONTH') returning id`,
+      [account.id, createHash('sha256').update(randomUUID()).digest(), (10n ** 17n).toString()],
+    );
+    payers.push({ accountId: account.id, keyId: rows[0]?.id ?? '' });
+  }
+  return payers;
+}
+
+async function requireDurability(pool: pg.Pool): Promise<void> {
+  for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
+    const { rows } = await pool.query<Record<string, string>>(`show ${setting}`);
+    if (rows[0]?.[setting] !== 'on') throw new Error(`${setting} is off: the figures would mean nothing`);
+  }
+}
+
+async function verdict(pool: pg.Pool): Promise<Pick<LedgerBenchResult, 'deadlocks' | 'brokenInvariants'>> {
+  const { rows } = await pool.query<{ deadlocks: string }>(
+    'select deadlocks from pg_stat_database where datname = current_database()',
+  );
+  const broken = await checkLedger(pool);
+  return {
+    deadlocks: Number(rows[0]?.deadlocks ?? 0),
+    brokenInvariants: broken.map((finding) => finding.invariant),
+  };
+}
+
+function ratioOf(rows: Omit<LedgerBenchRow, 'shape'>[]): number {
+  const best = (batched: boolean) =>
+    Math.max(
+      ...rows.filter((row) => row.mode.startsWith('batched') === batched).map((row) => row.pairsPerSecond),
+    );
+  return best(true) / best(false);
+}
+
+function reaches(ratios: Record<string, number>): boolean {
+  return Object.values(ratios).every((ratio) => ratio >= WANTED_RATIO);
+}
+
+function print(result: LedgerBenchResult): void {
+  console.log(`ledger: hold + settle pairs, ${IN_FLIGHT} in flight, durable commits`);
+  console.table(
+    result.rows.map((row) => ({
+      shape: row.shape,
+      mode: row.mode,
+      'pairs/s': Math.round(row.pairsPerSecond),
+      'p50 ms': Number(row.p50Ms.toFixed(1)),
+      'p99 ms': Number(row.p99Ms.toFixed(1)),
+    })),
+  );
+  for (const [shape, ratio] of Object.entries(result.ratios)) {
+    console.log(`  ${shape}: ${ratio.toFixed(2)} × the best floor (wanted ${WANTED_RATIO})`);
+  }
+  console.log(`  deadlocks ${result.deadlocks}, broken invariants ${result.brokenInvariants.length}`);
+}
