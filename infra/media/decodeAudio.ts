@@ -1,0 +1,124 @@
+/** Decodes the first audio stream of a file really to samples and counts them; timestamps and headers do not count. */
+import { runFfmpeg } from './runFfmpeg.ts';
+
+export interface DecodeRequest {
+  ffmpegPath: string;
+  path: string;
+  demuxer: string;
+  demuxerOptions: readonly string[];
+  /** The only decoders that may be opened. */
+  decoders: readonly string[];
+  /** Decoding stops soon after this much. */
+  maxSeconds: number;
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface DecodedAudio {
+  end: 'finished' | 'failed' | 'timed_out' | 'aborted' | 'stopped';
+  /** Kinds of the file's streams, in ffmpeg's words; a cover picture is `picture`. */
+  streams: string[];
+  codec: string;
+  sampleRate: number;
+  channels: number;
+  seconds: number;
+  /** Packets that the decoder refused. */
+  failedPackets: number;
+  /** The demuxer met something else than the end of the file. */
+  broken: boolean;
+}
+
+const STREAM = /^\[info\] {3}Stream #0:\d+\S*: (\w+): (\w+)(.*)$/;
+const FAILED_PACKET = /\[error\] (Error while decoding|Error submitting|Decoding error)/;
+const BROKEN =
+  /(corrupt input packet|partial file|ended prematurely|\[error\] (file:.*: |Error during demuxing))/;
+
+/** Eight-bit samples in native rate and channels, behind a WAV header that tells both. */
+const TO_COUNTABLE_SAMPLES = [
+  '-map',
+  '0:a:0',
+  '-map_metadata',
+  '-1',
+  '-c:a',
+  'pcm_u8',
+  '-bitexact',
+  '-f',
+  'wav',
+  'pipe:1',
+];
+
+export async function decodeAudio(request: DecodeRequest): Promise<DecodedAudio> {
+  const log = readLog();
+  const counter = countSamples(request.maxSeconds);
+  const end = await runFfmpeg({
+    ffmpegPath: request.ffmpegPath,
+    arguments: [...input(request), ...TO_COUNTABLE_SAMPLES],
+    timeoutMs: request.timeoutMs,
+    maxFileBytes: 0,
+    signal: request.signal,
+    onLog: log.line,
+    onOutput: counter.piece,
+  });
+  return { end, ...log.result, ...counter.result() };
+}
+
+function input(request: DecodeRequest): string[] {
+  return [
+    ...['-threads', '1', '-protocol_whitelist', 'file,pipe', '-max_streams', '16'],
+    // Encoder delay and padding stay in: what a file says about them is a claim like any other.
+    ...['-flags2', '+skip_manual', '-codec_whitelist', request.decoders.join(',')],
+    ...['-f', request.demuxer, ...request.demuxerOptions, '-i', `file:${request.path}`],
+  ];
+}
+
+function readLog() {
+  const result = { streams: [] as string[], codec: '', failedPackets: 0, broken: false };
+  let inInput = false;
+  const line = (text: string) => {
+    if (text.startsWith('[info] Input #0')) inInput = true;
+    if (text.startsWith('[info] Stream mapping')) inInput = false;
+    const stream = inInput ? STREAM.exec(text) : null;
+    if (stream) {
+      const [, kind = '', codec = '', rest = ''] = stream;
+      result.streams.push(rest.includes('(attached pic)') ? 'picture' : kind.toLowerCase());
+      if (kind === 'Audio') result.codec ||= codec;
+    }
+    if (FAILED_PACKET.test(text)) result.failedPackets += 1;
+    if (BROKEN.test(text)) result.broken = true;
+  };
+  return { line, result };
+}
+
+const MAX_WAV_HEAD = 4_096;
+
+function countSamples(maxSeconds: number) {
+  let head: Buffer | undefined = Buffer.alloc(0);
+  let format = { sampleRate: 0, channels: 0 };
+  let bytes = 0;
+  const seconds = () => (bytes === 0 ? 0 : bytes / format.channels / format.sampleRate);
+  const piece = (chunk: Buffer): boolean => {
+    if (head === undefined) {
+      bytes += chunk.length;
+      return seconds() <= maxSeconds;
+    }
+    head = Buffer.concat([head, chunk]);
+    const parsed = wavHead(head);
+    if (parsed === undefined) return head.length <= MAX_WAV_HEAD;
+    format = parsed;
+    bytes = head.length - parsed.dataStart;
+    head = undefined;
+    return true;
+  };
+  return { piece, result: () => ({ ...format, seconds: seconds() }) };
+}
+
+function wavHead(head: Buffer): { sampleRate: number; channels: number; dataStart: number } | undefined {
+  const format = head.indexOf('fmt ');
+  const data = head.indexOf('data', 36);
+  if (format < 0 || data < 0 || data + 8 > head.length) return undefined;
+  return {
+    channels: head.readUInt16LE(format + 10),
+    sampleRate: head.readUInt32LE(format + 12),
+    dataStart: data + 8,
+  };
+}

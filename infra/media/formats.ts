@@ -1,0 +1,41 @@
+/** How each accepted container is read: one demuxer, no guessing, and only the decoders that belong in it. */
+import type { AudioFormat } from '../../domain/catalogue/model.ts';
+
+export interface FormatReading {
+  demuxer: string;
+  /** So that lengths, edit lists and the like, which only claim, hide nothing from the count. */
+  demuxerOptions: readonly string[];
+  decoders: readonly string[];
+  contentType: string;
+}
+
+const MPEG_AUDIO = ['mp3float', 'mp3', 'mp2float', 'mp2', 'mp1float', 'mp1'];
+const PCM = [
+  ...['pcm_u8', 'pcm_s16le', 'pcm_s24le', 'pcm_s32le', 'pcm_f32le', 'pcm_f64le', 'pcm_alaw', 'pcm_mulaw'],
+  ...['adpcm_ms', 'adpcm_ima_wav'],
+];
+
+export const FORMAT_READINGS: Record<AudioFormat, FormatReading> = {
+  mp3: { demuxer: 'mp3', demuxerOptions: [], decoders: MPEG_AUDIO, contentType: 'audio/mpeg' },
+  wav: { demuxer: 'wav', demuxerOptions: [], decoders: PCM, contentType: 'audio/wav' },
+  ogg: {
+    demuxer: 'ogg',
+    demuxerOptions: [],
+    decoders: ['vorbis', 'opus', 'flac', 'speex', 'libspeex'],
+    contentType: 'audio/ogg',
+  },
+  flac: { demuxer: 'flac', demuxerOptions: [], decoders: ['flac'], contentType: 'audio/flac' },
+  mp4: {
+    demuxer: 'mov',
+    demuxerOptions: ['-ignore_editlist', '1', '-ignore_chapters', '1'],
+    decoders: ['aac', 'alac', 'flac', 'opus', ...MPEG_AUDIO],
+    contentType: 'audio/mp4',
+  },
+  aac: { demuxer: 'aac', demuxerOptions: [], decoders: ['aac'], contentType: 'audio/aac' },
+  webm: { demuxer: 'matroska', demuxerOptions: [], decoders: ['opus', 'vorbis'], contentType: 'audio/webm' },
+};
+
+/** Codecs whose encoders add samples of their own at both ends. */
+export function isLossy(codec: string): boolean {
+  return !/^(pcm_|adpcm_|flac|alac)/.test(codec);
+}

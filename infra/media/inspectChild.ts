@@ -1,0 +1,10 @@
+/** Entry point of the inspection child: one file at a time, by message. It ends with its parent. */
+import { inspectFile } from './inspectFile.ts';
+
+process.on('disconnect', () => process.exit(0));
+process.on('message', (path: string) => {
+  inspectFile(path).then(
+    (inspection) => process.send?.({ inspection }),
+    () => process.send?.({ inspection: undefined }),
+  );
+});

@@ -1,0 +1,58 @@
+/** Runs in the inspection child only: what the bytes of a file say it is, and whether its structure is whole. */
+import { readFile, stat } from 'node:fs/promises';
+import { fileTypeFromBuffer } from 'file-type';
+import type { AudioFormat } from '../../domain/catalogue/model.ts';
+import { walkAdts } from './structure/adts.ts';
+import { walkMp3 } from './structure/mp3.ts';
+import { walkMp4 } from './structure/mp4.ts';
+import { walkOgg } from './structure/ogg.ts';
+import { type Structure, WHOLE } from './structure/structure.ts';
+import { walkWav } from './structure/wav.ts';
+import { walkWebm } from './structure/webm.ts';
+
+export interface Inspection {
+  /** The signature's file type, as its usual extension; undefined when the bytes are of no known type. */
+  type: string | undefined;
+  format: AudioFormat | undefined;
+  structure: Structure;
+}
+
+/** Sources are at most 25 MB; above this nothing is read into memory. */
+export const MAX_INSPECTED_BYTES = 64 * 1024 * 1024;
+
+const FORMATS: Record<string, AudioFormat | undefined> = {
+  mp3: 'mp3',
+  wav: 'wav',
+  ogg: 'ogg',
+  oga: 'ogg',
+  opus: 'ogg',
+  spx: 'ogg',
+  flac: 'flac',
+  mp4: 'mp4',
+  m4a: 'mp4',
+  m4b: 'mp4',
+  m4v: 'mp4',
+  f4a: 'mp4',
+  aac: 'aac',
+  webm: 'webm',
+};
+
+const WALKS: Record<AudioFormat, (file: Buffer) => Structure> = {
+  mp3: walkMp3,
+  wav: walkWav,
+  ogg: walkOgg,
+  // A FLAC frame does not announce its size; the decoder reports a cut one.
+  flac: () => WHOLE,
+  mp4: walkMp4,
+  aac: walkAdts,
+  webm: walkWebm,
+};
+
+export async function inspectFile(path: string): Promise<Inspection> {
+  const { size } = await stat(path);
+  if (size > MAX_INSPECTED_BYTES) return { type: undefined, format: undefined, structure: WHOLE };
+  const file = await readFile(path);
+  const type = (await fileTypeFromBuffer(file))?.ext;
+  const format = type === undefined ? undefined : FORMATS[type];
+  return { type, format, structure: format === undefined ? WHOLE : WALKS[format](file) };
+}

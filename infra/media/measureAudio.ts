@@ -1,0 +1,137 @@
+/**
+ * Length is money, so nothing that a file says about itself is believed: the signature names the container, the container's
+ * own demuxer and decoders read it, and the decoded samples are counted (reliability J3–J6).
+ *
+ * What is refused and what is billed: a file that is cut, that is, ends inside a page, box, chunk or frame that it announced,
+ * or that the decoder finds broken, is refused. A length field that is merely wrong, in either direction, changes nothing:
+ * the decoded length counts, and of several readings the longest.
+ */
+import { stat } from 'node:fs/promises';
+import type { AudioFormat } from '../../domain/catalogue/model.ts';
+import { ENCODER_PADDING_SECONDS } from '../../domain/pricing.ts';
+import { type DecodedAudio, decodeAudio } from './decodeAudio.ts';
+import { FORMAT_READINGS, isLossy } from './formats.ts';
+import { inspectAudio } from './inspectAudio.ts';
+import type { Inspection } from './inspectFile.ts';
+import type { MediaTools } from './mediaTools.ts';
+
+export interface MeasureRequest {
+  path: string;
+  accepted: readonly AudioFormat[];
+  maxSeconds: number;
+  signal?: AbortSignal;
+}
+
+export interface MeasuredAudio {
+  format: AudioFormat;
+  /** ffmpeg's name of the demuxer that read it. */
+  demuxer: string;
+  contentType: string;
+  decodedSeconds: number;
+  codec: string;
+  /** True when `decodedSeconds` includes what the encoder added at both ends. */
+  lossy: boolean;
+  sampleRate: number;
+  channels: number;
+}
+
+export type MeasureOutcome =
+  | { ok: true; audio: MeasuredAudio }
+  | { ok: false; code: 'invalid_media' | 'media_too_long'; message: string };
+
+const MIN_SAMPLE_RATE = 8_000;
+const MAX_SAMPLE_RATE = 192_000;
+const MAX_CHANNELS = 8;
+/** A stream that was cut out of a longer one starts, and a joined one goes on, with a few undecodable packets. */
+const TOLERATED_SHARE_OF_MP3_PACKETS = 0.02;
+const MP3_PACKET_SAMPLES = 1_152;
+const PADDED_BY_FRAMES = /^(mp[123]|aac)/;
+
+/** Throws only when it was aborted or the tools themselves do not work. */
+export async function measureAudio(tools: MediaTools, request: MeasureRequest): Promise<MeasureOutcome> {
+  const { size } = await stat(request.path);
+  if (size === 0) return invalid('The audio file is empty.');
+  const inspection = await inspectAudio(request.path);
+  request.signal?.throwIfAborted();
+  if (inspection === undefined) return invalid('The audio file could not be read.');
+  const { format, structure } = inspection;
+  if (format === undefined || !request.accepted.includes(format)) return notAccepted(request.accepted);
+  if (structure.cut) return invalid('The audio file is truncated.');
+  if (structure.foreign) return invalid('The audio file could not be read.');
+  const decoded = await decode(tools, request, { format, falseLength: structure.falseLength === true });
+  request.signal?.throwIfAborted();
+  return judge(decoded, { format, maxSeconds: request.maxSeconds });
+}
+
+interface Reading {
+  format: NonNullable<Inspection['format']>;
+  falseLength: boolean;
+}
+
+async function decode(tools: MediaTools, request: MeasureRequest, reading: Reading): Promise<DecodedAudio> {
+  const { demuxer, demuxerOptions, decoders } = FORMAT_READINGS[reading.format];
+  const toTheEnd = reading.format === 'wav' && reading.falseLength ? ['-ignore_length', '1'] : [];
+  return decodeAudio({
+    ffmpegPath: tools.ffmpegPath,
+    path: request.path,
+    demuxer,
+    demuxerOptions: [...demuxerOptions, ...toTheEnd],
+    decoders,
+    maxSeconds: request.maxSeconds + 1,
+    // A thousand times faster than it plays is usual; a tenth of that on a busy machine is still in time.
+    timeoutMs: Math.min(120_000, 20_000 + request.maxSeconds * 100),
+    signal: request.signal,
+  });
+}
+
+function judge(decoded: DecodedAudio, limits: { format: AudioFormat; maxSeconds: number }): MeasureOutcome {
+  const audioStreams = decoded.streams.filter((kind) => kind === 'audio').length;
+  if (decoded.streams.includes('video')) return invalid('The file has a video track; send audio only.');
+  if (decoded.streams.length > 0 && audioStreams === 0) return invalid('The file has no audio track.');
+  if (audioStreams > 1) return invalid('The file has more than one audio track.');
+  if (!isSane(decoded)) return invalid('The audio file could not be read.');
+  if (decoded.end === 'stopped') return tooLong(limits.maxSeconds);
+  if (decoded.end !== 'finished') return invalid('The audio file could not be read.');
+  if (decoded.broken || tooManyFailures(decoded)) return invalid('The audio file is damaged or truncated.');
+  return { ok: true, audio: measured(decoded, limits.format) };
+}
+
+function isSane({ sampleRate, channels, seconds }: DecodedAudio): boolean {
+  const rateFits = sampleRate >= MIN_SAMPLE_RATE && sampleRate <= MAX_SAMPLE_RATE;
+  return rateFits && channels >= 1 && channels <= MAX_CHANNELS && seconds > 0;
+}
+
+function tooManyFailures({ failedPackets, codec, seconds, sampleRate }: DecodedAudio): boolean {
+  if (!codec.startsWith('mp')) return failedPackets > 0;
+  const packets = (seconds * sampleRate) / MP3_PACKET_SAMPLES;
+  return failedPackets > Math.max(2, packets * TOLERATED_SHARE_OF_MP3_PACKETS);
+}
+
+function measured(decoded: DecodedAudio, format: AudioFormat): MeasuredAudio {
+  const { demuxer, contentType } = FORMAT_READINGS[format];
+  const lossy = isLossy(decoded.codec);
+  const { codec, sampleRate, channels } = decoded;
+  const decodedSeconds = PADDED_BY_FRAMES.test(codec) ? withoutLongFrames(decoded) : decoded.seconds;
+  return { format, demuxer, contentType, decodedSeconds, codec, lossy, sampleRate, channels };
+}
+
+/**
+ * Encoders pad by whole frames, and at telephone rates two frames last longer than what the price takes off: the rest is
+ * taken off here. It depends on the decoded rate alone, never on what the file says.
+ */
+function withoutLongFrames({ seconds, sampleRate }: DecodedAudio): number {
+  const padding = (2 * MP3_PACKET_SAMPLES) / sampleRate;
+  return Math.max(1 / sampleRate, seconds - Math.max(0, padding - ENCODER_PADDING_SECONDS));
+}
+
+function invalid(message: string): MeasureOutcome {
+  return { ok: false, code: 'invalid_media', message };
+}
+
+function notAccepted(accepted: readonly AudioFormat[]): MeasureOutcome {
+  return invalid(`The audio format is not accepted. Accepted formats: ${accepted.join(', ')}.`);
+}
+
+function tooLong(maxSeconds: number): MeasureOutcome {
+  return { ok: false, code: 'media_too_long', message: `The audio is longer than ${maxSeconds} seconds.` };
+}

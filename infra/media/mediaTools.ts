@@ -1,0 +1,7 @@
+/** Where the media programs are and where they may work. */
+export interface MediaTools {
+  ffmpegPath: string;
+  ffprobePath: string;
+  /** Below it every run gets a private folder of its own. */
+  workFolder: string;
+}

@@ -1,0 +1,37 @@
+import { type Structure, WHOLE } from './structure.ts';
+
+const CHUNK_ID = /^[\x20-\x7e]{4}$/;
+/** Writers that cannot seek back leave such sizes, or zero. */
+const PLACEHOLDER_FROM = 0x4000_0000;
+/** Bytes after the last chunk that are taken for padding of a careless writer. */
+const MAX_STRAY_BYTES = 512;
+
+/**
+ * Walks the chunks. A file whose RIFF and data sizes agree on more than is there was cut; one whose data size fits nothing
+ * around it tells a wrong length, and everything after its head is audio to a reader that ignores lengths.
+ */
+export function walkWav(file: Buffer): Structure {
+  let position = 12;
+  let dataSeen = false;
+  while (position + 8 <= file.length) {
+    const id = file.toString('latin1', position, position + 4);
+    const size = file.readUInt32LE(position + 4);
+    const end = position + 8 + size;
+    if (!CHUNK_ID.test(id)) return stray(file, position, dataSeen);
+    if (id === 'data' && size === 0) return { cut: false, falseLength: true };
+    if (end > file.length) return beyond(file, end);
+    dataSeen ||= id === 'data';
+    position = end + (size % 2);
+  }
+  return stray(file, position, dataSeen);
+}
+
+function stray(file: Buffer, position: number, dataSeen: boolean): Structure {
+  return dataSeen && file.length - position > MAX_STRAY_BYTES ? { cut: false, falseLength: true } : WHOLE;
+}
+
+function beyond(file: Buffer, end: number): Structure {
+  const promised = file.readUInt32LE(4) + 8;
+  const agrees = promised >= end && promised < PLACEHOLDER_FROM;
+  return agrees ? { cut: true } : { cut: false, falseLength: true };
+}

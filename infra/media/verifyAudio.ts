@@ -1,0 +1,25 @@
+/** Whether what a provider delivered is a whole recording, by signature and structure; a page of HTML is not. */
+import type { AudioFormat } from '../../domain/catalogue/model.ts';
+import { FORMAT_READINGS } from './formats.ts';
+import { inspectAudio } from './inspectAudio.ts';
+import type { MediaTools } from './mediaTools.ts';
+
+export interface VerifiedAudio {
+  format: AudioFormat;
+  contentType: string;
+  /** Where the structure tells it. */
+  seconds?: number;
+}
+
+/** Undefined: not a recording that a client could use. */
+export async function verifyAudio(
+  _tools: MediaTools,
+  request: { path: string; signal?: AbortSignal },
+): Promise<VerifiedAudio | undefined> {
+  const inspection = await inspectAudio(request.path);
+  request.signal?.throwIfAborted();
+  if (inspection?.format === undefined) return undefined;
+  const { format, structure } = inspection;
+  if (structure.cut || structure.foreign) return undefined;
+  return { format, contentType: FORMAT_READINGS[format].contentType };
+}
