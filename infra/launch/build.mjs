@@ -17,20 +17,20 @@ import {
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withLock } from './lock.mjs';
+import { lockFile, ROOT } from './root.mjs';
 
-export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DIST = path.join(ROOT, 'dist');
 const STAMP = path.join(DIST, '.built');
 const FLOORS = ['domain', 'infra', 'providers', 'workflows', 'activities', 'workers', 'api', 'cli', 'bench'];
 const TEST_FOLDERS = ['test/stubs', 'test/harness'];
 const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 /** Not read at run time from dist/. */
-const NOT_COPIED = new Set(['.ts', '.mjs']);
+const NOT_COPIED = new Set(['.ts', '.mts']);
 
 /** Builds if needed; concurrent calls build once. `say` gets one line when there is something to do. */
 export async function build(say = () => undefined) {
   if (isCurrent(fingerprint())) return;
-  await withLock(path.join(ROOT, 'node_modules', '.farebox-build.lock'), async () => {
+  await withLock(lockFile('build'), async () => {
     const sources = fingerprint();
     if (isCurrent(sources)) return;
     say('building');

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { identify, isAlive, type ProcessIdentity } from './identity.ts';
+import { identify, isAlive, type ProcessIdentity } from '../launch/processIdentity.mjs';
 
 export interface Stoppable {
   name: string;

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { processEnvironment } from '../../infra/config/environment.ts';
 import { freePorts } from '../../infra/stack/freePorts.ts';
-import { identify, isAlive, type ProcessIdentity } from '../../infra/stack/identity.ts';
+import { identify, isAlive, type ProcessIdentity } from '../../infra/launch/processIdentity.mjs';
 import { locate } from '../../infra/stack/locate.ts';
 import type { PartName, PartProcess } from '../../infra/stack/part.ts';
 import { objectStoreProcess } from '../../infra/stack/parts/objectStore.ts';
