@@ -1,0 +1,25 @@
+import type { FileFacts } from './facts.ts';
+import { ownTarget } from './rules.ts';
+
+/** Circles of run-time imports, each as the list of its files: whoever loads first finds the others half made. */
+export function importCycles(files: readonly FileFacts[]): string[][] {
+  const targets = new Map(files.map((facts) => [facts.path, runtimeTargets(facts)]));
+  const done = new Set<string>();
+  const cycles: string[][] = [];
+  const visit = (file: string, trail: string[]): void => {
+    const start = trail.indexOf(file);
+    if (start !== -1) cycles.push(trail.slice(start));
+    if (start !== -1 || done.has(file)) return;
+    for (const next of targets.get(file) ?? []) visit(next, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of targets.keys()) visit(file, []);
+  return cycles;
+}
+
+function runtimeTargets(facts: FileFacts): string[] {
+  return facts.imports.flatMap(({ specifier, typeOnly }) => {
+    const target = specifier === undefined || typeOnly ? undefined : ownTarget(facts.path, specifier);
+    return target === undefined ? [] : [target];
+  });
+}

@@ -1,0 +1,186 @@
+/** What the rules need to know of one source file, read from its syntax tree. */
+
+import type * as ESTree from 'oxc-parser';
+import { parseSync, Visitor, type VisitorObject } from 'oxc-parser';
+
+export interface ImportFact {
+  line: number;
+  /** Undefined where the module is computed at run time. */
+  specifier: string | undefined;
+  /** Erased by the compiler: nothing is loaded. */
+  typeOnly: boolean;
+  /** Imported names; `*` for the whole module or a default import. */
+  names: string[];
+}
+
+export interface FunctionFact {
+  line: number;
+  lines: number;
+  parameters: number;
+  /** The callback of `describe(…)`: a list of tests, not a function to read. */
+  testSuite: boolean;
+}
+
+/** A use of something that only some floors may touch: `fetch`, `process.env`, `Date.now`, `http.request` … */
+export interface UseFact {
+  line: number;
+  what: string;
+}
+
+export interface FileFacts {
+  path: string;
+  lines: number;
+  imports: ImportFact[];
+  functions: FunctionFact[];
+  uses: UseFact[];
+}
+
+type FunctionNode = ESTree.Function | ESTree.ArrowFunctionExpression;
+
+const HTTP_MODULES = new Set(['http', 'node:http', 'https', 'node:https', 'http2', 'node:http2']);
+
+/** Throws when the file does not parse. */
+export function readFacts(path: string, source: string): FileFacts {
+  const parsed = parseSync(path, source);
+  if (parsed.errors.length > 0) throw new Error(`${path} does not parse: ${parsed.errors[0]?.message}`);
+  const lineOf = lineFinder(source);
+  const facts: FileFacts = {
+    path,
+    lines: lineOf(source.trimEnd().length),
+    imports: [],
+    functions: [],
+    uses: [],
+  };
+  const add: Collector = {
+    import: (node, fact) => void facts.imports.push({ line: lineOf(node.start), ...fact }),
+    use: (node, what) => void facts.uses.push({ line: lineOf(node.start), what }),
+    function: (node, testSuite) => {
+      const line = lineOf(node.start);
+      const lines = lineOf(node.end) - line + 1;
+      facts.functions.push({ line, lines, parameters: parameterCount(node), testSuite });
+    },
+  };
+  new Visitor({ ...importVisitor(add), ...useVisitor(add, parsed.program), ...functionVisitor(add) }).visit(
+    parsed.program,
+  );
+  return facts;
+}
+
+interface Collector {
+  import(node: ESTree.Span, fact: Omit<ImportFact, 'line'>): void;
+  use(node: ESTree.Span, what: string): void;
+  function(node: FunctionNode, testSuite: boolean): void;
+}
+
+function importVisitor(add: Collector): VisitorObject {
+  return {
+    ImportDeclaration: (node) => add.import(node, readImport(node)),
+    ExportNamedDeclaration(node) {
+      if (node.specifiers.some((each) => nameOf(each.exported) === 'default'))
+        add.use(node, 'export default');
+      if (node.source === null) return;
+      const names = node.specifiers.map((each) => nameOf(each.local));
+      add.import(node, { specifier: node.source.value, typeOnly: node.exportKind === 'type', names });
+    },
+    ExportAllDeclaration(node) {
+      add.use(node, 'export *');
+      add.import(node, { specifier: node.source.value, typeOnly: node.exportKind === 'type', names: ['*'] });
+    },
+    ImportExpression(node) {
+      add.import(node, { specifier: literalText(node.source), typeOnly: false, names: ['*'] });
+    },
+    TSImportType: (node) => add.import(node, { specifier: node.source.value, typeOnly: true, names: [] }),
+  };
+}
+
+function useVisitor(add: Collector, program: ESTree.Program): VisitorObject {
+  const httpNames = namesOfHttp(program);
+  return {
+    ExportDefaultDeclaration: (node) => add.use(node, 'export default'),
+    NewExpression(node) {
+      if (node.callee.type === 'Identifier' && node.arguments.length === 0)
+        add.use(node, `new ${node.callee.name}()`);
+    },
+    MemberExpression(node) {
+      const property = memberName(node);
+      if (property === undefined || node.object.type !== 'Identifier') return;
+      add.use(node, `${httpNames.has(node.object.name) ? 'http' : node.object.name}.${property}`);
+    },
+    TSAnyKeyword: (node) => add.use(node, 'any'),
+    TSNonNullExpression: (node) => add.use(node, 'non-null !'),
+  };
+}
+
+/** What the file calls `node:http` and its like, when it imports the whole module. */
+function namesOfHttp(program: ESTree.Program): Set<string> {
+  const imports = program.body.filter((each) => each.type === 'ImportDeclaration');
+  const http = imports.filter((each) => HTTP_MODULES.has(each.source.value));
+  const whole = http.flatMap((each) => each.specifiers.filter((inner) => inner.type !== 'ImportSpecifier'));
+  return new Set(whole.map((each) => each.local.name));
+}
+
+function functionVisitor(add: Collector): VisitorObject {
+  const suites = new Set<unknown>();
+  return {
+    CallExpression(node) {
+      if (node.callee.type === 'Identifier') add.use(node, `${node.callee.name}()`);
+      if (opensSuite(node.callee)) for (const argument of node.arguments) suites.add(argument);
+    },
+    FunctionDeclaration: (node) => add.function(node, false),
+    FunctionExpression: (node) => add.function(node, suites.has(node)),
+    ArrowFunctionExpression: (node) => add.function(node, suites.has(node)),
+  };
+}
+
+/** `describe(…)`, `describe.skipIf(…)(…)`, `describe.each(…)(…)`. */
+function opensSuite(callee: ESTree.Expression | ESTree.Super): boolean {
+  const called = callee.type === 'CallExpression' ? callee.callee : callee;
+  const named = called.type === 'MemberExpression' ? called.object : called;
+  return named.type === 'Identifier' && named.name === 'describe';
+}
+
+function readImport(node: ESTree.ImportDeclaration): Omit<ImportFact, 'line'> {
+  const kept = node.specifiers.filter(
+    (each) => each.type !== 'ImportSpecifier' || each.importKind !== 'type',
+  );
+  const allTypes = node.specifiers.length > 0 && kept.length === 0;
+  return {
+    specifier: node.source.value,
+    typeOnly: node.importKind === 'type' || allTypes,
+    names: kept.map((each) => (each.type === 'ImportSpecifier' ? nameOf(each.imported) : '*')),
+  };
+}
+
+function parameterCount(node: FunctionNode): number {
+  const isThis = (each: ESTree.ParamPattern | undefined) =>
+    each?.type === 'Identifier' && each.name === 'this';
+  return node.params.filter((each) => !isThis(each)).length;
+}
+
+function nameOf(node: ESTree.ModuleExportName): string {
+  return node.type === 'Literal' ? node.value : node.name;
+}
+
+function memberName(node: ESTree.MemberExpression): string | undefined {
+  if (!node.computed) return node.property.type === 'Identifier' ? node.property.name : undefined;
+  return literalText(node.property);
+}
+
+function literalText(node: ESTree.Node): string | undefined {
+  return node.type === 'Literal' && typeof node.value === 'string' ? node.value : undefined;
+}
+
+function lineFinder(source: string): (offset: number) => number {
+  const starts = [0];
+  for (let at = source.indexOf('\n'); at !== -1; at = source.indexOf('\n', at + 1)) starts.push(at + 1);
+  return (offset) => {
+    let low = 0;
+    let high = starts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle;
+    }
+    return low + 1;
+  };
+}
