@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Beside the compiled workers; absent when the sources run uncompiled, as tests do. */
-const BUNDLE = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
+const BUNDLE = fileURLToPath(new URL('../../workers/workflows.bundle.js', import.meta.url));
 
 /** The first 16 hex digits of the bundle's SHA-256; `source` without a bundle. */
 export function workflowBuildId(bundlePath: string = BUNDLE): string {

@@ -1,0 +1,34 @@
+/** Readers of option values for commander: each throws with what is allowed. */
+import { InvalidArgumentError } from 'commander';
+import { type Nano, parseNano } from '../domain/money.ts';
+
+export function readAmount(value: string): Nano {
+  const amount = parseNano(value);
+  if (amount === undefined) throw new InvalidArgumentError('A decimal number such as 12.5 is allowed.');
+  return amount;
+}
+
+export function readPositiveAmount(value: string): Nano {
+  const amount = readAmount(value);
+  if (amount === 0n) throw new InvalidArgumentError('An amount above zero is allowed.');
+  return amount;
+}
+
+export function readLimit(value: string): number {
+  const limit = Number(value);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
+    throw new InvalidArgumentError('A whole number from 1 to 1000 is allowed.');
+  }
+  return limit;
+}
+
+/** An ISO date or time in the future; a date alone means its start in UTC. */
+export function readFuture(value: string): Date {
+  const at = new Date(value);
+  if (!/^\d{4}-\d{2}-\d{2}/.test(value) || Number.isNaN(at.getTime()) || at.getTime() <= Date.now()) {
+    throw new InvalidArgumentError(
+      'A date in the future such as 2030-01-31 or 2030-01-31T12:00:00Z is allowed.',
+    );
+  }
+  return at;
+}

@@ -1,0 +1,76 @@
+import { writeFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { mergeModels } from '../domain/catalogue/catalogue.ts';
+import { mergeProviders } from '../infra/config/builtInProviders.ts';
+import { REQUIRED_VARIABLES } from '../infra/config/environment.ts';
+import { configurationJsonSchema } from '../infra/config/jsonSchema.ts';
+import { readOperatorEnvironment } from '../infra/config/operator.ts';
+import { ConfigError } from '../infra/config/problems.ts';
+import { readConfigurationFile } from '../infra/config/readFile.ts';
+import { isVoiceChanger } from '../infra/config/schema/models.ts';
+import { toVoiceChanger } from '../infra/config/voiceChangers.ts';
+import { CommandError } from './commandError.ts';
+import { list, print } from './output.ts';
+
+export function addConfigCommands(program: Command): void {
+  const config = program.command('config').description('environment and configuration file');
+  config
+    .command('check')
+    .description(
+      'check the variables that are set and the configuration file; exits 1 when something is wrong',
+    )
+    .option('--complete', 'also fail when a variable is missing that an API or a worker needs')
+    .option('--json', 'print JSON')
+    .action(check);
+  config
+    .command('schema')
+    .description('print the JSON Schema of the configuration file')
+    .option('--out <file>', 'write it there instead')
+    .action(schema);
+}
+
+function check(options: { complete?: boolean; json?: boolean }): void {
+  try {
+    const answer = examine();
+    if (options.complete && answer.missing.length > 0) {
+      throw new CommandError(`environment: not set: ${answer.missing.join(', ')}`, 1);
+    }
+    print(options, { json: answer, text: describe(answer) });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    if (options.json) print(options, { json: { ok: false, problems: error.problems }, text: '' });
+    throw new CommandError(error.message, 1);
+  }
+}
+
+function examine() {
+  const environment = readOperatorEnvironment();
+  const file = readConfigurationFile(environment.FAREBOX_CONFIG);
+  const served = file.models.filter(isVoiceChanger);
+  const later = file.models.filter((entry) => !isVoiceChanger(entry));
+  return {
+    ok: true,
+    missing: REQUIRED_VARIABLES.filter((name) => environment[name] === undefined),
+    providers: Object.keys(mergeProviders(file.providers)),
+    models: mergeModels(served.map(toVoiceChanger)).map((model) => model.id),
+    unservedModels: later.map((entry) => ({ id: entry.id, type: entry.type })),
+  };
+}
+
+function describe(answer: ReturnType<typeof examine>): string {
+  const later = answer.unservedModels.map(({ id, type }) => `${id} (${type})`).join(', ');
+  return list({
+    configuration: 'valid',
+    providers: answer.providers.join(', '),
+    models: answer.models.join(', '),
+    ...(later ? { 'kept, not listed': `${later}: this release does not serve these types` } : {}),
+    ...(answer.missing.length
+      ? { 'not set': `${answer.missing.join(', ')}: an API or a worker needs them` }
+      : {}),
+  });
+}
+
+function schema(options: { out?: string }): void {
+  if (options.out === undefined) process.stdout.write(configurationJsonSchema());
+  else writeFileSync(options.out, configurationJsonSchema());
+}
