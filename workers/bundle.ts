@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 /** The bundle lies beside the built worker. */
 export function bundlePath(): string {
@@ -15,6 +15,7 @@ export async function writeBundle(target = bundlePath()): Promise<void> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(here, '..', 'workflows', `index.${extension}`),
+    logger: new DefaultLogger('WARN'),
   });
   await mkdir(dirname(target), { recursive: true });
   await writeFile(target, code);

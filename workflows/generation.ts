@@ -64,7 +64,8 @@ export async function generation(input: GenerationInput): Promise<GenerationResu
     if (stands) await keep(story);
   }
   story.decided = true;
-  await condition(allHandlersFinished);
+  // An operator's cancellation must not cut off the answers that clients wait for.
+  await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   return story.result;
 }
 

@@ -1,0 +1,219 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ApplicationFailure } from '@temporalio/common';
+import { Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { GenerateResult } from '../../activities/types.ts';
+import {
+  CANCEL_UPDATE,
+  type CancelResult,
+  COMPLETE_UPDATE,
+  type CompleteResult,
+} from '../../workflows/contract.ts';
+import { createNamespace, services } from '../harness/services.ts';
+import { openStage, type Stage } from './story.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage({ address: services().temporal.address, namespace: await createNamespace() });
+});
+afterAll(() => stage.close());
+
+const refused: GenerateResult = { kind: 'failed', code: 'provider_refused', message: 'Not this recording.' };
+
+describe('a generation that goes well', () => {
+  it('is measured, charged and answered before the provider is asked, then stored, and deleted when completed', async () => {
+    const play = await stage.play({});
+    expect(await play.accepted).toEqual({
+      accepted: true,
+      durationSeconds: 2,
+      chargeId: 'charge-1',
+      priceUsd: '50000000',
+    });
+    expect(await play.handle.executeUpdate<CompleteResult, []>(COMPLETE_UPDATE)).toEqual({
+      outcome: 'deleted',
+    });
+    expect(await play.result()).toMatchObject({ state: 'deleted', chargeId: 'charge-1' });
+    expect(stage.steps).toEqual(['measureSource', 'acceptJob', 'generate', 'removeMedia deleted']);
+  });
+
+  it('expires, keeping its charge, when nobody completes it', async () => {
+    const play = await stage.play({}, { retentionMs: 100 });
+    expect(await play.result()).toMatchObject({ state: 'expired', chargeId: 'charge-1' });
+    expect(stage.steps.at(-1)).toBe('removeMedia expired');
+    expect(stage.steps.join()).not.toContain('endJob');
+  });
+
+  it('waits for a running provider without adding to its history', async () => {
+    let asked = 0;
+    const play = await stage.play({
+      generate: () => Promise.resolve({ kind: 'running', operation: { id: 'op-1' } }),
+      awaitOutcome: () => {
+        asked += 1;
+        if (asked < 5) throw ApplicationFailure.create({ type: 'StillRunning', message: 'not yet' });
+        return Promise.resolve({ kind: 'stored' });
+      },
+    });
+    await play.accepted;
+    await play.handle.executeUpdate(COMPLETE_UPDATE);
+    expect(await play.result()).toMatchObject({ state: 'deleted' });
+    expect(asked).toBe(5);
+    const history = await play.handle.fetchHistory();
+    const scheduled = history.events?.filter((event) => event.activityTaskScheduledEventAttributes);
+    expect(scheduled?.length).toBe(4);
+    expect(history.events?.length).toBeLessThan(60);
+  });
+});
+
+describe('a generation that is refused before the charge', () => {
+  it('answers the exact refusal of the measurement, removes the source and never reaches the ledger', async () => {
+    const refusal = { ok: false, code: 'invalid_media', message: 'Not a recording.' } as const;
+    const play = await stage.play({ measureSource: () => Promise.resolve(refusal) });
+    expect(await play.accepted).toEqual({
+      accepted: false,
+      code: 'invalid_media',
+      message: 'Not a recording.',
+    });
+    expect(await play.result()).toMatchObject({ state: 'refused' });
+    expect(stage.steps).toEqual(['discardSource']);
+  });
+
+  it('answers "insufficient" without a provider call', async () => {
+    const refusal = { ok: false, code: 'insufficient_balance', message: 'Insufficient.' } as const;
+    const play = await stage.play({ acceptJob: () => Promise.resolve(refusal) });
+    expect(await play.accepted).toMatchObject({ accepted: false, code: 'insufficient_balance' });
+    await play.result();
+    expect(stage.steps).toEqual(['measureSource', 'discardSource']);
+  });
+
+  it('gives back whatever the books hold when the charge has no known outcome', async () => {
+    const play = await stage.play({
+      acceptJob: () => Promise.reject(ApplicationFailure.nonRetryable('lost', 'internal')),
+    });
+    expect(await play.accepted).toMatchObject({ accepted: false, code: 'unavailable' });
+    await play.result();
+    expect(stage.steps).toEqual(['measureSource', 'abandonJob']);
+  });
+});
+
+describe('a generation that ends before its output is stored', () => {
+  it('is refunded with the reason when the provider refuses', async () => {
+    const play = await stage.play({ generate: () => Promise.resolve(refused) });
+    await play.accepted;
+    expect(await play.result()).toMatchObject({
+      state: 'failed',
+      refundId: 'refund-1',
+      failure: { code: 'provider_refused' },
+    });
+    expect(stage.steps).toEqual(['measureSource', 'acceptJob', 'endJob failed']);
+  });
+
+  it('is refunded when a provider that cannot be asked lost its reply, at the deadline and not earlier', async () => {
+    let generated = 0;
+    const play = await stage.play(
+      {
+        generate: () => {
+          generated += 1;
+          return Promise.resolve({ kind: 'unknown', askable: false });
+        },
+      },
+      { deadlineMs: 600 },
+    );
+    await play.accepted;
+    expect(await play.result()).toMatchObject({ state: 'timed_out', refundId: 'refund-1' });
+    expect(generated).toBe(1);
+  });
+
+  it('goes on with what the provider says when it can be asked after a lost reply', async () => {
+    const answers: GenerateResult[] = [{ kind: 'unknown', askable: true }, { kind: 'stored' }];
+    const play = await stage.play({ generate: () => Promise.resolve(answers.shift() ?? refused) });
+    await play.accepted;
+    await play.handle.executeUpdate(COMPLETE_UPDATE);
+    expect(await play.result()).toMatchObject({ state: 'deleted' });
+  });
+
+  it('comes back after a pause when the provider has no room', async () => {
+    const answers: GenerateResult[] = [{ kind: 'busy', retryAfterMs: 30 }, { kind: 'stored' }];
+    const play = await stage.play({ generate: () => Promise.resolve(answers.shift() ?? refused) });
+    await play.accepted;
+    await play.handle.executeUpdate(COMPLETE_UPDATE);
+    expect(await play.result()).toMatchObject({ state: 'deleted' });
+  });
+
+  it('is refunded once when the client cancels while the provider works', async () => {
+    const play = await stage.play({ generate: () => new Promise<GenerateResult>(() => undefined) });
+    await play.accepted;
+    const [first, second] = await Promise.all([
+      play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE),
+      play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE),
+    ]);
+    expect([first, second]).toEqual([{ outcome: 'cancelled' }, { outcome: 'cancelled' }]);
+    expect(await play.result()).toMatchObject({ state: 'cancelled', refundId: 'refund-1' });
+    expect(stage.steps.filter((step) => step.startsWith('endJob'))).toEqual(['endJob cancelled']);
+  });
+
+  it('is refunded when an operator cancels the workflow itself', async () => {
+    const play = await stage.play({ generate: () => new Promise<GenerateResult>(() => undefined) });
+    await play.accepted;
+    await play.handle.cancel();
+    expect(await play.result()).toMatchObject({ state: 'cancelled', refundId: 'refund-1' });
+  });
+
+  it('stands, uncancelled, when the row says that the output came first', async () => {
+    const play = await stage.play({
+      generate: () => new Promise<GenerateResult>(() => undefined),
+      endJob: () => Promise.resolve({ state: 'stored' }),
+    });
+    await play.accepted;
+    expect(await play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE)).toEqual({ outcome: 'too_late' });
+    await play.handle.executeUpdate(COMPLETE_UPDATE);
+    expect(await play.result()).toMatchObject({ state: 'deleted' });
+  });
+
+  it('discards an output that arrives after the client completed the job', async () => {
+    let finish: (value: GenerateResult) => void = () => undefined;
+    const play = await stage.play({
+      generate: () =>
+        new Promise<GenerateResult>((resolve) => {
+          finish = resolve;
+        }),
+    });
+    await play.accepted;
+    expect(await play.handle.executeUpdate<CompleteResult, []>(COMPLETE_UPDATE)).toEqual({
+      outcome: 'deleted',
+    });
+    await expect.poll(() => finish.length).toBe(1);
+    finish({ kind: 'stored' });
+    expect(await play.result()).toMatchObject({ state: 'deleted' });
+    expect(stage.steps.at(-1)).toBe('removeMedia deleted');
+  });
+
+  it('retries a refund that cannot be written until it is written', async () => {
+    let tried = 0;
+    const play = await stage.play({
+      generate: () => Promise.resolve(refused),
+      endJob: ({ state }) => {
+        tried += 1;
+        if (tried < 3) throw new Error('the database is away');
+        return Promise.resolve({ state, refundId: 'refund-1' });
+      },
+    });
+    await play.accepted;
+    expect(await play.result()).toMatchObject({ state: 'failed', refundId: 'refund-1' });
+    expect(tried).toBe(3);
+  });
+});
+
+const HISTORIES = fileURLToPath(new URL('../histories/', import.meta.url));
+
+describe('recorded histories', () => {
+  it.each(readdirSync(HISTORIES).filter((name) => name.endsWith('.json')))(
+    'replays %s with the workflow as it is now',
+    async (name) => {
+      const history: unknown = JSON.parse(readFileSync(`${HISTORIES}${name}`, 'utf8'));
+      const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
+      await Worker.runReplayHistory({ workflowsPath }, history);
+    },
+  );
+});
