@@ -11,7 +11,7 @@ export function addAccountCommands(program: Command): void {
     .command('create')
     .description('open an account with empty balances')
     .requiredOption('--name <name>', 'what the account is called')
-    .option('--diem-daily <amount>', 'diem that each UTC day starts with', readAmount, 0n)
+    .option('--diem-daily <amount>', 'diem that each UTC day starts with (default: 0)', readAmount)
     .option('--json', 'print JSON')
     .action(create);
   accounts
@@ -22,9 +22,12 @@ export function addAccountCommands(program: Command): void {
     .action(listAll);
 }
 
-async function create(options: { name: string; diemDaily: Nano; json?: boolean }): Promise<void> {
+async function create(options: { name: string; diemDaily?: Nano; json?: boolean }): Promise<void> {
   await withDatabase(async (pool) => {
-    const account = await createAccount(pool, { name: options.name, diemDailyAllocation: options.diemDaily });
+    const account = await createAccount(pool, {
+      name: options.name,
+      diemDailyAllocation: options.diemDaily ?? 0n,
+    });
     print(options, { json: view(account), text: list(view(account)) });
   });
 }

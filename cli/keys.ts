@@ -59,6 +59,7 @@ export function addKeyCommands(program: Command): void {
 }
 
 async function create(options: CreateOptions): Promise<void> {
+  if (options.description.length > 64) throw new CommandError('--description has at most 64 characters');
   await withDatabase(async (pool, environment) => {
     const { record, secret } = await createKey(pool, {
       accountId: await chooseAccount(pool, environment, options.account),

@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findKey, hashSecret } from '../../infra/postgres/keys.ts';
+import { createWorld, services } from '../harness/services.ts';
+import { databaseOf } from '../harness/template.ts';
+import { answerOf, runFarebox } from './runFarebox.ts';
+
+interface Account {
+  id: string;
+  diemDaily: string;
+}
+interface Key {
+  id: string;
+  secret: string;
+  ends: string;
+}
+
+let environment: Record<string, string>;
+let admin: pg.Pool;
+let account: Account;
+
+beforeAll(async () => {
+  ({ environment } = await createWorld());
+  admin = new pg.Pool({ connectionString: environment.DATABASE_URL, max: 2 });
+  account = await answerOf<Account>(
+    ['accounts', 'create', '--name', 'Shop', '--diem-daily', '2.5'],
+    environment,
+  );
+});
+afterAll(() => admin?.end());
+
+describe('accounts', () => {
+  test('an account is opened with its diem a day, and listed', async () => {
+    expect(account).toMatchObject({ name: 'Shop', status: 'active', diemDaily: '2.5' });
+    const { accounts } = await answerOf<{ accounts: Account[] }>(['accounts', 'list'], environment);
+    expect(accounts).toEqual([account]);
+  });
+
+  test('people get a table', async () => {
+    const { stdout } = await runFarebox(['accounts', 'list'], environment);
+    expect(stdout.split('\n')[0]).toMatch(/^ID +NAME +STATUS +DIEMDAILY +CREATEDAT$/);
+    expect(stdout).toContain(account.id);
+  });
+});
+
+describe('keys', () => {
+  test('a key shows its secret once; the database knows only its hash', async () => {
+    const key = await answerOf<Key>(
+      ['keys', 'create', '--limit-usd', '5', '--limit-period', 'MONTH', '--description', 'ci'],
+      environment,
+    );
+    expect(key).toMatchObject({ type: 'INFERENCE', limitUsd: '5', limitDiem: null, limitPeriod: 'MONTH' });
+    expect(key.secret).toMatch(/^FAREBOX_INFERENCE_KEY_[\w-]{43}$/);
+    expect(await findKey(admin, hashSecret(key.secret))).toMatchObject({
+      keyId: key.id,
+      accountId: account.id,
+    });
+    const { stdout } = await runFarebox(['keys', 'list'], environment);
+    expect(stdout).toContain(key.id);
+    expect(stdout).toContain(key.secret.slice(-6));
+    expect(stdout).not.toContain(key.secret);
+  });
+
+  test('a revoked key is listed no more and no longer valid; revoking twice changes nothing', async () => {
+    const key = await answerOf<Key>(['keys', 'create', '--type', 'ADMIN'], environment);
+    const first = await answerOf<{ revokedAt: string }>(['keys', 'revoke', key.id], environment);
+    const second = await answerOf<{ revokedAt: string }>(['keys', 'revoke', key.id], environment);
+    expect(second.revokedAt).toBe(first.revokedAt);
+    expect(await findKey(admin, hashSecret(key.secret))).toMatchObject({ revoked: true });
+    const { keys } = await answerOf<{ keys: Key[] }>(['keys', 'list'], environment);
+    expect(keys.map((each) => each.id)).not.toContain(key.id);
+  });
+
+  test.each([
+    [['keys', 'revoke', 'abc'], 'farebox: the id of a key is a UUID, found "abc"'],
+    [['keys', 'revoke', randomUUID()], 'see `farebox keys list`'],
+    [['keys', 'create', '--account', randomUUID()], 'see `farebox accounts list`'],
+    [['keys', 'create', '--type', 'ROOT'], 'Allowed choices are ADMIN, INFERENCE'],
+    [['keys', 'create', '--expires', '2001-01-01'], 'A date in the future'],
+    [['keys', 'create', '--limit-usd', '-1'], 'A decimal number such as 12.5 is allowed'],
+    [['keys', 'create', '--description', 'x'.repeat(65)], 'farebox: --description has at most 64 characters'],
+  ])('%j is refused in words, with nothing on stdout', async (args, words) => {
+    const { code, stdout, stderr } = await runFarebox(args, environment);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(words);
+    expect(stderr).not.toContain('    at ');
+  });
+});
+
+describe('credit', () => {
+  test('a grant is added to the balance, and the same operation id is credited once', async () => {
+    const grant = () =>
+      answerOf(
+        ['credit', 'grant', '--amount', '12.5', '--operation-id', 'gift-1', '--account', account.id],
+        environment,
+      );
+    expect(await grant()).toMatchObject({ usd: '12.5', diem: '2.5', replayed: false });
+    expect(await grant()).toMatchObject({ usd: '12.5', replayed: true });
+    expect(
+      await answerOf(['credit', 'grant', '--amount', '0.000000001', '--currency', 'bundled'], environment),
+    ).toMatchObject({ bundled: '0.000000001', usd: '12.5' });
+  });
+
+  test.each(['0', '-5', '1e3', 'ten', '0.0000000001'])('%s is not an amount', async (amount) => {
+    const { code, stderr } = await runFarebox(['credit', 'grant', `--amount=${amount}`], environment);
+    expect(code).toBe(2);
+    expect(stderr).toContain('is allowed.');
+  });
+});
+
+describe('ledger check', () => {
+  test('exits 0 on true books and 1 with the rows on false ones', async () => {
+    const good = await runFarebox(['ledger', 'check'], environment);
+    expect(good).toEqual({ code: 0, stdout: 'ledger: every invariant holds\n', stderr: '' });
+    await admin.query('update accounts set usd_posted = usd_posted + 1 where id = $1', [account.id]);
+    const bad = await runFarebox(['ledger', 'check'], environment);
+    expect(bad.code).toBe(1);
+    expect(bad.stdout).toContain('BROKEN:');
+    expect(bad.stdout).toContain(account.id);
+    const { code, stdout } = await runFarebox(['ledger', 'check', '--json'], environment);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, broken: [{ rows: [expect.anything()] }] });
+    await admin.query('update accounts set usd_posted = usd_posted - 1 where id = $1', [account.id]);
+  });
+});
+
+describe('jobs', () => {
+  test('none yet; an unknown one is answered in words', async () => {
+    expect((await runFarebox(['jobs', 'list'], environment)).stdout).toBe('no jobs\n');
+    const id = randomUUID();
+    expect(await runFarebox(['jobs', 'show', id], environment)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `farebox: no job ${id}\n`,
+    });
+  });
+});
+
+describe('migrate', () => {
+  test('makes an empty database, a bucket and the search attributes ready; a second run changes nothing', async () => {
+    const name = `cli_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+    await admin.query(`create database ${name}`);
+    const fresh = {
+      ...environment,
+      DATABASE_URL: databaseOf(services().databaseUrl, name),
+      S3_BUCKET: `cli-${randomUUID().slice(0, 8)}`,
+    };
+    const before = await runFarebox(['accounts', 'list'], fresh);
+    expect(before).toMatchObject({ code: 2, stdout: '' });
+    expect(before.stderr).toContain('run `farebox migrate` first');
+    const first = await answerOf<{ migrations: string[] }>(['migrate'], fresh);
+    expect(first).toMatchObject({
+      migrations: expect.arrayContaining(['0001_ledger']),
+      bucket: fresh.S3_BUCKET,
+      searchAttributes: expect.arrayContaining(['FareboxAccount', 'FareboxCostUsd']),
+    });
+    expect(await answerOf(['migrate'], fresh)).toMatchObject({ migrations: [] });
+    expect((await runFarebox(['accounts', 'list'], fresh)).stdout).toBe('no accounts\n');
+  });
+});
+
+describe('beside a running npm start', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'farebox cli '));
+    mkdirSync(path.join(folder, '.farebox'));
+    writeFileSync(
+      path.join(folder, '.farebox/dev.json'),
+      JSON.stringify({
+        baseUrl: 'http://127.0.0.1:8080/api/v1',
+        accountId: account.id,
+        keys: { admin: 'a', inference: 'b' },
+        temporal: {
+          address: environment.TEMPORAL_ADDRESS,
+          namespace: environment.TEMPORAL_NAMESPACE,
+          uiUrl: 'http://127.0.0.1:1',
+        },
+        databaseUrl: environment.DATABASE_URL,
+        redisUrl: environment.REDIS_URL,
+        s3: {
+          endpoint: environment.S3_ENDPOINT,
+          region: environment.S3_REGION,
+          bucket: environment.S3_BUCKET,
+          accessKeyId: environment.S3_ACCESS_KEY_ID,
+          secretAccessKey: environment.S3_SECRET_ACCESS_KEY,
+        },
+        processes: { api: 1 },
+      }),
+    );
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('its addresses and its demo account are used', async () => {
+    const { code, stdout } = await runFarebox(['keys', 'list', '--json'], {}, folder);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ accountId: account.id });
+  });
+
+  test('FAREBOX_DATA says where it runs', async () => {
+    const { code } = await runFarebox(['keys', 'list'], { FAREBOX_DATA: path.join(folder, '.farebox') });
+    expect(code).toBe(0);
+  });
+
+  test('DATABASE_URL means another deployment', async () => {
+    const { code, stderr } = await runFarebox(
+      ['keys', 'list'],
+      { DATABASE_URL: 'postgres://u:pass-word@127.0.0.1:1/x' },
+      folder,
+    );
+    expect(code).toBe(2);
+    expect(stderr).toContain('farebox: no database at 127.0.0.1:1 (DATABASE_URL)');
+    expect(stderr).not.toContain('pass-word');
+  });
+});

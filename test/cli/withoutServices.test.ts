@@ -1,0 +1,97 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { COMPLETE } from '../config/environments.ts';
+import { runFarebox } from './runFarebox.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'farebox-cli-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const COMMANDS = [
+  ['keys', 'create'],
+  ['keys', 'list'],
+  ['keys', 'revoke'],
+  ['accounts', 'create'],
+  ['accounts', 'list'],
+  ['credit', 'grant'],
+  ['ledger', 'check'],
+  ['config', 'check'],
+  ['jobs', 'list'],
+  ['jobs', 'show'],
+  ['migrate'],
+];
+
+test.each(COMMANDS)('%s %s explains itself and offers JSON', async (...command) => {
+  const { code, stdout, stderr } = await runFarebox([...command, '--help'], {}, folder);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain(`Usage: farebox ${command.join(' ')}`);
+  expect(stdout).toContain('--json');
+});
+
+test('without a command the help is printed and nothing is done', async () => {
+  const { code, stdout, stderr } = await runFarebox([], {}, folder);
+  expect(code).toBe(2);
+  expect(stdout).toBe('');
+  for (const [group = ''] of COMMANDS) expect(stderr).toContain(group);
+});
+
+test.each([
+  [['keys', 'crate'], "unknown command 'crate'"],
+  [['keys', 'create', '--typ', 'ADMIN'], "unknown option '--typ'"],
+  [['keys', 'revoke'], "missing required argument 'id'"],
+  [['accounts', 'create'], "required option '--name <name>' not specified"],
+])('%j is a usage error', async (args, words) => {
+  const { code, stdout, stderr } = await runFarebox(args, {}, folder);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(words);
+});
+
+test('without an address the error names the variable', async () => {
+  const { code, stderr } = await runFarebox(['accounts', 'list'], {}, folder);
+  expect(code).toBe(2);
+  expect(stderr).toBe(
+    'farebox: environment: DATABASE_URL is not set; allowed: a URL such as postgres://user:password@host:5432/database\n',
+  );
+});
+
+test('config check tells a valid configuration and what is not served yet', async () => {
+  const file = path.resolve('test/fixtures/config/example1.json');
+  const { code, stdout } = await runFarebox(['config', 'check'], { FAREBOX_CONFIG: file }, folder);
+  expect(code).toBe(0);
+  expect(stdout).toContain('configuration:    valid');
+  expect(stdout).toContain('mock (text): this release does not serve these types');
+  expect(stdout).toContain('DATABASE_URL, REDIS_URL');
+  const incomplete = await runFarebox(['config', 'check', '--complete'], { FAREBOX_CONFIG: file }, folder);
+  expect(incomplete).toMatchObject({ code: 1, stdout: '' });
+  const given = Object.fromEntries(Object.entries(COMPLETE).map(([name, value]) => [name, value ?? '']));
+  expect((await runFarebox(['config', 'check', '--complete'], given, folder)).code).toBe(0);
+});
+
+test('config check exits 1 with the path, what was found and what is allowed', async () => {
+  const file = path.join(folder, 'wrong.json');
+  writeFileSync(file, '{"media":{"retentionHours":"a day"}}');
+  const words = 'media.retentionHours: found "a day", allowed: a number';
+  const { code, stdout, stderr } = await runFarebox(['config', 'check'], { FAREBOX_CONFIG: file }, folder);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toBe(`farebox: ${file}: ${words}\n`);
+  const json = await runFarebox(['config', 'check', '--json'], { FAREBOX_CONFIG: file }, folder);
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.stdout)).toEqual({ ok: false, problems: [words] });
+});
+
+test('config schema prints the published schema', async () => {
+  const { stdout } = await runFarebox(['config', 'schema'], {}, folder);
+  expect(stdout).toBe(readFileSync('farebox.config.schema.json', 'utf8'));
+});
+
+test('a dev.json that is half written is an error in words', async () => {
+  writeFileSync(path.join(folder, 'dev.json'), '{"baseUrl":');
+  const { code, stderr } = await runFarebox(['accounts', 'list'], { FAREBOX_DATA: folder }, folder);
+  expect(code).toBe(2);
+  expect(stderr).toContain('dev.json: cannot be read; it is written by npm start');
+  rmSync(path.join(folder, 'dev.json'));
+});
