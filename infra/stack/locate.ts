@@ -1,29 +1,151 @@
-/** Interim: PATH and cache only. */
+/**
+ * Finds or obtains the programs of the parts, in the order of the operator's contract: environment variable, PATH, cache,
+ * obtained once into the cache, and else an error that says what was tried and why each failed.
+ */
+import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { isExecutable, onPath } from './onPath.ts';
 import type { FoundProgram, PartName } from './part.ts';
+import type { Progress } from './progress.ts';
+import type { Recipe } from './recipe.ts';
+import { ffmpegRecipe, ffprobeRecipe } from './recipes/ffmpeg.ts';
+import { objectStoreRecipe } from './recipes/objectStore.ts';
+import { postgresRecipe } from './recipes/postgres.ts';
+import { redisRecipe } from './recipes/redis.ts';
+import { temporalRecipe } from './recipes/temporal.ts';
 
-export function cacheFolder(environment: NodeJS.ProcessEnv): string {
-  const base = environment.XDG_CACHE_HOME || path.join(environment.HOME ?? '/tmp', '.cache');
-  return path.join(base, 'farebox');
+export interface LocateOptions {
+  environment: NodeJS.ProcessEnv;
+  progress: Progress;
+  /** Only what was written by this major version of Postgres: that of a cluster which is there already. */
+  postgresMajor?: number;
 }
 
-export async function locate(name: PartName, environment: NodeJS.ProcessEnv): Promise<FoundProgram> {
+const RECIPES: Record<PartName, (options: LocateOptions) => Recipe> = {
+  postgres: ({ postgresMajor }) => postgresRecipe(postgresMajor),
+  redis: () => redisRecipe,
+  s3: () => objectStoreRecipe,
+  temporal: () => temporalRecipe,
+  ffmpeg: () => ffmpegRecipe,
+  ffprobe: () => ffprobeRecipe,
+};
+
+export class PartMissing extends Error {
+  readonly part: PartName;
+
+  constructor(part: PartName, message: string) {
+    super(message);
+    this.name = 'PartMissing';
+    this.part = part;
+  }
+}
+
+export type Programs<Name extends PartName> = Record<Name, FoundProgram>;
+
+/** All of `names`; looks for all at once, then obtains what is missing one after the other. Throws PartMissing. */
+export async function locateParts<Name extends PartName>(
+  names: readonly Name[],
+  options: LocateOptions,
+): Promise<Programs<Name>> {
+  const searches = await Promise.all(names.map((name) => search(RECIPES[name](options), options)));
+  const programs: [Name, FoundProgram][] = [];
+  for (const [index, name] of names.entries()) {
+    const found = searches[index];
+    if (found === undefined) continue;
+    programs.push([
+      name,
+      'path' in found ? found : await obtain(RECIPES[name](options), options, found.tried),
+    ]);
+  }
+  return Object.fromEntries(programs) as Programs<Name>;
+}
+
+/** `$XDG_CACHE_HOME/farebox` or `~/.cache/farebox`. */
+export function cacheFolder(environment: NodeJS.ProcessEnv): string {
+  const { XDG_CACHE_HOME, HOME } = environment;
+  // The specification of that variable: a relative path is to be ignored.
+  const base = XDG_CACHE_HOME && path.isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : undefined;
+  return path.join(base ?? path.join(HOME || '/tmp', '.cache'), 'farebox');
+}
+
+async function search(recipe: Recipe, options: LocateOptions): Promise<FoundProgram | { tried: string[] }> {
+  const { environment } = options;
+  const explicit = recipe.programVariable && environment[recipe.programVariable];
+  if (explicit) return explicitProgram(recipe, explicit, environment);
+  const tried: string[] = [];
+  for (const command of recipe.commands) {
+    const program = onPath(command, environment.PATH);
+    if (program === undefined) tried.push(`PATH: no "${command}"`);
+    else if (await accepted(recipe, program, { tried, where: `PATH: ${program}` })) {
+      return { path: program, origin: 'PATH' };
+    }
+  }
   const cache = cacheFolder(environment);
-  const binary = { s3: 'versitygw', redis: 'redis-server' }[name as string] ?? name;
-  const found = onPath(binary, environment.PATH);
-  if (found) return { path: found, origin: 'PATH' };
-  const cached: Record<string, FoundProgram> = {
-    temporal: { path: path.join(cache, 'temporal-cli-1.5.0/temporal'), origin: 'cache' },
-    s3: { path: path.join(cache, 'versitygw-1.7.0/versitygw'), origin: 'cache' },
-    redis: {
-      path: path.join(cache, 'redis-debian/root/usr/bin/redis-check-rdb'),
-      argv0: 'redis-server',
-      env: { LD_LIBRARY_PATH: path.join(cache, 'redis-debian/root/usr/lib/x86_64-linux-gnu') },
-      origin: 'cache',
-    },
-  };
-  const program = cached[name];
-  if (program && isExecutable(program.path)) return program;
-  throw new Error(`${name} not found`);
+  for (const source of recipe.sources) {
+    const program = source.cachedAt(cache);
+    if (program === undefined) continue;
+    if (!isExecutable(program)) tried.push(`cache: no ${program}`);
+    else if (await accepted(recipe, program, { tried, where: `cache: ${program}` })) {
+      return { path: program, origin: 'cache' };
+    }
+  }
+  return { tried };
+}
+
+/** What the operator named is used or refused, never replaced by something else. A bare name is looked up on PATH. */
+async function explicitProgram(
+  recipe: Recipe,
+  value: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<FoundProgram> {
+  const program = value.includes(path.sep) ? path.resolve(value) : onPath(value, environment.PATH);
+  const variable = recipe.programVariable;
+  if (program === undefined) throw new PartMissing(recipe.part, `${variable} names "${value}", not on PATH`);
+  try {
+    await access(program);
+    await recipe.accept(program);
+  } catch (error) {
+    throw new PartMissing(
+      recipe.part,
+      `${variable} names ${program}, which cannot be used: ${reasonOf(error)}`,
+    );
+  }
+  return { path: program, origin: String(variable) };
+}
+
+async function accepted(
+  recipe: Recipe,
+  program: string,
+  attempt: { tried: string[]; where: string },
+): Promise<boolean> {
+  try {
+    await recipe.accept(program);
+    return true;
+  } catch (error) {
+    attempt.tried.push(`${attempt.where}: ${reasonOf(error)}`);
+    return false;
+  }
+}
+
+async function obtain(recipe: Recipe, options: LocateOptions, tried: string[]): Promise<FoundProgram> {
+  const context = { ...options, cache: cacheFolder(options.environment), accept: recipe.accept };
+  for (const source of recipe.sources) {
+    try {
+      const found = await source.obtain(context);
+      await recipe.accept(found);
+      return { path: found, origin: source.name };
+    } catch (error) {
+      tried.push(`${source.name}: ${reasonOf(error)}`);
+    }
+  }
+  const list = tried.map((line) => `  - ${line}`).join('\n');
+  throw new PartMissing(
+    recipe.part,
+    `${recipe.title} was not found and could not be obtained. Tried, in this order:\n${list}\n` +
+      `Set ${recipe.variable} to ${recipe.variableMeans}.`,
+  );
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -2,13 +2,9 @@
 export const PART_NAMES = ['postgres', 'redis', 's3', 'temporal', 'ffmpeg', 'ffprobe'] as const;
 export type PartName = (typeof PART_NAMES)[number];
 
-/** A program that was found or obtained. */
+/** A program that was found or obtained; it needs nothing but its path to run. */
 export interface FoundProgram {
   path: string;
-  /** How it calls itself when it decides by that name what it is (Debian's Redis). */
-  argv0?: string;
-  /** Variables it needs to run, e.g. where its libraries lie. */
-  env?: NodeJS.ProcessEnv;
   /** For the operator: "PATH", "cache", "Debian package" … */
   origin: string;
 }
@@ -18,11 +14,10 @@ export interface PartProcess {
   name: string;
   command: string;
   args: string[];
-  argv0?: string;
   env: NodeJS.ProcessEnv;
   cwd: string;
   /** Tries once; throws while the part does not answer yet. */
-  check(): Promise<void>;
+  check(pid: number): Promise<void>;
   readyTimeoutMs: number;
   stopSignal: NodeJS.Signals;
   stopTimeoutMs: number;

@@ -65,7 +65,6 @@ function launch(state: State): void {
       stdio: ['ignore', log, log],
       // Out of the terminal's group: Ctrl-C reaches the supervisor alone, which stops the parts in order.
       detached: true,
-      ...(part.argv0 && { argv0: part.argv0 }),
     });
   } finally {
     closeSync(log);
@@ -81,7 +80,7 @@ async function becomesReady(state: State): Promise<void> {
   for (;;) {
     if (hasEnded(state.child)) throw new Error(`${part.name} ended at its start: ${endOfLog(state)}`);
     try {
-      return await part.check();
+      return await part.check(state.child?.pid ?? 0);
     } catch (error) {
       if (Date.now() > deadline) {
         const seconds = Math.round(part.readyTimeoutMs / 1_000);

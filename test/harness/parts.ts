@@ -4,18 +4,15 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import os from 'node:os';
 import path from 'node:path';
 import { processEnvironment } from '../../infra/config/environment.ts';
-import { freePorts } from '../../infra/stack/freePorts.ts';
 import { identify, isAlive, type ProcessIdentity } from '../../infra/launch/processIdentity.mjs';
-import { locate } from '../../infra/stack/locate.ts';
-import type { PartName, PartProcess } from '../../infra/stack/part.ts';
-import { objectStoreProcess } from '../../infra/stack/parts/objectStore.ts';
-import { postgresUrl, preparePostgres } from '../../infra/stack/parts/postgres.ts';
-import { redisProcess } from '../../infra/stack/parts/redis.ts';
-import { temporalProcess } from '../../infra/stack/parts/temporal.ts';
+import { locateParts } from '../../infra/stack/locate.ts';
+import { PART_NAMES } from '../../infra/stack/part.ts';
+import { createProgress } from '../../infra/stack/progress.ts';
 import { stopOrphans } from '../../infra/stack/runRecords.ts';
-import { type Supervised, supervise } from '../../infra/stack/supervise.ts';
+import { startServers } from '../../infra/stack/startServers.ts';
+import type { Supervised } from '../../infra/stack/supervise.ts';
 import { REDIS_DATABASES } from './limits.ts';
-import { makeTemplate } from './template.ts';
+import { databaseOf, makeTemplate } from './template.ts';
 
 export interface Services {
   /** Of the superuser of a throwaway Postgres; tests take databases of their own with `createDatabase`. */
@@ -38,10 +35,16 @@ export interface Parts {
   close(): Promise<void>;
 }
 
+export interface PartsOptions {
+  /** Postgres flushes to disk at each commit: for measurements. Tests kill processes, not the machine. */
+  durable?: boolean;
+}
+
+const UNSAFE = { fsync: 'off', full_page_writes: 'off' };
 const PREFIX = 'farebox-test-';
 const SPAWNED = 'spawned';
 
-export async function openParts(): Promise<Parts> {
+export async function openParts(options: PartsOptions = {}): Promise<Parts> {
   await sweepDeadRuns();
   const folder = mkdtempSync(path.join(os.tmpdir(), PREFIX));
   writeFileSync(path.join(folder, 'owner.json'), JSON.stringify(identify(process.pid)));
@@ -58,66 +61,50 @@ export async function openParts(): Promise<Parts> {
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    return { services: await startAll(folder, started), close };
+    return { services: await startAll(folder, started, options), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function startAll(folder: string, started: Supervised[]): Promise<Services> {
-  const environment = processEnvironment();
-  const find = (name: PartName) => locate(name, environment);
-  const [postgres = 0, redis = 0, s3 = 0, temporal = 0] = await freePorts(4);
-  const secret = randomBytes(12).toString('hex');
-  const [ffmpeg, ffprobe, temporalCli] = await Promise.all([
-    find('ffmpeg'),
-    find('ffprobe'),
-    find('temporal'),
-  ]);
-  const s3Access = { accessKeyId: 'farebox-test', secretAccessKey: secret, region: 'us-east-1' };
-  const databaseUrl = postgresUrl({ port: postgres, password: secret, database: 'postgres' });
-  const start = async (part: PartProcess) => {
-    started.push(await supervise(part, { folder }));
-  };
-  const startPostgres = async () => {
-    await start(
-      await preparePostgres({
-        program: await find('postgres'),
-        folder: path.join(folder, 'postgres'),
-        port: postgres,
-        password: secret,
-        // Tests kill processes, not the machine: what the kernel has is safe.
-        settings: { fsync: 'off', full_page_writes: 'off', max_connections: '500' },
-      }),
-    );
-    return makeTemplate(databaseUrl);
-  };
-  const [templateDatabase] = await Promise.all([
-    startPostgres(),
-    find('redis').then((program) =>
-      start(
-        redisProcess({
-          program,
-          folder: path.join(folder, 'redis'),
-          port: redis,
-          databases: REDIS_DATABASES,
-        }),
-      ),
-    ),
-    find('s3').then((program) =>
-      start(objectStoreProcess({ program, folder: path.join(folder, 's3'), port: s3, ...s3Access })),
-    ),
-    start(temporalProcess({ program: temporalCli, folder: path.join(folder, 'temporal'), port: temporal })),
-  ]);
+async function startAll(folder: string, started: Supervised[], options: PartsOptions): Promise<Services> {
+  const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
+  const programs = await locateParts(PART_NAMES, { environment: processEnvironment(), progress });
+  const { ffmpeg, ffprobe, ...servers } = programs;
+  const { supervised, environment } = await startServers({
+    folder,
+    programs: servers,
+    secrets: {
+      postgresPassword: randomBytes(12).toString('hex'),
+      s3AccessKeyId: 'farebox-test',
+      s3SecretAccessKey: randomBytes(12).toString('hex'),
+    },
+    postgresSettings: { max_connections: '500', ...(options.durable ? {} : UNSAFE) },
+    redisDatabases: REDIS_DATABASES,
+    region: 'us-east-1',
+    withUi: false,
+  });
+  started.push(...supervised.values());
   const files = path.join(folder, 'files');
   mkdirSync(files);
+  const value = (name: string) => environment[name] ?? '';
+  const databaseUrl = databaseOf(value('DATABASE_URL'), 'postgres');
   return {
     databaseUrl,
-    templateDatabase,
-    redisUrl: `redis://127.0.0.1:${redis}`,
-    s3: { endpoint: `http://127.0.0.1:${s3}`, ...s3Access },
-    temporal: { address: `127.0.0.1:${temporal}`, namespace: 'default', binaryPath: temporalCli.path },
+    templateDatabase: await makeTemplate(databaseUrl),
+    redisUrl: value('REDIS_URL'),
+    s3: {
+      endpoint: value('S3_ENDPOINT'),
+      region: value('S3_REGION'),
+      accessKeyId: value('S3_ACCESS_KEY_ID'),
+      secretAccessKey: value('S3_SECRET_ACCESS_KEY'),
+    },
+    temporal: {
+      address: value('TEMPORAL_ADDRESS'),
+      namespace: 'default',
+      binaryPath: programs.temporal.path,
+    },
     ffmpegPath: ffmpeg.path,
     ffprobePath: ffprobe.path,
     folder: files,

