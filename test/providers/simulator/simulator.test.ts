@@ -10,6 +10,7 @@ import {
   type SimulatorFault,
   type SimulatorSettings,
 } from '../../../domain/providerSettings.ts';
+import { verifyAudio } from '../../../infra/media/verifyAudio.ts';
 import { checkAudioFile } from '../../../providers/audioFile.ts';
 import type { CallContext, GenerationRequest, Outcome } from '../../../providers/provider.ts';
 import { openOrders } from '../../../providers/simulator/orders.ts';
@@ -318,6 +319,19 @@ describe('faults', () => {
       }
     }
   });
+});
+
+it('the check before storing takes a tone and refuses every spoiled output', async () => {
+  const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: root };
+  const verified = async (change: Partial<SimulatorSettings>) => {
+    const outcome = await simulator(change).start(order(), await context());
+    if (outcome.status !== 'done') throw new Error(outcome.status);
+    return verifyAudio(tools, { path: outcome.output.path });
+  };
+  expect(await verified({})).toMatchObject({ format: 'wav', contentType: 'audio/wav' });
+  for (const outcome of ['garbage-output', 'empty-output', 'truncated-output'] as const) {
+    expect(await verified({ outcome })).toBeUndefined();
+  }
 });
 
 it('state older than two days is swept', async () => {

@@ -1,0 +1,60 @@
+/** Opens the provider entries that this release can serve; the third of the three wiring functions. */
+import { join } from 'node:path';
+import type { ProviderSettings } from '../domain/providerSettings.ts';
+import type { MediaTools } from '../infra/media/mediaTools.ts';
+import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
+import { createLocalProvider } from './local/localProvider.ts';
+import type { GenerationProvider } from './provider.ts';
+import { createSimulator } from './simulator/simulator.ts';
+
+/** The part of the configuration that providers are made of. */
+export interface ProviderConfiguration {
+  /** By entry name. */
+  providers: Readonly<Record<string, ProviderSettings>>;
+  dataFolder: string;
+  /** The value of an environment variable that an entry names; undefined when unset. */
+  secret(name: string): string | undefined;
+}
+
+/**
+ * By entry name. An entry whose key is missing, or whose kind is not served yet, is absent: its models are offline.
+ */
+export function createProviders(
+  configuration: ProviderConfiguration,
+  tools: MediaTools,
+): Map<string, GenerationProvider> {
+  const opened = Object.entries(configuration.providers).map(([name, settings]) => {
+    return [name, open(name, settings, { configuration, tools })] as const;
+  });
+  return new Map(opened.flatMap(([name, provider]) => (provider ? [[name, provider]] : [])));
+}
+
+interface Surroundings {
+  configuration: ProviderConfiguration;
+  tools: MediaTools;
+}
+
+function open(
+  name: string,
+  settings: ProviderSettings,
+  { configuration, tools }: Surroundings,
+): GenerationProvider | undefined {
+  switch (settings.kind) {
+    case 'local':
+      return createLocalProvider(tools);
+    case 'elevenlabs': {
+      const apiKey = configuration.secret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
+      return apiKey ? createElevenLabs({ ...settings, apiKey }) : undefined;
+    }
+    case 'simulator':
+      return createSimulator(
+        settings,
+        settings.stateFolder ?? join(configuration.dataFolder, 'simulator', encodeURIComponent(name)),
+      );
+    case 'openai':
+    case 'anthropic':
+    case 'fal':
+    case 'replicate':
+      return undefined;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * Names and ids of the service's default voices ("premade" in its API), from the page "Default voices" of its published
+ * documentation (github.com/elevenlabs/elevenlabs-docs, product-guides/voices/default-voices.mdx).
+ */
+export const DEFAULT_VOICES: Readonly<Record<string, string>> = {
+  Alice: 'Xb7hH8MSUJpSbSDYk0k2',
+  Aria: '9BWtsMINqrJLrRacOk9x',
+  Bill: 'pqHfZKP75CvOlQylNhV4',
+  Brian: 'nPczCjzI2devNBz1zQrb',
+  Callum: 'N2lVS1w4EtoT3dr4eOWO',
+  Charlie: 'IKne3meq5aSn9XLyUdCD',
+  Charlotte: 'XB0fDUnXU5powFXDhCwa',
+  Chris: 'iP95p4xoKVk53GoZ742B',
+  Daniel: 'onwK4e9ZLuTAKqWW03F9',
+  Eric: 'cjVigY5qzO86Huf0OWal',
+  George: 'JBFqnCBsd6RMkjVDRZzb',
+  Jessica: 'cgSgspJ2msm6clMCkdW9',
+  Laura: 'FGY2WhTYpPnrIDTdsKH5',
+  Liam: 'TX3LPaxmHKxFdv7VOQHJ',
+  Lily: 'pFZP5JQG7iQjIQuC4Bku',
+  Matilda: 'XrExE9yKIg1WjnnlVkGX',
+  River: 'SAz9YHcvj6GT2YYXdXww',
+  Roger: 'CwhRBWXzGAHq8TQ4Fs17',
+  Sarah: 'EXAVITQu4vr4xnSDxMaL',
+  Will: 'bIHbv24MWmeRgasZH58o',
+};
+
+const DEFAULT_IDS = new Set(Object.values(DEFAULT_VOICES));
+
+export interface Voice {
+  id: string;
+  /** A voice of some account's own: whether it exists and may be used depends on what the client named. */
+  custom: boolean;
+}
+
+/** A default voice by name, or the text itself as a voice id. */
+export function toVoice(nameOrId: string): Voice {
+  const id = Object.hasOwn(DEFAULT_VOICES, nameOrId) ? DEFAULT_VOICES[nameOrId] : undefined;
+  return id === undefined ? { id: nameOrId, custom: !DEFAULT_IDS.has(nameOrId) } : { id, custom: false };
+}

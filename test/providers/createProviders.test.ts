@@ -1,0 +1,84 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
+import type { ProviderSettings, SimulatorSettings } from '../../domain/providerSettings.ts';
+import { createProviders } from '../../providers/createProviders.ts';
+import { LOCAL_VOICES } from '../../providers/local/voices.ts';
+
+let root: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-providers-'));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+const simulator: SimulatorSettings = {
+  kind: 'simulator',
+  latencyMs: 0,
+  outcome: 'done',
+  faults: [],
+  lookup: true,
+  models: {},
+};
+
+function providers(entries: Record<string, ProviderSettings>, secrets: Record<string, string> = {}) {
+  const configuration = { providers: entries, dataFolder: root, secret: (name: string) => secrets[name] };
+  return createProviders(configuration, { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: root });
+}
+
+describe('the providers of a configuration', () => {
+  it('are there by entry name: local needs nothing, a foreign service its key', () => {
+    const entries: Record<string, ProviderSettings> = {
+      local: { kind: 'local' },
+      elevenlabs: { kind: 'elevenlabs', apiKeyEnv: 'ELEVENLABS_API_KEY' },
+      second: { kind: 'elevenlabs', apiKeyEnv: 'SECOND_KEY' },
+      flaky: simulator,
+    };
+    expect([...providers(entries).keys()]).toEqual(['local', 'flaky']);
+    expect([...providers(entries, { ELEVENLABS_API_KEY: '' }).keys()]).toEqual(['local', 'flaky']);
+    expect([...providers(entries, { SECOND_KEY: 'k' }).keys()]).toEqual(['local', 'second', 'flaky']);
+  });
+
+  it('of kinds that are served later are absent', () => {
+    const kinds = ['openai', 'anthropic', 'fal', 'replicate'] as const;
+    for (const kind of kinds) expect(providers({ later: { kind, apiKeyEnv: 'K' } }, { K: 'k' }).size).toBe(0);
+  });
+
+  it('may be repeated only where nobody is paid for it', () => {
+    const all = providers(
+      { local: { kind: 'local' }, elevenlabs: { kind: 'elevenlabs' }, flaky: simulator },
+      { ELEVENLABS_API_KEY: 'k' },
+    );
+    expect([...all].map(([name, provider]) => [name, provider.repeatable])).toEqual([
+      ['local', true],
+      ['elevenlabs', false],
+      ['flaky', false],
+    ]);
+  });
+
+  it('keep the orders of each simulator entry apart, below the data folder', async () => {
+    const workFolder = await mkdtemp(join(root, 'call-'));
+    const flaky = providers({ flaky: simulator, 'od/d': simulator }).get('od/d');
+    const context = { workFolder, signal: new AbortController().signal, heartbeat: () => undefined };
+    await flaky?.start(
+      {
+        kind: 'voice-changer',
+        reference: 'r',
+        upstreamModel: 'm',
+        sourcePath: '',
+        sourceContentType: 'audio/wav',
+        sourceDemuxer: 'wav',
+        sourceSeconds: 1,
+        voice: 'alto',
+        removeBackgroundNoise: false,
+      },
+      context,
+    );
+    expect(await readdir(join(root, 'simulator'))).toEqual(['od%2Fd']);
+  });
+});
+
+it('the local engine has exactly the voices that its model lists', () => {
+  expect(Object.keys(LOCAL_VOICES)).toEqual([...LOCAL_VOICE_CHANGER.voices]);
+});

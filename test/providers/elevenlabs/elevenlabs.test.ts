@@ -1,0 +1,462 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ElevenLabsClient, ElevenLabsError } from '@elevenlabs/elevenlabs-js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ELEVENLABS_VOICE_CHANGER } from '../../../domain/catalogue/voiceChangers.ts';
+import { createElevenLabs, type ElevenLabsOptions } from '../../../providers/elevenlabs/elevenlabs.ts';
+import { DEFAULT_VOICES } from '../../../providers/elevenlabs/voices.ts';
+import type { CallContext, GenerationRequest, Outcome } from '../../../providers/provider.ts';
+import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
+import { silentMp3, testWav } from '../../stubs/elevenlabsAudio.ts';
+import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
+
+const ARIA = '9BWtsMINqrJLrRacOk9x';
+const STS = 'eleven_multilingual_sts_v2';
+
+let stub: ElevenLabsStub;
+let root: string;
+let sourcePath: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-elevenlabs-'));
+  sourcePath = join(root, 'source.wav');
+  await writeFile(sourcePath, testWav(2));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+beforeEach(async () => {
+  stub = await startElevenLabsStub();
+});
+afterEach(() => stub.close());
+
+describe("the stub, exercised by the service's own SDK", () => {
+  function client(apiKey = stub.apiKey): ElevenLabsClient {
+    return new ElevenLabsClient({ apiKey, baseUrl: stub.baseUrl, maxRetries: 0, timeoutInSeconds: 10 });
+  }
+
+  function convert(change: { seed?: number; voice?: string; modelId?: string } = {}, apiKey?: string) {
+    const { voice = ARIA, modelId = STS, ...rest } = change;
+    const request = { audio: createReadStream(sourcePath), modelId, removeBackgroundNoise: true, ...rest };
+    return client(apiKey).speechToSpeech.convert(voice, { ...request, outputFormat: 'mp3_44100_128' });
+  }
+
+  async function failure(
+    work: PromiseLike<unknown>,
+  ): Promise<{ status: number | undefined; detail: unknown }> {
+    const error = await Promise.resolve(work).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    if (!(error instanceof ElevenLabsError)) throw new Error(`no error of the SDK: ${String(error)}`);
+    return { status: error.statusCode, detail: (error.body as { detail?: unknown }).detail };
+  }
+
+  it('converts a recording and understands every field', async () => {
+    const audio = Buffer.from(await new Response(await convert({ seed: 7 })).arrayBuffer());
+    expect(audio.subarray(0, 2)).toEqual(Buffer.from([0xff, 0xfb]));
+    expect(stub.accepted).toMatchObject([
+      {
+        voiceId: ARIA,
+        modelId: STS,
+        seed: 7,
+        removeBackgroundNoise: true,
+        audioBytes: 32_044,
+        streamed: false,
+      },
+    ]);
+  });
+
+  it('streams a conversion', async () => {
+    const stream = await client().speechToSpeech.stream(ARIA, { audio: createReadStream(sourcePath) });
+    const audio = Buffer.from(await new Response(stream).arrayBuffer());
+    expect(audio.length).toBe(silentMp3(2).length);
+    expect(stub.accepted).toMatchObject([{ streamed: true, modelId: 'eleven_english_sts_v2' }]);
+  });
+
+  it('shows a voice and lists voices', async () => {
+    const { voices } = await client().voices.getAll();
+    expect(voices.find((voice) => voice.voiceId === ARIA)?.name).toBe('Aria');
+    expect(await client().voices.get(ARIA)).toMatchObject({ voiceId: ARIA, category: 'premade' });
+    expect(await failure(client().voices.get('nobody'))).toMatchObject({
+      status: 404,
+      detail: { status: 'voice_not_found' },
+    });
+  });
+
+  it('refuses a wrong key, an unknown voice, wrong fields and an empty account', async () => {
+    expect(await failure(convert({}, 'wrong'))).toMatchObject({
+      status: 401,
+      detail: { code: 'invalid_api_key' },
+    });
+    expect(await failure(convert({ voice: 'nobody' }))).toMatchObject({
+      status: 404,
+      detail: { code: 'voice_not_found' },
+    });
+    expect(await failure(convert({ seed: -1 }))).toMatchObject({
+      status: 422,
+      detail: [{ loc: ['body', 'seed'] }],
+    });
+    stub.settings.quotaLeftSeconds = 1;
+    expect(await failure(convert())).toMatchObject({ status: 401, detail: { code: 'quota_exceeded' } });
+    expect(stub.accepted).toHaveLength(0);
+  });
+
+  it('answers both kinds of 429, with the headers of the concurrency', async () => {
+    stub.settings.maximumConcurrent = 0;
+    expect(await failure(convert())).toMatchObject({
+      status: 429,
+      detail: { code: 'concurrent_limit_exceeded' },
+    });
+    stub.settings.errors = 'legacy';
+    expect(await failure(convert())).toMatchObject({
+      status: 429,
+      detail: { status: 'too_many_concurrent_requests' },
+    });
+    stub.settings.systemBusy = true;
+    expect(await failure(convert())).toMatchObject({ status: 429, detail: { status: 'system_busy' } });
+    stub.settings = { ...stub.settings, systemBusy: false, maximumConcurrent: 3 };
+    const { rawResponse } = await convert().withRawResponse();
+    expect(rawResponse.headers.get('maximum-concurrent-requests')).toBe('3');
+  });
+});
+
+function order(change: Partial<GenerationRequest> = {}): GenerationRequest {
+  return {
+    kind: 'voice-changer',
+    reference: crypto.randomUUID(),
+    upstreamModel: STS,
+    sourcePath,
+    sourceContentType: 'audio/wav',
+    sourceDemuxer: 'wav',
+    sourceSeconds: 2,
+    voice: 'Aria',
+    removeBackgroundNoise: false,
+    ...change,
+  };
+}
+
+interface Run {
+  options?: Partial<ElevenLabsOptions>;
+  order?: Partial<GenerationRequest>;
+  signal?: AbortSignal;
+}
+
+async function run({ options, order: change, signal }: Run = {}): Promise<Outcome & { files: string[] }> {
+  const workFolder = await mkdtemp(join(root, 'call-'));
+  const provider = createElevenLabs({
+    apiKey: stub.apiKey,
+    baseUrl: stub.baseUrl,
+    allowPrivateNetwork: true,
+    timeouts: { connectMs: 1_000, firstByteMs: 400, idleMs: 400 },
+    ...options,
+  });
+  const context: CallContext = {
+    workFolder,
+    signal: signal ?? AbortSignal.timeout(20_000),
+    heartbeat: () => undefined,
+  };
+  const outcome = await provider.start(order(change), context);
+  return { ...outcome, files: await readdir(workFolder) };
+}
+
+function runWith(behaviour: StubBehaviour, change: Run = {}) {
+  stub.next.push(behaviour);
+  return run(change);
+}
+
+describe('an order', () => {
+  it('is sent as the service describes it, and its audio is delivered', async () => {
+    const outcome = await run({ order: { seed: 11, removeBackgroundNoise: true, voice: 'Roger' } });
+    if (outcome.status !== 'done') throw new Error(JSON.stringify(outcome));
+    expect(outcome.output.contentType).toBe('audio/mpeg');
+    expect(await readFile(outcome.output.path)).toEqual(silentMp3(2));
+    expect(stub.accepted).toEqual([
+      {
+        voiceId: 'CwhRBWXzGAHq8TQ4Fs17',
+        modelId: STS,
+        seed: 11,
+        removeBackgroundNoise: true,
+        fileFormat: 'other',
+        outputFormat: 'mp3_44100_128',
+        audioBytes: 32_044,
+        audioType: 'audio/wav',
+        streamed: false,
+      },
+    ]);
+    expect(outcome.output.providerReference).toBe(
+      'elevenlabs request-id=req-1 current-concurrent-requests=1 maximum-concurrent-requests=5',
+    );
+  });
+
+  it('without a seed has none, and a seed above 32 bits is folded to one that the service takes', async () => {
+    await run();
+    await run({ order: { seed: 2 ** 32 + 5 } });
+    expect(stub.accepted.map((conversion) => conversion.seed)).toEqual([undefined, 5]);
+  });
+
+  it('may name a voice of an own account by its id', async () => {
+    expect((await run({ order: { voice: 'ownVoice000000000001' } })).status).toBe('done');
+  });
+
+  it('reaches the service under an address with or without the version', async () => {
+    expect((await run({ options: { baseUrl: `${stub.baseUrl}/v1/` } })).status).toBe('done');
+  });
+
+  it('never leaves the conversion path, whatever the voice is called', async () => {
+    for (const voice of ['../voices', '..', 'a/b', '', 'x'.repeat(61), 'a?b', '%2e%2e']) {
+      expect(await run({ order: { voice } })).toMatchObject({ status: 'refused', reason: 'invalid_request' });
+    }
+    expect(stub.accepted).toHaveLength(0);
+  });
+
+  it('has every listed voice in the table, and no other', () => {
+    expect(Object.keys(DEFAULT_VOICES).sort()).toEqual([...ELEVENLABS_VOICE_CHANGER.voices].sort());
+    expect(new Set(Object.values(DEFAULT_VOICES)).size).toBe(ELEVENLABS_VOICE_CHANGER.voices.length);
+  });
+
+  it('cannot be repeated blindly and cannot be looked up', () => {
+    const provider = createElevenLabs({ apiKey: 'k' });
+    expect(provider.repeatable).toBe(false);
+    expect(provider.find).toBeUndefined();
+  });
+});
+
+describe('a refusal', () => {
+  it('of an unknown voice is the client’s to mend, in the service’s words', async () => {
+    for (const errors of ['current', 'legacy'] as const) {
+      stub.settings.errors = errors;
+      expect(await run({ order: { voice: 'nobody' } })).toMatchObject({
+        status: 'refused',
+        reason: 'invalid_request',
+        message: expect.stringContaining('nobody'),
+        detail: expect.stringContaining('voice_not_found'),
+        files: [],
+      });
+    }
+  });
+
+  it('of the key, the quota or the plan is the operator’s, and says nothing of it to the client', async () => {
+    const wrong = await run({ options: { apiKey: 'wrong' } });
+    stub.settings.quotaLeftSeconds = 0;
+    for (const outcome of [wrong, await run()]) {
+      expect(outcome).toMatchObject({ status: 'refused', reason: 'credential' });
+      expect(outcome).toHaveProperty('message', expect.not.stringMatching(/quota|key/i));
+    }
+    const replies = [401, 402, 403].map(
+      (status) => ({ kind: 'reply', status, body: '<html>no</html>' }) as const,
+    );
+    for (const reply of replies) expect(await runWith(reply)).toMatchObject({ reason: 'credential' });
+  });
+
+  it('of a plan is the client’s when it asks for a voice of somebody else', async () => {
+    const plan = {
+      kind: 'reply',
+      status: 402,
+      body: { detail: { status: 'payment_required', message: 'No.' } },
+    };
+    const custom = await runWith(plan as StubBehaviour, { order: { voice: 'libraryVoice00000001' } });
+    expect(custom).toMatchObject({ status: 'refused', reason: 'invalid_request' });
+    expect(await runWith(plan as StubBehaviour)).toMatchObject({ status: 'refused', reason: 'credential' });
+  });
+
+  it('of wrong fields names them, on one bounded line', async () => {
+    const detail = [{ loc: ['body', 'audio'], msg: `bad\n\u0000${'x'.repeat(1_000)}`, type: 'value_error' }];
+    const outcome = await runWith({ kind: 'reply', status: 422, body: { detail } });
+    if (outcome.status !== 'refused') throw new Error(outcome.status);
+    expect(outcome.reason).toBe('invalid_request');
+    expect(outcome.message).toMatch(/^body\.audio: bad x+$/);
+    expect(outcome.message.length).toBeLessThanOrEqual(300);
+  });
+
+  it('under the content policy is told as such', async () => {
+    const detail = { code: 'content_policy_violation', message: 'Not this recording.' };
+    expect(await runWith({ kind: 'reply', status: 400, body: { detail } })).toMatchObject({
+      status: 'refused',
+      reason: 'content_policy',
+      message: 'Not this recording.',
+    });
+  });
+
+  const inFront = [301, 302, 400, 404, 405, 418] as const;
+  it.each(inFront)(
+    '%d from something in front of the service is a failure, not the client’s fault',
+    async (status) => {
+      const reply = {
+        kind: 'reply',
+        status,
+        body: '<html>gateway</html>',
+        headers: { location: '/elsewhere' },
+      } as const;
+      expect(await runWith(reply)).toMatchObject({ status: 'refused', reason: 'failed' });
+    },
+  );
+});
+
+describe('a full service', () => {
+  it('at our own limit of concurrent requests is told apart from an overload of everybody', async () => {
+    for (const errors of ['current', 'legacy'] as const) {
+      stub.settings = { ...stub.settings, errors, maximumConcurrent: 0, systemBusy: false };
+      expect(await run()).toMatchObject({
+        status: 'busy',
+        reason: 'concurrency',
+        detail: expect.stringContaining('maximum-concurrent-requests=0'),
+      });
+      stub.settings.systemBusy = true;
+      expect(await run()).toMatchObject({ status: 'busy', reason: 'overloaded' });
+    }
+    expect(stub.accepted).toHaveLength(0);
+  });
+
+  it('is really met when more orders run than it takes', async () => {
+    stub.settings = { ...stub.settings, maximumConcurrent: 2, conversionMs: 150 };
+    const outcomes = await Promise.all([run(), run(), run(), run()]);
+    expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['busy', 'busy', 'done', 'done']);
+    expect(stub.accepted).toHaveLength(2);
+  });
+
+  const waits: [string | undefined, number | undefined][] = [
+    [undefined, undefined],
+    ['3', 3_000],
+    ['0', 0],
+    ['1.5', 1_500],
+    ['99999999', 600_000],
+    ['-5', undefined],
+    ['soon', undefined],
+    ['', undefined],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+  ];
+  it.each(waits)('with Retry-After %j asks for a pause of %j ms', async (value, pauseMs) => {
+    const headers = value === undefined ? {} : { 'retry-after': value };
+    const outcome = await runWith({ kind: 'reply', status: 429, headers, body: {} });
+    expect(outcome).toMatchObject({ status: 'busy', reason: 'rate_limited' });
+    expect('retryAfterMs' in outcome ? outcome.retryAfterMs : undefined).toBe(pauseMs);
+  });
+
+  it('with a date in Retry-After asks for the time until then', async () => {
+    const date = new Date(Date.now() + 30_000).toUTCString();
+    const outcome = await runWith({ kind: 'reply', status: 429, headers: { 'retry-after': date } });
+    if (outcome.status !== 'busy') throw new Error(outcome.status);
+    expect(outcome.retryAfterMs).toBeGreaterThan(25_000);
+    expect(outcome.retryAfterMs).toBeLessThanOrEqual(30_000);
+  });
+
+  it('whose quota is the reason of the 429 is the operator’s to mend', async () => {
+    const body = { detail: { status: 'quota_exceeded', message: 'empty' } };
+    expect(await runWith({ kind: 'reply', status: 429, body })).toMatchObject({ reason: 'credential' });
+  });
+});
+
+describe('a server error', () => {
+  const own = {
+    detail: { status: 'something_went_wrong', message: 'You are not charged for this request.' },
+  };
+  it.each([500, 501, 502, 504])('%d in the service’s own words is a known failure', async (status) => {
+    expect(await runWith({ kind: 'reply', status, body: own })).toMatchObject({
+      status: 'refused',
+      reason: 'failed',
+    });
+  });
+
+  it('503 in the service’s own words is an overload', async () => {
+    expect(await runWith({ kind: 'reply', status: 503, body: own })).toMatchObject({
+      status: 'busy',
+      reason: 'overloaded',
+    });
+  });
+
+  it('500 with any body is a known failure', async () => {
+    expect(await runWith({ kind: 'reply', status: 500, body: 'oops' })).toMatchObject({ reason: 'failed' });
+  });
+
+  it.each([502, 503, 504, 520, 522, 524])('%d of a gateway may hide an accepted order', async (status) => {
+    expect(await runWith({ kind: 'reply', status, body: '<html>Bad gateway</html>' })).toMatchObject({
+      status: 'unknown',
+    });
+  });
+});
+
+describe('a lost reply', () => {
+  const lost: StubBehaviour[] = [
+    { kind: 'destroy-at-once' },
+    { kind: 'accept-then-destroy' },
+    { kind: 'hang' },
+    { kind: 'silent-mid-body' },
+    { kind: 'cut-body' },
+  ];
+  it.each(lost)('$kind: unknown, once accepted at most, nothing left on disk', async (behaviour) => {
+    const outcome = await runWith(behaviour);
+    expect(outcome).toMatchObject({ status: 'unknown', files: [] });
+    expect(stub.accepted.length).toBeLessThanOrEqual(1);
+  });
+
+  it('of a refused connection, an unknown name or a forbidden address is certainly not accepted', async () => {
+    const free = createServer();
+    await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
+    const { port } = free.address() as { port: number };
+    await new Promise((resolve) => free.close(resolve));
+    const unreachable: Partial<ElevenLabsOptions>[] = [
+      { baseUrl: `http://127.0.0.1:${port}` },
+      { baseUrl: 'http://nowhere.invalid' },
+      { allowPrivateNetwork: false },
+      { baseUrl: stub.baseUrl.replace('http:', 'https:') },
+    ];
+    for (const options of unreachable) {
+      expect(await run({ options })).toMatchObject({ status: 'busy', reason: 'overloaded' });
+    }
+    expect(stub.accepted).toHaveLength(0);
+  });
+
+  it('that drips in byte by byte ends with the caller’s patience', async () => {
+    const drip: StubBehaviour = { kind: 'drip', everyMs: 20 };
+    expect(await runWith(drip, { signal: AbortSignal.timeout(300) })).toMatchObject({
+      status: 'unknown',
+      files: [],
+    });
+  });
+
+  it('by an abort while the service works is unknown; before anything was sent, not accepted', async () => {
+    const abort = new AbortController();
+    stub.next.push({ kind: 'hang' });
+    setTimeout(() => abort.abort(), 100);
+    expect((await run({ signal: abort.signal })).status).toBe('unknown');
+    expect(await run({ signal: AbortSignal.abort() })).toMatchObject({ status: 'busy' });
+  });
+});
+
+describe('an answer that cannot be the output', () => {
+  const unusable: [string, StubBehaviour][] = [
+    ['an HTML page', { kind: 'ok', contentType: 'text/html', body: '<html>Hello</html>' }],
+    ['JSON', { kind: 'ok', contentType: 'application/json', body: '{"detail":"ok"}' }],
+    [
+      'an HTML page that claims to be audio',
+      { kind: 'ok', contentType: 'audio/mpeg', body: '<html></html>' },
+    ],
+    ['audio that claims to be HTML', { kind: 'ok', contentType: 'text/html', body: silentMp3(1) }],
+    ['no byte', { kind: 'ok', contentType: 'audio/mpeg', body: '' }],
+    ['another kind of audio', { kind: 'ok', contentType: 'audio/wav', body: testWav(1) }],
+    ['a picture', { kind: 'ok', contentType: 'audio/mpeg', body: Buffer.from('89504e470d0a1a0a', 'hex') }],
+    ['no content', { kind: 'reply', status: 204 }],
+  ];
+  it.each(unusable)('%s is a failure of the service', async (_, behaviour) => {
+    expect(await runWith(behaviour)).toMatchObject({ status: 'refused', reason: 'failed' });
+  });
+
+  it('a gigabyte is given up after a few megabytes, and nothing stays on disk', async () => {
+    const outcome = await runWith({ kind: 'gigabyte' }, { options: { timeouts: { firstByteMs: 5_000 } } });
+    expect(outcome).toMatchObject({ status: 'refused', reason: 'failed', files: [] });
+    expect(stub.written()).toBeLessThan(50_000_000);
+  });
+
+  it('never shows the key', async () => {
+    const secret = 'xi-secret-key-0123456789';
+    const behaviours: StubBehaviour[] = [
+      { kind: 'hang' },
+      { kind: 'reply', status: 401, body: { detail: 'no' } },
+    ];
+    for (const behaviour of behaviours) {
+      const outcome = await runWith(behaviour, { options: { apiKey: secret } });
+      expect(JSON.stringify(outcome)).not.toContain(secret);
+    }
+  });
+});
