@@ -1,0 +1,428 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FareboxError } from '../../../domain/errors.ts';
+import { setDiemAllocation } from '../../../infra/postgres/accounts.ts';
+import {
+  adjust,
+  balanceOf,
+  charge,
+  findCharge,
+  grant,
+  refund,
+  topUp,
+} from '../../../infra/postgres/ledger.ts';
+import { inTransaction } from '../../../infra/postgres/pool.ts';
+import { both, createLedgerWorld, type LedgerWorld, order, SNAPSHOT } from './ledgerWorld.ts';
+
+let world: LedgerWorld;
+beforeAll(async () => {
+  world = await createLedgerWorld();
+});
+afterAll(async () => {
+  await world.expectSound();
+  await world.close();
+});
+
+async function transfersOf(accountId: string): Promise<Record<string, unknown>[]> {
+  const { rows } = await world.owner.query(
+    'select kind, house, currency, amount, operation_id, details from transfers where account_id = $1 order by id',
+    [accountId],
+  );
+  return rows;
+}
+
+describe('a charge', () => {
+  it('takes diem, then bundled credit, then usd, each as its own transfer', async () => {
+    const account = await world.account({ diem: 3n, bundled: 4n, usd: 100n });
+    const request = order(account, both(10n));
+    expect(await charge(world.pool, request)).toEqual({
+      outcome: 'charged',
+      chargeId: request.operationId,
+      parts: [
+        { currency: 'diem', amount: 3n },
+        { currency: 'bundled', amount: 4n },
+        { currency: 'usd', amount: 3n },
+      ],
+      replayed: false,
+    });
+    const charges = (await transfersOf(account)).filter((row) => row.kind === 'charge');
+    expect(charges.map(({ currency, amount, house }) => [currency, amount, house])).toEqual([
+      ['diem', '-3', 'revenue'],
+      ['bundled', '-4', 'revenue'],
+      ['usd', '-3', 'revenue'],
+    ]);
+    expect(await world.balance(account)).toMatchObject({ diem: 0n, bundled: 0n, usd: 97n });
+  });
+
+  it('keeps the price snapshot with every transfer', async () => {
+    const account = await world.account({ usd: 10n });
+    await charge(
+      world.pool,
+      order(account, both(1n), { snapshot: { ...SNAPSHOT, notes: 'für Ä, "x" \\ {1,2}' } }),
+    );
+    const [, row] = await transfersOf(account);
+    expect(row?.details).toEqual({ ...SNAPSHOT, notes: 'für Ä, "x" \\ {1,2}' });
+  });
+
+  it('that is not covered changes nothing and may succeed later under the same id', async () => {
+    const account = await world.account({ usd: 9n, diem: 0n });
+    const request = order(account, both(10n));
+    expect(await charge(world.pool, request)).toEqual({ outcome: 'insufficient' });
+    expect(await world.balance(account)).toMatchObject({ usd: 9n });
+    expect(await findCharge(world.pool, request.operationId)).toBeUndefined();
+    await topUp(world.pool, {
+      operationId: randomUUID(),
+      accountId: account,
+      currency: 'usd',
+      amount: 1n,
+      notes: '',
+    });
+    expect(await charge(world.pool, request)).toMatchObject({ outcome: 'charged', replayed: false });
+    expect(await world.balance(account)).toMatchObject({ usd: 0n });
+  });
+
+  it('does not touch the diem day when it is refused', async () => {
+    const account = await world.account({ diem: 5n });
+    expect(await charge(world.pool, order(account, both(6n)))).toEqual({ outcome: 'insufficient' });
+    const { rows } = await world.owner.query('select 1 from diem_days where account_id = $1', [account]);
+    expect(rows).toEqual([]);
+  });
+
+  it('repeated by operation id returns the first outcome and takes nothing more', async () => {
+    const account = await world.account({ usd: 100n, diem: 4n });
+    const request = order(account, both(10n));
+    const first = await charge(world.pool, request);
+    const again = await charge(world.pool, { ...request, price: both(50n) });
+    expect(again).toEqual({ ...first, replayed: true });
+    expect(await world.balance(account)).toMatchObject({ usd: 94n, diem: 0n });
+  });
+
+  it('asked 20 times at once is charged once', async () => {
+    const account = await world.account({ usd: 100n });
+    const request = order(account, both(10n));
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => charge(world.pool, request)));
+    expect(outcomes.every((outcome) => outcome.outcome === 'charged')).toBe(true);
+    expect(outcomes.filter((outcome) => outcome.outcome === 'charged' && !outcome.replayed)).toHaveLength(1);
+    expect(await world.balance(account)).toMatchObject({ usd: 90n });
+  });
+
+  it("waits for the same operation in another connection's open transaction and then returns its outcome", async () => {
+    const account = await world.account({ usd: 100n });
+    const request = order(account, both(10n));
+    let second: Promise<unknown> = Promise.resolve();
+    await inTransaction(world.pool, async (client) => {
+      expect(await charge(client, request)).toMatchObject({ replayed: false });
+      second = charge(world.pool, request);
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    });
+    expect(await second).toMatchObject({ outcome: 'charged', replayed: true });
+    expect(await world.balance(account)).toMatchObject({ usd: 90n });
+  });
+
+  it('is undone with the transaction of its caller', async () => {
+    const account = await world.account({ usd: 100n, diem: 5n });
+    const request = order(account, both(10n));
+    await expect(
+      inTransaction(world.pool, async (client) => {
+        await charge(client, request);
+        throw new Error('the job row could not be written');
+      }),
+    ).rejects.toThrow('the job row');
+    expect(await world.balance(account)).toMatchObject({ usd: 100n, diem: 5n });
+    expect(await charge(world.pool, request)).toMatchObject({ replayed: false });
+  });
+
+  it('of nothing is charged, without a transfer', async () => {
+    const account = await world.account();
+    expect(await charge(world.pool, order(account, both(0n)))).toMatchObject({
+      outcome: 'charged',
+      parts: [],
+    });
+    expect(await transfersOf(account)).toEqual([]);
+  });
+
+  it('takes the exact proportion when the diem price differs, also where 64 bits would overflow', async () => {
+    const account = await world.account({ diem: 7_000_000_000_000n, usd: 90_000_000_000_000n });
+    const outcome = await charge(
+      world.pool,
+      order(account, { usd: 30_000_000_000_001n, diem: 20_000_000_000_000n }),
+    );
+    // 13/20 of the usd price, rounded up.
+    expect(outcome).toMatchObject({
+      parts: [
+        { currency: 'diem', amount: 7_000_000_000_000n },
+        { currency: 'usd', amount: 19_500_000_000_001n },
+      ],
+    });
+  });
+
+  it.each([
+    ['an unknown account', { accountId: randomUUID() }],
+    ['a key that does not exist', { keyId: randomUUID() }],
+    ['an account id that is no UUID', { accountId: "1' or 1=1" }],
+    ['an empty operation id', { operationId: '' }],
+    ['an operation id over 200 characters', { operationId: 'x'.repeat(201) }],
+    ['a negative price', { price: { usd: -1n, diem: 1n } }],
+    ['a price beyond 2^62', { price: { usd: 1n, diem: 2n ** 62n } }],
+  ])('with %s is a mistake of the caller: thrown, nothing charged', async (_name, mistake) => {
+    const account = await world.account({ usd: 100n });
+    await expect(charge(world.pool, order(account, both(1n), mistake))).rejects.toMatchObject({
+      code: 'internal',
+    });
+    expect(await world.balance(account)).toMatchObject({ usd: 100n });
+  });
+
+  it("with another account's key is refused as a mistake", async () => {
+    const account = await world.account({ usd: 100n });
+    const foreign = await world.key(await world.account({ usd: 100n }));
+    await expect(charge(world.pool, order(account, both(1n), { keyId: foreign }))).rejects.toMatchObject({
+      code: 'internal',
+    });
+  });
+
+  it("under another account's operation id is a conflict and takes nothing", async () => {
+    const [first, second] = [await world.account({ usd: 100n }), await world.account({ usd: 100n })];
+    const request = order(first, both(10n));
+    await charge(world.pool, request);
+    const stolen = charge(world.pool, { ...request, accountId: second });
+    await expect(stolen).rejects.toBeInstanceOf(FareboxError);
+    await expect(stolen).rejects.toMatchObject({ code: 'conflict' });
+    expect(await world.balance(second)).toMatchObject({ usd: 100n });
+  });
+});
+
+describe('a refund', () => {
+  it('goes back to the same currencies', async () => {
+    const account = await world.account({ diem: 3n, bundled: 4n, usd: 100n });
+    const request = order(account, both(10n));
+    await charge(world.pool, request);
+    const refundId = `${request.operationId}:refund`;
+    expect(
+      await refund(world.pool, {
+        operationId: refundId,
+        chargeOperationId: request.operationId,
+        reason: 'failed',
+      }),
+    ).toEqual({
+      outcome: 'refunded',
+      refundId,
+      parts: [
+        { currency: 'diem', amount: 3n },
+        { currency: 'bundled', amount: 4n },
+        { currency: 'usd', amount: 3n },
+      ],
+      replayed: false,
+    });
+    expect(await world.balance(account)).toMatchObject({ diem: 3n, bundled: 4n, usd: 100n });
+    expect(await findCharge(world.pool, request.operationId)).toMatchObject({ refundId });
+  });
+
+  it('may have the very id of its charge', async () => {
+    const account = await world.account({ usd: 10n });
+    const { operationId } = order(account, both(4n));
+    await charge(world.pool, order(account, both(4n), { operationId }));
+    const back = await refund(world.pool, { operationId, chargeOperationId: operationId, reason: 'x' });
+    expect(back).toMatchObject({ outcome: 'refunded', refundId: operationId });
+    expect(await world.balance(account)).toMatchObject({ usd: 10n });
+  });
+
+  it('asked twice in parallel, under the same id or two, happens once', async () => {
+    for (const distinct of [false, true]) {
+      const account = await world.account({ usd: 100n });
+      const request = order(account, both(10n));
+      await charge(world.pool, request);
+      const refunds = await Promise.all(
+        Array.from({ length: 12 }, (_, index) =>
+          refund(world.pool, {
+            operationId: `${request.operationId}:${distinct ? index : 'refund'}`,
+            chargeOperationId: request.operationId,
+            reason: 'x',
+          }),
+        ),
+      );
+      expect(refunds.filter((outcome) => outcome.outcome === 'refunded' && !outcome.replayed)).toHaveLength(
+        1,
+      );
+      expect(new Set(refunds.map((outcome) => outcome.outcome === 'refunded' && outcome.refundId)).size).toBe(
+        1,
+      );
+      expect(await world.balance(account)).toMatchObject({ usd: 100n });
+    }
+  });
+
+  it('of something never charged is no refund', async () => {
+    const outcome = await refund(world.pool, {
+      operationId: 'r',
+      chargeOperationId: randomUUID(),
+      reason: 'x',
+    });
+    expect(outcome).toEqual({ outcome: 'no_charge' });
+  });
+
+  it('whose id already undid another charge is a conflict', async () => {
+    const account = await world.account({ usd: 100n });
+    const [one, two] = [order(account, both(1n)), order(account, both(2n))];
+    await charge(world.pool, one);
+    await charge(world.pool, two);
+    const operationId = randomUUID();
+    await refund(world.pool, { operationId, chargeOperationId: one.operationId, reason: 'x' });
+    const clash = refund(world.pool, { operationId, chargeOperationId: two.operationId, reason: 'x' });
+    await expect(clash).rejects.toMatchObject({ code: 'conflict' });
+    expect(await world.balance(account)).toMatchObject({ usd: 98n });
+  });
+
+  it.each<[string, bigint, [bigint, bigint, bigint]]>([
+    ['nothing', 0n, [0n, 0n, 0n]],
+    ['a part of the usd', 2n, [0n, 0n, 2n]],
+    ['usd first', 3n, [0n, 0n, 3n]],
+    ['then bundled credit', 5n, [0n, 2n, 3n]],
+    ['then diem', 8n, [1n, 4n, 3n]],
+    ['all of it', 10n, [3n, 4n, 3n]],
+    ['more than the charge as the charge', 99n, [3n, 4n, 3n]],
+  ])('of a given amount gives back %s', async (_name, amount, [diem, bundled, usd]) => {
+    const account = await world.account({ diem: 3n, bundled: 4n, usd: 3n });
+    const { operationId, ...request } = order(account, both(10n));
+    await charge(world.pool, { operationId, ...request });
+    await refund(world.pool, {
+      operationId,
+      chargeOperationId: operationId,
+      reason: 'partly done',
+      amount: both(amount),
+    });
+    expect(await world.balance(account)).toMatchObject({ diem, bundled, usd });
+  });
+
+  it('names its charge and its reason in the record', async () => {
+    const account = await world.account({ usd: 10n });
+    const { operationId, ...request } = order(account, both(4n));
+    await charge(world.pool, { operationId, ...request });
+    await refund(world.pool, { operationId, chargeOperationId: operationId, reason: 'provider_failed' });
+    const last = (await transfersOf(account)).at(-1);
+    expect(last).toMatchObject({ kind: 'refund', amount: '4', house: 'revenue' });
+    expect(last?.details).toEqual({ charge: operationId, reason: 'provider_failed' });
+  });
+});
+
+describe('credit', () => {
+  it.each(['usd', 'bundled', 'vcu'] as const)(
+    'in %s is credited once, however often it is repeated',
+    async (currency) => {
+      const account = await world.account();
+      const request = {
+        operationId: randomUUID(),
+        accountId: account,
+        currency,
+        amount: 7n,
+        notes: 'voucher',
+      };
+      const credits = await Promise.all(Array.from({ length: 10 }, () => topUp(world.pool, request)));
+      expect(credits.filter((credit) => !credit.replayed)).toHaveLength(1);
+      expect(await world.balance(account)).toMatchObject({ [currency]: 7n });
+    },
+  );
+
+  it('as top-up comes from payments, as grant from issuance', async () => {
+    const account = await world.account();
+    const request = { accountId: account, currency: 'usd' as const, amount: 7n, notes: 'x' };
+    await topUp(world.pool, { ...request, operationId: randomUUID() });
+    await grant(world.pool, { ...request, operationId: randomUUID() });
+    expect((await transfersOf(account)).map((row) => [row.kind, row.house])).toEqual([
+      ['top_up', 'payments'],
+      ['grant', 'issuance'],
+    ]);
+  });
+
+  it('and a grant of the same id are two operations', async () => {
+    const account = await world.account();
+    const request = {
+      operationId: randomUUID(),
+      accountId: account,
+      currency: 'usd' as const,
+      amount: 7n,
+      notes: 'x',
+    };
+    await topUp(world.pool, request);
+    expect(await grant(world.pool, request)).toEqual({ replayed: false });
+    expect(await world.balance(account)).toMatchObject({ usd: 14n });
+  });
+
+  it("under another account's id is a conflict", async () => {
+    const request = { operationId: randomUUID(), currency: 'usd' as const, amount: 7n, notes: 'x' };
+    await topUp(world.pool, { ...request, accountId: await world.account() });
+    const stolen = topUp(world.pool, { ...request, accountId: await world.account() });
+    await expect(stolen).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it.each([0n, -1n])('of %s is refused', async (amount) => {
+    const account = await world.account();
+    const request = {
+      operationId: randomUUID(),
+      accountId: account,
+      currency: 'usd' as const,
+      amount,
+      notes: 'x',
+    };
+    await expect(topUp(world.pool, request)).rejects.toBeInstanceOf(RangeError);
+  });
+
+  it('to an unknown account is refused', async () => {
+    const request = {
+      operationId: randomUUID(),
+      accountId: randomUUID(),
+      currency: 'usd' as const,
+      amount: 1n,
+      notes: '',
+    };
+    await expect(grant(world.pool, request)).rejects.toMatchObject({ code: 'internal' });
+  });
+});
+
+describe('an adjustment', () => {
+  it('corrects either way, but never below what is held', async () => {
+    const account = await world.account({ usd: 10n });
+    const ledger = world.ledger();
+    await ledger.hold({ ...order(account, both(6n)), ttlMs: 60_000 });
+    const take = (amount: bigint) =>
+      adjust(world.pool, {
+        operationId: randomUUID(),
+        accountId: account,
+        currency: 'usd',
+        amount,
+        notes: 'x',
+      });
+    expect(await take(-5n)).toEqual({ outcome: 'insufficient' });
+    expect(await take(-4n)).toEqual({ outcome: 'adjusted', replayed: false });
+    expect(await take(3n)).toEqual({ outcome: 'adjusted', replayed: false });
+    expect(await world.balance(account)).toMatchObject({ usd: 3n, held: { usd: 6n } });
+  });
+
+  it("of diem changes today's, and the day keeps its one grant", async () => {
+    const account = await world.account({ diem: 5n });
+    const request = {
+      operationId: randomUUID(),
+      accountId: account,
+      currency: 'diem' as const,
+      amount: 3n,
+      notes: 'x',
+    };
+    expect(await adjust(world.pool, request)).toEqual({ outcome: 'adjusted', replayed: false });
+    expect(await adjust(world.pool, request)).toEqual({ outcome: 'adjusted', replayed: true });
+    expect(await world.balance(account)).toMatchObject({ diem: 8n, diemAllocation: 5n });
+  });
+});
+
+describe('a balance', () => {
+  it('of an unknown account is undefined', async () => {
+    expect(await balanceOf(world.pool, randomUUID())).toBeUndefined();
+  });
+
+  it('shows the allocation while the day is untouched, and keeps the day when the allocation changes', async () => {
+    const account = await world.account({ diem: 10n });
+    expect(await world.balance(account)).toMatchObject({ diem: 10n, diemAllocation: 10n });
+    await setDiemAllocation(world.pool, account, 20n);
+    expect(await world.balance(account)).toMatchObject({ diem: 20n, diemAllocation: 20n });
+    await charge(world.pool, order(account, both(1n)));
+    await setDiemAllocation(world.pool, account, 50n);
+    expect(await world.balance(account)).toMatchObject({ diem: 19n, diemAllocation: 20n });
+  });
+});

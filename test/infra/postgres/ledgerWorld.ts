@@ -1,0 +1,129 @@
+/** A database of its own for a ledger test: accounts and keys in a line, and a clock that the test sets. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import pg from 'pg';
+import type { LedgerPrice, LimitPeriod, PriceSnapshot } from '../../../domain/ledger.ts';
+import { createAccount } from '../../../infra/postgres/accounts.ts';
+import { createLedger, type Ledger, type LedgerOptions } from '../../../infra/postgres/createLedger.ts';
+import { type Balance, balanceOf, type Charge, grant } from '../../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { openPool } from '../../../infra/postgres/pool.ts';
+import { createDatabase } from '../../harness/services.ts';
+
+export const SNAPSHOT: PriceSnapshot = {
+  sku: 'test-minute',
+  modelId: 'test',
+  provider: 'simulator',
+  units: '1',
+  unit: 'minute',
+  pricePerUnitUsd: '100000000',
+  requestId: 'request-1',
+};
+
+export interface KeyLimits {
+  usd?: bigint | undefined;
+  diem?: bigint | undefined;
+  period?: LimitPeriod;
+}
+
+export interface LedgerWorld {
+  databaseUrl: string;
+  /** As the services connect. */
+  pool: pg.Pool;
+  /** As the owner of the schema, for looking and for breaking things. */
+  owner: pg.Pool;
+  ledger(options?: LedgerOptions): Ledger;
+  account(funds?: { usd?: bigint; bundled?: bigint; diem?: bigint }): Promise<string>;
+  key(accountId: string, limits?: KeyLimits): Promise<string>;
+  setLimits(keyId: string, limits: KeyLimits): Promise<void>;
+  /** From now on the ledger's clock stands at this time. */
+  setClock(at: string): Promise<void>;
+  balance(accountId: string): Promise<Balance>;
+  /** Throws with the rows when any invariant is broken. */
+  expectSound(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function createLedgerWorld(poolSize = 8): Promise<LedgerWorld> {
+  const databaseUrl = await createDatabase();
+  const pool = openPool({ databaseUrl, applicationName: 'ledger-test', max: poolSize });
+  const owner = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  owner.on('error', () => undefined);
+  const ledgers: Ledger[] = [];
+  return {
+    databaseUrl,
+    pool,
+    owner,
+    ledger(options) {
+      const made = createLedger(pool, options);
+      ledgers.push(made);
+      return made;
+    },
+    account: (funds = {}) => fundedAccount(pool, funds),
+    key: (accountId, limits = {}) => makeKey(pool, accountId, limits),
+    setLimits: (keyId, limits) => changeLimits(pool, keyId, limits),
+    setClock: (at) => setClock(owner, at),
+    async balance(accountId) {
+      const found = await balanceOf(pool, accountId);
+      if (!found) throw new Error(`no account ${accountId}`);
+      return found;
+    },
+    async expectSound() {
+      const broken = await checkLedger(pool);
+      if (broken.length > 0) throw new Error(`the ledger is not sound: ${JSON.stringify(broken, null, 2)}`);
+    },
+    async close() {
+      await Promise.all(ledgers.map((made) => made.close()));
+      await Promise.all([pool.end(), owner.end()]);
+    },
+  };
+}
+
+async function fundedAccount(
+  pool: pg.Pool,
+  funds: { usd?: bigint; bundled?: bigint; diem?: bigint },
+): Promise<string> {
+  const { id } = await createAccount(pool, { name: 'test', diemDailyAllocation: funds.diem ?? 0n });
+  for (const currency of ['usd', 'bundled'] as const) {
+    const amount = funds[currency] ?? 0n;
+    const operationId = `fund:${currency}:${id}`;
+    if (amount > 0n) await grant(pool, { operationId, accountId: id, currency, amount, notes: 'test' });
+  }
+  return id;
+}
+
+async function makeKey(pool: pg.Pool, accountId: string, limits: KeyLimits): Promise<string> {
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into api_keys (account_id, secret_hash, key_type, last6, limit_usd, limit_diem, limit_period)
+     values ($1, $2, 'INFERENCE', 'abcdef', $3, $4, $5) returning id`,
+    [accountId, randomBytes(32), limits.usd?.toString(), limits.diem?.toString(), limits.period ?? 'EPOCH'],
+  );
+  return rows[0]?.id ?? '';
+}
+
+async function changeLimits(pool: pg.Pool, keyId: string, limits: KeyLimits): Promise<void> {
+  await pool.query('update api_keys set limit_usd = $2, limit_diem = $3, limit_period = $4 where id = $1', [
+    keyId,
+    limits.usd?.toString() ?? null,
+    limits.diem?.toString() ?? null,
+    limits.period ?? 'EPOCH',
+  ]);
+}
+
+async function setClock(owner: pg.Pool, at: string): Promise<void> {
+  await owner.query(
+    'create table if not exists test_clock (one boolean primary key, at timestamptz not null)',
+  );
+  await owner.query('insert into test_clock values (true, $1) on conflict (one) do update set at = $1', [at]);
+  await owner.query(
+    `create or replace function ledger_now() returns timestamptz language sql volatile as 'select at from test_clock'`,
+  );
+}
+
+export function both(amount: bigint): LedgerPrice {
+  return { usd: amount, diem: amount };
+}
+
+/** A charge request with everything that a test does not care about filled in. */
+export function order(accountId: string, price: LedgerPrice, more: Partial<Charge> = {}): Charge {
+  return { operationId: randomUUID(), accountId, keyId: null, price, snapshot: SNAPSHOT, ...more };
+}
