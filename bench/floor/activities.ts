@@ -1,0 +1,30 @@
+/** The same probe and the same put as the product's, and nothing else. */
+import { randomUUID } from 'node:crypto';
+import { AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
+import { measureAudio } from '../../infra/media/measureAudio.ts';
+import type { MediaTools } from '../../infra/media/mediaTools.ts';
+import type { Storage } from '../../infra/s3/storage.ts';
+
+export interface FloorInput {
+  path: string;
+  sizeBytes: number;
+  queues: { first: string; last: string };
+}
+
+export interface FloorActivities {
+  probe(input: FloorInput): Promise<number>;
+  put(input: FloorInput): Promise<void>;
+}
+
+export function floorActivities(tools: MediaTools, storage: Storage): FloorActivities {
+  return {
+    async probe({ path }) {
+      const outcome = await measureAudio(tools, { path, accepted: AUDIO_FORMATS, maxSeconds: 300 });
+      if (!outcome.ok) throw new Error(outcome.message);
+      return outcome.audio.decodedSeconds;
+    },
+    async put({ path, sizeBytes }) {
+      await storage.putFile(`floor/${randomUUID()}`, path, { sizeBytes, contentType: 'audio/wav' });
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** The floor's worker process, with the same slots and queues as the product's. */
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import { TASK_QUEUES } from '../../domain/queues.ts';
+import { loadConfig } from '../../infra/config/config.ts';
+import { workFolders } from '../../infra/media/workFolders.ts';
+import { openStorage } from '../../infra/s3/storage.ts';
+import { MAX_CACHED_WORKFLOWS, MAX_WORKFLOW_TASKS, planOf } from '../../workers/queues.ts';
+import { floorActivities } from './activities.ts';
+
+const config = loadConfig();
+const { ffmpegPath, ffprobePath } = config;
+const tools = { ffmpegPath, ffprobePath, workFolder: workFolders(config.dataFolder).root };
+const activities = floorActivities(tools, openStorage(config.s3));
+const connection = await NativeConnection.connect({ address: config.temporal.address });
+const workflowBundle = await bundleWorkflowCode({
+  workflowsPath: fileURLToPath(new URL('./workflow.js', import.meta.url)),
+});
+const workers = await Promise.all(
+  TASK_QUEUES.map((taskQueue) =>
+    Worker.create({
+      connection,
+      namespace: config.temporal.namespace,
+      taskQueue,
+      activities,
+      maxConcurrentActivityTaskExecutions: planOf(taskQueue).slots,
+      ...(planOf(taskQueue).runsWorkflows
+        ? {
+            workflowBundle,
+            maxConcurrentWorkflowTaskExecutions: MAX_WORKFLOW_TASKS,
+            maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
+          }
+        : {}),
+    }),
+  ),
+);
+console.log('worker ready');
+await Promise.all(workers.map((worker) => worker.run()));
+process.exit();

@@ -1,0 +1,199 @@
+/**
+ * Jobs: a 2 s WAV, a simulator without latency, one worker, the output in S3; against a bare workflow on the same server
+ * with the same number of activities, the first running the same probe and the last the same put. Same run, in turns.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection, WithStartWorkflowOperation } from '@temporalio/client';
+import { type Spawned, spawnNode, untilReady } from '../test/harness/spawn.ts';
+import { inLanes, percentile, round } from './statistics.ts';
+import { toneWav } from './wav.ts';
+import { openWorld, type World } from './world.ts';
+
+const MODEL = 'bench-voice';
+
+const CONFIGURATION = {
+  providers: { instant: { kind: 'simulator', latencyMs: 0, outcome: 'done', faults: [] } },
+  models: [
+    {
+      id: MODEL,
+      type: 'music',
+      provider: 'instant',
+      privacy: 'private',
+      spec: {
+        name: 'Bench voice',
+        voice_changer: true,
+        accepted_audio_formats: ['wav'],
+        max_source_audio_duration_seconds: 60,
+        default_voice: 'alto',
+        pricing: { durations: { '60': { usd: 0.01, diem: 0.01 } } },
+      },
+    },
+  ],
+};
+
+interface Figures {
+  perSecond: number;
+  answeredMs: number[];
+  finishedMs: number[];
+}
+
+type Side = (lanes: number, count: number) => Promise<Figures>;
+
+export interface JobsOptions {
+  /** Jobs per round at 16 in flight; a third as many one at a time. */
+  jobs?: number;
+}
+
+export async function run(options: JobsOptions = {}): Promise<{ ok: boolean }> {
+  const jobs = options.jobs ?? 240;
+  const world = await openWorld(CONFIGURATION);
+  try {
+    const source = path.join(world.folder, 'source.wav');
+    writeFileSync(source, toneWav(2));
+    const product = await openProduct(world, source);
+    const floor = await openFloor(world, source);
+    await product(8, 40);
+    await floor(8, 40);
+    const rows = [];
+    for (const [lanes, count] of [
+      [1, Math.ceil(jobs / 3)],
+      [16, jobs],
+    ] as const) {
+      const [bare, ours] = [await floor(lanes, count), await product(lanes, count)];
+      const [bareAgain, oursAgain] = [await floor(lanes, count), await product(lanes, count)];
+      rows.push({ lanes, floor: better(bare, bareAgain), product: better(ours, oursAgain) });
+    }
+    return judge(rows);
+  } finally {
+    await world.close();
+  }
+}
+
+function better(first: Figures, second: Figures): Figures {
+  return first.perSecond >= second.perSecond ? first : second;
+}
+
+/** Queues, polls and fetches as a client does. */
+async function openProduct(world: World, source: string): Promise<Side> {
+  const api = await world.start('api');
+  await world.start('worker');
+  const { inference } = await world.createPayer();
+  const base = `${api.origin}/api/v1/audio/voice-changer`;
+  const authorization = `Bearer ${inference}`;
+  const { readFile } = await import('node:fs/promises');
+  const bytes = new Blob([await readFile(source)], { type: 'audio/wav' });
+  const ask = async (queueId: string) => {
+    const answer = await fetch(`${base}/retrieve`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: MODEL, queue_id: queueId }),
+    });
+    const isDone = answer.headers.get('content-type')?.startsWith('audio/') ?? false;
+    const body = await answer.arrayBuffer();
+    if (!answer.ok) throw new Error(`retrieve: ${answer.status} ${Buffer.from(body).toString()}`);
+    return isDone;
+  };
+  return measure(async () => {
+    const form = new FormData();
+    form.set('model', MODEL);
+    form.set('file', bytes, 'source.wav');
+    const answer = await fetch(`${base}/queue`, { method: 'POST', headers: { authorization }, body: form });
+    const body = (await answer.json()) as { queue_id?: string };
+    const queueId = body.queue_id;
+    if (!queueId) throw new Error(`queue: ${answer.status} ${JSON.stringify(body)}`);
+    return async () => {
+      for (let tries = 0; tries < 3_000; tries += 1) {
+        if (await ask(queueId)) return;
+        await sleep(10);
+      }
+      throw new Error('a job was not finished in 30 s');
+    };
+  });
+}
+
+/** Starts with an update, waits for its answer, then for the end: nothing between the client and the server. */
+async function openFloor(world: World, source: string): Promise<Side> {
+  const namespace = await world.createNamespace();
+  const worker = await startFloorWorker(world, namespace);
+  const connection = await Connection.connect({ address: world.environment.TEMPORAL_ADDRESS ?? '' });
+  const client = new Client({ connection, namespace });
+  const { size } = await (await import('node:fs/promises')).stat(source);
+  void worker.exit.then(() => connection.close());
+  return measure(async () => {
+    const operation = new WithStartWorkflowOperation('floor', {
+      workflowId: randomUUID(),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      taskQueue: 'jobs',
+      args: [{ path: source, sizeBytes: size, queues: { first: 'media', last: 'providers' } }],
+    });
+    await client.workflow.executeUpdateWithStart('accepted', { args: [], startWorkflowOperation: operation });
+    const handle = await operation.workflowHandle();
+    return async () => {
+      await handle.result();
+    };
+  });
+}
+
+async function startFloorWorker(world: World, namespace: string): Promise<Spawned> {
+  const worker = spawnNode({
+    script: 'dist/bench/floor/worker.js',
+    name: 'floor',
+    environment: { ...world.environment, TEMPORAL_NAMESPACE: namespace },
+    runFolder: world.runFolder,
+  });
+  const ready = async () => {
+    if (!worker.logs().includes('worker ready')) throw new Error('not ready');
+  };
+  await untilReady(worker, ready, 60_000);
+  return worker;
+}
+
+/** `begin` resolves when the order is answered, what it gives when the result is there. */
+function measure(begin: () => Promise<() => Promise<void>>): Side {
+  return async (lanes, count) => {
+    const answeredMs: number[] = [];
+    const finishedMs: number[] = [];
+    const elapsedMs = await inLanes(lanes, count, async () => {
+      const startMs = performance.now();
+      const finish = await begin();
+      answeredMs.push(performance.now() - startMs);
+      await finish();
+      finishedMs.push(performance.now() - startMs);
+    });
+    return { perSecond: (count / elapsedMs) * 1_000, answeredMs, finishedMs };
+  };
+}
+
+function judge(rows: { lanes: number; floor: Figures; product: Figures }[]): { ok: boolean } {
+  console.log('jobs: a 2 s WAV through the voice changer, simulator without latency, one worker');
+  console.table(
+    rows.flatMap(({ lanes, floor, product }) =>
+      Object.entries({ floor, product }).map(([side, figures]) => ({
+        'in flight': lanes,
+        side,
+        'jobs/s': round(figures.perSecond),
+        'answered p50 ms': round(percentile(figures.answeredMs, 0.5)),
+        'answered p99 ms': round(percentile(figures.answeredMs, 0.99)),
+        'delivered p50 ms': round(percentile(figures.finishedMs, 0.5)),
+      })),
+    ),
+  );
+  const [single, many] = rows;
+  if (!single || !many) return { ok: false };
+  const p50 = (values: number[]) => percentile(values, 0.5);
+  const bars = {
+    'jobs/s ÷ floor (≥ 0.7)': many.product.perSecond / many.floor.perSecond,
+    'answered − floor, one at a time, ms (≤ 15)':
+      p50(single.product.answeredMs) - p50(single.floor.answeredMs),
+    'answered ÷ floor, 16 in flight (≤ 2)': p50(many.product.answeredMs) / p50(many.floor.answeredMs),
+    'delivered − floor, one at a time, ms (≤ 60)':
+      p50(single.product.finishedMs) - p50(single.floor.finishedMs),
+  };
+  for (const [name, value] of Object.entries(bars)) console.log(`  ${name}: ${round(value)}`);
+  const [ratio = 0, answered = 99, times = 99, delivered = 99] = Object.values(bars);
+  return { ok: ratio >= 0.7 && answered <= 15 && times <= 2 && delivered <= 60 };
+}

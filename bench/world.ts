@@ -1,0 +1,130 @@
+/** The real parts for a benchmark, durable as shipped, in a folder that goes afterwards; and processes on them. */
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { createAccount } from '../infra/postgres/accounts.ts';
+import { createKey } from '../infra/postgres/keys.ts';
+import { grant } from '../infra/postgres/ledger.ts';
+import { migrate } from '../infra/postgres/migrate.ts';
+import { openPool } from '../infra/postgres/pool.ts';
+import { openStorage } from '../infra/s3/storage.ts';
+import { registerNamespace } from '../test/harness/namespace.ts';
+import { openParts, type Services } from '../test/harness/parts.ts';
+import { apiPort, type Spawned, spawnNode, untilReady } from '../test/harness/spawn.ts';
+
+export interface World {
+  folder: string;
+  /** Where started processes are recorded. */
+  runFolder: string;
+  /** What `npm run api` and `npm run worker` read. */
+  environment: Record<string, string>;
+  start(kind: 'api' | 'worker', extra?: Record<string, string>): Promise<Spawned & { origin: string }>;
+  /** An account with more credit than any benchmark spends, and a key of each type. */
+  createPayer(): Promise<{ accountId: string; admin: string; inference: string }>;
+  /** A further namespace of the same server, for a floor beside the product. */
+  createNamespace(): Promise<string>;
+  close(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+
+export async function openWorld(config: object): Promise<World> {
+  const parts = await openParts({ durable: true });
+  const { services } = parts;
+  const environment = await environmentOf(services);
+  const configPath = path.join(services.folder, 'farebox.config.json');
+  writeFileSync(configPath, JSON.stringify(config));
+  environment.FAREBOX_CONFIG = configPath;
+  const spawned: Spawned[] = [];
+  return {
+    folder: services.folder,
+    runFolder: services.runFolder,
+    environment,
+    async start(kind, extra) {
+      const process = await startProcess(kind, services.runFolder, { ...environment, ...extra });
+      spawned.push(process);
+      return process;
+    },
+    createPayer: () => createPayer(services.databaseUrl),
+    createNamespace: () => registerNamespace(services.temporal.address),
+    async close() {
+      await Promise.all(spawned.map((process) => process.stop(10_000)));
+      await parts.close();
+    },
+  };
+}
+
+async function environmentOf(services: Services): Promise<Record<string, string>> {
+  const { s3, temporal } = services;
+  await migrate(services.databaseUrl);
+  const storage = openStorage({ ...s3, bucket: 'bench' });
+  await storage.createBucket();
+  storage.close();
+  return {
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'warn',
+    FAREBOX_DATA: path.join(services.folder, 'data'),
+    DATABASE_URL: services.databaseUrl,
+    REDIS_URL: services.redisUrl,
+    S3_ENDPOINT: s3.endpoint,
+    S3_REGION: s3.region,
+    S3_BUCKET: 'bench',
+    S3_ACCESS_KEY_ID: s3.accessKeyId,
+    S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: await registerNamespace(temporal.address),
+    FFMPEG_PATH: services.ffmpegPath,
+    FFPROBE_PATH: services.ffprobePath,
+  };
+}
+
+async function startProcess(
+  kind: 'api' | 'worker',
+  runFolder: string,
+  environment: Record<string, string>,
+): Promise<Spawned & { origin: string }> {
+  const port = String(await apiPort());
+  const spawned = spawnNode({
+    script: kind === 'api' ? 'dist/api/main.js' : 'dist/workers/main.js',
+    name: kind,
+    // A worker says "ready" at level info; whoever measures does not want a line per request.
+    environment: { ...environment, PORT: port, ...(kind === 'worker' ? { LOG_LEVEL: 'info' } : {}) },
+    runFolder,
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  const ready = kind === 'api' ? () => answersReady(origin) : () => saysReady(spawned);
+  await untilReady(spawned, ready, READY_TIMEOUT_MS);
+  return { ...spawned, origin };
+}
+
+async function answersReady(origin: string): Promise<void> {
+  const answer = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(5_000) });
+  if (!answer.ok) throw new Error(`readyz: ${answer.status}`);
+}
+
+async function saysReady(spawned: Spawned): Promise<void> {
+  if (!spawned.logs().includes('worker ready')) throw new Error('not ready');
+}
+
+async function createPayer(databaseUrl: string): ReturnType<World['createPayer']> {
+  const pool = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 2 });
+  try {
+    const account = await createAccount(pool, { name: 'bench' });
+    await grant(pool, {
+      operationId: randomUUID(),
+      accountId: account.id,
+      currency: 'usd',
+      amount: 10n ** 15n,
+      notes: 'bench',
+    });
+    const key = (keyType: 'ADMIN' | 'INFERENCE') =>
+      createKey(pool, { accountId: account.id, keyType, description: 'bench' });
+    return {
+      accountId: account.id,
+      admin: (await key('ADMIN')).secret,
+      inference: (await key('INFERENCE')).secret,
+    };
+  } finally {
+    await pool.end();
+  }
+}
