@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Config } from '../infra/config/config.ts';
-import type { Log } from '../infra/log.ts';
+import type { Logger } from '../infra/log.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 
@@ -12,5 +12,5 @@ export interface Dependencies {
   redis: Redis;
   temporal: Temporal;
   storage: Storage;
-  log: Log;
+  log: Logger;
 }

@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Caller } from '../domain/caller.ts';
-import type { Log } from '../infra/log.ts';
+import type { Logger } from '../infra/log.ts';
 import type { Answer } from './answer.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -50,7 +50,7 @@ export interface RouteRequest<Body, Query, A extends Access> {
   requestId: string;
   /** Aborted at the route's deadline and when the client goes away. */
   signal: AbortSignal;
-  log: Log;
+  log: Logger;
 }
 
 export interface RouteDefinition<Body, Query, A extends Access> {

@@ -1,0 +1,70 @@
+/** The HTTP application: the onion as a list, outermost layer first. */
+import { Router } from '@koa/router';
+import Koa from 'koa';
+import { FareboxError } from '../domain/errors.ts';
+import type { WorkFolders } from '../infra/media/workFolders.ts';
+import type { Metrics } from '../infra/telemetry/metrics.ts';
+import type { Authentication } from './auth/authenticate.ts';
+import type { Dependencies } from './dependencies.ts';
+import { type Frame, serve } from './frame.ts';
+import { addHealthRoutes, type Readiness } from './health.ts';
+import { answerErrors } from './middleware/answerErrors.ts';
+import { observe } from './middleware/observe.ts';
+import type { RequestState } from './requestState.ts';
+import { createRespond } from './respond.ts';
+import type { Route } from './route.ts';
+import type { InFlight } from './server/inFlight.ts';
+
+export interface AppOptions {
+  dependencies: Dependencies;
+  authentication: Authentication;
+  folders: WorkFolders;
+  inFlight: InFlight;
+  metrics: Metrics;
+  readiness(): Promise<Readiness>;
+  routes: readonly Route[];
+}
+
+export function createApp(options: AppOptions): Koa<RequestState> {
+  const { dependencies, inFlight, metrics } = options;
+  const respond = createRespond({ aliases: dependencies.config.brand.aliases, inFlight });
+  const app = new Koa<RequestState>({ proxy: false });
+  // Nothing reaches Koa's own error handler that was not logged before.
+  app.silent = true;
+  app.use(observe({ log: dependencies.log, metrics, inFlight }));
+  app.use(answerErrors(respond));
+  app.use(createRouter(options, { ...options, respond }).routes() as unknown as Koa.Middleware<RequestState>);
+  app.use(refuseUnknown);
+  return app;
+}
+
+function createRouter(options: AppOptions, frame: Frame): Router<RequestState> {
+  const router = new Router<RequestState>({ sensitive: true });
+  addHealthRoutes(router, {
+    readiness: options.readiness,
+    draining: () => options.inFlight.draining,
+    metrics: async () => {
+      const { registry } = options.metrics;
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  });
+  for (const route of options.routes) {
+    const path = `/api/v1${route.path.replace(/\{(\w+)\}/g, ':$1')}`;
+    router.register(path, [route.method], serve(frame, route));
+  }
+  return router;
+}
+
+/** No route took the request: the path is unknown, or it is known for other methods. */
+const refuseUnknown: Koa.Middleware<RequestState> = (ctx) => {
+  const layers = (ctx as { matched?: { methods: string[] }[] }).matched ?? [];
+  const methods = [...new Set(layers.flatMap((layer) => layer.methods))];
+  if (methods.length === 0) {
+    throw new FareboxError({ code: 'route_not_found', message: 'The requested resource does not exist.' });
+  }
+  ctx.set('Allow', methods.join(', '));
+  throw new FareboxError({
+    code: 'method_not_allowed',
+    message: `This resource only allows ${methods.join(', ')}.`,
+  });
+};

@@ -1,0 +1,52 @@
+/** Notes when keys were last used: gathered in memory, written together, each key at most once a minute. */
+import { LRUCache } from 'lru-cache';
+
+export interface KeyUse {
+  touch(keyId: string): void;
+  /** Writes what is waiting; at most one write runs at a time. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const WRITE_EVERY_MS = 5_000;
+const ONCE_PER_MS = 60_000;
+const MOST_KEYS = 10_000;
+
+export function createKeyUse(write: (uses: ReadonlyMap<string, Date>) => Promise<void>): KeyUse {
+  const written = new LRUCache<string, number>({ max: MOST_KEYS });
+  let waiting = new Map<string, Date>();
+  let writing: Promise<void> = Promise.resolve();
+
+  async function writeWaiting(): Promise<void> {
+    if (waiting.size === 0) return;
+    const uses = waiting;
+    waiting = new Map();
+    try {
+      await write(uses);
+      for (const [keyId, at] of uses) written.set(keyId, at.getTime());
+    } catch {
+      // A lost time of last use harms nobody; the next use is noted again.
+    }
+  }
+
+  const timer = setInterval(() => {
+    writing = writing.then(writeWaiting);
+  }, WRITE_EVERY_MS).unref();
+
+  return {
+    touch(keyId) {
+      if (waiting.has(keyId) || waiting.size >= MOST_KEYS) return;
+      const now = Date.now();
+      const last = written.get(keyId);
+      if (last === undefined || now - last >= ONCE_PER_MS) waiting.set(keyId, new Date(now));
+    },
+    flush() {
+      writing = writing.then(writeWaiting);
+      return writing;
+    },
+    async close() {
+      clearInterval(timer);
+      await this.flush();
+    },
+  };
+}

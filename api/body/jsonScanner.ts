@@ -1,0 +1,90 @@
+/**
+ * Looks at the raw bytes of a JSON body as they arrive and counts what would make parsing it expensive: depth, keys and
+ * values. Ten megabytes of `[` would otherwise stop the event loop for seconds. It does not judge whether the text is
+ * valid: that is JSON.parse's, which then has a bounded amount of work.
+ */
+
+export interface JsonLimits {
+  depth: number;
+  keys: number;
+  /** Members of arrays and objects together. */
+  values: number;
+}
+
+export const JSON_LIMITS: JsonLimits = { depth: 64, keys: 50_000, values: 200_000 };
+
+export type JsonExcess = 'depth' | 'keys' | 'values';
+
+export interface JsonScanner {
+  /** The first limit that is passed, or undefined. Bytes of a character may be split over two chunks. */
+  scan(chunk: Uint8Array): JsonExcess | undefined;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+export function createJsonScanner(limits: JsonLimits = JSON_LIMITS): JsonScanner {
+  let depth = 0;
+  let keys = 0;
+  let values = 0;
+  let inString = false;
+  let escaped = false;
+
+  function skipString(chunk: Uint8Array, from: number): number {
+    let index = from;
+    for (; index < chunk.length; index += 1) {
+      const byte = chunk[index];
+      if (escaped) escaped = false;
+      else if (byte === BACKSLASH) escaped = true;
+      else if (byte === QUOTE) {
+        inString = false;
+        break;
+      }
+    }
+    return index;
+  }
+
+  function count(byte: number | undefined): JsonExcess | undefined {
+    switch (byte) {
+      case QUOTE:
+        inString = true;
+        return undefined;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        depth += 1;
+        return depth > limits.depth ? 'depth' : undefined;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth -= 1;
+        return undefined;
+      case COLON:
+        keys += 1;
+        return keys > limits.keys ? 'keys' : undefined;
+      case COMMA:
+        values += 1;
+        return values > limits.values ? 'values' : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  return {
+    scan(chunk) {
+      for (let index = 0; index < chunk.length; index += 1) {
+        if (inString) {
+          index = skipString(chunk, index);
+          continue;
+        }
+        const excess = count(chunk[index]);
+        if (excess) return excess;
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** A JSON body: bounded while it is read, parsed once it is known to be harmless. */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { FareboxError } from '../../domain/errors.ts';
+import { bodyChunks } from './bodyStream.ts';
+import { createJsonScanner, JSON_LIMITS, type JsonExcess } from './jsonScanner.ts';
+
+const READ_TIMEOUT_MS = 60_000;
+
+/** Throws `body_too_large`, `invalid_json`, or `invalid_request` for one that is too deep or has too many members. */
+export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  const scanner = createJsonScanner();
+  const chunks: Buffer[] = [];
+  for await (const chunk of bodyChunks(request, { maxBytes, timeoutMs: READ_TIMEOUT_MS, tooLarge })) {
+    const excess = scanner.scan(chunk);
+    if (excess) throw tooComplex(excess);
+    chunks.push(chunk);
+  }
+  return parse(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+}
+
+/** `__proto__` becomes an own property, as any other name; of a name given twice the last value counts. */
+function parse(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw invalidJson();
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw invalidJson();
+  }
+}
+
+function tooLarge(): FareboxError {
+  return new FareboxError({
+    code: 'body_too_large',
+    message: 'Request body exceeds the maximum allowed size.',
+  });
+}
+
+function invalidJson(): FareboxError {
+  return new FareboxError({ code: 'invalid_json', message: 'Invalid JSON request' });
+}
+
+const EXCESS_WORDS: Record<JsonExcess, string> = {
+  depth: `nested more than ${JSON_LIMITS.depth} levels deep`,
+  keys: `more than ${JSON_LIMITS.keys.toLocaleString('en')} keys`,
+  values: `more than ${JSON_LIMITS.values.toLocaleString('en')} values`,
+};
+
+function tooComplex(excess: JsonExcess): FareboxError {
+  return new FareboxError({
+    code: 'invalid_request',
+    message: `The JSON body is too complex: ${EXCESS_WORDS[excess]}.`,
+  });
+}

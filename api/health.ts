@@ -1,0 +1,88 @@
+/** Whether the process lives, and whether each part that it needs answers. */
+import type { Router } from '@koa/router';
+import type { RequestState } from './requestState.ts';
+
+export interface Part {
+  name: string;
+  /** Resolves when the part answers; its own waiting is cut at `PART_TIMEOUT_MS`. */
+  check(timeoutMs: number): Promise<unknown>;
+}
+
+export interface Readiness {
+  ready: boolean;
+  parts: Record<string, 'ok' | 'missing'>;
+}
+
+const PART_TIMEOUT_MS = 2_000;
+/** Balancers ask from many places; the parts are asked once in this time. */
+const REUSE_MS = 500;
+
+export function createReadiness(parts: readonly Part[], onMissing: (name: string, error: unknown) => void) {
+  let known: Promise<Readiness> | undefined;
+  let askedAt = 0;
+
+  async function ask(): Promise<Readiness> {
+    const states = await Promise.all(parts.map((part) => stateOf(part, onMissing)));
+    const named = Object.fromEntries(parts.map(({ name }, index) => [name, states[index] ?? 'missing']));
+    return { ready: states.every((state) => state === 'ok'), parts: named };
+  }
+
+  return function readiness(): Promise<Readiness> {
+    const now = performance.now();
+    if (known === undefined || now - askedAt > REUSE_MS) {
+      askedAt = now;
+      known = ask();
+    }
+    return known;
+  };
+}
+
+async function stateOf(
+  part: Part,
+  onMissing: (name: string, error: unknown) => void,
+): Promise<'ok' | 'missing'> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${PART_TIMEOUT_MS} ms`)), PART_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([part.check(PART_TIMEOUT_MS), late]);
+    return 'ok';
+  } catch (error) {
+    onMissing(part.name, error);
+    return 'missing';
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export interface HealthOptions {
+  readiness(): Promise<Readiness>;
+  draining(): boolean;
+  metrics(): Promise<{ contentType: string; text: string }>;
+}
+
+/** Outside `/api/v1`, without a credential: for the machines that look after the process. */
+export function addHealthRoutes(router: Router<RequestState>, options: HealthOptions): void {
+  router.get('/healthz', (ctx) => {
+    ctx.state.route = '/healthz';
+    ctx.body = { status: 'alive' };
+  });
+  router.get('/readyz', async (ctx) => {
+    ctx.state.route = '/readyz';
+    if (options.draining()) {
+      ctx.status = 503;
+      ctx.body = { status: 'draining', parts: {} };
+      return;
+    }
+    const { ready, parts } = await options.readiness();
+    ctx.status = ready ? 200 : 503;
+    ctx.body = { status: ready ? 'ready' : 'not ready', parts };
+  });
+  router.get('/metrics', async (ctx) => {
+    ctx.state.route = '/metrics';
+    const { contentType, text } = await options.metrics();
+    ctx.type = contentType;
+    ctx.body = text;
+  });
+}

@@ -1,0 +1,76 @@
+/** One API process: serves until it is told to stop, then finishes what it has begun. */
+import { type Config, loadConfig } from '../infra/config/config.ts';
+import { createLogger, type Logger } from '../infra/log.ts';
+import { armPoint } from '../infra/points.ts';
+import { registerLedgerMetrics } from '../infra/telemetry/ledgerMetrics.ts';
+import { createMetrics, type Metrics } from '../infra/telemetry/metrics.ts';
+import { createApp } from './app.ts';
+import { createReadiness } from './health.ts';
+import { type Opened, openDependencies } from './openDependencies.ts';
+import { ROUTES } from './routes.ts';
+import { drain } from './server/drain.ts';
+import { createInFlight } from './server/inFlight.ts';
+import { listen } from './server/listen.ts';
+
+const DRAIN_DEADLINE_MS = 30_000;
+
+async function main(): Promise<void> {
+  const config = loadConfig();
+  const log = createLogger({ level: config.logLevel, name: 'api' });
+  armPoint(config.testPoint);
+  const metrics = createMetrics('api');
+  surviveMistakes(log, metrics);
+  const told = toldToStop();
+  const opened = await openDependencies(config, log);
+  const inFlight = createInFlight();
+  const app = createApp({
+    ...opened,
+    inFlight,
+    metrics,
+    readiness: readinessOf(opened, log),
+    routes: ROUTES,
+  });
+  registerLedgerMetrics(metrics.registry, opened.dependencies.sql);
+  const server = await listen(app.callback(), { ...address(config), metrics });
+  log.info({ ...address(config), buildId: config.buildId }, 'api ready');
+
+  const signal = await told;
+  log.info({ signal, count: inFlight.count }, 'api stopping');
+  const finished = await drain(server, inFlight, DRAIN_DEADLINE_MS);
+  if (!finished) log.warn({ count: inFlight.count }, 'some answers were not finished in time');
+  await opened.close();
+  log.info('api stopped');
+}
+
+function address({ host, port }: Config) {
+  return { host, port };
+}
+
+function readinessOf(opened: Opened, log: Logger) {
+  return createReadiness(opened.parts, (part, err) => log.warn({ part, err }, 'a part does not answer'));
+}
+
+function toldToStop(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+/**
+ * An error that nobody caught belongs to one request or to a background duty; the others need not suffer for it. It is
+ * logged and counted, and an operator who sees the counter move has a mistake to report.
+ */
+function surviveMistakes(log: Logger, metrics: Metrics): void {
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (err: unknown) => {
+      metrics.uncaught.inc();
+      log.fatal({ err, event }, 'an error that nothing caught');
+    });
+  }
+}
+
+await main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});
+process.exit();

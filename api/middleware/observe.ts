@@ -1,0 +1,59 @@
+/** The outermost layer: gives the request its id, and when its answer ended one way or the other, one log line and one figure. */
+import type Koa from 'koa';
+import type { Logger } from '../../infra/log.ts';
+import type { Metrics } from '../../infra/telemetry/metrics.ts';
+import { type ApiContext, RequestState } from '../requestState.ts';
+import type { InFlight } from '../server/inFlight.ts';
+import { lingerOver } from '../server/linger.ts';
+
+/** The client went away before the answer was complete. */
+const CLIENT_CLOSED = 499;
+
+export interface Observation {
+  log: Logger;
+  metrics: Metrics;
+  inFlight: InFlight;
+}
+
+export function observe(observation: Observation): Koa.Middleware<RequestState> {
+  const { inFlight, log, metrics } = observation;
+  return async function observeRequest(ctx, next) {
+    const state = new RequestState(log);
+    ctx.state = state;
+    const { res } = ctx;
+    res.setHeader('X-Request-ID', state.requestId);
+    res.setHeader('X-Content-Type-Options', 'nosniff');
+    res.setHeader('Cache-Control', 'no-store');
+    if (inFlight.draining) res.setHeader('Connection', 'close');
+    metrics.requestsInFlight.inc();
+    const answered = inFlight.enter();
+    res.once('close', () => {
+      report(observation, ctx);
+      answered();
+    });
+    res.once('finish', () => lingerOver(ctx.req));
+    const handled = inFlight.enter();
+    try {
+      await next();
+    } finally {
+      handled();
+    }
+  };
+}
+
+function report({ log, metrics }: Observation, ctx: ApiContext): void {
+  const { state, res } = ctx;
+  const seconds = (performance.now() - state.startedAt) / 1000;
+  const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED;
+  metrics.requestsInFlight.dec();
+  metrics.requests.labels(ctx.method, state.route, String(status)).observe(seconds);
+  log.info({
+    requestId: state.requestId,
+    method: ctx.method,
+    route: state.route,
+    status,
+    ms: Math.round(seconds * 1e6) / 1000,
+    ...(state.caller && { accountId: state.caller.accountId, keyId: state.caller.keyId }),
+    ...(state.errorCode && { code: state.errorCode }),
+  });
+}

@@ -1,0 +1,75 @@
+/** Opens what the API stands on. Nothing is connected to yet: a part that is missing at the start may come later. */
+import { join } from 'node:path';
+import type { Config } from '../infra/config/config.ts';
+import type { Logger } from '../infra/log.ts';
+import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
+import { listenForKeyChanges } from '../infra/postgres/keyChanges.ts';
+import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
+import { openPool } from '../infra/postgres/pool.ts';
+import { openRedis } from '../infra/redis/connect.ts';
+import { openStorage } from '../infra/s3/storage.ts';
+import { openTemporal } from '../infra/temporal/connect.ts';
+import type { Authentication } from './auth/authenticate.ts';
+import { createKeyCache } from './auth/keyCache.ts';
+import { createKeyUse } from './auth/keyUse.ts';
+import type { Dependencies } from './dependencies.ts';
+import type { Part } from './health.ts';
+
+export interface Opened {
+  dependencies: Dependencies;
+  authentication: Authentication;
+  folders: WorkFolders;
+  parts: Part[];
+  close(): Promise<void>;
+}
+
+const MOST_STATEMENTS = 24;
+
+export async function openDependencies(config: Config, log: Logger): Promise<Opened> {
+  const { databaseUrl } = config;
+  const sql = openPool({ databaseUrl, applicationName: 'farebox-api', max: MOST_STATEMENTS });
+  const redis = openRedis(config.redisUrl, log);
+  const temporal = openTemporal(config.temporal);
+  const storage = openStorage(config.s3);
+  const folders = workFolders(join(config.dataFolder, 'tmp'));
+  await folders.sweep();
+  const { authentication, closeAuthentication } = openAuthentication(config, sql, log);
+  return {
+    dependencies: { config, sql, redis, temporal, storage, log },
+    authentication,
+    folders,
+    parts: [
+      { name: 'postgres', check: () => sql.query('select 1') },
+      { name: 'redis', check: () => redis.ping() },
+      { name: 's3', check: () => storage.ready() },
+      { name: 'temporal', check: (timeoutMs) => temporal.ready(timeoutMs) },
+    ],
+    async close() {
+      await closeAuthentication();
+      redis.disconnect();
+      storage.close();
+      await Promise.all([sql.end(), temporal.close()]);
+    },
+  };
+}
+
+function openAuthentication(config: Config, sql: Dependencies['sql'], log: Logger) {
+  const keys = createKeyCache({
+    find: (secretHash) => findKey(sql, secretHash),
+    listening: () => changes.listening(),
+  });
+  const changes = listenForKeyChanges({
+    databaseUrl: config.databaseUrl,
+    onChange: (change) => keys.forget(change),
+    onGap: () => keys.clear(),
+    log,
+  });
+  const use = createKeyUse((uses) => noteKeyUse(sql, uses));
+  const authentication: Authentication = { config, keys, use };
+  return {
+    authentication,
+    closeAuthentication: async () => {
+      await Promise.all([changes.close(), use.close()]);
+    },
+  };
+}

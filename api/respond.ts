@@ -1,0 +1,99 @@
+/** Sends an Answer. */
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { FareboxError } from '../domain/errors.ts';
+import type { Answer, BinaryAnswer, JsonAnswer } from './answer.ts';
+import type { ApiContext } from './requestState.ts';
+import type { InFlight } from './server/inFlight.ts';
+
+export type Respond = (ctx: ApiContext, answer: Answer) => Promise<void>;
+
+/** `aliases`: further names under which each `x-service-…` header is sent again. */
+export function createRespond(options: { aliases: readonly string[]; inFlight: InFlight }): Respond {
+  return async function respond(ctx, answer) {
+    if (ctx.res.destroyed) return await abandon(ctx, answer);
+    ctx.status = answer.status;
+    for (const name in answer.headers) setHeader(ctx, name, answer.headers[name] ?? '', options.aliases);
+    if (answer.kind === 'json') sendJson(ctx, answer);
+    else await sendBinary(ctx, answer, options.inFlight);
+  };
+}
+
+const OWN_PREFIX = 'x-service-';
+
+function setHeader(ctx: ApiContext, name: string, value: string, aliases: readonly string[]): void {
+  ctx.set(name, value);
+  if (name.length <= OWN_PREFIX.length || name.slice(0, OWN_PREFIX.length).toLowerCase() !== OWN_PREFIX)
+    return;
+  for (const alias of aliases) ctx.set(`x-${alias}-${name.slice(OWN_PREFIX.length)}`, value);
+}
+
+function sendJson(ctx: ApiContext, answer: JsonAnswer): void {
+  ctx.type = 'application/json';
+  ctx.body = JSON.stringify(answer.body);
+}
+
+async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {
+  ctx.respond = false;
+  if (answer.kind !== 'binary') return;
+  answer.stream.destroy();
+  await answer.onAborted?.();
+}
+
+/** The status is sent with the first byte, so that a store that fails before it can still be told. */
+async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFlight): Promise<void> {
+  const { res } = ctx;
+  const bytes = exactly(answer.stream, answer.sizeBytes);
+  const stopReading = () => answer.stream.destroy();
+  res.once('close', stopReading);
+  let first: IteratorResult<Buffer, void>;
+  try {
+    first = await bytes.next();
+  } catch (cause) {
+    const message = 'The media cannot be read at the moment. Please try again.';
+    inFlight.track(Promise.resolve(answer.onAborted?.()));
+    throw new FareboxError({ code: 'unavailable', message, cause });
+  }
+  ctx.respond = false;
+  res.setHeader('Content-Type', answer.contentType);
+  res.setHeader('Content-Length', answer.sizeBytes);
+  let delivered = false;
+  try {
+    await pipeline(from(first, bytes), res);
+    delivered = !res.destroyed || res.writableFinished;
+  } catch (error) {
+    ctx.state.log.info({ err: error, route: ctx.state.route }, 'delivery broke off');
+  } finally {
+    res.off('close', stopReading);
+  }
+  await afterwards(ctx, delivered ? answer.onDelivered : answer.onAborted);
+}
+
+/** What follows a delivery must not turn into an error of a request that was answered. */
+async function afterwards(ctx: ApiContext, work: (() => Promise<void>) | undefined): Promise<void> {
+  try {
+    await work?.();
+  } catch (error) {
+    ctx.state.log.error({ err: error, route: ctx.state.route }, 'work after a delivery failed');
+  }
+}
+
+async function* from(
+  first: IteratorResult<Buffer, void>,
+  rest: AsyncGenerator<Buffer, void>,
+): AsyncGenerator<Buffer, void> {
+  if (!first.done) yield first.value;
+  yield* rest;
+}
+
+/** Throws when more or fewer bytes come than were announced. */
+async function* exactly(stream: Readable, sizeBytes: number): AsyncGenerator<Buffer, void> {
+  let sent = 0;
+  for await (const chunk of stream) {
+    const bytes = chunk as Buffer;
+    sent += bytes.length;
+    if (sent > sizeBytes) throw new Error(`more than the announced ${sizeBytes} bytes`);
+    yield bytes;
+  }
+  if (sent !== sizeBytes) throw new Error(`${sent} bytes instead of the announced ${sizeBytes}`);
+}

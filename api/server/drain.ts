@@ -1,0 +1,31 @@
+/** Ends a server without cutting an answer: no new connections, the last answers on the old ones, then silence. */
+import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { InFlight } from './inFlight.ts';
+
+/** A request that was already on its way on an idle connection is answered, with the word that it was the last. */
+const IDLE_GRACE_MS = 1_000;
+
+/** Resolves to whether everything in flight was finished before `deadlineMs`. */
+export async function drain(server: Server, inFlight: InFlight, deadlineMs: number): Promise<boolean> {
+  // The close of `http.Server` would at once reset idle connections on which a request may be on its way.
+  NetServer.prototype.close.call(server);
+  const drained = inFlight.drain();
+  const finished = await Promise.race([
+    Promise.all([drained, sleep(IDLE_GRACE_MS)]).then(() => settle(server, inFlight)),
+    sleep(deadlineMs, false, { ref: false }),
+  ]);
+  server.closeAllConnections();
+  return finished;
+}
+
+/** During the grace another request may have come in. */
+async function settle(server: Server, inFlight: InFlight): Promise<true> {
+  server.closeIdleConnections();
+  while (inFlight.count > 0) {
+    await inFlight.drain();
+    server.closeIdleConnections();
+  }
+  return true;
+}

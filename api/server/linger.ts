@@ -1,0 +1,23 @@
+/**
+ * After an answer that came before the end of the body: reads on for a moment and throws it away. To close at once would
+ * reset the connection, and many clients would then report a broken upload instead of the answer that says why.
+ */
+import type { IncomingMessage } from 'node:http';
+
+const LONGEST_MS = 10_000;
+const MOST_BYTES = 64 * 1_048_576;
+
+export function lingerOver(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  let bytes = 0;
+  const giveUp = () => request.socket.destroy();
+  const timer = setTimeout(giveUp, LONGEST_MS).unref();
+  request.once('close', () => clearTimeout(timer));
+  request.once('end', () => clearTimeout(timer));
+  request.on('error', () => undefined);
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) giveUp();
+  });
+  request.resume();
+}

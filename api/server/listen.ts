@@ -1,0 +1,85 @@
+/** The HTTP server and its limits against slow, surplus and malformed clients. */
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Metrics } from '../../infra/telemetry/metrics.ts';
+
+const HEADERS_TIMEOUT_MS = 10_000;
+/** A whole request with its body; the routes' own limits on bodies are tighter. */
+const REQUEST_TIMEOUT_MS = 125_000;
+/** Longer than the idle time of common balancers, so that it is they who close first. */
+const KEEP_ALIVE_MS = 75_000;
+/** Neither a byte in nor a byte out: longer than any route may think. */
+const SILENCE_MS = 150_000;
+const MOST_CONNECTIONS = 20_000;
+
+export interface ListenOptions {
+  host: string;
+  port: number;
+  metrics: Metrics;
+  /** Open connections of one address at most: one client must not use up the process's. Default 2,000. */
+  connectionsPerAddress?: number;
+}
+
+export async function listen(handler: RequestListener, options: ListenOptions): Promise<Server> {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: 2_000,
+      maxHeaderSize: 16_384,
+      noDelay: true,
+    },
+    handler,
+  );
+  server.timeout = SILENCE_MS;
+  server.maxConnections = MOST_CONNECTIONS;
+  // By default Node asks for the body before anybody has looked at the credential.
+  server.on('checkContinue', handler);
+  server.on('clientError', refuseMalformed);
+  limitPerAddress(server, options);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port, backlog: 1_024 }, resolve);
+  });
+  return server;
+}
+
+function limitPerAddress(server: Server, { connectionsPerAddress = 2_000, metrics }: ListenOptions): void {
+  const open = new Map<string, number>();
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const count = (open.get(address) ?? 0) + 1;
+    open.set(address, count);
+    metrics.connections.inc();
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+      metrics.connections.dec();
+    });
+    if (count <= connectionsPerAddress) return;
+    metrics.connectionsRefused.inc();
+    socket.destroy();
+  });
+}
+
+const STATUS_LINES: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** What is no HTTP never reaches the application; it gets a documented body all the same. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const status = STATUS_LINES[error.code ?? ''] ?? '400 Bad Request';
+  const body = JSON.stringify({ error: status.slice(4) });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\n` +
+      `X-Request-ID: ${randomUUID().replaceAll('-', '')}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

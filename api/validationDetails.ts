@@ -1,0 +1,103 @@
+/** A schema's findings in the documented shape: a tree of `_errors` per field, and the flat list (api-facts 7.1). */
+import type { z } from 'zod';
+
+export interface ErrorTree {
+  _errors: string[];
+  [field: string]: ErrorTree | string[];
+}
+
+export interface Issue {
+  code: string;
+  path: (string | number)[];
+  message: string;
+  [detail: string]: unknown;
+}
+
+/** A hostile body can have a finding per byte: the first ones tell enough. */
+const MOST_ISSUES = 50;
+const MOST_NAMES = 20;
+const LONGEST_NAME = 100;
+
+/** Names of the public API for what zod calls otherwise. */
+const PUBLIC_CODES: Record<string, string> = {
+  invalid_value: 'invalid_enum_value',
+  invalid_format: 'invalid_string',
+};
+
+export function presentIssues(error: z.ZodError): { details: ErrorTree; issues: Issue[] } {
+  const issues = error.issues.slice(0, MOST_ISSUES).map(toIssue);
+  const details = emptyTree();
+  for (const issue of issues) branch(details, issue.path)._errors.push(issue.message);
+  return { details, issues };
+}
+
+export function presentFields(fields: Record<string, string[]>): { details: ErrorTree; issues: Issue[] } {
+  const issues = Object.entries(fields).flatMap(([field, messages]) =>
+    messages.map((message) => ({ code: 'custom', path: field.split('.'), message })),
+  );
+  const details = emptyTree();
+  for (const issue of issues) branch(details, issue.path)._errors.push(issue.message);
+  return { details, issues };
+}
+
+function toIssue(issue: z.core.$ZodIssue): Issue {
+  const base = {
+    code: PUBLIC_CODES[issue.code] ?? issue.code,
+    path: issue.path.map((step) => (typeof step === 'symbol' ? String(step) : clip(step))),
+    message: issue.message,
+  };
+  switch (issue.code) {
+    case 'unrecognized_keys': {
+      const keys = issue.keys.slice(0, MOST_NAMES).map((key) => String(clip(key)));
+      return {
+        ...base,
+        message: `Unrecognized key(s) in object: ${keys.map((key) => `'${key}'`).join(', ')}`,
+        keys,
+      };
+    }
+    case 'invalid_type':
+      return { ...base, expected: issue.expected };
+    case 'invalid_value':
+      return { ...base, options: issue.values.slice(0, MOST_NAMES) };
+    case 'too_small':
+      return {
+        ...base,
+        minimum: Number(issue.minimum),
+        inclusive: issue.inclusive ?? true,
+        type: issue.origin,
+      };
+    case 'too_big':
+      return {
+        ...base,
+        maximum: Number(issue.maximum),
+        inclusive: issue.inclusive ?? true,
+        type: issue.origin,
+      };
+    default:
+      return base;
+  }
+}
+
+function clip(step: string | number): string | number {
+  return typeof step === 'string' && step.length > LONGEST_NAME ? `${step.slice(0, LONGEST_NAME)}…` : step;
+}
+
+/** Without a prototype: a field may be called `__proto__`. */
+function emptyTree(): ErrorTree {
+  const tree: ErrorTree = Object.create(null);
+  tree._errors = [];
+  return tree;
+}
+
+function branch(tree: ErrorTree, path: readonly (string | number)[]): ErrorTree {
+  let node = tree;
+  for (const step of path) {
+    const known = node[step];
+    // A field that is itself called `_errors` cannot have a branch; its findings stay with its parent.
+    if (Array.isArray(known)) return node;
+    const next = known ?? emptyTree();
+    node[step] = next;
+    node = next;
+  }
+  return node;
+}

@@ -1,0 +1,192 @@
+/**
+ * API keys. The secret is shown once and stored as its SHA-256: 256 random bits need no slower hash. Whatever changes
+ * what a key may do is announced to all processes by a trigger (migrations/0003_key_changes.sql), in the same commit.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { KeyType, ModelPrivacy } from '../../domain/caller.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { formatSecret } from '../../domain/keySecret.ts';
+import type { LimitPeriod } from '../../domain/ledger.ts';
+import type { Nano } from '../../domain/money.ts';
+import type { SqlClient } from './pool.ts';
+import { runLedgerStatement } from './runLedgerStatement.ts';
+
+export interface KeyLimits {
+  usd: Nano | null;
+  diem: Nano | null;
+  vcu: Nano | null;
+}
+
+export interface KeyRecord {
+  id: string;
+  accountId: string;
+  keyType: KeyType;
+  description: string;
+  last6: string;
+  limits: KeyLimits;
+  limitPeriod: LimitPeriod;
+  modelPrivacy: ModelPrivacy;
+  createdAt: Date;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+  revokedAt: Date | null;
+}
+
+export interface NewKey {
+  accountId: string;
+  keyType: KeyType;
+  /** At most 64 characters. */
+  description?: string;
+  limits?: Partial<KeyLimits>;
+  limitPeriod?: LimitPeriod;
+  modelPrivacy?: ModelPrivacy;
+  expiresAt?: Date | null;
+}
+
+interface KeyRow {
+  id: string;
+  account_id: string;
+  key_type: KeyType;
+  description: string;
+  last6: string;
+  limit_usd: string | null;
+  limit_diem: string | null;
+  limit_vcu: string | null;
+  limit_period: LimitPeriod;
+  model_privacy: ModelPrivacy;
+  created_at: Date;
+  expires_at: Date | null;
+  last_used_at: Date | null;
+  revoked_at: Date | null;
+}
+
+const COLUMNS = `id, account_id, key_type, description, last6, limit_usd, limit_diem, limit_vcu, limit_period,
+  model_privacy, created_at, expires_at, last_used_at, revoked_at`;
+
+/** The form in which a secret is stored and looked up. */
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+/** Makes a key; the secret is in this answer and nowhere else, ever. */
+export async function createKey(
+  sql: SqlClient,
+  request: NewKey,
+): Promise<{ record: KeyRecord; secret: string }> {
+  const secret = formatSecret(request.keyType, randomBytes(32));
+  const { usd, diem, vcu } = request.limits ?? {};
+  const rows = await runLedgerStatement<KeyRow>(sql, {
+    name: 'key_create',
+    text: `insert into api_keys (account_id, secret_hash, key_type, description, last6, limit_usd, limit_diem,
+        limit_vcu, limit_period, model_privacy, expires_at)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning ${COLUMNS}`,
+    values: [
+      request.accountId,
+      hashSecret(secret),
+      request.keyType,
+      request.description ?? '',
+      secret.slice(-6),
+      usd?.toString() ?? null,
+      diem?.toString() ?? null,
+      vcu?.toString() ?? null,
+      request.limitPeriod ?? 'EPOCH',
+      request.modelPrivacy ?? 'ALL',
+      request.expiresAt ?? null,
+    ],
+  });
+  const row = rows[0];
+  if (!row) {
+    throw new FareboxError({ code: 'internal', message: 'Internal server error', internal: 'no key row' });
+  }
+  return { record: toRecord(row), secret };
+}
+
+/** Keys of an account that were not revoked, newest first, at most `limit` (1,000 by default). */
+export async function listKeys(sql: SqlClient, accountId: string, limit = 1_000): Promise<KeyRecord[]> {
+  const rows = await runLedgerStatement<KeyRow>(sql, {
+    name: 'key_list',
+    text: `select ${COLUMNS} from api_keys where account_id = $1 and revoked_at is null
+      order by created_at desc, id limit $2`,
+    values: [accountId, limit],
+  });
+  return rows.map(toRecord);
+}
+
+/** Ends a key for good. Undefined when there is no such key; a second call returns the first one's record. */
+export async function revokeKey(sql: SqlClient, keyId: string): Promise<KeyRecord | undefined> {
+  const rows = await runLedgerStatement<KeyRow>(sql, {
+    name: 'key_revoke',
+    text: `update api_keys set revoked_at = coalesce(revoked_at, ledger_now()) where id = $1 returning ${COLUMNS}`,
+    values: [keyId],
+  });
+  return rows[0] && toRecord(rows[0]);
+}
+
+/** What authentication needs to know about a key, whatever its state. */
+export interface FoundKey {
+  keyId: string;
+  accountId: string;
+  keyType: KeyType;
+  modelPrivacy: ModelPrivacy;
+  expiresAt: Date | null;
+  revoked: boolean;
+  accountActive: boolean;
+}
+
+/** One lookup by unique index. */
+export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<FoundKey | undefined> {
+  const rows = await runLedgerStatement<KeyRow & { status: string }>(sql, {
+    name: 'key_find',
+    text: `select k.id, k.account_id, k.key_type, k.model_privacy, k.expires_at, k.revoked_at, a.status
+      from api_keys k join accounts a on a.id = k.account_id where k.secret_hash = $1`,
+    values: [secretHash],
+  });
+  const row = rows[0];
+  return (
+    row && {
+      keyId: row.id,
+      accountId: row.account_id,
+      keyType: row.key_type,
+      modelPrivacy: row.model_privacy,
+      expiresAt: row.expires_at,
+      revoked: row.revoked_at !== null,
+      accountActive: row.status === 'active',
+    }
+  );
+}
+
+/**
+ * Notes when keys were last used; a time older than the noted one changes nothing. Rows are locked in the order of their
+ * ids, so that processes that note the same keys do not wait for each other in a circle.
+ */
+export async function noteKeyUse(sql: SqlClient, uses: ReadonlyMap<string, Date>): Promise<void> {
+  await runLedgerStatement(sql, {
+    name: 'key_note_use',
+    text: `with uses as (select * from unnest($1::uuid[], $2::timestamptz[]) as u (id, at)),
+      locked as (select k.id from api_keys k join uses u on u.id = k.id order by k.id for no key update of k)
+      update api_keys k set last_used_at = u.at from uses u join locked l on l.id = u.id
+      where k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
+    values: [[...uses.keys()], [...uses.values()]],
+  });
+}
+
+function toRecord(row: KeyRow): KeyRecord {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    keyType: row.key_type,
+    description: row.description,
+    last6: row.last6,
+    limits: { usd: toNano(row.limit_usd), diem: toNano(row.limit_diem), vcu: toNano(row.limit_vcu) },
+    limitPeriod: row.limit_period,
+    modelPrivacy: row.model_privacy,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+function toNano(column: string | null): Nano | null {
+  return column === null ? null : BigInt(column);
+}

@@ -1,0 +1,32 @@
+/** The connection to Redis: every command has a deadline, a lost connection is tried again for ever, and nothing waits for it. */
+import { Redis } from 'ioredis';
+import type { Logger } from '../log.ts';
+
+const LONGEST_PAUSE_MS = 2_000;
+
+/**
+ * Commands fail at once while there is no connection, so that a caller can go on without Redis instead of queueing up
+ * behind its return. Connects in the background.
+ */
+export function openRedis(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    connectTimeout: 2_000,
+    commandTimeout: 1_000,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    enableAutoPipelining: true,
+    keepAlive: 10_000,
+    retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), LONGEST_PAUSE_MS),
+  });
+  let reachable = true;
+  redis.on('ready', () => {
+    if (!reachable) log.info({ part: 'redis' }, 'Redis is reachable again');
+    reachable = true;
+  });
+  redis.on('error', (error) => {
+    // Once per loss: it is tried again twice a second.
+    if (reachable) log.warn({ part: 'redis', err: error }, 'Redis is not reachable');
+    reachable = false;
+  });
+  return redis;
+}
