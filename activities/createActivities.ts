@@ -22,6 +22,6 @@ export function createActivities(dependencies: ActivityDependencies): Activities
     endJob: (input) => asActivity(() => endJob(dependencies, input)),
     abandonJob: ({ queueId }) => asActivity(() => abandonJob(dependencies, queueId)),
     removeMedia: (input) => asActivity(() => removeMedia(dependencies, input)),
-    performDuty: ({ duty }) => asActivity(() => performDuty(dependencies, duty)),
+    performDuty: ({ duty, ...options }) => asActivity(() => performDuty(dependencies, duty, options)),
   };
 }

@@ -35,6 +35,7 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
       { event: input.state, detail: input.failure.message },
       { event: 'refunded', ledgerId: refunded.refundId, detail: describeParts(refunded.parts) },
     ]);
+    await point('end-recorded');
     return { state: input.state, refundId: refunded.refundId };
   });
   await point('refund-lost');

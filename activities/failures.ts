@@ -1,6 +1,7 @@
 /** The Temporal edge of errors: which failure is worth another attempt. A new code without its row does not compile. */
 import { ApplicationFailure } from '@temporalio/activity';
 import { type ErrorCode, FareboxError } from '../domain/errors.ts';
+import { withHeartbeat } from './heartbeat.ts';
 
 const RETRYABLE: Record<ErrorCode, boolean> = {
   invalid_request: false,
@@ -48,7 +49,7 @@ export function isRetryable(error: unknown): boolean {
  */
 export async function asActivity<T>(step: () => Promise<T>): Promise<T> {
   try {
-    return await step();
+    return await withHeartbeat(step);
   } catch (error) {
     if (error instanceof ApplicationFailure) throw error;
     const known = error instanceof FareboxError;

@@ -2,7 +2,7 @@
 import type { AudioFormat } from '../domain/catalogue/model.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { JobState } from '../domain/jobs.ts';
-import type { GenerationInput, UpkeepDuty } from '../workflows/contract.ts';
+import type { GenerationInput, UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
 
 export interface MeasuredSource {
   sizeBytes: number;
@@ -76,5 +76,5 @@ export interface ProviderActivities {
 }
 
 export interface UpkeepActivities {
-  performDuty(input: { duty: UpkeepDuty }): Promise<{ done: number }>;
+  performDuty(input: { duty: UpkeepDuty } & UpkeepOptions): Promise<{ done: number }>;
 }

@@ -6,7 +6,7 @@ import { liveJobs, overdueJobs, readJob } from '../infra/postgres/jobs.ts';
 import { expireHolds } from '../infra/postgres/ledger.ts';
 import { INCOMING, OUTPUT, queueIdOf } from '../infra/s3/objectKeys.ts';
 import type { StoredObject } from '../infra/s3/storage.ts';
-import type { UpkeepDuty } from '../workflows/contract.ts';
+import type { UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { endJob } from './endJob.ts';
 
@@ -21,12 +21,13 @@ const IDEMPOTENCY_LIFE_MS = 24 * HOUR_MS;
 export async function performDuty(
   dependencies: ActivityDependencies,
   duty: UpkeepDuty,
+  options: UpkeepOptions = {},
 ): Promise<{ done: number }> {
   switch (duty) {
     case 'expireHolds':
       return { done: await inPages(() => expireHolds(dependencies.pool, PAGE)) };
     case 'sweepObjects':
-      return { done: await sweepObjects(dependencies, ORPHAN_GRACE_MS) };
+      return { done: await sweepObjects(dependencies, options.orphanGraceMs ?? ORPHAN_GRACE_MS) };
     case 'reconcileJobs':
       return { done: await reconcileJobs(dependencies) };
     case 'purgeIdempotencyKeys':

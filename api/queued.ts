@@ -33,6 +33,7 @@ export const ACCEPT_LIMIT_MS = 60_000;
 /** How long an unreachable server is tried before the client is told to come back. */
 const UNREACHABLE_LIMIT_MS = 8_000;
 const RETRY_PAUSE_MS = 250;
+const WORKFLOW_TASK_LIMIT_MS = 5_000;
 
 const UNAVAILABLE = {
   code: 'unavailable',
@@ -49,6 +50,7 @@ export async function submitGeneration(
   for (;;) {
     try {
       const timeoutMs = Math.max(1_000, input.acceptBy - Date.now());
+      await point('start-sent');
       const answer = await temporal.within(timeoutMs, (client) => ask(client, input));
       await point('workflow-started');
       return answer;
@@ -73,6 +75,8 @@ function ask(client: Client, input: GenerationInput): Promise<AcceptResult> {
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'USE_EXISTING',
       taskQueue: 'jobs',
+      // The first step, the charge, runs within a workflow task: a worker that dies in it is given up this soon.
+      workflowTaskTimeout: WORKFLOW_TASK_LIMIT_MS,
       args: [input],
       priority: { fairnessKey: input.accountId },
       staticSummary: `${input.kind} · ${input.modelId} · account ${input.accountId}`,

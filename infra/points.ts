@@ -1,41 +1,86 @@
 /**
  * Named crash points (reliability C.4). A no-op unless the process was started with `FAREBOX_TEST_POINT`, which only the
- * kill tests do: `name:kill[:visit]` kills this process there, `name:lose[:visit]` throws after the effect as a lost
- * reply would, `name:pause:visit:ms` sleeps past a timeout and goes on as a zombie. Visits count from 1, default 1.
+ * kill tests do. A specification is `name:action[:visit[:ms]]`, several are separated by commas; visits count from 1.
+ * - `kill` ends this process by SIGKILL: there and then, or `ms` later while the work goes on.
+ * - `lose` throws after the effect, as a lost reply would.
+ * - `pause` waits for `ms`.
+ * `FAREBOX_TEST_POINT=@file` reads the specification from that file at each passing, so that a test can arm a process
+ * that already runs; what has fired is added to `file.fired`, one specification a line.
  */
+import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 interface ArmedPoint {
+  text: string;
   name: string;
   action: string;
   visit: number;
   ms: number;
+  visits: number;
 }
 
-let armed: ArmedPoint | undefined;
-let visits = 0;
+let armed: ArmedPoint[] | undefined;
+let control: { file: string; text: string } | undefined;
 
-/** Arms one point for the life of this process; called once by the entry points with the configured value. */
+/** Arms points for the life of this process; called once by the entry points with the configured value. */
 export function armPoint(specification: string | undefined): void {
-  if (!specification) return;
-  const [name = '', action = 'kill', visit = '1', ms = '0'] = specification.split(':');
-  armed = { name, action, visit: Number(visit), ms: Number(ms) };
-  visits = 0;
+  control = specification?.startsWith('@') ? { file: specification.slice(1), text: '' } : undefined;
+  armed = specification ? parse(control ? '' : specification) : undefined;
 }
 
 /** Marks a place where a crash, a lost reply or a pause must do no harm. Costs one comparison when nothing is armed. */
 export function point(name: string): Promise<void> | undefined {
-  if (armed === undefined || armed.name !== name) return undefined;
-  visits += 1;
-  if (visits !== armed.visit) return undefined;
-  return fire(armed);
+  if (armed === undefined) return undefined;
+  const target = visit(name);
+  return target && fire(target);
 }
 
-async function fire(target: ArmedPoint): Promise<void> {
-  if (target.action === 'kill') {
-    process.kill(process.pid, 'SIGKILL');
+/** Whether somebody wants to know about this place; for places whose mere finding costs something. */
+export function isArmed(name: string): boolean {
+  if (armed === undefined) return false;
+  reread();
+  return armed.some((each) => each.name === name);
+}
+
+function visit(name: string): ArmedPoint | undefined {
+  reread();
+  const passed = (armed ?? []).filter((each) => each.name === name);
+  for (const each of passed) each.visits += 1;
+  return passed.find((each) => each.visits === each.visit);
+}
+
+function reread(): void {
+  if (control === undefined) return;
+  const text = readFileSync(control.file, 'utf8').trim();
+  if (text === control.text) return;
+  control.text = text;
+  armed = parse(text);
+}
+
+function parse(specification: string): ArmedPoint[] {
+  return specification
+    .split(',')
+    .filter((text) => text !== '')
+    .map((text) => {
+      const [name = '', action = 'kill', visitText = '1', ms = '0'] = text.split(':');
+      return { text, name, action, visit: Number(visitText), ms: Number(ms), visits: 0 };
+    });
+}
+
+async function fire({ text, name, action, ms }: ArmedPoint): Promise<void> {
+  if (control) appendFileSync(`${control.file}.fired`, `${text}\n`);
+  if (action === 'kill') {
+    if (ms > 0) {
+      setTimeout(killSelf, ms);
+      return;
+    }
+    killSelf();
     await sleep(60_000);
   }
-  if (target.action === 'pause') await sleep(target.ms);
-  if (target.action === 'lose') throw new Error(`lost reply at ${target.name}`);
+  if (action === 'pause') await sleep(ms);
+  if (action === 'lose') throw new Error(`lost reply at ${name}`);
+}
+
+function killSelf(): void {
+  process.kill(process.pid, 'SIGKILL');
 }

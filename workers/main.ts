@@ -9,7 +9,13 @@ import { armPoint } from '../infra/points.ts';
 import { bundlePath } from './bundle.ts';
 import { makeCurrent, versioned } from './deployment.ts';
 import { openWorkerDependencies } from './openDependencies.ts';
-import { MAX_CACHED_WORKFLOWS, MAX_LOCAL_ACTIVITIES, MAX_WORKFLOW_TASKS, planOf } from './queues.ts';
+import {
+  MAX_CACHED_WORKFLOWS,
+  MAX_LOCAL_ACTIVITIES,
+  MAX_WORKFLOW_TASKS,
+  planOf,
+  STICKY_LIMIT_MS,
+} from './queues.ts';
 import { installRuntime } from './runtime.ts';
 import { ensureSchedules } from './schedules.ts';
 
@@ -80,6 +86,7 @@ async function createWorker(queue: TaskQueue, parts: WorkerParts): Promise<Worke
     maxConcurrentWorkflowTaskExecutions: MAX_WORKFLOW_TASKS,
     maxConcurrentLocalActivityExecutions: MAX_LOCAL_ACTIVITIES,
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
+    stickyQueueScheduleToStartTimeout: STICKY_LIMIT_MS,
   });
 }
 

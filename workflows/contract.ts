@@ -60,6 +60,8 @@ export interface GenerationTiming {
   /** First and longest pause between two questions to the provider. */
   pollFirstMs: number;
   pollLongestMs: number;
+  /** A step that is silent for this long is taken for dead and given to another worker. */
+  heartbeatMs: number;
 }
 
 /** Update `accepted`: resolves when the job is charged, or with the exact refusal and nothing charged. */
@@ -96,6 +98,14 @@ export const UPKEEP_DUTIES = [
   'purgeIdempotencyKeys',
 ] as const;
 export type UpkeepDuty = (typeof UPKEEP_DUTIES)[number];
+
+/** What an operator who runs a duty by hand may ask for; the schedules ask for nothing. */
+export interface UpkeepOptions {
+  /** `sweepObjects`: how old an object without a job must be to go; an hour by default. */
+  orphanGraceMs?: number;
+}
+
+export type UpkeepWorkflow = (duty: UpkeepDuty, options?: UpkeepOptions) => Promise<{ done: number }>;
 
 /** The workflow's type, for typed starts without importing its code. */
 export type GenerationWorkflow = (input: GenerationInput) => Promise<GenerationResult>;

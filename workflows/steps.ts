@@ -24,7 +24,7 @@ export function createSteps(input: GenerationInput): Steps {
       taskQueue: 'media',
       startToCloseTimeout: MEASURE_LIMIT_MS,
       scheduleToCloseTimeout: MEASURE_LIMIT_MS,
-      heartbeatTimeout: 15_000,
+      heartbeatTimeout: timing.heartbeatMs,
       retry: { initialInterval: 500, maximumInterval: 5_000 },
       summary: 'measure the source',
     }),
@@ -36,20 +36,21 @@ export function createSteps(input: GenerationInput): Steps {
     sure: proxyActivities<JobsActivities>({
       taskQueue: 'jobs',
       startToCloseTimeout: 20_000,
+      heartbeatTimeout: timing.heartbeatMs,
       retry: { initialInterval: 500, maximumInterval: 60_000 },
       summary: 'give back and clean up',
     }),
     provider: proxyActivities<ProviderActivities>({
       taskQueue: providerQueue,
       startToCloseTimeout: timing.deadlineMs,
-      heartbeatTimeout: 15_000,
+      heartbeatTimeout: timing.heartbeatMs,
       retry: { initialInterval: 1_000, maximumInterval: 30_000 },
       summary: `${modelId} at ${provider}`,
     }),
     polling: proxyActivities<ProviderActivities>({
       taskQueue: providerQueue,
       startToCloseTimeout: timing.deadlineMs,
-      heartbeatTimeout: 15_000,
+      heartbeatTimeout: timing.heartbeatMs,
       retry: {
         initialInterval: timing.pollFirstMs,
         backoffCoefficient: 1.5,

@@ -1,7 +1,7 @@
 /** One regular duty, run by its schedule; visible and repeatable in the Temporal UI. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { UpkeepActivities } from '../activities/types.ts';
-import type { UpkeepDuty } from './contract.ts';
+import type { UpkeepDuty, UpkeepOptions } from './contract.ts';
 
 const { performDuty } = proxyActivities<UpkeepActivities>({
   taskQueue: 'jobs',
@@ -10,6 +10,6 @@ const { performDuty } = proxyActivities<UpkeepActivities>({
   retry: { initialInterval: 5_000, maximumAttempts: 3 },
 });
 
-export async function upkeep(duty: UpkeepDuty): Promise<{ done: number }> {
-  return await performDuty({ duty });
+export async function upkeep(duty: UpkeepDuty, options?: UpkeepOptions): Promise<{ done: number }> {
+  return await performDuty({ duty, ...options });
 }

@@ -22,6 +22,9 @@ const MAX_FILE_BYTES = 25 * 1024 * 1024;
 /** The answer is waited for a little longer than the workflow may take to charge, so none comes after we gave up. */
 const DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000;
 
+/** A busy machine may be late by a second or two; a dead one should not hold a job up for much longer. */
+const HEARTBEAT_MS = 5_000;
+
 type QueueRequest = RouteRequest<QueueBody, undefined, 'key'>;
 
 export const queueRoute = defineRoute({
@@ -145,6 +148,7 @@ function inputOf(
       retentionMs: config.media.retentionHours * 3_600_000,
       pollFirstMs: config.jobs.pollFirstMs,
       pollLongestMs: config.jobs.pollLongestMs,
+      heartbeatMs: HEARTBEAT_MS,
     },
   };
 }

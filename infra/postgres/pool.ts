@@ -1,5 +1,6 @@
 /** Connections to Postgres: every one acts as the services' role, and every wait on it has an end. */
 import pg from 'pg';
+import { point } from '../points.ts';
 import { isRetryable } from './failures.ts';
 
 export type Sql = pg.Pool;
@@ -76,7 +77,11 @@ async function oneTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
   try {
     await client.query('begin');
     const result = await work(client);
-    await client.query('commit');
+    const committed = client.query('commit');
+    // Awaited below; a failure in between must not count as nobody's.
+    committed.catch(() => undefined);
+    await point('commit-sent');
+    await committed;
     return result;
   } catch (error) {
     broken = await rollBack(client);

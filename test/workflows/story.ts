@@ -7,7 +7,14 @@ import {
   Client as TemporalClient,
   WithStartWorkflowOperation,
 } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
 import type { Activities } from '../../activities/createActivities.ts';
 import type { MeasuredSource } from '../../activities/types.ts';
 import { TASK_QUEUES } from '../../domain/queues.ts';
@@ -38,10 +45,12 @@ const TIMING: GenerationTiming = {
   retentionMs: 30_000,
   pollFirstMs: 20,
   pollLongestMs: 50,
+  heartbeatMs: 5_000,
 };
 
 export interface Stage {
   client: Client;
+  workflowBundle: WorkflowBundleWithSourceMap;
   close(): Promise<void>;
   /** The names of the activities that ran, in order, with the inputs that matter. */
   steps: string[];
@@ -113,6 +122,7 @@ export async function openStage(temporal: { address: string; namespace: string }
   const running = Promise.all(workers.map((worker) => worker.run()));
   return {
     client,
+    workflowBundle,
     steps,
     async close() {
       for (const worker of workers) worker.shutdown();
