@@ -8,6 +8,7 @@ import { addJobCommands } from './jobs.ts';
 import { addKeyCommands } from './keys.ts';
 import { addLedgerCommands } from './ledger.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addWorkerCommands } from './worker.ts';
 
 const EPILOGUE = `
 Addresses come from the environment (DATABASE_URL, REDIS_URL, …); without DATABASE_URL those of a running
@@ -25,6 +26,7 @@ function buildProgram(): Command {
   addLedgerCommands(program);
   addConfigCommands(program);
   addMigrateCommand(program);
+  addWorkerCommands(program);
   for (const command of everyCommand(program)) {
     command.exitOverride().showHelpAfterError('(add --help for the options)');
   }

@@ -2,8 +2,6 @@ import type { Command } from 'commander';
 import { requireVariables } from '../infra/config/environment.ts';
 import { type OperatorEnvironment, readOperatorEnvironment } from '../infra/config/operator.ts';
 import { migrate } from '../infra/postgres/migrate.ts';
-import { openStorage } from '../infra/s3/storage.ts';
-import { registerSearchAttributes } from '../infra/temporal/searchAttributes.ts';
 import { list, print } from './output.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from './searchAttributeTypes.ts';
 
@@ -37,6 +35,8 @@ async function run(options: { json?: boolean }): Promise<void> {
 async function prepareBucket(environment: OperatorEnvironment): Promise<string | null> {
   if (environment.S3_ENDPOINT === undefined) return null;
   requireVariables(environment, ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']);
+  // Loaded here so that the other commands start in half the time.
+  const { openStorage } = await import('../infra/s3/storage.ts');
   const storage = openStorage({
     endpoint: environment.S3_ENDPOINT,
     region: environment.S3_REGION,
@@ -55,6 +55,7 @@ async function prepareBucket(environment: OperatorEnvironment): Promise<string |
 async function prepareTemporal(environment: OperatorEnvironment): Promise<string[] | null> {
   if (environment.TEMPORAL_ADDRESS === undefined) return null;
   const target = { address: environment.TEMPORAL_ADDRESS, namespace: environment.TEMPORAL_NAMESPACE };
+  const { registerSearchAttributes } = await import('../infra/temporal/searchAttributes.ts');
   await registerSearchAttributes(target, SEARCH_ATTRIBUTE_TYPES);
   return Object.keys(SEARCH_ATTRIBUTE_TYPES);
 }

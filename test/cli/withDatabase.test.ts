@@ -5,7 +5,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findKey, hashSecret } from '../../infra/postgres/keys.ts';
-import { createWorld, services } from '../harness/services.ts';
+import { createWorld, services, spawnWorker } from '../harness/services.ts';
 import { databaseOf } from '../harness/template.ts';
 import { answerOf, runFarebox } from './runFarebox.ts';
 
@@ -123,7 +123,12 @@ describe('ledger check', () => {
     expect(bad.stdout).toContain(account.id);
     const { code, stdout } = await runFarebox(['ledger', 'check', '--json'], environment);
     expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ ok: false, broken: [{ rows: [expect.anything()] }] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      broken: expect.arrayContaining([
+        { invariant: expect.stringContaining('I3'), rows: [expect.anything()] },
+      ]),
+    });
     await admin.query('update accounts set usd_posted = usd_posted - 1 where id = $1', [account.id]);
   });
 });
@@ -138,6 +143,23 @@ describe('jobs', () => {
       stderr: `farebox: no job ${id}\n`,
     });
   });
+});
+
+describe('worker check', () => {
+  test('exits 1 without a worker on this host, and 0 while one asks for work', async () => {
+    const { environment: empty } = await createWorld();
+    const before = await runFarebox(['worker', 'check'], empty);
+    expect(before).toMatchObject({ code: 1 });
+    expect(before.stderr).toMatch(/farebox: no worker on .+ asks for work on jobs, media, providers/);
+    const worker = await spawnWorker({ environment: empty });
+    try {
+      await expect
+        .poll(async () => (await runFarebox(['worker', 'check'], empty)).code, { timeout: 20_000 })
+        .toBe(0);
+    } finally {
+      await worker.stop();
+    }
+  }, 60_000);
 });
 
 describe('migrate', () => {

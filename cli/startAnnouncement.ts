@@ -1,0 +1,34 @@
+import type { Config } from '../infra/config/config.ts';
+import type { Demo } from '../infra/stack/seedDemo.ts';
+
+export interface Announcement {
+  config: Config;
+  demo: Demo;
+  baseUrl: string;
+  servers: { temporalUiUrl?: string };
+  seconds: number;
+}
+
+/** What a person needs to know of a service that has just become ready. */
+export function announce({ config, demo, baseUrl, servers, seconds }: Announcement): string {
+  const origin = new URL(baseUrl).origin;
+  const rows = {
+    API: baseUrl,
+    documents: `${origin}/docs`,
+    ...(servers.temporalUiUrl && { 'Temporal UI': servers.temporalUiUrl }),
+    data: config.dataFolder,
+    'demo account': `${demo.accountId} (100 USD at its start, 10 diem a day)`,
+    'ADMIN key': demo.keys.admin,
+    'INFERENCE key': demo.keys.inference,
+  };
+  const width = Math.max(...Object.keys(rows).map((name) => name.length)) + 2;
+  const lines = Object.entries(rows).map(([name, value]) => `  ${name.padEnd(width)}${value}`);
+  return [
+    `\nFarebox is ready (${seconds.toFixed(1)} s).`,
+    ...lines,
+    '\nA first request: what would a minute of voice changing cost?',
+    `  curl -s ${baseUrl}/audio/voice-changer/quote \\`,
+    `    -H 'Authorization: Bearer ${demo.keys.inference}' -H 'Content-Type: application/json' \\`,
+    `    -d '{"model":"local-voice-changer","duration_seconds":60}'`,
+  ].join('\n');
+}

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Brings Temporal's own two databases to the schema of this image; does nothing where they have it already.
+set -eu
+schema=/etc/temporal/schema/postgresql/v12
+temporal-sql-tool --database temporal setup-schema --version 0.0
+temporal-sql-tool --database temporal update-schema --schema-dir "$schema/temporal/versioned"
+temporal-sql-tool --database temporal_visibility setup-schema --version 0.0
+temporal-sql-tool --database temporal_visibility update-schema --schema-dir "$schema/visibility/versioned"
