@@ -28,7 +28,8 @@ export interface SpawnOptions {
   runFolder: string;
 }
 
-export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** The repository, also for the built copy of this file. */
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/dist\/$/, '/');
 const LONGEST_LOG = 4_000_000;
 let serial = 0;
 

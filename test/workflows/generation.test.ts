@@ -212,8 +212,7 @@ describe('recorded histories', () => {
     'replays %s with the workflow as it is now',
     async (name) => {
       const history: unknown = JSON.parse(readFileSync(`${HISTORIES}${name}`, 'utf8'));
-      const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
-      await Worker.runReplayHistory({ workflowsPath }, history);
+      await Worker.runReplayHistory({ workflowBundle: stage.workflowBundle }, history);
     },
   );
 });

@@ -1,0 +1,156 @@
+/**
+ * Records one history per way a generation can go, from real processes on real parts, for the replay test: run
+ * `npm run build && node dist/test/harness/recordHistories.js` before a release that changes the workflow, and keep the
+ * older files: they are the jobs that will still be running when the new version starts.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { cancelGeneration, completeGeneration, submitGeneration } from '../../api/queued.ts';
+import { toneWav } from '../../bench/wav.ts';
+import { openWorld, type World } from '../../bench/world.ts';
+import { sourceKey } from '../../infra/s3/objectKeys.ts';
+import { openStorage, type Storage } from '../../infra/s3/storage.ts';
+import { openTemporal, type Temporal } from '../../infra/temporal/connect.ts';
+import type { GenerationInput, GenerationTiming } from '../../workflows/contract.ts';
+import { ROOT } from './spawn.ts';
+
+interface Recording {
+  name: string;
+  provider: string;
+  timing?: Partial<GenerationTiming>;
+  /** After the answer: what the client does. */
+  afterwards?: (temporal: Temporal, queueId: string) => Promise<unknown>;
+}
+
+const complete = async (temporal: Temporal, queueId: string) => {
+  await sleep(4_000);
+  await completeGeneration(temporal, queueId);
+};
+
+const RECORDINGS: Recording[] = [
+  { name: 'happy', provider: 'instant', afterwards: complete },
+  { name: 'polled', provider: 'slow', afterwards: complete },
+  { name: 'refused', provider: 'refusing' },
+  { name: 'unknown', provider: 'silent', timing: { deadlineMs: 3_000 } },
+  {
+    name: 'cancelled',
+    provider: 'hanging',
+    afterwards: async (temporal, queueId) => {
+      await sleep(1_000);
+      await cancelGeneration(temporal, queueId);
+    },
+  },
+  { name: 'expired', provider: 'instant', timing: { retentionMs: 1_000 } },
+];
+
+const simulator = (settings: object) => ({
+  kind: 'simulator',
+  latencyMs: 0,
+  outcome: 'done',
+  faults: [],
+  ...settings,
+});
+
+const PROVIDERS = {
+  instant: simulator({}),
+  slow: simulator({ latencyMs: 2_500 }),
+  refusing: simulator({ outcome: 'content_policy' }),
+  silent: simulator({ lookup: false, faults: [{ at: 'submit', kind: 'reply-lost', every: 1 }] }),
+  hanging: simulator({ latencyMs: 100, outcome: 'hang' }),
+};
+
+const models = Object.keys(PROVIDERS).map((provider) => ({
+  id: `model-${provider}`,
+  type: 'music',
+  provider,
+  privacy: 'private',
+  spec: {
+    name: provider,
+    voice_changer: true,
+    accepted_audio_formats: ['wav'],
+    max_source_audio_duration_seconds: 60,
+    default_voice: 'alto',
+    pricing: { durations: { '60': { usd: 0.01, diem: 0.01 } } },
+  },
+}));
+
+async function record(world: World, recording: Recording): Promise<string> {
+  const { environment } = world;
+  const value = (name: string) => environment[name] ?? '';
+  const temporal = openTemporal({
+    address: value('TEMPORAL_ADDRESS'),
+    namespace: value('TEMPORAL_NAMESPACE'),
+  });
+  const storage = openStorage({
+    endpoint: value('S3_ENDPOINT'),
+    region: value('S3_REGION'),
+    bucket: value('S3_BUCKET'),
+    accessKeyId: value('S3_ACCESS_KEY_ID'),
+    secretAccessKey: value('S3_SECRET_ACCESS_KEY'),
+  });
+  const { accountId } = await world.createPayer();
+  const input = await order(storage, accountId, recording);
+  const answer = await submitGeneration(temporal, input);
+  if (answer === 'ended' || !answer.accepted) throw new Error(`${recording.name}: not accepted`);
+  await recording.afterwards?.(temporal, input.queueId);
+  const handle = temporal.client.workflow.getHandle(input.queueId);
+  await handle.result();
+  const history = historyToJSON(await handle.fetchHistory());
+  storage.close();
+  await temporal.close();
+  return history;
+}
+
+async function order(
+  storage: Storage,
+  accountId: string,
+  { provider, timing }: Recording,
+): Promise<GenerationInput> {
+  const queueId = randomUUID();
+  const bytes = toneWav(2);
+  await storage.putBytes(sourceKey(queueId), bytes, 'application/octet-stream');
+  return {
+    queueId,
+    accountId,
+    keyId: null,
+    requestId: randomUUID().replaceAll('-', ''),
+    kind: 'voice-changer',
+    modelId: `model-${provider}`,
+    provider,
+    providerQueue: 'providers',
+    source: {
+      from: 'upload',
+      sizeBytes: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    },
+    voice: 'alto',
+    removeBackgroundNoise: false,
+    acceptBy: Date.now() + 60_000,
+    timing: {
+      acceptMs: 60_000,
+      deadlineMs: 60_000,
+      retentionMs: 60_000,
+      pollFirstMs: 200,
+      pollLongestMs: 1_000,
+      heartbeatMs: 5_000,
+      ...timing,
+    },
+  };
+}
+
+const target = path.join(ROOT, 'test/histories');
+mkdirSync(target, { recursive: true });
+const world = await openWorld({ providers: PROVIDERS, models });
+try {
+  await world.start('worker');
+  for (const recording of RECORDINGS) {
+    writeFileSync(path.join(target, `${recording.name}.json`), await record(world, recording));
+    process.stdout.write(`${recording.name}\n`);
+  }
+} finally {
+  await world.close();
+}
+process.exit();
