@@ -16,6 +16,8 @@ export interface Supervised {
 export interface SuperviseOptions {
   /** Where `logs/` and `run/` lie. */
   folder: string;
+  /** Called when the process is launched, before it is ready: whoever stops the stack must know of it by then. */
+  register?(supervised: Supervised): void;
   /** Called at each unplanned end, before the pause that goes before the restart. */
   onCrash?(event: { name: string; how: string; restartInMs: number }): void;
   onRestart?(event: { name: string; pid: number }): void;
@@ -29,7 +31,9 @@ const STEADY_MS = 30_000;
 /** Starts the process and resolves when it is ready; throws, with the end of its log, when it never is. */
 export async function supervise(part: PartProcess, options: SuperviseOptions): Promise<Supervised> {
   const state: State = { part, options, stopping: false, pauseMs: FIRST_PAUSE_MS };
+  const supervised = { name: part.name, pid: () => state.child?.pid, stop: () => stop(state) };
   launch(state);
+  options.register?.(supervised);
   try {
     await becomesReady(state);
   } catch (error) {
@@ -39,7 +43,7 @@ export async function supervise(part: PartProcess, options: SuperviseOptions): P
   state.ready = true;
   state.child?.once('exit', () => void restartForever(state));
   if (hasEnded(state.child)) void restartForever(state);
-  return { name: part.name, pid: () => state.child?.pid, stop: () => stop(state) };
+  return supervised;
 }
 
 interface State {

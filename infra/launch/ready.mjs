@@ -1,0 +1,92 @@
+/** Makes a clone ready to run: the right Node, the npm packages of the lockfile, a current build. */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { build } from './build.mjs';
+import { withLock } from './lock.mjs';
+import { lockFile, ROOT } from './root.mjs';
+
+const LOCKFILE = path.join(ROOT, 'package-lock.json');
+/** npm writes it last: an interrupted install has none. */
+const INSTALLED = path.join(ROOT, 'node_modules', '.package-lock.json');
+const SAY_EVERY_MS = 10_000;
+
+/** Installs and builds where needed. Ends the process, with words, when that cannot be done. */
+export async function ready({ builds = true } = {}) {
+  try {
+    checkNode();
+    await install();
+    if (builds) await build(say);
+  } catch (error) {
+    say(error.message);
+    process.exit(1);
+  }
+}
+
+function checkNode() {
+  const wanted = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')).engines.node.replace(
+    '>=',
+    '',
+  );
+  if (compare(process.versions.node, wanted) >= 0) return;
+  throw new Error(`Node ${wanted} or later is needed; this is ${process.versions.node}`);
+}
+
+function compare(left, right) {
+  const parts = (version) => version.split('.').map(Number);
+  const [a, b] = [parts(left), parts(right)];
+  return a[0] - b[0] || (a[1] ?? 0) - (b[1] ?? 0) || (a[2] ?? 0) - (b[2] ?? 0);
+}
+
+async function install() {
+  if (isInstalled()) return;
+  const onWait = () => say('another process is installing the npm packages; waiting for it');
+  await withLock(lockFile('install'), installOnce, { onWait });
+}
+
+function isInstalled() {
+  return existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCKFILE).mtimeMs;
+}
+
+async function installOnce() {
+  if (isInstalled()) return;
+  say('installing the npm packages of package-lock.json (npm ci)');
+  const first = await npmCi();
+  if (first.code === 0) return;
+  say('npm ci failed; trying once more');
+  const second = await npmCi();
+  if (second.code === 0) return;
+  throw new Error(`npm ci failed twice:\n${second.output.trim()}`);
+}
+
+function npmCi() {
+  // The compiler is among the development packages, so they are wanted under NODE_ENV=production too.
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund'];
+  const child = spawn('npm', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const startedAt = Date.now();
+  const timer = setInterval(() => {
+    say(`installing … ${Math.round((Date.now() - startedAt) / 1_000)} s so far`);
+  }, SAY_EVERY_MS);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (bytes) => {
+      output = (output + bytes).slice(-20_000);
+    });
+  }
+  return new Promise((resolve) => {
+    const finish = (code) => {
+      clearInterval(timer);
+      resolve({ code, output });
+    };
+    child.once('error', (error) => {
+      output += error.message;
+      finish(-1);
+    });
+    child.once('close', finish);
+  });
+}
+
+/** On stderr: what a command prints for machines stays clean. */
+export function say(text) {
+  process.stderr.write(`${text}\n`);
+}

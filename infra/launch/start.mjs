@@ -1,0 +1,5 @@
+/** `npm start`: the whole service on one machine. */
+import { ready } from './ready.mjs';
+
+await ready();
+await import('../../dist/cli/start.js');

@@ -1,0 +1,5 @@
+/** `npm run worker`: one worker process. */
+import { ready } from './ready.mjs';
+
+await ready();
+await import('../../dist/workers/main.js');

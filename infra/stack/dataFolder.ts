@@ -1,0 +1,100 @@
+/** The data folder of `npm start`: whose it is, which version wrote it, and that one supervisor at a time uses it. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { tryLock } from '../launch/lock.mjs';
+import { readJson, writeJson } from './jsonFile.ts';
+import type { ServerSecrets } from './startServers.ts';
+
+/** Raised when what lies in the folder changes in a way that older releases would misread. */
+export const DATA_FORMAT = 1;
+
+export class DataFolderError extends Error {
+  override name = 'DataFolderError';
+}
+
+/** Another supervisor uses the folder; `baseUrl` is where its service is. */
+export class AlreadyRunning extends Error {
+  override name = 'AlreadyRunning';
+  readonly pid: number;
+  readonly baseUrl: string;
+
+  constructor(holder: { pid: number; baseUrl: string }) {
+    super(`already running at ${holder.baseUrl} (process ${holder.pid})`);
+    this.pid = holder.pid;
+    this.baseUrl = holder.baseUrl;
+  }
+}
+
+export interface DataFolder {
+  path: string;
+  secrets: ServerSecrets;
+  /** The major version of Postgres that wrote the cluster; undefined while there is none. */
+  postgresMajor?: number;
+  /** Lets another supervisor in. */
+  release(): void;
+}
+
+/** Makes the folder when it is missing. Throws DataFolderError or AlreadyRunning. */
+export function openDataFolder(folder: string, baseUrl: string): DataFolder {
+  prepare(folder);
+  checkFormat(folder);
+  const lock = path.join(folder, 'supervisor.lock');
+  const holder = tryLock(lock, { baseUrl });
+  if (holder !== undefined)
+    throw new AlreadyRunning({ pid: holder.pid, baseUrl: holder.baseUrl ?? 'unknown' });
+  writeJson(path.join(folder, 'format.json'), { format: DATA_FORMAT });
+  const postgresMajor = majorOf(path.join(folder, 'postgres', 'data', 'PG_VERSION'));
+  return {
+    path: folder,
+    secrets: secretsOf(folder),
+    ...(postgresMajor !== undefined && { postgresMajor }),
+    release: () => rmSync(lock, { force: true }),
+  };
+}
+
+function prepare(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { uid } = statSync(folder);
+    const me = process.getuid?.() ?? uid;
+    if (uid !== me && me !== 0) throw new Error(`it belongs to user ${uid}, this is user ${me}`);
+  } catch (error) {
+    throw new DataFolderError(
+      `the data folder ${folder} cannot be used: ${(error as Error).message}; FAREBOX_DATA names another`,
+    );
+  }
+}
+
+function checkFormat(folder: string): void {
+  const written = readJson<{ format?: unknown }>(path.join(folder, 'format.json'))?.format;
+  if (written === undefined) {
+    if (readdirSync(folder).length === 0) return;
+    throw new DataFolderError(
+      `${folder} is not empty and not a data folder of Farebox: name another one by FAREBOX_DATA`,
+    );
+  }
+  if (typeof written === 'number' && written <= DATA_FORMAT) return;
+  throw new DataFolderError(
+    `the data folder ${folder} was written by a newer Farebox (its format is ${String(written)}, this release knows ` +
+      `up to ${DATA_FORMAT}): start the newer release, or name another folder by FAREBOX_DATA`,
+  );
+}
+
+function majorOf(file: string): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(file, 'utf8'), 10);
+  } catch {
+    return undefined;
+  }
+}
+
+function secretsOf(folder: string): ServerSecrets {
+  const file = path.join(folder, 'secrets.json');
+  const known = readJson<ServerSecrets>(file);
+  if (known !== undefined) return known;
+  const random = () => randomBytes(18).toString('hex');
+  const fresh = { postgresPassword: random(), s3AccessKeyId: 'farebox', s3SecretAccessKey: random() };
+  writeJson(file, fresh);
+  return fresh;
+}

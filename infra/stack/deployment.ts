@@ -1,0 +1,76 @@
+/** What the environment names already, what is to be started here, and the environment that all processes share. */
+import path from 'node:path';
+import { type Environment, readEnvironment, requireVariables } from '../config/environment.ts';
+import type { DataFolder } from './dataFolder.ts';
+import { type LocateOptions, locateParts, type Programs } from './locate.ts';
+import type { PartName } from './part.ts';
+import { SERVER_NAMES, type ServerName } from './startServers.ts';
+
+/** The variable that says: use this one, start none. */
+const NAMED_BY: Record<ServerName, keyof Environment> = {
+  postgres: 'DATABASE_URL',
+  redis: 'REDIS_URL',
+  s3: 'S3_ENDPOINT',
+  temporal: 'TEMPORAL_ADDRESS',
+};
+
+const BUCKET = 'farebox';
+
+/** The servers that no variable names. Throws ConfigError when an S3 service is named without its keys. */
+export function serversToStart(environment: Environment): ServerName[] {
+  if (environment.S3_ENDPOINT !== undefined) {
+    requireVariables(environment, ['S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']);
+  }
+  return SERVER_NAMES.filter((name) => environment[NAMED_BY[name]] === undefined);
+}
+
+/** Finds or obtains what will run on this machine. Throws PartMissing. */
+export function findPrograms(
+  servers: readonly ServerName[],
+  folder: DataFolder,
+  options: LocateOptions,
+): Promise<Programs<PartName>> {
+  const { postgresMajor } = folder;
+  const names: PartName[] = [...servers, 'ffmpeg', 'ffprobe'];
+  return locateParts(names, { ...options, ...(postgresMajor !== undefined && { postgresMajor }) });
+}
+
+export interface DeploymentOptions {
+  /** As the operator gave it: provider secrets and all else is passed on. */
+  given: NodeJS.ProcessEnv;
+  programs: Programs<PartName>;
+  dataFolder: string;
+  port: number;
+  /** Addresses of the servers started here. */
+  started: Record<string, string>;
+}
+
+/** Everything that the API and the workers read, checked once more as a whole. */
+export function deploymentEnvironment(
+  options: DeploymentOptions,
+): NodeJS.ProcessEnv & Record<string, string> {
+  const { given, programs, started } = options;
+  const config = given.FAREBOX_CONFIG && { FAREBOX_CONFIG: path.resolve(given.FAREBOX_CONFIG) };
+  const environment = readEnvironment(given);
+  return {
+    ...definedOnly(given),
+    ...config,
+    HOST: environment.HOST,
+    PORT: String(options.port),
+    FAREBOX_DATA: options.dataFolder,
+    TEMPORAL_NAMESPACE: environment.TEMPORAL_NAMESPACE,
+    S3_REGION: environment.S3_REGION,
+    S3_BUCKET: environment.S3_BUCKET ?? BUCKET,
+    FFMPEG_PATH: programs.ffmpeg.path,
+    FFPROBE_PATH: programs.ffprobe.path,
+    ...started,
+  };
+}
+
+function definedOnly(source: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(source).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+    ),
+  );
+}

@@ -1,0 +1,45 @@
+/** Our own processes in the stack: one API, one worker. */
+import { fileURLToPath } from 'node:url';
+import { callOwn } from '../http/operatorFetch.ts';
+import type { PartProcess } from './part.ts';
+
+export interface ServiceOptions {
+  environment: NodeJS.ProcessEnv;
+  /** Relative paths in the configuration file start here. */
+  cwd: string;
+}
+
+/** A little more than each takes to drain by itself. */
+const STOP_TIMEOUT_MS = 40_000;
+
+export function apiProcess(options: ServiceOptions, origin: string): PartProcess {
+  return {
+    ...service('api', '../../api/main.js', options),
+    check: () => mustAnswer(`${origin}/healthz`),
+  };
+}
+
+export function workerProcess(options: ServiceOptions): PartProcess {
+  // It waits by itself for what it needs; that it polls is checked once, by whoever waits for the whole.
+  return { ...service('worker', '../../workers/main.js', options), check: async () => undefined };
+}
+
+function service(name: string, script: string, { environment, cwd }: ServiceOptions) {
+  return {
+    name,
+    command: process.execPath,
+    args: [fileURLToPath(new URL(script, import.meta.url))],
+    env: environment,
+    cwd,
+    readyTimeoutMs: 60_000,
+    stopSignal: 'SIGTERM' as const,
+    stopTimeoutMs: STOP_TIMEOUT_MS,
+  };
+}
+
+/** Throws, with the first words of the answer, when it is not 200. */
+export async function mustAnswer(url: string): Promise<void> {
+  const answer = await callOwn(url, { timeoutMs: 5_000 });
+  const words = await answer.text();
+  if (answer.status !== 200) throw new Error(`${url} answers ${answer.status}: ${words.slice(0, 300)}`);
+}
