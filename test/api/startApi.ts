@@ -1,0 +1,96 @@
+/** A whole API in this process over real parts, with routes of the test's own beside the shipped ones. */
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApp } from '../../api/app.ts';
+import { createReadiness, type Part } from '../../api/health.ts';
+import { type Opened, openDependencies } from '../../api/openDependencies.ts';
+import type { Route } from '../../api/route.ts';
+import { ROUTES } from '../../api/routes.ts';
+import { drain } from '../../api/server/drain.ts';
+import { createInFlight, type InFlight } from '../../api/server/inFlight.ts';
+import { listen } from '../../api/server/listen.ts';
+import type { KeyType } from '../../domain/caller.ts';
+import { type Config, loadConfig } from '../../infra/config/config.ts';
+import { createLogger } from '../../infra/log.ts';
+import { createAccount } from '../../infra/postgres/accounts.ts';
+import { createKey, type NewKey } from '../../infra/postgres/keys.ts';
+import { createMetrics } from '../../infra/telemetry/metrics.ts';
+import { createWorld } from '../harness/services.ts';
+
+export interface TestApi {
+  origin: string;
+  baseUrl: string;
+  port: number;
+  server: Server;
+  opened: Opened;
+  inFlight: InFlight;
+  environment: Record<string, string>;
+  /** Every line that was logged. */
+  log: string[];
+  call(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
+  newAccount(): Promise<string>;
+  newKey(
+    keyType: KeyType,
+    more?: Partial<NewKey>,
+  ): Promise<{ secret: string; keyId: string; accountId: string }>;
+  stop(): Promise<void>;
+}
+
+export interface TestApiOptions {
+  routes?: readonly Route[];
+  /** Another process's world, to stand beside it. */
+  environment?: Record<string, string>;
+  config?: (config: Config) => Config;
+  parts?: (parts: Part[]) => Part[];
+  connectionsPerAddress?: number;
+}
+
+export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const environment = options.environment ?? (await createWorld()).environment;
+  const loaded = loadConfig({ LOG_LEVEL: 'debug', ...environment, PORT: '0' });
+  const config = options.config?.(loaded) ?? loaded;
+  const log: string[] = [];
+  const logger = createLogger({
+    level: config.logLevel,
+    name: 'api',
+    destination: { write: (line) => log.push(line) },
+  });
+  const opened = await openDependencies(config, logger);
+  const inFlight = createInFlight();
+  const metrics = createMetrics('api');
+  const parts = options.parts?.(opened.parts) ?? opened.parts;
+  const app = createApp({
+    ...opened,
+    inFlight,
+    metrics,
+    readiness: createReadiness(parts, () => undefined),
+    routes: [...ROUTES, ...(options.routes ?? [])],
+  });
+  const server = await listen(app.callback(), {
+    host: '127.0.0.1',
+    port: 0,
+    metrics,
+    ...(options.connectionsPerAddress && { connectionsPerAddress: options.connectionsPerAddress }),
+  });
+  const { port } = server.address() as AddressInfo;
+  const origin = `http://127.0.0.1:${port}`;
+  const { sql } = opened.dependencies;
+  const newAccount = async () => (await createAccount(sql, { name: 'test' })).id;
+  return {
+    ...{ origin, baseUrl: `${origin}/api/v1`, port, server, opened, inFlight, environment, log, newAccount },
+    call(path, { key, ...init } = {}) {
+      const headers = new Headers(init.headers);
+      if (key) headers.set('authorization', `Bearer ${key}`);
+      return fetch(`${origin}/api/v1${path}`, { ...init, headers });
+    },
+    async newKey(keyType, more = {}) {
+      const accountId = more.accountId ?? (await newAccount());
+      const { record, secret } = await createKey(sql, { keyType, ...more, accountId });
+      return { secret, keyId: record.id, accountId };
+    },
+    async stop() {
+      await drain(server, inFlight, 5_000);
+      await opened.close();
+    },
+  };
+}
