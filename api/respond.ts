@@ -2,9 +2,11 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { FareboxError } from '../domain/errors.ts';
+import { isArmed, point } from '../infra/points.ts';
 import type { Answer, BinaryAnswer, JsonAnswer } from './answer.ts';
 import type { ApiContext } from './requestState.ts';
 import type { InFlight } from './server/inFlight.ts';
+import { received } from './server/receipt.ts';
 
 export type Respond = (ctx: ApiContext, answer: Answer) => Promise<void>;
 
@@ -14,7 +16,7 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
     if (ctx.res.destroyed) return await abandon(ctx, answer);
     ctx.status = answer.status;
     for (const name in answer.headers) setHeader(ctx, name, answer.headers[name] ?? '', options.aliases);
-    if (answer.kind === 'json') sendJson(ctx, answer);
+    if (answer.kind === 'json') await sendJson(ctx, answer);
     else await sendBinary(ctx, answer, options.inFlight);
   };
 }
@@ -28,9 +30,14 @@ function setHeader(ctx: ApiContext, name: string, value: string, aliases: readon
   for (const alias of aliases) ctx.set(`x-${alias}-${name.slice(OWN_PREFIX.length)}`, value);
 }
 
-function sendJson(ctx: ApiContext, answer: JsonAnswer): void {
+async function sendJson(ctx: ApiContext, answer: JsonAnswer): Promise<void> {
   ctx.type = 'application/json';
   ctx.body = JSON.stringify(answer.body);
+  if (isArmed('response-started')) {
+    ctx.res.flushHeaders();
+    await point('response-started');
+  }
+  if (isArmed('response-ended')) ctx.res.once('finish', () => void point('response-ended'));
 }
 
 async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {
@@ -66,11 +73,13 @@ async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFli
   } finally {
     res.off('close', stopReading);
   }
-  await afterwards(ctx, delivered ? answer.onDelivered : answer.onAborted);
+  const { socket } = ctx.req;
+  const isReceived = () => received(socket, answer.sizeBytes);
+  await afterwards(ctx, delivered ? () => answer.onDelivered?.(isReceived) : answer.onAborted);
 }
 
 /** What follows a delivery must not turn into an error of a request that was answered. */
-async function afterwards(ctx: ApiContext, work: (() => Promise<void>) | undefined): Promise<void> {
+async function afterwards(ctx: ApiContext, work: (() => Promise<void> | undefined) | undefined): Promise<void> {
   try {
     await work?.();
   } catch (error) {
@@ -94,6 +103,7 @@ async function* exactly(stream: Readable, sizeBytes: number): AsyncGenerator<Buf
     sent += bytes.length;
     if (sent > sizeBytes) throw new Error(`more than the announced ${sizeBytes} bytes`);
     yield bytes;
+    if (sent * 2 >= sizeBytes) await point('delivery-half');
   }
   if (sent !== sizeBytes) throw new Error(`${sent} bytes instead of the announced ${sizeBytes}`);
 }
