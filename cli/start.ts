@@ -184,7 +184,7 @@ function tellOthers({ folder, config, demo, servers: { temporalUiUrl }, baseUrl 
 /** A demonstration that fails is told, and tried again by the next start; the service runs on. */
 async function showDemonstration({ folder, demo, baseUrl }: Ready): Promise<void> {
   try {
-    await demonstrate({ baseUrl, key: demo.keys.inference, folder: folder.path, say });
+    await demonstrate({ baseUrl, keys: demo.keys, folder: folder.path, say });
     saveDemo(folder.path, { ...demo, demonstrated: true });
   } catch (error) {
     if (!stopping) say(`  the demonstration failed: ${errorLine(error)}`);

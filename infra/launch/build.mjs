@@ -34,7 +34,7 @@ export async function build(say = () => undefined) {
   await withLock(lockFile('build'), async () => {
     const sources = fingerprint();
     if (isCurrent(sources)) return;
-    say('building');
+    say('building dist/');
     rmSync(STAMP, { force: true });
     removeStale();
     // Types are judged by `npm run check`; whoever starts the service does not wait for that.

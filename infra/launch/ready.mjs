@@ -11,6 +11,9 @@ const LOCKFILE = path.join(ROOT, 'package-lock.json');
 const INSTALLED = path.join(ROOT, 'node_modules', '.package-lock.json');
 const SAY_EVERY_MS = 10_000;
 
+/** The S3 client announces at each start what it will want in some years; package.json says what is wanted now. */
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+
 /** Installs and builds where needed. Ends the process, with words, when that cannot be done. */
 export async function ready({ builds = true } = {}) {
   try {

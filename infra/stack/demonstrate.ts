@@ -9,7 +9,8 @@ import { callOwn, FormData } from '../http/operatorFetch.ts';
 
 export interface Demonstration {
   baseUrl: string;
-  key: string;
+  /** The balance is the account's, so it is shown to an ADMIN key only. */
+  keys: { admin: string; inference: string };
   /** Where the changed recording is written. */
   folder: string;
   say(text: string): void;
@@ -51,7 +52,7 @@ async function queue(options: Demonstration): Promise<string> {
   form.set('model', MODEL);
   form.set('voice', VOICE);
   form.set('file', new Blob([readFileSync(RECORDING)], { type: 'audio/mpeg' }), 'recording.mp3');
-  const answer = await request(options, 'POST', `${ROUTE}/queue`, form);
+  const answer = await request(options, { method: 'POST', route: `${ROUTE}/queue`, body: form });
   const { queue_id: queueId } = (await answer.json()) as { queue_id: string };
   options.say(`  queued      ${queueId}`);
   return queueId;
@@ -61,7 +62,7 @@ async function queue(options: Demonstration): Promise<string> {
 async function follow(options: Demonstration, queueId: string, told = 0): Promise<Job> {
   const deadline = Date.now() + DEADLINE_MS;
   for (let seen = told; ; ) {
-    const job = (await (await request(options, 'GET', `/jobs/${queueId}`)).json()) as Job;
+    const job = (await (await request(options, { method: 'GET', route: `/jobs/${queueId}` })).json()) as Job;
     for (const { event, detail, ledger_id: ledgerId } of job.timeline.slice(seen)) {
       options.say(`  ${event.padEnd(11)} ${[detail, ledgerId].filter(Boolean).join(' · ')}`.trimEnd());
     }
@@ -77,7 +78,7 @@ async function follow(options: Demonstration, queueId: string, told = 0): Promis
 
 async function retrieve(options: Demonstration, queueId: string): Promise<string> {
   const body = JSON.stringify({ model: MODEL, queue_id: queueId });
-  const answer = await request(options, 'POST', `${ROUTE}/retrieve`, body);
+  const answer = await request(options, { method: 'POST', route: `${ROUTE}/retrieve`, body });
   const type = answer.headers.get('content-type') ?? '';
   if (!type.startsWith('audio/'))
     throw new Error(`retrieve answered ${type}: ${(await answer.text()).slice(0, 300)}`);
@@ -91,7 +92,7 @@ async function retrieve(options: Demonstration, queueId: string): Promise<string
 
 async function complete(options: Demonstration, queueId: string): Promise<void> {
   const body = JSON.stringify({ model: MODEL, queue_id: queueId });
-  const answer = await request(options, 'POST', `${ROUTE}/complete`, body);
+  const answer = await request(options, { method: 'POST', route: `${ROUTE}/complete`, body });
   const { success } = (await answer.json()) as { success: boolean };
   if (!success) throw new Error('complete answered success: false');
 }
@@ -102,7 +103,8 @@ interface Balances {
 }
 
 async function balance(options: Demonstration): Promise<Balances> {
-  const answer = await request(options, 'GET', '/billing/balance');
+  const { admin } = options.keys;
+  const answer = await request({ ...options, key: admin }, { method: 'GET', route: '/billing/balance' });
   return ((await answer.json()) as { balances: Balances }).balances;
 }
 
@@ -110,16 +112,18 @@ function describe({ diem, usd }: Balances): string {
   return `${diem ?? 0} diem + ${usd ?? 0} USD`;
 }
 
-async function request(
-  options: Demonstration,
-  method: 'GET' | 'POST',
-  route: string,
-  body?: string | FormData,
-) {
+interface Call {
+  method: 'GET' | 'POST';
+  route: string;
+  body?: string | FormData;
+}
+
+async function request(options: Demonstration & { key?: string }, { method, route, body }: Call) {
+  const key = options.key ?? options.keys.inference;
   const json = typeof body === 'string' ? { 'content-type': 'application/json' } : {};
   const answer = await callOwn(`${options.baseUrl}${route}`, {
     method,
-    headers: { authorization: `Bearer ${options.key}`, ...json },
+    headers: { authorization: `Bearer ${key}`, ...json },
     ...(body !== undefined && { body }),
     timeoutMs: REQUEST_TIMEOUT_MS,
   });
