@@ -1,0 +1,219 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { BUILT_IN_PROVIDERS } from '../../infra/config/builtInProviders.ts';
+import { loadConfig } from '../../infra/config/config.ts';
+import { REQUIRED_VARIABLES, readEnvironment, VARIABLE_NAMES } from '../../infra/config/environment.ts';
+import { checkConfiguration } from '../../infra/config/readFile.ts';
+import { temporalProcess } from '../../infra/stack/parts/temporal.ts';
+import { ROOT } from '../harness/spawn.ts';
+import { networks, resolve, resolveAll, serviceOf, services, volumes } from './compose.ts';
+
+const OURS = ['migrate', 'api', 'worker'];
+const ONE_SHOT = ['temporal-schema', 'temporal-namespace', 'migrate'];
+const LONG_RUNNING = Object.keys(services).filter((name) => !ONE_SHOT.includes(name));
+
+const SECRET_VARIABLES = Object.values(BUILT_IN_PROVIDERS).flatMap((entry) =>
+  'apiKeyEnv' in entry ? [entry.apiKeyEnv] : [],
+);
+
+function read(file: string): string {
+  return readFileSync(path.join(ROOT, file), 'utf8');
+}
+
+describe('docker-compose.yml', () => {
+  test('has every part, the API and the workers', () => {
+    const wanted = ['postgres', 'redis', 's3', 'temporal', 'temporal-ui', 'api', 'worker', 'migrate'];
+    expect(Object.keys(services)).toEqual(expect.arrayContaining(wanted));
+  });
+
+  test.each(Object.entries(services))('%s runs a pinned image', (name, { image }) => {
+    if (OURS.includes(name))
+      expect(resolve(image)).toBe(`farebox:${JSON.parse(read('package.json')).version}`);
+    else expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$/);
+  });
+
+  test.each(LONG_RUNNING)('%s is watched and restarted', (name) => {
+    const { healthcheck, restart } = serviceOf(name);
+    expect(healthcheck?.test?.length).toBeGreaterThan(1);
+    expect(restart).toBe('unless-stopped');
+  });
+
+  test.each(ONE_SHOT)('%s ends by itself and is tried again a bounded number of times', (name) => {
+    expect(serviceOf(name).restart).toMatch(/^on-failure:\d+$/);
+  });
+
+  test('whoever waits for another waits until that one is healthy or done', () => {
+    for (const [name, { depends_on }] of Object.entries(services)) {
+      for (const [other, { condition }] of Object.entries(depends_on)) {
+        const wanted = ONE_SHOT.includes(other) ? 'service_completed_successfully' : 'service_healthy';
+        expect(`${name} waits for ${other}: ${condition}`).toBe(`${name} waits for ${other}: ${wanted}`);
+        expect(services).toHaveProperty(other);
+      }
+    }
+  });
+
+  test('no secret is written in it, and none has a default', () => {
+    const written = read('docker-compose.yml');
+    for (const match of written.matchAll(/^\s+(\w*(?:PASSWORD|PWD|SECRET|API_KEY)\w*): (.*)$/gm)) {
+      expect(match[2]).toMatch(/^\$\{[A-Z0-9_]+(:\?set [A-Z0-9_]+|:-)\}$/);
+    }
+    expect(written.match(/\$\{POSTGRES_PASSWORD\}|\$\{S3_SECRET_ACCESS_KEY\}/)).toBeNull();
+  });
+
+  test('only the API and the Temporal UI have ports on the host, by default on this host alone', () => {
+    const published = Object.entries(services).flatMap(([name, { ports }]) =>
+      ports.map((port) => `${name} ${resolve(port)}`),
+    );
+    expect(published.sort()).toEqual(['api 127.0.0.1:8080:8080', 'temporal-ui 127.0.0.1:8233:8080']);
+  });
+
+  test('parts are on a network without a way out; the API and the workers have one', () => {
+    expect(networks.parts?.internal).toBe(true);
+    for (const name of ['postgres', 'redis', 's3', 'temporal'])
+      expect(serviceOf(name).networks).toEqual(['parts']);
+    for (const name of OURS) expect(serviceOf(name).networks).toEqual(['parts', 'outside']);
+  });
+
+  test('what must last lies on named volumes', () => {
+    const used = Object.values(services)
+      .flatMap((service) => service.volumes.map((volume) => volume.split(':')[0] ?? ''))
+      .filter((source) => /^[a-z]/.test(source));
+    expect([...new Set(used)].sort()).toEqual(Object.keys(volumes).sort());
+    expect(used).toEqual(expect.arrayContaining(['postgres', 's3-data', 's3-meta']));
+  });
+
+  test('every file that it mounts is in the repository', () => {
+    const mounted = Object.values(services)
+      .flatMap((service) => service.volumes.map((volume) => resolve(volume).split(':')[0] ?? ''))
+      .filter((source) => source.startsWith('./'));
+    expect(mounted.length).toBeGreaterThan(3);
+    expect(mounted.filter((source) => !existsSync(path.join(ROOT, source)))).toEqual([]);
+  });
+
+  test('--scale worker=N works: no fixed name and no port on the host', () => {
+    expect(serviceOf('worker').container_name).toBeUndefined();
+    expect(serviceOf('worker').ports).toEqual([]);
+  });
+});
+
+describe('what the compose file tells our processes', () => {
+  test.each(OURS)('%s is given only variables that the configuration reads', (name) => {
+    const known = [...VARIABLE_NAMES, ...SECRET_VARIABLES] as string[];
+    expect(Object.keys(serviceOf(name).environment).filter((each) => !known.includes(each))).toEqual([]);
+  });
+
+  test.each(OURS)('%s is given every variable that the configuration requires', (name) => {
+    expect(Object.keys(serviceOf(name).environment)).toEqual(expect.arrayContaining([...REQUIRED_VARIABLES]));
+  });
+
+  test.each(['api', 'worker'])('%s would start with it', (name) => {
+    const environment = resolveAll(serviceOf(name).environment);
+    const FAREBOX_CONFIG = path.join(ROOT, 'infra/deploy/config/farebox.config.json');
+    const config = loadConfig({ ...environment, FAREBOX_CONFIG });
+    expect(config.databaseUrl).toBe('postgres://farebox:test-postgres_password@postgres:5432/farebox');
+    expect(config.workerQueues).toEqual(['jobs', 'media', 'providers']);
+  });
+
+  test('addresses name services of the file and the ports they listen on', () => {
+    const environment = readEnvironment(resolveAll(serviceOf('api').environment));
+    const s3 = serviceOf('s3').environment;
+    const temporal = serviceOf('temporal').environment;
+    expect(new URL(environment.DATABASE_URL ?? '').host).toBe('postgres:5432');
+    expect(new URL(environment.REDIS_URL ?? '').host).toBe('redis:6379');
+    expect(environment.S3_ENDPOINT).toBe(`http://s3${s3.VGW_PORT}`);
+    expect(environment.TEMPORAL_ADDRESS).toBe('temporal:7233');
+    expect(serviceOf('temporal').healthcheck?.test).toContain('7233');
+    expect(resolve(s3.ROOT_ACCESS_KEY ?? '')).toBe(environment.S3_ACCESS_KEY_ID);
+    expect(resolve(s3.ROOT_SECRET_KEY ?? '')).toBe(environment.S3_SECRET_ACCESS_KEY);
+    expect(resolve(s3.VGW_REGION ?? '')).toBe(environment.S3_REGION);
+    expect(temporal.POSTGRES_SEEDS).toBe('postgres');
+  });
+
+  test('the API listens on the port that is published and watched', () => {
+    const { environment, ports, healthcheck } = serviceOf('api');
+    const { HOST, PORT } = readEnvironment(resolveAll(environment));
+    expect(HOST).toBe('0.0.0.0');
+    expect(PORT).toBe(readEnvironment({}).PORT);
+    expect(
+      resolve(ports[0] ?? '')
+        .split(':')
+        .at(-1),
+    ).toBe(String(PORT));
+    expect(healthcheck?.test?.join(' ')).toContain(`:${PORT}/healthz`);
+  });
+
+  test('its configuration file is valid', () => {
+    const file = 'infra/deploy/config/farebox.config.json';
+    expect(() => checkConfiguration(JSON.parse(read(file)), file)).not.toThrow();
+  });
+
+  test.each(OURS)('%s runs a script that the build makes', (name) => {
+    const script = serviceOf(name).command?.find((word) => word.startsWith('dist/')) ?? '';
+    expect(existsSync(path.join(ROOT, script.replace(/^dist\//, '').replace(/\.js$/, '.ts')))).toBe(true);
+  });
+});
+
+const PROGRAM = { path: '/usr/bin/temporal', origin: 'PATH' };
+
+describe('Temporal', () => {
+  test('has the settings that npm start gives it', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'farebox-temporal-'));
+    const { args } = temporalProcess({ program: PROGRAM, folder, port: 1 });
+    rmSync(folder, { recursive: true });
+    const started = args.filter((_value, index) => args[index - 1] === '--dynamic-config-value');
+    const deployed = parse(read('infra/deploy/temporal/dynamicconfig.yaml')) as Record<
+      string,
+      { value: unknown }[]
+    >;
+    const written = Object.entries(deployed).map(([name, values]) => `${name}=${values[0]?.value}`);
+    expect(written.sort()).toEqual(started.sort());
+  });
+
+  test('works on databases of its own, as a user of its own', () => {
+    const { environment } = serviceOf('temporal');
+    const roles = read('infra/deploy/postgres/roles.sh');
+    expect(environment).toMatchObject({ POSTGRES_USER: 'temporal', DBNAME: 'temporal' });
+    expect(roles).toContain('create database temporal owner temporal;');
+    expect(roles).toContain('create database temporal_visibility owner temporal;');
+    expect(serviceOf('temporal-schema').environment).toMatchObject({
+      SQL_USER: 'temporal',
+      SQL_HOST: 'postgres',
+    });
+  });
+});
+
+describe('the container image', () => {
+  const dockerfile = read('infra/deploy/Dockerfile');
+
+  test('starts from pinned Debian images and runs as an ordinary user under an init', () => {
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map((match) => match[1]);
+    const outside = bases.filter((base) => base !== 'base');
+    expect(outside.length).toBeGreaterThan(0);
+    for (const base of outside) expect(base).toMatch(/^node:\d+\.\d+\.\d+-bookworm-slim$/);
+    expect(dockerfile).toMatch(/^USER node$/m);
+    expect(dockerfile).toContain('ENTRYPOINT ["tini", "--"]');
+    expect(dockerfile).toMatch(/^HEALTHCHECK /m);
+  });
+
+  test('sets only variables that the configuration reads', () => {
+    const block = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile)?.[1] ?? '';
+    const names = [...block.matchAll(/([A-Z0-9_]+)=/g)].map((match) => match[1] ?? '');
+    expect(names).toContain('FAREBOX_DATA');
+    expect(
+      names.filter((name) => name !== 'NODE_ENV' && !(VARIABLE_NAMES as string[]).includes(name)),
+    ).toEqual([]);
+  });
+
+  test('takes in every folder of sources and nothing that is not named', () => {
+    const lines = read('.dockerignore').trim().split('\n');
+    expect(lines[0]).toBe('*');
+    const folders = readdirSync(ROOT, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !/^(\.|node_modules$|dist$|coverage$|test$)/.test(entry.name))
+      .map((entry) => `!${entry.name}`);
+    expect(lines).toEqual(expect.arrayContaining(folders));
+    expect(lines).not.toContain('!.env');
+  });
+});
