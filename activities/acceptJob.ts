@@ -3,7 +3,7 @@ import { FareboxError } from '../domain/errors.ts';
 import { formatNano } from '../domain/money.ts';
 import { billableSeconds, quoteVoiceChanger } from '../domain/pricing.ts';
 import { point } from '../infra/points.ts';
-import { insertJob, lockJob, recordEvents } from '../infra/postgres/jobs.ts';
+import { insertJob, lockJob } from '../infra/postgres/jobs.ts';
 import { type Charge, type ChargeOutcome, charge } from '../infra/postgres/ledger.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
@@ -92,7 +92,7 @@ async function writeJob(
   },
 ): Promise<void> {
   const { durationSeconds, priceUsdNano, charged } = terms;
-  await insertJob(client, {
+  const row = {
     queueId: job.queueId,
     accountId: job.accountId,
     keyId: job.keyId,
@@ -104,19 +104,18 @@ async function writeJob(
     priceUsdNano,
     chargeId: charged.chargeId,
     deadlineMs: job.timing.deadlineMs,
-  });
-  const row = await lockJob(client, job.queueId);
-  if (row?.accountId !== job.accountId) {
-    throw new FareboxError({ code: 'conflict', message: 'This queue_id belongs to another job.' });
-  }
-  await recordEvents(client, job.queueId, [
-    {
-      event: 'measured',
-      at: source.measuredAt,
-      detail: `${source.decodedSeconds.toFixed(3)} s of ${source.format}`,
-    },
+  };
+  const measured = `${source.decodedSeconds.toFixed(3)} s of ${source.format}`;
+  const inserted = await insertJob(client, row, [
+    { event: 'measured', at: source.measuredAt, detail: measured },
     { event: 'charged', ledgerId: charged.chargeId, detail: describeParts(charged.parts) },
   ]);
+  if (inserted) return;
+  // A repeated step finds its own row; anything else would be another's job under this id.
+  const existing = await lockJob(client, job.queueId);
+  if (existing?.accountId !== job.accountId) {
+    throw new FareboxError({ code: 'conflict', message: 'This queue_id belongs to another job.' });
+  }
 }
 
 /** "0.05 usd", or "0.02 diem + 0.03 usd" when a price was split. */

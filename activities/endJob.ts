@@ -2,7 +2,8 @@
 
 import { isRunning } from '../domain/jobs.ts';
 import { point } from '../infra/points.ts';
-import { lockJob, recordEnded, recordEvents } from '../infra/postgres/jobs.ts';
+import { recordEvents } from '../infra/postgres/jobEvents.ts';
+import { lockJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
 import { inTransaction } from '../infra/postgres/pool.ts';
 import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
@@ -45,11 +46,15 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
   return ended;
 }
 
-/** Removes what the client handed in: the bytes and the sealed order. */
-export async function discardSource(dependencies: ActivityDependencies, queueId: string): Promise<void> {
+/** Removes what the client handed in: the bytes and, where there may be one, the sealed order. */
+export async function discardSource(
+  dependencies: ActivityDependencies,
+  queueId: string,
+  from: 'upload' | 'url' = 'url',
+): Promise<void> {
   await Promise.all([
     dependencies.storage.remove(sourceKey(queueId)),
-    dependencies.storage.remove(sealedOrderKey(queueId)),
+    from === 'url' ? dependencies.storage.remove(sealedOrderKey(queueId)) : undefined,
   ]);
 }
 

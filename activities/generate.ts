@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { ErrorCode } from '../domain/errors.ts';
 import { point } from '../infra/points.ts';
-import { closeSubmission, openSubmission, recordEvents, recordOperation } from '../infra/postgres/jobs.ts';
+import { recordEvents } from '../infra/postgres/jobEvents.ts';
+import { closeSubmission, openSubmission, recordOperation } from '../infra/postgres/jobs.ts';
 import { sourceKey } from '../infra/s3/objectKeys.ts';
 import type {
   GenerationProvider,
@@ -37,7 +38,6 @@ export async function generate(dependencies: ActivityDependencies, order: Order)
   }
   if (gate.go === 'poll') return { kind: 'running', operation: gate.operation };
   if (gate.go === 'ask' && !provider.repeatable) return await askAgain(dependencies, order, provider);
-  await recordEvents(dependencies.pool, queueId, [{ event: 'submitted', detail: name }]);
   return await inWorkplace(dependencies, async (place) => {
     const outcome = await provider.start(await requestOf(dependencies, order, place), {
       workFolder: place.folder,

@@ -1,6 +1,7 @@
 /** Removes a stored output: first the object, then the word that it is gone, so that the word is never ahead. */
 import { point } from '../infra/points.ts';
-import { recordEvents, recordRemoved } from '../infra/postgres/jobs.ts';
+import { recordEvents } from '../infra/postgres/jobEvents.ts';
+import { recordRemoved } from '../infra/postgres/jobs.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource } from './endJob.ts';
 import { removeOutputs } from './removeOutputs.ts';

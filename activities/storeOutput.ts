@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { Context } from '@temporalio/activity';
 import { verifyAudio } from '../infra/media/verifyAudio.ts';
 import { point } from '../infra/points.ts';
-import { recordEvents, recordStored } from '../infra/postgres/jobs.ts';
+import { recordStored } from '../infra/postgres/jobs.ts';
 import { outputKey } from '../infra/s3/objectKeys.ts';
 import type { GenerationOutput } from '../providers/provider.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
@@ -47,6 +47,7 @@ export async function storeOutput(
     sizeBytes,
     sha256: await sha256Of(output.path),
     seconds: checked.seconds ?? null,
+    ...(output.providerReference ? { providerReference: output.providerReference } : {}),
   });
   await point('output-recorded');
   if (!kept) {
@@ -54,11 +55,7 @@ export async function storeOutput(
     return { kind: 'ended' };
   }
   if (Context.current().info.attempt > 1) await removeOutputs(dependencies, job.queueId, key);
-  await recordEvents(dependencies.pool, job.queueId, [
-    { event: 'acknowledged', ...(output.providerReference ? { detail: output.providerReference } : {}) },
-    { event: 'stored', detail: `${sizeBytes} bytes` },
-  ]);
-  await discardSource(dependencies, job.queueId);
+  await discardSource(dependencies, job.queueId, job.source.from);
   return { kind: 'stored' };
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { formatNano } from '../domain/money.ts';
-import { type JobRow, listJobs, readJob, timelineOf } from '../infra/postgres/jobs.ts';
+import { timelineOf } from '../infra/postgres/jobEvents.ts';
+import { type JobRow, listJobs, readJob } from '../infra/postgres/jobs.ts';
 import { readLimit } from './arguments.ts';
 import { requireUuid } from './chooseAccount.ts';
 import { CommandError } from './commandError.ts';

@@ -1,7 +1,8 @@
 /** GET /jobs, GET /jobs/{queue_id} and POST /jobs/{queue_id}/cancel: beside the specification, for every kind of job. */
 import { z } from 'zod';
 import { FareboxError } from '../../domain/errors.ts';
-import { listJobs, timelineOf } from '../../infra/postgres/jobs.ts';
+import { timelineOf } from '../../infra/postgres/jobEvents.ts';
+import { listJobs } from '../../infra/postgres/jobs.ts';
 import { json } from '../answer.ts';
 import { findOwnJob } from '../findOwnJob.ts';
 import { cancelGeneration } from '../queued.ts';

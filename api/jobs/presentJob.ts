@@ -1,6 +1,7 @@
 /** A job as its owner sees it: where it stands, what it cost, what came back, and what happened when. */
 import { nanoToNumber } from '../../domain/money.ts';
-import type { JobRow, RecordedEvent } from '../../infra/postgres/jobs.ts';
+import type { RecordedEvent } from '../../infra/postgres/jobEvents.ts';
+import type { JobRow } from '../../infra/postgres/jobs.ts';
 
 export function presentJob(job: JobRow) {
   return {

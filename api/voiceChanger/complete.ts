@@ -1,7 +1,7 @@
 /** POST /audio/voice-changer/complete: the client is done with the media. Safe to repeat; `success: false` means ask again. */
 import { isFinal } from '../../domain/jobs.ts';
 import { point } from '../../infra/points.ts';
-import { recordEvents } from '../../infra/postgres/jobs.ts';
+import { recordEvents } from '../../infra/postgres/jobEvents.ts';
 import { json } from '../answer.ts';
 import { findJobOf } from '../findOwnJob.ts';
 import { completeGeneration } from '../queued.ts';

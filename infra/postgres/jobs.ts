@@ -1,6 +1,6 @@
 /** The rows of jobs and their timelines: every statement is a step of a job and does nothing the second time. */
-import type { JobState, TimelineEvent } from '../../domain/jobs.ts';
-import { isRunning, predecessors } from '../../domain/jobs.ts';
+import { isRunning, type JobState, predecessors } from '../../domain/jobs.ts';
+import { eventColumns, type NewEvent } from './jobEvents.ts';
 import type { SqlClient } from './pool.ts';
 
 export interface JobRow {
@@ -137,15 +137,23 @@ export interface NewJob {
   deadlineMs: number;
 }
 
-/** Inserts the row of a job whose charge is part of the same transaction; false when it is there already. */
-export async function insertJob(sql: SqlClient, job: NewJob): Promise<boolean> {
-  const { rowCount } = await sql.query(
-    `insert into jobs (queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
-       price_usd_nano, charge_operation_id, charge_id, deadline_at)
-     values ($1, $2, $3, $4, $5, $6, 'accepted', $7, $8, $9, $1, $10,
-       clock_timestamp() + $11 * interval '1 millisecond')
-     on conflict (queue_id) do nothing`,
-    [
+/** Inserts the row of a job whose charge is part of the same transaction, with the timeline so far; false when it is there. */
+export async function insertJob(sql: SqlClient, job: NewJob, events: NewEvent[]): Promise<boolean> {
+  const { rows } = await sql.query({
+    name: 'insert-job',
+    text: `with job as (
+       insert into jobs (queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
+         price_usd_nano, charge_operation_id, charge_id, deadline_at)
+       values ($1, $2, $3, $4, $5, $6, 'accepted', $7, $8, $9, $1, $10,
+         clock_timestamp() + $11 * interval '1 millisecond')
+       on conflict (queue_id) do nothing returning queue_id
+     ), told as (
+       insert into job_events (queue_id, event, at, ledger_id, detail)
+       select job.queue_id, e.event, coalesce(e.at, clock_timestamp()), e.ledger_id, e.detail
+         from job, unnest($12::text[], $13::timestamptz[], $14::text[], $15::text[]) as e (event, at, ledger_id, detail)
+       on conflict (queue_id, event) do nothing
+     ) select queue_id from job`,
+    values: [
       job.queueId,
       job.accountId,
       job.keyId,
@@ -157,50 +165,10 @@ export async function insertJob(sql: SqlClient, job: NewJob): Promise<boolean> {
       job.priceUsdNano.toString(),
       job.chargeId,
       job.deadlineMs,
+      ...eventColumns(events),
     ],
-  );
-  return rowCount === 1;
-}
-
-export interface NewEvent {
-  event: TimelineEvent;
-  at?: string;
-  ledgerId?: string;
-  detail?: string;
-}
-
-/** Adds to a job's timeline; each event is kept once, with the time of its first telling. */
-export async function recordEvents(sql: SqlClient, queueId: string, events: NewEvent[]): Promise<void> {
-  await sql.query(
-    `insert into job_events (queue_id, event, at, ledger_id, detail)
-     select $1, e.event, coalesce(e.at, clock_timestamp()), e.ledger_id, e.detail
-       from unnest($2::text[], $3::timestamptz[], $4::text[], $5::text[]) as e (event, at, ledger_id, detail)
-     on conflict (queue_id, event) do nothing`,
-    [
-      queueId,
-      events.map((each) => each.event),
-      events.map((each) => each.at ?? null),
-      events.map((each) => each.ledgerId ?? null),
-      events.map((each) => each.detail ?? null),
-    ],
-  );
-}
-
-export interface RecordedEvent {
-  event: TimelineEvent;
-  at: Date;
-  ledgerId: string | null;
-  detail: string | null;
-}
-
-export async function timelineOf(sql: SqlClient, queueId: string): Promise<RecordedEvent[]> {
-  const { rows } = await sql.query<{
-    event: TimelineEvent;
-    at: Date;
-    ledger_id: string | null;
-    detail: string | null;
-  }>('select event, at, ledger_id, detail from job_events where queue_id = $1 order by at, event', [queueId]);
-  return rows.map(({ event, at, ledger_id, detail }) => ({ event, at, ledgerId: ledger_id, detail }));
+  });
+  return rows.length === 1;
 }
 
 export type SubmissionGate =
@@ -214,12 +182,19 @@ export type SubmissionGate =
 
 /** Writes ahead that the provider is about to be asked, and says what an earlier attempt left behind. */
 export async function openSubmission(sql: SqlClient, queueId: string): Promise<SubmissionGate> {
-  const opened = await sql.query(
-    `update jobs set state = 'submitted', submission = 'sent'
-      where queue_id = $1 and state in ('accepted', 'submitted') and submission in ('none', 'not_accepted')`,
-    [queueId],
-  );
-  if (opened.rowCount === 1) return { go: 'submit' };
+  const opened = await sql.query({
+    name: 'open-submission',
+    text: `with opened as (
+       update jobs set state = 'submitted', submission = 'sent'
+        where queue_id = $1 and state in ('accepted', 'submitted') and submission in ('none', 'not_accepted')
+       returning queue_id, provider
+     ), told as (
+       insert into job_events (queue_id, event, detail) select queue_id, 'submitted', provider from opened
+       on conflict (queue_id, event) do nothing
+     ) select queue_id from opened`,
+    values: [queueId],
+  });
+  if (opened.rows.length === 1) return { go: 'submit' };
   const { rows } = await sql.query<{
     state: JobState;
     operation: { [key: string]: string | number | boolean } | null;
@@ -256,15 +231,26 @@ export interface JobOutput {
   sizeBytes: number;
   sha256: string;
   seconds: number | null;
+  /** What the provider calls it, for the timeline. */
+  providerReference?: string;
 }
 
 /** Moves a running job to `stored`. False: it was ended meanwhile, and the output belongs to nobody. */
 export async function recordStored(sql: SqlClient, queueId: string, output: JobOutput): Promise<boolean> {
-  const { rowCount } = await sql.query(
-    `update jobs set state = 'stored', output_key = $2, output_content_type = $3, output_bytes = $4,
-       output_sha256 = $5, output_seconds = $6, stored_at = clock_timestamp()
-      where queue_id = $1 and (state = any ($7) or (state = 'stored' and output_key = $2))`,
-    [
+  const { rows } = await sql.query({
+    name: 'record-stored',
+    text: `with stored as (
+       update jobs set state = 'stored', output_key = $2, output_content_type = $3, output_bytes = $4,
+         output_sha256 = $5, output_seconds = $6, stored_at = clock_timestamp()
+        where queue_id = $1 and (state = any ($7) or (state = 'stored' and output_key = $2))
+       returning queue_id
+     ), told as (
+       insert into job_events (queue_id, event, detail)
+       select queue_id, e.event, e.detail
+         from stored, (values ('acknowledged', $8::text), ('stored', $4::bigint || ' bytes')) as e (event, detail)
+       on conflict (queue_id, event) do nothing
+     ) select queue_id from stored`,
+    values: [
       queueId,
       output.key,
       output.contentType,
@@ -272,9 +258,10 @@ export async function recordStored(sql: SqlClient, queueId: string, output: JobO
       output.sha256,
       output.seconds,
       predecessors('stored'),
+      output.providerReference ?? null,
     ],
-  );
-  return rowCount === 1;
+  });
+  return rows.length === 1;
 }
 
 /** Ends a running job without an output, with its refund, in the caller's transaction; the row it left otherwise. */
