@@ -1,0 +1,293 @@
+/**
+ * The ledger as a few plain maps: what the database must agree with, command by command. It knows the rule of the split
+ * (domain/ledger.ts) and nothing of SQL, locks or batches.
+ */
+import {
+  type LedgerPrice,
+  type LimitPeriod,
+  periodStart,
+  restInUsd,
+  splitPrice,
+} from '../../../domain/ledger.ts';
+import type { KeyLimits } from './ledgerWorld.ts';
+
+interface Parts {
+  diem: bigint;
+  bundled: bigint;
+  usd: bigint;
+}
+
+interface ChargeRecord {
+  account: number;
+  key: number | null;
+  day: string;
+  state: 'held' | 'settled' | 'released' | 'expired';
+  held: Parts | undefined;
+  taken: Parts;
+  expiresAtMs: number;
+  refund: { id: string; parts: Parts } | undefined;
+}
+
+export interface Ask {
+  id: string;
+  account: number;
+  key: number | null;
+  price: LedgerPrice;
+  ttlMs: number;
+}
+
+export interface Way {
+  id: string;
+  resolution: 'settled' | 'released';
+  price: LedgerPrice;
+}
+
+interface Purse {
+  usd: bigint;
+  bundled: bigint;
+  vcu: bigint;
+  allocation: bigint;
+  /** Diem by day, once touched. */
+  days: Map<string, { allocation: bigint; posted: bigint }>;
+}
+
+const NONE: Parts = { diem: 0n, bundled: 0n, usd: 0n };
+
+export class LedgerModel {
+  nowMs: number;
+  readonly purses: Purse[];
+  readonly keys: { account: number; limits: KeyLimits }[];
+  readonly charges = new Map<string, ChargeRecord>();
+  readonly refunds = new Map<string, string>();
+  readonly posts = new Map<string, number>();
+
+  constructor(startMs: number, allocations: bigint[], keyAccounts: number[]) {
+    this.nowMs = startMs;
+    this.purses = allocations.map((allocation) => ({
+      usd: 0n,
+      bundled: 0n,
+      vcu: 0n,
+      allocation,
+      days: new Map(),
+    }));
+    this.keys = keyAccounts.map((account) => ({ account, limits: {} }));
+  }
+
+  get day(): string {
+    return new Date(this.nowMs).toISOString().slice(0, 10);
+  }
+
+  /** A batch of holds, or one charge, decided in order; repeats within the batch echo the first. */
+  admit(asks: Ask[], asHold: boolean): string[] {
+    const firsts = new Map<string, number>();
+    const answers: string[] = [];
+    const fresh: boolean[] = [];
+    asks.forEach((ask, index) => {
+      const known = this.charges.get(ask.id);
+      const first = firsts.get(ask.id);
+      if (first !== undefined && known === undefined) {
+        answers.push(asks[first]?.account === ask.account ? (answers[first] ?? '') : 'conflict');
+        fresh.push(false);
+      } else if (known !== undefined) {
+        const mine = first !== undefined && fresh[first];
+        answers.push(this.#echo(known, ask, asHold, mine === true));
+        fresh.push(false);
+      } else {
+        answers.push(this.#admitOne(ask, asHold));
+        fresh.push(this.charges.has(ask.id));
+      }
+      if (first === undefined) firsts.set(ask.id, index);
+    });
+    return answers;
+  }
+
+  #echo(known: ChargeRecord, ask: Ask, asHold: boolean, sameBatch: boolean): string {
+    if (known.account !== ask.account) return 'conflict';
+    if (!sameBatch && (known.held !== undefined) !== asHold) return 'conflict';
+    return asHold
+      ? `held ${show(known.held ?? NONE)} ${known.state} replayed`
+      : `charged ${show(known.taken)} replayed`;
+  }
+
+  #admitOne(ask: Ask, asHold: boolean): string {
+    const key = ask.key === null ? undefined : this.keys[ask.key];
+    if (key !== undefined && key.account !== ask.account) return 'internal';
+    const free = this.free(ask.account);
+    const room = (limit: bigint | undefined, used: bigint) =>
+      limit === undefined ? undefined : limit - used;
+    const used = ask.key === null ? NONE : this.used(ask.key);
+    const split = splitPrice(ask.price, {
+      ...free,
+      keyUsd: room(key?.limits.usd, used.usd + used.bundled),
+      keyDiem: room(key?.limits.diem, used.diem),
+    });
+    if (split.outcome === 'insufficient') return 'insufficient';
+    if (split.outcome === 'key_limit') return `key_limit ${split.currency}`;
+    const parts = { diem: split.diem, bundled: split.bundled, usd: split.usd };
+    if (parts.diem > 0n) this.#openDay(ask.account);
+    this.charges.set(ask.id, {
+      account: ask.account,
+      key: ask.key,
+      day: this.day,
+      state: asHold ? 'held' : 'settled',
+      held: asHold ? parts : undefined,
+      taken: asHold ? NONE : parts,
+      expiresAtMs: this.nowMs + ask.ttlMs,
+      refund: undefined,
+    });
+    if (!asHold) this.#move(ask.account, this.day, parts, -1n);
+    return asHold ? `held ${show(parts)} held` : `charged ${show(parts)}`;
+  }
+
+  resolve(ways: Way[]): string[] {
+    return ways.map(({ id, resolution, price }) => {
+      const known = this.charges.get(id);
+      if (!known) return 'no_hold';
+      if (known.state !== 'held') return `${known.state} ${show(known.taken)} replayed`;
+      this.#end(known, resolution, price);
+      return `${known.state} ${show(known.taken)}`;
+    });
+  }
+
+  expire(): number {
+    const due = [...this.charges.values()].filter(
+      (known) => known.state === 'held' && known.expiresAtMs <= this.nowMs,
+    );
+    for (const known of due) this.#end(known, 'expired', { usd: 0n, diem: 0n });
+    return due.length;
+  }
+
+  #end(known: ChargeRecord, state: 'settled' | 'released' | 'expired', price: LedgerPrice): void {
+    const held = known.held ?? NONE;
+    const cost = state === 'settled' ? price : { usd: 0n, diem: 0n };
+    const diem = low(cost.diem, held.diem);
+    const rest = low(restInUsd(cost, diem) ?? 0n, held.bundled + held.usd);
+    const bundled = low(rest, held.bundled);
+    known.state = state;
+    known.taken = { diem, bundled, usd: rest - bundled };
+    this.#move(known.account, known.day, known.taken, -1n);
+  }
+
+  refund(id: string, chargeId: string, amount: LedgerPrice | undefined): string {
+    const known = this.charges.get(chargeId);
+    if (known?.state !== 'settled') return 'no_charge';
+    if (known.refund) return `refunded ${known.refund.id} ${show(known.refund.parts)} replayed`;
+    if (this.refunds.has(id)) return 'conflict';
+    const parts = amount === undefined ? known.taken : smaller(known.taken, amount);
+    known.refund = { id, parts };
+    this.refunds.set(id, chargeId);
+    this.#move(known.account, known.day, parts, 1n);
+    return `refunded ${id} ${show(parts)}`;
+  }
+
+  /** A top-up, a grant or an adjustment. */
+  post(kind: string, id: string, account: number, currency: string, amount: bigint): string {
+    const name = `${kind}:${id}`;
+    const before = this.posts.get(name);
+    if (before !== undefined) return before === account ? 'posted replayed' : 'conflict';
+    const purse = this.#purse(account);
+    // A look at today's diem opens the day, whether or not the correction then fits.
+    if (currency === 'diem') this.#openDay(account);
+    const free = this.free(account);
+    const available =
+      currency === 'vcu'
+        ? purse.vcu
+        : currency === 'usd'
+          ? free.usd
+          : currency === 'diem'
+            ? free.diem
+            : free.bundled;
+    if (available + amount < 0n) return 'insufficient';
+    this.posts.set(name, account);
+    if (currency === 'usd') purse.usd += amount;
+    else if (currency === 'bundled') purse.bundled += amount;
+    else if (currency === 'vcu') purse.vcu += amount;
+    else this.#move(account, this.day, { ...NONE, diem: amount }, 1n);
+    return 'posted';
+  }
+
+  /** What can be spent: posted less the open holds of today's diem, and of everything else. */
+  free(account: number): Parts {
+    const purse = this.#purse(account);
+    const held = this.held(account);
+    const today = purse.days.get(this.day)?.posted ?? purse.allocation;
+    return {
+      diem: today - held.diem,
+      bundled: purse.bundled - held.bundled,
+      usd: purse.usd - held.usd,
+    };
+  }
+
+  held(account: number): Parts {
+    const total = { ...NONE };
+    for (const known of this.charges.values()) {
+      if (known.account !== account || known.state !== 'held' || !known.held) continue;
+      total.usd += known.held.usd;
+      total.bundled += known.held.bundled;
+      if (known.day === this.day) total.diem += known.held.diem;
+    }
+    return total;
+  }
+
+  /** What a key spent and holds in its present period. */
+  used(index: number): Parts {
+    const period: LimitPeriod = this.keys[index]?.limits.period ?? 'EPOCH';
+    const start = periodStart(period, this.day) ?? '';
+    const total = { ...NONE };
+    for (const known of this.charges.values()) {
+      if (known.key !== index || known.day < start) continue;
+      const now = known.state === 'held' ? (known.held ?? NONE) : known.taken;
+      const back = known.refund?.parts ?? NONE;
+      total.diem += now.diem - back.diem;
+      total.bundled += now.bundled - back.bundled;
+      total.usd += now.usd - back.usd;
+    }
+    return total;
+  }
+
+  describe(account: number): Record<string, unknown> {
+    const purse = this.#purse(account);
+    const allocation = purse.days.get(this.day)?.allocation ?? purse.allocation;
+    return { ...this.free(account), vcu: purse.vcu, diemAllocation: allocation, held: this.held(account) };
+  }
+
+  #purse(account: number): Purse {
+    const purse = this.purses[account];
+    if (!purse) throw new Error(`no purse ${account}`);
+    return purse;
+  }
+
+  #openDay(account: number): void {
+    const purse = this.#purse(account);
+    if (purse.days.has(this.day)) return;
+    purse.days.set(this.day, { allocation: purse.allocation, posted: purse.allocation });
+  }
+
+  #move(account: number, day: string, parts: Parts, sign: bigint): void {
+    const purse = this.#purse(account);
+    purse.usd += sign * parts.usd;
+    purse.bundled += sign * parts.bundled;
+    const record = purse.days.get(day);
+    if (record) record.posted += sign * parts.diem;
+  }
+}
+
+/** usd first, then bundled credit, then diem: as if the charge had been that much smaller. */
+function smaller(taken: Parts, amount: LedgerPrice): Parts {
+  const usd = low(taken.usd, amount.usd);
+  const bundled = low(taken.bundled, amount.usd - usd);
+  const rest = amount.usd - usd - bundled;
+  const inDiem =
+    amount.usd === 0n || taken.usd + taken.bundled === 0n
+      ? amount.diem
+      : (amount.diem * rest + amount.usd - 1n) / amount.usd;
+  return { diem: low(taken.diem, inDiem), bundled, usd };
+}
+
+export function show(parts: Parts): string {
+  return `${parts.diem}/${parts.bundled}/${parts.usd}`;
+}
+
+function low(first: bigint, second: bigint): bigint {
+  return first < second ? first : second;
+}
