@@ -17,8 +17,11 @@ export interface BinaryAnswer {
   contentType: string;
   /** Exactly as many bytes must come out of the stream; anything else cuts the connection. */
   sizeBytes: number;
-  /** Runs once, after the last byte was handed to the connection. Shutdown waits for it. */
-  onDelivered?: () => Promise<void>;
+  /**
+   * Runs once, after the last byte was handed to the connection. Shutdown waits for it. `isReceived` tells, some seconds
+   * later at worst, whether the client took it: for what must not be done to one that was cut off.
+   */
+  onDelivered?: (isReceived: () => Promise<boolean>) => Promise<void>;
   /** Runs once when the client went away, the stream broke or the deadline passed before that. */
   onAborted?: () => Promise<void>;
 }

@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { FareboxError, isErrorCode } from '../domain/errors.ts';
 import { isRunning } from '../domain/jobs.ts';
 import { point } from '../infra/points.ts';
-import { executionP80Ms, type JobRow, recordEvents } from '../infra/postgres/jobs.ts';
+import { recordEvents } from '../infra/postgres/jobEvents.ts';
+import { executionP80Ms, type JobRow } from '../infra/postgres/jobs.ts';
 import type { SqlClient } from '../infra/postgres/pool.ts';
 import { type Answer, binary, json } from './answer.ts';
 import { parseRange } from './byteRange.ts';
@@ -13,8 +14,8 @@ import { completeGeneration } from './queued.ts';
 
 export interface Delivery {
   job: JobRow;
-  /** Shown until the model has executions of its own. */
-  defaultExecutionMs: number;
+  /** Undefined when the model was taken out of the catalogue since. */
+  model: { name: string; defaultExecutionMs: number } | undefined;
   rangeHeader: string | undefined;
   /** Delete the media once the last byte has been delivered. */
   deleteAfterwards: boolean;
@@ -25,11 +26,19 @@ export async function deliver(dependencies: Dependencies, delivery: Delivery): P
   if (isRunning(job.state)) {
     return json({
       status: 'PROCESSING',
-      average_execution_time: await averageMs(dependencies.sql, job.modelId, delivery.defaultExecutionMs),
+      average_execution_time: await averageMs(
+        dependencies.sql,
+        job.modelId,
+        delivery.model?.defaultExecutionMs ?? 0,
+      ),
       execution_duration: job.elapsedMs,
     });
   }
-  if (job.state === 'stored') return await media(dependencies, delivery);
+  if (job.state === 'stored') {
+    const leaving = departures.get(job.queueId);
+    if (leaving && (await leaving)) throw gone();
+    return await media(dependencies, delivery);
+  }
   if (job.state === 'deleted' || job.state === 'expired') throw gone();
   return verdict(job);
 }
@@ -52,7 +61,7 @@ async function media(dependencies: Dependencies, delivery: Delivery): Promise<An
   const { job } = delivery;
   const sizeBytes = job.outputBytes ?? 0;
   const range = parseRange(delivery.rangeHeader, sizeBytes);
-  const headers = mediaHeaders(job);
+  const headers = mediaHeaders(delivery);
   if (range.kind === 'unsatisfiable') {
     const body = { error: 'The requested range is not satisfiable.' };
     return json(body, { status: 416, headers: { 'Content-Range': `bytes */${sizeBytes}` } });
@@ -67,7 +76,8 @@ async function media(dependencies: Dependencies, delivery: Delivery): Promise<An
       stream,
       contentType: job.outputContentType ?? 'application/octet-stream',
       sizeBytes: part ? part.end - part.start + 1 : sizeBytes,
-      onDelivered: () => delivered(dependencies, delivery, last === sizeBytes - 1),
+      onDelivered: (isReceived) =>
+        delivered(dependencies, delivery, { isReceived, toTheEnd: last === sizeBytes - 1 }),
     },
     part
       ? {
@@ -78,25 +88,63 @@ async function media(dependencies: Dependencies, delivery: Delivery): Promise<An
   );
 }
 
-function mediaHeaders(job: JobRow): Record<string, string> {
+function mediaHeaders({ job, model }: Delivery): Record<string, string> {
   const seconds = job.outputSeconds;
   return {
     'Accept-Ranges': 'bytes',
     ETag: `"${job.outputSha256 ?? ''}"`,
     'Cache-Control': 'private, no-store',
-    'x-service-audio-format': (job.outputContentType ?? '').replace(/^audio\//, ''),
+    'x-service-audio-format': formatOf(job.outputContentType ?? ''),
     ...(seconds === null ? {} : { 'x-service-audio-duration': seconds.toFixed(3) }),
     'x-service-inference-time': (job.elapsedMs / 1000).toFixed(3),
     'x-service-model-id': job.modelId,
+    ...(model ? { 'x-service-model-name': model.name } : {}),
   };
 }
 
-/** After the last byte: the timeline says so, and the media goes if the client asked for that. */
-async function delivered(dependencies: Dependencies, delivery: Delivery, toTheEnd: boolean): Promise<void> {
-  const { job } = delivery;
+/** The word that models use for a format: `mp3` for `audio/mpeg`, otherwise the subtype. */
+function formatOf(contentType: string): string {
+  const subtype = contentType.replace(/^audio\//, '');
+  return subtype === 'mpeg' ? 'mp3' : subtype;
+}
+
+interface Delivered {
+  isReceived(): Promise<boolean>;
+  /** The part that was sent ended with the last byte. */
+  toTheEnd: boolean;
+}
+
+/** After the last byte: the timeline says so, and the media goes if the client asked for that and has it. */
+async function delivered(dependencies: Dependencies, delivery: Delivery, how: Delivered): Promise<void> {
+  const { queueId } = delivery.job;
+  const goes = delivery.deleteAfterwards && how.toTheEnd;
+  const departure = goes ? depart(dependencies, queueId, how) : undefined;
   await point('delivered');
-  await recordEvents(dependencies.sql, job.queueId, [{ event: 'delivered' }]);
-  if (toTheEnd && delivery.deleteAfterwards) await completeGeneration(dependencies.temporal, job.queueId);
+  await recordEvents(dependencies.sql, queueId, [{ event: 'delivered' }]);
+  await departure;
+}
+
+/**
+ * Media that is about to be deleted, by queue_id: a client that comes back at once waits for what becomes of it, instead
+ * of being sent what is on its way out. Another process sends it until the row says that it is gone.
+ */
+const departures = new Map<string, Promise<boolean>>();
+
+async function depart(dependencies: Dependencies, queueId: string, how: Delivered): Promise<void> {
+  const departure = how.isReceived().then(async (received) => {
+    if (received) await completeGeneration(dependencies.temporal, queueId);
+    return received;
+  });
+  // For those who wait, an attempt that failed is media that stays.
+  departures.set(
+    queueId,
+    departure.catch(() => false),
+  );
+  try {
+    await departure;
+  } finally {
+    departures.delete(queueId);
+  }
 }
 
 const AVERAGE_LIFE_MS = 15_000;

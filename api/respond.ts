@@ -79,7 +79,10 @@ async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFli
 }
 
 /** What follows a delivery must not turn into an error of a request that was answered. */
-async function afterwards(ctx: ApiContext, work: (() => Promise<void> | undefined) | undefined): Promise<void> {
+async function afterwards(
+  ctx: ApiContext,
+  work: (() => Promise<void> | undefined) | undefined,
+): Promise<void> {
   try {
     await work?.();
   } catch (error) {

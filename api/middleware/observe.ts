@@ -5,6 +5,7 @@ import type { Metrics } from '../../infra/telemetry/metrics.ts';
 import { type ApiContext, RequestState } from '../requestState.ts';
 import type { InFlight } from '../server/inFlight.ts';
 import { lingerOver } from '../server/linger.ts';
+import { noteRequest } from '../server/receipt.ts';
 
 /** The client went away before the answer was complete. */
 const CLIENT_CLOSED = 499;
@@ -21,6 +22,7 @@ export function observe(observation: Observation): Koa.Middleware<RequestState> 
     const state = new RequestState(log);
     ctx.state = state;
     const { res } = ctx;
+    noteRequest(ctx.req.socket);
     res.setHeader('X-Request-ID', state.requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     res.setHeader('Cache-Control', 'no-store');

@@ -16,7 +16,7 @@ export const retrieveRoute = defineRoute({
     const job = await findJobOf(dependencies.sql, caller, named);
     return await deliver(dependencies, {
       job,
-      defaultExecutionMs: findModel(dependencies.config.models, job.modelId)?.defaultExecutionMs ?? 0,
+      model: findModel(dependencies.config.models, job.modelId),
       rangeHeader: headers.range,
       deleteAfterwards: body.delete_media_on_completion,
     });

@@ -1,0 +1,40 @@
+/**
+ * Whether a client has all of an answer. "Sent" only means that the bytes are in this machine's buffers, which may hold the
+ * whole recording while the client has read half of it and gone. The kernel tells too late for an answer, but in time for
+ * what must not happen to a client that was cut off: deleting what it did not get.
+ */
+import type { Socket } from 'node:net';
+
+/** Proof by silence: after this long without a complaint the bytes count as received. */
+const LEAST_SILENCE_MS = 2_000;
+const MOST_SILENCE_MS = 30_000;
+/** A slower client needs no more than this is assumed to. */
+const SLOW_BYTES_PER_SECOND = 100_000;
+
+const waiting = new WeakMap<Socket, () => void>();
+
+/** Call for every request: a client that goes on with the next one has read the last answer. */
+export function noteRequest(socket: Socket): void {
+  waiting.get(socket)?.();
+}
+
+/**
+ * Resolves to true when the client took the answer that was just sent whole: it asks the next question, closes in good
+ * order, or stays without complaint for long enough. False when the connection breaks before that.
+ */
+export function received(socket: Socket, sizeBytes: number): Promise<boolean> {
+  if (socket.destroyed) return Promise.resolve(!socket.errored);
+  const silenceMs = Math.min(MOST_SILENCE_MS, LEAST_SILENCE_MS + (sizeBytes / SLOW_BYTES_PER_SECOND) * 1_000);
+  return new Promise((resolve) => {
+    const conclude = (whole: boolean) => {
+      clearTimeout(timer);
+      waiting.delete(socket);
+      socket.off('close', onClose);
+      resolve(whole);
+    };
+    const onClose = (broken: boolean) => conclude(!broken);
+    const timer = setTimeout(() => conclude(true), silenceMs);
+    waiting.set(socket, () => conclude(true));
+    socket.once('close', onClose);
+  });
+}
