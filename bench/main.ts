@@ -1,0 +1,35 @@
+/** `npm run bench`: all benchmarks by name, or the named ones; exit code 1 when a bar is not reached. */
+import { openParts } from '../test/harness/parts.ts';
+import { run as jobs } from './jobs.ts';
+import { run as ledger } from './ledger.ts';
+import { run as memory } from './memory.ts';
+import { run as retrieve } from './retrieve.ts';
+
+const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
+  ledger: async () => {
+    const parts = await openParts({ durable: true });
+    try {
+      return await ledger({ databaseUrl: parts.services.databaseUrl });
+    } finally {
+      await parts.close();
+    }
+  },
+  retrieve: () => retrieve(),
+  memory: () => memory(),
+  jobs: () => jobs(),
+};
+
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !(name in BENCHMARKS));
+if (unknown.length > 0) {
+  console.error(`no such benchmark: ${unknown.join(', ')} (there are ${Object.keys(BENCHMARKS).join(', ')})`);
+  process.exit(2);
+}
+let missed = 0;
+for (const [name, run] of Object.entries(BENCHMARKS)) {
+  if (named.length > 0 && !named.includes(name)) continue;
+  const { ok } = await run();
+  console.log(ok ? `${name}: every bar reached\n` : `${name}: MISSED a bar\n`);
+  if (!ok) missed += 1;
+}
+process.exit(missed === 0 ? 0 : 1);

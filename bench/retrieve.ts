@@ -1,0 +1,101 @@
+/** Retrieve while the job is processing, against a bare Koa route that reads one row by key; 32 connections, one run. */
+import { randomUUID } from 'node:crypto';
+import autocannon from 'autocannon';
+import { openPool } from '../infra/postgres/pool.ts';
+import { apiPort, spawnNode, untilReady } from '../test/harness/spawn.ts';
+import { round } from './statistics.ts';
+import { openWorld, type World } from './world.ts';
+
+const CONNECTIONS = 32;
+const MODEL = 'local-voice-changer';
+
+/** A job that never moves: only the row matters here. */
+export async function insertRunningJob(world: World, accountId: string): Promise<string> {
+  const queueId = randomUUID();
+  const pool = openPool({
+    databaseUrl: world.environment.DATABASE_URL ?? '',
+    applicationName: 'farebox-bench',
+  });
+  try {
+    await pool.query(
+      `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, duration_seconds,
+         price_usd_nano, charge_operation_id, charge_id, deadline_at)
+       values ($1, $2, 'voice-changer', $3, 'local', 'submitted', 'bench', 2, 50000000, $1, 'bench',
+         now() + interval '1 day')`,
+      [queueId, accountId, MODEL],
+    );
+  } finally {
+    await pool.end();
+  }
+  return queueId;
+}
+
+export interface RetrieveTarget {
+  url: string;
+  method: 'POST';
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** What a client asks while it waits. */
+export function retrieveRequest(origin: string, key: string, queueId: string): RetrieveTarget {
+  return {
+    url: `${origin}/api/v1/audio/voice-changer/retrieve`,
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: MODEL, queue_id: queueId }),
+  };
+}
+
+export async function run(options: { seconds?: number } = {}): Promise<{ ok: boolean }> {
+  const duration = options.seconds ?? 6;
+  const world = await openWorld({});
+  try {
+    const { accountId, inference } = await world.createPayer();
+    const queueId = await insertRunningJob(world, accountId);
+    const api = await world.start('api');
+    const floorUrl = `${await startFloor(world)}/row/${queueId}`;
+    const product = retrieveRequest(api.origin, inference, queueId);
+    const load = (target: { url: string }) => autocannon({ ...target, connections: CONNECTIONS, duration });
+    await autocannon({ ...product, connections: CONNECTIONS, duration: 2 });
+    await autocannon({ url: floorUrl, connections: CONNECTIONS, duration: 2 });
+    const floor = await load({ url: floorUrl });
+    const ours = await load(product);
+    return judge(floor, ours);
+  } finally {
+    await world.close();
+  }
+}
+
+async function startFloor(world: World): Promise<string> {
+  const port = await apiPort();
+  const floor = spawnNode({
+    script: 'dist/bench/floor/rowServer.js',
+    name: 'floor',
+    environment: { ...world.environment, PORT: String(port) },
+    runFolder: world.runFolder,
+  });
+  const ready = async () => {
+    if (!floor.logs().includes('floor ready')) throw new Error('not ready');
+  };
+  await untilReady(floor, ready, 30_000);
+  return `http://127.0.0.1:${port}`;
+}
+
+function judge(floor: autocannon.Result, ours: autocannon.Result): { ok: boolean } {
+  console.log(`retrieve while processing, ${CONNECTIONS} connections`);
+  console.table(
+    Object.entries({ floor, product: ours }).map(([side, result]) => ({
+      side,
+      'req/s': Math.round(result.requests.average),
+      'p50 ms': result.latency.p50,
+      'p99 ms': result.latency.p99,
+      failed: result.non2xx + result.errors + result.timeouts,
+    })),
+  );
+  const ratio = ours.requests.average / floor.requests.average;
+  const tail = ours.latency.p99 / Math.max(1, floor.latency.p99);
+  console.log(`  req/s ÷ floor (≥ 0.2): ${round(ratio)}`);
+  console.log(`  p99 ÷ floor (≤ 3): ${round(tail)}`);
+  return { ok: ratio >= 0.2 && tail <= 3 && ours.non2xx === 0 && ours.errors === 0 };
+}
