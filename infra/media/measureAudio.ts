@@ -60,7 +60,8 @@ export async function measureAudio(tools: MediaTools, request: MeasureRequest): 
   if (structure.foreign) return invalid('The audio file could not be read.');
   const decoded = await decode(tools, request, { format, falseLength: structure.falseLength === true });
   request.signal?.throwIfAborted();
-  return judge(decoded, { format, maxSeconds: request.maxSeconds });
+  const toTheEnd = structure.falseLength === true;
+  return judge(decoded, { format, maxSeconds: request.maxSeconds, toTheEnd });
 }
 
 interface Reading {
@@ -84,7 +85,14 @@ async function decode(tools: MediaTools, request: MeasureRequest, reading: Readi
   });
 }
 
-function judge(decoded: DecodedAudio, limits: { format: AudioFormat; maxSeconds: number }): MeasureOutcome {
+interface Limits {
+  format: AudioFormat;
+  maxSeconds: number;
+  /** Read to the end of the file against its own word: the last packet may then be an odd piece. */
+  toTheEnd: boolean;
+}
+
+function judge(decoded: DecodedAudio, limits: Limits): MeasureOutcome {
   const audioStreams = decoded.streams.filter((kind) => kind === 'audio').length;
   if (decoded.streams.includes('video')) return invalid('The file has a video track; send audio only.');
   if (decoded.streams.length > 0 && audioStreams === 0) return invalid('The file has no audio track.');
@@ -92,7 +100,8 @@ function judge(decoded: DecodedAudio, limits: { format: AudioFormat; maxSeconds:
   if (!isSane(decoded)) return invalid('The audio file could not be read.');
   if (decoded.end === 'stopped') return tooLong(limits.maxSeconds);
   if (decoded.end !== 'finished') return invalid('The audio file could not be read.');
-  if (decoded.broken || tooManyFailures(decoded)) return invalid('The audio file is damaged or truncated.');
+  const damaged = limits.toTheEnd ? decoded.failedPackets > 1 : decoded.broken || tooManyFailures(decoded);
+  if (damaged) return invalid('The audio file is damaged or truncated.');
   return { ok: true, audio: measured(decoded, limits.format) };
 }
 

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { createInspector } from '../../../infra/media/inspector.ts';
+
+const childPath = fileURLToPath(new URL('../../fixtures/stubbornChild.mjs', import.meta.url));
+
+describe('the inspection of a file', () => {
+  it('is given up when its parser hangs, and the next file is inspected by a new child', async () => {
+    const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 1_500 });
+    const startedAt = performance.now();
+    expect(await inspector.inspect('/hang')).toBeUndefined();
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect((await inspector.inspect('/fine'))?.format).toBe('mp3');
+    inspector.close();
+  });
+
+  it('survives a parser that takes its process down', async () => {
+    const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 5_000 });
+    expect(await inspector.inspect('/die')).toBeUndefined();
+    expect((await inspector.inspect('/fine'))?.format).toBe('mp3');
+    inspector.close();
+  });
+
+  it('waits for its turn and gets one, however many wait', async () => {
+    const inspector = createInspector({ childPath, maxChildren: 2, timeoutMs: 5_000 });
+    const paths = Array.from({ length: 200 }, (_, index) => (index % 50 === 7 ? '/die' : '/fine'));
+    const answers = await Promise.all(paths.map((path) => inspector.inspect(path)));
+    expect(answers.filter((answer) => answer === undefined)).toHaveLength(4);
+    inspector.close();
+  });
+
+  it('of a file made to loop a parser ends within its time', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'farebox-inspect-'));
+    const path = join(folder, 'loop.asf');
+    // The head of an ASF file whose first object says that it is zero bytes long.
+    const head = Buffer.alloc(55);
+    Buffer.from('3026b2758e66cf11a6d900aa0062ce6c', 'hex').copy(head);
+    writeFileSync(path, head);
+    const inspector = createInspector({ timeoutMs: 3_000 });
+    const startedAt = performance.now();
+    const inspection = await inspector.inspect(path);
+    expect(inspection?.format).toBeUndefined();
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    inspector.close();
+    rmSync(folder, { recursive: true });
+  });
+});
