@@ -1,0 +1,101 @@
+/**
+ * A process of its own with the shipped ledger, for the tests of races and crashes. It is told what to do by the
+ * environment variable LEDGER_RACE and says what came of it, one JSON line each.
+ */
+import { processEnvironment } from '../../infra/config/environment.ts';
+import { createLedger } from '../../infra/postgres/createLedger.ts';
+import { charge } from '../../infra/postgres/ledger.ts';
+import { openPool } from '../../infra/postgres/pool.ts';
+
+export interface RaceRound {
+  accountId: string;
+  keyId: string | null;
+}
+
+export type RaceOrder =
+  /** Starts every round when the advisory lock `gun + round` is free, and makes all its holds at once. */
+  | {
+      kind: 'race';
+      gun: number;
+      rounds: RaceRound[];
+      holds: number;
+      priceNano: string;
+      name: string;
+      charges: boolean;
+    }
+  /** Holds and settles under ids `name:0`, `name:1` … until it is killed, saying each acknowledgement. */
+  | { kind: 'churn'; accounts: string[]; priceNano: string; name: string; lanes: number };
+
+const SNAPSHOT = {
+  sku: 'race',
+  modelId: 'race',
+  provider: 'race',
+  units: '1',
+  unit: 'request',
+  pricePerUnitUsd: '0',
+  requestId: 'race',
+};
+
+const environment = processEnvironment();
+const order = JSON.parse(environment.LEDGER_RACE ?? '') as RaceOrder;
+const pool = openPool({
+  databaseUrl: environment.DATABASE_URL ?? '',
+  applicationName: 'ledger-racer',
+  max: 5,
+});
+const ledger = createLedger(pool);
+
+function say(fact: unknown): void {
+  process.stdout.write(`${JSON.stringify(fact)}\n`);
+}
+
+async function race(task: Extract<RaceOrder, { kind: 'race' }>): Promise<void> {
+  const price = { usd: BigInt(task.priceNano), diem: BigInt(task.priceNano) };
+  say({ ready: true });
+  for (const [number, round] of task.rounds.entries()) {
+    await pool.query('select pg_advisory_lock_shared($1)', [task.gun + number]);
+    const outcomes = await Promise.all(
+      Array.from({ length: task.holds }, async (_, index) => {
+        const request = {
+          operationId: `${task.name}:${number}:${index}`,
+          ...round,
+          price,
+          snapshot: SNAPSHOT,
+        };
+        const outcome =
+          task.charges && index % 50 === 0
+            ? await charge(pool, request)
+            : await ledger.hold({ ...request, ttlMs: 600_000 });
+        return outcome.outcome;
+      }),
+    );
+    const count = (word: string) => outcomes.filter((outcome) => outcome === word).length;
+    say({
+      round: number,
+      admitted: count('held') + count('charged'),
+      insufficient: count('insufficient'),
+      keyLimit: count('key_limit'),
+    });
+  }
+}
+
+async function churn(task: Extract<RaceOrder, { kind: 'churn' }>): Promise<void> {
+  const price = { usd: BigInt(task.priceNano), diem: BigInt(task.priceNano) };
+  let next = 0;
+  async function lane(): Promise<void> {
+    for (;;) {
+      const number = next++;
+      const operationId = `${task.name}:${number}`;
+      const accountId = task.accounts[number % task.accounts.length] ?? '';
+      await ledger.hold({ operationId, accountId, keyId: null, price, ttlMs: 600_000, snapshot: SNAPSHOT });
+      say({ held: number });
+      await ledger.settle({ operationId, price });
+      say({ settled: number });
+    }
+  }
+  await Promise.all(Array.from({ length: task.lanes }, lane));
+}
+
+await (order.kind === 'race' ? race(order) : churn(order));
+await ledger.close();
+await pool.end();
