@@ -1,11 +1,14 @@
 /** A JSON body: bounded while it is read, parsed once it is known to be harmless. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
 import { bodyChunks } from './bodyStream.ts';
 import { createJsonScanner, JSON_LIMITS, type JsonExcess } from './jsonScanner.ts';
 
 const READ_TIMEOUT_MS = 60_000;
+/** Less than this is parsed and checked in a few milliseconds, whatever it is. */
+const QUICK_BYTES = 128 * 1024;
 
 /** Throws `body_too_large`, `invalid_json`, or `invalid_request` for one that is too deep or has too many members. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
@@ -16,7 +19,13 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
     if (excess) throw tooComplex(excess);
     chunks.push(chunk);
   }
-  return parse(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+  const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+  if (bytes.length <= QUICK_BYTES) return parse(bytes);
+  // A large body is scanned, parsed and checked in turns of its own: each is short, all together would be felt by others.
+  await nextTurn();
+  const value = parse(bytes);
+  await nextTurn();
+  return value;
 }
 
 /** `__proto__` becomes an own property, as any other name; of a name given twice the last value counts. */

@@ -1,0 +1,289 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import http from 'node:http';
+import { join } from 'node:path';
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { json } from '../../../api/answer.ts';
+import { defineRoute } from '../../../api/route.ts';
+import { FareboxError } from '../../../domain/errors.ts';
+import { sendRaw } from '../sendRaw.ts';
+import { startApi, type TestApi } from '../startApi.ts';
+import { sendFromOutside } from './sendFromOutside.ts';
+
+const MEGABYTE = 1_048_576;
+const fields = z.strictObject({ title: z.string().optional(), flag: z.enum(['true', 'false']).optional() });
+let seenPath = '';
+
+const upload = defineRoute({
+  method: 'POST',
+  path: '/test/upload',
+  access: 'open',
+  body: {
+    multipart: { fields, maxFileBytes: 25 * MEGABYTE },
+    json: { schema: fields, maxBytes: 2 * MEGABYTE },
+  },
+  async handler(_dependencies, { body, file, headers }) {
+    if (file) {
+      seenPath = file.path;
+      const { length } = await readFile(file.path);
+      if (length !== file.sizeBytes) throw new Error('the file is not what was told');
+    }
+    if (headers['x-fail']) throw new FareboxError({ code: 'conflict', message: 'as asked' });
+    return json({
+      body,
+      file: file && { sizeBytes: file.sizeBytes, sha256: file.sha256, type: file.claimedContentType },
+    });
+  },
+});
+
+const measured = defineRoute({
+  method: 'POST',
+  path: '/test/measured',
+  access: 'open',
+  body: { multipart: { fields, maxFileBytes: 25 * MEGABYTE } },
+  handler: async (_dependencies, { file }) => json({ sizeBytes: file?.sizeBytes }),
+});
+
+const anything = defineRoute({
+  method: 'POST',
+  path: '/test/json',
+  access: 'open',
+  body: { json: { schema: z.strictObject({ a: z.unknown() }), maxBytes: 2 * MEGABYTE } },
+  handler: async () => json({}),
+});
+
+let api: TestApi;
+let delay: IntervalHistogram;
+let temporary: string;
+
+beforeAll(async () => {
+  api = await startApi({ routes: [upload, measured, anything] });
+  temporary = join(api.opened.dependencies.config.dataFolder, 'tmp');
+  delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+});
+afterAll(() => api.stop());
+
+const leftovers = () => (existsSync(temporary) ? readdirSync(temporary) : []);
+
+async function send(form: FormData, headers: Record<string, string> = {}) {
+  const response = await api.call('/test/upload', { method: 'POST', body: form, headers });
+  return { status: response.status, body: await response.json() };
+}
+
+const raw = (type: string, body: string | Buffer, path = '/test/upload') =>
+  Buffer.concat([
+    Buffer.from(
+      `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: ${type}\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n`,
+    ),
+    Buffer.from(body),
+  ]);
+
+describe('an uploaded file', () => {
+  it('arrives with its size, its digest and the fields, and is gone afterwards', async () => {
+    const bytes = randomBytes(3 * MEGABYTE + 17);
+    const form = new FormData();
+    form.set('title', 'Grüße');
+    form.set('file', new Blob([bytes], { type: 'audio/wav' }), '../../etc/passwd');
+    const { status, body } = await send(form);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { body: { title: 'Grüße' }, file: { sizeBytes: bytes.length, sha256, type: 'audio/wav' } },
+    });
+    expect(seenPath.startsWith(temporary)).toBe(true);
+    expect(existsSync(seenPath)).toBe(false);
+    expect(leftovers()).toEqual([]);
+  });
+
+  it('is gone when the handler fails', async () => {
+    const form = new FormData();
+    form.set('file', new Blob(['x']), 'x');
+    expect((await send(form, { 'x-fail': '1' })).status).toBe(409);
+    expect(leftovers()).toEqual([]);
+  });
+
+  it('may be exactly 25 MB, and not a byte more', async () => {
+    for (const [extra, status] of [
+      [0, 200],
+      [1, 413],
+    ] as const) {
+      const form = new FormData();
+      form.set('file', new Blob([new Uint8Array(25 * MEGABYTE + extra)]), 'x');
+      const answer = await send(form);
+      expect(answer.status).toBe(status);
+      if (status === 413) {
+        expect(answer.body).toEqual({
+          code: 'PAYLOAD_TOO_LARGE',
+          error: 'File exceeds the maximum allowed size of 25 MB.',
+        });
+      }
+    }
+    expect(leftovers()).toEqual([]);
+  });
+
+  it('is refused before it is read when its length already says too much', async () => {
+    const answer = await sendRaw(
+      api.port,
+      'POST /api/v1/test/upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=B\r\n' +
+        'Content-Length: 99999999\r\n\r\n',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 413 .*PAYLOAD_TOO_LARGE/s);
+  });
+
+  it('a chunked one without a length is refused while it is read', async () => {
+    const status = await new Promise((resolve, reject) => {
+      const request = http.request(`${api.baseUrl}/test/upload`, {
+        method: 'POST',
+        headers: { 'content-type': 'multipart/form-data; boundary=B', 'transfer-encoding': 'chunked' },
+      });
+      request.on('response', (response) => resolve(response.statusCode));
+      request.on('error', reject);
+      request.write('--B\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n');
+      const piece = Buffer.alloc(MEGABYTE);
+      for (let sent = 0; sent < 27; sent += 1) request.write(piece);
+      request.end('\r\n--B--\r\n');
+    });
+    expect(status).toBe(413);
+    await expect.poll(leftovers).toEqual([]);
+  });
+
+  it('that breaks off leaves nothing behind', async () => {
+    const head =
+      'POST /api/v1/test/upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=B\r\n';
+    const part = '--B\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n';
+    await sendRaw(api.port, `${head}Content-Length: 100000\r\n\r\n${part}${'x'.repeat(30_000)}`, {
+      quietMs: 100,
+    });
+    await expect.poll(leftovers).toEqual([]);
+    await expect.poll(() => api.inFlight.count).toBe(0);
+  });
+
+  it('an input in which no file was chosen is no file', async () => {
+    const body =
+      '--B\r\nContent-Disposition: form-data; name="file"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n--B--\r\n';
+    const answer = await sendRaw(api.port, raw('multipart/form-data; boundary=B', body));
+    expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"body":\{\}\}$/s);
+  });
+
+  it('twenty of 25 MB at once add at most 100 MB of memory', { timeout: 60_000 }, async () => {
+    const part = Buffer.from('--B\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n');
+    const body = Buffer.concat([part, Buffer.alloc(25 * MEGABYTE, 7), Buffer.from('\r\n--B--\r\n')]);
+    const type = 'multipart/form-data; boundary=B';
+    const once = { url: `${api.baseUrl}/test/measured`, type, body };
+    await sendFromOutside(once);
+    const before = process.memoryUsage().rss;
+    let most = before;
+    const timer = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss);
+    }, 10);
+    const statuses = await sendFromOutside({ ...once, times: 20 });
+    clearInterval(timer);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect((most - before) / MEGABYTE).toBeLessThan(100);
+    expect(leftovers()).toEqual([]);
+  });
+});
+
+describe('a malformed multipart body is a 400, and the process lives on', () => {
+  const field = 'Content-Disposition: form-data; name="title"';
+  const type = 'multipart/form-data; boundary=B';
+  it.each([
+    ['no boundary in the type', 'multipart/form-data', '--B--'],
+    ['an empty boundary', 'multipart/form-data; boundary=', '--B--'],
+    ['a boundary of 71 characters', `multipart/form-data; boundary=${'b'.repeat(71)}`, '--B--'],
+    ['another kind of multipart', 'multipart/mixed; boundary=B', '--B--'],
+    ['an empty body', type, ''],
+    ['no final boundary', type, `--B\r\n${field}\r\n\r\nx\r\n`],
+    ['a field twice', type, `--B\r\n${field}\r\n\r\nx\r\n--B\r\n${field}\r\n\r\ny\r\n--B--`],
+    ['a field that is no UTF-8', type, Buffer.from(`--B\r\n${field}\r\n\r\n\xff\r\n--B--`, 'latin1')],
+    ['a field of 20 kB', type, `--B\r\n${field}\r\n\r\n${'x'.repeat(20_000)}\r\n--B--`],
+    [
+      'a field that the route does not know',
+      type,
+      `--B\r\n${field.replace('title', 'other')}\r\n\r\nx\r\n--B--`,
+    ],
+    ['__proto__ as a field', type, `--B\r\n${field.replace('title', '__proto__')}\r\n\r\nx\r\n--B--`],
+    [
+      'two files',
+      type,
+      `--B\r\n${field.replace('title', 'file')}\r\n\r\nx\r\n--B\r\n${field.replace('title', 'file')}\r\n\r\nx\r\n--B--`,
+    ],
+    ['a file in another field', type, `--B\r\n${field}; filename="x"\r\n\r\nx\r\n--B--`],
+    ['a thousand parts', type, `${`--B\r\n${field}\r\n\r\nx\r\n`.repeat(1_000)}--B--`],
+    ['an endless header', type, `--B\r\n${'x'.repeat(200_000)}`],
+    ['base64', type, `--B\r\n${field}\r\nContent-Transfer-Encoding: base64\r\n\r\neA==\r\n--B--`],
+  ])('%s', async (_name, contentType, body) => {
+    expect(await sendRaw(api.port, raw(contentType, body))).toMatch(/^HTTP\/1\.1 400 .*\{"error":"/s);
+    expect(leftovers()).toEqual([]);
+  });
+});
+
+describe('hostile JSON', () => {
+  const bombs: [string, Buffer, number][] = [
+    ['10 MB of [', Buffer.alloc(10 * MEGABYTE, '['), 413],
+    ['2 MB of [', Buffer.alloc(2 * MEGABYTE - 1, '['), 400],
+    ['65 levels', Buffer.from(`{"a":${'['.repeat(64)}${']'.repeat(64)}}`), 400],
+    ['64 levels', Buffer.from(`{"a":${'['.repeat(63)}${']'.repeat(63)}}`), 200],
+    [
+      'a million keys',
+      Buffer.from(`{${Array.from({ length: 1_000_000 }, (_, i) => `"${i}":1`).join()}}`),
+      413,
+    ],
+    [
+      '90,000 keys in 2 MB',
+      Buffer.from(`{${Array.from({ length: 90_000 }, (_, i) => `"key-${i}":1`).join()}}`),
+      400,
+    ],
+    ['20,000 keys', Buffer.from(`{${Array.from({ length: 20_000 }, (_, i) => `"k${i}":1`).join()}}`), 400],
+    ['a million numbers', Buffer.from(`{"a":[${'1,'.repeat(999_999)}1]}`), 400],
+    ['a number of 2 MB', Buffer.from(`{"a":${'1'.repeat(2 * MEGABYTE - 10)}}`), 200],
+    ['a string of 2 MB', Buffer.from(`{"a":"${'x'.repeat(2 * MEGABYTE - 20)}"}`), 200],
+    ['backslashes', Buffer.from(`{"a":"${'\\\\'.repeat(MEGABYTE - 20)}"}`), 200],
+    ['quotes', Buffer.from('""'.repeat(MEGABYTE - 20)), 400],
+    ['invalid UTF-8', Buffer.from('{"a":"\xff"}', 'latin1'), 400],
+    ['an overlong encoding', Buffer.from('{"a":"\xc0\x80"}', 'latin1'), 400],
+    ['a lone surrogate in an escape', Buffer.from('{"a":"\\ud800"}'), 200],
+    ['NaN', Buffer.from('{"a":NaN}'), 400],
+    ['a comment', Buffer.from('{"a":1}//'), 400],
+  ];
+
+  it.each(bombs)('%s', async (_name, body, status) => {
+    const stallsMs: number[] = [];
+    // The bomb's own stall is in every try; what other processes of this machine take from us is not.
+    for (let tries = 0; tries < 8 && Math.min(...stallsMs) >= 50; tries += 1) {
+      delay.reset();
+      const url = `${api.baseUrl}/test/json`;
+      expect(await sendFromOutside({ url, type: 'application/json', body })).toEqual([status]);
+      await sleep(20);
+      stallsMs.push(delay.max / 1e6);
+    }
+    expect(Math.min(...stallsMs)).toBeLessThan(50);
+  });
+
+  it('10 MB without a length are refused while they arrive, and the connection lives on', async () => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const post = (write: (request: http.ClientRequest) => void) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = { 'content-type': 'application/json' };
+        const request = http.request(`${api.baseUrl}/test/json`, { method: 'POST', agent, headers });
+        request.on('response', (response) => response.resume().on('end', () => resolve(response.statusCode)));
+        request.on('error', reject);
+        write(request);
+        request.end();
+      });
+    const statuses = [
+      await post((request) => {
+        for (let sent = 0; sent < 10; sent += 1) request.write(Buffer.alloc(MEGABYTE, '['));
+      }),
+      await post((request) => request.write('{"a":1}')),
+    ];
+    agent.destroy();
+    expect(statuses).toEqual([400, 200]);
+  });
+});

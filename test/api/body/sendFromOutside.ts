@@ -1,0 +1,46 @@
+/** Sends a body from a process of its own, so that what is measured here is the server and not the client. */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const SENDER = `
+const [url, type, path, times] = process.argv.slice(1);
+const body = require('node:fs').readFileSync(path);
+const one = () => new Promise((resolve, reject) => {
+  const headers = { 'content-type': type, 'content-length': body.length };
+  require('node:http').request(url, { method: 'POST', headers }, (response) => {
+    response.resume().on('end', () => resolve(response.statusCode));
+  }).on('error', reject).end(body);
+});
+Promise.all(Array.from({ length: Number(times) }, one)).then((all) => console.log(JSON.stringify(all)));
+`;
+
+export interface OutsideOptions {
+  url: string;
+  type: string;
+  body: Buffer;
+  /** How often at once; 1 by default. */
+  times?: number;
+}
+
+/** The statuses of the answers. */
+export async function sendFromOutside({ url, type, body, times = 1 }: OutsideOptions): Promise<number[]> {
+  const path = join(tmpdir(), `farebox-test-${randomUUID()}`);
+  await writeFile(path, body);
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '-e',
+      SENDER,
+      url,
+      type,
+      path,
+      String(times),
+    ]);
+    return JSON.parse(stdout) as number[];
+  } finally {
+    await rm(path, { force: true });
+  }
+}
