@@ -107,9 +107,14 @@ describe('without latency', () => {
     const provider = simulator();
     await provider.start(order(), await context());
     const contexts = await Promise.all(Array.from({ length: 100 }, () => context()));
-    const startedAt = performance.now();
-    for (const call of contexts) await provider.start(order(), call);
-    expect((performance.now() - startedAt) / 100).toBeLessThan(10);
+    const tookMs: number[] = [];
+    for (const call of contexts) {
+      const startedAt = performance.now();
+      await provider.start(order(), call);
+      tookMs.push(performance.now() - startedAt);
+    }
+    // The median: what else runs on the machine must not decide.
+    expect(tookMs.sort((left, right) => left - right)[50]).toBeLessThan(10);
   });
 });
 
