@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
-import { claimIdempotencyKey, renewIdempotencyKey } from '../infra/postgres/idempotency.ts';
+import { claimIdempotencyKey, isLatestClaim, renewIdempotencyKey } from '../infra/postgres/idempotency.ts';
 
 export interface Claim {
   queueId: string;
@@ -11,6 +11,8 @@ export interface Claim {
   key: string | undefined;
   /** An earlier request with this key and this body was here. */
   known: boolean;
+  /** The how-manieth request with this key it is. */
+  turn: number;
   /** The queue_id was swapped once already in this request. */
   renewed: boolean;
 }
@@ -28,7 +30,7 @@ export async function claimKey(
 ): Promise<Claim> {
   const queueId = randomUUID();
   const key = request.header;
-  if (key === undefined) return { queueId, key: undefined, known: false, renewed: false };
+  if (key === undefined) return { queueId, key: undefined, known: false, turn: 1, renewed: false };
   if (typeof key !== 'string' || !KEY.test(key)) {
     const message = 'Idempotency-Key must match [A-Za-z0-9_-]{1,255}';
     throw new FareboxError({ code: 'invalid_request', message });
@@ -44,7 +46,19 @@ export async function claimKey(
     const message = 'This Idempotency-Key was already used with a different request body';
     throw new FareboxError({ code: 'idempotency_mismatch', message });
   }
-  return { queueId: claimed.queueId, key, known: claimed.outcome === 'known', renewed: false };
+  return {
+    queueId: claimed.queueId,
+    key,
+    known: claimed.outcome === 'known',
+    turn: claimed.turn,
+    renewed: false,
+  };
+}
+
+/** False when a later request with the key asks for the same order: then the order is that one's. */
+export async function isOwnOrder(sql: pg.Pool, caller: Caller, claim: Claim): Promise<boolean> {
+  const { key, queueId, turn } = claim;
+  return key === undefined || (await isLatestClaim(sql, { accountId: caller.accountId, key, queueId, turn }));
 }
 
 /** After a refused attempt the key stands for a new one. Of two twins one swaps, and both go on with the same id. */

@@ -41,7 +41,10 @@ const UNAVAILABLE = {
   retryAfterSeconds: 5,
 } as const;
 
-/** Throws FareboxError `unavailable` when there is no answer in time; `ended` when this queue_id was already refused. */
+/**
+ * Throws FareboxError `unavailable` when there is no answer in time; `ended` when this queue_id was already refused.
+ * After `unavailable` the order may have arrived all the same: the caller takes it back with `withdrawGeneration`.
+ */
 export async function submitGeneration(
   temporal: Temporal,
   input: GenerationInput,
@@ -58,8 +61,6 @@ export async function submitGeneration(
       if (error instanceof WorkflowExecutionAlreadyStartedError) return 'ended';
       const now = Date.now();
       if (!isTransient(error) || now > input.acceptBy || (isUnreachable(error) && now > unreachableAt)) {
-        // The order may have arrived although its answer did not: it is taken back while nobody has paid.
-        void withdraw(temporal, input);
         throw new FareboxError({ ...UNAVAILABLE, cause: error });
       }
       await sleep(RETRY_PAUSE_MS);
@@ -131,15 +132,26 @@ async function command<Result>(
   }
 }
 
-async function withdraw(temporal: Temporal, input: GenerationInput): Promise<void> {
+/**
+ * Takes an order back that was given up without an answer, for as long as it could still be charged. `isOurs` is asked
+ * before each attempt: a client that repeated its order must not find it cancelled.
+ */
+export async function withdrawGeneration(
+  temporal: Temporal,
+  input: GenerationInput,
+  isOurs: () => Promise<boolean>,
+): Promise<CancelResult['outcome'] | 'never_came' | 'not_ours'> {
   while (Date.now() < input.acceptBy + COMMAND_LIMIT_MS) {
     try {
-      if (await cancelGeneration(temporal, input.queueId)) return;
+      if (!(await isOurs())) return 'not_ours';
+      const cancelled = await cancelGeneration(temporal, input.queueId);
+      if (cancelled) return cancelled.outcome;
     } catch {
-      // Still unreachable: the next turn asks again, until the order can no longer be charged.
+      // Still unreachable: the next turn asks again.
     }
     await sleep(2_000);
   }
+  return 'never_came';
 }
 
 const TRANSIENT = new Set([

@@ -5,15 +5,16 @@
 import { chooseVoice } from '../../domain/catalogue/chooseVoice.ts';
 import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
+import { isRunning } from '../../domain/jobs.ts';
 import { point } from '../../infra/points.ts';
 import { findJob } from '../../infra/postgres/jobs.ts';
 import { sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
 import type { GenerationInput, JobSource } from '../../workflows/contract.ts';
 import { type Answer, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Claim, claimKey, renewClaim } from '../idempotency.ts';
+import { type Claim, claimKey, isOwnOrder, renewClaim } from '../idempotency.ts';
 import { requireCallable, requireVoiceChanger } from '../models.ts';
-import { ACCEPT_LIMIT_MS, submitGeneration } from '../queued.ts';
+import { ACCEPT_LIMIT_MS, submitGeneration, withdrawGeneration } from '../queued.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
 import { SMALL_JSON_BYTES } from './quote.ts';
 import { type QueueBody, queueFields, queueJson } from './shapes.ts';
@@ -99,14 +100,56 @@ async function accept(dependencies: Dependencies, request: QueueRequest, attempt
   const input = inputOf(dependencies, request, attempt);
   await putSource(dependencies, input.queueId, request);
   await point('source-stored');
-  const answer = await submitGeneration(dependencies.temporal, input);
+  const answer = await submit(dependencies, request, { input, claim });
   if (answer === 'ended') return await again(dependencies, request, attempt);
+  if (claim.key !== undefined) await removeLateSource(dependencies, input);
   if (answer.accepted) {
     const { durationSeconds } = answer;
     return queued(model.id, { queueId: input.queueId, durationSeconds, replayed: claim.known });
   }
   const { code, message, fields } = answer;
   throw new FareboxError({ code, message, ...(fields ? { fields } : {}) });
+}
+
+interface Submission {
+  input: GenerationInput;
+  claim: Claim;
+}
+
+async function submit(dependencies: Dependencies, request: QueueRequest, submission: Submission) {
+  try {
+    return await submitGeneration(dependencies.temporal, submission.input);
+  } catch (error) {
+    // It may have arrived although its answer did not: it is taken back while the client reads that nothing was charged.
+    void takeBack(dependencies, request, submission).catch((err: unknown) =>
+      request.log.warn({ err, queueId: submission.input.queueId }, 'an unanswered order was not taken back'),
+    );
+    throw error;
+  }
+}
+
+async function takeBack(
+  dependencies: Dependencies,
+  { caller }: QueueRequest,
+  { input, claim }: Submission,
+): Promise<void> {
+  const isOurs = () => isOwnOrder(dependencies.sql, caller, claim);
+  const outcome = await withdrawGeneration(dependencies.temporal, input, isOurs);
+  if (outcome === 'never_came') await removeSource(dependencies, input.queueId);
+  // The key stood for the order that is gone now; whoever asks again means a new one.
+  if (outcome === 'cancelled') await renewClaim(dependencies.sql, caller, claim);
+}
+
+/** Requests with the same key bring the same source; one that was slower than the job itself has put it back. */
+async function removeLateSource(dependencies: Dependencies, input: GenerationInput): Promise<void> {
+  const { queueId, accountId } = input;
+  try {
+    const job = await findJob(dependencies.sql, { queueId, accountId });
+    if (!job || !isRunning(job.state)) await removeSource(dependencies, queueId);
+  } catch (err) {
+    // The order has its answer; what is left is for the sweeper.
+    dependencies.log.warn({ err, queueId }, 'a source may have been left behind');
+  }
 }
 
 /** The key's earlier attempt was refused and is over: this one gets a queue_id of its own, unless a twin was faster. */

@@ -11,8 +11,9 @@ export interface IdempotencyClaim {
 }
 
 export type ClaimOutcome =
-  | { outcome: 'new'; queueId: string }
-  | { outcome: 'known'; queueId: string }
+  /** `turn`: the how-manieth request with this key it is. */
+  | { outcome: 'new'; queueId: string; turn: number }
+  | { outcome: 'known'; queueId: string; turn: number }
   | { outcome: 'mismatch' };
 
 /** Claims a key, or tells what it stands for. A concurrent twin waits for the row and then reads it. */
@@ -22,16 +23,29 @@ export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClai
      values ($1, $2, $3, $4, $5) on conflict (account_id, key) do nothing`,
     [claim.accountId, claim.key, claim.route, claim.bodySha256, claim.queueId],
   );
-  if (inserted.rowCount === 1) return { outcome: 'new', queueId: claim.queueId };
-  const { rows } = await sql.query<{ queue_id: string; same: boolean }>(
-    `select queue_id, route = $3 and body_sha256 = $4 as same
-       from idempotency_keys where account_id = $1 and key = $2`,
+  if (inserted.rowCount === 1) return { outcome: 'new', queueId: claim.queueId, turn: 1 };
+  const { rows } = await sql.query<{ queue_id: string; same: boolean; claims: number }>(
+    `update idempotency_keys set claims = claims + (route = $3 and body_sha256 = $4)::integer
+      where account_id = $1 and key = $2
+      returning queue_id, route = $3 and body_sha256 = $4 as same, claims`,
     [claim.accountId, claim.key, claim.route, claim.bodySha256],
   );
   const row = rows[0];
   // Purged between the two statements: the claim is new after all.
   if (!row) return claimIdempotencyKey(sql, claim);
-  return row.same ? { outcome: 'known', queueId: row.queue_id } : { outcome: 'mismatch' };
+  return row.same ? { outcome: 'known', queueId: row.queue_id, turn: row.claims } : { outcome: 'mismatch' };
+}
+
+/** Whether nobody has asked for the same order since. */
+export async function isLatestClaim(
+  sql: SqlClient,
+  claim: { accountId: string; key: string; queueId: string; turn: number },
+): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    'select from idempotency_keys where account_id = $1 and key = $2 and queue_id = $3 and claims = $4',
+    [claim.accountId, claim.key, claim.queueId, claim.turn],
+  );
+  return rowCount === 1;
 }
 
 /** After a refusal the key may stand for another attempt: swaps the queue_id unless somebody else did. */
