@@ -1,4 +1,4 @@
-/** `npm run bench`, `npm run bench -- NAME`: the benchmarks, each with its floor in the same run. */
+/** `npm run bench [-- NAME]`: the benchmarks, or one of them. */
 import { ready } from './ready.mjs';
 
 await ready();
