@@ -120,13 +120,13 @@ describe('without latency', () => {
 
 describe('with latency', () => {
   it('an order runs for the latency and is then done for any replica', async () => {
-    const started = await simulator({ latencyMs: 150 }).start(order(), await context());
+    const started = await simulator({ latencyMs: 500 }).start(order(), await context());
     if (started.status !== 'running') throw new Error(started.status);
     expect(JSON.parse(JSON.stringify(started.operation))).toEqual(started.operation);
     expect(started.retryAfterMs).toBeGreaterThan(0);
-    const replica = simulator({ latencyMs: 150 });
+    const replica = simulator({ latencyMs: 500 });
     expect(await replica.check?.(started.operation, await context())).toMatchObject({ status: 'running' });
-    await sleep(170);
+    await sleep(520);
     expect(await replica.check?.(started.operation, await context())).toMatchObject({ status: 'done' });
   });
 
@@ -156,10 +156,10 @@ describe('outcomes', () => {
   it.each(refusals)('%s ends every order with the reason %s', async (outcome, reason) => {
     const now = await simulator({ outcome }).start(order(), await context());
     expect(now).toMatchObject({ status: 'refused', reason, message: expect.stringContaining('Simulated') });
-    const provider = simulator({ outcome, latencyMs: 20 });
+    const provider = simulator({ outcome, latencyMs: 400 });
     const started = await provider.start(order(), await context());
     if (started.status !== 'running') throw new Error(started.status);
-    await sleep(30);
+    await sleep(420);
     expect(await provider.check?.(started.operation, await context())).toMatchObject({
       status: 'refused',
       reason,
@@ -221,10 +221,10 @@ describe('a lost reply', () => {
 
   it('at poll or download is unknown, and the next question is answered', async () => {
     for (const at of ['poll', 'download'] as const) {
-      const provider = simulator({ latencyMs: 10, faults: [fault({ at, every: 2 })] });
+      const provider = simulator({ latencyMs: 400, faults: [fault({ at, every: 2 })] });
       const started = await provider.start(order({ upstreamModel: `m-${at}` }), await context());
       if (started.status !== 'running') throw new Error(started.status);
-      await sleep(15);
+      await sleep(420);
       const answers = [];
       for (let turn = 0; turn < 4; turn += 1) {
         answers.push((await provider.check?.(started.operation, await context()))?.status);
@@ -235,11 +235,11 @@ describe('a lost reply', () => {
 
   it('with late success: unknown now, done only after the delay', async () => {
     const request = order();
-    const late = fault({ kind: 'late-success', delayMs: 120 });
+    const late = fault({ kind: 'late-success', delayMs: 500 });
     const provider = simulator({ faults: [late] });
     expect((await provider.start(request, await context())).status).toBe('unknown');
     expect((await provider.find?.(request.reference, await context()))?.status).toBe('running');
-    await sleep(130);
+    await sleep(520);
     expect((await provider.find?.(request.reference, await context()))?.status).toBe('done');
   });
 
