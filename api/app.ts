@@ -10,6 +10,7 @@ import { type Frame, serve } from './frame.ts';
 import { addHealthRoutes, type Readiness } from './health.ts';
 import { answerErrors } from './middleware/answerErrors.ts';
 import { observe } from './middleware/observe.ts';
+import { requireHost } from './middleware/requireHost.ts';
 import type { RequestState } from './requestState.ts';
 import { createRespond } from './respond.ts';
 import type { Route } from './route.ts';
@@ -33,6 +34,7 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   app.silent = true;
   app.use(observe({ log: dependencies.log, metrics, inFlight }));
   app.use(answerErrors(respond));
+  app.use(requireHost);
   app.use(createRouter(options, { ...options, respond }).routes() as unknown as Koa.Middleware<RequestState>);
   app.use(refuseUnknown);
   return app;

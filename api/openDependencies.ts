@@ -6,7 +6,7 @@ import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
 import { listenForKeyChanges } from '../infra/postgres/keyChanges.ts';
 import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
 import { openPool } from '../infra/postgres/pool.ts';
-import { openRedis } from '../infra/redis/connect.ts';
+import { openRedis, pingRedis } from '../infra/redis/connect.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
 import type { Authentication } from './auth/authenticate.ts';
@@ -40,7 +40,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     folders,
     parts: [
       { name: 'postgres', check: () => sql.query('select 1') },
-      { name: 'redis', check: () => redis.ping() },
+      { name: 'redis', check: (timeoutMs) => pingRedis(redis, timeoutMs) },
       { name: 's3', check: () => storage.ready() },
       { name: 'temporal', check: (timeoutMs) => temporal.ready(timeoutMs) },
     ],

@@ -1,4 +1,5 @@
 /** The connection to Redis: every command has a deadline, a lost connection is tried again for ever, and nothing waits for it. */
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import type { Logger } from '../log.ts';
 
@@ -29,4 +30,10 @@ export function openRedis(url: string, log: Logger): Redis {
     reachable = false;
   });
   return redis;
+}
+
+/** Resolves when Redis answers; waits for a connection that is being made. */
+export async function pingRedis(redis: Redis, timeoutMs: number): Promise<void> {
+  if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(timeoutMs) });
+  await redis.ping();
 }

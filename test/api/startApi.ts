@@ -14,6 +14,7 @@ import { type Config, loadConfig } from '../../infra/config/config.ts';
 import { createLogger } from '../../infra/log.ts';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey, type NewKey } from '../../infra/postgres/keys.ts';
+import { registerLedgerMetrics } from '../../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics } from '../../infra/telemetry/metrics.ts';
 import { createWorld } from '../harness/services.ts';
 
@@ -58,6 +59,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const opened = await openDependencies(config, logger);
   const inFlight = createInFlight();
   const metrics = createMetrics('api');
+  registerLedgerMetrics(metrics.registry, opened.dependencies.sql);
   const parts = options.parts?.(opened.parts) ?? opened.parts;
   const app = createApp({
     ...opened,
