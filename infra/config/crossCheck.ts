@@ -1,9 +1,10 @@
 /** What a schema cannot say: names that must exist, ids that must differ, parts that must fit together. */
+import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
 import type { ProviderKind, ProviderSettings } from '../../domain/providerSettings.ts';
 import { mergeProviders } from './builtInProviders.ts';
 import { problem } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
-import { isVoiceChanger, type ModelEntry } from './schema/models.ts';
+import { isVoiceChanger, type ModelEntry, type VoiceChangerEntry } from './schema/models.ts';
 
 /** Lines of the form `path: found …, allowed: …`; empty when the file agrees with itself. */
 export function crossCheck(file: ConfigurationFile): string[] {
@@ -33,6 +34,7 @@ function checkModel(entry: ModelEntry, index: number, providers: Record<string, 
     const allowed = `for a voice changer a provider of kind ${VOICE_CHANGER_KINDS.join(', ')}`;
     problems.push(problem(['models', index, 'provider'], found, allowed));
   }
+  if (isVoiceChanger(entry) && provider?.kind === 'local') problems.push(...checkLocalVoices(entry, index));
   if (entry.spec.privacy !== undefined && entry.spec.privacy !== entry.privacy) {
     const allowed = `the same as models[${index}].privacy, or nothing`;
     problems.push(problem(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed));
@@ -44,4 +46,23 @@ const VOICE_CHANGER_KINDS: readonly ProviderKind[] = ['local', 'elevenlabs', 'si
 
 function changesVoices(kind: ProviderKind): boolean {
   return VOICE_CHANGER_KINDS.includes(kind);
+}
+
+/** The local provider has its own voices and no others; elsewhere a voice is the foreign service's to know. */
+function checkLocalVoices(entry: VoiceChangerEntry, index: number): string[] {
+  const known: readonly string[] = LOCAL_VOICE_CHANGER.voices;
+  const { voices = [], default_voice: preset } = entry.spec;
+  const given = [
+    ...voices.map((voice, at) => ({ voice, at: ['voices', at] })),
+    { voice: preset, at: ['default_voice'] },
+  ];
+  return given
+    .filter(({ voice }) => !known.includes(voice))
+    .map(({ voice, at }) =>
+      problem(
+        ['models', index, 'spec', ...at],
+        JSON.stringify(voice),
+        `for this provider ${known.join(', ')}`,
+      ),
+    );
 }

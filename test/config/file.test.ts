@@ -198,6 +198,10 @@ describe('a configuration file with an error is refused, and the error names it'
     ],
     [withSpec({ speed: 2 }), 'models[0].spec.speed: found an unknown key'],
     [
+      withSpec({ default_voice: 'ghost' }),
+      'models[0].spec.default_voice: found "ghost", allowed: for this provider bass, baritone',
+    ],
+    [
       withSpec({ privacy: 'anonymized' }),
       'models[0].spec.privacy: found "anonymized", allowed: the same as models[0].privacy',
     ],
