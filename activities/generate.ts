@@ -126,7 +126,13 @@ async function concludeOutcome(
 ): Promise<GenerateResult> {
   const { outcome, provider, place } = answer;
   const { pool, log } = dependencies;
-  log.info({ queueId: job.queueId, provider: job.provider, outcome: outcome.status }, 'provider answered');
+  const detail = 'detail' in outcome ? outcome.detail : undefined;
+  // Our own credential at a provider is the operator's to mend, and nobody else will tell.
+  const level = outcome.status === 'refused' && outcome.reason === 'credential' ? 'error' : 'info';
+  log[level](
+    { queueId: job.queueId, provider: job.provider, outcome: outcome.status, detail },
+    'provider answered',
+  );
   switch (outcome.status) {
     case 'done':
       return await storeOutput(dependencies, job, { output: outcome.output, place });

@@ -47,9 +47,12 @@ async function peakDuring(pid: number, work: () => Promise<void>): Promise<numbe
       await sleep(20);
     }
   })();
-  await work();
-  running = false;
-  await watch;
+  try {
+    await work();
+  } finally {
+    running = false;
+    await watch;
+  }
   return peak;
 }
 
