@@ -5,7 +5,12 @@
 import { isIP, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { isPublicAddress, isPublicName } from './publicAddress.ts';
-import { type ResolveHost, resolveConfiguredHost, resolvePublicHost } from './resolveHost.ts';
+import {
+  DNS_DEADLINE_MS,
+  type ResolveHost,
+  resolveConfiguredHost,
+  resolvePublicHost,
+} from './resolveHost.ts';
 
 export interface GuardOptions {
   /** True for hosts on private networks that the operator named; `port` is the effective one. */
@@ -41,10 +46,17 @@ async function checkedAddresses(options: GuardOptions, target: buildConnector.Op
   const trusted = options.isTrustedHost(hostname, port);
   if (!trusted && isIP(hostname) === 0 && !isPublicName(hostname)) throw new Error('not a public name');
   const resolve = options.resolve ?? (trusted ? resolveConfiguredHost : resolvePublicHost);
-  const addresses = isIP(hostname) === 0 ? await resolve(hostname) : [hostname];
+  const addresses = isIP(hostname) === 0 ? await inTime(resolve(hostname)) : [hostname];
   if (addresses.length === 0) throw new Error('no address');
   if (!trusted && !addresses.every(isPublicAddress)) throw new Error('not a public address');
   return oneOfEachFamily(addresses);
+}
+
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const expiry = setTimeout(() => reject(new Error('no DNS answer in time')), DNS_DEADLINE_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(expiry));
+  });
 }
 
 /** IPv4 first: a machine without an IPv6 route should not spend its connect deadline to find out. */
@@ -64,9 +76,8 @@ function connectInTurn(connect: buildConnector.connector, { target, addresses, c
   const named = isIP(target.hostname.replace(/^\[|\]$/g, '')) === 0;
   const servername = target.servername ?? (named ? target.hostname : undefined);
   const checked = { ...target, hostname: address, host: address, ...(servername ? { servername } : {}) };
-  connect(checked, (...result: [null, Socket] | [Error, null]) => {
-    const [error, socket] = result;
-    if (socket !== null) callback(null, socket);
+  connect(checked, (error: Error | null, socket?: Socket | null) => {
+    if (socket) callback(null, socket);
     else if (rest.length > 0) connectInTurn(connect, { target, addresses: rest, callback });
     else callback(new ConnectFailure('connection failed', { cause: error }), null);
   });

@@ -95,14 +95,26 @@ async function visit(door: Door, url: URL, { target, signal }: Visit): Promise<A
   const client = openClient(door, url);
   try {
     const path = `${url.pathname}${url.search}`;
-    const response = await client.request({ method: 'GET', path, headers: HEADERS, signal });
+    const response = await orAborted(
+      client.request({ method: 'GET', path, headers: HEADERS, signal }),
+      signal,
+    );
     const location = response.headers.location;
     if (REDIRECTS.includes(response.statusCode) && typeof location === 'string') return { location };
     if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
     return { downloaded: await save(response, { target, signal }) };
   } finally {
-    await client.destroy();
+    // Not waited for: while a connection is still being made, it would take as long as that.
+    client.destroy().catch(() => {});
   }
+}
+
+/** The client itself hears of an abort only once it is connected. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
 }
 
 function openClient({ options, hosts }: Door, url: URL): Client {

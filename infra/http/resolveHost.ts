@@ -23,11 +23,8 @@ export async function resolvePublicHost(hostname: string): Promise<string[]> {
   }
 }
 
-/** The names that the operator configured: as the machine itself resolves them. */
+/** The names that the operator configured: as the machine itself resolves them. The caller sets the deadline. */
 export async function resolveConfiguredHost(hostname: string): Promise<string[]> {
-  const deadline = new Promise<never>((_, reject) => {
-    setTimeout(() => reject(new Error('DNS deadline')), DNS_DEADLINE_MS).unref();
-  });
-  const entries = await Promise.race([lookup(hostname, { all: true, verbatim: true }), deadline]);
+  const entries = await lookup(hostname, { all: true, verbatim: true });
   return entries.map((entry) => entry.address);
 }

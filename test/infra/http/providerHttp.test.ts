@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  createProviderHttp,
+  type ProviderHttp,
+  ProviderHttpError,
+  type ProviderHttpOptions,
+} from '../../../infra/http/providerHttp.ts';
+import { BEHAVIOURS, type Behaviour, type HostileServer, hostileServer } from './hostileServer.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'farebox-provider-'));
+const open: ProviderHttp[] = [];
+let server: HostileServer;
+
+async function readAll(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+const echo: Behaviour = (request, response) => {
+  void readAll(request).then((body) =>
+    response
+      .writeHead(201, { 'x-request-id': 'r1' })
+      .end(JSON.stringify({ headers: request.headers, url: request.url, body: body.toString('latin1') })),
+  );
+};
+
+beforeAll(async () => {
+  server = await hostileServer({
+    ...BEHAVIOURS,
+    '/v1/echo': echo,
+    '/v1/busy': (_, response) => response.writeHead(429, { 'retry-after': '7' }).end('{"detail":"busy"}'),
+    '/v1/moved': (_, response) => response.writeHead(302, { location: '/good' }).end(),
+    '/v1/read-and-reset': (request) => void readAll(request).then(() => request.socket.resetAndDestroy()),
+  });
+});
+
+afterAll(async () => {
+  await Promise.all(open.map((http) => http.close()));
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+function provider(options: Partial<ProviderHttpOptions> = {}): ProviderHttp {
+  const http = createProviderHttp({
+    baseUrl: `http://127.0.0.1:${server.port}/v1/`,
+    allowPrivateNetwork: true,
+    ...options,
+  });
+  open.push(http);
+  return http;
+}
+
+async function sent(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return 'answered';
+  } catch (error) {
+    if (!(error instanceof ProviderHttpError)) throw error;
+    return error.sent;
+  }
+}
+
+describe('a call', () => {
+  it('carries its headers, query and JSON, and brings back status, headers and body', async () => {
+    const http = provider({ headers: { 'x-key': 'k' } });
+    const reply = await http.request({
+      method: 'POST',
+      path: '/echo',
+      query: { a: 'b c' },
+      json: { words: 'é' },
+    });
+    expect(reply.status).toBe(201);
+    expect(reply.headers['x-request-id']).toBe('r1');
+    const seen = JSON.parse(reply.body.toString());
+    expect(seen.url).toBe('/v1/echo?a=b+c');
+    expect(seen.headers['x-key']).toBe('k');
+    expect(Buffer.from(seen.body, 'latin1').toString()).toBe('{"words":"é"}');
+  });
+
+  it('streams a file as multipart with a known length', async () => {
+    const path = join(folder, 'source "odd".wav');
+    writeFileSync(path, Buffer.alloc(90_000, 7));
+    const multipart = {
+      fields: { voice: 'alto', 'a"b\r\n': 'x' },
+      files: [{ name: 'audio', path, filename: 'sou"rce.wav', contentType: 'audio/wav' }],
+    };
+    const seen = JSON.parse(
+      (await provider().request({ method: 'POST', path: '/echo', multipart })).body.toString(),
+    );
+    expect(Number(seen.headers['content-length'])).toBe(seen.body.length);
+    expect(seen.headers['transfer-encoding']).toBeUndefined();
+    expect(seen.body).toContain('name="voice"\r\n\r\nalto\r\n');
+    expect(seen.body).toContain('name="a%22b%0D%0A"');
+    expect(seen.body).toContain('filename="sou%22rce.wav"\r\nContent-Type: audio/wav\r\n\r\n\x07');
+  });
+
+  it('puts an answer into a file with its hash, and tells other statuses without a file', async () => {
+    const path = join(folder, 'output');
+    const http = provider({ baseUrl: `http://127.0.0.1:${server.port}` });
+    const saved = await http.download({ method: 'POST', path: '/good', json: {} }, { path, maxBytes: 100 });
+    expect(saved).toMatchObject({
+      saved: true,
+      status: 200,
+      sizeBytes: 5,
+      sha256: createHash('sha256').update('sound').digest('hex'),
+    });
+    expect(readFileSync(path, 'utf8')).toBe('sound');
+    const busy = await http.download(
+      { method: 'POST', path: '/v1/busy' },
+      { path: join(folder, 'none'), maxBytes: 100 },
+    );
+    expect(busy).toMatchObject({ saved: false, status: 429 });
+    expect(busy.headers['retry-after']).toBe('7');
+    expect(existsSync(join(folder, 'none'))).toBe(false);
+  });
+
+  it('never follows a redirect', async () => {
+    server.requests.length = 0;
+    expect((await provider().request({ method: 'GET', path: '/moved' })).status).toBe(302);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('a failure says whether the request can have been accepted', () => {
+  it('not when nobody listens, the name is not known or the address is not allowed', async () => {
+    const closed = createTcpServer();
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const get = { method: 'GET', path: '/' } as const;
+    expect(await sent(provider({ baseUrl: `http://127.0.0.1:${port}` }).request(get))).toBe('not_sent');
+    const resolve = () => Promise.reject(new Error('ENOTFOUND'));
+    expect(await sent(provider({ baseUrl: 'http://nobody.example', resolve }).request(get))).toBe('not_sent');
+    server.requests.length = 0;
+    expect(await sent(provider({ allowPrivateNetwork: false }).request(get))).toBe('not_sent');
+    expect(server.requests).toEqual([]);
+    const aborted = AbortSignal.abort(new Error('no'));
+    expect(await sent(provider().request({ ...get, signal: aborted }))).toBe('not_sent');
+    const gone = { fields: {}, files: [{ name: 'a', path: '/nowhere', filename: 'a', contentType: 'a/b' }] };
+    expect(await sent(provider().request({ method: 'POST', path: '/echo', multipart: gone }))).toBe(
+      'not_sent',
+    );
+  });
+
+  it('not when the TLS of the service is not what it should be', async () => {
+    const plain = provider({ baseUrl: `https://127.0.0.1:${server.port}` });
+    expect(await sent(plain.request({ method: 'GET', path: '/' }))).toBe('not_sent');
+  });
+
+  it('perhaps in every other case', async () => {
+    const timeouts = { firstByteMs: 400, idleMs: 400, totalMs: 5_000 };
+    const http = provider({ baseUrl: `http://127.0.0.1:${server.port}`, timeouts });
+    for (const path of [
+      '/silent',
+      '/silent-after-head',
+      '/reset',
+      '/v1/read-and-reset',
+      '/garbage',
+      '/short',
+      '/headers-missing/../short',
+      '/endless',
+    ]) {
+      expect(await sent(http.request({ method: 'POST', path, json: { a: 1 } })), path).toBe('unknown');
+    }
+    const target = { path: join(folder, 'never'), maxBytes: 1_000_000 };
+    expect(await sent(http.download({ method: 'POST', path: '/endless', json: {} }, target))).toBe('unknown');
+    expect(existsSync(target.path)).toBe(false);
+    const signal = AbortSignal.timeout(200);
+    expect(await sent(http.request({ method: 'POST', path: '/silent', json: {}, signal }))).toBe('unknown');
+  });
+
+  it('and the whole call has a deadline, however busily the answer drips', async () => {
+    const http = provider({ baseUrl: `http://127.0.0.1:${server.port}`, timeouts: { totalMs: 700 } });
+    expect(await sent(http.request({ method: 'GET', path: '/slow' }))).toBe('unknown');
+  });
+});
