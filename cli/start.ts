@@ -203,6 +203,10 @@ function stopWhenAsked(folder: DataFolder): void {
     void shutDown(folder).then(() => process.exit(0));
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(`${error.stack ?? error.message}\n`);
+    void shutDown(folder).then(() => process.exit(1));
+  });
   // Whoever read our output may be gone; the service is not.
   process.stdout.on('error', () => undefined);
   endAll = () => shutDown(folder);

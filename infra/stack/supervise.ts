@@ -1,8 +1,9 @@
 /** Keeps one process running: logs to a file, records who it is, restarts it with back-off, stops it with a deadline. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limitLog, logFile, openLog } from './logFile.ts';
 import type { PartProcess } from './part.ts';
 import { writeRecord } from './runRecords.ts';
 
@@ -27,6 +28,7 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 /** A process that ran this long starts its next back-off from the beginning. */
 const STEADY_MS = 30_000;
+const LOG_CHECK_MS = 30_000;
 
 /** Starts the process and resolves when it is ready; throws, with the end of its log, when it never is. */
 export async function supervise(part: PartProcess, options: SuperviseOptions): Promise<Supervised> {
@@ -40,10 +42,18 @@ export async function supervise(part: PartProcess, options: SuperviseOptions): P
     await stop(state);
     throw error;
   }
-  state.ready = true;
+  state.logLimit = setInterval(() => keepLogSmall(state), LOG_CHECK_MS).unref();
   state.child?.once('exit', () => void restartForever(state));
   if (hasEnded(state.child)) void restartForever(state);
   return supervised;
+}
+
+function keepLogSmall({ part, options }: State): void {
+  try {
+    limitLog(options.folder, part.name);
+  } catch {
+    // Tried again in half a minute.
+  }
 }
 
 interface State {
@@ -51,7 +61,7 @@ interface State {
   options: SuperviseOptions;
   child?: ChildProcess;
   stopping: boolean;
-  ready?: boolean;
+  logLimit?: NodeJS.Timeout;
   restarting?: boolean;
   pauseMs: number;
   startedAtMs?: number;
@@ -60,8 +70,7 @@ interface State {
 
 function launch(state: State): void {
   const { part, options } = state;
-  mkdirSync(path.join(options.folder, 'logs'), { recursive: true });
-  const log = openSync(logFile(options.folder, part.name), 'a', 0o600);
+  const log = openLog(options.folder, part.name);
   try {
     state.child = spawn(part.command, part.args, {
       cwd: part.cwd,
@@ -119,25 +128,32 @@ async function restartForever(state: State): Promise<void> {
     await sleep(state.pauseMs);
     state.pauseMs = Math.min(state.pauseMs * 2, LONGEST_PAUSE_MS);
     if (state.stopping) break;
-    launch(state);
-    await untilReadyOrEnded(state);
+    await startAgain(state);
   }
   state.restarting = false;
   if (!state.stopping) state.child?.once('exit', () => void restartForever(state));
 }
 
-async function untilReadyOrEnded(state: State): Promise<void> {
+/** Never throws: a full disk must not end the supervision of the others. */
+async function startAgain(state: State): Promise<void> {
   try {
+    launch(state);
     await becomesReady(state);
-    state.options.onRestart?.({ name: state.part.name, pid: state.child?.pid ?? 0 });
   } catch {
     // Ended again, or hangs without answering: either way the next round starts a fresh one.
     if (!state.stopping) await end(state.child, 'SIGKILL', 5_000);
+    return;
+  }
+  try {
+    state.options.onRestart?.({ name: state.part.name, pid: state.child?.pid ?? 0 });
+  } catch {
+    // Whoever listens could not note it; the part runs all the same.
   }
 }
 
 function stop(state: State): Promise<void> {
   state.stopping = true;
+  clearInterval(state.logLimit);
   state.stopped ??= end(state.child, state.part.stopSignal, state.part.stopTimeoutMs).then(() => {
     rmSync(path.join(state.options.folder, 'run', `${state.part.name}.json`), { force: true });
   });
@@ -155,8 +171,4 @@ async function end(
   const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   await ended;
   clearTimeout(timer);
-}
-
-export function logFile(folder: string, name: string): string {
-  return path.join(folder, 'logs', `${name}.log`);
 }

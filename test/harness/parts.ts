@@ -1,6 +1,14 @@
 /** The real parts of one test run: throwaway, on free ports, in one temporary folder that goes with them. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { processEnvironment } from '../../infra/config/environment.ts';
@@ -8,7 +16,7 @@ import { identify, isAlive, type ProcessIdentity } from '../../infra/launch/proc
 import { locateParts } from '../../infra/stack/locate.ts';
 import { PART_NAMES } from '../../infra/stack/part.ts';
 import { createProgress } from '../../infra/stack/progress.ts';
-import { stopOrphans } from '../../infra/stack/runRecords.ts';
+import { killRecorded, stopOrphans } from '../../infra/stack/runRecords.ts';
 import { startServers } from '../../infra/stack/startServers.ts';
 import type { Supervised } from '../../infra/stack/supervise.ts';
 import { REDIS_DATABASES } from './limits.ts';
@@ -43,19 +51,21 @@ export interface PartsOptions {
 const UNSAFE = { fsync: 'off', full_page_writes: 'off' };
 const PREFIX = 'farebox-test-';
 const SPAWNED = 'spawned';
+const FILES = 'files';
 
 export async function openParts(options: PartsOptions = {}): Promise<Parts> {
   await sweepDeadRuns();
   const folder = mkdtempSync(path.join(os.tmpdir(), PREFIX));
   writeFileSync(path.join(folder, 'owner.json'), JSON.stringify(identify(process.pid)));
   const started: Supervised[] = [];
+  // For a run that ends before it could clean up: an error outside every test, a second Ctrl-C.
   const killAll = () => {
-    for (const part of started) killNow(part.pid());
+    for (const place of placesOf(folder)) killRecorded(place);
   };
   process.once('exit', killAll);
   const close = async () => {
     // First what tests left running, then what it runs on.
-    await stopOrphans(path.join(folder, SPAWNED));
+    for (const place of placesOf(folder).filter((each) => each !== folder)) await stopOrphans(place);
     await Promise.all(started.map((part) => part.stop()));
     process.off('exit', killAll);
     rmSync(folder, { recursive: true, force: true });
@@ -66,6 +76,17 @@ export async function openParts(options: PartsOptions = {}): Promise<Parts> {
     await close();
     throw error;
   }
+}
+
+/** Folders that may hold records of processes: of the run, of what tests spawned, and data folders that tests made. */
+function placesOf(folder: string): string[] {
+  const inside = (parent: string) =>
+    readdirSync(parent, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => path.join(parent, entry.name));
+  const files = path.join(folder, FILES);
+  const made = existsSync(files) ? inside(files) : [];
+  return [path.join(folder, SPAWNED), ...made, ...made.flatMap(inside), folder];
 }
 
 async function startAll(folder: string, started: Supervised[], options: PartsOptions): Promise<Services> {
@@ -86,7 +107,7 @@ async function startAll(folder: string, started: Supervised[], options: PartsOpt
     withUi: false,
   });
   started.push(...supervised.values());
-  const files = path.join(folder, 'files');
+  const files = path.join(folder, FILES);
   mkdirSync(files);
   const value = (name: string) => environment[name] ?? '';
   const databaseUrl = databaseOf(value('DATABASE_URL'), 'postgres');
@@ -118,8 +139,7 @@ async function sweepDeadRuns(): Promise<void> {
     const folder = path.join(os.tmpdir(), name);
     const owner = readOwner(folder);
     if (owner === undefined || isAlive(owner)) continue;
-    await stopOrphans(path.join(folder, SPAWNED));
-    await stopOrphans(folder);
+    for (const place of placesOf(folder)) await stopOrphans(place);
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -129,14 +149,5 @@ function readOwner(folder: string): ProcessIdentity | undefined {
     return JSON.parse(readFileSync(path.join(folder, 'owner.json'), 'utf8')) as ProcessIdentity;
   } catch {
     return undefined;
-  }
-}
-
-function killNow(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // Already gone.
   }
 }

@@ -1,5 +1,14 @@
 /** Postgres: its cluster made once, its server on the loopback address, also when the caller is root. */
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { asOrdinaryUser, type Unprivileged } from '../asOrdinaryUser.ts';
@@ -28,8 +37,9 @@ export function postgresUrl(options: { port: number; password: string; database:
 /** Makes the cluster when there is none, and says how its server is run. Throws with initdb's words when it fails. */
 export async function preparePostgres(options: PostgresOptions): Promise<PartProcess> {
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
-  const user = await asOrdinaryUser(options.folder);
+  const user = await asOrdinaryUser(options.program.path, options.folder);
   const data = path.join(options.folder, 'data');
+  await giveTo(user, options.folder);
   if (!existsSync(data)) await initialise(options, user, data);
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -53,13 +63,19 @@ export async function preparePostgres(options: PostgresOptions): Promise<PartPro
   };
 }
 
+/** Whoever started it last may have been another user: all of it is given to the one who runs it now. */
+async function giveTo({ ownerId }: Unprivileged, folder: string): Promise<void> {
+  if (ownerId === undefined || statSync(folder).uid === ownerId) return;
+  await run('chown', ['-R', `${ownerId}:${ownerId}`, folder], { timeoutMs: 120_000 });
+}
+
 /** Into a folder beside it, renamed when complete: a cluster is there whole or not at all. */
 async function initialise(options: PostgresOptions, user: Unprivileged, data: string): Promise<void> {
   const fresh = `${data}.new`;
   rmSync(fresh, { recursive: true, force: true });
   const passwordFile = path.join(options.folder, 'password');
   writeFileSync(passwordFile, options.password, { mode: 0o600 });
-  await user.own(options.folder);
+  if (user.ownerId !== undefined) chownSync(passwordFile, user.ownerId, user.ownerId);
   const initdb = initdbOf(options.program.path);
   const flags = ['-D', fresh, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
   const locale = ['-E', 'UTF8', '--locale=C', '--no-sync'];
