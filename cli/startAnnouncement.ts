@@ -14,7 +14,7 @@ export function announce({ config, demo, baseUrl, servers, seconds }: Announceme
   const origin = new URL(baseUrl).origin;
   const rows = {
     API: baseUrl,
-    documents: `${origin}/docs`,
+    health: `${origin}/readyz`,
     ...(servers.temporalUiUrl && { 'Temporal UI': servers.temporalUiUrl }),
     data: config.dataFolder,
     'demo account': `${demo.accountId} (100 USD at its start, 10 diem a day)`,

@@ -9,6 +9,8 @@ import type { ServerSecrets } from './startServers.ts';
 /** Raised when what lies in the folder changes in a way that older releases would misread. */
 export const DATA_FORMAT = 1;
 
+const LOCK = 'supervisor.lock';
+
 export class DataFolderError extends Error {
   override name = 'DataFolderError';
 }
@@ -39,7 +41,7 @@ export interface DataFolder {
 export function openDataFolder(folder: string, baseUrl: string): DataFolder {
   prepare(folder);
   checkFormat(folder);
-  const lock = path.join(folder, 'supervisor.lock');
+  const lock = path.join(folder, LOCK);
   const holder = tryLock(lock, { baseUrl });
   if (holder !== undefined)
     throw new AlreadyRunning({ pid: holder.pid, baseUrl: holder.baseUrl ?? 'unknown' });
@@ -69,7 +71,8 @@ function prepare(folder: string): void {
 function checkFormat(folder: string): void {
   const written = readJson<{ format?: unknown }>(path.join(folder, 'format.json'))?.format;
   if (written === undefined) {
-    if (readdirSync(folder).length === 0) return;
+    // The lock of a start that was killed, or is, at its very beginning says nothing about the folder.
+    if (readdirSync(folder).every((name) => name.startsWith(LOCK))) return;
     throw new DataFolderError(
       `${folder} is not empty and not a data folder of Farebox: name another one by FAREBOX_DATA`,
     );
