@@ -42,8 +42,10 @@ export function openPool(options: PoolOptions): pg.Pool {
       .map((setting) => `-c ${setting}`)
       .join(' '),
   });
-  // An idle connection that breaks is dropped by the pool; without a listener its error would end the process.
+  // A broken connection is dropped by the pool, and its statement fails; without listeners, one that breaks while idle
+  // or between two statements of a transaction would end the process.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

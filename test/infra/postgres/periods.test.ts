@@ -131,6 +131,15 @@ describe('a limit', () => {
     expect(await world.balance(account)).toMatchObject({ diem: 94n, usd: 86n });
   });
 
+  it('in diem lowered below what is spent takes no diem, and gives none', async () => {
+    const account = await world.account({ diem: 100n, usd: 100n });
+    const key = await world.key(account, { diem: 50n });
+    expect(await charged(account, key, 20n)).toBe('charged');
+    await world.setLimits(key, { diem: 5n });
+    expect(await charged(account, key, 10n)).toBe('charged');
+    expect(await world.balance(account)).toMatchObject({ diem: 80n, usd: 90n });
+  });
+
   it('in diem that nothing else makes up for is named', async () => {
     const account = await world.account({ diem: 100n });
     const key = await world.key(account, { diem: 6n });
