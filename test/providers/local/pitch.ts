@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 
 const RATE = 16_000;
 const WINDOW = 1_600;
-const STEP = 400;
+const STEP = 1_600;
 const LOWEST_HZ = 50;
 const HIGHEST_HZ = 520;
 const MIN_ENERGY = 0.5;
@@ -21,11 +21,12 @@ export function secondsOf(samples: Float32Array): number {
   return samples.length / RATE;
 }
 
-/** Median over the voiced windows, by autocorrelation. */
-export function fundamentalHz(samples: Float32Array): number {
+/** Median over the voiced windows, by autocorrelation; sought where a voice raised so much can be. */
+export function fundamentalHz(samples: Float32Array, raisedBy = 1): number {
+  const range = { lowestHz: LOWEST_HZ * raisedBy, highestHz: HIGHEST_HZ * raisedBy };
   const found: number[] = [];
   for (let start = 0; start + WINDOW <= samples.length; start += STEP) {
-    const hz = windowHz(centred(samples.subarray(start, start + WINDOW)));
+    const hz = windowHz(centred(samples.subarray(start, start + WINDOW)), range);
     if (hz !== undefined) found.push(hz);
   }
   found.sort((left, right) => left - right);
@@ -37,12 +38,12 @@ function centred(window: Float32Array): Float32Array {
   return window.map((value) => value - mean);
 }
 
-function windowHz(window: Float32Array): number | undefined {
+function windowHz(window: Float32Array, range: { lowestHz: number; highestHz: number }): number | undefined {
   const energy = correlation(window, 0);
   if (energy < MIN_ENERGY) return undefined;
   let best = 0;
   let bestLag = 0;
-  for (let lag = Math.floor(RATE / HIGHEST_HZ); lag <= Math.ceil(RATE / LOWEST_HZ); lag += 1) {
+  for (let lag = Math.floor(RATE / range.highestHz); lag <= Math.ceil(RATE / range.lowestHz); lag += 1) {
     const value = correlation(window, lag) / (1 - lag / WINDOW);
     if (value > best * 1.02) {
       best = value;
@@ -72,7 +73,7 @@ function bandEnergy(samples: Float32Array, hz: number): number {
   let energy = 0;
   for (const line of [hz - 60, hz, hz + 60]) {
     const factor = 2 * Math.cos((2 * Math.PI * line) / RATE);
-    for (let start = 0; start + 512 <= samples.length; start += 1_024) {
+    for (let start = 0; start + 512 <= samples.length; start += 2_048) {
       let [first, second] = [0, 0];
       for (let index = start; index < start + 512; index += 1) {
         [first, second] = [(samples[index] ?? 0) + factor * first - second, first];
