@@ -68,5 +68,5 @@ async function isUsable(program: string, context: ObtainContext): Promise<boolea
 }
 
 function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }

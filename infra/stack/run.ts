@@ -36,7 +36,8 @@ export function run(command: string, args: readonly string[], options: RunOption
       resolve({ code, ...output });
     };
     const endWithUs = () => endGroup(child.pid);
-    process.once('exit', endWithUs);
+    // Before other work of the end: whoever removes the folder of a build needs the build to be over.
+    process.prependOnceListener('exit', endWithUs);
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].on('data', (bytes: Buffer) => {
         output[name] = (output[name] + bytes.toString()).slice(-LONGEST_OUTPUT);

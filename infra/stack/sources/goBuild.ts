@@ -69,6 +69,6 @@ async function buildInto(go: GoProgram, folder: string, context: ObtainContext):
     const built = await run('go', args, { cwd: module, timeoutMs: BUILD_TIMEOUT_MS, env });
     if (built.code !== 0) throw new Error(lastWords(built));
   } finally {
-    rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
