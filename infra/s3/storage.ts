@@ -1,5 +1,6 @@
 /** The one bucket: what was uploaded, what was made. Every call has a deadline and a bounded number of attempts. */
 import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import {
   CreateBucketCommand,
@@ -53,6 +54,8 @@ export interface Storage {
 }
 
 const ATTEMPTS = 3;
+/** Up to here a body is sent in one piece: no chunked trailer, half the work of a stream. */
+const IN_ONE_PIECE_BYTES = 1024 * 1024;
 
 export function openStorage(options: StorageOptions): Storage {
   const timeoutMs = options.timeoutMs ?? 15_000;
@@ -74,7 +77,7 @@ export function openStorage(options: StorageOptions): Storage {
   return {
     async putFile(key, path, { sizeBytes, contentType }) {
       await attempt(async () => {
-        const body = sizeBytes === 0 ? Buffer.alloc(0) : createReadStream(path);
+        const body = sizeBytes <= IN_ONE_PIECE_BYTES ? await readFile(path) : createReadStream(path);
         await client.send(
           new PutObjectCommand({
             Bucket: bucket,
