@@ -1,9 +1,13 @@
 /** A source that fills a folder of the cache: once, whole or not at all, by one process at a time. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { withLock } from '../launch/lock.mjs';
 import { isExecutable } from './onPath.ts';
 import type { ObtainContext, Source } from './recipe.ts';
+
+/** What was stopped a moment ago may still write its last file. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
 
 export interface CacheSource {
   name: string;
@@ -40,10 +44,10 @@ async function fillOnce(source: CacheSource, context: ObtainContext): Promise<vo
   if (await isUsable(path.join(target, source.program), context)) return;
   const prefix = `.partial-${source.folder}-`;
   for (const name of readdirSync(context.cache).filter((entry) => entry.startsWith(prefix))) {
-    remove(path.join(context.cache, name));
+    await rm(path.join(context.cache, name), REMOVAL);
   }
   const partial = path.join(context.cache, `${prefix}${process.pid}`);
-  const removePartial = () => remove(partial);
+  const removePartial = () => rmSync(partial, REMOVAL);
   process.once('exit', removePartial);
   try {
     mkdirSync(partial);
@@ -53,8 +57,8 @@ async function fillOnce(source: CacheSource, context: ObtainContext): Promise<vo
     renameSync(partial, target);
   } finally {
     process.off('exit', removePartial);
-    removePartial();
-    remove(path.join(context.cache, `${prefix}old`));
+    await rm(partial, REMOVAL);
+    await rm(path.join(context.cache, `${prefix}old`), REMOVAL);
   }
 }
 
@@ -65,8 +69,4 @@ async function isUsable(program: string, context: ObtainContext): Promise<boolea
     () => true,
     () => false,
   );
-}
-
-function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }

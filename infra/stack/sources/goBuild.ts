@@ -1,5 +1,6 @@
 /** A program built from its pinned Go module: go.mod and go.sum under infra/deploy/tools name every version and sum. */
-import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { intoCache } from '../intoCache.ts';
 import { onPath } from '../onPath.ts';
@@ -69,6 +70,6 @@ async function buildInto(go: GoProgram, folder: string, context: ObtainContext):
     const built = await run('go', args, { cwd: module, timeoutMs: BUILD_TIMEOUT_MS, env });
     if (built.code !== 0) throw new Error(lastWords(built));
   } finally {
-    rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    await rm(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
