@@ -1,7 +1,15 @@
 /** The high-rate way: holds and resolutions of the same tick go to the database as one statement each. */
 import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
 import { type Batcher, type BatcherOptions, createBatcher } from './batcher.ts';
-import { type AdmitRow, admitArguments, checkRequest, misuse, type PartsRow, toParts } from './ledgerRows.ts';
+import {
+  type AdmitRow,
+  admitArguments,
+  checkRequest,
+  misuse,
+  type PartsRow,
+  storableJson,
+  toParts,
+} from './ledgerRows.ts';
 import type { Sql } from './pool.ts';
 
 export interface HoldRequest {
@@ -49,7 +57,10 @@ export interface LedgerOptions {
 }
 
 export interface Ledger {
-  /** Reserves a price. Throws `unavailable` when the outcome is unknown: repeat with the same operation id. */
+  /**
+   * Reserves a price. Throws `unavailable` when the outcome is unknown: repeat with the same operation id, or leave it:
+   * a hold that nobody resolves ends by its expiry.
+   */
   hold(request: HoldRequest): Promise<HoldOutcome>;
   settle(request: SettleRequest): Promise<ResolveOutcome>;
   release(request: { operationId: string }): Promise<ResolveOutcome>;
@@ -113,7 +124,7 @@ async function resolveHolds(pool: Sql, requests: Resolution[]): Promise<(PartsRo
       requests.map((request) => request.resolution),
       requests.map((request) => request.price.usd.toString()),
       requests.map((request) => request.price.diem.toString()),
-      requests.map((request) => (request.details ? JSON.stringify(request.details) : null)),
+      requests.map((request) => (request.details ? storableJson(request.details) : null)),
     ],
   });
   return rows;

@@ -6,7 +6,7 @@
  */
 import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
 import type { Nano } from '../../domain/money.ts';
-import { type AdmitRow, admitArguments, checkRequest, misuse, toParts } from './ledgerRows.ts';
+import { type AdmitRow, admitArguments, checkRequest, misuse, storableJson, toParts } from './ledgerRows.ts';
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
@@ -67,6 +67,7 @@ export type RefundOutcome =
 
 /** Undoes a charge, at most once and at most its amount, into the same currencies and the charge's period. */
 export async function refund(sql: SqlClient, request: Refund): Promise<RefundOutcome> {
+  checkRequest({ operationId: request.operationId, ...(request.amount && { price: request.amount }) });
   const rows = await runLedgerStatement<AdmitRow & { first_id: string }>(sql, {
     name: 'ledger_refund',
     text: 'select * from ledger_refund($1, $2, $3, $4, $5)',
@@ -198,6 +199,7 @@ async function credit(
 }
 
 async function post(sql: SqlClient, kind: string, request: Adjustment): Promise<PostRow> {
+  checkRequest(request);
   if (request.amount === 0n) throw new RangeError('an adjustment of zero is none');
   const rows = await runLedgerStatement<PostRow>(sql, {
     name: 'ledger_post',
@@ -208,7 +210,7 @@ async function post(sql: SqlClient, kind: string, request: Adjustment): Promise<
       request.accountId,
       request.currency,
       request.amount.toString(),
-      JSON.stringify({ notes: request.notes }),
+      storableJson({ notes: request.notes }),
     ],
   });
   const row = rows[0];

@@ -20,7 +20,7 @@ export async function checkLedger(sql: SqlClient): Promise<BrokenInvariant[]> {
   let failure: Error | undefined;
   try {
     await client.query('begin isolation level repeatable read read only');
-    await client.query(`set local statement_timeout = ${TIMEOUT_MS}`);
+    await client.query(`set local statement_timeout = ${TIMEOUT_MS}; set local work_mem = '64MB'`);
     const broken = await checkAll(client);
     await client.query('commit');
     return broken;

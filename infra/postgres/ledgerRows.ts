@@ -35,8 +35,17 @@ export function admitArguments(requests: AdmitRequest[]): unknown[] {
     requests.map((request) => request.price.usd.toString()),
     requests.map((request) => request.price.diem.toString()),
     requests.map((request) => request.ttlMs),
-    requests.map((request) => JSON.stringify(request.snapshot)),
+    requests.map((request) => storableJson(request.snapshot)),
   ];
+}
+
+/** Postgres stores every JSON text but these characters; one of them must not cost a batch its success. */
+export function storableJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (!/\\u(0000|d[89a-f])/i.test(text)) return text;
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'string' ? part.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd') : part,
+  );
 }
 
 /** The parts that are not zero, in spending order. */
@@ -51,6 +60,7 @@ export function toParts(row: PartsRow): Part[] {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const LARGEST: Nano = 2n ** 62n;
+const LONGEST_TTL_MS = 90 * 86_400_000;
 
 /**
  * A request that the database could only fail on must not take its batch with it, so it is refused before it joins one.
@@ -61,6 +71,7 @@ export function checkRequest(request: {
   accountId?: string;
   keyId?: string | null;
   price?: LedgerPrice;
+  ttlMs?: number;
 }): void {
   const wrong =
     (request.operationId.length === 0 && 'an empty operation id') ||
@@ -68,6 +79,7 @@ export function checkRequest(request: {
     (request.operationId.includes('\0') && 'a NUL in an operation id') ||
     (request.accountId !== undefined && !UUID.test(request.accountId) && 'an account id that is no UUID') ||
     (request.keyId && !UUID.test(request.keyId) && 'a key id that is no UUID') ||
+    (request.ttlMs !== undefined && !isTtl(request.ttlMs) && 'an expiry that is not between 0 and 90 days') ||
     (request.price && !isPrice(request.price) && 'a price that is negative or beyond 2^62');
   if (wrong) {
     throw new FareboxError({
@@ -80,6 +92,10 @@ export function checkRequest(request: {
 
 function isPrice(price: LedgerPrice): boolean {
   return price.usd >= 0n && price.diem >= 0n && price.usd < LARGEST && price.diem < LARGEST;
+}
+
+function isTtl(ttlMs: number): boolean {
+  return Number.isSafeInteger(ttlMs) && ttlMs >= 0 && ttlMs <= LONGEST_TTL_MS;
 }
 
 /** The error for an outcome that only a mistaken caller can get. */

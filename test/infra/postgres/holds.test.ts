@@ -101,6 +101,9 @@ describe('a hold', () => {
     ['an unknown key', { keyId: randomUUID() }, 'internal'],
     ['a negative price', { price: { usd: -5n, diem: -5n } }, 'internal'],
     ['a malformed account id', { accountId: 'x' }, 'internal'],
+    ['an expiry that is no number', { ttlMs: Number.NaN }, 'internal'],
+    ['an expiry in the past', { ttlMs: -1 }, 'internal'],
+    ['an endless expiry', { ttlMs: Number.MAX_SAFE_INTEGER }, 'internal'],
   ])('with %s fails alone: the others of its tick are decided', async (_name, mistake, code) => {
     const account = await world.account({ usd: 100n });
     const results = await Promise.allSettled([
@@ -115,14 +118,34 @@ describe('a hold', () => {
 
   it('that only the database can refuse fails alone too', async () => {
     const account = await world.account({ usd: 100n });
+    await world.owner.query(
+      "alter table holds add constraint poison check (snapshot ->> 'notes' <> 'poison')",
+    );
     const results = await Promise.allSettled([
       ledger.hold(hold(account, both(1n))),
-      // Valid JSON for us, but text that Postgres cannot store.
-      ledger.hold(hold(account, both(1n), { snapshot: { ...SNAPSHOT, notes: 'a\u0000b' } })),
+      ledger.hold(hold(account, both(1n), { snapshot: { ...SNAPSHOT, notes: 'poison' } })),
       ledger.hold(hold(account, both(1n))),
     ]);
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(results[1]).toMatchObject({ reason: { code: '23514' } });
     expect(await world.balance(account)).toMatchObject({ usd: 98n });
+    await world.owner.query('alter table holds drop constraint poison');
+  });
+
+  it('keeps a snapshot with characters that cannot be stored, without them', async () => {
+    const account = await world.account({ usd: 100n });
+    const notes = 'a\u0000b \ud800 c \\u0000 "d" 😀';
+    const request = hold(account, both(1n), { snapshot: { ...SNAPSHOT, notes } });
+    await ledger.hold(request);
+    await ledger.settle({
+      operationId: request.operationId,
+      price: both(1n),
+      snapshot: { units: '1\u0000' },
+    });
+    const { rows } = await world.owner.query('select details from transfers where operation_id = $1', [
+      request.operationId,
+    ]);
+    expect(rows[0]?.details).toEqual({ ...SNAPSHOT, units: '1', notes: 'ab \ufffd c \\u0000 "d" 😀' });
   });
 });
 
