@@ -8,3 +8,4 @@ process.on('message', (path: string) => {
     () => process.send?.({ inspection: undefined }),
   );
 });
+process.send?.('ready');

@@ -14,7 +14,7 @@ export interface InspectorOptions {
 }
 
 export interface Inspector {
-  /** Undefined: the file could not be parsed within the limits. */
+  /** Undefined: the file could not be parsed within the limits. Throws when no child starts, which is no file's fault. */
   inspect(path: string): Promise<Inspection | undefined>;
   close(): void;
 }
@@ -27,10 +27,13 @@ const HEAP_MB = 256;
 /** A child is replaced after this many files, so that nothing can pile up in it. */
 const FILES_PER_CHILD = 1_000;
 const MAX_WAITING = 1_000;
+/** Apart from the time that a file gets: a machine that is too busy to start a child must not make a good file bad. */
+const START_LIMIT_MS = 30_000;
 
 interface Child {
   process: ChildProcess;
   files: number;
+  started: Promise<void>;
 }
 
 export function createInspector(options: InspectorOptions = {}): Inspector {
@@ -66,9 +69,14 @@ export function createInspector(options: InspectorOptions = {}): Inspector {
       const child = await take();
       child.files += 1;
       hold(child);
-      const answer = await ask(child, path, timeoutMs);
-      letGo(child);
-      giveBack(child, answer !== undefined);
+      let answer: Answer | undefined;
+      try {
+        await child.started;
+        answer = await ask(child, path, timeoutMs);
+      } finally {
+        letGo(child);
+        giveBack(child, answer !== undefined);
+      }
       return answer?.inspection;
     },
     close() {
@@ -91,7 +99,23 @@ function start(childPath: string): Child {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   child.on('error', () => child.kill('SIGKILL'));
-  return { process: child, files: 0 };
+  return { process: child, files: 0, started: firstWord(child) };
+}
+
+/** A child says a word when it can take files. */
+function firstWord(child: ChildProcess): Promise<void> {
+  const started = new Promise<void>((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`the inspection child ${why}`));
+    const expiry = setTimeout(fail, START_LIMIT_MS, 'did not start in time').unref();
+    child.once('exit', () => fail('ended at its start'));
+    child.once('message', () => {
+      clearTimeout(expiry);
+      resolve();
+    });
+  });
+  // Whoever has a file for it hears of it.
+  started.catch(() => undefined);
+  return started;
 }
 
 /** Undefined: no answer in time, or no child any more. */

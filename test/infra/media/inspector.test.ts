@@ -32,6 +32,17 @@ describe('the inspection of a file', () => {
     inspector.close();
   });
 
+  it('does not count the start of its child against the file, and blames no file for a child that never starts', async () => {
+    const lateChild = childPath.replace('stubborn', 'late');
+    const late = createInspector({ childPath: lateChild, maxChildren: 1, timeoutMs: 800 });
+    expect((await late.inspect('/fine'))?.format).toBe('mp3');
+    late.close();
+    const broken = createInspector({ childPath: `${childPath}.missing`, maxChildren: 1 });
+    await expect(broken.inspect('/fine')).rejects.toThrow('ended at its start');
+    await expect(broken.inspect('/fine')).rejects.toThrow('ended at its start');
+    broken.close();
+  });
+
   it('of a file made to loop a parser ends within its time', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'farebox-inspect-'));
     const path = join(folder, 'loop.asf');
