@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import type { Recipe } from '../recipe.ts';
 import { versionOf } from '../recipe.ts';
@@ -28,13 +29,16 @@ function recipeOf(command: 'ffmpeg' | 'ffprobe'): Recipe {
         tool: 'ffmpeg',
         title: `${command} (a build of 2018; install a newer one before strangers may upload)`,
         folder: 'ffmpeg-npm-1',
-        program: path.join(
-          'node_modules',
-          `@${command}-installer`,
-          `${process.platform}-${process.arch}`,
-          command,
-        ),
+        program: inPackage(command),
+        // The packages carry the programs without the right to run them.
+        finish: (folder) => {
+          for (const each of ['ffmpeg', 'ffprobe']) chmodSync(path.join(folder, inPackage(each)), 0o755);
+        },
       }),
     ],
   };
+}
+
+function inPackage(command: string): string {
+  return path.join('node_modules', `@${command}-installer`, `${process.platform}-${process.arch}`, command);
 }
