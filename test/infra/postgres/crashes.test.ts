@@ -210,7 +210,7 @@ describe('behind a network that fails', () => {
     const pool = openPool({
       databaseUrl: proxy.url,
       applicationName: 'ledger-proxied',
-      connectTimeoutMs: 500,
+      connectTimeoutMs: 1_500,
       max: 4,
       ...(statementTimeoutMs === undefined ? {} : { statementTimeoutMs }),
     });
@@ -260,7 +260,7 @@ describe('behind a network that fails', () => {
     const startedMs = performance.now();
     const request = order(account, both(PRICE));
     await expect(ledger.hold({ ...request, ttlMs: 60_000 })).rejects.toMatchObject({ code: 'unavailable' });
-    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
     await expect(charge(pool, order(account, both(PRICE)))).rejects.toMatchObject({ code: 'unavailable' });
     proxy.mode = 'pass';
     expect(await createLedger(pool).hold({ ...request, ttlMs: 60_000 })).toMatchObject({ outcome: 'held' });

@@ -40,7 +40,7 @@ describe('a pool', () => {
   });
 
   it('does not wait for ever for a connection', async () => {
-    const small = openPool({ databaseUrl, applicationName: 'x', max: 1, connectTimeoutMs: 100 });
+    const small = openPool({ databaseUrl, applicationName: 'x', max: 1, connectTimeoutMs: 1_000 });
     const client = await small.connect();
     const failure = await small.query('select 1').catch((error: unknown) => error);
     expect(isUnavailable(failure)).toBe(true);
