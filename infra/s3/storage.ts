@@ -57,6 +57,11 @@ const ATTEMPTS = 3;
 /** Up to here a body is sent in one piece: no chunked trailer, half the work of a stream. */
 const IN_ONE_PIECE_BYTES = 1024 * 1024;
 
+interface Bucket {
+  client: S3Client;
+  bucket: string;
+}
+
 export function openStorage(options: StorageOptions): Storage {
   const timeoutMs = options.timeoutMs ?? 15_000;
   const client = new S3Client({
@@ -73,67 +78,80 @@ export function openStorage(options: StorageOptions): Storage {
       httpsAgent: { maxSockets: 256 },
     },
   });
-  const bucket = options.bucket;
+  const place = { client, bucket: options.bucket };
   return {
-    async putFile(key, path, { sizeBytes, contentType }) {
-      await attempt(async () => {
-        const body = sizeBytes <= IN_ONE_PIECE_BYTES ? await readFile(path) : createReadStream(path);
-        await client.send(
-          new PutObjectCommand({
-            Bucket: bucket,
-            Key: key,
-            Body: body,
-            ContentLength: sizeBytes,
-            ContentType: contentType,
-          }),
-        );
-      });
-    },
+    putFile: (key, path, about) => attempt(() => putFile(place, key, { path, ...about })),
     async putBytes(key, bytes, contentType) {
       await client.send(
-        new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType }),
+        new PutObjectCommand({ Bucket: place.bucket, Key: key, Body: bytes, ContentType: contentType }),
       );
     },
-    async get(key, range) {
-      const Range = range && `bytes=${range.start}-${range.end}`;
-      const answer = await orMissing(
-        client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...(Range ? { Range } : {}) })),
-      );
-      return answer?.Body instanceof Readable ? answer.Body : undefined;
-    },
+    get: (key, range) => get(place, key, range),
     async sizeOf(key) {
-      const answer = await orMissing(client.send(new HeadObjectCommand({ Bucket: bucket, Key: key })));
+      const answer = await orMissing(client.send(new HeadObjectCommand({ Bucket: place.bucket, Key: key })));
       return answer?.ContentLength;
     },
     async remove(key) {
-      await orMissing(client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key })));
+      await orMissing(client.send(new DeleteObjectCommand({ Bucket: place.bucket, Key: key })));
     },
-    async list(prefix, continuation) {
-      const page = await client.send(
-        new ListObjectsV2Command({
-          Bucket: bucket,
-          Prefix: prefix,
-          ...(continuation ? { ContinuationToken: continuation } : {}),
-        }),
-      );
-      const objects = (page.Contents ?? []).flatMap(({ Key, Size, LastModified }) =>
-        Key && LastModified ? [{ key: Key, sizeBytes: Size ?? 0, modifiedAt: LastModified }] : [],
-      );
-      return { objects, next: page.NextContinuationToken };
-    },
-    async createBucket() {
-      await client.send(new CreateBucketCommand({ Bucket: bucket })).catch((error: unknown) => {
-        if (error instanceof S3ServiceException && error.name.startsWith('BucketAlready')) return;
-        throw error;
-      });
-    },
+    list: (prefix, continuation) => list(place, prefix, continuation),
+    createBucket: () => createBucket(place),
     async ready() {
-      await client.send(new HeadBucketCommand({ Bucket: bucket }));
+      await client.send(new HeadBucketCommand({ Bucket: place.bucket }));
     },
-    close() {
-      client.destroy();
-    },
+    close: () => client.destroy(),
   };
+}
+
+async function putFile(
+  { client, bucket }: Bucket,
+  key: string,
+  file: { path: string; sizeBytes: number; contentType: string },
+): Promise<void> {
+  const { path, sizeBytes, contentType } = file;
+  const body = sizeBytes <= IN_ONE_PIECE_BYTES ? await readFile(path) : createReadStream(path);
+  await client.send(
+    new PutObjectCommand({
+      Bucket: bucket,
+      Key: key,
+      Body: body,
+      ContentLength: sizeBytes,
+      ContentType: contentType,
+    }),
+  );
+}
+
+async function get(
+  { client, bucket }: Bucket,
+  key: string,
+  range?: ByteRange,
+): Promise<Readable | undefined> {
+  const part = range && `bytes=${range.start}-${range.end}`;
+  const answer = await orMissing(
+    client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...(part ? { Range: part } : {}) })),
+  );
+  return answer?.Body instanceof Readable ? answer.Body : undefined;
+}
+
+async function list({ client, bucket }: Bucket, prefix: string, continuation?: string) {
+  const page = await client.send(
+    new ListObjectsV2Command({
+      Bucket: bucket,
+      Prefix: prefix,
+      ...(continuation ? { ContinuationToken: continuation } : {}),
+    }),
+  );
+  const objects = (page.Contents ?? []).flatMap(({ Key, Size, LastModified }) =>
+    Key && LastModified ? [{ key: Key, sizeBytes: Size ?? 0, modifiedAt: LastModified }] : [],
+  );
+  return { objects, next: page.NextContinuationToken };
+}
+
+async function createBucket({ client, bucket }: Bucket): Promise<void> {
+  await client.send(new CreateBucketCommand({ Bucket: bucket })).catch((error: unknown) => {
+    if (error instanceof S3ServiceException && error.name.startsWith('BucketAlready')) return;
+    throw error;
+  });
 }
 
 /** The SDK cannot repeat a body that was a stream, so puts of files are repeated here. */
