@@ -101,7 +101,9 @@ async function accept(dependencies: Dependencies, request: QueueRequest, attempt
   await putSource(dependencies, input.queueId, request);
   await point('source-stored');
   const answer = await submit(dependencies, request, { input, claim });
-  if (answer === 'ended') return await again(dependencies, request, attempt);
+  // A refusal may be what an earlier request with this key was told: what was wrong then need not be wrong now.
+  const old = answer === 'ended' || (!answer.accepted && claim.known && !claim.renewed);
+  if (old) return await again(dependencies, request, attempt);
   if (claim.key !== undefined) await removeLateSource(dependencies, input);
   if (answer.accepted) {
     const { durationSeconds } = answer;

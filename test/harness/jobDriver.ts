@@ -163,11 +163,12 @@ export function awaitJob(client: JobClient, job: Job, limitMs?: number): Promise
 }
 
 /** Until the service says that the media is gone. */
-export async function completeJob(client: JobClient, job: Job): Promise<void> {
+export async function completeJob(client: JobClient, job: Job, limitMs?: number): Promise<void> {
   const body = { model: job.model, queue_id: job.queueId };
   await persist(
     () => post(client, '/audio/voice-changer/complete', body),
     (reply) => (reply.status === 200 && jsonOf(reply).success === true ? true : undefined),
+    limitMs,
   );
 }
 

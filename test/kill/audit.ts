@@ -1,0 +1,118 @@
+/** What must be true of a job when all is over, whatever happened on the way. */
+import path from 'node:path';
+import { expect } from 'vitest';
+import { isFinal, type JobState } from '../../domain/jobs.ts';
+import { listJobs } from '../../infra/postgres/jobs.ts';
+import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { openOrders } from '../../providers/simulator/orders.ts';
+import { type JobClient, showJob, type TimelineEntry } from '../harness/jobDriver.ts';
+import type { FlowResult } from './flows.ts';
+import { type KillWorld, until } from './killWorld.ts';
+import { PRICE_NANO } from './models.ts';
+import type { Payer } from './payer.ts';
+
+const SETTLE_LIMIT_MS = 30_000;
+
+interface Played {
+  payer: Payer;
+  client: JobClient;
+  result: FlowResult;
+}
+
+/** Throws at the first thing that is wrong; `swept` counts the objects that only the sweep removed. */
+export async function auditJob(world: KillWorld, played: Played): Promise<{ swept: number }> {
+  const { queueId } = played.result;
+  await until('the workflow is closed', () => isClosed(world, queueId), SETTLE_LIMIT_MS);
+  const swept = await auditBucket(world, queueId);
+  const state = await auditRow(world, played);
+  await auditMoney(world, played);
+  auditTimeline((await showJob(played.client, queueId)).timeline, state);
+  await auditSubmissions(world, played.result);
+  expect(await checkLedger(world.pool)).toEqual([]);
+  return { swept };
+}
+
+async function isClosed({ temporal }: KillWorld, queueId: string): Promise<boolean> {
+  const { status } = await temporal.client.workflow.getHandle(queueId).describe();
+  if (status.name !== 'RUNNING' && status.name !== 'COMPLETED')
+    throw new Error(`the workflow is ${status.name}`);
+  return status.name === 'COMPLETED';
+}
+
+async function auditRow({ pool }: KillWorld, { payer, result }: Played): Promise<JobState> {
+  const jobs = await listJobs(pool, { accountId: payer.accountId, limit: 10 });
+  expect(jobs.map((job) => job.queueId)).toEqual([result.queueId]);
+  const state = jobs[0]?.state ?? 'accepted';
+  expect(isFinal(state)).toBe(true);
+  expect({ end: result.end, state }).toEqual({ end: result.end, state: STATE_OF[result.end](state) });
+  return state;
+}
+
+/** The final state that fits what the client saw. */
+const STATE_OF: Record<FlowResult['end'], (state: JobState) => JobState> = {
+  delivered: () => 'deleted',
+  gone: () => 'expired',
+  failed: (state) => (state === 'cancelled' ? 'cancelled' : 'failed'),
+};
+
+/** Charged once and kept, or charged once and given back once: never anything else. */
+async function auditMoney({ pool }: KillWorld, { payer, result }: Played): Promise<void> {
+  const { rows } = await pool.query<{ kind: string; operation_id: string; amount: string }>(
+    `select kind, operation_id, amount from transfers where account_id = $1 and kind <> 'top_up' order by kind`,
+    [payer.accountId],
+  );
+  const moves = rows.map(({ kind, operation_id, amount }) => [kind, operation_id, BigInt(amount)]);
+  const local = result.model === 'local-voice-changer';
+  const price = local ? PRICE_NANO / 2n : PRICE_NANO;
+  const charged = ['charge', result.queueId, -price];
+  const refunded = ['refund', result.queueId, price];
+  const kept = result.end !== 'failed';
+  expect(moves).toEqual(kept ? [charged] : [charged, refunded]);
+  const balance = await balanceOf(pool, payer.accountId);
+  expect(balance?.usd).toBe(payer.startNano - (kept ? price : 0n));
+}
+
+const HAPPY = ['measured', 'charged', 'submitted', 'stored'];
+const WAYS: Partial<Record<JobState, string[]>> = {
+  deleted: [...HAPPY, 'delivered', 'deleted'],
+  expired: [...HAPPY, 'delivered', 'expired'],
+  failed: ['measured', 'charged', 'submitted', 'failed', 'refunded'],
+  cancelled: ['measured', 'charged', 'cancelled', 'refunded'],
+};
+
+/** Everything that must have happened is told, in the order of time, and nothing that contradicts it. */
+export function auditTimeline(timeline: readonly TimelineEntry[], state: JobState): void {
+  const wanted = WAYS[state] ?? [];
+  const told = timeline.map((entry) => entry.event);
+  // The word of a delivery follows its last byte: a process that dies in between leaves the deed and not the word.
+  const needed = wanted.filter((event) => event !== 'delivered');
+  expect(told.filter((event) => needed.includes(event))).toEqual(needed);
+  const strange =
+    state === 'failed' || state === 'cancelled' ? ['stored', 'deleted'] : ['failed', 'refunded'];
+  expect(told.filter((event) => strange.includes(event))).toEqual([]);
+  for (const entry of timeline) {
+    const isMoney = entry.event === 'charged' || entry.event === 'refunded';
+    expect(`${entry.event} ${entry.ledger_id !== null}`).toBe(`${entry.event} ${isMoney}`);
+  }
+}
+
+/** No object is left; those that a dead attempt could not remove are what the sweep is for. */
+async function auditBucket(world: KillWorld, queueId: string): Promise<number> {
+  const left = async () => [
+    ...(await world.storage.list(`incoming/${queueId}/`)).objects,
+    ...(await world.storage.list(`output/${queueId}/`)).objects,
+  ];
+  const count = (await left()).length;
+  if (count === 0) return 0;
+  await world.sweep();
+  expect(await left()).toEqual([]);
+  return count;
+}
+
+/** The service was never paid twice. */
+async function auditSubmissions({ environment }: KillWorld, { model, queueId }: FlowResult): Promise<void> {
+  const provider = model.replace(/^model-/, '');
+  const orders = openOrders(path.join(environment.FAREBOX_DATA ?? '', 'simulator', provider));
+  expect((await orders.submissions(queueId)).length).toBeLessThanOrEqual(1);
+}

@@ -1,0 +1,67 @@
+/** What strikes where: every point with every fault, and some that come later or twice. */
+import type { FlowName } from './flows.ts';
+import { type CrashPoint, POINTS } from './points.ts';
+
+export type Fault = 'SIGKILL the worker' | 'SIGKILL the API' | 'lose the reply';
+
+export interface KillCase {
+  title: string;
+  flow: FlowName;
+  /** The process in which the point is armed, with what. */
+  at: 'api' | 'worker';
+  arm: string;
+  /** What happens when it fired: the process itself dies, the other one is killed meanwhile, or nothing further. */
+  strike: 'own death' | 'kill the other' | 'nothing';
+}
+
+const FAULTS: readonly Fault[] = ['SIGKILL the worker', 'SIGKILL the API', 'lose the reply'];
+/** Long enough to kill the other process while this one stands at the point. */
+const PAUSE_MS = 400;
+
+function caseOf(point: CrashPoint, fault: Fault): KillCase {
+  const { number, name, at, killAfterMs } = point;
+  const title = `${number} (${name}, ${point.flow}) × ${fault}`;
+  if (fault === 'lose the reply') {
+    const lost = point.loseFlow;
+    const arm = lost ? `${name}:pause` : `${name}:lose`;
+    return { title, at, flow: lost ?? point.flow, arm, strike: 'nothing' };
+  }
+  const own = (fault === 'SIGKILL the worker') === (at === 'worker');
+  if (!own) {
+    return { title, at, flow: point.flow, arm: `${name}:pause:1:${PAUSE_MS}`, strike: 'kill the other' };
+  }
+  return { title, at, flow: point.flow, arm: `${name}:kill:1:${killAfterMs ?? 0}`, strike: 'own death' };
+}
+
+function workerDies(name: string, flow: FlowName, visit = 1): KillCase {
+  const title = `${name}, visit ${visit}, ${flow} × SIGKILL the worker`;
+  return { title, at: 'worker', flow, arm: `${name}:kill:${visit}:0`, strike: 'own death' };
+}
+
+/** Other ways to the same places: ffmpeg at work, a lost reply of the provider, the second attempt of a step. */
+const FURTHER: readonly KillCase[] = [
+  workerDies('activity-start', 'local'),
+  workerDies('provider-submitted', 'local'),
+  workerDies('output-put', 'local'),
+  workerDies('provider-submitted', 'silent'),
+  workerDies('output-half', 'silent'),
+  workerDies('polled', 'slow', 2),
+  workerDies('refund-inserted', 'cancel'),
+  workerDies('end-recorded', 'cancel'),
+  workerDies('refund-lost', 'refusing'),
+  workerDies('removal-recorded', 'expire'),
+  workerDies('media-removed', 'deleteOnDelivery'),
+  {
+    ...{ title: 'the charge fails once and then its worker dies', at: 'worker', flow: 'instant' },
+    ...{ arm: 'charge-inserted:lose:1,job-inserted:kill:1:0', strike: 'own death' },
+  },
+  {
+    ...{ title: 'the output is put twice and then its worker dies', at: 'worker', flow: 'slow' },
+    ...{ arm: 'output-put:lose:1,output-put:kill:2:0', strike: 'own death' },
+  },
+];
+
+export const CASES: readonly KillCase[] = [
+  ...POINTS.flatMap((point) => FAULTS.map((fault) => caseOf(point, fault))),
+  ...FURTHER,
+];

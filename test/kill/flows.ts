@@ -1,0 +1,134 @@
+/** What a client does with its job, from the order to the end; each flow passes other points. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toneWav } from '../../bench/wav.ts';
+import { sourceKey } from '../../infra/s3/objectKeys.ts';
+import {
+  awaitJob,
+  cancelJob,
+  completeJob,
+  type Job,
+  type JobClient,
+  type JobEnd,
+  order,
+  queueJob,
+  readRetrieve,
+  retrieve,
+} from '../harness/jobDriver.ts';
+import { type KillWorld, until } from './killWorld.ts';
+import { modelId } from './models.ts';
+
+export interface FlowResult {
+  queueId: string;
+  model: string;
+  end: JobEnd['ended'];
+}
+
+export interface FlowContext {
+  world: KillWorld;
+  client: JobClient;
+  /** Called when the part of the flow begins that the case is about. */
+  begin(): void;
+}
+
+export type Flow = (context: FlowContext) => Promise<FlowResult>;
+
+const SHORT = toneWav(2);
+/** Its output is several chunks long. */
+const LONG = toneWav(20);
+
+async function accept(client: JobClient, model: string, source = SHORT): Promise<Job> {
+  const queued = await queueJob(client, { model, source });
+  if (queued.ended !== 'accepted') throw new Error(`refused: ${queued.status} ${queued.error}`);
+  return { model, queueId: queued.queueId };
+}
+
+async function finish(client: JobClient, job: Job): Promise<FlowResult> {
+  const { ended } = await awaitJob(client, job);
+  if (ended === 'delivered') await completeJob(client, job);
+  return { ...job, end: ended };
+}
+
+/** Order, poll, download, complete. */
+function whole(model: string, source?: Buffer): Flow {
+  return async ({ client, begin }) => {
+    begin();
+    return await finish(client, await accept(client, model, source));
+  };
+}
+
+/** The client loses the first answer to its order, all of it received, and asks again. */
+async function forgetful({ client, begin }: FlowContext): Promise<FlowResult> {
+  begin();
+  const wanted = { model: modelId('instant'), source: SHORT, idempotencyKey: randomUUID() };
+  await order(client, wanted);
+  const again = await queueJob(client, wanted);
+  if (again.ended !== 'accepted' || !again.replayed) throw new Error('the second answer is not a replay');
+  return await finish(client, { model: wanted.model, queueId: again.queueId });
+}
+
+/** Only the download passes points. */
+async function download({ client, begin }: FlowContext): Promise<FlowResult> {
+  const job = await accept(client, modelId('instant'), LONG);
+  await awaitJob(client, job);
+  begin();
+  return await finish(client, job);
+}
+
+/** Asks for the deletion with the download; when that got lost on the way, says it itself. */
+async function deleteOnDelivery({ client, begin }: FlowContext): Promise<FlowResult> {
+  const job = await accept(client, modelId('instant'));
+  await awaitJob(client, job);
+  begin();
+  const delivered = await retrieve(client, job, { delete_media_on_completion: true }).catch(() => undefined);
+  const { ended } = (delivered && readRetrieve(delivered)) ?? (await awaitJob(client, job));
+  await completeJob(client, job);
+  return { ...job, end: ended === 'gone' ? 'delivered' : ended };
+}
+
+/** Nobody completes the job: its media go by themselves. */
+async function expire({ client, begin }: FlowContext): Promise<FlowResult> {
+  const job = await accept(client, modelId('instant'));
+  await awaitJob(client, job);
+  begin();
+  await until('the media expire', async () => (await awaitJob(client, job)).ended === 'gone', 60_000);
+  return { ...job, end: 'gone' };
+}
+
+/** The client cancels a job that the provider works on. */
+async function cancel({ client, begin }: FlowContext): Promise<FlowResult> {
+  const job = await accept(client, modelId('endless'));
+  await sleep(300);
+  begin();
+  await cancelJob(client, job);
+  return await finish(client, job);
+}
+
+/** A stored job beside orphans: the sweep takes those and nothing else. */
+async function sweep({ client, world, begin }: FlowContext): Promise<FlowResult> {
+  const job = await accept(client, modelId('instant'));
+  await awaitJob(client, job);
+  const orphan = sourceKey(randomUUID());
+  await world.storage.putBytes(orphan, Buffer.from('left behind'), 'application/octet-stream');
+  await until('the orphan is a second old', () => sleep(1_100, true), 5_000);
+  begin();
+  await world.sweep(1_000);
+  if ((await world.storage.sizeOf(orphan)) !== undefined) throw new Error('the orphan is still there');
+  return await finish(client, job);
+}
+
+export const FLOWS = {
+  instant: whole(modelId('instant')),
+  slow: whole(modelId('slow')),
+  refusing: whole(modelId('refusing')),
+  silent: whole(modelId('silent')),
+  local: whole('local-voice-changer'),
+  forgetful,
+  download,
+  deleteOnDelivery,
+  expire,
+  cancel,
+  sweep,
+} satisfies Record<string, Flow>;
+
+export type FlowName = keyof typeof FLOWS;

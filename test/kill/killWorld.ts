@@ -1,0 +1,130 @@
+/** One API and one worker on parts of their own, each of which a test can arm, kill and start again. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { openPool } from '../../infra/postgres/pool.ts';
+import { openStorage, type Storage } from '../../infra/s3/storage.ts';
+import { openTemporal, type Temporal } from '../../infra/temporal/connect.ts';
+import { createWorld, type Spawned, services, spawnApi, spawnWorker } from '../harness/services.ts';
+import { apiPort } from '../harness/spawn.ts';
+import { ledgerCheck, sweepOrphans } from './operator.ts';
+import { createPayer, type Payer, type PayerOptions } from './payer.ts';
+
+/** A process that dies and comes back; its address stays. */
+export interface Part {
+  /** Arms crash points in the process that runs now. */
+  arm(specification: string): void;
+  hasFired(specification: string): boolean;
+  /** Resolves when it has died of itself. */
+  death(): Promise<void>;
+  kill(): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+  respawn(): Promise<void>;
+  logs(): string;
+}
+
+export interface KillWorld {
+  environment: Record<string, string>;
+  api: Part;
+  worker: Part;
+  pool: pg.Pool;
+  storage: Storage;
+  temporal: Temporal;
+  baseUrl: string;
+  createPayer(options?: PayerOptions): Promise<Payer>;
+  /** The sweep that upkeep does, with a short grace, run by the worker. */
+  sweep(orphanGraceMs?: number): Promise<number>;
+  /** A further worker on the same queues. */
+  spawnWorker(): Promise<Spawned>;
+  /** The operator's own command; its exit code and words. */
+  ledgerCheck(): Promise<{ code: number; text: string }>;
+  close(): Promise<void>;
+}
+
+export async function openKillWorld(config: object): Promise<KillWorld> {
+  const { environment } = await createWorld();
+  const file = path.join(services().folder, `kill-${randomUUID()}.json`);
+  writeFileSync(file, JSON.stringify(config));
+  const port = String(await apiPort());
+  Object.assign(environment, { FAREBOX_CONFIG: file, PORT: port, LOG_LEVEL: 'info' });
+  const value = (name: string) => environment[name] ?? '';
+  const pool = openPool({ databaseUrl: value('DATABASE_URL'), applicationName: 'kill-test', max: 3 });
+  const storage = openStorage({
+    endpoint: value('S3_ENDPOINT'),
+    region: value('S3_REGION'),
+    bucket: value('S3_BUCKET'),
+    accessKeyId: value('S3_ACCESS_KEY_ID'),
+    secretAccessKey: value('S3_SECRET_ACCESS_KEY'),
+  });
+  const temporal = openTemporal({
+    address: value('TEMPORAL_ADDRESS'),
+    namespace: value('TEMPORAL_NAMESPACE'),
+  });
+  const api = await openPart(environment, spawnApi);
+  const worker = await openPart(environment, spawnWorker);
+  return {
+    environment,
+    api,
+    worker,
+    pool,
+    storage,
+    temporal,
+    baseUrl: `http://127.0.0.1:${port}/api/v1`,
+    createPayer: (options) => createPayer(pool, options),
+    sweep: (graceMs = 1) => sweepOrphans(temporal, { id: randomUUID(), graceMs }),
+    spawnWorker: () => spawnWorker({ environment }),
+    ledgerCheck: () => ledgerCheck(value('DATABASE_URL')),
+    async close() {
+      await Promise.all([api.kill(), worker.kill()]);
+      storage.close();
+      await Promise.all([pool.end(), temporal.close()]);
+    },
+  };
+}
+
+type Spawn = (options: { environment: Record<string, string> }) => Promise<Spawned>;
+
+async function openPart(environment: Record<string, string>, spawn: Spawn): Promise<Part> {
+  let file = '';
+  const start = async () => {
+    // A file per process: the one that comes back is not armed with what killed the one before.
+    file = path.join(services().folder, `point-${randomUUID().slice(0, 8)}`);
+    writeFileSync(file, '');
+    return await spawn({ environment: { ...environment, FAREBOX_TEST_POINT: `@${file}` } });
+  };
+  let current = await start();
+  return {
+    arm: (specification) => writeFileSync(file, specification),
+    hasFired: (specification) => firedIn(file).includes(specification),
+    death: () => current.exit.then(() => undefined),
+    async kill() {
+      current.kill('SIGKILL');
+      await current.exit;
+    },
+    signal: (signal) => current.kill(signal),
+    async respawn() {
+      current = await start();
+    },
+    logs: () => current.logs(),
+  };
+}
+
+function firedIn(file: string): string[] {
+  const fired = `${file}.fired`;
+  return existsSync(fired) ? readFileSync(fired, 'utf8').split('\n') : [];
+}
+
+/** Waits for `check` to become true; throws with `what` when it does not in time. */
+export async function until(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  limitMs: number,
+): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (!(await check())) {
+    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await sleep(20);
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The crash points of reliability C.4 that a voice-changer job passes, by the table's numbers. What has no row here is not
+ * on the job's way: 10 (there is no outbox: the start of the workflow is the order), 18 and 19 (one PutObject of a known
+ * length, no multipart upload), 31 to 40 (top-up, JSON-RPC, streams).
+ */
+import type { FlowName } from './flows.ts';
+
+export interface CrashPoint {
+  number: string;
+  name: string;
+  /** Which process passes it. */
+  at: 'api' | 'worker';
+  flow: FlowName;
+  /** A kill strikes this much later, while the call is under way. */
+  killAfterMs?: number;
+  /** How the reply is lost where throwing at the point is not it. */
+  loseFlow?: FlowName;
+}
+
+const api = (number: string, name: string, flow: FlowName, more: Partial<CrashPoint> = {}): CrashPoint => ({
+  ...{ number, name, at: 'api', flow },
+  ...more,
+});
+const worker = (number: string, name: string, flow: FlowName): CrashPoint => ({
+  ...{ number, name, at: 'worker', flow },
+});
+
+export const POINTS: readonly CrashPoint[] = [
+  api('1 request parsed', 'request-parsed', 'instant'),
+  api('2 source bytes stored', 'source-stored', 'instant'),
+  worker('3 length measured', 'measured', 'instant'),
+  worker('4 tx begin', 'tx-begin', 'instant'),
+  worker('5 charge inserted', 'charge-inserted', 'instant'),
+  worker('6 job row inserted', 'job-inserted', 'instant'),
+  worker('7 commit sent', 'commit-sent', 'instant'),
+  worker('8 commit acknowledged', 'commit-lost', 'instant'),
+  api('9 workflow start sent', 'start-sent', 'instant', { killAfterMs: 150 }),
+  api('9 workflow start answered', 'workflow-started', 'instant'),
+  api('11 response first byte', 'response-started', 'instant'),
+  api('12 response end', 'response-ended', 'instant', { loseFlow: 'forgetful' }),
+  worker('13 activity start', 'activity-start', 'instant'),
+  worker('14 provider submit sent', 'provider-submitted', 'slow'),
+  worker('15 provider id saved', 'provider-id-saved', 'slow'),
+  worker('16 poll', 'polled', 'slow'),
+  worker('17 output downloaded, not stored', 'output-half', 'slow'),
+  worker('20 upload complete sent', 'output-put', 'instant'),
+  worker('21 object row saved', 'output-recorded', 'instant'),
+  worker('22 refund inserted', 'refund-inserted', 'refusing'),
+  worker('23 status terminal', 'end-recorded', 'refusing'),
+  worker('24 refund committed', 'refund-lost', 'cancel'),
+  api('25 retrieve stream half', 'delivery-half', 'download'),
+  api('25 retrieve stream end', 'delivered', 'deleteOnDelivery'),
+  worker('26 delete sent', 'media-removed', 'instant'),
+  worker('27 delete row', 'removal-recorded', 'instant'),
+  api('28 complete response', 'complete-answer', 'instant'),
+  worker('29 cleanup timer', 'media-removed', 'expire'),
+  worker('30 sweeper between list and act', 'sweep-listed', 'sweep'),
+];

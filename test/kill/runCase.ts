@@ -1,0 +1,49 @@
+/** Plays one case in a world that nobody else uses meanwhile, and audits what it left. */
+
+import { auditJob } from './audit.ts';
+import type { KillCase } from './cases.ts';
+import { FLOWS, type FlowResult } from './flows.ts';
+import { type KillWorld, until } from './killWorld.ts';
+
+const FIRE_LIMIT_MS = 45_000;
+
+export async function runCase(world: KillWorld, each: KillCase): Promise<{ swept: number }> {
+  const payer = await world.createPayer();
+  const client = { baseUrl: () => world.baseUrl, secret: payer.secret };
+  const armed = world[each.at];
+  let begun = false;
+  const begin = () => {
+    armed.arm(each.arm);
+    begun = true;
+  };
+  const flow = FLOWS[each.flow]({ world, client, begin });
+  const [result] = await Promise.all([flow, strike(world, each, { flow, begun: () => begun })]);
+  return await auditJob(world, { payer, client, result });
+}
+
+interface Running {
+  flow: Promise<FlowResult>;
+  begun(): boolean;
+}
+
+async function strike(world: KillWorld, each: KillCase, { flow, begun }: Running): Promise<void> {
+  const armed = world[each.at];
+  const last = each.arm.split(',').at(-1) ?? '';
+  let over = false;
+  const end = () => {
+    over = true;
+  };
+  flow.then(end, end);
+  // A point after the last answer is passed a moment after the flow ended.
+  await until('the flow has come so far', () => begun() || over, 60_000);
+  await until(`${each.arm} fires`, () => armed.hasFired(last), FIRE_LIMIT_MS);
+  if (each.strike === 'own death') {
+    await armed.death();
+    await armed.respawn();
+  }
+  if (each.strike === 'kill the other') {
+    const other = each.at === 'api' ? world.worker : world.api;
+    await other.kill();
+    await other.respawn();
+  }
+}

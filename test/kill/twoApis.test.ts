@@ -1,0 +1,186 @@
+/** Two API processes in front of one set of books: a budget that many want at once, and one order sent many times. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { toneWav } from '../../bench/wav.ts';
+import { balanceOf, grant } from '../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import {
+  awaitJob,
+  completeJob,
+  type JobClient,
+  jsonOf,
+  order,
+  queueJob,
+  type Reply,
+} from '../harness/jobDriver.ts';
+import { type Spawned, spawnApi } from '../harness/services.ts';
+import { type KillWorld, openKillWorld, until } from './killWorld.ts';
+import { killConfig, modelId, PRICE_NANO } from './models.ts';
+import type { Payer } from './payer.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const model = modelId('instant');
+const source = toneWav(2);
+
+let world: KillWorld;
+let second: Spawned & { baseUrl: string };
+
+beforeAll(async () => {
+  world = await openKillWorld(killConfig());
+  const { PORT: _, ...environment } = world.environment;
+  second = await spawnApi({ environment });
+});
+afterAll(async () => {
+  second?.kill('SIGKILL');
+  await world?.close();
+});
+
+/** Requests go to the two processes in turn. */
+function clientOf(payer: Payer): JobClient {
+  let turn = 0;
+  return {
+    secret: payer.secret,
+    baseUrl: () => {
+      turn += 1;
+      return turn % 2 === 0 ? world.baseUrl : second.baseUrl;
+    },
+  };
+}
+
+/** Runs `count` calls, `width` at a time. */
+async function manyAtOnce<T>(count: number, width: number, call: () => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  let left = count;
+  const lane = async () => {
+    while (left > 0) {
+      left -= 1;
+      results.push(await call());
+    }
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+  return results;
+}
+
+function countBy<T>(items: readonly T[], nameOf: (item: T) => string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const item of items) counts[nameOf(item)] = (counts[nameOf(item)] ?? 0) + 1;
+  return counts;
+}
+
+async function movesOf(payer: Payer): Promise<Record<string, number>> {
+  const { rows } = await world.pool.query<{ kind: string }>(
+    `select kind from transfers where account_id = $1 and kind in ('charge', 'refund')`,
+    [payer.accountId],
+  );
+  return countBy(rows, (row) => row.kind);
+}
+
+async function jobsOf(payer: Payer): Promise<number> {
+  const { rows } = await world.pool.query('select from jobs where account_id = $1', [payer.accountId]);
+  return rows.length;
+}
+
+describe('a budget that many requests want at once, through two API processes', () => {
+  it('of 5.00 pays for exactly 50 jobs at 0.10, and answers 402 to all others, which cost and leave nothing', async () => {
+    const payer = await world.createPayer({ usdNano: 50n * PRICE_NANO });
+    const client = clientOf(payer);
+    const replies = await manyAtOnce(120, 24, () => order(client, { model, source }));
+    expect(countBy(replies, ({ status }) => String(status))).toEqual({ 200: 50, 402: 70 });
+    const refusals = replies.filter(({ status }) => status === 402);
+    expect(new Set(refusals.map(({ body }) => body.toString())).size).toBe(1);
+    expect((await balanceOf(world.pool, payer.accountId))?.usd).toBe(0n);
+    expect(await movesOf(payer)).toEqual({ charge: 50 });
+    expect(await jobsOf(payer)).toBe(50);
+    expect(await checkLedger(world.pool)).toEqual([]);
+    const accepted = new Set(replies.flatMap((reply) => (reply.status === 200 ? [queueIdOf(reply)] : [])));
+    expect(accepted.size).toBe(50);
+    const hasOnlyAccepted = async () => {
+      const { objects } = await world.storage.list('incoming/');
+      return objects.every(({ key }) => accepted.has(key.split('/')[1] ?? ''));
+    };
+    await until('refused orders leave no source', hasOnlyAccepted, 20_000);
+  });
+});
+
+const queueIdOf = (reply: Reply) => String(jsonOf(reply).queue_id);
+
+describe('an order with an Idempotency-Key, through two API processes', () => {
+  it('sent twenty times at once is one job with one charge', async () => {
+    const payer = await world.createPayer();
+    const client = clientOf(payer);
+    const idempotencyKey = randomUUID();
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => order(client, { model, source, idempotencyKey })),
+    );
+    expect(countBy(replies, ({ status }) => String(status))).toEqual({ 200: 20 });
+    expect(new Set(replies.map(queueIdOf)).size).toBe(1);
+    const first = replies.filter((reply) => reply.headers.get('idempotent-replayed') !== 'true');
+    expect(first.length).toBe(1);
+    expect(await movesOf(payer)).toEqual({ charge: 1 });
+    expect(await jobsOf(payer)).toBe(1);
+    const job = { model, queueId: replies.map(queueIdOf)[0] ?? '' };
+    expect((await awaitJob(client, job)).ended).toBe('delivered');
+    await completeJob(client, job);
+    await until('nothing of it is left', async () => (await objectsOf(job.queueId)) === 0, 10_000);
+    const late = await order(client, { model, source, idempotencyKey });
+    expect([late.status, queueIdOf(late)]).toEqual([200, job.queueId]);
+    expect(late.headers.get('idempotent-replayed')).toBe('true');
+    expect(await movesOf(payer)).toEqual({ charge: 1 });
+    expect(await objectsOf(job.queueId)).toBe(0);
+  });
+
+  it('with another body is refused, and neither costs nor changes anything', async () => {
+    const payer = await world.createPayer();
+    const client = clientOf(payer);
+    const idempotencyKey = randomUUID();
+    const first = await order(client, { model, source, idempotencyKey });
+    const others = await Promise.all([
+      order(client, { model, source: toneWav(3), idempotencyKey }),
+      order(client, { model, source, fields: { voice: 'alto' }, idempotencyKey }),
+      order(client, { model: modelId('slow'), source, idempotencyKey }),
+    ]);
+    expect(others.map(({ status }) => status)).toEqual([400, 400, 400]);
+    expect(await movesOf(payer)).toEqual({ charge: 1 });
+    const again = await order(client, { model, source, idempotencyKey });
+    expect(queueIdOf(again)).toBe(queueIdOf(first));
+  });
+
+  it('that was refused for want of credit is accepted under the same key once there is credit', async () => {
+    const payer = await world.createPayer({ usdNano: 0n });
+    const client = clientOf(payer);
+    const idempotencyKey = randomUUID();
+    const poor = await manyAtOnce(6, 3, () => order(client, { model, source, idempotencyKey }));
+    expect(countBy(poor, ({ status }) => String(status))).toEqual({ 402: 6 });
+    expect(await movesOf(payer)).toEqual({});
+    const credit = {
+      accountId: payer.accountId,
+      currency: 'usd',
+      amount: PRICE_NANO,
+      notes: 'test',
+    } as const;
+    await grant(world.pool, { operationId: randomUUID(), ...credit });
+    const rich = await order(client, { model, source, idempotencyKey });
+    expect([rich.status, rich.body.toString()]).toEqual([200, expect.stringContaining('QUEUED')]);
+    const replay = await queueJob(client, { model, source, idempotencyKey });
+    expect(replay).toMatchObject({ ended: 'accepted', queueId: queueIdOf(rich), replayed: true });
+    expect(await movesOf(payer)).toEqual({ charge: 1 });
+    expect((await balanceOf(world.pool, payer.accountId))?.usd).toBe(0n);
+  });
+
+  it('means something else for another account', async () => {
+    const [one, other] = [await world.createPayer(), await world.createPayer()];
+    const idempotencyKey = randomUUID();
+    const [mine, theirs] = await Promise.all(
+      [one, other].map((payer) => order(clientOf(payer), { model, source, idempotencyKey })),
+    );
+    expect([mine?.status, theirs?.status]).toEqual([200, 200]);
+    expect(mine && queueIdOf(mine)).not.toBe(theirs && queueIdOf(theirs));
+  });
+});
+
+async function objectsOf(queueId: string): Promise<number> {
+  const { storage } = world;
+  const pages = await Promise.all([storage.list(`incoming/${queueId}/`), storage.list(`output/${queueId}/`)]);
+  return pages.flatMap((page) => page.objects).length;
+}
