@@ -2,7 +2,7 @@
  * A few child processes that parse strangers' bytes: a parser that loops or swells is killed with its child, and the event
  * loop of this process never waits for one (reliability finding 1, J3). Children are kept for the next file.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Inspection } from './inspectFile.ts';
 
@@ -27,6 +27,8 @@ const HEAP_MB = 256;
 /** A child is replaced after this many files, so that nothing can pile up in it. */
 const FILES_PER_CHILD = 1_000;
 const MAX_WAITING = 1_000;
+/** Should this process die while a parser loops, the child ends by its own processor time. */
+const LIMITED = 'ulimit -c 0; ulimit -t 300; exec "$@"';
 /** Apart from the time that a file gets: a machine that is too busy to start a child must not make a good file bad. */
 const START_LIMIT_MS = 30_000;
 
@@ -93,8 +95,8 @@ function shippedChild(): string {
 }
 
 function start(childPath: string): Child {
-  const child = fork(childPath, [], {
-    execArgv: [`--max-old-space-size=${HEAP_MB}`],
+  const command = [process.execPath, `--max-old-space-size=${HEAP_MB}`, childPath];
+  const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', ...command], {
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });

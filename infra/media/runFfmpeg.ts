@@ -44,12 +44,19 @@ export function runFfmpeg(run: FfmpegRun): Promise<FfmpegEnd> {
       if (verdict === undefined && run.onOutput?.(piece) === false) stop('stopped');
     });
     child.on('error', reject);
-    child.on('close', (status) => {
+    child.on('close', (status, signal) => {
       clearTimeout(expiry);
       run.signal?.removeEventListener('abort', aborted);
-      resolve(verdict ?? (status === 0 ? 'finished' : 'failed'));
+      if (verdict === undefined && isNotItsFault(status, signal))
+        reject(new Error('ffmpeg could not be run'));
+      else resolve(verdict ?? (status === 0 ? 'finished' : 'failed'));
     });
   });
+}
+
+/** It is not there, or somebody else killed it: that says nothing about what it was given to read. */
+function isNotItsFault(status: number | null, signal: NodeJS.Signals | null): boolean {
+  return status === 126 || status === 127 || signal === 'SIGKILL' || signal === 'SIGTERM';
 }
 
 function spawnLimited(run: FfmpegRun): ChildProcess {

@@ -202,6 +202,13 @@ describe('a measurement', () => {
     await expect(running).rejects.toThrow(/timeout/);
   });
 
+  it('without a working ffmpeg is an error, not a bad file', async () => {
+    const { measureAudio } = await import('../../../infra/media/measureAudio.ts');
+    const tools = { ffmpegPath: '/nowhere/ffmpeg', ffprobePath: '/nowhere/ffprobe', workFolder: folder };
+    const running = measureAudio(tools, { path: JFK, accepted: ['flac'], maxSeconds: 60 });
+    await expect(running).rejects.toThrow('ffmpeg could not be run');
+  });
+
   it('survives mutated files without a hang, a throw or an absurd length, and leaves the event loop free', async () => {
     const originals = ENCODINGS.map((each) =>
       readFileSync(encode(each, { folder, seconds: 2, sampleRate: 16_000 })),
