@@ -44,7 +44,7 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
 async function answer(frame: Frame, route: Route, ctx: RoutedContext): Promise<Answer> {
   const query = route.query ? validate(route.query, { ...ctx.query }) : undefined;
-  if (!route.body) return await withinDeadline(frame, route, new Request(ctx, query, NO_BODY));
+  if (!route.body) return await withinDeadline(frame, { route, request: new Request(ctx, query, NO_BODY) });
   let folder: string | undefined;
   const createFolder = async () => {
     folder = await frame.folders.create();
@@ -61,7 +61,11 @@ async function answer(frame: Frame, route: Route, ctx: RoutedContext): Promise<A
     await removeFolder();
     throw error;
   }
-  return await withinDeadline(frame, route, new Request(ctx, query, read), removeFolder);
+  return await withinDeadline(frame, {
+    route,
+    request: new Request(ctx, query, read),
+    cleanUp: removeFolder,
+  });
 }
 
 const NO_BODY: ReadBody = { body: undefined, file: undefined };
@@ -71,19 +75,21 @@ function askForBody(ctx: ApiContext): void {
   if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
 }
 
-async function withinDeadline(
-  frame: Frame,
-  route: Route,
-  request: Request,
-  cleanUp?: () => Promise<void>,
-): Promise<Answer> {
-  const deadlineMs = route.deadlineMs ?? DEFAULT_DEADLINE_MS;
-  const work = run(frame, route, request, cleanUp);
+interface Call {
+  route: Route;
+  request: Request;
+  /** Runs when the handler is through, also when that is too late for the client. */
+  cleanUp?: () => Promise<void>;
+}
+
+async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
+  const deadlineMs = call.route.deadlineMs ?? DEFAULT_DEADLINE_MS;
+  const work = run(frame, call);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       const error = tooLate(deadlineMs);
-      request.abort(error);
+      call.request.abort(error);
       // Nobody waits for it any more, but it may hold a file or money: the process does not end before it has.
       frame.inFlight.track(work.then(discard));
       reject(error);
@@ -96,12 +102,7 @@ async function withinDeadline(
   }
 }
 
-async function run(
-  { dependencies }: Frame,
-  route: Route,
-  request: Request,
-  cleanUp: (() => Promise<void>) | undefined,
-): Promise<Answer> {
+async function run({ dependencies }: Frame, { route, request, cleanUp }: Call): Promise<Answer> {
   try {
     return await route.handler(dependencies, request);
   } finally {

@@ -15,7 +15,8 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
   return async function respond(ctx, answer) {
     if (ctx.res.destroyed) return await abandon(ctx, answer);
     ctx.status = answer.status;
-    for (const name in answer.headers) setHeader(ctx, name, answer.headers[name] ?? '', options.aliases);
+    ctx.set(answer.headers);
+    if (options.aliases.length > 0) repeatUnderAliases(ctx, answer.headers, options.aliases);
     if (answer.kind === 'json') await sendJson(ctx, answer);
     else await sendBinary(ctx, answer, options.inFlight);
   };
@@ -23,11 +24,15 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
 
 const OWN_PREFIX = 'x-service-';
 
-function setHeader(ctx: ApiContext, name: string, value: string, aliases: readonly string[]): void {
-  ctx.set(name, value);
-  if (name.length <= OWN_PREFIX.length || name.slice(0, OWN_PREFIX.length).toLowerCase() !== OWN_PREFIX)
-    return;
-  for (const alias of aliases) ctx.set(`x-${alias}-${name.slice(OWN_PREFIX.length)}`, value);
+function repeatUnderAliases(
+  ctx: ApiContext,
+  headers: Readonly<Record<string, string>>,
+  aliases: readonly string[],
+): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.toLowerCase().startsWith(OWN_PREFIX)) continue;
+    for (const alias of aliases) ctx.set(`x-${alias}-${name.slice(OWN_PREFIX.length)}`, value);
+  }
 }
 
 async function sendJson(ctx: ApiContext, answer: JsonAnswer): Promise<void> {

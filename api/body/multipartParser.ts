@@ -13,99 +13,107 @@ export type MultipartEvent =
   /** Nothing after it counts. */
   | { kind: 'malformed'; reason: string };
 
-export interface MultipartParser {
-  push(chunk: Buffer): Generator<MultipartEvent, void>;
-  /** Whether the final boundary was seen. */
-  finished(): boolean;
-}
-
 const MOST_PARTS = 32;
 const LARGEST_HEADER_BYTES = 4_096;
 const HEADERS_END = Buffer.from('\r\n\r\n');
 
 type State = 'boundary' | 'afterBoundary' | 'headers' | 'data' | 'finished' | 'malformed';
 
-export function createMultipartParser(boundary: string): MultipartParser {
-  const delimiter = Buffer.from(`\r\n--${boundary}`);
-  let state: State = 'boundary';
-  let parts = 0;
-  // The body begins as if a line had just ended, so that the first boundary is like the others.
-  let rest: Buffer = Buffer.from('\r\n');
+export class MultipartParser {
+  readonly #delimiter: Buffer;
+  #state: State = 'boundary';
+  #parts = 0;
+  /** Bytes that were not taken yet. The body begins as if a line had just ended, so that its first boundary is like the others. */
+  #rest: Buffer = Buffer.from('\r\n');
 
-  function malformed(reason: string): MultipartEvent {
-    state = 'malformed';
-    return { kind: 'malformed', reason };
+  constructor(boundary: string) {
+    this.#delimiter = Buffer.from(`\r\n--${boundary}`);
+  }
+
+  *push(chunk: Buffer): Generator<MultipartEvent, void> {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    for (let event = this.#step(); event !== undefined; event = this.#step()) {
+      if (event !== 'again') yield event;
+    }
+    // What stays is short; copied, so that it does not keep the whole chunk alive.
+    const over = this.#state === 'finished' || this.#state === 'malformed';
+    this.#rest = over ? Buffer.alloc(0) : Buffer.from(this.#rest);
+  }
+
+  /** Whether the final boundary was seen. */
+  get finished(): boolean {
+    return this.#state === 'finished';
   }
 
   /** One step forward; undefined when more bytes are needed or nothing more will be done. */
-  function step(): MultipartEvent | 'again' | undefined {
-    switch (state) {
+  #step(): MultipartEvent | 'again' | undefined {
+    switch (this.#state) {
       case 'boundary':
-        if (rest.length < delimiter.length) return undefined;
-        if (!rest.subarray(0, delimiter.length).equals(delimiter))
-          return malformed('no boundary at its start');
-        return advance(delimiter.length, 'afterBoundary');
+        return this.#firstBoundary();
       case 'afterBoundary':
-        return afterBoundary();
+        return this.#afterBoundary();
       case 'headers':
-        return headers();
+        return this.#headers();
       case 'data':
-        return data();
+        return this.#data();
       case 'finished':
       case 'malformed':
         return undefined;
     }
   }
 
-  function advance(bytes: number, next: State): 'again' {
-    rest = rest.subarray(bytes);
-    state = next;
-    return 'again';
+  #firstBoundary(): MultipartEvent | 'again' | undefined {
+    const { length } = this.#delimiter;
+    if (this.#rest.length < length) return undefined;
+    if (!this.#rest.subarray(0, length).equals(this.#delimiter))
+      return this.#malformed('no boundary at its start');
+    return this.#advance(length, 'afterBoundary');
   }
 
-  function afterBoundary(): MultipartEvent | 'again' | undefined {
-    if (rest.length < 2) return undefined;
-    const mark = rest.toString('latin1', 0, 2);
-    if (mark === '--') return advance(2, 'finished');
-    if (mark !== '\r\n') return malformed('a boundary that does not end its line');
-    parts += 1;
-    return parts > MOST_PARTS ? malformed(`more than ${MOST_PARTS} parts`) : advance(2, 'headers');
+  #afterBoundary(): MultipartEvent | 'again' | undefined {
+    if (this.#rest.length < 2) return undefined;
+    const mark = this.#rest.toString('latin1', 0, 2);
+    if (mark === '--') return this.#advance(2, 'finished');
+    if (mark !== '\r\n') return this.#malformed('a boundary that does not end its line');
+    this.#parts += 1;
+    if (this.#parts > MOST_PARTS) return this.#malformed(`more than ${MOST_PARTS} parts`);
+    return this.#advance(2, 'headers');
   }
 
-  function headers(): MultipartEvent | undefined {
-    const end = rest.subarray(0, LARGEST_HEADER_BYTES + HEADERS_END.length).indexOf(HEADERS_END);
+  #headers(): MultipartEvent | undefined {
+    const end = this.#rest.subarray(0, LARGEST_HEADER_BYTES + HEADERS_END.length).indexOf(HEADERS_END);
     if (end < 0) {
-      return rest.length > LARGEST_HEADER_BYTES ? malformed('a part with too large headers') : undefined;
+      const tooLarge = this.#rest.length > LARGEST_HEADER_BYTES;
+      return tooLarge ? this.#malformed('a part with too large headers') : undefined;
     }
-    const head = parsePartHead(rest.subarray(0, end));
-    if (!head) return malformed('a part with malformed headers');
-    advance(end + HEADERS_END.length, 'data');
+    const head = parsePartHead(this.#rest.subarray(0, end));
+    if (!head) return this.#malformed('a part with malformed headers');
+    this.#advance(end + HEADERS_END.length, 'data');
     return { kind: 'part', head };
   }
 
-  function data(): MultipartEvent | 'again' | undefined {
-    const found = rest.indexOf(delimiter);
+  #data(): MultipartEvent | undefined {
+    const found = this.#rest.indexOf(this.#delimiter);
     if (found === 0) {
-      advance(delimiter.length, 'afterBoundary');
+      this.#advance(this.#delimiter.length, 'afterBoundary');
       return { kind: 'end' };
     }
     // The last bytes may be the beginning of a boundary that the next chunk completes.
-    const until = found > 0 ? found : rest.length - delimiter.length + 1;
+    const until = found > 0 ? found : this.#rest.length - this.#delimiter.length + 1;
     if (until <= 0) return undefined;
-    const bytes = rest.subarray(0, until);
-    rest = rest.subarray(until);
+    const bytes = this.#rest.subarray(0, until);
+    this.#advance(until, 'data');
     return { kind: 'data', bytes };
   }
 
-  return {
-    *push(chunk) {
-      rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      for (let event = step(); event !== undefined; event = step()) {
-        if (event !== 'again') yield event;
-      }
-      // What stays is short; copied, so that it does not keep the whole chunk alive.
-      rest = state === 'finished' || state === 'malformed' ? Buffer.alloc(0) : Buffer.from(rest);
-    },
-    finished: () => state === 'finished',
-  };
+  #advance(bytes: number, next: State): 'again' {
+    this.#rest = this.#rest.subarray(bytes);
+    this.#state = next;
+    return 'again';
+  }
+
+  #malformed(reason: string): MultipartEvent {
+    this.#state = 'malformed';
+    return { kind: 'malformed', reason };
+  }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import type { UploadedFile } from '../route.ts';
 import { bodyChunks } from './bodyStream.ts';
-import { createMultipartParser, type MultipartEvent } from './multipartParser.ts';
+import { type MultipartEvent, MultipartParser } from './multipartParser.ts';
 import type { PartHead } from './partHeaders.ts';
 
 export interface MultipartOptions {
@@ -31,7 +31,7 @@ export async function readMultipart(
   request: IncomingMessage,
   options: MultipartOptions,
 ): Promise<MultipartBody> {
-  const parser = createMultipartParser(options.boundary);
+  const parser = new MultipartParser(options.boundary);
   const form = createForm(options);
   const limits = {
     maxBytes: options.maxFileBytes + AROUND_THE_FILE_BYTES,
@@ -42,7 +42,7 @@ export async function readMultipart(
     for await (const chunk of bodyChunks(request, limits)) {
       for (const event of parser.push(chunk)) await form.take(event);
     }
-    if (!parser.finished()) throw malformed('no final boundary');
+    if (!parser.finished) throw malformed('no final boundary');
     return form.body();
   } finally {
     await form.close();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMultipartParser } from '../../../api/body/multipartParser.ts';
+import { MultipartParser } from '../../../api/body/multipartParser.ts';
 
 interface Part {
   name: string;
@@ -9,7 +9,7 @@ interface Part {
 }
 
 function parse(body: Buffer, chunkBytes: number, boundary = 'B') {
-  const parser = createMultipartParser(boundary);
+  const parser = new MultipartParser(boundary);
   const parts: Part[] = [];
   for (let from = 0; from < body.length; from += chunkBytes) {
     for (const event of parser.push(body.subarray(from, from + chunkBytes))) {
@@ -19,7 +19,7 @@ function parse(body: Buffer, chunkBytes: number, boundary = 'B') {
       else if (event.kind === 'data' && last) last.bytes = Buffer.concat([last.bytes, event.bytes]);
     }
   }
-  return parser.finished() ? { parts } : { malformed: 'not finished' };
+  return parser.finished ? { parts } : { malformed: 'not finished' };
 }
 
 const compose = (boundary: string, parts: Part[]) =>
