@@ -425,82 +425,122 @@ set enable_mergejoin = off set jit = off
 as $$
 #variable_conflict use_column
 declare
+  n constant int := cardinality(operation_ids);
   at timestamptz;
+  r record;
+  i int;
+  x_rest bigint;
+  outcomes text[] := array_fill(null::text, array[n]);
+  diems bigint[] := array_fill(0::bigint, array[n]);
+  bundleds bigint[] := array_fill(0::bigint, array[n]);
+  usds bigint[] := array_fill(0::bigint, array[n]);
+  replays boolean[] := array_fill(false, array[n]);
+  -- Of those that this call resolves, null for all others.
+  accounts_of uuid[] := array_fill(null::uuid, array[n]);
+  keys_of uuid[] := array_fill(null::uuid, array[n]);
+  days date[] := array_fill(null::date, array[n]);
+  held_diems bigint[] := array_fill(null::bigint, array[n]);
+  held_bundleds bigint[] := array_fill(null::bigint, array[n]);
+  held_usds bigint[] := array_fill(null::bigint, array[n]);
+  snapshots jsonb[] := array_fill(null::jsonb, array[n]);
+  any_diem boolean := false; any_resolved boolean := false;
 begin
   perform 1 from accounts where id = any (array(
     select o.account_id from operations o where o.operation_id = any (operation_ids) and o.kind = 'charge'
   )) order by id for no key update;
   at := ledger_now();
-  return query
-  with asked as (
-    select q.operation_id, q.resolution, q.usd_price, q.diem_price, q.details, q.ord,
-      min(q.ord) over (partition by q.operation_id) = q.ord as first
+
+  for r in
+    select q.ord, q.resolution, q.usd_price, q.diem_price, q.details,
+      min(q.ord) over (partition by q.operation_id) as first_ord,
+      o.account_id, o.key_id, o.day, o.state, o.held_diem, o.held_bundled, o.held_usd, o.diem, o.bundled, o.usd,
+      h.snapshot
     from unnest(operation_ids, resolutions, usd_prices, diem_prices, details)
       with ordinality as q (operation_id, resolution, usd_price, diem_price, details, ord)
-  ), open as (
-    select q.operation_id, q.resolution, q.details, q.ord, o.account_id, o.key_id, o.day,
-      case when q.resolution = 'settled' then q.usd_price else o.price_usd end as price_usd,
-      case when q.resolution = 'settled' then q.diem_price else o.price_diem end as price_diem,
-      o.held_diem, o.held_bundled, o.held_usd, least(q.diem_price, o.held_diem) as diem,
+    left join operations o on o.operation_id = q.operation_id and o.kind = 'charge'
+    left join holds h on h.operation_id = q.operation_id
+    order by q.ord
+  loop
+    i := r.ord;
+    if r.state is null then
+      outcomes[i] := 'no_hold';
+    elsif r.state <> 'held' then
+      outcomes[i] := r.state; replays[i] := true;
+      diems[i] := r.diem; bundleds[i] := r.bundled; usds[i] := r.usd;
+    elsif r.first_ord < i then
+      outcomes[i] := outcomes[r.first_ord]; replays[i] := true;
+      diems[i] := diems[r.first_ord]; bundleds[i] := bundleds[r.first_ord]; usds[i] := usds[r.first_ord];
+    else
+      outcomes[i] := r.resolution; any_resolved := true;
+      accounts_of[i] := r.account_id; keys_of[i] := r.key_id; days[i] := r.day;
+      held_diems[i] := r.held_diem; held_bundleds[i] := r.held_bundled; held_usds[i] := r.held_usd;
+      snapshots[i] := case when r.details is null then r.snapshot else r.snapshot || r.details end;
       -- Never more than the hold, whatever the price says.
-      least(coalesce(ledger_rest(q.usd_price, q.diem_price, least(q.diem_price, o.held_diem)), 0),
-        o.held_bundled + o.held_usd) as rest
-    from asked q
-    join operations o on o.operation_id = q.operation_id and o.kind = 'charge' and o.state = 'held'
-    where q.first
-  ), parts as materialized (
-    select p.*, least(p.rest, p.held_bundled) as bundled, p.rest - least(p.rest, p.held_bundled) as usd from open p
-  ), gone as (
-    delete from holds h using parts p where h.operation_id = p.operation_id returning h.operation_id, h.snapshot
-  ), noted as (
-    update operations o set state = p.resolution, diem = p.diem, bundled = p.bundled, usd = p.usd,
-      price_usd = p.price_usd, price_diem = p.price_diem
-    from parts p where o.operation_id = p.operation_id and o.kind = 'charge'
-  ), moved as (
+      diems[i] := least(r.diem_price, r.held_diem);
+      x_rest := least(coalesce(ledger_rest(r.usd_price, r.diem_price, diems[i]), 0), r.held_bundled + r.held_usd);
+      bundleds[i] := least(x_rest, r.held_bundled);
+      usds[i] := x_rest - bundleds[i];
+      any_diem := any_diem or r.held_diem > 0;
+    end if;
+  end loop;
+
+  if any_resolved then
+    delete from holds h using unnest(operation_ids, accounts_of) as q (operation_id, account_id)
+    where h.operation_id = q.operation_id and q.account_id is not null;
+
+    update operations o set state = q.outcome, diem = q.diem, bundled = q.bundled, usd = q.usd,
+      price_usd = case when q.outcome = 'settled' then q.usd_price else o.price_usd end,
+      price_diem = case when q.outcome = 'settled' then q.diem_price else o.price_diem end
+    from unnest(operation_ids, accounts_of, outcomes, diems, bundleds, usds, usd_prices, diem_prices)
+      as q (operation_id, account_id, outcome, diem, bundled, usd, usd_price, diem_price)
+    where o.operation_id = q.operation_id and o.kind = 'charge' and q.account_id is not null;
+
     insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, key_id, details)
-    select at, p.operation_id, 'charge', p.account_id, 'revenue', m.currency, -m.amount, p.day, p.key_id,
-      case when p.details is null then g.snapshot else g.snapshot || p.details end
-    from parts p
-    join gone g on g.operation_id = p.operation_id
-    cross join lateral (values ('diem', p.diem), ('bundled', p.bundled), ('usd', p.usd)) m (currency, amount)
-    where m.amount > 0
-    order by p.ord
-  ), balances as (
+    select at, q.operation_id, 'charge', q.account_id, 'revenue', p.currency, -p.amount, q.day, q.key_id, q.snapshot
+    from unnest(operation_ids, accounts_of, keys_of, days, diems, bundleds, usds, snapshots)
+      with ordinality as q (operation_id, account_id, key_id, day, diem, bundled, usd, snapshot, ord)
+    cross join lateral (values ('diem', q.diem), ('bundled', q.bundled), ('usd', q.usd)) p (currency, amount)
+    where q.account_id is not null and p.amount > 0
+    order by q.ord;
+
     update accounts a set
       usd_held = a.usd_held - s.held_usd, usd_posted = a.usd_posted - s.usd,
       bundled_held = a.bundled_held - s.held_bundled, bundled_posted = a.bundled_posted - s.bundled
     from (
-      select p.account_id, sum(p.held_usd)::bigint as held_usd, sum(p.usd)::bigint as usd,
-        sum(p.held_bundled)::bigint as held_bundled, sum(p.bundled)::bigint as bundled
-      from parts p where p.held_usd > 0 or p.held_bundled > 0 group by p.account_id
+      select q.account_id, sum(q.held_usd)::bigint as held_usd, sum(q.usd)::bigint as usd,
+        sum(q.held_bundled)::bigint as held_bundled, sum(q.bundled)::bigint as bundled
+      from unnest(accounts_of, held_bundleds, held_usds, bundleds, usds)
+        as q (account_id, held_bundled, held_usd, bundled, usd)
+      where q.account_id is not null and q.held_bundled + q.held_usd > 0 group by q.account_id
     ) s
-    where a.id = s.account_id
-  ), diem as (
-    update diem_days d set held = d.held - s.held, posted = d.posted - s.diem
-    from (
-      select p.account_id, p.day, sum(p.held_diem)::bigint as held, sum(p.diem)::bigint as diem
-      from parts p where p.held_diem > 0 group by p.account_id, p.day
-    ) s
-    where d.account_id = s.account_id and d.day = s.day
-  ), usage as (
+    where a.id = s.account_id;
+
+    if any_diem then
+      update diem_days d set held = d.held - s.held, posted = d.posted - s.diem
+      from (
+        select q.account_id, q.day, sum(q.held)::bigint as held, sum(q.diem)::bigint as diem
+        from unnest(accounts_of, days, held_diems, diems) as q (account_id, day, held, diem)
+        where q.account_id is not null and q.held > 0 group by q.account_id, q.day
+      ) s
+      where d.account_id = s.account_id and d.day = s.day;
+    end if;
+
     update key_days u set
       usd_held = u.usd_held - s.held_usd, usd_used = u.usd_used + s.usd,
       diem_held = u.diem_held - s.held_diem, diem_used = u.diem_used + s.diem
     from (
-      select p.key_id, p.day, sum(p.held_usd + p.held_bundled)::bigint as held_usd,
-        sum(p.usd + p.bundled)::bigint as usd, sum(p.held_diem)::bigint as held_diem, sum(p.diem)::bigint as diem
-      from parts p where p.key_id is not null group by p.key_id, p.day
+      select q.key_id, q.day, sum(q.held_usd + q.held_bundled)::bigint as held_usd,
+        sum(q.usd + q.bundled)::bigint as usd, sum(q.held_diem)::bigint as held_diem, sum(q.diem)::bigint as diem
+      from unnest(keys_of, days, held_diems, held_bundleds, held_usds, diems, bundleds, usds)
+        as q (key_id, day, held_diem, held_bundled, held_usd, diem, bundled, usd)
+      where q.key_id is not null group by q.key_id, q.day
     ) s
-    where u.key_id = s.key_id and u.day = s.day
-  )
-  select q.ord,
-    coalesce(p.resolution, o.state, 'no_hold'),
-    coalesce(p.diem, o.diem, 0), coalesce(p.bundled, o.bundled, 0), coalesce(p.usd, o.usd, 0),
-    o.operation_id is not null and (p.operation_id is null or not q.first)
-  from asked q
-  left join parts p on p.operation_id = q.operation_id
-  left join operations o on o.operation_id = q.operation_id and o.kind = 'charge'
-  order by q.ord;
+    where u.key_id = s.key_id and u.day = s.day;
+  end if;
+
+  return query
+    select q.ord, q.outcome, q.diem, q.bundled, q.usd, q.replayed
+    from unnest(outcomes, diems, bundleds, usds, replays) with ordinality as q (outcome, diem, bundled, usd, replayed, ord);
 end $$;
 
 -- Expires at most `most` forgotten holds in the user's favour; the number that this call really expired. One at a time:
