@@ -95,7 +95,8 @@ interface Limits {
 function judge(decoded: DecodedAudio, limits: Limits): MeasureOutcome {
   const audioStreams = decoded.streams.filter((kind) => kind === 'audio').length;
   if (decoded.streams.includes('video')) return invalid('The file has a video track; send audio only.');
-  if (decoded.streams.length > 0 && audioStreams === 0) return invalid('The file has no audio track.');
+  if (decoded.streams.length === 0) return invalid('The audio file could not be read.');
+  if (audioStreams === 0) return invalid('The file has no audio track.');
   if (audioStreams > 1) return invalid('The file has more than one audio track.');
   if (!isSane(decoded)) return invalid('The audio file could not be read.');
   if (decoded.end === 'stopped') return tooLong(limits.maxSeconds);

@@ -51,7 +51,7 @@ function changeVoice(tools: MediaTools, { request, chain, path, context }: Chang
       ...['-i', `file:${request.sourcePath}`, '-map', '0:a:0', '-af', chain],
       ...['-c:a', 'libmp3lame', '-b:a', '128k', ...WITHOUT_METADATA],
       ...['-t', String(Math.ceil(request.sourceSeconds) + 2), '-f', 'mp3', `file:${path}`],
-      ...['-progress', 'pipe:1', '-stats_period', '1'],
+      ...['-progress', 'pipe:1'],
     ],
     timeoutMs: 30_000 + request.sourceSeconds * 1_000,
     maxFileBytes: Math.ceil((request.sourceSeconds + 10) * BYTES_PER_SECOND * 1.5),

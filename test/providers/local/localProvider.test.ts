@@ -2,13 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LOCAL_VOICE_CHANGER } from '../../../domain/catalogue/voiceChangers.ts';
 import { createLocalProvider } from '../../../providers/local/localProvider.ts';
 import { LOCAL_VOICES, type LocalVoice } from '../../../providers/local/voices.ts';
 import type { GenerationRequest, Outcome } from '../../../providers/provider.ts';
 import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../infra/media/recordings.ts';
 import { decodeSamples, fundamentalHz, secondsOf, timbre, timbreDistance } from './pitch.ts';
+
+// Each is a matter of seconds; a machine that is busy with other tests is no failure.
+vi.setConfig({ testTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'farebox local '));
 let runs = 0;

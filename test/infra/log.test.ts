@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { createLogger, scrub } from '../../infra/log.ts';
+
+function logged(work: (log: ReturnType<typeof createLogger>) => void): Record<string, unknown> {
+  const lines: string[] = [];
+  work(createLogger({ level: 'debug', name: 'test', destination: { write: (line) => lines.push(line) } }));
+  return JSON.parse(lines.join('')) as Record<string, unknown>;
+}
+
+describe('the log', () => {
+  it('keeps the fields that are listed, and names those that it leaves out', () => {
+    const line = logged((log) => log.info({ route: '/x', prompt: 'private', headers: { a: 1 } }, 'words'));
+    expect(line).toMatchObject({
+      service: 'test',
+      level: 'info',
+      route: '/x',
+      msg: 'words',
+      dropped: ['prompt', 'headers'],
+    });
+    expect(JSON.stringify(line)).not.toContain('private');
+  });
+
+  it('tells of an error its name, words, code, stack and causes, and nothing that hangs on it', () => {
+    const cause = Object.assign(new Error('deep'), { code: 'ECONNRESET', config: { headers: 'private' } });
+    const err = Object.assign(new Error('outer', { cause }), {
+      parameters: ['private'],
+      internal: 'inner words',
+    });
+    const line = logged((log) => log.error({ err }));
+    expect(line.err).toMatchObject({
+      type: 'Error',
+      message: 'outer',
+      detail: 'inner words',
+      stack: expect.stringContaining('log.test.ts'),
+      cause: { message: 'deep', code: 'ECONNRESET' },
+    });
+    expect(JSON.stringify(line)).not.toContain('private');
+  });
+
+  it('survives an error that is its own cause, and what is no error at all', () => {
+    const err: Error & { cause?: unknown } = new Error('round');
+    err.cause = err;
+    expect(logged((log) => log.error({ err })).err).toMatchObject({ message: 'round' });
+    expect(logged((log) => log.error({ err: 'text' })).err).toBe('text');
+  });
+
+  it.each([
+    ['key FAREBOX_ADMIN_KEY_abc-_1 here', 'key FAREBOX_ADMIN_KEY_… here'],
+    ['Authorization: Bearer abc.def', 'Authorization: Bearer …'],
+    ['https://user:pass@host.example/a?token=1#x y', 'https://…@host.example/a?… y'],
+    ['postgres://u:p@127.0.0.1:5/db?sslmode=1', 'postgres://…@127.0.0.1:5/db?…'],
+    ['an image data:image/png;base64,AAAA== end', 'an image data:… end'],
+    ['a plain question? yes', 'a plain question? yes'],
+    ['GET https://host.example/path', 'GET https://host.example/path'],
+  ])('scrubs %j', (text, expected) => {
+    expect(scrub(text)).toBe(expected);
+  });
+
+  it('scrubs a hostile text in no time', () => {
+    const startedAt = performance.now();
+    for (const piece of ['Bearer ', 'a://', 'data:', 'FAREBOX_ADMIN_KEY_', 'a', 'https://x@', ' '])
+      scrub(piece.repeat(50_000));
+    expect(performance.now() - startedAt).toBeLessThan(200);
+  });
+});

@@ -1,0 +1,212 @@
+/** What the answers said, what readers see, and what the books hold are one and the same, also while all goes on. */
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Part } from '../../../domain/ledger.ts';
+import { adjust, charge, grant, refund, topUp } from '../../../infra/postgres/ledger.ts';
+import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
+import { longRun } from './longRun.ts';
+
+const ROUNDS = longRun(400, 5_000);
+
+let world: LedgerWorld;
+beforeEach(async () => {
+  world = await createLedgerWorld(12);
+});
+afterEach(async () => {
+  await world.expectSound();
+  await world.close();
+});
+
+/** Sums of what the answers said, per currency. */
+class Tally {
+  readonly sums: Record<string, bigint> = { usd: 0n, bundled: 0n, diem: 0n };
+
+  add(parts: Part[], sign: bigint): void {
+    for (const { currency, amount } of parts)
+      this.sums[currency] = (this.sums[currency] ?? 0n) + sign * amount;
+  }
+}
+
+const anyPrice = () => ({
+  usd: BigInt(Math.ceil(Math.random() * 12)),
+  diem: BigInt(Math.ceil(Math.random() * 12)),
+});
+
+/** One call of a random kind, added to the tally by what its answer said. */
+async function act(account: string, keyId: string, tally: Tally): Promise<void> {
+  const request = order(account, anyPrice(), { keyId });
+  const { operationId } = request;
+  if (Math.random() < 0.5) {
+    const charged = await charge(world.pool, request);
+    if (charged.outcome !== 'charged') return;
+    tally.add(charged.parts, -1n);
+    if (Math.random() < 0.5) return;
+    const amount = Math.random() < 0.5 ? { amount: anyPrice() } : {};
+    const back = await refund(world.pool, {
+      operationId,
+      chargeOperationId: operationId,
+      reason: 'x',
+      ...amount,
+    });
+    if (back.outcome === 'refunded') tally.add(back.parts, 1n);
+    return;
+  }
+  const ledger = ledgers[Math.floor(Math.random() * ledgers.length)];
+  if (!ledger) return;
+  const held = await ledger.hold({ ...request, ttlMs: 60_000 });
+  if (held.outcome !== 'held') return;
+  const ended = await (Math.random() < 0.2
+    ? ledger.release({ operationId })
+    : ledger.settle({ operationId, price: anyPrice() }));
+  if (ended.outcome !== 'no_hold') tally.add(ended.parts, -1n);
+}
+
+let ledgers: ReturnType<LedgerWorld['ledger']>[] = [];
+
+describe('what the answers said', () => {
+  it('adds up to the balance, to the last nano, whatever went on at once', async () => {
+    ledgers = [world.ledger(), world.ledger({ maxBatch: 3, maxInFlight: 3 })];
+    const funds = { usd: 2_000n, bundled: 300n, diem: 250n };
+    const accounts = await Promise.all([1, 2, 3].map(() => world.account(funds)));
+    const keys = await Promise.all(
+      accounts.map((account) => world.key(account, { usd: 1_500n, period: 'MONTH' })),
+    );
+    const tallies = accounts.map(() => new Tally());
+    let next = 0;
+    const lane = async () => {
+      for (let number = next++; number < ROUNDS; number = next++) {
+        const which = number % accounts.length;
+        await act(accounts[which] ?? '', keys[which] ?? '', tallies[which] ?? new Tally());
+      }
+    };
+    await Promise.all(Array.from({ length: 40 }, lane));
+    for (const [which, account] of accounts.entries()) {
+      const { sums } = tallies[which] ?? new Tally();
+      expect(await world.balance(account)).toMatchObject({
+        usd: funds.usd + (sums.usd ?? 0n),
+        bundled: funds.bundled + (sums.bundled ?? 0n),
+        diem: funds.diem + (sums.diem ?? 0n),
+        held: { usd: 0n, bundled: 0n, diem: 0n },
+      });
+    }
+  });
+});
+
+describe("a reader of an account's transfers", () => {
+  it('who pages by time and id while money moves misses none and sees none twice', async () => {
+    ledgers = [world.ledger(), world.ledger({ maxBatch: 1, maxInFlight: 4 })];
+    const account = await world.account({ usd: 1_000_000n });
+    const keyId = await world.key(account);
+    let moving = true;
+    const movers = Array.from({ length: 24 }, async () => {
+      while (moving) await act(account, keyId, new Tally());
+    });
+    const seen: string[] = [];
+    let last = { at: '-infinity', id: '0' };
+    const page = async () => {
+      const { rows } = await world.pool.query<{ at: string; id: string }>(
+        `select created_at::text as at, id from transfers
+         where account_id = $1 and (created_at, id) > ($2::timestamptz, $3::bigint)
+         order by created_at, id limit 20`,
+        [account, last.at, last.id],
+      );
+      seen.push(...rows.map((row) => row.id));
+      last = rows.at(-1) ?? last;
+      return rows.length;
+    };
+    const until = performance.now() + longRun(1_500, 20_000);
+    while (performance.now() < until) await page();
+    moving = false;
+    await Promise.all(movers);
+    while ((await page()) > 0);
+    const { rows } = await world.owner.query<{ id: string }>(
+      'select id from transfers where account_id = $1 order by id',
+      [account],
+    );
+    expect(rows.length).toBeGreaterThan(50);
+    expect(seen).toEqual(rows.map((row) => row.id));
+  });
+});
+
+describe('the house', () => {
+  it('earned what was charged less what was refunded, and gave what was granted and paid in', async () => {
+    const account = await world.account({ usd: 100n, bundled: 50n, diem: 20n });
+    const credit = { accountId: account, currency: 'usd' as const, notes: 'x' };
+    await topUp(world.pool, { ...credit, operationId: randomUUID(), amount: 30n });
+    await grant(world.pool, { ...credit, currency: 'vcu', operationId: randomUUID(), amount: 5n });
+    await adjust(world.pool, { ...credit, operationId: randomUUID(), amount: -7n });
+    const kept = order(account, both(60n));
+    const undone = order(account, both(15n));
+    await charge(world.pool, kept);
+    await charge(world.pool, undone);
+    const { operationId } = undone;
+    await refund(world.pool, { operationId, chargeOperationId: operationId, reason: 'x', amount: both(4n) });
+    const { rows } = await world.owner.query(
+      `select house, currency, sum(amount)::int as amount from entries where side = 'house'
+       group by house, currency order by house, currency`,
+    );
+    expect(rows).toEqual([
+      { house: 'adjustments', currency: 'usd', amount: 7 },
+      { house: 'issuance', currency: 'bundled', amount: -50 },
+      { house: 'issuance', currency: 'diem', amount: -20 },
+      { house: 'issuance', currency: 'usd', amount: -100 },
+      { house: 'issuance', currency: 'vcu', amount: -5 },
+      { house: 'payments', currency: 'usd', amount: -30 },
+      // 60 = 20 diem + 40 bundled; 15 = 10 bundled + 5 usd, of which 4 usd came back.
+      { house: 'revenue', currency: 'bundled', amount: 50 },
+      { house: 'revenue', currency: 'diem', amount: 20 },
+      { house: 'revenue', currency: 'usd', amount: 1 },
+    ]);
+  });
+
+  it('and the accounts together always have nothing: every entry has its counterpart', async () => {
+    const account = await world.account({ usd: 100n, diem: 9n });
+    await charge(world.pool, order(account, both(12n)));
+    const { rows } = await world.owner.query(
+      'select currency, sum(amount)::int as amount from entries group by currency',
+    );
+    expect(rows.every((row) => row.amount === 0)).toBe(true);
+  });
+});
+
+describe('an unknown account', () => {
+  it('among the known ones of a batch holds up nobody', async () => {
+    const ledger = world.ledger();
+    const account = await world.account({ usd: 10n });
+    const results = await Promise.allSettled(
+      [account, randomUUID(), account, randomUUID()].map((accountId) =>
+        ledger.hold({ ...order(accountId, both(2n)), ttlMs: 60_000 }),
+      ),
+    );
+    expect(results.map((result) => result.status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+    ]);
+    expect(await world.balance(account)).toMatchObject({ usd: 6n });
+  });
+});
+
+describe('a price of two currencies', () => {
+  it.each<[bigint, bigint, bigint, [bigint, bigint]]>([
+    [100n, 50n, 10n, [0n, 80n]],
+    [100n, 50n, 50n, [0n, 0n]],
+    [7n, 3n, 1n, [0n, 5n]],
+    [1n, 1_000n, 999n, [0n, 1n]],
+    [1_000n, 1n, 5n, [4n, 0n]],
+    [5n, 0n, 9n, [9n, 5n]],
+  ])(
+    'of %s usd or %s diem with %s diem there takes the rest in proportion',
+    async (usd, diem, there, [left, paid]) => {
+      const account = await world.account({ usd: 10_000n, diem: there });
+      await charge(world.pool, order(account, { usd, diem }));
+      expect(await world.balance(account)).toMatchObject({ diem: left, usd: 10_000n - paid });
+      const held = order(await world.account({ usd: 10_000n, diem: there }), { usd, diem });
+      const ledger = world.ledger();
+      await ledger.hold({ ...held, ttlMs: 60_000 });
+      await ledger.settle({ operationId: held.operationId, price: { usd, diem } });
+      expect(await world.balance(held.accountId)).toMatchObject({ diem: left, usd: 10_000n - paid });
+    },
+  );
+});

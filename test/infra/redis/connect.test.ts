@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { createLogger } from '../../../infra/log.ts';
+import { openRedis, pingRedis } from '../../../infra/redis/connect.ts';
+import { services } from '../../harness/services.ts';
+
+const silent = createLogger({ level: 'silent', name: 'test' });
+
+describe('the connection to Redis', () => {
+  it('answers', async () => {
+    const redis = openRedis(services().redisUrl, silent);
+    await pingRedis(redis, 2_000);
+    expect(await redis.ping()).toBe('PONG');
+    redis.disconnect();
+  });
+
+  it('fails at once while there is none, instead of queueing up', async () => {
+    const redis = openRedis('redis://127.0.0.1:1', silent);
+    const startedAt = performance.now();
+    await expect(redis.get('x')).rejects.toThrow();
+    await expect(pingRedis(redis, 500)).rejects.toThrow();
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    redis.disconnect();
+  });
+
+  it('comes back by itself', async () => {
+    const redis = openRedis(services().redisUrl, silent);
+    await pingRedis(redis, 2_000);
+    const killer = openRedis(services().redisUrl, silent);
+    await pingRedis(killer, 2_000);
+    await killer.client('KILL', 'ID', String(await redis.client('ID')));
+    await expect.poll(() => redis.ping().catch(() => 'lost'), { timeout: 3_000 }).toBe('PONG');
+    redis.disconnect();
+    killer.disconnect();
+  });
+});
