@@ -5,17 +5,17 @@ export interface Announcement {
   config: Config;
   demo: Demo;
   baseUrl: string;
-  servers: { temporalUiUrl?: string };
+  temporalUiUrl?: string;
   seconds: number;
 }
 
 /** What a person needs to know of a service that has just become ready. */
-export function announce({ config, demo, baseUrl, servers, seconds }: Announcement): string {
+export function announce({ config, demo, baseUrl, temporalUiUrl, seconds }: Announcement): string {
   const origin = new URL(baseUrl).origin;
   const rows = {
     API: baseUrl,
     health: `${origin}/readyz`,
-    ...(servers.temporalUiUrl && { 'Temporal UI': servers.temporalUiUrl }),
+    ...(temporalUiUrl && { 'Temporal UI': temporalUiUrl }),
     data: config.dataFolder,
     'demo account': `${demo.accountId} (100 USD at its start, 10 diem a day)`,
     'ADMIN key': demo.keys.admin,

@@ -7,8 +7,6 @@ export interface Running {
   processes(): Record<string, number>;
   /** Those who take work first, then what they work with, the database last. Each has its own deadline. */
   stopAll(): Promise<void>;
-  /** At once, without any order: for an operator who asks twice. */
-  killAll(): void;
 }
 
 const STOP_ORDER = [['api', 'worker'], ['temporal', 'redis', 's3'], ['postgres']];
@@ -31,17 +29,5 @@ export function createRunning(): Running {
         await Promise.all(names.map((name) => all.get(name)?.stop()));
       }
     },
-    killAll() {
-      for (const { pid } of all.values()) kill(pid());
-    },
   };
-}
-
-function kill(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // Already gone.
-  }
 }

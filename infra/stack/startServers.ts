@@ -23,7 +23,7 @@ export interface ServersOptions {
   folder: string;
   programs: Partial<Programs<ServerName>>;
   secrets: ServerSecrets;
-  events?: Omit<SuperviseOptions, 'folder'>;
+  supervision?: SuperviseOptions;
   /** Settings of throwaway servers. */
   postgresSettings?: Record<string, string>;
   redisDatabases?: number;
@@ -56,7 +56,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     names.map(async (name) => {
       const process = await PROCESSES[name](start);
       if (process === undefined) return;
-      supervised.set(name, await supervise(process, { folder: options.folder, ...options.events }));
+      supervised.set(name, await supervise(process, options.supervision ?? { folder: options.folder }));
       if (name === 'postgres') await ensureDatabase(urlOf(start, 'postgres'), DATABASE);
     }),
   );

@@ -1,0 +1,80 @@
+/** What the supervisor knows of its processes, what it tells of them, and how it ends: whole, in order, with deadlines. */
+import type { DataFolder } from './dataFolder.ts';
+import { removeDevFile } from './devFile.ts';
+import { createRunning } from './running.ts';
+import type { SuperviseOptions } from './supervise.ts';
+
+export interface Supervision {
+  /** For every process that is started. */
+  options: SuperviseOptions;
+  /** Process ids by name. */
+  processes(): Record<string, number>;
+  /** Called after each restart of a part, since its process is another one then. */
+  whenRestarted(listener: () => void): void;
+  isStopping(): boolean;
+  /** Stops all that was started and lets go of the data folder; repeating it waits for the same end. */
+  shutDown(): Promise<void>;
+}
+
+export function openSupervision(folder: DataFolder, say: (text: string) => void): Supervision {
+  const running = createRunning();
+  let restarted: () => void = () => undefined;
+  let stopping: Promise<void> | undefined;
+  const shutDown = () => {
+    removeDevFile(folder.path);
+    stopping ??= running.stopAll().then(() => folder.release());
+    return stopping;
+  };
+  return {
+    options: {
+      folder: folder.path,
+      register: running.add,
+      onCrash: ({ name, how, restartInMs }) =>
+        say(
+          `${name} ended (${how}) and starts again in ${restartInMs / 1_000} s; see ${folder.path}/logs/${name}.log`,
+        ),
+      onRestart: ({ name, pid }) => {
+        say(`${name} runs again (process ${pid})`);
+        if (stopping === undefined) restarted();
+      },
+    },
+    processes: running.processes,
+    whenRestarted(listener) {
+      restarted = listener;
+    },
+    isStopping: () => stopping !== undefined,
+    async shutDown() {
+      await shutDown();
+    },
+  };
+}
+
+/** Ctrl-C, SIGTERM, a closed terminal: everything stops and the process ends with 0. Asked twice: at once. */
+export function stopWhenAsked(supervision: Supervision, say: (text: string) => void): void {
+  const stop = () => {
+    if (supervision.isStopping()) {
+      for (const pid of Object.values(supervision.processes())) kill(pid);
+      process.exit(1);
+    }
+    say('\nstopping …');
+    void supervision.shutDown().then(() => {
+      say('stopped');
+      process.exit(0);
+    });
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(`${error.stack ?? error.message}\n`);
+    void supervision.shutDown().then(() => process.exit(1));
+  });
+  // Whoever read our output may be gone; the service is not.
+  process.stdout.on('error', () => undefined);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Already gone.
+  }
+}
