@@ -17,12 +17,24 @@ const PART_TIMEOUT_MS = 2_000;
 /** Balancers ask from many places; the parts are asked once in this time. */
 const REUSE_MS = 500;
 
+/** `onMissing` is told once per loss, not once per question. */
 export function createReadiness(parts: readonly Part[], onMissing: (name: string, error: unknown) => void) {
+  const missing = new Set<string>();
   let known: Promise<Readiness> | undefined;
   let askedAt = 0;
 
+  async function look(part: Part): Promise<'ok' | 'missing'> {
+    const error = await failureOf(part);
+    if (error === undefined) missing.delete(part.name);
+    else if (!missing.has(part.name)) {
+      missing.add(part.name);
+      onMissing(part.name, error);
+    }
+    return error === undefined ? 'ok' : 'missing';
+  }
+
   async function ask(): Promise<Readiness> {
-    const states = await Promise.all(parts.map((part) => stateOf(part, onMissing)));
+    const states = await Promise.all(parts.map(look));
     const named = Object.fromEntries(parts.map(({ name }, index) => [name, states[index] ?? 'missing']));
     return { ready: states.every((state) => state === 'ok'), parts: named };
   }
@@ -37,20 +49,16 @@ export function createReadiness(parts: readonly Part[], onMissing: (name: string
   };
 }
 
-async function stateOf(
-  part: Part,
-  onMissing: (name: string, error: unknown) => void,
-): Promise<'ok' | 'missing'> {
+async function failureOf(part: Part): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer in ${PART_TIMEOUT_MS} ms`)), PART_TIMEOUT_MS);
   });
   try {
     await Promise.race([part.check(PART_TIMEOUT_MS), late]);
-    return 'ok';
+    return undefined;
   } catch (error) {
-    onMissing(part.name, error);
-    return 'missing';
+    return error ?? new Error('no answer');
   } finally {
     clearTimeout(timer);
   }
