@@ -14,12 +14,17 @@ export function requireModel(config: Config, id: string): Model {
 
 /** A voice-changer model by its id; any other model is the wrong one for these routes (400). */
 export function requireVoiceChanger(config: Config, id: string): VoiceChangerModel {
+  // A model of another type that the operator configured is known, only not for this.
+  if (config.unservedModels.some((entry) => entry.id === id)) throw wrongModel();
   const model = requireModel(config, id);
   if (model.kind === 'voice-changer') return model;
-  const message = 'Invalid request parameters';
-  throw new FareboxError({
+  throw wrongModel();
+}
+
+function wrongModel(): FareboxError {
+  return new FareboxError({
     code: 'invalid_request',
-    message,
+    message: 'Invalid request parameters',
     fields: { model: ['This endpoint takes voice-changer models only'] },
   });
 }

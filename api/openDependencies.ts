@@ -29,7 +29,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const { databaseUrl } = config;
   const sql = openPool({ databaseUrl, applicationName: 'farebox-api', max: MOST_STATEMENTS });
   const redis = openRedis(config.redisUrl, log);
-  const temporal = openTemporal(config.temporal);
+  const temporal = openTemporal({ ...config.temporal, retries: 'none' });
   const storage = openStorage(config.s3);
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();

@@ -132,9 +132,11 @@ async function command<Result>(
   }
 }
 
+const LOOK_LIMIT_MS = 2_000;
+
 /**
  * Takes an order back that was given up without an answer, for as long as it could still be charged. `isOurs` is asked
- * before each attempt: a client that repeated its order must not find it cancelled.
+ * before it is cancelled: a client that repeated its order must not find it gone.
  */
 export async function withdrawGeneration(
   temporal: Temporal,
@@ -142,16 +144,30 @@ export async function withdrawGeneration(
   isOurs: () => Promise<boolean>,
 ): Promise<CancelResult['outcome'] | 'never_came' | 'not_ours'> {
   while (Date.now() < input.acceptBy + COMMAND_LIMIT_MS) {
+    await sleep(LOOK_LIMIT_MS);
     try {
+      // A cancellation that waits out the outage would strike whatever was ordered meanwhile: first see what is there.
+      if (!(await exists(temporal, input.queueId))) continue;
       if (!(await isOurs())) return 'not_ours';
       const cancelled = await cancelGeneration(temporal, input.queueId);
       if (cancelled) return cancelled.outcome;
     } catch {
-      // Still unreachable: the next turn asks again.
+      // Still unreachable: the next turn looks again.
     }
-    await sleep(2_000);
   }
   return 'never_came';
+}
+
+async function exists(temporal: Temporal, queueId: string): Promise<boolean> {
+  try {
+    await temporal.within(LOOK_LIMIT_MS, (client) =>
+      client.workflow.getHandle(generationWorkflowId(queueId)).describe(),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
 }
 
 const TRANSIENT = new Set([
