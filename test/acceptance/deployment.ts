@@ -45,7 +45,10 @@ export interface Deployment {
   historyOf(workflowId: string): Promise<string>;
   newKey(request: Omit<NewKey, 'accountId' | 'keyType'>): Promise<string>;
   /** A further API process on the same parts, with another configuration. */
-  anotherApi(configuration: object): Promise<{ client: ApiClient; baseUrl: string; stop(): Promise<void> }>;
+  anotherApi(
+    configuration: object,
+    variables?: Record<string, string>,
+  ): Promise<{ client: ApiClient; baseUrl: string; stop(): Promise<void> }>;
   close(): Promise<void>;
 }
 
@@ -91,8 +94,8 @@ export async function openDeployment(options: {
     historyOf: (workflowId) => historyOf(temporal, workflowId),
     newKey: async (request) =>
       (await createKey(pool, { ...request, accountId: account.id, keyType: 'INFERENCE' })).secret,
-    async anotherApi(configuration) {
-      const further = { ...environment, FAREBOX_CONFIG: configure(configuration) };
+    async anotherApi(configuration, variables) {
+      const further = { ...environment, ...variables, FAREBOX_CONFIG: configure(configuration) };
       const spawned = await spawnApi({ environment: further });
       const { baseUrl, stop } = spawned;
       return { baseUrl, client: apiClient(baseUrl, account.inferenceKey), stop: () => stop() };

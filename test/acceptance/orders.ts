@@ -49,6 +49,11 @@ export function complete(api: ApiClient, { model, queueId }: Job): Promise<Reply
   return api.post(`${ROUTES}/complete`, { json: { model, queue_id: queueId } });
 }
 
+/** `success: false` means: not yet, ask again. */
+export async function completeForGood(api: ApiClient, job: Job): Promise<void> {
+  await eventually(async () => ((await complete(api, job)).body.success === true ? true : undefined));
+}
+
 export function isProcessing(reply: Reply): boolean {
   return reply.status === 200 && reply.body.status === 'PROCESSING';
 }
