@@ -49,13 +49,19 @@ export function openSupervision(folder: DataFolder, say: (text: string) => void)
   };
 }
 
+const ONE_WISH_MS = 1_000;
+
 /** Ctrl-C, SIGTERM, a closed terminal: everything stops and the process ends with 0. Asked twice: at once. */
 export function stopWhenAsked(supervision: Supervision, say: (text: string) => void): void {
+  let askedAtMs = 0;
   const stop = () => {
     if (supervision.isStopping()) {
+      // One Ctrl-C under npm arrives twice: from the terminal, and passed on by npm.
+      if (Date.now() - askedAtMs < ONE_WISH_MS) return;
       for (const pid of Object.values(supervision.processes())) kill(pid);
       process.exit(1);
     }
+    askedAtMs = Date.now();
     say('\nstopping …');
     void supervision.shutDown().then(() => {
       say('stopped');
