@@ -35,7 +35,7 @@ export type JobEnd =
   /** The media is no longer there. */
   | { ended: 'gone' };
 
-const PAUSE_MS = 100;
+const PAUSE_MS = 200;
 const REQUEST_LIMIT_MS = 80_000;
 const JOB_LIMIT_MS = 120_000;
 

@@ -17,7 +17,7 @@ import { databaseOf } from './template.ts';
 export type { Services } from './parts.ts';
 export type { Spawned } from './spawn.ts';
 
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 120_000;
 
 const started = await askForServices(inject('harness').socketPath);
 

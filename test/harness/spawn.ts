@@ -89,7 +89,7 @@ function build(): void {
   built = true;
 }
 
-/** Waits until `check` no longer throws; gives up, with the process's log, at its end or after `timeoutMs`. */
+/** Waits until `check` no longer throws; at its end or after `timeoutMs` kills it and throws, with the process's log. */
 export async function untilReady(
   spawned: Spawned,
   check: () => Promise<void>,
@@ -104,8 +104,13 @@ export async function untilReady(
     try {
       return await check();
     } catch (error) {
-      if (!ended.value && Date.now() < deadline) await sleep(30);
-      else throw new Error(`not ready (${String(error)}):\n${spawned.logs().slice(-3_000)}`);
+      if (!ended.value && Date.now() < deadline) {
+        await sleep(30);
+        continue;
+      }
+      // Nobody would know of it any more, and it would take part in what comes next.
+      spawned.kill('SIGKILL');
+      throw new Error(`not ready (${String(error)}):\n${spawned.logs().slice(-3_000)}`);
     }
   }
 }

@@ -10,8 +10,11 @@ export interface KillCase {
   /** The process in which the point is armed, with what. */
   at: 'api' | 'worker';
   arm: string;
-  /** What happens when it fired: the process itself dies, the other one is killed meanwhile, or nothing further. */
-  strike: 'own death' | 'kill the other' | 'nothing';
+  /**
+   * What happens when it fired: the process itself dies, the other one is killed meanwhile, it stands still until another
+   * worker has done its work and then goes on (a zombie), or nothing further.
+   */
+  strike: 'own death' | 'kill the other' | 'freeze' | 'nothing';
 }
 
 const FAULTS: readonly Fault[] = ['SIGKILL the worker', 'SIGKILL the API', 'lose the reply'];
@@ -38,6 +41,11 @@ function workerDies(name: string, flow: FlowName, visit = 1): KillCase {
   return { title, at: 'worker', flow, arm: `${name}:kill:${visit}:0`, strike: 'own death' };
 }
 
+function workerFreezes(name: string, flow: FlowName): KillCase {
+  const title = `${name}, ${flow} × the worker stands still and goes on when another has taken over`;
+  return { title, at: 'worker', flow, arm: `${name}:pause:1:${PAUSE_MS}`, strike: 'freeze' };
+}
+
 /** Other ways to the same places: ffmpeg at work, a lost reply of the provider, the second attempt of a step. */
 const FURTHER: readonly KillCase[] = [
   workerDies('activity-start', 'local'),
@@ -61,7 +69,16 @@ const FURTHER: readonly KillCase[] = [
   },
 ];
 
+const ZOMBIES: readonly KillCase[] = [
+  workerFreezes('measured', 'instant'),
+  workerFreezes('job-inserted', 'instant'),
+  workerFreezes('provider-submitted', 'slow'),
+  workerFreezes('output-put', 'instant'),
+  workerFreezes('refund-inserted', 'refusing'),
+];
+
 export const CASES: readonly KillCase[] = [
   ...POINTS.flatMap((point) => FAULTS.map((fault) => caseOf(point, fault))),
   ...FURTHER,
+  ...ZOMBIES,
 ];

@@ -13,7 +13,7 @@ const PROVIDERS = {
   /** Answers with the result at once. */
   instant: simulator({}),
   /** Runs for a while and is asked several times. */
-  slow: simulator({ latencyMs: 700 }),
+  slow: simulator({ latencyMs: 1_200 }),
   /** Says no. */
   refusing: simulator({ outcome: 'content_policy' }),
   /** Takes the order, loses its reply, and can be asked by our reference. */

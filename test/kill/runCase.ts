@@ -1,11 +1,14 @@
 /** Plays one case in a world that nobody else uses meanwhile, and audits what it left. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { auditJob } from './audit.ts';
 import type { KillCase } from './cases.ts';
 import { FLOWS, type FlowResult } from './flows.ts';
 import { type KillWorld, until } from './killWorld.ts';
 
-const FIRE_LIMIT_MS = 45_000;
+/** As long as a process that goes on may need to do harm. */
+const ZOMBIE_MS = 2_000;
+const FIRE_LIMIT_MS = 90_000;
 
 export async function runCase(world: KillWorld, each: KillCase): Promise<{ swept: number }> {
   const payer = await world.createPayer();
@@ -46,4 +49,19 @@ async function strike(world: KillWorld, each: KillCase, { flow, begun }: Running
     await other.kill();
     await other.respawn();
   }
+  if (each.strike === 'freeze') await freeze(world, flow);
+}
+
+/** Stops the worker until another one has brought the job to its end, and then lets it do what it was about to do. */
+async function freeze(world: KillWorld, flow: Promise<FlowResult>): Promise<void> {
+  world.worker.signal('SIGSTOP');
+  const substitute = await world.spawnWorker();
+  try {
+    await flow;
+  } finally {
+    world.worker.signal('SIGCONT');
+  }
+  await sleep(ZOMBIE_MS);
+  substitute.kill('SIGKILL');
+  await substitute.exit;
 }
