@@ -9,8 +9,8 @@ import { z } from 'zod';
 import { json } from '../../../api/answer.ts';
 import { defineRoute } from '../../../api/route.ts';
 import { FareboxError } from '../../../domain/errors.ts';
+import { measureStall, type Stall } from '../../harness/stall.ts';
 import { sendRaw } from '../sendRaw.ts';
-import { measureStall, type Stall } from '../stall.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 import { sendFromOutside } from './sendFromOutside.ts';
 
