@@ -81,6 +81,7 @@ function ask(client: Client, input: GenerationInput): Promise<AcceptResult> {
       args: [input],
       priority: { fairnessKey: input.accountId },
       staticSummary: `${input.kind} · ${input.modelId} · account ${input.accountId}`,
+      staticDetails: detailsOf(input),
       searchAttributes: {
         [SEARCH_ATTRIBUTES.account]: [input.accountId],
         [SEARCH_ATTRIBUTES.model]: [input.modelId],
@@ -90,6 +91,16 @@ function ask(client: Client, input: GenerationInput): Promise<AcceptResult> {
       },
     }),
   });
+}
+
+/** What an operator can read beside the job although no worker is there to be asked for more. */
+function detailsOf(input: GenerationInput): string {
+  return [
+    `- account: ${input.accountId}`,
+    `- key: ${input.keyId ?? 'none'}`,
+    `- model: ${input.modelId} at ${input.provider}, voice ${input.voice}`,
+    `- request: ${input.requestId}`,
+  ].join('\n');
 }
 
 /** Asks a running job to stop; `undefined` when the workflow is gone, whose row then says how it ended. */

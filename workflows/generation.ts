@@ -56,7 +56,9 @@ export async function generation(input: GenerationInput): Promise<GenerationResu
   listen(story);
   story.answer = await accept(story);
   if (!story.answer.accepted) {
-    story.result = { state: 'refused', failure: { code: story.answer.code, message: story.answer.message } };
+    const { code, message } = story.answer;
+    story.result = { state: 'refused', failure: { code, message } };
+    describeJob(input, story.result, message);
   } else {
     const ending = await produce(story);
     const stands = ending === 'stored' || (await close(story, ending)) === 'stored';
@@ -168,11 +170,7 @@ async function close(story: Story, ending: Ending): Promise<'stored' | 'closed'>
       ...(ended.refundId ? { refundId: ended.refundId } : {}),
       failure: ending.failure,
     };
-    describeJob(
-      story.input,
-      story.result,
-      `refunded (${ended.refundId ?? 'no charge'}): ${ending.failure.message}`,
-    );
+    describeJob(story.input, story.result, ending.failure.message);
     return 'closed';
   });
 }
@@ -181,7 +179,7 @@ async function close(story: Story, ending: Ending): Promise<'stored' | 'closed'>
 async function keep(story: Story): Promise<void> {
   const { input, steps } = story;
   story.result = { ...story.result, state: 'stored' };
-  describeJob(input, story.result, 'stored; next: delivery, then deletion');
+  describeJob(input, story.result, 'next: delivery, then deletion');
   let done = story.completeRequested;
   try {
     done = await condition(() => story.completeRequested, input.timing.retentionMs);
@@ -193,7 +191,7 @@ async function keep(story: Story): Promise<void> {
     await steps.sure.removeMedia({ queueId: input.queueId, as });
     story.mediaGone = true;
     story.result = { ...story.result, state: as };
-    describeJob(input, story.result, `media ${as}; the charge stands`);
+    describeJob(input, story.result, 'the media is gone, the charge stands');
   });
 }
 

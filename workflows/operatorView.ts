@@ -3,19 +3,21 @@ import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow'
 import { formatNano } from '../domain/money.ts';
 import { type GenerationInput, type GenerationResult, SEARCH_ATTRIBUTES } from './contract.ts';
 
-/** Shows where the job stands; `next` says in a few words what happened last and what comes next. */
+/**
+ * Shows where the job stands; `next` says in a few words what happened last and what comes next. The UI's panel is cut
+ * after seven lines, so there are no more.
+ */
 export function describeJob(input: GenerationInput, result: GenerationResult, next: string): void {
   const price = result.priceUsd === undefined ? undefined : formatNano(BigInt(result.priceUsd));
+  const state = result.refundId ? `${result.state}, refunded` : result.state;
   const lines = [
-    `**${result.state}** · ${next}`,
+    `**${state}** · ${result.failure ? `${result.failure.code}: ` : ''}${next}`,
     '',
-    `- account: ${input.accountId}`,
+    `- price: ${price === undefined ? 'not charged' : `${price} USD for ${result.durationSeconds} s`}`,
+    ...(result.chargeId ? [`- charge: ${result.chargeId}`] : []),
+    ...(result.refundId ? [`- refund: ${price} USD, ${result.refundId}`] : []),
     `- model: ${input.modelId} at ${input.provider}`,
-    `- price: ${price === undefined ? 'not charged' : `${price} USD`}`,
-    `- charge: ${result.chargeId ?? 'none'}`,
-    `- refund: ${result.refundId ?? 'none'}`,
-    ...(result.durationSeconds ? [`- measured: ${result.durationSeconds} s`] : []),
-    ...(result.failure ? [`- failure: ${result.failure.code}: ${result.failure.message}`] : []),
+    `- account: ${input.accountId}`,
   ];
   setCurrentDetails(lines.join('\n'));
   upsertSearchAttributes({

@@ -19,6 +19,14 @@ const MEASURE_LIMIT_MS = 45_000;
 
 export function createSteps(input: GenerationInput): Steps {
   const { timing, provider, modelId, providerQueue } = input;
+  const unfailing = {
+    taskQueue: 'jobs',
+    startToCloseTimeout: 20_000,
+    heartbeatTimeout: timing.heartbeatMs,
+    retry: { initialInterval: 500, maximumInterval: 60_000 },
+  } as const;
+  const ending = proxyActivities<JobsActivities>({ ...unfailing, summary: 'end without an output: refund' });
+  const removing = proxyActivities<JobsActivities>({ ...unfailing, summary: 'delete the media' });
   return {
     media: proxyActivities<MediaActivities>({
       taskQueue: 'media',
@@ -33,13 +41,7 @@ export function createSteps(input: GenerationInput): Steps {
       scheduleToCloseTimeout: 8_000,
       retry: { initialInterval: 100, maximumInterval: 1_000 },
     }),
-    sure: proxyActivities<JobsActivities>({
-      taskQueue: 'jobs',
-      startToCloseTimeout: 20_000,
-      heartbeatTimeout: timing.heartbeatMs,
-      retry: { initialInterval: 500, maximumInterval: 60_000 },
-      summary: 'give back and clean up',
-    }),
+    sure: { endJob: ending.endJob, abandonJob: ending.abandonJob, removeMedia: removing.removeMedia },
     provider: proxyActivities<ProviderActivities>({
       taskQueue: providerQueue,
       startToCloseTimeout: timing.deadlineMs,

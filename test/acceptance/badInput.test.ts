@@ -316,10 +316,13 @@ describe('meanwhile', () => {
     const usual = percentile(await calm.stop(), 0.5);
     const bystander = startBystander(farebox);
     await readStall();
-    const storm = [...BODIES, ...FORMS, ...FIELDS].map(({ path, call }) =>
-      farebox.account.api.post(path ?? '/audio/voice-changer/queue', call),
-    );
-    await Promise.all(storm);
+    const storm = [...BODIES, ...FORMS, ...FIELDS];
+    const sender = async () => {
+      for (let next = storm.shift(); next !== undefined; next = storm.shift()) {
+        await farebox.account.api.post(next.path ?? '/audio/voice-changer/queue', next.call);
+      }
+    };
+    await Promise.all(Array.from({ length: 4 }, sender));
     const stall = await readStall();
     const latencies = await bystander.stop();
     expect(ownMs(stall), 'event-loop stall in ms').toBeLessThan(LONGEST_STALL_MS);

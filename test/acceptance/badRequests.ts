@@ -40,7 +40,7 @@ function form(name: string, fields: Record<string, string | Blob>, expected: unk
 
 function raw(
   name: string,
-  text: string | Buffer,
+  text: string | Buffer<ArrayBuffer>,
   expected: unknown,
   more: { type?: string; status?: number } = {},
 ) {

@@ -14,7 +14,7 @@ export interface Call {
   json?: unknown;
   form?: Record<string, string | Blob>;
   /** Sent as it is, with the given headers. */
-  raw?: { bytes: Buffer; contentType?: string };
+  raw?: { bytes: Buffer<ArrayBuffer>; contentType?: string };
   headers?: Record<string, string>;
 }
 
@@ -51,8 +51,8 @@ function contentTypeOf(call: Call): Record<string, string> {
   return call.json === undefined ? {} : { 'content-type': 'application/json' };
 }
 
-function bodyOf(call: Call): Uint8Array<ArrayBuffer> | FormData | string | undefined {
-  if (call.raw) return new Uint8Array(call.raw.bytes);
+function bodyOf(call: Call): Buffer<ArrayBuffer> | FormData | string | undefined {
+  if (call.raw) return call.raw.bytes;
   if (call.form) return toForm(call.form);
   return call.json === undefined ? undefined : JSON.stringify(call.json);
 }

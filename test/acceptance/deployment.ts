@@ -57,7 +57,8 @@ const LIMITS = { requestsPerMinute: PLENTY, tokensPerMinute: PLENTY, failedPer30
 
 export async function openDeployment(options: {
   configuration: object;
-  secrets?: Record<string, string>;
+  /** Further environment variables, or others than the harness' parts. */
+  variables?: Record<string, string>;
 }): Promise<Deployment> {
   const world = await createWorld();
   const ids = [randomUUID(), randomUUID()] as const;
@@ -66,7 +67,7 @@ export async function openDeployment(options: {
     writeConfiguration({ ...configuration, limits: { overrides } });
   const environment: Record<string, string> = {
     ...world.environment,
-    ...options.secrets,
+    ...options.variables,
     FAREBOX_CONFIG: configure(options.configuration),
   };
   const { DATABASE_URL = '' } = environment;
@@ -81,7 +82,7 @@ export async function openDeployment(options: {
     accessKeyId: environment.S3_ACCESS_KEY_ID ?? '',
     secretAccessKey: environment.S3_SECRET_ACCESS_KEY ?? '',
   });
-  const connection = await Connection.connect({ address: services().temporal.address });
+  const connection = await Connection.connect({ address: environment.TEMPORAL_ADDRESS ?? '' });
   const temporal = new Client({ connection, namespace: environment.TEMPORAL_NAMESPACE ?? '' });
   return {
     ...{ environment, pool, storage, account, other, api, worker },

@@ -69,7 +69,7 @@ beforeAll(async () => {
     fetch: { allowPrivateHosts: [fileServer] },
     jobs: { deadlineMinutes: 10, pollFirstMs: 100, pollLongestMs: 300 },
   };
-  farebox = await openDeployment({ configuration, secrets: { CLOUD_KEY: cloud.apiKey } });
+  farebox = await openDeployment({ configuration, variables: { CLOUD_KEY: cloud.apiKey } });
 });
 
 afterAll(async () => {
