@@ -71,7 +71,6 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   ioredis: ['infra/redis/', 'infra/stack/'],
   'ipaddr.js': ['infra/http/'],
   koa: ['api/'],
-  'koa-body': ['api/'],
   'lru-cache': ['api/', 'infra/'],
   'music-metadata': ['infra/media/'],
   'node-pg-migrate': ['infra/postgres/'],
