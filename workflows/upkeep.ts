@@ -6,8 +6,8 @@ import type { UpkeepDuty, UpkeepOptions } from './contract.ts';
 const { performDuty } = proxyActivities<UpkeepActivities>({
   taskQueue: 'jobs',
   startToCloseTimeout: 300_000,
-  heartbeatTimeout: 30_000,
-  retry: { initialInterval: 5_000, maximumAttempts: 3 },
+  heartbeatTimeout: 10_000,
+  retry: { initialInterval: 2_000, maximumAttempts: 3 },
 });
 
 export async function upkeep(duty: UpkeepDuty, options?: UpkeepOptions): Promise<{ done: number }> {

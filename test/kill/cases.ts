@@ -77,8 +77,9 @@ const ZOMBIES: readonly KillCase[] = [
   workerFreezes('refund-inserted', 'refusing'),
 ];
 
+/** Those that wait longest come first, so that the others fill their pauses. */
 export const CASES: readonly KillCase[] = [
-  ...POINTS.flatMap((point) => FAULTS.map((fault) => caseOf(point, fault))),
-  ...FURTHER,
   ...ZOMBIES,
+  ...POINTS.toReversed().flatMap((point) => FAULTS.map((fault) => caseOf(point, fault))),
+  ...FURTHER,
 ];

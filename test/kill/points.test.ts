@@ -18,7 +18,7 @@ beforeAll(() => {
   const expiring = CASES.filter((each) => each.flow === 'expire');
   const ordinary = CASES.filter((each) => each.flow !== 'expire');
   played = playCases([
-    { cases: ordinary, config: killConfig(), worlds: 6 },
+    { cases: ordinary, config: killConfig(), worlds: 8 },
     { cases: expiring, config: killConfig({ retentionHours: SHORT_RETENTION_HOURS }), worlds: 1 },
   ]);
 });
