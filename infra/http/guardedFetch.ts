@@ -11,6 +11,7 @@ import { paced } from './paced.ts';
 import type { ResolveHost } from './resolveHost.ts';
 import { BodyTooLarge, type SavedBody, saveBody } from './saveBody.ts';
 import { type AllowedHosts, allowedHosts, effectivePort, hostnameOf, parseTarget } from './targetUrl.ts';
+import { unpaused } from './unpaused.ts';
 
 export interface GuardedFetchOptions {
   /** `host:port` pairs on private networks that users' URLs may name. */
@@ -95,8 +96,9 @@ async function visit(door: Door, url: URL, { target, signal }: Visit): Promise<A
   const client = openClient(door, url);
   try {
     const path = `${url.pathname}${url.search}`;
+    const reader = client.compose(unpaused(target.maxBytes));
     const response = await orAborted(
-      client.request({ method: 'GET', path, headers: HEADERS, signal }),
+      reader.request({ method: 'GET', path, headers: HEADERS, signal }),
       signal,
     );
     const location = response.headers.location;

@@ -7,6 +7,7 @@ import { createWriteStream } from 'node:fs';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Agent, EnvHttpProxyAgent, FormData, fetch, type RequestInit, type Response } from 'undici';
+import { unpaused } from './unpaused.ts';
 
 export { FormData };
 
@@ -17,7 +18,11 @@ export interface OperatorRequest extends Pick<RequestInit, 'method' | 'headers' 
 
 const CONNECT_TIMEOUT_MS = 4_000;
 
-const direct = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } });
+const LARGEST_OWN_ANSWER_BYTES = 256 * 1024 * 1024;
+
+const direct = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } }).compose(
+  unpaused(LARGEST_OWN_ANSWER_BYTES),
+);
 
 /** A request to this machine, past any proxy. Throws when there is no answer in time. */
 export function callOwn(url: string, request: OperatorRequest): Promise<Response> {
@@ -47,7 +52,7 @@ export async function downloadRelease(file: ReleaseFile): Promise<{ sha256: stri
   });
   try {
     const signal = AbortSignal.timeout(file.timeoutMs);
-    const answer = await fetch(file.url, { signal, dispatcher });
+    const answer = await fetch(file.url, { signal, dispatcher: dispatcher.compose(unpaused(file.maxBytes)) });
     if (answer.status !== 200 || answer.body === null) throw new Error(`answered ${answer.status}`);
     const hash = createHash('sha256');
     const body = Readable.fromWeb(answer.body);

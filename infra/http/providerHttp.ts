@@ -8,6 +8,7 @@ import { ConnectFailure, guardedConnector } from './guardedConnector.ts';
 import { type MultipartParts, multipartBody } from './multipart.ts';
 import type { ResolveHost } from './resolveHost.ts';
 import { BodyTooLarge, saveBody } from './saveBody.ts';
+import { unpaused } from './unpaused.ts';
 
 export interface ProviderTimeouts {
   connectMs: number;
@@ -85,15 +86,15 @@ const MAX_REPLY_BYTES = 1024 * 1024;
 export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const agent = openAgent(options, timeouts);
-  const call = (wanted: ProviderCall) =>
-    dispatch(agent, options, { call: wanted, totalMs: timeouts.totalMs });
+  const call = (wanted: ProviderCall, maxBytes: number) =>
+    dispatch(agent.compose(unpaused(maxBytes)), options, { call: wanted, totalMs: timeouts.totalMs });
   return {
     async request(wanted) {
-      const response = await call(wanted);
+      const response = await call(wanted, MAX_REPLY_BYTES);
       return { ...head(response), body: await afterSend(() => readWhole(response.body)) };
     },
     async download(wanted, target) {
-      const response = await call(wanted);
+      const response = await call(wanted, Math.max(target.maxBytes, MAX_REPLY_BYTES));
       if (response.statusCode < 200 || response.statusCode > 299) {
         return { saved: false, ...head(response), body: await afterSend(() => readWhole(response.body)) };
       }
@@ -125,7 +126,7 @@ interface Dispatch {
   totalMs: number;
 }
 
-async function dispatch(agent: Agent, options: ProviderHttpOptions, { call, totalMs }: Dispatch) {
+async function dispatch(agent: Dispatcher, options: ProviderHttpOptions, { call, totalMs }: Dispatch) {
   const deadline = AbortSignal.timeout(totalMs);
   const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
   if (signal.aborted) throw new ProviderHttpError('not_sent', 'stopped before it was sent', signal.reason);
