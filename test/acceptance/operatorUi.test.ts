@@ -112,7 +112,8 @@ async function expectUncut(page: Page, text: string): Promise<void> {
 async function isInSight(frame: Frame, text: string): Promise<boolean> {
   if (frame.parentFrame() === null) return false;
   const place = frame.getByText(text).first();
-  if ((await place.count()) === 0) return false;
+  const isDetails = (await frame.getByText('failed, refunded').count()) > 0;
+  if (!isDetails || (await place.count()) === 0) return false;
   const [line, panel] = await Promise.all([place.boundingBox(), (await frame.frameElement()).boundingBox()]);
   return line !== null && panel !== null && line.y + line.height <= panel.y + panel.height + 1;
 }
