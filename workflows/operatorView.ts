@@ -4,8 +4,8 @@ import { formatNano } from '../domain/money.ts';
 import { type GenerationInput, type GenerationResult, SEARCH_ATTRIBUTES } from './contract.ts';
 
 /**
- * Shows where the job stands; `next` says in a few words what happened last and what comes next. The UI's panel is cut
- * after seven lines, so there are no more.
+ * Shows where the job stands; `next` says in a few words what happened last and what comes next. The UI's panel is a line
+ * or two lower than its text: what matters comes first.
  */
 export function describeJob(input: GenerationInput, result: GenerationResult, next: string): void {
   const price = result.priceUsd === undefined ? undefined : formatNano(BigInt(result.priceUsd));
@@ -18,6 +18,8 @@ export function describeJob(input: GenerationInput, result: GenerationResult, ne
     ...(result.refundId ? [`- refund: ${price} USD, ${result.refundId}`] : []),
     `- model: ${input.modelId} at ${input.provider}`,
     `- account: ${input.accountId}`,
+    `- voice: ${input.voice}`,
+    `- request: ${input.requestId}`,
   ];
   setCurrentDetails(lines.join('\n'));
   upsertSearchAttributes({
