@@ -93,6 +93,8 @@ function stillRunning(outcome: Outcome): ApplicationFailure {
   return ApplicationFailure.create({
     type: 'StillRunning',
     message: 'The provider is still working.',
+    // Waiting is no failure: it is neither logged nor counted as one.
+    category: 'BENIGN',
     ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
   });
 }

@@ -79,6 +79,9 @@ async function playQueue(
   }
 }
 
+// Each process that a test starts is killed at our own exit; these are more than the dozen that Node expects.
+process.setMaxListeners(100);
+
 let lastOpened: Promise<unknown> = Promise.resolve();
 
 /** One after the other: seven that open at once only wait for each other, past their deadlines. */
