@@ -132,7 +132,7 @@ const departures = new Map<string, Promise<boolean>>();
 
 async function depart(dependencies: Dependencies, queueId: string, how: Delivered): Promise<void> {
   const departure = how.isReceived().then(async (received) => {
-    if (received) await completeGeneration(dependencies.temporal, queueId);
+    if (received) await completeGeneration(dependencies.temporal, queueId, { stored: true });
     return received;
   });
   // For those who wait, an attempt that failed is media that stays.

@@ -20,6 +20,7 @@ import {
   CANCEL_UPDATE,
   type CancelResult,
   COMPLETE_UPDATE,
+  type CompleteRequest,
   type CompleteResult,
   GENERATION_WORKFLOW,
   type GenerationInput,
@@ -108,15 +109,19 @@ export async function cancelGeneration(
   temporal: Temporal,
   queueId: string,
 ): Promise<CancelResult | undefined> {
-  return await command<CancelResult>(temporal, queueId, CANCEL_UPDATE);
+  return await command<CancelResult>(temporal, queueId, { update: CANCEL_UPDATE });
 }
 
-/** Says that the client is done with the media; `undefined` when the workflow is gone. */
+/**
+ * Says that the client is done with the media; `undefined` when the workflow is gone. `stored`: there is media already, and
+ * `deleted` then means that it is gone.
+ */
 export async function completeGeneration(
   temporal: Temporal,
   queueId: string,
+  request: CompleteRequest,
 ): Promise<CompleteResult | undefined> {
-  return await command<CompleteResult>(temporal, queueId, COMPLETE_UPDATE);
+  return await command<CompleteResult>(temporal, queueId, { update: COMPLETE_UPDATE, request });
 }
 
 const COMMAND_LIMIT_MS = 15_000;
@@ -124,14 +129,16 @@ const COMMAND_LIMIT_MS = 15_000;
 async function command<Result>(
   temporal: Temporal,
   queueId: string,
-  update: string,
+  { update, request }: { update: string; request?: CompleteRequest },
 ): Promise<Result | undefined> {
   const deadline = Date.now() + COMMAND_LIMIT_MS;
   for (;;) {
     try {
-      return await temporal.within(Math.max(500, deadline - Date.now()), (client) =>
-        client.workflow.getHandle(generationWorkflowId(queueId)).executeUpdate<Result, []>(update),
-      );
+      return await temporal.within(Math.max(500, deadline - Date.now()), (client) => {
+        const handle = client.workflow.getHandle(generationWorkflowId(queueId));
+        if (request === undefined) return handle.executeUpdate<Result, []>(update);
+        return handle.executeUpdate<Result, [CompleteRequest]>(update, { args: [request] });
+      });
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return undefined;
       if (!isTransient(error) || Date.now() > deadline - RETRY_PAUSE_MS) {

@@ -76,6 +76,10 @@ export type CancelResult = { outcome: 'cancelled' | 'too_late' | 'already_ended'
 
 /** Update `complete`: `deleted` when the object is gone (or will never come), `pending` when deletion is still retried. */
 export const COMPLETE_UPDATE = 'complete';
+/** What the client had seen: media that is stored already is waited for, media that may still come is only discarded. */
+export interface CompleteRequest {
+  stored: boolean;
+}
 export type CompleteResult = { outcome: 'deleted' | 'pending' };
 
 /** What a generation ends with, and what an operator reads as the workflow's result. */

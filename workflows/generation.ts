@@ -15,6 +15,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 import type {
   AcceptResult,
   CancelResult,
+  CompleteRequest,
   CompleteResult,
   GenerationInput,
   GenerationResult,
@@ -198,7 +199,7 @@ async function keep(story: Story): Promise<void> {
 function listen(story: Story): void {
   setHandler(acceptedUpdate, () => answer(story));
   setHandler(cancelUpdate, () => cancel(story));
-  setHandler(completeUpdate, () => complete(story));
+  setHandler(completeUpdate, (request) => complete(story, request));
 }
 
 async function answer(story: Story): Promise<AcceptResult> {
@@ -216,10 +217,12 @@ async function cancel(story: Story): Promise<CancelResult> {
   return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
 }
 
-async function complete(story: Story): Promise<CompleteResult> {
+async function complete(story: Story, request?: CompleteRequest): Promise<CompleteResult> {
   story.completeRequested = true;
-  // Before there is an output there is nothing to remove; what arrives later is discarded at once.
-  if (!story.decided || story.result.state !== 'stored') return { outcome: 'deleted' };
+  // Before there is an output there is nothing to remove; what arrives later is discarded at once. The row can be ahead of
+  // this workflow: a client that was sent the output must not hear that it is gone while it is not.
+  const stored = request?.stored || (story.decided && story.result.state === 'stored');
+  if (!stored) return { outcome: 'deleted' };
   const gone = await condition(() => story.mediaGone, 5_000);
   return { outcome: gone ? 'deleted' : 'pending' };
 }

@@ -6,9 +6,10 @@ import {
   CANCEL_UPDATE,
   type CancelResult,
   COMPLETE_UPDATE,
+  type CompleteRequest,
   type CompleteResult,
 } from './contract.ts';
 
 export const acceptedUpdate = defineUpdate<AcceptResult>(ACCEPTED_UPDATE);
 export const cancelUpdate = defineUpdate<CancelResult>(CANCEL_UPDATE);
-export const completeUpdate = defineUpdate<CompleteResult>(COMPLETE_UPDATE);
+export const completeUpdate = defineUpdate<CompleteResult, [CompleteRequest?]>(COMPLETE_UPDATE);

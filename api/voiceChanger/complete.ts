@@ -19,7 +19,7 @@ export const completeRoute = defineRoute({
     const job = await findJobOf(sql, caller, named);
     if (isFinal(job.state)) return json({ success: true });
     try {
-      const completed = await completeGeneration(temporal, job.queueId);
+      const completed = await completeGeneration(temporal, job.queueId, { stored: job.state === 'stored' });
       if (completed) await recordEvents(sql, job.queueId, [{ event: 'completed' }]);
       await point('complete-answer');
       return json({ success: completed?.outcome === 'deleted' });

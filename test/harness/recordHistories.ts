@@ -27,7 +27,7 @@ interface Recording {
 
 const complete = async (temporal: Temporal, queueId: string) => {
   await sleep(4_000);
-  await completeGeneration(temporal, queueId);
+  await completeGeneration(temporal, queueId, { stored: true });
 };
 
 const RECORDINGS: Recording[] = [

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ApplicationFailure } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
@@ -8,6 +9,7 @@ import {
   CANCEL_UPDATE,
   type CancelResult,
   COMPLETE_UPDATE,
+  type CompleteRequest,
   type CompleteResult,
 } from '../../workflows/contract.ts';
 import { createNamespace, services } from '../harness/services.ts';
@@ -187,6 +189,24 @@ describe('a generation that ends before its output is stored', () => {
     finish({ kind: 'stored' });
     expect(await play.result()).toMatchObject({ state: 'deleted' });
     expect(stage.steps.at(-1)).toBe('removeMedia deleted');
+  });
+
+  it('calls stored media gone only when it is, also when the row knew of it first', async () => {
+    const completed: Promise<CompleteResult>[] = [];
+    const play = await stage.play({
+      async generate({ job }) {
+        // The row says `stored`, the client has read it and is done, and the workflow has yet to hear of the output.
+        const handle = stage.client.workflow.getHandle(job.queueId);
+        const request = { args: [{ stored: true }] as [CompleteRequest] };
+        completed.push(handle.executeUpdate<CompleteResult, [CompleteRequest]>(COMPLETE_UPDATE, request));
+        await sleep(300);
+        return { kind: 'stored' };
+      },
+    });
+    await expect.poll(() => completed.length).toBe(1);
+    expect(await completed[0]).toEqual({ outcome: 'deleted' });
+    expect(stage.steps.at(-1)).toBe('removeMedia deleted');
+    expect(await play.result()).toMatchObject({ state: 'deleted' });
   });
 
   it('retries a refund that cannot be written until it is written', async () => {
