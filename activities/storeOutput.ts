@@ -47,6 +47,7 @@ export async function storeOutput(
     sizeBytes,
     sha256: await sha256Of(output.path),
     seconds: checked.seconds ?? null,
+    retentionMs: job.timing.retentionMs,
     ...(output.providerReference ? { providerReference: output.providerReference } : {}),
   });
   await point('output-recorded');

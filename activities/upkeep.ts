@@ -2,13 +2,14 @@
 import { Context } from '@temporalio/activity';
 import { point } from '../infra/points.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
-import { liveJobs, overdueJobs, readJob } from '../infra/postgres/jobs.ts';
+import { liveJobs, overdueJobs } from '../infra/postgres/jobs.ts';
 import { expireHolds } from '../infra/postgres/ledger.ts';
 import { INCOMING, OUTPUT, queueIdOf } from '../infra/s3/objectKeys.ts';
 import type { StoredObject } from '../infra/s3/storage.ts';
 import type { UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { endJob } from './endJob.ts';
+import { removeMedia } from './removeMedia.ts';
 
 const PAGE = 500;
 const MAX_PAGES = 200;
@@ -86,20 +87,25 @@ async function removeOrphans(
   return removed;
 }
 
-/** Jobs that should have ended long ago and whose workflow is gone (terminated by hand, lost): refunded here. */
+/**
+ * Jobs that should have ended long ago and whose workflow is gone (terminated by hand, lost): refunded here when there is
+ * no output, and rid of it when its retention is over.
+ */
 async function reconcileJobs(dependencies: ActivityDependencies): Promise<number> {
+  const { pool, log } = dependencies;
   let ended = 0;
-  for (const { queueId } of await overdueJobs(dependencies.pool, {
-    graceMs: OVERDUE_GRACE_MS,
-    limit: PAGE,
-  })) {
+  for (const { queueId, state } of await overdueJobs(pool, { graceMs: OVERDUE_GRACE_MS, limit: PAGE })) {
     Context.current().heartbeat();
     if (await dependencies.isWorkflowOpen(queueId)) continue;
-    const message = 'The job did not finish in time.';
-    await endJob(dependencies, { queueId, state: 'timed_out', failure: { code: 'timed_out', message } });
-    const row = await readJob(dependencies.pool, queueId);
-    dependencies.log.warn({ queueId, state: row?.state }, 'a job without a workflow was reconciled');
+    if (state === 'stored') await removeMedia(dependencies, { queueId, as: 'expired' });
+    else await endJob(dependencies, { queueId, ...TIMED_OUT });
+    log.warn({ queueId, state }, 'a job without a workflow was reconciled');
     ended += 1;
   }
   return ended;
 }
+
+const TIMED_OUT = {
+  state: 'timed_out',
+  failure: { code: 'timed_out', message: 'The job did not finish in time.' },
+} as const;

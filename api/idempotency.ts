@@ -3,7 +3,11 @@ import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
-import { claimIdempotencyKey, isLatestClaim, renewIdempotencyKey } from '../infra/postgres/idempotency.ts';
+import {
+  claimIdempotencyKey,
+  renewIdempotencyKey,
+  withdrawIdempotencyKey,
+} from '../infra/postgres/idempotency.ts';
 
 export interface Claim {
   queueId: string;
@@ -13,6 +17,8 @@ export interface Claim {
   known: boolean;
   /** The how-manieth request with this key it is. */
   turn: number;
+  /** The request that made the order gave it up, and nobody may be told any more that it stands. */
+  withdrawn: boolean;
   /** The queue_id was swapped once already in this request. */
   renewed: boolean;
 }
@@ -30,7 +36,8 @@ export async function claimKey(
 ): Promise<Claim> {
   const queueId = randomUUID();
   const key = request.header;
-  if (key === undefined) return { queueId, key: undefined, known: false, turn: 1, renewed: false };
+  const fresh = { known: false, turn: 1, withdrawn: false, renewed: false };
+  if (key === undefined) return { queueId, key: undefined, ...fresh };
   if (typeof key !== 'string' || !KEY.test(key)) {
     const message = 'Idempotency-Key must match [A-Za-z0-9_-]{1,255}';
     throw new FareboxError({ code: 'invalid_request', message });
@@ -46,31 +53,27 @@ export async function claimKey(
     const message = 'This Idempotency-Key was already used with a different request body';
     throw new FareboxError({ code: 'idempotency_mismatch', message });
   }
-  return {
-    queueId: claimed.queueId,
-    key,
-    known: claimed.outcome === 'known',
-    turn: claimed.turn,
-    renewed: false,
-  };
+  if (claimed.outcome === 'new') return { queueId, key, ...fresh };
+  const { turn, withdrawn } = claimed;
+  return { queueId: claimed.queueId, key, known: true, turn, withdrawn, renewed: false };
 }
 
-/** False when a later request with the key asks for the same order: then the order is that one's. */
-export async function isOwnOrder(sql: pg.Pool, caller: Caller, claim: Claim): Promise<boolean> {
+/** False when a later request with the key asks for the same order: then the order is that one's, and stands. */
+export async function withdrawClaim(sql: pg.Pool, caller: Caller, claim: Claim): Promise<boolean> {
   const { key, queueId, turn } = claim;
-  return key === undefined || (await isLatestClaim(sql, { accountId: caller.accountId, key, queueId, turn }));
+  if (key === undefined) return true;
+  return await withdrawIdempotencyKey(sql, { accountId: caller.accountId, key, queueId, turn });
 }
 
 /** After a refused attempt the key stands for a new one. Of two twins one swaps, and both go on with the same id. */
 export async function renewClaim(sql: pg.Pool, caller: Caller, claim: Claim): Promise<Claim> {
-  if (claim.key === undefined) return { ...claim, queueId: randomUUID(), renewed: true };
-  const queueId = await renewIdempotencyKey(sql, {
-    accountId: caller.accountId,
-    key: claim.key,
-    fromQueueId: claim.queueId,
-    toQueueId: randomUUID(),
-  });
-  return { ...claim, queueId: queueId ?? randomUUID(), renewed: true };
+  const toQueueId = randomUUID();
+  const renewed = { ...claim, withdrawn: false, renewed: true };
+  if (claim.key === undefined) return { ...renewed, queueId: toQueueId };
+  const { accountId } = caller;
+  const swap = { accountId, key: claim.key, fromQueueId: claim.queueId, toQueueId };
+  const queueId = (await renewIdempotencyKey(sql, swap)) ?? toQueueId;
+  return { ...renewed, queueId, known: queueId !== toQueueId };
 }
 
 /** Fields in a fixed order: the same body written differently is the same body. */

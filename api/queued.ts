@@ -153,20 +153,20 @@ async function command<Result>(
 const LOOK_LIMIT_MS = 2_000;
 
 /**
- * Takes an order back that was given up without an answer, for as long as it could still be charged. `isOurs` is asked
- * before it is cancelled: a client that repeated its order must not find it gone.
+ * Takes an order back that was given up without an answer, for as long as it could still be charged. `decide` is asked
+ * before it is cancelled: false when a client that repeated its order was or will be told that it stands.
  */
 export async function withdrawGeneration(
   temporal: Temporal,
   input: GenerationInput,
-  isOurs: () => Promise<boolean>,
+  decide: () => Promise<boolean>,
 ): Promise<CancelResult['outcome'] | 'never_came' | 'not_ours'> {
   while (Date.now() < input.acceptBy + COMMAND_LIMIT_MS) {
     await sleep(LOOK_LIMIT_MS);
     try {
       // A cancellation that waits out the outage would strike whatever was ordered meanwhile: first see what is there.
       if (!(await exists(temporal, input.queueId))) continue;
-      if (!(await isOurs())) return 'not_ours';
+      if (!(await decide())) return 'not_ours';
       const cancelled = await cancelGeneration(temporal, input.queueId);
       if (cancelled) return cancelled.outcome;
     } catch {

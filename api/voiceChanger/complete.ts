@@ -2,6 +2,7 @@
 import { isFinal } from '../../domain/jobs.ts';
 import { point } from '../../infra/points.ts';
 import { recordEvents } from '../../infra/postgres/jobEvents.ts';
+import { releaseMedia } from '../../infra/postgres/jobs.ts';
 import { json } from '../answer.ts';
 import { findJobOf } from '../findOwnJob.ts';
 import { completeGeneration } from '../queued.ts';
@@ -20,7 +21,8 @@ export const completeRoute = defineRoute({
     if (isFinal(job.state)) return json({ success: true });
     try {
       const completed = await completeGeneration(temporal, job.queueId, { stored: job.state === 'stored' });
-      if (completed) await recordEvents(sql, job.queueId, [{ event: 'completed' }]);
+      await recordEvents(sql, job.queueId, [{ event: 'completed' }]);
+      if (!completed) await releaseMedia(sql, job.queueId);
       await point('complete-answer');
       return json({ success: completed?.outcome === 'deleted' });
     } catch (error) {

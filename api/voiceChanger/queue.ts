@@ -12,9 +12,9 @@ import { sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
 import type { GenerationInput, JobSource } from '../../workflows/contract.ts';
 import { type Answer, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Claim, claimKey, isOwnOrder, renewClaim } from '../idempotency.ts';
+import { type Claim, claimKey, renewClaim, withdrawClaim } from '../idempotency.ts';
 import { requireCallable, requireVoiceChanger } from '../models.ts';
-import { ACCEPT_LIMIT_MS, submitGeneration, withdrawGeneration } from '../queued.ts';
+import { ACCEPT_LIMIT_MS, cancelGeneration, submitGeneration, withdrawGeneration } from '../queued.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
 import { SMALL_JSON_BYTES } from './quote.ts';
 import { type QueueBody, queueFields, queueJson } from './shapes.ts';
@@ -41,12 +41,13 @@ export const queueRoute = defineRoute({
   async handler(dependencies, request: QueueRequest): Promise<Answer> {
     await point('request-parsed');
     const { model, voice } = checkOrder(dependencies, request);
-    const claim = await claimKey(dependencies.sql, {
+    const claimed = await claimKey(dependencies.sql, {
       caller: request.caller,
       header: request.headers['idempotency-key'],
       route: 'audio/voice-changer/queue',
       body: { ...request.body, file: request.file?.sha256 ?? null },
     });
+    const claim = claimed.withdrawn ? await seeThrough(dependencies, request, claimed) : claimed;
     const replay = claim.known ? await replayOf(dependencies, request, claim.queueId) : undefined;
     return replay ?? (await accept(dependencies, request, { model, voice, claim }));
   },
@@ -89,6 +90,18 @@ async function replayOf(
 ): Promise<Answer | undefined> {
   const job = await findJob(sql, { queueId, accountId: caller.accountId });
   return job && queued(job.modelId, { queueId, durationSeconds: job.durationSeconds, replayed: true });
+}
+
+/** An order that is being taken back ends first; the key then stands for a new one, unless the job came to an output. */
+async function seeThrough(
+  dependencies: Dependencies,
+  { caller }: QueueRequest,
+  claim: Claim,
+): Promise<Claim> {
+  const { sql, temporal } = dependencies;
+  await cancelGeneration(temporal, claim.queueId);
+  const job = await findJob(sql, { queueId: claim.queueId, accountId: caller.accountId });
+  return job?.outputKey ? claim : await renewClaim(sql, caller, claim);
 }
 
 interface Attempt extends Checked {
@@ -135,8 +148,8 @@ async function takeBack(
   { caller }: QueueRequest,
   { input, claim }: Submission,
 ): Promise<void> {
-  const isOurs = () => isOwnOrder(dependencies.sql, caller, claim);
-  const outcome = await withdrawGeneration(dependencies.temporal, input, isOurs);
+  const decide = () => withdrawClaim(dependencies.sql, caller, claim);
+  const outcome = await withdrawGeneration(dependencies.temporal, input, decide);
   if (outcome === 'never_came') await removeSource(dependencies, input.queueId);
   // The key stood for the order that is gone now; whoever asks again means a new one.
   if (outcome === 'cancelled') await renewClaim(dependencies.sql, caller, claim);

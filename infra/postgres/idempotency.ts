@@ -13,7 +13,8 @@ export interface IdempotencyClaim {
 export type ClaimOutcome =
   /** `turn`: the how-manieth request with this key it is. */
   | { outcome: 'new'; queueId: string; turn: number }
-  | { outcome: 'known'; queueId: string; turn: number }
+  /** `withdrawn`: the order behind it is being taken back. */
+  | { outcome: 'known'; queueId: string; turn: number; withdrawn: boolean }
   | { outcome: 'mismatch' };
 
 /** Claims a key, or tells what it stands for. A concurrent twin waits for the row and then reads it. */
@@ -24,25 +25,30 @@ export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClai
     [claim.accountId, claim.key, claim.route, claim.bodySha256, claim.queueId],
   );
   if (inserted.rowCount === 1) return { outcome: 'new', queueId: claim.queueId, turn: 1 };
-  const { rows } = await sql.query<{ queue_id: string; same: boolean; claims: number }>(
+  const { rows } = await sql.query<{ queue_id: string; same: boolean; claims: number; withdrawn: boolean }>(
     `update idempotency_keys set claims = claims + (route = $3 and body_sha256 = $4)::integer
       where account_id = $1 and key = $2
-      returning queue_id, route = $3 and body_sha256 = $4 as same, claims`,
+      returning queue_id, route = $3 and body_sha256 = $4 as same, claims, withdrawn`,
     [claim.accountId, claim.key, claim.route, claim.bodySha256],
   );
   const row = rows[0];
   // Purged between the two statements: the claim is new after all.
   if (!row) return claimIdempotencyKey(sql, claim);
-  return row.same ? { outcome: 'known', queueId: row.queue_id, turn: row.claims } : { outcome: 'mismatch' };
+  if (!row.same) return { outcome: 'mismatch' };
+  return { outcome: 'known', queueId: row.queue_id, turn: row.claims, withdrawn: row.withdrawn };
 }
 
-/** Whether nobody has asked for the same order since. */
-export async function isLatestClaim(
+/**
+ * Decides that the order is taken back, unless somebody has asked for it since: of the two, whoever comes second to this
+ * row knows of the other.
+ */
+export async function withdrawIdempotencyKey(
   sql: SqlClient,
   claim: { accountId: string; key: string; queueId: string; turn: number },
 ): Promise<boolean> {
   const { rowCount } = await sql.query(
-    'select from idempotency_keys where account_id = $1 and key = $2 and queue_id = $3 and claims = $4',
+    `update idempotency_keys set withdrawn = true
+      where account_id = $1 and key = $2 and queue_id = $3 and claims = $4`,
     [claim.accountId, claim.key, claim.queueId, claim.turn],
   );
   return rowCount === 1;
@@ -54,7 +60,8 @@ export async function renewIdempotencyKey(
   claim: { accountId: string; key: string; fromQueueId: string; toQueueId: string },
 ): Promise<string | undefined> {
   await sql.query(
-    `update idempotency_keys set queue_id = $4 where account_id = $1 and key = $2 and queue_id = $3`,
+    `update idempotency_keys set queue_id = $4, withdrawn = false
+      where account_id = $1 and key = $2 and queue_id = $3`,
     [claim.accountId, claim.key, claim.fromQueueId, claim.toQueueId],
   );
   const { rows } = await sql.query<{ queue_id: string }>(

@@ -231,6 +231,8 @@ export interface JobOutput {
   sizeBytes: number;
   sha256: string;
   seconds: number | null;
+  /** How long it is kept when nobody completes the job. */
+  retentionMs: number;
   /** What the provider calls it, for the timeline. */
   providerReference?: string;
 }
@@ -241,7 +243,8 @@ export async function recordStored(sql: SqlClient, queueId: string, output: JobO
     name: 'record-stored',
     text: `with stored as (
        update jobs set state = 'stored', output_key = $2, output_content_type = $3, output_bytes = $4,
-         output_sha256 = $5, output_seconds = $6, stored_at = clock_timestamp()
+         output_sha256 = $5, output_seconds = $6, stored_at = clock_timestamp(),
+         media_expires_at = clock_timestamp() + $9 * interval '1 millisecond'
         where queue_id = $1 and (state = any ($7) or (state = 'stored' and output_key = $2))
        returning queue_id
      ), told as (
@@ -259,6 +262,7 @@ export async function recordStored(sql: SqlClient, queueId: string, output: JobO
       output.seconds,
       predecessors('stored'),
       output.providerReference ?? null,
+      output.retentionMs,
     ],
   });
   return rows.length === 1;
@@ -334,18 +338,29 @@ export async function executionP80Ms(sql: SqlClient, modelId: string): Promise<n
   return p80 === null || p80 === undefined ? undefined : Math.round(p80);
 }
 
-/** Running jobs whose deadline is over by a margin: their workflow should have ended them long ago. */
+/** The client is done with media that no workflow looks after any more: the upkeep finds it next time. */
+export async function releaseMedia(sql: SqlClient, queueId: string): Promise<void> {
+  await sql.query(
+    `update jobs set media_expires_at = '-infinity' where queue_id = $1 and state = 'stored'`,
+    [queueId],
+  );
+}
+
+/** Jobs whose deadline or retention is over by a margin: their workflow should have seen to them long ago. */
 export async function overdueJobs(
   sql: SqlClient,
   page: { graceMs: number; limit: number },
-): Promise<{ queueId: string }[]> {
-  const { rows } = await sql.query<{ queue_id: string }>(
-    `select queue_id from jobs
-      where state in ('accepted', 'submitted') and deadline_at < clock_timestamp() - $1 * interval '1 millisecond'
-      order by deadline_at limit $2`,
+): Promise<{ queueId: string; state: JobState }[]> {
+  const { rows } = await sql.query<{ queue_id: string; state: JobState }>(
+    `with late as (select clock_timestamp() - $1 * interval '1 millisecond' as before)
+     (select queue_id, state from jobs, late
+       where state in ('accepted', 'submitted') and deadline_at < late.before order by deadline_at limit $2)
+     union all
+     (select queue_id, state from jobs, late
+       where state = 'stored' and media_expires_at < late.before order by media_expires_at limit $2)`,
     [page.graceMs, page.limit],
   );
-  return rows.map((row) => ({ queueId: row.queue_id }));
+  return rows.map((row) => ({ queueId: row.queue_id, state: row.state }));
 }
 
 /** Of these ids, the ones whose job still needs its objects: running, or stored and not yet removed. */

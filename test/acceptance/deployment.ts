@@ -29,6 +29,7 @@ export interface Deployment {
   origin: string;
   pool: pg.Pool;
   storage: Storage;
+  temporal: Client;
   /** 100 USD and 0.08 diem a day, so that a price of two minutes is split over both. */
   account: Account;
   other: Account;
@@ -85,7 +86,7 @@ export async function openDeployment(options: {
   const connection = await Connection.connect({ address: environment.TEMPORAL_ADDRESS ?? '' });
   const temporal = new Client({ connection, namespace: environment.TEMPORAL_NAMESPACE ?? '' });
   return {
-    ...{ environment, pool, storage, account, other, api, worker },
+    ...{ environment, pool, storage, temporal, account, other, api, worker },
     ...{ baseUrl: api.baseUrl, origin: api.origin },
     moneyOf: (whose) => moneyOf(pool, whose.id),
     transfers: async () => (await pool.query('select from transfers')).rowCount ?? 0,

@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { withdrawIdempotencyKey } from '../../infra/postgres/idempotency.ts';
+import { UPKEEP_WORKFLOW, type UpkeepWorkflow } from '../../workflows/contract.ts';
 import { services } from '../harness/services.ts';
 import type { Reply } from './client.ts';
 import { eventually } from './deployment.ts';
@@ -164,6 +166,29 @@ describe('Idempotency-Key', () => {
     way.close();
   }, 60_000);
 
+  it('stands for a new order when the first is being taken back, whoever sees that through', async () => {
+    const { id: accountId, api } = farebox.account;
+    const before = await farebox.moneyOf(farebox.account);
+    const key = `taken-back-${randomUUID()}`;
+    const call = { headers: { 'idempotency-key': key } };
+    const ask = () => queueFile(api, { model: 'endless-voice', source: short, call });
+    const given = queueIdOf(await ask());
+    const claim = { accountId, key, queueId: given };
+    // The process that gave the order up decides to take it back, and dies.
+    expect(await withdrawIdempotencyKey(farebox.pool, { ...claim, turn: 2 })).toBe(false);
+    expect(await withdrawIdempotencyKey(farebox.pool, { ...claim, turn: 1 })).toBe(true);
+    const reply = await ask();
+    const queueId = queueIdOf(reply);
+    expect(queueId).not.toBe(given);
+    expect(reply.headers.get('idempotent-replayed')).toBeNull();
+    expect((await api.get(`/jobs/${given}`)).body).toMatchObject({ state: 'cancelled', credits_refunded: true });
+    expect(before - (await farebox.moneyOf(farebox.account))).toBe(50_000_000n);
+    const replayed = await ask();
+    expect([queueIdOf(replayed), replayed.headers.get('idempotent-replayed')]).toEqual([queueId, 'true']);
+    await api.post(`/jobs/${queueId}/cancel`);
+    await expectNothingLeft();
+  });
+
   it('stands for a new order after a refused one', async () => {
     const { api } = farebox.account;
     const headers = { 'idempotency-key': `retry-${randomUUID()}` };
@@ -203,6 +228,49 @@ describe('a provider that does not deliver', () => {
       );
       expect(body).toMatchObject({ state: 'failed', credits_refunded: true });
     }
+    await expectNothingLeft();
+  });
+});
+
+describe('a job whose workflow was terminated by hand', () => {
+  const terminate = (queueId: string) => farebox.temporal.workflow.getHandle(queueId).terminate('by hand');
+  const reconcile = () =>
+    farebox.temporal.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
+      workflowId: `reconcile-${randomUUID()}`,
+      taskQueue: 'jobs',
+      args: ['reconcileJobs'],
+    });
+
+  it('is refunded when its deadline is over, and not before', async () => {
+    const { api } = farebox.account;
+    const before = await farebox.moneyOf(farebox.account);
+    const job = await order('endless-voice');
+    await terminate(job.queueId);
+    await reconcile();
+    expect(await farebox.moneyOf(farebox.account)).toBe(before - 50_000_000n);
+    await farebox.pool.query(
+      `update jobs set deadline_at = deadline_at - interval '1 hour' where queue_id = $1`,
+      [job.queueId],
+    );
+    await reconcile();
+    expect((await api.get(`/jobs/${job.queueId}`)).body).toMatchObject({
+      state: 'timed_out',
+      credits_refunded: true,
+    });
+    expect(await farebox.moneyOf(farebox.account)).toBe(before);
+    await expectNothingLeft();
+  });
+
+  it('keeps its stored media until the client is done with it, and no longer', async () => {
+    const { api } = farebox.account;
+    const job = await stored('quick-voice');
+    await terminate(job.queueId);
+    await reconcile();
+    expect((await retrieve(api, job)).headers.get('content-type')).toBe('audio/wav');
+    expect((await complete(api, job)).body).toEqual({ success: false });
+    await reconcile();
+    expect((await complete(api, job)).body).toEqual({ success: true });
+    expect((await retrieve(api, job)).status).toBe(404);
     await expectNothingLeft();
   });
 });
