@@ -28,7 +28,7 @@ export async function storeOutput(
   const sizeBytes = (await stat(output.path)).size;
   const checked =
     sizeBytes > 0 && sizeBytes <= MAX_OUTPUT_BYTES
-      ? await verifyAudio(dependencies.tools, { path: output.path, signal: place.signal })
+      ? await verifyAudio(output.path, place.signal)
       : undefined;
   if (!checked) {
     return {

@@ -51,12 +51,31 @@ async function main(): Promise<void> {
 async function connect(config: Config, log: Logger, signal: AbortSignal): Promise<NativeConnection> {
   for (;;) {
     try {
-      return await NativeConnection.connect({ address: config.temporal.address });
+      return await connectOnce(config.temporal.address);
     } catch (error) {
       if (signal.aborted) throw error;
       log.warn({ err: error, address: config.temporal.address }, 'Temporal is not reachable yet');
       await sleep(1_000, undefined, { signal });
     }
+  }
+}
+
+const CONNECT_LIMIT_MS = 15_000;
+
+/** An address that swallows packets must not hold the process for ever, and without a word. */
+async function connectOnce(address: string): Promise<NativeConnection> {
+  const connecting = NativeConnection.connect({ address });
+  const late = new AbortController();
+  const expiry = sleep(CONNECT_LIMIT_MS, undefined, { signal: late.signal }).then(() => {
+    // Should it come after all, nobody wants it any more.
+    connecting.then((connection) => connection.close()).catch(() => undefined);
+    throw new Error('no answer in time');
+  });
+  try {
+    return await Promise.race([connecting, expiry]);
+  } finally {
+    late.abort();
+    expiry.catch(() => undefined);
   }
 }
 

@@ -2,10 +2,10 @@
 import { inspectFile } from './inspectFile.ts';
 
 process.on('disconnect', () => process.exit(0));
-process.on('message', (path: string) => {
+process.on('message', ({ path, file }: { path: string; file: number }) => {
   inspectFile(path).then(
-    (inspection) => process.send?.({ inspection }),
-    () => process.send?.({ inspection: undefined }),
+    (inspection) => process.send?.({ file, inspection }),
+    () => process.send?.({ file, inspection: undefined }),
   );
 });
 process.send?.('ready');

@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { fileTypeFromBuffer } from 'file-type';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { walkAdts } from './structure/adts.ts';
+import { walkFlac } from './structure/flac.ts';
 import { walkMp3 } from './structure/mp3.ts';
 import { walkMp4 } from './structure/mp4.ts';
 import { walkOgg } from './structure/ogg.ts';
@@ -41,8 +42,7 @@ const WALKS: Record<AudioFormat, (file: Buffer) => Structure> = {
   mp3: walkMp3,
   wav: walkWav,
   ogg: walkOgg,
-  // A FLAC frame does not announce its size; the decoder reports a cut one.
-  flac: () => WHOLE,
+  flac: walkFlac,
   mp4: walkMp4,
   aac: walkAdts,
   webm: walkWebm,

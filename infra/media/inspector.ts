@@ -19,7 +19,9 @@ export interface Inspector {
   close(): void;
 }
 
+/** `file` is the question's number: a late answer to an earlier one is nobody's. */
 interface Answer {
+  file: number;
   inspection?: Inspection;
 }
 
@@ -74,7 +76,7 @@ export function createInspector(options: InspectorOptions = {}): Inspector {
       let answer: Answer | undefined;
       try {
         await child.started;
-        answer = await ask(child, path, timeoutMs);
+        answer = await ask(child, { path, file: child.files, timeoutMs });
       } finally {
         letGo(child);
         giveBack(child, answer !== undefined);
@@ -121,7 +123,11 @@ function firstWord(child: ChildProcess): Promise<void> {
 }
 
 /** Undefined: no answer in time, or no child any more. */
-function ask(child: Child, path: string, timeoutMs: number): Promise<Answer | undefined> {
+function ask(
+  child: Child,
+  question: { path: string; file: number; timeoutMs: number },
+): Promise<Answer | undefined> {
+  const { path, file, timeoutMs } = question;
   return new Promise((resolve) => {
     const finish = (answer: Answer | undefined) => {
       clearTimeout(expiry);
@@ -129,12 +135,15 @@ function ask(child: Child, path: string, timeoutMs: number): Promise<Answer | un
       child.process.off('exit', died);
       resolve(answer);
     };
-    const answered = (message: unknown) => finish(message as Answer);
+    const answered = (message: unknown) => {
+      const answer = message as Answer;
+      if (answer.file === file) finish(answer);
+    };
     const died = () => finish(undefined);
     const expiry = setTimeout(died, timeoutMs);
     child.process.on('message', answered);
     child.process.on('exit', died);
-    child.process.send(path, (error) => {
+    child.process.send({ path, file }, (error) => {
       if (error) died();
     });
   });

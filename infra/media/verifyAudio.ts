@@ -2,7 +2,6 @@
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { FORMAT_READINGS } from './formats.ts';
 import { inspectAudio } from './inspectAudio.ts';
-import type { MediaTools } from './mediaTools.ts';
 
 export interface VerifiedAudio {
   format: AudioFormat;
@@ -12,14 +11,16 @@ export interface VerifiedAudio {
 }
 
 /** Undefined: not a recording that a client could use. */
-export async function verifyAudio(
-  _tools: MediaTools,
-  request: { path: string; signal?: AbortSignal },
-): Promise<VerifiedAudio | undefined> {
-  const inspection = await inspectAudio(request.path);
-  request.signal?.throwIfAborted();
+export async function verifyAudio(path: string, signal?: AbortSignal): Promise<VerifiedAudio | undefined> {
+  const inspection = await inspectAudio(path);
+  signal?.throwIfAborted();
   if (inspection?.format === undefined) return undefined;
   const { format, structure } = inspection;
   if (structure.cut || structure.foreign) return undefined;
-  return { format, contentType: FORMAT_READINGS[format].contentType };
+  const { seconds } = structure;
+  return {
+    format,
+    contentType: FORMAT_READINGS[format].contentType,
+    ...(seconds === undefined ? {} : { seconds }),
+  };
 }

@@ -104,5 +104,6 @@ export function expectAudio(reply: Reply, model: string): void {
   expect(headers.get('x-service-model-id')).toBe(model);
   expect(headers.get('x-service-model-name')).toBeTruthy();
   expect(Number(headers.get('x-service-inference-time'))).toBeGreaterThan(0);
+  expect(Number(headers.get('x-service-audio-duration'))).toBeGreaterThan(0);
   expect(headers.get('x-request-id')).toMatch(/^[0-9a-f]{32}$/);
 }

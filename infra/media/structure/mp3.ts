@@ -1,4 +1,4 @@
-import { type Structure, WHOLE } from './structure.ts';
+import type { Structure } from './structure.ts';
 
 const KBPS = {
   v1l1: [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
@@ -11,12 +11,14 @@ const HZ = [44_100, 48_000, 32_000];
 
 interface Frame {
   bytes: number;
+  seconds: number;
   /** Where a Xing header would stand, from the start of the frame. */
   tagOffset: number;
 }
 
 interface Walk {
   frames: number;
+  seconds: number;
   frameBytes: number;
   otherBytes: number;
   lastIsCut: boolean;
@@ -31,13 +33,13 @@ export function walkMp3(file: Buffer): Structure {
   const walk = walkFrames(file, start);
   if (walk.frameBytes < walk.otherBytes) return { cut: false, foreign: true };
   const promise = xing(file, start);
-  if (promise?.bytes === undefined) return walk.lastIsCut ? { cut: true } : WHOLE;
-  const short = promise.bytes > file.length - start && (promise.frames ?? 0) > walk.frames;
-  return short ? { cut: true } : WHOLE;
+  const short = (bytes: number) => bytes > file.length - start && (promise?.frames ?? 0) > walk.frames;
+  const cut = promise?.bytes === undefined ? walk.lastIsCut : short(promise.bytes);
+  return { cut, seconds: walk.seconds };
 }
 
 function walkFrames(file: Buffer, start: number): Walk {
-  const walk: Walk = { frames: 0, frameBytes: 0, otherBytes: 0, lastIsCut: false };
+  const walk: Walk = { frames: 0, seconds: 0, frameBytes: 0, otherBytes: 0, lastIsCut: false };
   let position = start;
   while (position + 4 <= file.length) {
     const frame = frameAt(file, position);
@@ -49,6 +51,7 @@ function walkFrames(file: Buffer, start: number): Walk {
     }
     walk.lastIsCut = position + frame.bytes > file.length;
     walk.frames += walk.lastIsCut ? 0 : 1;
+    walk.seconds += frame.seconds;
     walk.frameBytes += frame.bytes;
     position += frame.bytes;
   }
@@ -95,7 +98,7 @@ function frameAt(file: Buffer, position: number): Frame | undefined {
   const bytes = (Math.floor((samples * kbps * 125) / rate / slot) + padding) * slot;
   const mono = ((header >>> 6) & 3) === 3;
   const side = version === 3 ? (mono ? 17 : 32) : mono ? 9 : 17;
-  return { bytes, tagOffset: 4 + side };
+  return { bytes, seconds: samples / rate, tagOffset: 4 + side };
 }
 
 function table(version: number, layer: number): number[] {

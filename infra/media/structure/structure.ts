@@ -6,6 +6,8 @@ export interface Structure {
   falseLength?: boolean;
   /** Mostly something else, or a chain of unlike codecs that no decoder reads to its end. */
   foreign?: boolean;
+  /** What the units add up to, where they tell it; for show, never for a bill. */
+  seconds?: number;
 }
 
 export const WHOLE: Structure = { cut: false };

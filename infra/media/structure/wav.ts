@@ -13,6 +13,8 @@ const MAX_STRAY_BYTES = 512;
 export function walkWav(file: Buffer): Structure {
   let position = 12;
   let dataSeen = false;
+  let bytesPerSecond = 0;
+  let seconds: number | undefined;
   while (position + 8 <= file.length) {
     const id = file.toString('latin1', position, position + 4);
     const size = file.readUInt32LE(position + 4);
@@ -20,10 +22,12 @@ export function walkWav(file: Buffer): Structure {
     if (!CHUNK_ID.test(id)) return stray(file, position, dataSeen);
     if (id === 'data' && size === 0) return { cut: false, falseLength: true };
     if (end > file.length) return beyond(file, end);
+    if (id === 'fmt ' && size >= 16) bytesPerSecond = file.readUInt32LE(position + 16);
+    if (id === 'data' && bytesPerSecond > 0) seconds ??= size / bytesPerSecond;
     dataSeen ||= id === 'data';
     position = end + (size % 2);
   }
-  return stray(file, position, dataSeen);
+  return { ...stray(file, position, dataSeen), ...(seconds === undefined ? {} : { seconds }) };
 }
 
 function stray(file: Buffer, position: number, dataSeen: boolean): Structure {

@@ -3,6 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { billableSeconds } from '../../../domain/pricing.ts';
+import { verifyAudio } from '../../../infra/media/verifyAudio.ts';
 import { ENCODINGS, type Encoding, encode, isLong, measure, testFolder } from './recordings.ts';
 import { LIES, type Lie, type Spoof, spoofs } from './spoofs.ts';
 
@@ -54,6 +55,15 @@ describe('a recording of a little over a minute costs the second minute, whateve
   it('and enough such files were tried', () => {
     expect(tried.length).toBeGreaterThanOrEqual(isLong() ? 300 : 150);
   });
+});
+
+it('the length of an output is told for the formats that clients are sent', async () => {
+  for (const { name, ...encoding } of ENCODINGS.filter(({ extension }) => /^(mp3|wav|flac)$/.test(extension))) {
+    const path = encode({ name, ...encoding }, { folder, seconds: 3, sampleRate: 44_100 });
+    const told = (await verifyAudio(path))?.seconds;
+    expect(told, name).toBeGreaterThanOrEqual(3);
+    expect(told, name).toBeLessThan(3.1);
+  }
 });
 
 async function expectTruth(encoding: Encoding, lie: Lie, spoof: Spoof): Promise<void> {

@@ -327,11 +327,10 @@ describe('faults', () => {
 });
 
 it('the check before storing takes a tone and refuses every spoiled output', async () => {
-  const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: root };
   const verified = async (change: Partial<SimulatorSettings>) => {
     const outcome = await simulator(change).start(order(), await context());
     if (outcome.status !== 'done') throw new Error(outcome.status);
-    return verifyAudio(tools, { path: outcome.output.path });
+    return verifyAudio(outcome.output.path);
   };
   expect(await verified({})).toMatchObject({ format: 'wav', contentType: 'audio/wav' });
   for (const outcome of ['garbage-output', 'empty-output', 'truncated-output'] as const) {
