@@ -27,9 +27,7 @@ export async function storeOutput(
   const { output, place } = made;
   const sizeBytes = (await stat(output.path)).size;
   const checked =
-    sizeBytes > 0 && sizeBytes <= MAX_OUTPUT_BYTES
-      ? await verifyAudio(output.path, place.signal)
-      : undefined;
+    sizeBytes > 0 && sizeBytes <= MAX_OUTPUT_BYTES ? await verifyAudio(output.path, place.signal) : undefined;
   if (!checked) {
     return {
       kind: 'failed',

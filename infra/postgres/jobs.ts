@@ -340,10 +340,9 @@ export async function executionP80Ms(sql: SqlClient, modelId: string): Promise<n
 
 /** The client is done with media that no workflow looks after any more: the upkeep finds it next time. */
 export async function releaseMedia(sql: SqlClient, queueId: string): Promise<void> {
-  await sql.query(
-    `update jobs set media_expires_at = '-infinity' where queue_id = $1 and state = 'stored'`,
-    [queueId],
-  );
+  await sql.query(`update jobs set media_expires_at = '-infinity' where queue_id = $1 and state = 'stored'`, [
+    queueId,
+  ]);
 }
 
 /** Jobs whose deadline or retention is over by a margin: their workflow should have seen to them long ago. */

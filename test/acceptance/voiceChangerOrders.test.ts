@@ -181,7 +181,10 @@ describe('Idempotency-Key', () => {
     const queueId = queueIdOf(reply);
     expect(queueId).not.toBe(given);
     expect(reply.headers.get('idempotent-replayed')).toBeNull();
-    expect((await api.get(`/jobs/${given}`)).body).toMatchObject({ state: 'cancelled', credits_refunded: true });
+    expect((await api.get(`/jobs/${given}`)).body).toMatchObject({
+      state: 'cancelled',
+      credits_refunded: true,
+    });
     expect(before - (await farebox.moneyOf(farebox.account))).toBe(50_000_000n);
     const replayed = await ask();
     expect([queueIdOf(replayed), replayed.headers.get('idempotent-replayed')]).toEqual([queueId, 'true']);

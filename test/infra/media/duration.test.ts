@@ -58,7 +58,9 @@ describe('a recording of a little over a minute costs the second minute, whateve
 });
 
 it('the length of an output is told for the formats that clients are sent', async () => {
-  for (const { name, ...encoding } of ENCODINGS.filter(({ extension }) => /^(mp3|wav|flac)$/.test(extension))) {
+  for (const { name, ...encoding } of ENCODINGS.filter(({ extension }) =>
+    /^(mp3|wav|flac)$/.test(extension),
+  )) {
     const path = encode({ name, ...encoding }, { folder, seconds: 3, sampleRate: 44_100 });
     const told = (await verifyAudio(path))?.seconds;
     expect(told, name).toBeGreaterThanOrEqual(3);
