@@ -19,6 +19,7 @@ export async function inWorkplace<T>(
   try {
     return await step({ folder, signal: context.cancellationSignal, heartbeat });
   } finally {
-    await dependencies.folders.remove(folder);
+    // The next step need not wait for that.
+    void dependencies.folders.remove(folder);
   }
 }

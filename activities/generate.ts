@@ -1,7 +1,7 @@
 /** The conversation with a provider: written ahead, asked once, and whatever comes back is checked before it counts. */
 import { join } from 'node:path';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { ErrorCode } from '../domain/errors.ts';
+import { type ErrorCode, FareboxError } from '../domain/errors.ts';
 import { point } from '../infra/points.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { closeSubmission, openSubmission, recordOperation } from '../infra/postgres/jobs.ts';
@@ -17,7 +17,6 @@ import type { GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource } from './endJob.ts';
 import { inWorkplace, type Workplace } from './folders.ts';
-import { fetchObject } from './measureSource.ts';
 import { storeOutput } from './storeOutput.ts';
 import type { GenerateResult, MeasuredSource } from './types.ts';
 
@@ -105,7 +104,8 @@ async function requestOf(
   place: Workplace,
 ): Promise<GenerationRequest> {
   const sourcePath = join(place.folder, 'source');
-  await fetchObject(dependencies, sourceKey(job.queueId), { path: sourcePath, signal: place.signal });
+  const taken = await dependencies.storage.getFile(sourceKey(job.queueId), sourcePath, place.signal);
+  if (!taken) throw new FareboxError({ code: 'unavailable', message: 'The source is not in storage.' });
   return {
     kind: 'voice-changer',
     reference: job.queueId,

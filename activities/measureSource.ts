@@ -1,8 +1,7 @@
 /** Takes the source of a job and measures it: what is billed is what was decoded here. */
-import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FareboxError } from '../domain/errors.ts';
 import { longestBillableSeconds } from '../domain/pricing.ts';
 import { measureAudio } from '../infra/media/measureAudio.ts';
@@ -59,7 +58,7 @@ async function takeSource(
 ): Promise<TakenSource | Refusal> {
   const { source, queueId } = job;
   if (source.from === 'upload') {
-    await fetchObject(dependencies, sourceKey(queueId), place);
+    await soon(() => dependencies.storage.getFile(sourceKey(queueId), place.path, place.signal));
     return { sizeBytes: source.sizeBytes, sha256: source.sha256 };
   }
   const url = await unsealUrl(dependencies, queueId);
@@ -81,8 +80,7 @@ async function takeSource(
 }
 
 async function unsealUrl(dependencies: ActivityDependencies, queueId: string): Promise<string> {
-  const body = await dependencies.storage.get(sealedOrderKey(queueId));
-  if (!body) throw new FareboxError({ code: 'unavailable', message: 'The order is not in storage.' });
+  const body = await soon(() => dependencies.storage.get(sealedOrderKey(queueId)));
   const order: unknown = JSON.parse(await text(body));
   if (typeof order === 'object' && order !== null && 'url' in order && typeof order.url === 'string') {
     return order.url;
@@ -96,13 +94,12 @@ function refusalOf(error: unknown): Refusal | undefined {
   return { ok: false, code: error.code, message: error.message };
 }
 
-/** Streams an object into a file. */
-export async function fetchObject(
-  dependencies: ActivityDependencies,
-  objectKey: string,
-  place: { path: string; signal: AbortSignal },
-): Promise<void> {
-  const body = await dependencies.storage.get(objectKey);
-  if (!body) throw new FareboxError({ code: 'unavailable', message: 'The source is not in storage.' });
-  await pipeline(body, createWriteStream(place.path), { signal: place.signal });
+/** What comes together with its order may be behind it by a moment; this step is tried again when it is more. */
+async function soon<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
+  for (let pauseMs = 5; pauseMs < 500; pauseMs *= 2) {
+    const found = await look();
+    if (found) return found;
+    await sleep(pauseMs);
+  }
+  throw new FareboxError({ code: 'unavailable', message: 'The source is not in storage.' });
 }

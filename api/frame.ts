@@ -104,9 +104,13 @@ async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
 
 async function run({ dependencies }: Frame, { route, request, cleanUp }: Call): Promise<Answer> {
   try {
-    return await route.handler(dependencies, request);
-  } finally {
+    const answer = await route.handler(dependencies, request);
+    // Good news need not wait for it.
+    void cleanUp?.();
+    return answer;
+  } catch (error) {
     await cleanUp?.();
+    throw error;
   }
 }
 

@@ -48,7 +48,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       await closeAuthentication();
       redis.disconnect();
       storage.close();
-      await Promise.all([sql.end(), temporal.close()]);
+      await Promise.all([sql.end(), temporal.close(), folders.settled()]);
     },
   };
 }

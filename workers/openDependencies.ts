@@ -41,7 +41,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
     },
     async close() {
       storage.close();
-      await Promise.all([pool.end(), temporal.close()]);
+      await Promise.all([pool.end(), temporal.close(), folders.settled()]);
     },
   };
 }

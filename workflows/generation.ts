@@ -31,8 +31,8 @@ interface Story {
   steps: Steps;
   answer?: AcceptResult;
   source?: MeasuredSource;
-  /** Cancelled to stop the conversation with the provider. */
-  production?: CancellationScope;
+  /** What a wish to cancel interrupts: the measuring, or the conversation with the provider. */
+  interruptible?: CancellationScope;
   /** Somebody waits for the answer; without that nothing is charged. */
   asked: boolean;
   cancelRequested: boolean;
@@ -84,7 +84,8 @@ async function accept(story: Story): Promise<AcceptResult> {
   try {
     // A start whose caller is already gone must not become a charge that nobody hears of.
     if (!(await condition(() => story.asked, input.timing.acceptMs))) return await refuse(story, UNHEARD);
-    const measured = await steps.media.measureSource({ job: input });
+    story.interruptible = new CancellationScope({ cancellable: true });
+    const measured = await story.interruptible.run(() => steps.media.measureSource({ job: input }));
     if (!measured.ok) return await refuse(story, measured);
     story.source = measured.source;
     const charged = await steps.ledger.acceptJob({ job: input, source: measured.source });
@@ -109,7 +110,7 @@ async function refuse(story: Story, refusal: Refusal): Promise<AcceptResult> {
 /** Talks to the provider until the output is stored, the provider says no, the client cancels or time is up. */
 async function produce(story: Story): Promise<'stored' | Ending> {
   const production = new CancellationScope({ cancellable: true, timeout: story.input.timing.deadlineMs });
-  story.production = production;
+  story.interruptible = production;
   try {
     return story.cancelRequested ? CANCELLED : await production.run(() => converse(story));
   } catch (error) {
@@ -212,7 +213,7 @@ async function answer(story: Story): Promise<AcceptResult> {
 async function cancel(story: Story): Promise<CancelResult> {
   if (story.decided) return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
   story.cancelRequested = true;
-  story.production?.cancel();
+  story.interruptible?.cancel();
   await condition(() => story.decided);
   return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
 }

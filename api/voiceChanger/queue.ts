@@ -111,13 +111,15 @@ interface Attempt extends Checked {
 async function accept(dependencies: Dependencies, request: QueueRequest, attempt: Attempt): Promise<Answer> {
   const { model, claim } = attempt;
   const input = inputOf(dependencies, request, attempt);
-  await putSource(dependencies, input.queueId, request);
-  await point('source-stored');
-  const answer = await submit(dependencies, request, { input, claim });
+  const stored = putSource(dependencies, input.queueId, request);
+  // What is small is on its way together with its order: the step that needs it waits a moment for it.
+  if (request.file && request.file.sizeBytes > TOGETHER_BYTES) await stored;
+  const answer = await submit(dependencies, request, { input, claim, stored });
+  await stored.catch(() => undefined);
   // A refusal may be what an earlier request with this key was told: what was wrong then need not be wrong now.
   const old = answer === 'ended' || (!answer.accepted && claim.known && !claim.renewed);
   if (old) return await again(dependencies, request, attempt);
-  if (claim.key !== undefined) await removeLateSource(dependencies, input);
+  if (claim.key !== undefined || !answer.accepted) await removeLateSource(dependencies, input);
   if (answer.accepted) {
     const { durationSeconds } = answer;
     return queued(model.id, { queueId: input.queueId, durationSeconds, replayed: claim.known });
@@ -126,14 +128,19 @@ async function accept(dependencies: Dependencies, request: QueueRequest, attempt
   throw new FareboxError({ code, message, ...(fields ? { fields } : {}) });
 }
 
+const TOGETHER_BYTES = 1024 * 1024;
+
 interface Submission {
   input: GenerationInput;
   claim: Claim;
+  /** Without its source the order cannot be accepted: then nobody needs to wait for the answer. */
+  stored: Promise<void>;
 }
 
 async function submit(dependencies: Dependencies, request: QueueRequest, submission: Submission) {
   try {
-    return await submitGeneration(dependencies.temporal, submission.input);
+    const answer = submitGeneration(dependencies.temporal, submission.input);
+    return await Promise.race([answer, submission.stored.then(() => answer)]);
   } catch (error) {
     // It may have arrived although its answer did not: it is taken back while the client reads that nothing was charged.
     void takeBack(dependencies, request, submission).catch((err: unknown) =>
@@ -155,7 +162,7 @@ async function takeBack(
   if (outcome === 'cancelled') await renewClaim(dependencies.sql, caller, claim);
 }
 
-/** Requests with the same key bring the same source; one that was slower than the job itself has put it back. */
+/** A source that came later than the job's own end was put back by that: a twin's with the same key, or a refused one's. */
 async function removeLateSource(dependencies: Dependencies, input: GenerationInput): Promise<void> {
   const { queueId, accountId } = input;
   try {
@@ -215,16 +222,17 @@ function sourceOf(file: UploadedFile | undefined): JobSource {
   return file ? { from: 'upload', sizeBytes: file.sizeBytes, sha256: file.sha256 } : { from: 'url' };
 }
 
-/** Bytes go to storage before the workflow starts; a URL is sealed there, so that it enters no history. */
+/** Bytes travel by way of storage; a URL is sealed there, so that it enters no history. */
 async function putSource({ storage }: Dependencies, queueId: string, request: QueueRequest): Promise<void> {
   const { file, body } = request;
   if (file) {
     const { path, sizeBytes } = file;
     await storage.putFile(sourceKey(queueId), path, { sizeBytes, contentType: 'application/octet-stream' });
-    return;
+  } else {
+    const order = Buffer.from(JSON.stringify({ url: body.audio_url }));
+    await storage.putBytes(sealedOrderKey(queueId), order, 'application/json');
   }
-  const order = Buffer.from(JSON.stringify({ url: body.audio_url }));
-  await storage.putBytes(sealedOrderKey(queueId), order, 'application/json');
+  await point('source-stored');
 }
 
 async function removeSource({ storage }: Dependencies, queueId: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** The same probe and the same put as the product's, and nothing else. */
+/** As many activities as a job has: the same probe, an empty step where the product charges, and the same put. */
 import { randomUUID } from 'node:crypto';
 import { AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
 import { measureAudio } from '../../infra/media/measureAudio.ts';
@@ -8,11 +8,13 @@ import type { Storage } from '../../infra/s3/storage.ts';
 export interface FloorInput {
   path: string;
   sizeBytes: number;
-  queues: { first: string; last: string };
+  queues: { first: string; second: string; last: string };
 }
 
 export interface FloorActivities {
   probe(input: FloorInput): Promise<number>;
+  /** Does nothing. */
+  charge(input: FloorInput): Promise<void>;
   put(input: FloorInput): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ export function floorActivities(tools: MediaTools, storage: Storage): FloorActiv
       if (!outcome.ok) throw new Error(outcome.message);
       return outcome.audio.decodedSeconds;
     },
+    async charge() {},
     async put({ path, sizeBytes }) {
       await storage.putFile(`floor/${randomUUID()}`, path, { sizeBytes, contentType: 'audio/wav' });
     },

@@ -1,4 +1,4 @@
-/** The floor of the jobs benchmark: a bare workflow that answers after its first activity and ends after its last. */
+/** The floor of the jobs benchmark: a bare workflow of three activities, answered where the product's order is. */
 import { condition, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { FloorActivities, FloorInput } from './activities.ts';
 
@@ -8,11 +8,13 @@ const steps = (taskQueue: string) =>
 export const floorAccepted = defineUpdate<number>('accepted');
 
 export async function floor(input: FloorInput): Promise<void> {
-  let measured: number | undefined;
+  let answer: number | undefined;
   setHandler(floorAccepted, async () => {
-    await condition(() => measured !== undefined);
-    return measured ?? 0;
+    await condition(() => answer !== undefined);
+    return answer ?? 0;
   });
-  measured = await steps(input.queues.first).probe(input);
+  const seconds = await steps(input.queues.first).probe(input);
+  await steps(input.queues.second).charge(input);
+  answer = seconds;
   await steps(input.queues.last).put(input);
 }

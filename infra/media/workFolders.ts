@@ -11,8 +11,10 @@ import { join, resolve } from 'node:path';
 export interface WorkFolders {
   readonly root: string;
   create(): Promise<string>;
-  /** Removes a folder made by `create` with all that is in it; removing it again is no error. */
+  /** Removes a folder made by `create` with all that is in it; removing it again, or in vain, is no error. */
   remove(folder: string): Promise<void>;
+  /** Resolves when the removals under way are over; not everybody waits for his own. */
+  settled(): Promise<void>;
   /** Removes the folders of this machine's processes that are no more. */
   sweep(): Promise<void>;
 }
@@ -20,6 +22,7 @@ export interface WorkFolders {
 export function workFolders(root: string): WorkFolders {
   const absolute = resolve(root);
   const own = `${machine()}.${process.pid}.${startOf(statOfSelf())}`;
+  const removals = new Set<Promise<void>>();
   return {
     root: absolute,
     async create() {
@@ -27,8 +30,16 @@ export function workFolders(root: string): WorkFolders {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       return folder;
     },
-    async remove(folder) {
-      await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });
+    remove(folder) {
+      // What cannot be removed now is left for the sweep of a later process.
+      const removal = rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 })
+        .catch(() => undefined)
+        .finally(() => removals.delete(removal));
+      removals.add(removal);
+      return removal;
+    },
+    async settled() {
+      await Promise.all(removals);
     },
     async sweep() {
       const names = await readdir(absolute).catch(() => [] as string[]);

@@ -1,7 +1,8 @@
 /** The one bucket: what was uploaded, what was made. Every call has a deadline and a bounded number of attempts. */
-import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import {
   CreateBucketCommand,
   DeleteObjectCommand,
@@ -40,6 +41,8 @@ export interface Storage {
   /** Puts a file; the body is opened anew for each attempt, so a half-sent one is never continued. */
   putFile(key: string, path: string, options: { sizeBytes: number; contentType: string }): Promise<void>;
   putBytes(key: string, bytes: Buffer, contentType: string): Promise<void>;
+  /** Writes an object into a new file; false when there is none. */
+  getFile(key: string, path: string, signal: AbortSignal): Promise<boolean>;
   /** Streams an object, or a part of it; undefined when there is none. */
   get(key: string, range?: ByteRange): Promise<Readable | undefined>;
   sizeOf(key: string): Promise<number | undefined>;
@@ -54,7 +57,7 @@ export interface Storage {
 }
 
 const ATTEMPTS = 3;
-/** Up to here a body is sent in one piece: no chunked trailer, half the work of a stream. */
+/** Up to here a body is sent and taken in one piece: no chunked trailer, half the work of a stream. */
 const IN_ONE_PIECE_BYTES = 1024 * 1024;
 
 interface Bucket {
@@ -86,6 +89,7 @@ export function openStorage(options: StorageOptions): Storage {
         new PutObjectCommand({ Bucket: place.bucket, Key: key, Body: bytes, ContentType: contentType }),
       );
     },
+    getFile: (key, path, signal) => getFile(place, key, { path, signal }),
     get: (key, range) => get(place, key, range),
     async sizeOf(key) {
       const answer = await orMissing(client.send(new HeadObjectCommand({ Bucket: place.bucket, Key: key })));
@@ -119,6 +123,20 @@ async function putFile(
       ContentType: contentType,
     }),
   );
+}
+
+async function getFile(
+  { client, bucket }: Bucket,
+  key: string,
+  { path, signal }: { path: string; signal: AbortSignal },
+): Promise<boolean> {
+  const command = new GetObjectCommand({ Bucket: bucket, Key: key });
+  const answer = await orMissing(client.send(command, { abortSignal: signal }));
+  if (!(answer?.Body instanceof Readable)) return false;
+  if ((answer.ContentLength ?? Number.POSITIVE_INFINITY) <= IN_ONE_PIECE_BYTES) {
+    await writeFile(path, await answer.Body.transformToByteArray(), { signal });
+  } else await pipeline(answer.Body, createWriteStream(path), { signal });
+  return true;
 }
 
 async function get(

@@ -166,6 +166,30 @@ describe('Idempotency-Key', () => {
     way.close();
   }, 60_000);
 
+  it('charges nothing for an order whose source cannot be stored, and stands for the next one', async () => {
+    const endpoint = new URL(farebox.environment.S3_ENDPOINT ?? '');
+    const way = await severable(endpoint.host);
+    const cutOff = await farebox.anotherApi(configuration, { S3_ENDPOINT: `http://${way.address}` });
+    const before = await farebox.moneyOf(farebox.account);
+    const call = { headers: { 'idempotency-key': `no-storage-${randomUUID()}` } };
+    const ask = () => queueFile(cutOff.client, { model: 'quick-voice', source: short, call });
+    way.sever();
+    const given = await ask();
+    expect(given.status).toBeGreaterThanOrEqual(500);
+    expect(await farebox.moneyOf(farebox.account)).toBe(before);
+    way.mend();
+    const reply = await eventually(async () => {
+      const next = await ask();
+      return next.status === 200 ? next : undefined;
+    });
+    expect(before - (await farebox.moneyOf(farebox.account))).toBe(50_000_000n);
+    await untilState(farebox.account.api, queueIdOf(reply), 'stored');
+    await complete(farebox.account.api, { model: 'quick-voice', queueId: queueIdOf(reply) });
+    await expectNothingLeft();
+    await cutOff.stop();
+    way.close();
+  }, 60_000);
+
   it('stands for a new order when the first is being taken back, whoever sees that through', async () => {
     const { id: accountId, api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { ApplicationFailure } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GenerateResult } from '../../activities/types.ts';
+import type { GenerateResult, MeasureResult } from '../../activities/types.ts';
 import {
   CANCEL_UPDATE,
   type CancelResult,
@@ -97,6 +97,20 @@ describe('a generation that is refused before the charge', () => {
     await play.result();
     expect(stage.steps).toEqual(['measureSource', 'abandonJob']);
   });
+});
+
+it('an order that is cancelled while its source is awaited ends at once, uncharged', async () => {
+  let finish: (value: MeasureResult) => void = () => undefined;
+  const measuring = new Promise<MeasureResult>((resolve) => {
+    finish = resolve;
+  });
+  const play = await stage.play({ measureSource: () => measuring });
+  await expect.poll(async () => (await play.handle.describe()).status.name).toBe('RUNNING');
+  expect(await play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE)).toEqual({ outcome: 'too_late' });
+  expect(await play.accepted).toMatchObject({ accepted: false, code: 'unavailable' });
+  expect(await play.result()).toMatchObject({ state: 'refused' });
+  expect(stage.steps).toEqual(['abandonJob']);
+  finish({ ok: false, code: 'internal', message: 'too late' });
 });
 
 describe('a generation that ends before its output is stored', () => {

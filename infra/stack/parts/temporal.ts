@@ -24,6 +24,9 @@ const DYNAMIC_CONFIG = [
   'history.transferProcessorMaxPollRPS=2000',
   // One account's thousand jobs do not delay another's first.
   'matching.enableFairness=true',
+  // One queue, one order: of several partitions, which one node does not need, a task may wait long in a forgotten one.
+  'matching.numTaskqueueReadPartitions=1',
+  'matching.numTaskqueueWritePartitions=1',
   // Update-with-start, which the queue route is made of.
   'frontend.enableExecuteMultiOperation=true',
   // Worker versioning: jobs finish on the version they began on.
