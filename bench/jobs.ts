@@ -9,31 +9,17 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, WithStartWorkflowOperation } from '@temporalio/client';
+import { modelId, simulatedVoice, simulator } from '../test/harness/simulatedVoices.ts';
 import { type Spawned, spawnNode, untilReady } from '../test/harness/spawn.ts';
 import { inLanes, percentile, round } from './statistics.ts';
 import { toneWav } from './wav.ts';
 import { openWorld, type World } from './world.ts';
 
-const MODEL = 'bench-voice';
-
+const PROVIDER = 'instant';
+const MODEL = modelId(PROVIDER);
 const CONFIGURATION = {
-  providers: { instant: { kind: 'simulator', latencyMs: 0, outcome: 'done', faults: [] } },
-  models: [
-    {
-      id: MODEL,
-      type: 'music',
-      provider: 'instant',
-      privacy: 'private',
-      spec: {
-        name: 'Bench voice',
-        voice_changer: true,
-        accepted_audio_formats: ['wav'],
-        max_source_audio_duration_seconds: 60,
-        default_voice: 'alto',
-        pricing: { durations: { '60': { usd: 0.01, diem: 0.01 } } },
-      },
-    },
-  ],
+  providers: { [PROVIDER]: simulator() },
+  models: [simulatedVoice(PROVIDER, 0.01)],
 };
 
 /** Between two questions of one client; of sixteen, each asks a sixteenth as often. */

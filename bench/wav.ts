@@ -1,6 +1,15 @@
-/** A WAV of a quiet tone: 16 kHz, 16 bit, mono. */
-export function toneWav(seconds: number): Buffer {
-  const samples = 16_000 * seconds;
+export interface Tone {
+  sampleRate: number;
+  hz: number;
+  /** The largest sample; 32,767 is as loud as it gets. */
+  peak: number;
+}
+
+const QUIET_A: Tone = { sampleRate: 16_000, hz: 440, peak: 3_000 };
+
+/** A WAV of a tone: 16 bit, mono. */
+export function toneWav(seconds: number, { sampleRate, hz, peak }: Tone = QUIET_A): Buffer {
+  const samples = Math.round(sampleRate * seconds);
   const wav = Buffer.alloc(44 + samples * 2);
   wav.write('RIFF', 0);
   wav.writeUInt32LE(36 + samples * 2, 4);
@@ -8,14 +17,15 @@ export function toneWav(seconds: number): Buffer {
   wav.writeUInt32LE(16, 16);
   wav.writeUInt16LE(1, 20);
   wav.writeUInt16LE(1, 22);
-  wav.writeUInt32LE(16_000, 24);
-  wav.writeUInt32LE(32_000, 28);
+  wav.writeUInt32LE(sampleRate, 24);
+  wav.writeUInt32LE(sampleRate * 2, 28);
   wav.writeUInt16LE(2, 32);
   wav.writeUInt16LE(16, 34);
   wav.write('data', 36);
   wav.writeUInt32LE(samples * 2, 40);
   for (let index = 0; index < samples; index += 1) {
-    wav.writeInt16LE(Math.round(3_000 * Math.sin((index / 16_000) * 440 * 2 * Math.PI)), 44 + index * 2);
+    const sample = peak * Math.sin((index / sampleRate) * hz * 2 * Math.PI);
+    wav.writeInt16LE(Math.round(sample), 44 + index * 2);
   }
   return wav;
 }

@@ -15,6 +15,7 @@ import { sourceKey } from '../../infra/s3/objectKeys.ts';
 import { openStorage, type Storage } from '../../infra/s3/storage.ts';
 import { openTemporal, type Temporal } from '../../infra/temporal/connect.ts';
 import type { GenerationInput, GenerationTiming } from '../../workflows/contract.ts';
+import { simulatedVoice, simulator } from './simulatedVoices.ts';
 import { ROOT } from './spawn.ts';
 
 interface Recording {
@@ -46,14 +47,6 @@ const RECORDINGS: Recording[] = [
   { name: 'expired', provider: 'instant', timing: { retentionMs: 1_000 } },
 ];
 
-const simulator = (settings: object) => ({
-  kind: 'simulator',
-  latencyMs: 0,
-  outcome: 'done',
-  faults: [],
-  ...settings,
-});
-
 const PROVIDERS = {
   instant: simulator({}),
   slow: simulator({ latencyMs: 2_500 }),
@@ -62,20 +55,7 @@ const PROVIDERS = {
   hanging: simulator({ latencyMs: 100, outcome: 'hang' }),
 };
 
-const models = Object.keys(PROVIDERS).map((provider) => ({
-  id: `model-${provider}`,
-  type: 'music',
-  provider,
-  privacy: 'private',
-  spec: {
-    name: provider,
-    voice_changer: true,
-    accepted_audio_formats: ['wav'],
-    max_source_audio_duration_seconds: 60,
-    default_voice: 'alto',
-    pricing: { durations: { '60': { usd: 0.01, diem: 0.01 } } },
-  },
-}));
+const models = Object.keys(PROVIDERS).map((provider) => simulatedVoice(provider, 0.01));
 
 async function record(world: World, recording: Recording): Promise<string> {
   const { environment } = world;

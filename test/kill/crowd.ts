@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toneWav } from '../../bench/wav.ts';
 import { awaitJob, completeJob, type JobClient, order, persist, readOrder } from '../harness/jobDriver.ts';
-import { modelId, type ProviderName } from './models.ts';
+import { modelId } from '../harness/simulatedVoices.ts';
+import type { ProviderName } from './models.ts';
 import type { Payer } from './payer.ts';
 import type { Chance } from './random.ts';
 

@@ -15,8 +15,8 @@ import {
   readRetrieve,
   retrieve,
 } from '../harness/jobDriver.ts';
+import { modelId } from '../harness/simulatedVoices.ts';
 import { type KillWorld, until } from './killWorld.ts';
-import { modelId } from './models.ts';
 
 export interface FlowResult {
   queueId: string;

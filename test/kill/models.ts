@@ -1,13 +1,7 @@
 /** The services that the jobs of these tests go to: simulators, each with one way of behaving. */
-export const PRICE_NANO = 100_000_000n;
+import { simulatedVoice, simulator } from '../harness/simulatedVoices.ts';
 
-const simulator = (settings: object) => ({
-  kind: 'simulator',
-  latencyMs: 0,
-  outcome: 'done',
-  faults: [],
-  ...settings,
-});
+export const PRICE_NANO = 100_000_000n;
 
 const PROVIDERS = {
   /** Answers with the result at once. */
@@ -24,27 +18,6 @@ const PROVIDERS = {
 
 export type ProviderName = keyof typeof PROVIDERS;
 
-function modelOf(provider: string): object {
-  return {
-    id: modelId(provider),
-    type: 'music',
-    provider,
-    privacy: 'private',
-    spec: {
-      name: provider,
-      voice_changer: true,
-      accepted_audio_formats: ['wav'],
-      max_source_audio_duration_seconds: 60,
-      default_voice: 'alto',
-      pricing: { durations: { '60': { usd: 0.1, diem: 0.1 } } },
-    },
-  };
-}
-
-export function modelId(provider: string): string {
-  return `model-${provider}`;
-}
-
 export interface KillConfigOptions {
   retentionHours?: number;
 }
@@ -52,7 +25,7 @@ export interface KillConfigOptions {
 export function killConfig(options: KillConfigOptions = {}): object {
   return {
     providers: PROVIDERS,
-    models: Object.keys(PROVIDERS).map(modelOf),
+    models: Object.keys(PROVIDERS).map((provider) => simulatedVoice(provider, 0.1)),
     media: { retentionHours: options.retentionHours ?? 1 },
     jobs: { deadlineMinutes: 5, pollFirstMs: 150, pollLongestMs: 500 },
   };

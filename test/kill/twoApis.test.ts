@@ -14,8 +14,9 @@ import {
   type Reply,
 } from '../harness/jobDriver.ts';
 import { type Spawned, spawnApi } from '../harness/services.ts';
+import { modelId } from '../harness/simulatedVoices.ts';
 import { type KillWorld, openKillWorld, until } from './killWorld.ts';
-import { killConfig, modelId, PRICE_NANO } from './models.ts';
+import { killConfig, PRICE_NANO } from './models.ts';
 import type { Payer } from './payer.ts';
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -1,4 +1,5 @@
-/** Audio that the stub answers with, made without any tool. */
+/** Audio that the stub takes and answers with, made without any tool. */
+import { toneWav } from '../../bench/wav.ts';
 
 const FRAME_BYTES = 417;
 const FRAMES_PER_SECOND = 44_100 / 1_152;
@@ -10,21 +11,7 @@ export function silentMp3(seconds: number): Buffer {
   return Buffer.concat(Array.from({ length: Math.ceil(seconds * FRAMES_PER_SECOND) }, () => frame));
 }
 
-/** 16-bit mono PCM silence at 8 kHz in a WAV. */
+/** A WAV at telephone rate, by whose size the stub knows its length. */
 export function testWav(seconds: number): Buffer {
-  const dataBytes = Math.round(seconds * 8_000) * 2;
-  const wav = Buffer.alloc(44 + dataBytes);
-  wav.write('RIFF', 0, 'latin1');
-  wav.writeUInt32LE(36 + dataBytes, 4);
-  wav.write('WAVEfmt ', 8, 'latin1');
-  wav.writeUInt32LE(16, 16);
-  wav.writeUInt16LE(1, 20);
-  wav.writeUInt16LE(1, 22);
-  wav.writeUInt32LE(8_000, 24);
-  wav.writeUInt32LE(16_000, 28);
-  wav.writeUInt16LE(2, 32);
-  wav.writeUInt16LE(16, 34);
-  wav.write('data', 36, 'latin1');
-  wav.writeUInt32LE(dataBytes, 40);
-  return wav;
+  return toneWav(seconds, { sampleRate: 8_000, hz: 220, peak: 8_000 });
 }

@@ -14,14 +14,6 @@ afterAll(async () => {
   await world.close();
 });
 
-async function transfersOf(accountId: string): Promise<Record<string, unknown>[]> {
-  const { rows } = await world.owner.query(
-    'select kind, house, currency, amount, operation_id, details from transfers where account_id = $1 order by id',
-    [accountId],
-  );
-  return rows;
-}
-
 describe('a charge', () => {
   it('takes diem, then bundled credit, then usd, each as its own transfer', async () => {
     const account = await world.account({ diem: 3n, bundled: 4n, usd: 100n });
@@ -36,7 +28,7 @@ describe('a charge', () => {
       ],
       replayed: false,
     });
-    const charges = (await transfersOf(account)).filter((row) => row.kind === 'charge');
+    const charges = (await world.transfersOf(account)).filter((row) => row.kind === 'charge');
     expect(charges.map(({ currency, amount, house }) => [currency, amount, house])).toEqual([
       ['diem', '-3', 'revenue'],
       ['bundled', '-4', 'revenue'],
@@ -51,7 +43,7 @@ describe('a charge', () => {
       world.pool,
       order(account, both(1n), { snapshot: { ...SNAPSHOT, notes: 'für Ä, "x" \\ {1,2}' } }),
     );
-    const [, row] = await transfersOf(account);
+    const [, row] = await world.transfersOf(account);
     expect(row?.details).toEqual({ ...SNAPSHOT, notes: 'für Ä, "x" \\ {1,2}' });
   });
 
@@ -129,7 +121,7 @@ describe('a charge', () => {
       outcome: 'charged',
       parts: [],
     });
-    expect(await transfersOf(account)).toEqual([]);
+    expect(await world.transfersOf(account)).toEqual([]);
   });
 
   it('takes the exact proportion when the diem price differs, also where 64 bits would overflow', async () => {

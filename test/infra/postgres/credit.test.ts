@@ -21,14 +21,6 @@ afterAll(async () => {
   await world.close();
 });
 
-async function transfersOf(accountId: string): Promise<Record<string, unknown>[]> {
-  const { rows } = await world.owner.query(
-    'select kind, house, currency, amount, operation_id, details from transfers where account_id = $1 order by id',
-    [accountId],
-  );
-  return rows;
-}
-
 describe('a refund', () => {
   it('goes back to the same currencies', async () => {
     const account = await world.account({ diem: 3n, bundled: 4n, usd: 100n });
@@ -135,7 +127,7 @@ describe('a refund', () => {
     const { operationId, ...request } = order(account, both(4n));
     await charge(world.pool, { operationId, ...request });
     await refund(world.pool, { operationId, chargeOperationId: operationId, reason: 'provider_failed' });
-    const last = (await transfersOf(account)).at(-1);
+    const last = (await world.transfersOf(account)).at(-1);
     expect(last).toMatchObject({ kind: 'refund', amount: '4', house: 'revenue' });
     expect(last?.details).toEqual({ charge: operationId, reason: 'provider_failed' });
   });
@@ -164,7 +156,7 @@ describe('credit', () => {
     const request = { accountId: account, currency: 'usd' as const, amount: 7n, notes: 'x' };
     await topUp(world.pool, { ...request, operationId: randomUUID() });
     await grant(world.pool, { ...request, operationId: randomUUID() });
-    expect((await transfersOf(account)).map((row) => [row.kind, row.house])).toEqual([
+    expect((await world.transfersOf(account)).map((row) => [row.kind, row.house])).toEqual([
       ['top_up', 'payments'],
       ['grant', 'issuance'],
     ]);

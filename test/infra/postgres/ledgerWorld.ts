@@ -38,6 +38,8 @@ export interface LedgerWorld {
   /** From now on the ledger's clock stands at this time. */
   setClock(at: string): Promise<void>;
   balance(accountId: string): Promise<Balance>;
+  /** What was booked for an account, oldest first. */
+  transfersOf(accountId: string): Promise<Record<string, unknown>[]>;
   /** Throws with the rows when any invariant is broken. */
   expectSound(): Promise<void>;
   close(): Promise<void>;
@@ -66,6 +68,14 @@ export async function createLedgerWorld(poolSize = 8): Promise<LedgerWorld> {
       const found = await balanceOf(pool, accountId);
       if (!found) throw new Error(`no account ${accountId}`);
       return found;
+    },
+    async transfersOf(accountId) {
+      const { rows } = await owner.query(
+        `select kind, house, currency, amount, operation_id, details from transfers
+          where account_id = $1 order by id`,
+        [accountId],
+      );
+      return rows;
     },
     async expectSound() {
       const broken = await checkLedger(pool);
