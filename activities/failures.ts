@@ -7,6 +7,7 @@ const RETRYABLE: Record<ErrorCode, boolean> = {
   invalid_request: false,
   invalid_json: false,
   invalid_content_type: false,
+  unsupported_feature: false,
   invalid_source: false,
   invalid_media: false,
   media_too_long: false,

@@ -5,6 +5,7 @@ import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
+import type { Limits } from './limits/callLimits.ts';
 
 export interface Dependencies {
   config: Config;
@@ -12,5 +13,6 @@ export interface Dependencies {
   redis: Redis;
   temporal: Temporal;
   storage: Storage;
+  limits: Limits;
   log: Logger;
 }

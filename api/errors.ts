@@ -23,6 +23,7 @@ const ROWS: Record<ErrorCode, ErrorRow> = {
   invalid_request: { status: 400, body: 'validation' },
   invalid_json: { status: 400, body: 'plain' },
   invalid_content_type: { status: 400, body: 'plain' },
+  unsupported_feature: { status: 400, body: 'validation' },
   invalid_source: { status: 400, body: 'validation' },
   invalid_media: { status: 400, body: 'validation' },
   media_too_long: { status: 422, body: 'plain' },

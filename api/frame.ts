@@ -10,6 +10,8 @@ import type { Answer } from './answer.ts';
 import { type Authentication, authenticate } from './auth/authenticate.ts';
 import { type ReadBody, readBody } from './body/readBody.ts';
 import type { Dependencies } from './dependencies.ts';
+import { errorStatus, toFareboxError } from './errors.ts';
+import { type CallLimits, openCall } from './limits/callLimits.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
 import type { Respond } from './respond.ts';
 import { DEFAULT_DEADLINE_MS, type Route, type RouteRequest, type UploadedFile } from './route.ts';
@@ -37,14 +39,46 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
       if ('answer' in identified) return await frame.respond(ctx, identified.answer);
       ctx.state.caller = identified.caller;
     }
-    await frame.respond(ctx, await answer(frame, route, ctx));
+    const call = ctx.state.caller && openCall(frame.dependencies.limits, ctx.state.caller);
+    await frame.respond(ctx, await counted(ctx, call, () => answer(frame, { route, ctx, call })));
   };
 }
 
+/** Tells the limits how a call ended, before its answer begins: the next one may already be waiting for that. */
+async function counted(
+  ctx: RoutedContext,
+  call: CallLimits | undefined,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    const given = await work();
+    await call?.ended(given.status, undefined);
+    return given;
+  } catch (thrown) {
+    const { code } = toFareboxError(thrown);
+    await call?.ended(errorStatus(code), code);
+    throw thrown;
+  } finally {
+    if (call) ctx.set({ ...call.headers });
+  }
+}
+
+interface Visit {
+  route: Route;
+  ctx: RoutedContext;
+  /** Undefined for callers that nobody knows. */
+  call: CallLimits | undefined;
+}
+
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
-async function answer(frame: Frame, route: Route, ctx: RoutedContext): Promise<Answer> {
-  const query = route.query ? validate(route.query, { ...ctx.query }) : undefined;
-  if (!route.body) return await withinDeadline(frame, { route, request: new Request(ctx, query, NO_BODY) });
+async function answer(frame: Frame, visit: Visit): Promise<Answer> {
+  const { route, ctx, call } = visit;
+  if (!route.body) {
+    await call?.admit({ path: route.path, model: undefined });
+    const query = queryOf(visit);
+    return await withinDeadline(frame, { route, request: new Request(visit, query, NO_BODY) });
+  }
+  let model: string | undefined;
   let folder: string | undefined;
   const createFolder = async () => {
     folder = await frame.folders.create();
@@ -54,18 +88,35 @@ async function answer(frame: Frame, route: Route, ctx: RoutedContext): Promise<A
     if (folder !== undefined) await frame.folders.remove(folder);
   };
   askForBody(ctx);
-  let read: ReadBody;
+  let read: ReadBody | undefined;
+  let request: Request;
   try {
-    read = await readBody(ctx.req, route.body, createFolder);
+    const noteModel = (named: string) => {
+      model = named;
+    };
+    read = await readBody(ctx.req, route.body, { createFolder, noteModel });
+    await admit(visit, model, read);
+    request = new Request(visit, queryOf(visit), read);
   } catch (error) {
     await removeFolder();
+    // What was refused before it could be counted is counted now, and refused for that when there was too much of it.
+    if (!read) await admit(visit, model);
     throw error;
   }
-  return await withinDeadline(frame, {
-    route,
-    request: new Request(ctx, query, read),
-    cleanUp: removeFolder,
+  return await withinDeadline(frame, { route, request, cleanUp: removeFolder });
+}
+
+async function admit({ route, call }: Visit, model: string | undefined, read?: ReadBody): Promise<void> {
+  const estimatedTokens = read && route.estimateTokens?.(read.body);
+  await call?.admit({
+    path: route.path,
+    model,
+    ...(estimatedTokens === undefined ? {} : { estimatedTokens }),
   });
+}
+
+function queryOf({ route, ctx }: Visit): unknown {
+  return route.query ? validate(route.query, { ...ctx.query }) : undefined;
 }
 
 const NO_BODY: ReadBody = { body: undefined, file: undefined };
@@ -104,13 +155,9 @@ async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
 
 async function run({ dependencies }: Frame, { route, request, cleanUp }: Call): Promise<Answer> {
   try {
-    const answer = await route.handler(dependencies, request);
-    // Good news need not wait for it.
-    void cleanUp?.();
-    return answer;
-  } catch (error) {
+    return await route.handler(dependencies, request);
+  } finally {
     await cleanUp?.();
-    throw error;
   }
 }
 
@@ -134,11 +181,13 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly file: UploadedFile | undefined;
   readonly query: unknown;
   readonly #ctx: RoutedContext;
+  readonly #call: CallLimits | undefined;
   #controller: AbortController | undefined = undefined;
   #aborted: FareboxError | undefined = undefined;
 
-  constructor(ctx: RoutedContext, query: unknown, read: ReadBody) {
+  constructor({ ctx, call }: Visit, query: unknown, read: ReadBody) {
     this.#ctx = ctx;
+    this.#call = call;
     this.query = query;
     this.body = read.body;
     this.file = read.file;
@@ -174,6 +223,10 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     else if (res.destroyed) controller.abort();
     else res.once('close', () => controller.abort());
     return controller.signal;
+  }
+
+  async noteTokens(used: number): Promise<void> {
+    await this.#call?.noteTokens(used);
   }
 
   abort(error: FareboxError): void {

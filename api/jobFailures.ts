@@ -7,6 +7,7 @@ export const FAILURE_STATUS: Record<ErrorCode, number> = {
   invalid_request: 400,
   invalid_json: FAILED,
   invalid_content_type: FAILED,
+  unsupported_feature: 400,
   invalid_source: 400,
   invalid_media: 400,
   media_too_long: 422,

@@ -7,6 +7,7 @@ import { listenForKeyChanges } from '../infra/postgres/keyChanges.ts';
 import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { openRedis, pingRedis } from '../infra/redis/connect.ts';
+import { createLimiter } from '../infra/redis/limiter.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
 import type { Authentication } from './auth/authenticate.ts';
@@ -14,6 +15,7 @@ import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { Part } from './health.ts';
+import { createLimits } from './limits/callLimits.ts';
 
 export interface Opened {
   dependencies: Dependencies;
@@ -24,6 +26,7 @@ export interface Opened {
 }
 
 const MOST_STATEMENTS = 24;
+const LIMITS_ALONE = 'Redis does not answer: limits are counted by each process for itself';
 
 export async function openDependencies(config: Config, log: Logger): Promise<Opened> {
   const { databaseUrl } = config;
@@ -31,11 +34,13 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const redis = openRedis(config.redisUrl, log);
   const temporal = openTemporal({ ...config.temporal, retries: 'none' });
   const storage = openStorage(config.s3);
+  const limiter = createLimiter(redis, (err) => log.warn({ part: 'redis', err }, LIMITS_ALONE));
+  const limits = createLimits(config, limiter);
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();
   const { authentication, closeAuthentication } = openAuthentication(config, sql, log);
   return {
-    dependencies: { config, sql, redis, temporal, storage, log },
+    dependencies: { config, sql, redis, temporal, storage, limits, log },
     authentication,
     folders,
     parts: [

@@ -50,6 +50,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   requestId: string;
   /** Aborted at the route's deadline and when the client goes away. */
   signal: AbortSignal;
+  /** The tokens that were really used; the limit per minute goes by them. */
+  noteTokens(used: number): Promise<void>;
   log: Logger;
 }
 
@@ -62,6 +64,8 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   body?: BodySpec<Body>;
   /** Left out: the query is ignored. */
   query?: z.ZodType<Query>;
+  /** What a call may use in tokens at most, for models that are limited by them; `noteTokens` corrects it afterwards. */
+  estimateTokens?(body: Body): number;
   /** From the moment the body is read until the answer begins; past it the client gets `timed_out`. */
   deadlineMs?: number;
   handler(dependencies: Dependencies, request: RouteRequest<Body, Query, A>): Promise<Answer>;

@@ -6,6 +6,7 @@ export const ERROR_CODES = [
   'invalid_request',
   'invalid_json',
   'invalid_content_type',
+  'unsupported_feature',
   'invalid_source',
   'invalid_media',
   'media_too_long',

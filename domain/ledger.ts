@@ -93,6 +93,14 @@ export function periodStart(period: LimitPeriod, day: string): string | undefine
   return period === 'EPOCH' ? day : `${day.slice(0, 8)}01`;
 }
 
+/** Below a tenth of a USD, all currencies together, an account counts as empty. */
+const LEAST_TO_CONSUME = 100_000_000n;
+
+/** Whether an account can pay for anything at all (api-facts 2.4); limits of its keys are another matter. */
+export function canConsume({ diem, bundled, usd }: { diem: Nano; bundled: Nano; usd: Nano }): boolean {
+  return diem + bundled + usd >= LEAST_TO_CONSUME;
+}
+
 function least(first: Nano, ...others: (Nano | undefined)[]): Nano {
   return others.reduce<Nano>((low, other) => (other !== undefined && other < low ? other : low), first);
 }

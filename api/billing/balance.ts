@@ -1,12 +1,10 @@
 /** GET /billing/balance (specification 2.4): what the account can spend, and from where the next charge is taken. */
 import { FareboxError } from '../../domain/errors.ts';
-import { type Currency, type Nano, nanoToNumber, parseNano, SPEND_ORDER } from '../../domain/money.ts';
+import { canConsume } from '../../domain/ledger.ts';
+import { type Currency, type Nano, nanoToNumber, SPEND_ORDER } from '../../domain/money.ts';
 import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
 import { json } from '../answer.ts';
 import { defineRoute } from '../route.ts';
-
-/** Below this total an account counts as empty. */
-const LEAST_TO_CONSUME = parseNano('0.1') ?? 0n;
 
 const PUBLIC_NAMES: Record<Currency, string> = {
   diem: 'DIEM',
@@ -35,7 +33,7 @@ export const billingBalance = defineRoute({
 export function presentBalance(balance: Balance) {
   const first = SPEND_ORDER.find((currency) => balance[currency] > 0n);
   return {
-    canConsume: balance.diem + balance.bundled + balance.usd >= LEAST_TO_CONSUME,
+    canConsume: canConsume(balance),
     consumptionCurrency: first ? PUBLIC_NAMES[first] : null,
     balances: {
       diem: balance.diemAllocation > 0n ? nanoToNumber(balance.diem) : null,

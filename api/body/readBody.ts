@@ -12,10 +12,17 @@ export interface ReadBody {
   file: UploadedFile | undefined;
 }
 
+export interface BodyHooks {
+  /** A private folder for an uploaded file. */
+  createFolder(): Promise<string>;
+  /** The model that the body names, told before the rest of it is checked. */
+  noteModel(model: string): void;
+}
+
 export async function readBody(
   request: IncomingMessage,
   spec: BodySpec<unknown>,
-  createFolder: () => Promise<string>,
+  found: BodyHooks,
 ): Promise<ReadBody> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
@@ -24,7 +31,7 @@ export async function readBody(
   const announced = bodyKind(request.headers['content-type']);
   if (announced.kind === 'json' && spec.json) {
     const body = await readJson(request, spec.json.maxBytes);
-    return { body: check(spec, spec.json.schema, body), file: undefined };
+    return { body: check(spec, spec.json.schema, { body, found }), file: undefined };
   }
   if (announced.kind === 'multipart' && spec.multipart) {
     if (announced.boundary === undefined) {
@@ -36,14 +43,21 @@ export async function readBody(
     const { fields, file } = await readMultipart(request, {
       boundary: announced.boundary,
       maxFileBytes: spec.multipart.maxFileBytes,
-      createFolder,
+      createFolder: found.createFolder,
     });
-    return { body: check(spec, spec.multipart.fields, fields), file };
+    return { body: check(spec, spec.multipart.fields, { body: fields, found }), file };
   }
   throw wrongType(`'Content-Type' must be '${spec.json ? 'application/json' : 'multipart/form-data'}'`);
 }
 
-function check(spec: BodySpec<unknown>, schema: Parameters<typeof validate>[0], body: unknown): unknown {
+function check(
+  spec: BodySpec<unknown>,
+  schema: Parameters<typeof validate>[0],
+  { body, found }: { body: unknown; found: BodyHooks },
+): unknown {
+  if (typeof body === 'object' && body !== null && 'model' in body && typeof body.model === 'string') {
+    found.noteModel(body.model);
+  }
   if (spec.needsModel) checkModel(body);
   return validate(schema, body);
 }

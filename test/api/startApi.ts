@@ -44,7 +44,11 @@ export interface TestApiOptions {
   config?: (config: Config) => Config;
   parts?: (parts: Part[]) => Part[];
   connectionsPerAddress?: number;
+  /** The error budgets as they are published; by default no account of a test ever reaches one. */
+  budgets?: 'published';
 }
+
+const PLENTY = { failedPer30s: 1_000_000_000 };
 
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const environment = options.environment ?? (await createWorld()).environment;
@@ -61,6 +65,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const metrics = createMetrics('api');
   registerLedgerMetrics(metrics.registry, opened.dependencies.sql);
   const parts = options.parts?.(opened.parts) ?? opened.parts;
+  if (!options.budgets) opened.dependencies.limits.overrideOf = () => PLENTY;
   const app = createApp({
     ...opened,
     inFlight,

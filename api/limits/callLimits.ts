@@ -1,0 +1,199 @@
+/**
+ * The limits of one call (specification part 8): who it counts for, whether it may go on, which headers tell so, and what
+ * it comes to in the error budgets when it has ended.
+ */
+import type { Caller } from '../../domain/caller.ts';
+import { findModel } from '../../domain/catalogue/catalogue.ts';
+import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
+import {
+  BUDGET_MS,
+  FAILED_PER_30S,
+  type LimitedModel,
+  type LimitOverride,
+  MINUTE_MS,
+  perMinuteOf,
+  refusalOf,
+  type Tier,
+  UNSUPPORTED_PER_30S,
+} from '../../domain/limits/limits.ts';
+import type { Config } from '../../infra/config/config.ts';
+import type { Admission, Counter, CounterState, Limiter } from '../../infra/redis/limiter.ts';
+
+export interface Limits {
+  limiter: Limiter;
+  tierOf(accountId: string): Tier;
+  overrideOf(accountId: string): LimitOverride;
+  modelOf(id: string): (LimitedModel & { id: string }) | undefined;
+}
+
+export function createLimits(config: Config, limiter: Limiter): Limits {
+  const partners = new Set(config.limits.partnerAccounts);
+  const staff = new Set(config.limits.staffAccounts);
+  const overrides = new Map(Object.entries(config.limits.overrides));
+  return {
+    limiter,
+    tierOf: (accountId) => (staff.has(accountId) ? 'staff' : partners.has(accountId) ? 'partner' : 'paid'),
+    overrideOf: (accountId) => overrides.get(accountId) ?? {},
+    modelOf: (id) => findModel(config.models, id) ?? config.unservedModels.find((model) => model.id === id),
+  };
+}
+
+/** What a call is about, as far as its body tells. */
+export interface Subject {
+  /** The route's pattern below `/api/v1`. */
+  path: string;
+  /** `model` of the body, when it is a string. */
+  model: string | undefined;
+  /** What the call may use in tokens, when its model is limited by them. */
+  estimatedTokens?: number;
+}
+
+export interface CallLimits {
+  /** Throws FareboxError `rate_limited`. */
+  admit(subject: Subject): Promise<void>;
+  /** Set on the answer, whatever it is. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The real number, once it is known. */
+  noteTokens(used: number): Promise<void>;
+  /** How the call ended; failures fill their budget. */
+  ended(status: number, code: ErrorCode | undefined): Promise<void>;
+}
+
+interface Counted {
+  failed: Counter;
+  unsupported: Counter | undefined;
+  requests: Counter | undefined;
+  tokens: Counter | undefined;
+}
+
+/** Routes whose failures for features that a model lacks have a budget of their own (specification 8.2). */
+const FEATURE_ROUTES = new Set(['/chat/completions', '/responses']);
+
+export function openCall(limits: Limits, caller: Caller): CallLimits {
+  const { accountId } = caller;
+  const tier = limits.tierOf(accountId);
+  let counted: Counted | undefined;
+  let admission: Admission | undefined;
+  const headers: Record<string, string> = {};
+
+  return {
+    headers,
+    async admit(subject) {
+      counted = countersOf(limits, caller, subject);
+      const counters = listOf(counted);
+      const about = {
+        apiKeyId: caller.keyId ?? '',
+        modelId: modelIdOf(limits, subject),
+        rateLimitTier: tier,
+      };
+      admission = await limits.limiter.admit({ accountId, counters, about });
+      const { refusedBy } = admission;
+      const isBudget = refusedBy !== undefined && refusedBy.windowMs === BUDGET_MS;
+      Object.assign(headers, budgetHeaders(counted, admission, refusedBy));
+      if (!isBudget) Object.assign(headers, minuteHeaders(counted, admission));
+      if (refusedBy) throw refusal(refusedBy, stateOf(counted, admission, refusedBy), admission.at);
+    },
+    async noteTokens(used) {
+      if (!counted?.tokens || !admission) return;
+      const change = { count: Math.round(used) - counted.tokens.cost, at: admission.at };
+      await limits.limiter.correct(accountId, counted.tokens, change);
+    },
+    async ended(status, code) {
+      if (!counted || status < 400 || status === 429 || (code && UNCOUNTED.has(code))) return;
+      const { failed, unsupported } = counted;
+      // One or the other: fifty of the second kind must not end what two hundred are allowed of.
+      const budget = code === 'unsupported_feature' && unsupported ? unsupported : failed;
+      await limits.limiter.correct(accountId, budget, { count: 1 });
+      if (budget === unsupported) return;
+      headers['x-ratelimit-remaining'] = String(Math.max(0, Number(headers['x-ratelimit-remaining']) - 1));
+    },
+  };
+}
+
+/** What a client cannot have meant: such requests are refused before anything is done for them (api-facts 8). */
+const UNCOUNTED = new Set<ErrorCode>([
+  'invalid_content_type',
+  'invalid_json',
+  'body_too_large',
+  'rate_limited',
+  'credential_missing',
+]);
+
+function countersOf(limits: Limits, caller: Caller, subject: Subject): Counted {
+  const { accountId, keyId } = caller;
+  const override = limits.overrideOf(accountId);
+  const budgetSubject = `${keyId}:${modelIdOf(limits, subject)}`;
+  const budget = (type: Counter['type'], limit: number): Counter => {
+    return { type, subject: budgetSubject, limit, cost: 0, windowMs: BUDGET_MS };
+  };
+  const model = subject.model === undefined ? undefined : limits.modelOf(subject.model);
+  const perMinute = model && perMinuteOf(model, limits.tierOf(accountId), override);
+  const minute = (type: Counter['type'], limit: number | undefined, cost: number): Counter | undefined => {
+    if (limit === undefined || !model) return undefined;
+    return { type, subject: model.id, limit, cost, windowMs: MINUTE_MS };
+  };
+  return {
+    failed: budget('FAILED_REQUESTS', override.failedPer30s ?? FAILED_PER_30S),
+    unsupported: FEATURE_ROUTES.has(subject.path)
+      ? budget('UNSUPPORTED_FEATURE_REQUESTS', UNSUPPORTED_PER_30S)
+      : undefined,
+    requests: minute('RPM', perMinute?.requests, 1),
+    tokens: minute('TPM', perMinute?.tokens, Math.max(1, Math.round(subject.estimatedTokens ?? 1))),
+  };
+}
+
+function listOf({ failed, unsupported, requests, tokens }: Counted): Counter[] {
+  return [failed, unsupported, requests, tokens].filter((counter) => counter !== undefined);
+}
+
+/** The model that is counted, or what stands for it in the log (api-facts 4.9). */
+function modelIdOf(limits: Limits, { path, model }: Subject): string {
+  if (model === undefined) return `endpoint:api/v1${path.replace(/\/\{.*$/, '')}`;
+  return limits.modelOf(model)?.id ?? 'model:unknown';
+}
+
+function stateOf(counted: Counted, admission: Admission, counter: Counter): CounterState {
+  const state = admission.states[listOf(counted).indexOf(counter)];
+  return state ?? { total: 0, resetsAt: admission.at };
+}
+
+/** Specification 8.2: what is left of the budget that is closest to its end, and Unix ms of its reset. */
+function budgetHeaders(
+  counted: Counted,
+  admission: Admission,
+  refusedBy: Counter | undefined,
+): Record<string, string> {
+  const budget = refusedBy?.windowMs === BUDGET_MS ? refusedBy : counted.failed;
+  const { total, resetsAt } = stateOf(counted, admission, budget);
+  return {
+    'x-ratelimit-remaining': String(Math.max(0, budget.limit - total)),
+    'x-ratelimit-resets': String(Math.ceil(resetsAt)),
+  };
+}
+
+/** Specification 8.3; left out for what has no limit per minute. */
+function minuteHeaders(counted: Counted, admission: Admission): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const { requests, tokens } = counted;
+  if (requests) {
+    const { total, resetsAt } = stateOf(counted, admission, requests);
+    headers['x-ratelimit-limit-requests'] = String(requests.limit);
+    headers['x-ratelimit-remaining-requests'] = String(Math.max(0, requests.limit - total));
+    headers['x-ratelimit-reset-requests'] = String(Math.ceil(resetsAt / 1_000));
+  }
+  if (tokens) {
+    const { total, resetsAt } = stateOf(counted, admission, tokens);
+    headers['x-ratelimit-limit-tokens'] = String(tokens.limit);
+    headers['x-ratelimit-remaining-tokens'] = String(Math.max(0, tokens.limit - total));
+    headers['x-ratelimit-reset-tokens'] = String(Math.ceil((resetsAt - admission.at) / 1_000));
+  }
+  return headers;
+}
+
+function refusal(counter: Counter, { resetsAt }: CounterState, at: number): FareboxError {
+  return new FareboxError({
+    code: 'rate_limited',
+    message: refusalOf(counter.type, counter.limit),
+    retryAfterSeconds: Math.max(1, Math.ceil((resetsAt - at) / 1_000)),
+  });
+}

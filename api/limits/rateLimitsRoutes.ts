@@ -1,0 +1,60 @@
+/** GET /api_keys/rate_limits and its log (specification 4.9 and 8, api-facts 4.9 and A.9, A.10). */
+import { canConsume } from '../../domain/ledger.ts';
+import { perMinuteOf } from '../../domain/limits/limits.ts';
+import { nanoToNumber } from '../../domain/money.ts';
+import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { json } from '../answer.ts';
+import { defineRoute } from '../route.ts';
+
+export const rateLimitsRoute = defineRoute({
+  method: 'GET',
+  path: '/api_keys/rate_limits',
+  access: 'key',
+  async handler({ sql, config, limits }, { caller }) {
+    const { accountId } = caller;
+    const balance = await balanceOf(sql, accountId);
+    const { rows } = await sql.query<{ next: Date }>(
+      `select (date_trunc('day', ledger_now() at time zone 'UTC') + interval '1 day') at time zone 'UTC' as next`,
+    );
+    const tier = limits.tierOf(accountId);
+    const override = limits.overrideOf(accountId);
+    return json({
+      data: {
+        accessPermitted: balance !== undefined && canConsume(balance),
+        apiTier: { id: tier, isCharged: true },
+        balances: {
+          USD: nanoToNumber(balance?.usd ?? 0n),
+          DIEM: nanoToNumber(balance?.diem ?? 0n),
+          BUNDLED_CREDITS: nanoToNumber(balance?.bundled ?? 0n),
+        },
+        keyExpiration: caller.keyExpiresAt?.toISOString() ?? null,
+        nextEpochBegins: rows[0]?.next.toISOString(),
+        rateLimits: [...config.models, ...config.unservedModels].map((model) => {
+          const { requests, tokens } = perMinuteOf(model, tier, override);
+          const rateLimits = [
+            ...(requests === undefined ? [] : [{ amount: requests, type: 'RPM' }]),
+            ...(tokens === undefined ? [] : [{ amount: tokens, type: 'TPM' }]),
+          ];
+          return { apiModelId: model.id, rateLimits };
+        }),
+      },
+    });
+  },
+});
+
+/** The specification's path and the one that clients of the public API use. */
+export const rateLimitLogRoutes = ['/api_keys/rate_limits/log', '/api_keys/rate_limit_logs'].map((path) =>
+  defineRoute({
+    method: 'GET',
+    path,
+    access: 'admin',
+    async handler({ limits }, { caller }) {
+      const refusals = await limits.limiter.refusals(caller.accountId);
+      const data = refusals.map(({ at, ...refusal }) => ({
+        ...refusal,
+        timestamp: new Date(at).toISOString(),
+      }));
+      return json({ object: 'list', data });
+    },
+  }),
+);

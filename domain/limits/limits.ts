@@ -1,0 +1,92 @@
+/** How often an account may call which model (specification part 8). Money is never a matter of these. */
+import type { ModelType } from '../catalogue/model.ts';
+
+export const MODEL_SIZES = ['XS', 'S', 'M', 'L'] as const;
+export type ModelSize = (typeof MODEL_SIZES)[number];
+
+export type Tier = 'paid' | 'partner' | 'staff';
+
+/** Undefined: there is no such limit. */
+export interface PerMinute {
+  requests: number | undefined;
+  tokens: number | undefined;
+}
+
+export interface LimitedModel {
+  type: ModelType;
+  /** Left out: the size with the lowest limits. Embedding models are XS, whatever is said. */
+  size?: ModelSize | undefined;
+}
+
+/** What the configuration says of one account beyond its tier (`limits.overrides`). */
+export interface LimitOverride {
+  requestsPerMinute?: number | undefined;
+  tokensPerMinute?: number | undefined;
+  failedPer30s?: number | undefined;
+}
+
+const BY_SIZE: Record<ModelSize, Record<'paid' | 'partner', PerMinute>> = {
+  XS: { paid: { requests: 500, tokens: 5_000_000 }, partner: { requests: 500, tokens: 10_000_000 } },
+  S: { paid: { requests: 150, tokens: 3_000_000 }, partner: { requests: 300, tokens: 6_000_000 } },
+  M: { paid: { requests: 100, tokens: 2_000_000 }, partner: { requests: 200, tokens: 4_000_000 } },
+  L: { paid: { requests: 100, tokens: 2_000_000 }, partner: { requests: 150, tokens: 3_000_000 } },
+};
+
+const PICTURES = { paid: 20, partner: 60 } as const;
+const SPEECH = { paid: 60, partner: 120 } as const;
+
+/** Jobs (video, music, voice changer) have no rate limit: they are charged one by one. */
+export function perMinuteOf(model: LimitedModel, tier: Tier, override: LimitOverride = {}): PerMinute {
+  const published = publishedOf(model, tier === 'staff' ? 'partner' : tier);
+  return {
+    requests:
+      published.requests === undefined ? undefined : (override.requestsPerMinute ?? published.requests),
+    tokens: published.tokens === undefined ? undefined : (override.tokensPerMinute ?? published.tokens),
+  };
+}
+
+function publishedOf({ type, size }: LimitedModel, tier: 'paid' | 'partner'): PerMinute {
+  switch (type) {
+    case 'text':
+    case 'decision':
+      return BY_SIZE[size ?? 'L'][tier];
+    case 'embedding':
+      return BY_SIZE.XS[tier];
+    case 'image':
+    case 'upscale':
+    case 'inpaint':
+      return { requests: PICTURES[tier], tokens: undefined };
+    case 'tts':
+    case 'asr':
+      return { requests: SPEECH[tier], tokens: undefined };
+    case 'music':
+    case 'video':
+      return { requests: undefined, tokens: undefined };
+  }
+}
+
+/** Names of the causes, as the rate limit log has them. */
+export const LIMIT_TYPES = ['RPM', 'RPD', 'TPM', 'FAILED_REQUESTS', 'UNSUPPORTED_FEATURE_REQUESTS'] as const;
+export type LimitType = (typeof LIMIT_TYPES)[number];
+
+export const MINUTE_MS = 60_000;
+/** Specification 8.2: sliding windows of 30 seconds, per model and API key. */
+export const BUDGET_MS = 30_000;
+export const FAILED_PER_30S = 50;
+export const UNSUPPORTED_PER_30S = 200;
+
+/** Words of a 429, which name the cap. */
+export function refusalOf(type: LimitType, limit: number): string {
+  switch (type) {
+    case 'RPM':
+      return `Rate limit exceeded: at most ${limit} requests per minute for this model.`;
+    case 'RPD':
+      return `Rate limit exceeded: at most ${limit} requests per day for this model.`;
+    case 'TPM':
+      return `Rate limit exceeded: at most ${limit} tokens per minute for this model.`;
+    case 'FAILED_REQUESTS':
+      return `Too many failed attempts (> ${limit}) resulting in a non-success status code. Please wait 30 seconds and try again.`;
+    case 'UNSUPPORTED_FEATURE_REQUESTS':
+      return `Too many requests (> ${limit}) for features that the model does not support. Please wait 30 seconds and try again.`;
+  }
+}

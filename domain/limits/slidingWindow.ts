@@ -1,0 +1,51 @@
+/**
+ * A sliding window that never admits more than its limit in any span of its length, in little space: what was counted
+ * is kept by slots, a sixtieth of the window each, and a slot is forgotten only when all of it is too old. In a burst
+ * exactly the limit is admitted; room comes back at most one slot late.
+ *
+ * The same rule runs inside Redis (infra/redis/limitScripts.ts), where all processes share it.
+ */
+export interface WindowShape {
+  limit: number;
+  windowMs: number;
+}
+
+export const SLOTS = 60;
+
+export function slotMsOf(windowMs: number): number {
+  return windowMs / SLOTS;
+}
+
+export class SlidingWindow {
+  readonly #counts = new Map<number, number>();
+  #total = 0;
+
+  /** Everything that still counts at `nowMs`. */
+  total(nowMs: number, windowMs: number): number {
+    const oldestKept = Math.floor(nowMs / slotMsOf(windowMs)) - SLOTS;
+    for (const [slot, count] of this.#counts) {
+      if (slot >= oldestKept) break;
+      this.#counts.delete(slot);
+      this.#total -= count;
+    }
+    return this.#total;
+  }
+
+  /** `atMs`: when what is counted was admitted; a correction of it goes to the same slot, and may be negative. */
+  add(count: number, { atMs, nowMs, windowMs }: { atMs: number; nowMs: number; windowMs: number }): void {
+    this.total(nowMs, windowMs);
+    const slot = Math.floor(atMs / slotMsOf(windowMs));
+    if (slot < Math.floor(nowMs / slotMsOf(windowMs)) - SLOTS) return;
+    const before = this.#counts.get(slot) ?? 0;
+    const after = Math.max(0, before + count);
+    this.#counts.set(slot, after);
+    this.#total += after - before;
+  }
+
+  /** Unix ms at which the oldest counted slot leaves; `nowMs` when nothing is counted. */
+  resetsAt(nowMs: number, windowMs: number): number {
+    this.total(nowMs, windowMs);
+    const [oldest] = this.#counts.keys();
+    return oldest === undefined ? nowMs : (oldest + SLOTS + 1) * slotMsOf(windowMs);
+  }
+}

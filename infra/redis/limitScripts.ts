@@ -1,0 +1,93 @@
+/**
+ * The sliding windows of domain/limits/slidingWindow.ts inside Redis. A window is a hash: one field per slot, `t` their
+ * sum, `o` the oldest slot that may still be there. Redis' clock is the only one, so processes need not agree on theirs.
+ */
+import { SLOTS } from '../../domain/limits/slidingWindow.ts';
+
+/** Shared by both scripts: brings a window up to date and returns its sum and its oldest slot. */
+const CURRENT = `
+local function clock()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+local function current(key, slot)
+  local state = redis.call('HMGET', key, 't', 'o')
+  if not state[1] then return 0, slot end
+  local total, oldest, kept = tonumber(state[1]), tonumber(state[2]), slot - ${SLOTS}
+  if oldest >= kept then return total, oldest end
+  if slot - oldest > ${3 * SLOTS} then
+    redis.call('DEL', key)
+    return 0, slot
+  end
+  for old = oldest, kept - 1 do
+    local count = redis.call('HGET', key, old)
+    if count then
+      total = total - count
+      redis.call('HDEL', key, old)
+    end
+  end
+  redis.call('HSET', key, 't', total, 'o', kept)
+  return total, kept
+end
+local function add(key, slot, count, total, oldest, windowMs)
+  redis.call('HINCRBY', key, slot, count)
+  redis.call('HSET', key, 't', total + count, 'o', oldest)
+  redis.call('PEXPIRE', key, windowMs * 2)
+end
+`;
+
+/**
+ * KEYS: the windows, and last the account's list of refusals. ARGV: per window limit, cost and windowMs; then the entry for
+ * that list, whose `%s` becomes the refusing window's number and whose `%t` the time.
+ * Answers: the number of the refusing window or 0, the time in ms, and per window its sum and its first slot in use.
+ * All windows admit, or none counts anything.
+ */
+export const ADMIT = `${CURRENT}
+local now, n = clock(), #KEYS - 1
+local totals, oldests, refused = {}, {}, 0
+for i = 1, n do
+  local limit, cost, windowMs = tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
+  totals[i], oldests[i] = current(KEYS[i], math.floor(now / (windowMs / ${SLOTS})))
+  if refused == 0 then
+    if cost > limit and totals[i] == 0 and limit > 0 then cost = limit end
+    if totals[i] + cost > limit or (cost == 0 and totals[i] >= limit) then refused = i end
+  end
+end
+local answer = { refused, now }
+for i = 1, n do
+  local cost, windowMs = tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
+  local slot = math.floor(now / (windowMs / ${SLOTS}))
+  if refused == 0 and cost > 0 then
+    add(KEYS[i], slot, cost, totals[i], oldests[i], windowMs)
+    totals[i] = totals[i] + cost
+  end
+  local first = oldests[i]
+  if totals[i] > 0 then
+    while first < slot and redis.call('HEXISTS', KEYS[i], first) == 0 do first = first + 1 end
+  end
+  answer[#answer + 1] = totals[i]
+  answer[#answer + 1] = first
+end
+if refused > 0 then
+  local entry = string.gsub(string.gsub(ARGV[n * 3 + 1], '%%s', refused), '%%t', now)
+  redis.call('LPUSH', KEYS[n + 1], entry)
+  redis.call('LTRIM', KEYS[n + 1], 0, 49)
+  redis.call('PEXPIRE', KEYS[n + 1], 2592000000)
+end
+return answer
+`;
+
+/** KEYS: one window. ARGV: count (may be negative), the time it belongs to in ms or 0 for now, windowMs. */
+export const CORRECT = `${CURRENT}
+local now, windowMs = clock(), tonumber(ARGV[3])
+local slotMs = windowMs / ${SLOTS}
+local at = tonumber(ARGV[2])
+if at == 0 then at = now end
+local slot = math.floor(at / slotMs)
+local total, oldest = current(KEYS[1], math.floor(now / slotMs))
+if slot < math.floor(now / slotMs) - ${SLOTS} then return 0 end
+local before = tonumber(redis.call('HGET', KEYS[1], slot) or '0')
+local count = math.max(-before, tonumber(ARGV[1]))
+add(KEYS[1], slot, count, total, math.min(oldest, slot), windowMs)
+return total + count
+`;

@@ -1,0 +1,194 @@
+/**
+ * Counts calls against their limits: all windows of a call in one round trip to Redis, shared by every process. While
+ * Redis does not answer, each process goes on with windows of its own; money is not touched either way.
+ */
+import type { Redis, Result } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import type { LimitType } from '../../domain/limits/limits.ts';
+import { SLOTS, SlidingWindow, slotMsOf } from '../../domain/limits/slidingWindow.ts';
+import { ADMIT, CORRECT } from './limitScripts.ts';
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    fareboxAdmit(keys: number, ...given: (string | number)[]): Result<number[], Context>;
+    fareboxCorrect(keys: number, ...given: (string | number)[]): Result<number, Context>;
+  }
+}
+
+export interface Counter {
+  type: LimitType;
+  /** What is counted, within the account: a model, or a key and a model. */
+  subject: string;
+  limit: number;
+  /** 0: only looked at, and refused when the limit is reached. */
+  cost: number;
+  windowMs: number;
+}
+
+export interface CounterState {
+  /** Counted in the window, this call included. */
+  total: number;
+  /** Unix ms when the oldest of it leaves the window; now when nothing is in it. */
+  resetsAt: number;
+}
+
+export interface Admission {
+  /** Undefined: admitted, and counted in all windows. Otherwise nothing was counted. */
+  refusedBy: Counter | undefined;
+  /** Unix ms by the clock that counted it. */
+  at: number;
+  /** In the order of the counters. */
+  states: CounterState[];
+}
+
+/** What the rate limit log keeps of a refusal, beside its time and cause. */
+export interface RefusedCall {
+  apiKeyId: string;
+  modelId: string;
+  rateLimitTier: string;
+}
+
+export interface Refusal extends RefusedCall {
+  rateLimitType: LimitType;
+  /** Unix ms. */
+  at: number;
+}
+
+export interface Limiter {
+  admit(call: { accountId: string; counters: Counter[]; about: RefusedCall }): Promise<Admission>;
+  /** Adds to what was counted at `at`, or takes from it; `at` left out: now. */
+  correct(accountId: string, counter: Counter, change: { count: number; at?: number }): Promise<void>;
+  /** The account's last refusals, newest first, at most 50. */
+  refusals(accountId: string): Promise<Refusal[]>;
+}
+
+/** So long after a failure Redis is not asked again: a stalled one must not hold every request up for its deadline. */
+const BLIND_MS = 1_000;
+const MOST_LOCAL_WINDOWS = 50_000;
+const MOST_REFUSALS = 50;
+
+export function createLimiter(redis: Redis, onFallback: (error: unknown) => void = () => undefined): Limiter {
+  redis.defineCommand('fareboxAdmit', { lua: ADMIT });
+  redis.defineCommand('fareboxCorrect', { lua: CORRECT });
+  const local = createLocalLimiter();
+  let blindUntil = 0;
+
+  async function orLocally<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {
+    if (Date.now() < blindUntil) return await alone();
+    try {
+      return await shared();
+    } catch (error) {
+      if (Date.now() >= blindUntil) onFallback(error);
+      blindUntil = Date.now() + BLIND_MS;
+      return await alone();
+    }
+  }
+
+  return {
+    admit: (call) =>
+      orLocally(
+        () => admitShared(redis, call),
+        () => local.admit(call),
+      ),
+    correct: (accountId, counter, change) =>
+      orLocally(
+        async () => {
+          const { count, at = 0 } = change;
+          await redis.fareboxCorrect(1, keyOf(accountId, counter), count, at, counter.windowMs);
+        },
+        () => local.correct(accountId, counter, change),
+      ),
+    refusals: (accountId) =>
+      orLocally(
+        async () => (await redis.lrange(logKeyOf(accountId), 0, MOST_REFUSALS - 1)).map(parseRefusal),
+        () => local.refusals(accountId),
+      ),
+  };
+}
+
+/** The account in braces: what one call counts lies together, also on a Redis cluster. */
+function keyOf(accountId: string, { type, subject }: Counter): string {
+  return `farebox:{${accountId}}:${type}:${subject}`;
+}
+
+function logKeyOf(accountId: string): string {
+  return `farebox:{${accountId}}:refusals`;
+}
+
+async function admitShared(
+  redis: Redis,
+  { accountId, counters, about }: Parameters<Limiter['admit']>[0],
+): Promise<Admission> {
+  const keys = [...counters.map((counter) => keyOf(accountId, counter)), logKeyOf(accountId)];
+  const figures = counters.flatMap(({ limit, cost, windowMs }) => [limit, cost, windowMs]);
+  const entry = `%s %t ${JSON.stringify(about)} ${counters.map(({ type }) => type).join(' ')}`;
+  const answer = await redis.fareboxAdmit(keys.length, ...keys, ...figures, entry);
+  const [refused = 0, at = Date.now(), ...rest] = answer;
+  const states = counters.map(({ windowMs }, index) => {
+    const total = rest[index * 2] ?? 0;
+    const first = rest[index * 2 + 1] ?? 0;
+    return { total, resetsAt: total === 0 ? at : (first + SLOTS + 1) * slotMsOf(windowMs) };
+  });
+  return { refusedBy: counters[refused - 1], at, states };
+}
+
+const ENTRY = /^(\d+) (\d+) (\{.*\}) ([A-Z_ ]+)$/;
+
+function parseRefusal(entry: string): Refusal {
+  const [, number = '1', at = '0', about = '{}', types = ''] = ENTRY.exec(entry) ?? [];
+  const rateLimitType = types.split(' ')[Number(number) - 1] as LimitType;
+  return { ...(JSON.parse(about) as RefusedCall), rateLimitType, at: Number(at) };
+}
+
+/** The same in this process's memory: what is left when Redis is not there. */
+export function createLocalLimiter(): Limiter {
+  const windows = new LRUCache<string, SlidingWindow>({ max: MOST_LOCAL_WINDOWS });
+  const refused = new LRUCache<string, Refusal[]>({ max: 10_000 });
+
+  function windowOf(key: string): SlidingWindow {
+    const known = windows.get(key);
+    if (known) return known;
+    const made = new SlidingWindow();
+    windows.set(key, made);
+    return made;
+  }
+
+  return {
+    async admit({ accountId, counters, about }) {
+      const nowMs = Date.now();
+      const found = counters.map((counter) => ({ counter, window: windowOf(keyOf(accountId, counter)) }));
+      const refusing = found.find(
+        ({ counter, window }) => !fits(counter, window.total(nowMs, counter.windowMs)),
+      );
+      if (refusing) {
+        const entry = { ...about, rateLimitType: refusing.counter.type, at: nowMs };
+        refused.set(accountId, [entry, ...(refused.get(accountId) ?? [])].slice(0, MOST_REFUSALS));
+      } else {
+        for (const { counter, window } of found) {
+          const { cost, windowMs } = counter;
+          if (cost > 0) window.add(cost, { atMs: nowMs, nowMs, windowMs });
+        }
+      }
+      const states = found.map(({ counter: { windowMs }, window }) => ({
+        total: window.total(nowMs, windowMs),
+        resetsAt: window.resetsAt(nowMs, windowMs),
+      }));
+      return { refusedBy: refusing?.counter, at: nowMs, states };
+    },
+    async correct(accountId, counter, { count, at }) {
+      const nowMs = Date.now();
+      windowOf(keyOf(accountId, counter)).add(count, {
+        atMs: at ?? nowMs,
+        nowMs,
+        windowMs: counter.windowMs,
+      });
+    },
+    refusals: async (accountId) => refused.get(accountId) ?? [],
+  };
+}
+
+/** A call that alone asks for more than the limit is admitted into an empty window: else it never could be. */
+function fits({ limit, cost }: Counter, total: number): boolean {
+  if (cost === 0) return total < limit;
+  return total + cost <= limit || (total === 0 && limit > 0);
+}

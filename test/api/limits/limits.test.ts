@@ -1,0 +1,332 @@
+/** The limits of part 8 over HTTP: who is refused when, in which words, and which headers tell before. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { json } from '../../../api/answer.ts';
+import { defineRoute } from '../../../api/route.ts';
+import { FareboxError } from '../../../domain/errors.ts';
+import type { Config } from '../../../infra/config/config.ts';
+import { startApi, type TestApi } from '../startApi.ts';
+
+vi.setConfig({ testTimeout: 90_000 });
+
+const text = (id: string, size: 'XS' | 'S' | 'M' | 'L') => ({
+  ...{ id, type: 'text', provider: 'none', privacy: 'private', size },
+  spec: { name: id, availableContextTokens: 1_000, pricing: { input: {}, output: {} } },
+});
+const other = (id: string, type: string) => ({ id, type, provider: 'none', privacy: 'private', spec: {} });
+const MODELS = [
+  ...[text('tiny', 'XS'), text('small', 'S'), text('middle', 'M'), text('large', 'L')],
+  ...[
+    other('vectors', 'embedding'),
+    other('painter', 'image'),
+    other('speaker', 'tts'),
+    other('film', 'video'),
+  ],
+];
+
+const body = z.strictObject({
+  model: z.string(),
+  tokens: z.number().optional(),
+  used: z.number().optional(),
+  end: z.enum(['ok', 'failed', 'unsupported', 'busy']).default('ok'),
+});
+
+/** Ends as the request wishes. */
+const call = (path: string) =>
+  defineRoute({
+    method: 'POST',
+    path,
+    access: 'key',
+    body: { json: { schema: body, maxBytes: 10_000 }, needsModel: true },
+    estimateTokens: ({ tokens }) => tokens ?? 1,
+    async handler(_dependencies, request) {
+      const { end, used } = request.body;
+      if (used !== undefined) await request.noteTokens(used);
+      if (end === 'failed') throw new FareboxError({ code: 'model_offline', message: 'not now' });
+      if (end === 'busy') throw new FareboxError({ code: 'rate_limited', message: 'the provider is busy' });
+      if (end === 'unsupported')
+        throw new FareboxError({ code: 'unsupported_feature', message: 'no vision' });
+      return json({ ok: true });
+    },
+  });
+
+const partner = randomUUID();
+const raised = randomUUID();
+const config = (loaded: Config): Config => ({
+  ...loaded,
+  unservedModels: MODELS as unknown as Config['unservedModels'],
+  limits: {
+    ...loaded.limits,
+    partnerAccounts: [partner],
+    overrides: { [raised]: { requestsPerMinute: 7, tokensPerMinute: 70, failedPer30s: 3 } },
+  },
+});
+
+let apis: TestApi[];
+beforeAll(async () => {
+  const options = {
+    routes: [call('/test/call'), call('/chat/completions')],
+    config,
+    budgets: 'published',
+  } as const;
+  const first = await startApi(options);
+  apis = [first, await startApi({ ...options, environment: first.environment })];
+  for (const id of [partner, raised]) {
+    await first.opened.dependencies.sql.query(`insert into accounts (id, name) values ($1, 'test')`, [id]);
+  }
+});
+afterAll(async () => {
+  for (const api of apis ?? []) await api.stop();
+});
+
+async function newKey(accountId?: string): Promise<string> {
+  return (await (apis[0] as TestApi).newKey('ADMIN', accountId ? { accountId } : {})).secret;
+}
+
+interface Sent {
+  status: number;
+  headers: Headers;
+  body: Record<string, unknown>;
+}
+
+/** By turns over both processes. */
+async function send(turn: number, key: string, content: object, path = '/test/call'): Promise<Sent> {
+  const response = await (apis[turn % 2] as TestApi).call(path, {
+    ...{ method: 'POST', key, headers: { 'content-type': 'application/json' } },
+    body: JSON.stringify(content),
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Sent['body'],
+  };
+}
+
+function limitHeaders(headers: Headers): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-ratelimit-')));
+}
+
+describe('requests per minute', () => {
+  it.each([
+    ['tiny', undefined, 500],
+    ['small', undefined, 150],
+    ['middle', undefined, 100],
+    ['large', undefined, 100],
+    ['vectors', undefined, 500],
+    ['painter', undefined, 20],
+    ['speaker', undefined, 60],
+    ['small', partner, 300],
+    ['middle', partner, 200],
+    ['large', partner, 150],
+    ['painter', partner, 60],
+    ['speaker', partner, 120],
+    ['small', raised, 7],
+  ])('%s for %s: exactly %i of a thousand at once over two processes', async (model, accountId, limit) => {
+    const key = await newKey(accountId);
+    const sent: Sent[] = [];
+    let left = 1_000;
+    const lane = async () => {
+      while (left > 0) sent.push(await send(--left, key, { model }));
+    };
+    await Promise.all(Array.from({ length: 32 }, lane));
+    const admitted = sent.filter(({ status }) => status === 200);
+    const refused = sent.filter(({ status }) => status === 429);
+    expect([admitted.length, refused.length]).toEqual([limit, 1_000 - limit]);
+    const words = `Rate limit exceeded: at most ${limit} requests per minute for this model.`;
+    expect(refused[0]?.body).toEqual({ error: words, customMessage: words });
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    for (const { headers } of [...admitted, ...refused]) {
+      expect(headers.get('x-ratelimit-limit-requests')).toBe(String(limit));
+      const reset = Number(headers.get('x-ratelimit-reset-requests')) - Date.now() / 1_000;
+      expect(reset).toBeGreaterThan(-90);
+      expect(reset).toBeLessThanOrEqual(63);
+    }
+    const remaining = admitted.map(({ headers }) => Number(headers.get('x-ratelimit-remaining-requests')));
+    expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: limit }, (_, index) => index));
+    expect(refused[0]?.headers.get('x-ratelimit-remaining-requests')).toBe('0');
+  });
+
+  it('count for the account, whatever its keys, and for one model at a time', async () => {
+    const { secret, accountId } = await (apis[0] as TestApi).newKey('INFERENCE');
+    const second = await newKey(accountId);
+    for (let turn = 0; turn < 20; turn += 1) {
+      expect((await send(turn, turn % 2 ? secret : second, { model: 'painter' })).status).toBe(200);
+    }
+    expect((await send(0, secret, { model: 'painter' })).status).toBe(429);
+    expect((await send(1, second, { model: 'painter' })).status).toBe(429);
+    expect((await send(0, secret, { model: 'speaker' })).status).toBe(200);
+    expect((await send(0, await newKey(), { model: 'painter' })).status).toBe(200);
+  });
+
+  it('there are none for jobs, nor headers of them', async () => {
+    const key = await newKey();
+    for (let turn = 0; turn < 30; turn += 1) {
+      const { status, headers } = await send(turn, key, { model: 'film' });
+      expect(status).toBe(200);
+      expect(Object.keys(limitHeaders(headers)).sort()).toEqual([
+        'x-ratelimit-remaining',
+        'x-ratelimit-resets',
+      ]);
+    }
+  });
+});
+
+describe('tokens per minute', () => {
+  it('are held by the estimate, corrected by the use, and refused at the limit', async () => {
+    const key = await newKey(raised);
+    const model = 'tiny';
+    const first = await send(0, key, { model, tokens: 60, used: 20 });
+    expect(limitHeaders(first.headers)).toMatchObject({
+      'x-ratelimit-limit-tokens': '70',
+      'x-ratelimit-remaining-tokens': '10',
+    });
+    const reset = Number(first.headers.get('x-ratelimit-reset-tokens'));
+    expect(reset).toBeGreaterThan(58);
+    expect(reset).toBeLessThanOrEqual(61);
+    expect((await send(1, key, { model, tokens: 50 })).status).toBe(200);
+    const refused = await send(0, key, { model, tokens: 1 });
+    expect([refused.status, refused.body.customMessage]).toEqual([
+      429,
+      'Rate limit exceeded: at most 70 tokens per minute for this model.',
+    ]);
+  });
+});
+
+describe('the budget of failures', () => {
+  const exhausted = /^Too many failed attempts \(> 50\) .*30 seconds/;
+
+  it('ends with the fiftieth in 30 s, per key and model, and is whole again after them', async () => {
+    const { secret: key, accountId } = await (apis[0] as TestApi).newKey('ADMIN');
+    const model = 'film';
+    for (let turn = 0; turn < 50; turn += 1) {
+      const { status, headers } = await send(turn, key, { model, end: 'failed' });
+      expect([turn, status, headers.get('x-ratelimit-remaining')]).toEqual([turn, 503, String(49 - turn)]);
+    }
+    const refused = await send(1, key, { model });
+    expect(refused.status).toBe(429);
+    expect(refused.body.customMessage).toMatch(exhausted);
+    expect(Object.keys(limitHeaders(refused.headers)).sort()).toEqual([
+      'x-ratelimit-remaining',
+      'x-ratelimit-resets',
+    ]);
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
+    const resets = Number(refused.headers.get('x-ratelimit-resets'));
+    expect(resets - Date.now()).toBeLessThanOrEqual(31_000);
+    // Other models, other keys and other accounts are not meant.
+    expect((await send(0, key, { model: 'tiny' })).status).toBe(200);
+    expect((await send(0, await newKey(accountId), { model })).status).toBe(200);
+    // Refusals are no failures: asking on and on does not put the end off.
+    for (let turn = 0; turn < 20; turn += 1) expect((await send(turn, key, { model })).status).toBe(429);
+    const log = await (apis[1] as TestApi).call('/api_keys/rate_limits/log', { key });
+    const { object, data } = (await log.json()) as { object: string; data: Record<string, unknown>[] };
+    expect([object, data.length]).toEqual(['list', 21]);
+    expect(Object.keys(data[0] ?? {}).sort()).toEqual([
+      'apiKeyId',
+      'modelId',
+      'rateLimitTier',
+      'rateLimitType',
+      'timestamp',
+    ]);
+    expect(data[0]).toMatchObject({
+      modelId: model,
+      rateLimitTier: 'paid',
+      rateLimitType: 'FAILED_REQUESTS',
+    });
+    const alias = await (apis[0] as TestApi).call('/api_keys/rate_limit_logs', { key });
+    expect(await alias.json()).toEqual({ object, data });
+    await sleep(30_600 - (Date.now() - (resets - 30_500)));
+    expect((await send(0, key, { model })).status).toBe(200);
+  });
+
+  it('counts what is refused for its shape, and nothing that could not even be read', async () => {
+    const key = await newKey();
+    for (let turn = 0; turn < 60; turn += 1) {
+      const response = await (apis[turn % 2] as TestApi).call('/test/call', {
+        ...{ method: 'POST', key, headers: { 'content-type': 'application/json' }, body: '{"model": tiny}' },
+      });
+      expect(response.status).toBe(400);
+    }
+    for (let turn = 0; turn < 50; turn += 1) {
+      expect((await send(turn, key, { model: 'film', nothing: true })).status).toBe(400);
+    }
+    expect((await send(0, key, { model: 'film', nothing: true })).status).toBe(429);
+    for (let turn = 0; turn < 50; turn += 1) {
+      expect((await send(turn, key, { model: `unknown-${turn}`, end: 'failed' })).status).toBe(503);
+    }
+    expect((await send(0, key, { model: 'unknown-again' })).status).toBe(429);
+  });
+
+  it('is not filled by a provider that has no room', async () => {
+    const key = await newKey();
+    for (let turn = 0; turn < 60; turn += 1) {
+      const { body: answer } = await send(turn, key, { model: 'film', end: 'busy' });
+      expect(answer.error).toBe('the provider is busy');
+    }
+  });
+
+  it('for features that a model lacks ends with the two-hundredth, on chat only', async () => {
+    const key = await newKey(partner);
+    const ask = (turn: number) => send(turn, key, { model: 'tiny', end: 'unsupported' }, '/chat/completions');
+    for (let turn = 0; turn < 200; turn += 1) expect([turn, (await ask(turn)).status]).toEqual([turn, 400]);
+    const refused = await ask(0);
+    expect(refused.status).toBe(429);
+    expect(refused.body.customMessage).toMatch(/^Too many requests \(> 200\) for features/);
+    expect((await send(0, key, { model: 'tiny' })).status).toBe(200);
+  });
+});
+
+describe('GET /api_keys/rate_limits', () => {
+  it('tells each model its limits, the tier, the balances and the next day', async () => {
+    const key = await newKey(partner);
+    const response = await (apis[0] as TestApi).call('/api_keys/rate_limits', { key });
+    const { data } = (await response.json()) as { data: Record<string, unknown> };
+    expect(data).toMatchObject({
+      accessPermitted: false,
+      apiTier: { id: 'partner', isCharged: true },
+      balances: { USD: 0, DIEM: 0, BUNDLED_CREDITS: 0 },
+      keyExpiration: null,
+    });
+    const next = new Date(String(data.nextEpochBegins));
+    expect(next.toISOString()).toMatch(/T00:00:00\.000Z$/);
+    expect(next.getTime() - Date.now()).toBeGreaterThan(0);
+    expect(next.getTime() - Date.now()).toBeLessThanOrEqual(86_400_000);
+    const limits = data.rateLimits as {
+      apiModelId: string;
+      rateLimits: { amount: number; type: string }[];
+    }[];
+    const of = (id: string) => limits.find(({ apiModelId }) => apiModelId === id)?.rateLimits;
+    expect(of('small')).toEqual([
+      { amount: 300, type: 'RPM' },
+      { amount: 6_000_000, type: 'TPM' },
+    ]);
+    expect(of('vectors')).toEqual([
+      { amount: 500, type: 'RPM' },
+      { amount: 10_000_000, type: 'TPM' },
+    ]);
+    expect(of('film')).toEqual([]);
+    expect(of('local-voice-changer')).toEqual([]);
+  });
+});
+
+it('without Redis calls go on with limits per process, and readiness names the part', async () => {
+  const [first] = apis as [TestApi];
+  const environment = { ...first.environment, REDIS_URL: 'redis://127.0.0.1:1' };
+  const alone = await startApi({ environment, config, budgets: 'published', routes: [call('/test/call')] });
+  const { secret: key } = await alone.newKey('INFERENCE');
+  const statuses: number[] = [];
+  for (let turn = 0; turn < 25; turn += 1) {
+    const response = await alone.call('/test/call', {
+      ...{ method: 'POST', key, headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ model: 'painter' }),
+    });
+    statuses.push(response.status);
+  }
+  expect(statuses.filter((status) => status === 200)).toHaveLength(20);
+  expect(statuses.slice(20)).toEqual([429, 429, 429, 429, 429]);
+  const ready = await fetch(`${alone.origin}/readyz`);
+  expect(JSON.stringify(await ready.json())).toContain('redis');
+  expect(alone.log.join('\n')).toContain('limits are counted by each process for itself');
+  await alone.stop();
+});

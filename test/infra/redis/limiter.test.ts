@@ -1,0 +1,164 @@
+/** Counting calls: exactly the limit in a burst, never more in any span of the window's length, over all processes. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import {
+  type Counter,
+  createLimiter,
+  createLocalLimiter,
+  type Limiter,
+} from '../../../infra/redis/limiter.ts';
+import { services } from '../../harness/services.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const connections: Redis[] = [];
+let processes: Limiter[];
+beforeAll(() => {
+  for (let count = 0; count < 2; count += 1) connections.push(new Redis(services().redisUrl));
+  processes = connections.map((redis) => createLimiter(redis));
+});
+afterAll(() => {
+  for (const redis of connections) redis.disconnect();
+});
+
+const about = { apiKeyId: 'key', modelId: 'model', rateLimitTier: 'paid' };
+
+function counter(changes: Partial<Counter> = {}): Counter {
+  return { type: 'RPM', subject: 'model', limit: 10, cost: 1, windowMs: 60_000, ...changes };
+}
+
+async function admitted(limiter: Limiter, accountId: string, counters: Counter[]): Promise<boolean> {
+  const { refusedBy } = await limiter.admit({ accountId, counters, about });
+  return refusedBy === undefined;
+}
+
+describe.each([
+  ['shared in Redis', (turn: number) => processes[turn % processes.length] as Limiter],
+  [
+    'alone without Redis',
+    (
+      (local) => () =>
+        local
+    )(createLocalLimiter()),
+  ],
+])('a window %s', (_name, limiterOf) => {
+  it.each([1, 20, 500])('admits exactly %i of a thousand calls at once', async (limit) => {
+    const accountId = randomUUID();
+    const calls = Array.from({ length: 1_000 }, (_, turn) =>
+      admitted(limiterOf(turn), accountId, [counter({ limit })]),
+    );
+    expect((await Promise.all(calls)).filter(Boolean)).toHaveLength(limit);
+  });
+
+  it('admits nothing with a limit of zero, and calls of any cost up to the limit', async () => {
+    const accountId = randomUUID();
+    expect(await admitted(limiterOf(0), accountId, [counter({ limit: 0 })])).toBe(false);
+    const tokens = (cost: number) => [counter({ type: 'TPM', limit: 1_000, cost })];
+    expect(await admitted(limiterOf(0), accountId, tokens(600))).toBe(true);
+    expect(await admitted(limiterOf(1), accountId, tokens(401))).toBe(false);
+    expect(await admitted(limiterOf(1), accountId, tokens(400))).toBe(true);
+    expect(await admitted(limiterOf(0), accountId, tokens(1))).toBe(false);
+  });
+
+  it('admits a call that alone is over the limit into an empty window, and then nothing', async () => {
+    const accountId = randomUUID();
+    const tokens = (cost: number) => [counter({ type: 'TPM', limit: 100, cost })];
+    expect(await admitted(limiterOf(0), accountId, tokens(5_000))).toBe(true);
+    expect(await admitted(limiterOf(0), accountId, tokens(1))).toBe(false);
+  });
+
+  it('counts in all windows or in none', async () => {
+    const accountId = randomUUID();
+    const full = counter({ subject: 'full', limit: 1 });
+    const wide = counter({ subject: 'wide', limit: 5 });
+    expect(await admitted(limiterOf(0), accountId, [full, wide])).toBe(true);
+    for (let turn = 0; turn < 9; turn += 1) {
+      expect(await admitted(limiterOf(turn), accountId, [wide, full])).toBe(false);
+    }
+    const { states } = await limiterOf(0).admit({ accountId, counters: [{ ...wide, cost: 0 }], about });
+    expect(states[0]?.total).toBe(1);
+  });
+
+  it('takes a correction back from where it was counted', async () => {
+    const accountId = randomUUID();
+    const tokens = counter({ type: 'TPM', limit: 100, cost: 80 });
+    const { at } = await limiterOf(0).admit({ accountId, counters: [tokens], about });
+    await limiterOf(1).correct(accountId, tokens, { count: -70, at });
+    expect(await admitted(limiterOf(0), accountId, [tokens])).toBe(true);
+    await limiterOf(0).correct(accountId, tokens, { count: -1_000, at });
+    const looked = await limiterOf(1).admit({ accountId, counters: [{ ...tokens, cost: 0 }], about });
+    expect(looked.states[0]?.total).toBeGreaterThanOrEqual(0);
+    expect(looked.states[0]?.total).toBeLessThanOrEqual(80);
+  });
+
+  it('never admits more than its limit in any span of its length, and uses its room', async () => {
+    const accountId = randomUUID();
+    const [limit, windowMs] = [20, 600];
+    const times: number[] = [];
+    const end = Date.now() + 4 * windowMs;
+    for (let turn = 0; Date.now() < end; turn += 1) {
+      const call = { accountId, counters: [counter({ limit, windowMs })], about };
+      const { refusedBy, at } = await limiterOf(turn).admit(call);
+      if (!refusedBy) times.push(at);
+      if (turn % 3 === 0) await sleep(1);
+    }
+    for (const [index, time] of times.entries()) {
+      const later = times[index + limit];
+      if (later !== undefined) expect(later - time).toBeGreaterThanOrEqual(windowMs);
+    }
+    expect(times.length).toBeGreaterThanOrEqual(3 * limit);
+  });
+
+  it('says when room comes back, and it does', async () => {
+    const accountId = randomUUID();
+    const one = [counter({ limit: 1, windowMs: 600 })];
+    const { at, states } = await limiterOf(0).admit({ accountId, counters: one, about });
+    const resetsAt = states[0]?.resetsAt ?? 0;
+    expect(resetsAt - at).toBeGreaterThan(590);
+    expect(resetsAt - at).toBeLessThanOrEqual(620);
+    expect(await admitted(limiterOf(1), accountId, one)).toBe(false);
+    await sleep(resetsAt - Date.now() + 5);
+    expect(await admitted(limiterOf(1), accountId, one)).toBe(true);
+  });
+
+  it('keeps the last fifty refusals, newest first, of this account only', async () => {
+    const accountId = randomUUID();
+    const limits = [counter({ limit: 1_000 }), counter({ type: 'FAILED_REQUESTS', limit: 0, cost: 0 })];
+    for (let turn = 0; turn < 55; turn += 1) {
+      const named = { ...about, modelId: `model ${turn} %s %t` };
+      await limiterOf(0).admit({ accountId, counters: limits, about: named });
+    }
+    const refusals = await limiterOf(0).refusals(accountId);
+    expect(refusals).toHaveLength(50);
+    expect(refusals[0]).toMatchObject({
+      apiKeyId: 'key',
+      rateLimitType: 'FAILED_REQUESTS',
+      rateLimitTier: 'paid',
+    });
+    expect(refusals.map(({ modelId }) => modelId.split(' ')[1])).toEqual(
+      Array.from({ length: 50 }, (_, index) => String(54 - index)),
+    );
+    expect(Math.abs((refusals[0]?.at ?? 0) - Date.now())).toBeLessThan(5_000);
+    expect(await limiterOf(0).refusals(randomUUID())).toEqual([]);
+  });
+});
+
+it('without Redis each process counts for itself, says so once a second at most, and is back by itself', async () => {
+  const redis = new Redis('redis://127.0.0.1:1', {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+  });
+  redis.on('error', () => undefined);
+  let told = 0;
+  const limiter = createLimiter(redis, () => {
+    told += 1;
+  });
+  const accountId = randomUUID();
+  const calls = Array.from({ length: 100 }, () => admitted(limiter, accountId, [counter({ limit: 7 })]));
+  expect((await Promise.all(calls)).filter(Boolean)).toHaveLength(7);
+  expect(told).toBe(1);
+  redis.disconnect();
+});
