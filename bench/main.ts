@@ -1,5 +1,6 @@
 /** `npm run bench`: all benchmarks by name, or the named ones; exit code 1 when a bar is not reached. */
 import { openParts } from '../test/harness/parts.ts';
+import { run as frontDoor } from './frontDoor.ts';
 import { run as jobs } from './jobs.ts';
 import { run as ledger } from './ledger.ts';
 import { run as memory } from './memory.ts';
@@ -14,6 +15,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
       await parts.close();
     }
   },
+  front: () => frontDoor(),
   retrieve: () => retrieve(),
   memory: () => memory(),
   jobs: () => jobs(),

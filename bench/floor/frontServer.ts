@@ -1,0 +1,65 @@
+/**
+ * Both sides of the front-door benchmark, each in a process of its own: `product` is the whole application with a route
+ * that does nothing, `floor` a bare Koa route with the same answer.
+ */
+import { Router } from '@koa/router';
+import Koa from 'koa';
+import { z } from 'zod';
+import { json } from '../../api/answer.ts';
+import { createApp } from '../../api/app.ts';
+import { createReadiness } from '../../api/health.ts';
+import { openDependencies } from '../../api/openDependencies.ts';
+import { defineRoute } from '../../api/route.ts';
+import { createInFlight } from '../../api/server/inFlight.ts';
+import { listen } from '../../api/server/listen.ts';
+import { type Config, loadConfig } from '../../infra/config/config.ts';
+import { createLogger } from '../../infra/log.ts';
+import { createMetrics } from '../../infra/telemetry/metrics.ts';
+
+const ANSWER = { ok: true };
+const PLENTY = { requestsPerMinute: 1e9, tokensPerMinute: 1e12, failedPer30s: 1e9 };
+
+const TEXT_MODEL = {
+  id: 'bench-text',
+  type: 'text',
+  provider: 'none',
+  privacy: 'private',
+  size: 'XS',
+} as Config['unservedModels'][number];
+
+const loaded = loadConfig();
+const { host, port } = loaded;
+if (process.env.BENCH_SIDE === 'floor') {
+  const router = new Router();
+  router.post('/api/v1/empty', (context) => {
+    context.body = ANSWER;
+  });
+  new Koa().use(router.routes()).listen(port, host, () => console.log('side ready'));
+} else {
+  await serveProduct();
+  console.log('side ready');
+}
+
+/** With every limit that a text model has: failures, requests and tokens. */
+async function serveProduct(): Promise<void> {
+  const config: Config = { ...loaded, unservedModels: [TEXT_MODEL] };
+  const log = createLogger({ level: config.logLevel, name: 'api' });
+  const opened = await openDependencies(config, log);
+  opened.dependencies.limits.overrideOf = () => PLENTY;
+  const metrics = createMetrics('api');
+  const empty = defineRoute({
+    method: 'POST',
+    path: '/empty',
+    access: 'key',
+    body: { json: { schema: z.strictObject({ model: z.string() }), maxBytes: 1_000 }, needsModel: true },
+    handler: async () => json(ANSWER),
+  });
+  const app = createApp({
+    ...opened,
+    metrics,
+    inFlight: createInFlight(),
+    readiness: createReadiness(opened.parts, () => undefined),
+    routes: [empty],
+  });
+  await listen(app.callback(), { host, port, metrics });
+}

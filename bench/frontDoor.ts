@@ -1,0 +1,121 @@
+/** What every paid request passes: authentication, all limits of a text model, shape; against a bare Koa route. One core. */
+import { execFile } from 'node:child_process';
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import autocannon from 'autocannon';
+import { apiPort, spawnNode, untilReady } from '../test/harness/spawn.ts';
+import { inLanes, percentile, round } from './statistics.ts';
+import { openWorld, type World } from './world.ts';
+
+const MANY = 32;
+const FEW = 8;
+const ROUNDS = 3;
+const REQUESTS = 1_000;
+const PAUSE_MS = 4;
+
+export async function run(options: { seconds?: number } = {}): Promise<{ ok: boolean }> {
+  const duration = options.seconds ?? 3;
+  const world = await openWorld({});
+  try {
+    const { inference } = await world.createPayer();
+    const targets = {
+      floor: requestOf(await startSide(world, 'floor'), inference),
+      product: requestOf(await startSide(world, 'product'), inference),
+    };
+    const sides = { floor: newFigures(), product: newFigures() };
+    for (let turn = 0; turn <= ROUNDS; turn += 1) {
+      for (const side of ['floor', 'product'] as const) {
+        const result = await autocannon({ ...targets[side], connections: MANY, duration });
+        const waits = await singly(targets[side]);
+        // The first turn only warms up.
+        if (turn === 0) continue;
+        sides[side].perSecond.push(result.requests.average);
+        sides[side].waitsMs.push(...waits);
+        sides[side].failed += result.non2xx + result.errors;
+      }
+    }
+    return judge(sides);
+  } finally {
+    await world.close();
+  }
+}
+
+interface Figures {
+  perSecond: number[];
+  waitsMs: number[];
+  failed: number;
+}
+
+function newFigures(): Figures {
+  return { perSecond: [], waitsMs: [], failed: 0 };
+}
+
+/** A few clients that pause between their requests: what one of them waits, without a queue in front of it. */
+async function singly(target: ReturnType<typeof requestOf>): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: FEW });
+  const waits: number[] = [];
+  await inLanes(FEW, REQUESTS, async () => {
+    await sleep(PAUSE_MS);
+    const startMs = performance.now();
+    await send(target, agent);
+    waits.push(performance.now() - startMs);
+  });
+  agent.destroy();
+  return waits;
+}
+
+function send({ url, body, ...target }: ReturnType<typeof requestOf>, agent: Agent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { ...target, agent }, (answer) => {
+      answer.resume();
+      answer.once('end', resolve);
+    });
+    sent.once('error', reject);
+    sent.end(body);
+  });
+}
+
+function requestOf(origin: string, key: string) {
+  return {
+    url: `${origin}/api/v1/empty`,
+    method: 'POST' as const,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'bench-text' }),
+  };
+}
+
+async function startSide(world: World, side: 'floor' | 'product'): Promise<string> {
+  const port = await apiPort();
+  const process = spawnNode({
+    script: 'dist/bench/floor/frontServer.js',
+    name: side,
+    environment: { ...world.environment, PORT: String(port), BENCH_SIDE: side },
+    runFolder: world.runFolder,
+  });
+  const ready = async () => {
+    if (!process.logs().includes('side ready')) throw new Error('not ready');
+  };
+  await untilReady(process, ready, 30_000);
+  await promisify(execFile)('taskset', ['-a', '-c', '-p', '0', String(process.pid)]);
+  return `http://127.0.0.1:${port}`;
+}
+
+function judge(sides: { floor: Figures; product: Figures }): { ok: boolean } {
+  console.log('front door: credential, limits, shape and an empty handler, on one core');
+  console.table(
+    Object.entries(sides).map(([side, { perSecond, waitsMs, failed }]) => ({
+      side,
+      [`req/s at ${MANY} connections`]: Math.round(percentile(perSecond, 0.5)),
+      [`p50 ms at ${FEW}`]: round(percentile(waitsMs, 0.5)),
+      [`p99 ms at ${FEW}`]: round(percentile(waitsMs, 0.99)),
+      failed,
+    })),
+  );
+  const { floor, product } = sides;
+  const ratio = percentile(product.perSecond, 0.5) / percentile(floor.perSecond, 0.5);
+  const added = percentile(product.waitsMs, 0.5) - percentile(floor.waitsMs, 0.5);
+  console.log(`  req/s ÷ floor (≥ 0.3): ${round(ratio)}`);
+  console.log(`  added p50, ms (≤ 0.35): ${round(added)}`);
+  return { ok: ratio >= 0.3 && added <= 0.35 && product.failed === 0 };
+}
