@@ -3,7 +3,8 @@ import { FareboxError } from '../domain/errors.ts';
 import { formatNano } from '../domain/money.ts';
 import { billableSeconds, quoteVoiceChanger } from '../domain/pricing.ts';
 import { point } from '../infra/points.ts';
-import { insertJob, lockJob } from '../infra/postgres/jobs.ts';
+import { closeOrder } from '../infra/postgres/closedOrders.ts';
+import { findJob, insertJob, lockJob } from '../infra/postgres/jobs.ts';
 import { type Charge, type ChargeOutcome, charge } from '../infra/postgres/ledger.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
@@ -15,16 +16,35 @@ interface Order {
   source: MeasuredSource;
 }
 
+/**
+ * Whoever runs this a second time need not know that there was a first: its charge stands although its answer was lost, and
+ * time, catalogue and prices may have moved on since. So before anything is refused the books are asked.
+ */
 export async function acceptJob(dependencies: ActivityDependencies, order: Order): Promise<AcceptJobResult> {
+  const result = await accept(dependencies, order);
+  return result.ok ? result : ((await standing(dependencies, order.job)) ?? result);
+}
+
+async function standing(
+  { pool }: ActivityDependencies,
+  { queueId, accountId }: GenerationInput,
+): Promise<AcceptJobResult | undefined> {
+  const row = await findJob(pool, { queueId, accountId });
+  if (!row) return undefined;
+  const { durationSeconds, chargeId, priceUsdNano } = row;
+  const paid = `${formatNano(priceUsdNano)} usd`;
+  return { ok: true, durationSeconds, chargeId, priceUsd: priceUsdNano.toString(), paid };
+}
+
+async function accept(dependencies: ActivityDependencies, order: Order): Promise<AcceptJobResult> {
   const { job, source } = order;
   const model = dependencies.models.get(job.modelId);
   if (!model) return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
-  if (Date.now() > job.acceptBy) return TOO_LATE;
   const durationSeconds = billableSeconds(source.decodedSeconds, source.lossy);
   const price = quoteVoiceChanger(model, durationSeconds);
   if (!price)
     return { ok: false, code: 'media_too_long', message: 'The recording is longer than this model takes.' };
-  const outcome = await inTransaction(dependencies.pool, async (client) => {
+  const outcome = await unlessLate(dependencies, async (client) => {
     await point('tx-begin');
     const charged = await charge(client, {
       operationId: job.queueId,
@@ -34,12 +54,16 @@ export async function acceptJob(dependencies: ActivityDependencies, order: Order
       snapshot: snapshotOf(order, durationSeconds, price.usd),
     });
     await point('charge-inserted');
-    if (charged.outcome !== 'charged') return charged;
+    if (charged.outcome !== 'charged') {
+      await closeOrder(client, job);
+      return charged;
+    }
     await writeJob(client, order, { durationSeconds, priceUsdNano: price.usd, charged });
     await point('job-inserted');
     return charged;
   });
   await point('commit-lost');
+  if (outcome === 'late') return TOO_LATE;
   if (outcome.outcome === 'insufficient') return INSUFFICIENT;
   if (outcome.outcome === 'key_limit') return keyLimit(outcome.currency);
   return {
@@ -50,6 +74,24 @@ export async function acceptJob(dependencies: ActivityDependencies, order: Order
     paid: describeParts(outcome.parts),
   };
 }
+
+/**
+ * Lateness is decided under the lock of the account, by the database clock: a run that stood still before it took the lock
+ * is late as well when it wakes, and one that holds the lock is waited for.
+ */
+async function unlessLate<T>(
+  { pool }: ActivityDependencies,
+  work: (client: SqlClient) => Promise<T>,
+): Promise<T | 'late'> {
+  try {
+    return await inTransaction(pool, work);
+  } catch (error) {
+    if (error instanceof Late) return 'late';
+    throw error;
+  }
+}
+
+class Late extends Error {}
 
 const TOO_LATE: AcceptJobResult = {
   ok: false,
@@ -104,6 +146,7 @@ async function writeJob(
     priceUsdNano,
     chargeId: charged.chargeId,
     deadlineMs: job.timing.deadlineMs,
+    acceptBy: job.acceptBy,
   };
   const measured = `${source.decodedSeconds.toFixed(3)} s of ${source.format}`;
   const inserted = await insertJob(client, row, [
@@ -113,7 +156,8 @@ async function writeJob(
   if (inserted) return;
   // A repeated step finds its own row; anything else would be another's job under this id.
   const existing = await lockJob(client, job.queueId);
-  if (existing?.accountId !== job.accountId) {
+  if (!existing) throw new Late();
+  if (existing.accountId !== job.accountId) {
     throw new FareboxError({ code: 'conflict', message: 'This queue_id belongs to another job.' });
   }
 }

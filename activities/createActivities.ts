@@ -20,7 +20,7 @@ export function createActivities(dependencies: ActivityDependencies): Activities
     generate: (order) => asActivity(() => generate(dependencies, order)),
     awaitOutcome: ({ job, operation }) => asActivity(() => awaitOutcome(dependencies, job, operation)),
     endJob: (input) => asActivity(() => endJob(dependencies, input)),
-    abandonJob: ({ queueId }) => asActivity(() => abandonJob(dependencies, queueId)),
+    abandonJob: (input) => asActivity(() => abandonJob(dependencies, input)),
     removeMedia: (input) => asActivity(() => removeMedia(dependencies, input)),
     performDuty: ({ duty, ...options }) => asActivity(() => performDuty(dependencies, duty, options)),
   };

@@ -2,6 +2,7 @@
 
 import { isRunning } from '../domain/jobs.ts';
 import { point } from '../infra/points.ts';
+import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { lockJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
@@ -58,9 +59,18 @@ export async function discardSource(
   ]);
 }
 
-/** After an acceptance of unknown outcome: gives back what the books say was taken, and leaves nothing behind. */
-export async function abandonJob(dependencies: ActivityDependencies, queueId: string): Promise<void> {
-  const row = await inTransaction(dependencies.pool, (client) => lockJob(client, queueId));
+/**
+ * After an acceptance of unknown outcome: gives back what the books say was taken, and leaves nothing behind. An attempt
+ * to accept that is still under way finds the order closed.
+ */
+export async function abandonJob(
+  dependencies: ActivityDependencies,
+  { queueId, accountId }: { queueId: string; accountId: string },
+): Promise<void> {
+  const row = await inTransaction(dependencies.pool, async (client) => {
+    await closeOrder(client, { queueId, accountId });
+    return await lockJob(client, queueId);
+  });
   if (row) {
     const message = 'The job could not be accepted in time.';
     await endJob(dependencies, { queueId, state: 'failed', failure: { code: 'unavailable', message } });

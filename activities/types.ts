@@ -58,7 +58,7 @@ export interface JobsActivities {
   discardSource(input: { queueId: string }): Promise<void>;
   endJob(input: EndJobInput): Promise<EndJobResult>;
   /** Refunds and ends whatever an acceptance of unknown outcome may have left behind. */
-  abandonJob(input: { queueId: string }): Promise<void>;
+  abandonJob(input: { queueId: string; accountId: string }): Promise<void>;
   removeMedia(input: { queueId: string; as: 'deleted' | 'expired' }): Promise<void>;
 }
 

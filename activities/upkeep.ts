@@ -1,6 +1,7 @@
 /** The regular duties: nets below the workflows, never the first line. Each does a bounded piece and can be repeated. */
 import { Context } from '@temporalio/activity';
 import { point } from '../infra/points.ts';
+import { purgeClosedOrders } from '../infra/postgres/closedOrders.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
 import { liveJobs, overdueJobs } from '../infra/postgres/jobs.ts';
 import { expireHolds } from '../infra/postgres/ledger.ts';
@@ -32,12 +33,15 @@ export async function performDuty(
     case 'reconcileJobs':
       return { done: await reconcileJobs(dependencies) };
     case 'purgeIdempotencyKeys':
-      return {
-        done: await inPages(() =>
-          purgeIdempotencyKeys(dependencies.pool, { olderThanMs: IDEMPOTENCY_LIFE_MS, limit: PAGE }),
-        ),
-      };
+      return { done: await forget(dependencies) };
   }
+}
+
+/** Keys and closed orders are remembered for as long as somebody may still come with them. */
+async function forget({ pool }: ActivityDependencies): Promise<number> {
+  const page = { olderThanMs: IDEMPOTENCY_LIFE_MS, limit: PAGE };
+  const keys = await inPages(() => purgeIdempotencyKeys(pool, page));
+  return keys + (await inPages(() => purgeClosedOrders(pool, page)));
 }
 
 async function inPages(page: () => Promise<number>): Promise<number> {

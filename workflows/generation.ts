@@ -96,7 +96,9 @@ async function accept(story: Story): Promise<AcceptResult> {
     return { accepted: true, durationSeconds, chargeId, priceUsd };
   } catch {
     // Whether the charge was made is not known here: the books decide, and what they hold is given back.
-    await CancellationScope.nonCancellable(() => steps.sure.abandonJob({ queueId: input.queueId }));
+    await CancellationScope.nonCancellable(() =>
+      steps.sure.abandonJob({ queueId: input.queueId, accountId: input.accountId }),
+    );
     return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
   }
 }

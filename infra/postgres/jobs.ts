@@ -135,17 +135,24 @@ export interface NewJob {
   priceUsdNano: bigint;
   chargeId: string;
   deadlineMs: number;
+  /** Unix ms: past it, by the database clock, there is no new job any more. */
+  acceptBy: number;
 }
 
-/** Inserts the row of a job whose charge is part of the same transaction, with the timeline so far; false when it is there. */
+/**
+ * Inserts the row of a job whose charge is part of the same transaction, with the timeline so far; false when it is there
+ * already, or when it comes too late: past its time, or after its order was closed.
+ */
 export async function insertJob(sql: SqlClient, job: NewJob, events: NewEvent[]): Promise<boolean> {
   const { rows } = await sql.query({
     name: 'insert-job',
     text: `with job as (
        insert into jobs (queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
          price_usd_nano, charge_operation_id, charge_id, deadline_at)
-       values ($1, $2, $3, $4, $5, $6, 'accepted', $7, $8, $9, $1, $10,
-         clock_timestamp() + $11 * interval '1 millisecond')
+       select $1, $2, $3, $4, $5, $6, 'accepted', $7, $8, $9, $1, $10,
+           clock_timestamp() + $11 * interval '1 millisecond'
+         where clock_timestamp() <= to_timestamp($16::float8 / 1000)
+           and not exists (select from closed_orders where queue_id = $1)
        on conflict (queue_id) do nothing returning queue_id
      ), told as (
        insert into job_events (queue_id, event, at, ledger_id, detail)
@@ -166,6 +173,7 @@ export async function insertJob(sql: SqlClient, job: NewJob, events: NewEvent[])
       job.chargeId,
       job.deadlineMs,
       ...eventColumns(events),
+      job.acceptBy,
     ],
   });
   return rows.length === 1;

@@ -1,0 +1,178 @@
+/** The step that charges, run twice, late, or while another run of it stands still: one charge with its job, or neither. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { acceptJob } from '../../activities/acceptJob.ts';
+import type { ActivityDependencies } from '../../activities/dependencies.ts';
+import { abandonJob } from '../../activities/endJob.ts';
+import type { MeasuredSource } from '../../activities/types.ts';
+import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
+import { findJob } from '../../infra/postgres/jobs.ts';
+import { grant } from '../../infra/postgres/ledger.ts';
+import type { GenerationInput } from '../../workflows/contract.ts';
+import { createLedgerWorld, type LedgerWorld } from '../infra/postgres/ledgerWorld.ts';
+
+const MODEL = 'local-voice-changer';
+const model = BUILT_IN_MODELS.find(({ id }) => id === MODEL);
+
+let world: LedgerWorld;
+let dependencies: ActivityDependencies;
+beforeAll(async () => {
+  world = await createLedgerWorld();
+  const storage = { remove: async () => undefined, list: async () => ({ objects: [] }) };
+  const models = new Map(model ? [[MODEL, model]] : []);
+  dependencies = { pool: world.pool, models, storage } as unknown as ActivityDependencies;
+});
+afterAll(async () => {
+  await world.expectSound();
+  await world.close();
+});
+
+const source: MeasuredSource = {
+  ...{ sizeBytes: 64_000, sha256: 'ab'.repeat(32), format: 'wav', demuxer: 'wav', contentType: 'audio/wav' },
+  ...{ decodedSeconds: 2, lossy: false, measuredAt: new Date().toISOString() },
+};
+
+function orderOf(accountId: string, acceptBy = Date.now() + 60_000) {
+  const job: GenerationInput = {
+    ...{ queueId: randomUUID(), accountId, keyId: null, requestId: 'request', kind: 'voice-changer' },
+    ...{ modelId: MODEL, provider: 'local', providerQueue: 'media', source: { from: 'url' }, voice: 'alto' },
+    ...{ removeBackgroundNoise: false, acceptBy },
+    timing: {
+      ...{ acceptMs: 60_000, deadlineMs: 60_000, retentionMs: 60_000 },
+      ...{ pollFirstMs: 100, pollLongestMs: 1_000, heartbeatMs: 5_000 },
+    },
+  };
+  return { job, source };
+}
+
+const RICH = 10n ** 12n;
+
+async function charges(accountId: string): Promise<number> {
+  const booked = await world.transfersOf(accountId);
+  const of = (kind: string) => booked.filter((row) => row.kind === kind).length;
+  return of('charge') - of('refund');
+}
+
+describe('a step whose answer was lost', () => {
+  it('stands when it is run again, also when it is too late for a new one by then', async () => {
+    const accountId = await world.account({ usd: RICH });
+    const order = orderOf(accountId, Date.now() + 300);
+    const first = await acceptJob(dependencies, order);
+    expect(first).toMatchObject({ ok: true, durationSeconds: 2 });
+    await sleep(400);
+    expect(await acceptJob(dependencies, order)).toEqual(first);
+    expect(await charges(accountId)).toBe(1);
+  });
+
+  it('stands when its model is no longer sold, or its account no longer rich', async () => {
+    const first = orderOf(await world.account({ usd: RICH }));
+    expect(await acceptJob(dependencies, first)).toMatchObject({ ok: true });
+    const without = { ...dependencies, models: new Map() };
+    expect(await acceptJob(without, first)).toMatchObject({ ok: true, chargeId: first.job.queueId });
+    const poor = orderOf(await world.account({ usd: 60_000_000n }));
+    expect(await acceptJob(dependencies, poor)).toMatchObject({ ok: true });
+    expect(await acceptJob(dependencies, poor)).toMatchObject({ ok: true });
+    expect(await charges(poor.job.accountId)).toBe(1);
+  });
+});
+
+describe('a step that comes too late', () => {
+  it('charges nothing and says so', async () => {
+    const accountId = await world.account({ usd: RICH });
+    const late = orderOf(accountId, Date.now() - 1);
+    expect(await acceptJob(dependencies, late)).toMatchObject({ ok: false, code: 'unavailable' });
+    expect(await charges(accountId)).toBe(0);
+    expect(await findJob(world.pool, late.job)).toBeUndefined();
+  });
+
+  it('is late also when it only had to wait for the account', async () => {
+    const accountId = await world.account({ usd: RICH });
+    const holder = await world.owner.connect();
+    await holder.query('begin');
+    await holder.query('select from accounts where id = $1 for update', [accountId]);
+    const waiting = acceptJob(dependencies, orderOf(accountId, Date.now() + 200));
+    await sleep(400);
+    await holder.query('commit');
+    holder.release();
+    expect(await waiting).toMatchObject({ ok: false, code: 'unavailable' });
+    expect(await charges(accountId)).toBe(0);
+  });
+
+  it('waits for a run that stands still with its charge made, and then stands with it', async () => {
+    const accountId = await world.account({ usd: RICH });
+    const order = orderOf(accountId, Date.now() + 300);
+    const stalled = stallAtCommit();
+    const first = acceptJob({ ...dependencies, pool: stalled.pool }, order);
+    await stalled.reached;
+    await sleep(400);
+    const second = acceptJob(dependencies, order);
+    await sleep(100);
+    stalled.resume();
+    expect(await first).toMatchObject({ ok: true });
+    expect(await second).toMatchObject({ ok: true, chargeId: order.job.queueId });
+    expect(await charges(accountId)).toBe(1);
+  });
+});
+
+describe('an order that was given up or refused', () => {
+  it('is closed to a run that wakes up afterwards', async () => {
+    const accountId = await world.account({ usd: RICH });
+    const order = orderOf(accountId);
+    await abandonJob(dependencies, order.job);
+    expect(await acceptJob(dependencies, order)).toMatchObject({ ok: false, code: 'unavailable' });
+    expect(await charges(accountId)).toBe(0);
+    const poor = orderOf(await world.account());
+    expect(await acceptJob(dependencies, poor)).toMatchObject({ ok: false, code: 'insufficient_balance' });
+    const money = { operationId: randomUUID(), accountId: poor.job.accountId, amount: RICH, notes: 'test' };
+    await grant(world.pool, { ...money, currency: 'usd' });
+    expect(await acceptJob(dependencies, poor)).toMatchObject({ ok: false });
+    expect(await charges(poor.job.accountId)).toBe(0);
+  });
+
+  it('is refunded when it had been charged, whichever of the two comes first', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const accountId = await world.account({ usd: RICH });
+      const order = orderOf(accountId);
+      const [accepted] = await Promise.all([
+        acceptJob(dependencies, order),
+        sleep(round % 5).then(() => abandonJob(dependencies, order.job)),
+      ]);
+      expect(await charges(accountId), `round ${round}: ${accepted.ok}`).toBe(0);
+    }
+  });
+});
+
+/** A pool whose next transaction stands still before its commit. */
+function stallAtCommit() {
+  let resume: () => void = () => undefined;
+  let reach: () => void = () => undefined;
+  const resumed = new Promise<void>((resolve) => {
+    resume = resolve;
+  });
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const pool = new Proxy(world.pool, {
+    get(target, name) {
+      if (name !== 'connect') return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name);
+      return async () => {
+        const client = await target.connect();
+        return new Proxy(client, {
+          get(inner, member) {
+            const value = Reflect.get(inner, member);
+            if (member !== 'query') return typeof value === 'function' ? value.bind(inner) : value;
+            return async (...given: [never]) => {
+              if ((given[0] as unknown) === 'commit') {
+                reach();
+                await resumed;
+              }
+              return await inner.query(...given);
+            };
+          },
+        });
+      };
+    },
+  });
+  return { pool, reached, resume: () => resume() };
+}
