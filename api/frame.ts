@@ -73,7 +73,7 @@ interface Visit {
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
 async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   const { route, ctx, call } = visit;
-  if (!route.body) {
+  if (!route.body || (route.body.optional && !hasBody(ctx))) {
     await call?.admit({ path: route.path, model: undefined });
     const query = queryOf(visit);
     return await withinDeadline(frame, { route, request: new Request(visit, query, NO_BODY) });
@@ -120,6 +120,11 @@ function queryOf({ route, ctx }: Visit): unknown {
 }
 
 const NO_BODY: ReadBody = { body: undefined, file: undefined };
+
+/** HTTP/1.1: a request has a body when one of these two headers says so. */
+function hasBody({ req }: ApiContext): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+}
 
 /** A client that waits to be asked for its body was not asked before its credential was accepted. */
 function askForBody(ctx: ApiContext): void {

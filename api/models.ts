@@ -3,7 +3,7 @@ import type { Caller } from '../domain/caller.ts';
 import { findModel } from '../domain/catalogue/catalogue.ts';
 import type { Model, VoiceChangerModel } from '../domain/catalogue/model.ts';
 import { FareboxError } from '../domain/errors.ts';
-import { isAllowed, isOffline } from '../domain/modelAccess.ts';
+import { isAllowed, isInScope, isOffline } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
 
 export function requireModel(config: Config, id: string): Model {
@@ -31,6 +31,10 @@ function wrongModel(): FareboxError {
 
 /** Refuses a model that cannot be called now (503), or not with this key (403). */
 export function requireCallable(config: Config, model: Model, caller: Caller): void {
+  if (!isInScope(model, caller.models)) {
+    const message = `This API key may not call the model ${model.id}: it was made for other models only`;
+    throw new FareboxError({ code: 'forbidden', message });
+  }
   if (!isAllowed(model, caller.modelPrivacy)) {
     const message = `This API key's modelPrivacy setting (${caller.modelPrivacy}) does not allow the model ${model.id}`;
     throw new FareboxError({ code: 'forbidden', message });

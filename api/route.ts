@@ -26,6 +26,8 @@ export interface BodySpec<Body> {
   multipart?: MultipartSpec<Body>;
   /** `model` is looked at before the schema: "model is required", "model must be a string" (api-facts 4). */
   needsModel?: boolean;
+  /** A request may come without a body, which the handler sees as undefined. */
+  optional?: boolean;
 }
 
 /** A file part, streamed to a private temporary file that the frame deletes on every way out. */

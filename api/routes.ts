@@ -1,6 +1,15 @@
 /** Every route of the public API. */
+import { listAuditRoute } from './audit/auditRoutes.ts';
 import { billingBalance } from './billing/balance.ts';
 import { cancelJobRoute, listJobsRoute, showJobRoute } from './jobs/jobsRoutes.ts';
+import {
+  createKeyRoute,
+  deleteKeyRoute,
+  listKeysRoute,
+  rotateKeyRoute,
+  showKeyRoute,
+  updateKeyRoute,
+} from './keys/keyRoutes.ts';
 import { rateLimitLogRoutes, rateLimitsRoute } from './limits/rateLimitsRoutes.ts';
 import type { Route } from './route.ts';
 import { completeRoute } from './voiceChanger/complete.ts';
@@ -19,4 +28,12 @@ export const ROUTES: readonly Route[] = [
   listJobsRoute,
   showJobRoute,
   cancelJobRoute,
+  listAuditRoute,
+  listKeysRoute,
+  createKeyRoute,
+  updateKeyRoute,
+  deleteKeyRoute,
+  rotateKeyRoute,
+  // Takes any word in the place of an id: paths of GET /api_keys/… with a fixed word stand above it.
+  showKeyRoute,
 ];

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { formatNano, type Nano } from '../domain/money.ts';
 import { type Account, createAccount, listAccounts } from '../infra/postgres/accounts.ts';
+import { recordAct } from '../infra/postgres/audit.ts';
+import { inTransaction } from '../infra/postgres/pool.ts';
 import { readAmount, readLimit } from './arguments.ts';
 import { list, print, table, time } from './output.ts';
 import { withDatabase } from './withDatabase.ts';
@@ -24,9 +26,16 @@ export function addAccountCommands(program: Command): void {
 
 async function create(options: { name: string; diemDaily?: Nano; json?: boolean }): Promise<void> {
   await withDatabase(async (pool) => {
-    const account = await createAccount(pool, {
-      name: options.name,
-      diemDailyAllocation: options.diemDaily ?? 0n,
+    const account = await inTransaction(pool, async (client) => {
+      const made = await createAccount(client, {
+        name: options.name,
+        diemDailyAllocation: options.diemDaily ?? 0n,
+      });
+      await recordAct(client, {
+        ...{ accountId: made.id, actor: 'operator', action: 'account.create', targetId: made.id },
+        changes: { name: made.name, diemDailyAllocation: formatNano(made.diemDailyAllocation) },
+      });
+      return made;
     });
     print(options, { json: view(account), text: list(view(account)) });
   });

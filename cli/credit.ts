@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { formatNano, type Nano } from '../domain/money.ts';
+import { recordAct } from '../infra/postgres/audit.ts';
 import { balanceOf, grant } from '../infra/postgres/ledger.ts';
+import { inTransaction } from '../infra/postgres/pool.ts';
 import { readPositiveAmount } from './arguments.ts';
 import { chooseAccount } from './chooseAccount.ts';
 import { list, print } from './output.ts';
@@ -36,19 +38,23 @@ async function give(options: GrantOptions): Promise<void> {
   await withDatabase(async (pool, environment) => {
     const accountId = await chooseAccount(pool, environment, options.account);
     const operationId = options.operationId ?? `grant-${randomUUID()}`;
-    const { replayed } = await grant(pool, {
-      operationId,
-      accountId,
-      currency: options.currency,
-      amount: options.amount,
-      notes: options.note,
+    const { currency, amount, note } = options;
+    const { replayed } = await inTransaction(pool, async (client) => {
+      const granted = await grant(client, { operationId, accountId, currency, amount, notes: note });
+      if (!granted.replayed) {
+        await recordAct(client, {
+          ...{ accountId, actor: 'operator', action: 'credit.grant', targetId: operationId },
+          changes: { currency, amount: formatNano(amount), note },
+        });
+      }
+      return granted;
     });
     const balance = await balanceOf(pool, accountId);
     const answer = {
       accountId,
       operationId,
-      granted: formatNano(options.amount),
-      currency: options.currency,
+      granted: formatNano(amount),
+      currency,
       replayed,
       usd: formatNano(balance?.usd ?? 0n),
       bundled: formatNano(balance?.bundled ?? 0n),

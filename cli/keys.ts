@@ -2,7 +2,8 @@ import { type Command, Option } from 'commander';
 import { KEY_TYPES, type KeyType, MODEL_PRIVACIES, type ModelPrivacy } from '../domain/caller.ts';
 import { LIMIT_PERIODS, type LimitPeriod } from '../domain/ledger.ts';
 import { formatNano, type Nano } from '../domain/money.ts';
-import { createKey, type KeyRecord, listKeys, revokeKey } from '../infra/postgres/keys.ts';
+import { endAnyKey, makeKey } from '../infra/postgres/keyAdministration.ts';
+import { type KeyRecord, listKeys } from '../infra/postgres/keys.ts';
 import { readAmount, readFuture } from './arguments.ts';
 import { chooseAccount, requireUuid } from './chooseAccount.ts';
 import { CommandError } from './commandError.ts';
@@ -61,7 +62,7 @@ export function addKeyCommands(program: Command): void {
 async function create(options: CreateOptions): Promise<void> {
   if (options.description.length > 64) throw new CommandError('--description has at most 64 characters');
   await withDatabase(async (pool, environment) => {
-    const { record, secret } = await createKey(pool, {
+    const { record, secret } = await makeKey(pool, 'operator', {
       accountId: await chooseAccount(pool, environment, options.account),
       keyType: options.type,
       description: options.description,
@@ -87,7 +88,7 @@ async function revoke(id: string, options: { json?: boolean }): Promise<void> {
   const keyId = requireUuid(id, 'the id of a key');
   await withDatabase(async (pool) => {
     // Running processes hear of it with the commit: a trigger tells them.
-    const record = await revokeKey(pool, keyId);
+    const record = await endAnyKey(pool, keyId);
     if (record === undefined) throw new CommandError(`no key ${keyId}; see \`farebox keys list\``);
     print(options, {
       json: { ...view(record), revokedAt: time(record.revokedAt) },

@@ -13,6 +13,8 @@ export interface Caller {
   keyId: string | null;
   keyType: KeyType;
   modelPrivacy: ModelPrivacy;
+  /** Ids of the only models that the key may call; null: all that its privacy setting allows. */
+  models: readonly string[] | null;
   /** Null: the key never expires. */
   keyExpiresAt: Date | null;
 }

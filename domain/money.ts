@@ -32,6 +32,17 @@ export function nanoFromNumber(units: number): Nano | undefined {
   return parseNano(units.toFixed(9));
 }
 
+/**
+ * The same for an amount that must have nine decimals at most, as its shortest decimal form shows: undefined for more,
+ * where `nanoFromNumber` rounds.
+ */
+export function nanoFromDecimalNumber(units: number): Nano | undefined {
+  if (!Number.isFinite(units) || units < 0 || units > 1e12) return undefined;
+  // Numbers below a millionth print with an exponent.
+  const decimal = units < 1e-6 ? units.toFixed(9) : String(units);
+  return Number(decimal) === units ? parseNano(decimal) : undefined;
+}
+
 /** Nano units as a JSON number of whole units, for the public edge only. */
 export function nanoToNumber(amount: Nano): number {
   return Number(formatNano(amount));

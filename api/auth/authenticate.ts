@@ -82,6 +82,7 @@ function toCaller(key: FoundKey): Caller {
     keyId: key.keyId,
     keyType: key.keyType,
     modelPrivacy: key.modelPrivacy,
+    models: key.models,
     keyExpiresAt: key.expiresAt,
   };
 }

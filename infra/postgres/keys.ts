@@ -26,6 +26,8 @@ export interface KeyRecord {
   limits: KeyLimits;
   limitPeriod: LimitPeriod;
   modelPrivacy: ModelPrivacy;
+  /** Ids of the only models that it may call; null: all that its privacy setting allows. */
+  models: string[] | null;
   createdAt: Date;
   expiresAt: Date | null;
   lastUsedAt: Date | null;
@@ -40,10 +42,13 @@ export interface NewKey {
   limits?: Partial<KeyLimits>;
   limitPeriod?: LimitPeriod;
   modelPrivacy?: ModelPrivacy;
+  models?: readonly string[] | null;
   expiresAt?: Date | null;
+  /** The key with which it is made; left out: the operator makes it. */
+  createdBy?: string;
 }
 
-interface KeyRow {
+export interface KeyRow {
   id: string;
   account_id: string;
   key_type: KeyType;
@@ -52,16 +57,20 @@ interface KeyRow {
   limit_usd: string | null;
   limit_diem: string | null;
   limit_vcu: string | null;
+  stated_usd: string | null;
+  stated_diem: string | null;
+  stated_vcu: string | null;
   limit_period: LimitPeriod;
   model_privacy: ModelPrivacy;
+  models: string[] | null;
   created_at: Date;
   expires_at: Date | null;
   last_used_at: Date | null;
   revoked_at: Date | null;
 }
 
-const COLUMNS = `id, account_id, key_type, description, last6, limit_usd, limit_diem, limit_vcu, limit_period,
-  model_privacy, created_at, expires_at, last_used_at, revoked_at`;
+export const KEY_COLUMNS = `id, account_id, key_type, description, last6, limit_usd, limit_diem, limit_vcu, stated_usd,
+  stated_diem, stated_vcu, limit_period, model_privacy, models, created_at, expires_at, last_used_at, revoked_at`;
 
 /** The form in which a secret is stored and looked up. */
 export function hashSecret(secret: string): Buffer {
@@ -73,53 +82,69 @@ export async function createKey(
   sql: SqlClient,
   request: NewKey,
 ): Promise<{ record: KeyRecord; secret: string }> {
-  const secret = formatSecret(request.keyType, randomBytes(32));
-  const { usd, diem, vcu } = request.limits ?? {};
+  const secret = newSecret(request.keyType);
   const rows = await runLedgerStatement<KeyRow>(sql, {
     name: 'key_create',
-    text: `insert into api_keys (account_id, secret_hash, key_type, description, last6, limit_usd, limit_diem,
-        limit_vcu, limit_period, model_privacy, expires_at)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning ${COLUMNS}`,
+    text: `insert into api_keys (account_id, secret_hash, key_type, description, last6, limit_period, model_privacy,
+        expires_at, models, created_by, limit_usd, limit_diem, limit_vcu, stated_usd, stated_diem, stated_vcu)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${KEY_COLUMNS}`,
     values: [
       request.accountId,
       hashSecret(secret),
       request.keyType,
       request.description ?? '',
       secret.slice(-6),
-      usd?.toString() ?? null,
-      diem?.toString() ?? null,
-      vcu?.toString() ?? null,
       request.limitPeriod ?? 'EPOCH',
       request.modelPrivacy ?? 'ALL',
       request.expiresAt ?? null,
+      request.models ?? null,
+      request.createdBy ?? null,
+      ...limitColumns({ usd: null, diem: null, vcu: null, ...request.limits }),
     ],
   });
   const row = rows[0];
   if (!row) {
     throw new FareboxError({ code: 'internal', message: 'Internal server error', internal: 'no key row' });
   }
-  return { record: toRecord(row), secret };
+  return { record: toKeyRecord(row), secret };
+}
+
+export function newSecret(keyType: KeyType): string {
+  return formatSecret(keyType, randomBytes(32));
+}
+
+/** The highest limit that the ledger can hold a key to; more than any account can ever have. */
+const HIGHEST_LIMIT: Nano = 2n ** 63n - 1n;
+
+/** Values of limit_usd, limit_diem, limit_vcu, stated_usd, stated_diem and stated_vcu. */
+export function limitColumns({ usd, diem, vcu }: KeyLimits): (string | null)[] {
+  const limits = [usd, diem, vcu];
+  const beyond = (limit: Nano | null) => limit !== null && limit > HIGHEST_LIMIT;
+  return [
+    ...limits.map((limit) => (beyond(limit) ? HIGHEST_LIMIT : limit)?.toString() ?? null),
+    ...limits.map((limit) => (beyond(limit) ? limit : null)?.toString() ?? null),
+  ];
 }
 
 /** Keys of an account that were not revoked, newest first, at most `limit` (1,000 by default). */
 export async function listKeys(sql: SqlClient, accountId: string, limit = 1_000): Promise<KeyRecord[]> {
   const rows = await runLedgerStatement<KeyRow>(sql, {
     name: 'key_list',
-    text: `select ${COLUMNS} from api_keys where account_id = $1 and revoked_at is null
+    text: `select ${KEY_COLUMNS} from api_keys where account_id = $1 and revoked_at is null
       order by created_at desc, id limit $2`,
     values: [accountId, limit],
   });
-  return rows.map(toRecord);
+  return rows.map(toKeyRecord);
 }
 
 /** Ends a key for good. Undefined when there is no such key; a second call returns the first one's record. */
 export async function revokeKey(sql: SqlClient, keyId: string): Promise<KeyRecord | undefined> {
   const rows = await runLedgerStatement<KeyRow>(sql, {
     name: 'key_revoke',
-    text: `update api_keys set revoked_at = coalesce(revoked_at, ledger_now()) where id = $1 returning ${COLUMNS}`,
+    text: `update api_keys set revoked_at = coalesce(revoked_at, ledger_now()) where id = $1 returning ${KEY_COLUMNS}`,
     values: [keyId],
   });
-  return rows[0] && toRecord(rows[0]);
+  return rows[0] && toKeyRecord(rows[0]);
 }
 
 /** What authentication needs to know about a key, whatever its state. */
@@ -128,17 +153,25 @@ export interface FoundKey {
   accountId: string;
   keyType: KeyType;
   modelPrivacy: ModelPrivacy;
+  models: readonly string[] | null;
+  /** When this secret stops working: at the key's expiry, or earlier for one that a rotation replaced. */
   expiresAt: Date | null;
   revoked: boolean;
   accountActive: boolean;
 }
 
-/** One lookup by unique index. */
+/** One lookup by unique index, and a second one only for a secret that is no key's present one. */
 export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<FoundKey | undefined> {
   const rows = await runLedgerStatement<KeyRow & { status: string }>(sql, {
     name: 'key_find',
-    text: `select k.id, k.account_id, k.key_type, k.model_privacy, k.expires_at, k.revoked_at, a.status
-      from api_keys k join accounts a on a.id = k.account_id where k.secret_hash = $1`,
+    text: `select k.id, k.account_id, k.key_type, k.model_privacy, k.models, k.revoked_at, a.status,
+        least(k.expires_at, s.works_until) as expires_at
+      from (
+        (select id, null::timestamptz as works_until from api_keys where secret_hash = $1)
+        union all (select key_id, works_until from replaced_secrets where secret_hash = $1)
+        limit 1
+      ) s
+      join api_keys k on k.id = s.id join accounts a on a.id = k.account_id`,
     values: [secretHash],
   });
   const row = rows[0];
@@ -148,6 +181,7 @@ export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<Found
       accountId: row.account_id,
       keyType: row.key_type,
       modelPrivacy: row.model_privacy,
+      models: row.models,
       expiresAt: row.expires_at,
       revoked: row.revoked_at !== null,
       accountActive: row.status === 'active',
@@ -170,16 +204,21 @@ export async function noteKeyUse(sql: SqlClient, uses: ReadonlyMap<string, Date>
   });
 }
 
-function toRecord(row: KeyRow): KeyRecord {
+export function toKeyRecord(row: KeyRow): KeyRecord {
   return {
     id: row.id,
     accountId: row.account_id,
     keyType: row.key_type,
     description: row.description,
     last6: row.last6,
-    limits: { usd: toNano(row.limit_usd), diem: toNano(row.limit_diem), vcu: toNano(row.limit_vcu) },
+    limits: {
+      usd: toNano(row.stated_usd ?? row.limit_usd),
+      diem: toNano(row.stated_diem ?? row.limit_diem),
+      vcu: toNano(row.stated_vcu ?? row.limit_vcu),
+    },
     limitPeriod: row.limit_period,
     modelPrivacy: row.model_privacy,
+    models: row.models,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     lastUsedAt: row.last_used_at,

@@ -9,6 +9,7 @@ const key = (name: string): FoundKey => ({
   accountId: `account of ${name}`,
   keyType: 'ADMIN',
   modelPrivacy: 'ALL',
+  models: null,
   expiresAt: null,
   revoked: false,
   accountActive: true,

@@ -46,7 +46,7 @@ describe('keys', () => {
     });
     expect(await findKey(sql, hashSecret(secret))).toEqual({
       ...{ keyId: record.id, accountId, keyType: 'INFERENCE', modelPrivacy: 'PRIVATE_ONLY' },
-      ...{ expiresAt, revoked: false, accountActive: true },
+      ...{ models: null, expiresAt, revoked: false, accountActive: true },
     });
     expect(await findKey(sql, hashSecret(`${secret}x`))).toBeUndefined();
   });

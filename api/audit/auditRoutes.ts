@@ -1,0 +1,55 @@
+/** GET /audit: every administrative act on the account, newest first. Beside the specification. */
+import { z } from 'zod';
+import { FareboxError } from '../../domain/errors.ts';
+import { type AuditEvent, listActs } from '../../infra/postgres/audit.ts';
+import { json } from '../answer.ts';
+import { defineRoute } from '../route.ts';
+import { decodeActId, encodeActId } from './cursor.ts';
+
+const listQuery = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/)
+    .transform(Number)
+    .pipe(z.int().min(1).max(100))
+    .default(20),
+  cursor: z.string().max(64).optional(),
+});
+
+export const listAuditRoute = defineRoute({
+  method: 'GET',
+  path: '/audit',
+  access: 'admin',
+  query: listQuery,
+  async handler({ sql }, { caller, query: { limit, cursor } }) {
+    const before = cursor === undefined ? {} : { before: decodeActId(cursor) ?? refuseCursor() };
+    const acts = await listActs(sql, { accountId: caller.accountId, limit: limit + 1, ...before });
+    // Another account's place is no place: the answer is that to an invented one.
+    if (!acts) return refuseCursor();
+    const page = acts.slice(0, limit);
+    const last = page.at(-1);
+    const more = acts.length > limit && last !== undefined;
+    return json({
+      object: 'list',
+      data: page.map(presentAct),
+      nextCursor: more ? encodeActId(last.id) : null,
+    });
+  },
+});
+
+function presentAct(act: AuditEvent) {
+  return {
+    id: act.id,
+    createdAt: act.createdAt.toISOString(),
+    actor: act.actor,
+    action: act.action,
+    targetId: act.targetId,
+    requestId: act.requestId,
+    changes: act.changes,
+  };
+}
+
+function refuseCursor(): never {
+  const fields = { cursor: ['Invalid or expired cursor; restart from the first page'] };
+  throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
+}

@@ -1,0 +1,151 @@
+/** The keys of an account (specification 4.9), for its ADMIN keys; rotation and keys for some models go beyond it. */
+import { FareboxError } from '../../domain/errors.ts';
+import type { Config } from '../../infra/config/config.ts';
+import { changeKey, endKey, makeKey, rotateKey } from '../../infra/postgres/keyAdministration.ts';
+import { activeKeys } from '../../infra/postgres/keyUsage.ts';
+import { actorOf } from '../actor.ts';
+import { json } from '../answer.ts';
+import { defineRoute } from '../route.ts';
+import { presentKey, presentKeyWithUsage, presentNewKey } from './presentKey.ts';
+import { type CreateBody, createBody, deleteBody, deleteQuery, rotateBody, updateBody } from './shapes.ts';
+
+const MOST_BYTES = 64 * 1024;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export const listKeysRoute = defineRoute({
+  method: 'GET',
+  path: '/api_keys',
+  access: 'admin',
+  async handler({ sql }, { caller }) {
+    const keys = await activeKeys(sql, { accountId: caller.accountId });
+    return json({ object: 'list', data: keys.map(presentKeyWithUsage) });
+  },
+});
+
+export const showKeyRoute = defineRoute({
+  method: 'GET',
+  path: '/api_keys/{id}',
+  access: 'admin',
+  async handler({ sql }, { caller, params }) {
+    const keyId = toKeyId(params.id);
+    const [key] = keyId === undefined ? [] : await activeKeys(sql, { accountId: caller.accountId, keyId });
+    if (!key) throw unknownKey('API key not found');
+    return json({ data: presentKeyWithUsage(key) });
+  },
+});
+
+export const createKeyRoute = defineRoute({
+  method: 'POST',
+  path: '/api_keys',
+  access: 'admin',
+  body: { json: { schema: createBody, maxBytes: MOST_BYTES } },
+  async handler({ sql, config }, request) {
+    const { body, caller } = request;
+    const { usd = null, diem = null, vcu = null } = body.consumptionLimit ?? {};
+    const { record, secret } = await makeKey(sql, actorOf(request), {
+      accountId: caller.accountId,
+      keyType: body.apiKeyType,
+      description: body.description,
+      limits: { usd, diem, vcu },
+      limitPeriod: body.limitPeriod,
+      modelPrivacy: body.modelPrivacy,
+      models: checkScope(config, body),
+      expiresAt: body.expiresAt ?? null,
+    });
+    return json({ success: true, data: presentNewKey(record, secret) });
+  },
+});
+
+export const updateKeyRoute = defineRoute({
+  method: 'PATCH',
+  path: '/api_keys',
+  access: 'admin',
+  body: { json: { schema: updateBody, maxBytes: MOST_BYTES } },
+  async handler({ sql }, request) {
+    const { id, consumptionLimit, ...patch } = request.body;
+    const keyId = toKeyId(id);
+    const act = { actor: actorOf(request), accountId: request.caller.accountId };
+    const record = keyId && (await changeKey(sql, { ...act, keyId }, { ...patch, limits: consumptionLimit }));
+    if (!record) throw unknownKey('API key not found or expired');
+    return json({ success: true, data: presentKey(record) });
+  },
+});
+
+export const deleteKeyRoute = defineRoute({
+  method: 'DELETE',
+  path: '/api_keys',
+  access: 'admin',
+  query: deleteQuery,
+  body: { json: { schema: deleteBody, maxBytes: MOST_BYTES }, optional: true },
+  async handler({ sql }, request) {
+    const { query, body, caller } = request;
+    if ((query.id === undefined) === (body === undefined)) {
+      throw invalid('id', 'Name the key either in the query or in the body');
+    }
+    const keyId = toKeyId(query.id ?? body?.id);
+    const act = { actor: actorOf(request), accountId: caller.accountId };
+    const record = keyId && (await endKey(sql, { ...act, keyId }));
+    if (!record) throw unknownKey('API key could not be found');
+    return json({ success: true });
+  },
+});
+
+/**
+ * Beside the specification: a new secret for the same key. `overlapSeconds` (0 to 604,800; 3,600 when left out) is how
+ * long the present secret works on, and bounds what is left of earlier overlaps.
+ */
+export const rotateKeyRoute = defineRoute({
+  method: 'POST',
+  path: '/api_keys/{id}/rotate',
+  access: 'admin',
+  body: { json: { schema: rotateBody, maxBytes: MOST_BYTES }, optional: true },
+  async handler({ sql }, request) {
+    const keyId = toKeyId(request.params.id);
+    const act = { actor: actorOf(request), accountId: request.caller.accountId };
+    const overlapSeconds = request.body?.overlapSeconds ?? 3_600;
+    const rotated = keyId && (await rotateKey(sql, { ...act, keyId }, overlapSeconds));
+    if (!rotated) throw unknownKey('API key not found or expired');
+    return json({
+      success: true,
+      data: {
+        ...presentKey(rotated.record),
+        apiKey: rotated.secret,
+        previousKeyExpiresAt: rotated.previousWorksUntil?.toISOString() ?? null,
+      },
+    });
+  },
+});
+
+/** The ids of a scope, each once; throws `invalid_request` for a model that the catalogue does not have. */
+function checkScope(config: Config, { models, apiKeyType }: CreateBody): string[] | null {
+  if (models === undefined) return null;
+  if (apiKeyType === 'ADMIN') {
+    throw invalid(
+      'models',
+      'Only an INFERENCE key can be made for some models: an ADMIN key can make others',
+    );
+  }
+  const known = new Set([...config.models, ...config.unservedModels].map(({ id }) => id));
+  const unknown = models.flatMap((id, index) => (known.has(id) ? [] : [index]));
+  if (unknown.length > 0) {
+    const fields = Object.fromEntries(
+      unknown.map((index) => [`models.${index}`, ['Specified model not found']]),
+    );
+    throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
+  }
+  return [...new Set(models)];
+}
+
+/** Undefined for what cannot be an id: nobody's key, as any other unknown one. */
+function toKeyId(id: string | undefined): string | undefined {
+  return id !== undefined && UUID.test(id) ? id.toLowerCase() : undefined;
+}
+
+function unknownKey(message: string): FareboxError {
+  return new FareboxError({ code: 'invalid_request', message });
+}
+
+function invalid(field: string, words: string): FareboxError {
+  const fields = { [field]: [words] };
+  return new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
+}

@@ -1,0 +1,87 @@
+/** What the key routes take (specification 4.9, api-facts A.7 and A.8). Unknown fields are refused, also inside limits. */
+import { z } from 'zod';
+import { KEY_TYPES, MODEL_PRIVACIES } from '../../domain/caller.ts';
+import { LIMIT_PERIODS } from '../../domain/ledger.ts';
+import { nanoFromDecimalNumber } from '../../domain/money.ts';
+import { readExpiry } from './expiry.ts';
+
+const LONGEST_DESCRIPTION = 64;
+const MOST_MODELS = 100;
+const HIGHEST_AMOUNT = 9_999_999_999;
+const LONGEST_OVERLAP_SECONDS = 604_800;
+
+/** Characters are code points, as JSON Schema and the database count them. */
+const description = z
+  .string()
+  .refine((text) => text.length <= 2 * LONGEST_DESCRIPTION && [...text].length <= LONGEST_DESCRIPTION, {
+    error: `Must have at most ${LONGEST_DESCRIPTION} characters`,
+    abort: true,
+  })
+  .refine((text) => !/\0|\p{Surrogate}/u.test(text), 'Must be text without NUL and without half characters')
+  .meta({ maxLength: LONGEST_DESCRIPTION });
+
+/** To nano units. */
+const amount = z
+  .number()
+  .min(0)
+  .max(HIGHEST_AMOUNT)
+  .transform((units, context) => {
+    const nano = nanoFromDecimalNumber(units);
+    if (nano !== undefined) return nano;
+    context.addIssue({ code: 'custom', message: 'Must have at most 9 decimals' });
+    return z.NEVER;
+  })
+  .nullable();
+
+const consumptionLimit = z.strictObject({
+  usd: amount.optional(),
+  diem: amount.optional(),
+  /** Kept and shown, spent by nothing. */
+  vcu: amount.optional(),
+});
+
+const EXPIRY = /^(?:\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{3})?Z)?)?$/;
+
+/** To a Date; the empty string is no expiry, to null. */
+const expiresAt = z
+  .string()
+  .regex(EXPIRY, 'Must be YYYY-MM-DD, YYYY-MM-DDTHH:mm:ssZ, YYYY-MM-DDTHH:mm:ss.sssZ or empty')
+  .transform((text, context) => {
+    if (text === '') return null;
+    const expiry = readExpiry(text, Date.now());
+    if (expiry.ok) return expiry.at;
+    context.addIssue({ code: 'custom', message: expiry.problem });
+    return z.NEVER;
+  });
+
+const limitPeriod = z.enum(LIMIT_PERIODS);
+const modelPrivacy = z.enum(MODEL_PRIVACIES);
+
+export const createBody = z.strictObject({
+  apiKeyType: z.enum(KEY_TYPES),
+  description,
+  expiresAt: expiresAt.optional(),
+  consumptionLimit: consumptionLimit.optional(),
+  limitPeriod: limitPeriod.default('EPOCH'),
+  modelPrivacy: modelPrivacy.default('ALL'),
+  /** Beside the specification: the only models that the key may call. */
+  models: z.array(z.string().min(1).max(200)).min(1).max(MOST_MODELS).optional(),
+});
+export type CreateBody = z.output<typeof createBody>;
+
+/** Any string is let in as `id`: a malformed one gets the same words as an unknown one. */
+export const updateBody = z.strictObject({
+  id: z.string(),
+  description: description.optional(),
+  expiresAt: expiresAt.nullable().optional(),
+  consumptionLimit: consumptionLimit.optional(),
+  limitPeriod: limitPeriod.optional(),
+  modelPrivacy: modelPrivacy.optional(),
+});
+
+export const deleteBody = z.strictObject({ id: z.string() }).optional();
+export const deleteQuery = z.strictObject({ id: z.string().optional() });
+
+export const rotateBody = z
+  .strictObject({ overlapSeconds: z.int().min(0).max(LONGEST_OVERLAP_SECONDS).default(3_600) })
+  .optional();

@@ -1,0 +1,107 @@
+/**
+ * The audit trail: every administrative act with who did it, in the transaction of the act. Append-only: the services'
+ * role cannot change or delete a row (migrations/0007_key_administration.sql).
+ */
+import { storableJson } from './ledgerRows.ts';
+import type { SqlClient } from './pool.ts';
+import { runLedgerStatement } from './runLedgerStatement.ts';
+
+/** Who acts: somebody with an ADMIN key, or the operator on the command line. */
+export type Actor = 'operator' | { keyId: string; requestId: string };
+
+export const AUDIT_ACTIONS = [
+  'account.create',
+  'credit.grant',
+  'key.create',
+  'key.update',
+  'key.rotate',
+  'key.revoke',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export interface Act {
+  accountId: string;
+  actor: Actor;
+  action: AuditAction;
+  /** The key, account or operation that it was done to. */
+  targetId: string;
+  /** What became different, as JSON: amounts as decimal strings, times in ISO form, never a secret or its hash. */
+  changes: Record<string, unknown>;
+}
+
+export interface AuditEvent {
+  /** Decimal digits; later acts of an account have higher ones. */
+  id: string;
+  createdAt: Date;
+  /** The id of an API key, or `operator`. */
+  actor: string;
+  action: AuditAction;
+  targetId: string;
+  /** Null for what was not asked for over HTTP. */
+  requestId: string | null;
+  changes: Record<string, unknown>;
+}
+
+/** Call it with the client of the act's own transaction: neither is ever seen without the other. */
+export async function recordAct(client: SqlClient, act: Act): Promise<void> {
+  const { actor } = act;
+  await runLedgerStatement(client, {
+    name: 'audit_record',
+    text: `insert into audit_events (account_id, actor, action, target_id, request_id, changes)
+      values ($1, $2, $3, $4, $5, $6)`,
+    values: [
+      act.accountId,
+      actor === 'operator' ? actor : actor.keyId,
+      act.action,
+      act.targetId,
+      actor === 'operator' ? null : actor.requestId,
+      storableJson(act.changes),
+    ],
+  });
+}
+
+export interface AuditPage {
+  accountId: string;
+  limit: number;
+  /** The id of the last act already seen. */
+  before?: string;
+}
+
+interface AuditRow {
+  id: string;
+  created_at: Date;
+  actor: string;
+  action: AuditAction;
+  target_id: string;
+  request_id: string | null;
+  changes: Record<string, unknown>;
+}
+
+/** Acts of one account, newest first. Undefined when `before` is no act of this account. */
+export async function listActs(sql: SqlClient, page: AuditPage): Promise<AuditEvent[] | undefined> {
+  if (page.before !== undefined && !(await isKnown(sql, page.accountId, page.before))) return undefined;
+  const rows = await runLedgerStatement<AuditRow>(sql, {
+    name: 'audit_list',
+    text: `select id, created_at, actor, action, target_id, request_id, changes from audit_events
+      where account_id = $1 and ($2::bigint is null or id < $2) order by id desc limit $3`,
+    values: [page.accountId, page.before ?? null, page.limit],
+  });
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.created_at,
+    actor: row.actor,
+    action: row.action,
+    targetId: row.target_id,
+    requestId: row.request_id,
+    changes: row.changes,
+  }));
+}
+
+async function isKnown(sql: SqlClient, accountId: string, id: string): Promise<boolean> {
+  const rows = await runLedgerStatement(sql, {
+    name: 'audit_known',
+    text: 'select from audit_events where account_id = $1 and id = $2',
+    values: [accountId, id],
+  });
+  return rows.length === 1;
+}

@@ -1,0 +1,259 @@
+/**
+ * What is done to the keys of an account, each act in one transaction with its row of the audit trail, under the lock of
+ * the account's row: so the counts that bound creations are exact, however many processes create at once.
+ */
+import type pg from 'pg';
+import type { ModelPrivacy } from '../../domain/caller.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import type { LimitPeriod } from '../../domain/ledger.ts';
+import { type Actor, recordAct } from './audit.ts';
+import { asLedgerError } from './failures.ts';
+import { keyChanges, newKeyFacts } from './keyFacts.ts';
+import {
+  createKey,
+  hashSecret,
+  KEY_COLUMNS,
+  type KeyLimits,
+  type KeyRecord,
+  type KeyRow,
+  limitColumns,
+  type NewKey,
+  newSecret,
+  revokeKey,
+  toKeyRecord,
+} from './keys.ts';
+import { inTransaction } from './pool.ts';
+
+export const MOST_ACTIVE_KEYS = 500;
+export const MOST_CREATIONS_A_MINUTE = 20;
+/** Replaced secrets of one key that still work. */
+export const MOST_OVERLAPS = 10;
+
+const IS_ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > (select ledger_now()))';
+
+export interface KeyAct {
+  actor: Actor;
+  accountId: string;
+  /** A UUID. */
+  keyId: string;
+}
+
+/**
+ * Makes a key. Throws `rate_limited` for the 21st in a minute (the operator's do not count), and `invalid_request` when
+ * the account has 500 active keys.
+ */
+export async function makeKey(
+  pool: pg.Pool,
+  actor: Actor,
+  request: Omit<NewKey, 'createdBy'>,
+): Promise<{ record: KeyRecord; secret: string }> {
+  const { accountId } = request;
+  return await administer(pool, accountId, async (client) => {
+    if (actor !== 'operator') await boundCreations(client, accountId);
+    await boundActiveKeys(client, accountId);
+    const createdBy = actor === 'operator' ? {} : { createdBy: actor.keyId };
+    const made = await createKey(client, { ...request, ...createdBy });
+    const { id: targetId } = made.record;
+    const changes = newKeyFacts(made.record);
+    await recordAct(client, { accountId, actor, action: 'key.create', targetId, changes });
+    return made;
+  });
+}
+
+export interface KeyPatch {
+  description?: string | undefined;
+  /** Members left out stay as they are. */
+  limits?: { [Currency in keyof KeyLimits]?: KeyLimits[Currency] | undefined } | undefined;
+  limitPeriod?: LimitPeriod | undefined;
+  modelPrivacy?: ModelPrivacy | undefined;
+  expiresAt?: Date | null | undefined;
+}
+
+/** Changes an active key; undefined when the account has none with this id. What changes nothing is no act. */
+export async function changeKey(pool: pg.Pool, act: KeyAct, patch: KeyPatch): Promise<KeyRecord | undefined> {
+  return await administer(pool, act.accountId, async (client) => {
+    const before = await lockActiveKey(client, act);
+    if (!before) return undefined;
+    const after = patched(before, patch);
+    const changes = keyChanges(before, after);
+    if (Object.keys(changes).length === 0) return before;
+    const { rows } = await client.query<KeyRow>(
+      `update api_keys set description = $2, limit_period = $3, model_privacy = $4, expires_at = $5, limit_usd = $6,
+        limit_diem = $7, limit_vcu = $8, stated_usd = $9, stated_diem = $10, stated_vcu = $11
+        where id = $1 returning ${KEY_COLUMNS}`,
+      [
+        act.keyId,
+        after.description,
+        after.limitPeriod,
+        after.modelPrivacy,
+        after.expiresAt,
+        ...limitColumns(after.limits),
+      ],
+    );
+    await recordAct(client, { ...act, action: 'key.update', targetId: act.keyId, changes });
+    return rows[0] && toKeyRecord(rows[0]);
+  });
+}
+
+function patched(before: KeyRecord, patch: KeyPatch): KeyRecord {
+  const { usd, diem, vcu } = patch.limits ?? {};
+  return {
+    ...before,
+    description: patch.description ?? before.description,
+    limitPeriod: patch.limitPeriod ?? before.limitPeriod,
+    modelPrivacy: patch.modelPrivacy ?? before.modelPrivacy,
+    expiresAt: patch.expiresAt === undefined ? before.expiresAt : patch.expiresAt,
+    limits: {
+      usd: usd === undefined ? before.limits.usd : usd,
+      diem: diem === undefined ? before.limits.diem : diem,
+      vcu: vcu === undefined ? before.limits.vcu : vcu,
+    },
+  };
+}
+
+export interface Rotated {
+  record: KeyRecord;
+  /** In this answer and nowhere else, ever. */
+  secret: string;
+  /** Null: the replaced secret stopped working at once. */
+  previousWorksUntil: Date | null;
+}
+
+/**
+ * Gives an active key a new secret; the present one, and those replaced before it, work for `overlapSeconds` more at
+ * most. Undefined when the account has no such key; `invalid_request` when too many replaced secrets would work.
+ */
+export async function rotateKey(
+  pool: pg.Pool,
+  act: KeyAct,
+  overlapSeconds: number,
+): Promise<Rotated | undefined> {
+  return await administer(pool, act.accountId, async (client) => {
+    const before = await lockActiveKey(client, act);
+    if (!before) return undefined;
+    const previousWorksUntil = await replaceSecret(client, before, overlapSeconds);
+    const secret = newSecret(before.keyType);
+    const { rows } = await client.query<KeyRow>(
+      `update api_keys set secret_hash = $2, last6 = $3 where id = $1 returning ${KEY_COLUMNS}`,
+      [act.keyId, hashSecret(secret), secret.slice(-6)],
+    );
+    const changes = { overlapSeconds, previousWorksUntil: previousWorksUntil?.toISOString() ?? null };
+    await recordAct(client, { ...act, action: 'key.rotate', targetId: act.keyId, changes });
+    return rows[0] && { record: toKeyRecord(rows[0]), secret, previousWorksUntil };
+  });
+}
+
+/** Until when the present secret works once it is replaced. The update of the key that follows tells all processes. */
+async function replaceSecret(
+  client: pg.PoolClient,
+  key: KeyRecord,
+  overlapSeconds: number,
+): Promise<Date | null> {
+  await client.query(
+    `delete from replaced_secrets where key_id = $1 and works_until < ledger_now() - interval '1 hour'`,
+    [key.id],
+  );
+  const { rows: working } = await client.query(
+    `update replaced_secrets set works_until = least(works_until, ledger_now() + $2 * interval '1 second')
+      where key_id = $1 and works_until > (select ledger_now()) returning works_until`,
+    [key.id, overlapSeconds],
+  );
+  if (overlapSeconds === 0) return null;
+  if (working.length >= MOST_OVERLAPS) {
+    throw new FareboxError({
+      code: 'invalid_request',
+      message: `At most ${MOST_OVERLAPS} replaced secrets of an API key may work at a time. Wait, or rotate with overlapSeconds 0.`,
+    });
+  }
+  const { rows } = await client.query<{ works_until: Date }>(
+    `insert into replaced_secrets (secret_hash, key_id, works_until)
+      select secret_hash, id, least(ledger_now() + $2 * interval '1 second', expires_at) from api_keys where id = $1
+      returning works_until`,
+    [key.id, overlapSeconds],
+  );
+  return rows[0]?.works_until ?? null;
+}
+
+/** Ends an active key for good; undefined when the account has none with this id. */
+export async function endKey(pool: pg.Pool, act: KeyAct): Promise<KeyRecord | undefined> {
+  return await administer(pool, act.accountId, async (client) => {
+    if (!(await lockActiveKey(client, act))) return undefined;
+    return await revoke(client, act);
+  });
+}
+
+/** The operator's way: any key, expired ones too. A second call returns the first one's record and is no act. */
+export async function endAnyKey(pool: pg.Pool, keyId: string): Promise<KeyRecord | undefined> {
+  const text = `select ${KEY_COLUMNS} from api_keys where id = $1`;
+  const { rows } = await pool.query<KeyRow>(text, [keyId]);
+  const accountId = rows[0]?.account_id;
+  if (accountId === undefined) return undefined;
+  return await administer(pool, accountId, async (client) => {
+    const { rows: now } = await client.query<KeyRow>(text, [keyId]);
+    if (now[0]?.revoked_at) return toKeyRecord(now[0]);
+    return await revoke(client, { actor: 'operator', accountId, keyId });
+  });
+}
+
+async function revoke(client: pg.PoolClient, act: KeyAct): Promise<KeyRecord | undefined> {
+  const record = await revokeKey(client, act.keyId);
+  const changes = { revokedAt: record?.revokedAt?.toISOString() ?? null };
+  await recordAct(client, { ...act, action: 'key.revoke', targetId: act.keyId, changes });
+  return record;
+}
+
+/** Whoever waits here goes on with a fresh snapshot, in which the acts before it can be counted. */
+async function administer<T>(
+  pool: pg.Pool,
+  accountId: string,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  try {
+    return await inTransaction(pool, async (client) => {
+      await client.query('select from accounts where id = $1 for no key update', [accountId]);
+      return await work(client);
+    });
+  } catch (error) {
+    throw asLedgerError(error);
+  }
+}
+
+async function lockActiveKey(client: pg.PoolClient, key: KeyAct): Promise<KeyRecord | undefined> {
+  const { rows } = await client.query<KeyRow>(
+    `select ${KEY_COLUMNS} from api_keys where id = $1 and account_id = $2 and ${IS_ACTIVE} for no key update`,
+    [key.keyId, key.accountId],
+  );
+  return rows[0] && toKeyRecord(rows[0]);
+}
+
+async function boundCreations(client: pg.PoolClient, accountId: string): Promise<void> {
+  const { rows } = await client.query<{ made: number; seconds: number | null }>(
+    `select count(*)::int as made,
+        extract(epoch from min(created_at) + interval '1 minute' - ledger_now())::float8 as seconds
+      from (
+        select created_at from api_keys
+        where account_id = $1 and created_by is not null
+          and created_at > (select ledger_now() - interval '1 minute')
+        order by created_at desc limit ${MOST_CREATIONS_A_MINUTE}
+      ) latest`,
+    [accountId],
+  );
+  if ((rows[0]?.made ?? 0) < MOST_CREATIONS_A_MINUTE) return;
+  throw new FareboxError({
+    code: 'rate_limited',
+    message: `At most ${MOST_CREATIONS_A_MINUTE} API keys can be created per minute.`,
+    retryAfterSeconds: Math.max(1, rows[0]?.seconds ?? 60),
+  });
+}
+
+async function boundActiveKeys(client: pg.PoolClient, accountId: string): Promise<void> {
+  const { rows } = await client.query<{ active: number }>(
+    `select count(*)::int as active from api_keys where account_id = $1 and ${IS_ACTIVE}`,
+    [accountId],
+  );
+  if ((rows[0]?.active ?? 0) < MOST_ACTIVE_KEYS) return;
+  throw new FareboxError({
+    code: 'invalid_request',
+    message: `An account can have at most ${MOST_ACTIVE_KEYS} active API keys.`,
+  });
+}
