@@ -112,6 +112,38 @@ describe('credit', () => {
   });
 });
 
+describe('the audit trail', () => {
+  test('has every act of the operator once, and none that was refused', async () => {
+    const owner = await answerOf<Account>(['accounts', 'create', '--name', 'Audited'], environment);
+    const of = ['--account', owner.id];
+    const key = await answerOf<Key>(['keys', 'create', '--limit-usd', '0.5', ...of], environment);
+    for (let time = 0; time < 2; time += 1) {
+      await answerOf(['keys', 'revoke', key.id], environment);
+      const gift = ['credit', 'grant', '--amount', '1.5', '--operation-id', `audited-${owner.id}`];
+      await answerOf([...gift, '--note', 'hello', ...of], environment);
+    }
+    await runFarebox(['credit', 'grant', '--amount', '0', ...of], environment);
+    const { rows } = await admin.query(
+      'select actor, action, target_id, request_id, changes from audit_events where account_id = $1 order by id',
+      [owner.id],
+    );
+    const act = (action: string, target_id: string, changes: object) => ({
+      ...{ actor: 'operator', action, target_id, request_id: null, changes },
+    });
+    expect(rows).toEqual([
+      act('account.create', owner.id, { name: 'Audited', diemDailyAllocation: '0' }),
+      act(
+        'key.create',
+        key.id,
+        expect.objectContaining({ apiKeyType: 'INFERENCE', 'consumptionLimit.usd': '0.5' }),
+      ),
+      act('key.revoke', key.id, { revokedAt: expect.any(String) }),
+      act('credit.grant', `audited-${owner.id}`, { currency: 'usd', amount: '1.5', note: 'hello' }),
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(key.secret.slice(-43));
+  });
+});
+
 describe('ledger check', () => {
   test('exits 0 on true books and 1 with the rows on false ones', async () => {
     const good = await runFarebox(['ledger', 'check'], environment);
