@@ -39,7 +39,8 @@ async function standing(
 async function accept(dependencies: ActivityDependencies, order: Order): Promise<AcceptJobResult> {
   const { job, source } = order;
   const model = dependencies.models.get(job.modelId);
-  if (!model) return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
+  if (model?.kind !== 'voice-changer')
+    return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
   const durationSeconds = billableSeconds(source.decodedSeconds, source.lossy);
   const price = quoteVoiceChanger(model, durationSeconds);
   if (!price)

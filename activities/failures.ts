@@ -22,6 +22,7 @@ const RETRYABLE: Record<ErrorCode, boolean> = {
   key_limit_exceeded: false,
   model_not_found: false,
   model_offline: false,
+  character_not_found: false,
   request_id_invalid: false,
   media_not_found: false,
   route_not_found: false,

@@ -23,7 +23,8 @@ export async function measureSource(
 ): Promise<MeasureResult> {
   await point('activity-start');
   const model = dependencies.models.get(job.modelId);
-  if (!model) return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
+  if (model?.kind !== 'voice-changer')
+    return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
   return await inWorkplace(dependencies, async (place) => {
     const path = join(place.folder, 'source');
     const taken = await takeSource(dependencies, job, { ...place, path });

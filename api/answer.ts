@@ -1,4 +1,4 @@
-/** What a handler gives back: a JSON body, or bytes of a known length that are streamed. */
+/** What a handler gives back: a JSON body, one that was prepared before, or bytes of a known length that are streamed. */
 import type { Readable } from 'node:stream';
 
 export interface JsonAnswer {
@@ -7,6 +7,14 @@ export interface JsonAnswer {
   status: number;
   headers: Record<string, string>;
   body: unknown;
+}
+
+/** JSON that was written down before; without bytes for a status that has no body. */
+export interface PreparedAnswer {
+  kind: 'prepared';
+  status: number;
+  headers: Record<string, string>;
+  bytes: Buffer | undefined;
 }
 
 export interface BinaryAnswer {
@@ -26,7 +34,7 @@ export interface BinaryAnswer {
   onAborted?: () => Promise<void>;
 }
 
-export type Answer = JsonAnswer | BinaryAnswer;
+export type Answer = JsonAnswer | PreparedAnswer | BinaryAnswer;
 
 export interface AnswerOptions {
   status?: number;
@@ -37,6 +45,15 @@ const NO_HEADERS: Record<string, string> = Object.freeze({});
 
 export function json(body: unknown, options?: AnswerOptions): JsonAnswer {
   return { kind: 'json', status: options?.status ?? 200, headers: options?.headers ?? NO_HEADERS, body };
+}
+
+export function prepared(bytes: Buffer | undefined, options?: AnswerOptions): PreparedAnswer {
+  return { kind: 'prepared', status: options?.status ?? 200, headers: options?.headers ?? NO_HEADERS, bytes };
+}
+
+/** The same answer with further headers. */
+export function withHeaders(answer: Answer, headers: Readonly<Record<string, string>>): Answer {
+  return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
 export function binary(

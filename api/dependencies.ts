@@ -6,6 +6,7 @@ import type { Logger } from '../infra/log.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 import type { Limits } from './limits/callLimits.ts';
+import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 
 export interface Dependencies {
   config: Config;
@@ -15,4 +16,7 @@ export interface Dependencies {
   storage: Storage;
   limits: Limits;
   log: Logger;
+  published: PublishedCatalogue;
+  /** To be waited for before the characters table is read. */
+  charactersLoaded(): Promise<void>;
 }

@@ -38,6 +38,7 @@ const ROWS: Record<ErrorCode, ErrorRow> = {
   key_limit_exceeded: { status: 402, body: 'plain' },
   model_not_found: { status: 404, body: 'plain' },
   model_offline: { status: 503, body: 'plain' },
+  character_not_found: { status: 404, body: 'plain' },
   request_id_invalid: { status: 400, body: 'plain' },
   media_not_found: { status: 404, body: 'plain' },
   route_not_found: { status: 404, body: 'plain' },

@@ -198,7 +198,7 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     this.file = read.file;
   }
 
-  /** Open routes are declared with `Caller | undefined`; all others have one here. */
+  /** Open and catalogue routes are declared with `Caller | undefined`; all others have one here. */
   get caller(): Caller {
     return this.#ctx.state.caller as Caller;
   }

@@ -22,6 +22,7 @@ export const FAILURE_STATUS: Record<ErrorCode, number> = {
   key_limit_exceeded: FAILED,
   model_not_found: FAILED,
   model_offline: 503,
+  character_not_found: 404,
   request_id_invalid: FAILED,
   media_not_found: 404,
   route_not_found: FAILED,

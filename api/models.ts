@@ -1,32 +1,68 @@
 /** Finds the model that a request names, or the documented refusal. */
 import type { Caller } from '../domain/caller.ts';
-import { findModel } from '../domain/catalogue/catalogue.ts';
-import type { Model, VoiceChangerModel } from '../domain/catalogue/model.ts';
+import type { Model, ModelType, VoiceChangerModel } from '../domain/catalogue/model.ts';
+import { type Retirement, resolveModel } from '../domain/catalogue/resolveModel.ts';
 import { FareboxError } from '../domain/errors.ts';
 import { isAllowed, isInScope, isOffline } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
 
-export function requireModel(config: Config, id: string): Model {
-  const model = findModel(config.models, id);
-  if (!model) throw new FareboxError({ code: 'model_not_found', message: 'Specified model not found' });
-  return model;
+export interface NamedModel<M extends Model = Model> {
+  /** What the name stands for: its id, privacy and price are the ones that count. */
+  model: M;
+  /** For the answer: the notice of a model that is to go (api-facts 9); empty for all others. */
+  headers: Record<string, string>;
 }
 
-/** A voice-changer model by its id; any other model is the wrong one for these routes (400). */
-export function requireVoiceChanger(config: Config, id: string): VoiceChangerModel {
-  // A model of another type that the operator configured is known, only not for this.
-  if (config.unservedModels.some((entry) => entry.id === id)) throw wrongModel();
-  const model = requireModel(config, id);
-  if (model.kind === 'voice-changer') return model;
-  throw wrongModel();
+/** By id, foreign name or trait of the type. Throws FareboxError `model_not_found`, with a hint where there is one. */
+export function requireModel(config: Config, name: string, type: ModelType): NamedModel {
+  const resolution = resolveModel(config.modelCatalogue, { name, type, now: new Date().toISOString() });
+  if (!resolution.ok) throw new FareboxError({ code: 'model_not_found', message: resolution.message });
+  return { model: resolution.model, headers: noticeOf(resolution.deprecated) };
 }
 
-function wrongModel(): FareboxError {
-  return new FareboxError({
+/** A voice-changer model; any other model is the wrong one for these routes (400). */
+export function requireVoiceChanger(config: Config, name: string): NamedModel<VoiceChangerModel> {
+  const { model, headers } = requireModel(config, name, 'music');
+  if (model.kind === 'voice-changer') return { model, headers };
+  throw new FareboxError({
     code: 'invalid_request',
     message: 'Invalid request parameters',
     fields: { model: ['This endpoint takes voice-changer models only'] },
   });
+}
+
+/**
+ * The voice changer of a job that exists already, which may have left the catalogue since: then the name is the id, and
+ * there is no model.
+ */
+export function voiceChangerOfJob(config: Config, name: string) {
+  const resolution = resolveModel(config.modelCatalogue, {
+    name,
+    type: 'music',
+    now: new Date().toISOString(),
+  });
+  if (!resolution.ok) return { modelId: name, model: undefined, headers: {} };
+  const { model, deprecated } = resolution;
+  // A job keeps the model it was ordered with, also when another one answers for new orders.
+  const modelId = deprecated?.id ?? model.id;
+  const itself = config.modelCatalogue.byId.get(modelId);
+  return {
+    modelId,
+    model: itself?.kind === 'voice-changer' ? itself : undefined,
+    headers: noticeOf(deprecated),
+  };
+}
+
+function noticeOf(deprecated: Retirement | undefined): Record<string, string> {
+  if (deprecated === undefined) return {};
+  const { id, date, removesAt, replacement } = deprecated;
+  const hint = replacement === undefined ? '' : ` Please use ${replacement} instead.`;
+  return {
+    'x-service-model-deprecation-warning': `The model ${id} is deprecated and is removed on ${removesAt}.${hint}`,
+    'x-service-model-deprecation-date': date,
+    'x-service-deprecated': 'true',
+    ...(replacement === undefined ? {} : { 'x-service-deprecated-replacement': replacement }),
+  };
 }
 
 /** Refuses a model that cannot be called now (503), or not with this key (403). */

@@ -13,6 +13,8 @@ import { openTemporal } from '../infra/temporal/connect.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
+import { charactersLoader } from './catalogue/loadedCharacters.ts';
+import { publishCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { Part } from './health.ts';
 import { createLimits } from './limits/callLimits.ts';
@@ -40,7 +42,11 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   await folders.sweep();
   const { authentication, closeAuthentication } = openAuthentication(config, sql, log);
   return {
-    dependencies: { config, sql, redis, temporal, storage, limits, log },
+    dependencies: {
+      ...{ config, sql, redis, temporal, storage, limits, log },
+      published: publishCatalogue(config),
+      charactersLoaded: charactersLoader(sql, config),
+    },
     authentication,
     folders,
     parts: [

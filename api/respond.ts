@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { FareboxError } from '../domain/errors.ts';
 import { isArmed, point } from '../infra/points.ts';
-import type { Answer, BinaryAnswer, JsonAnswer } from './answer.ts';
+import type { Answer, BinaryAnswer, JsonAnswer, PreparedAnswer } from './answer.ts';
 import type { ApiContext } from './requestState.ts';
 import type { InFlight } from './server/inFlight.ts';
 import { received } from './server/receipt.ts';
@@ -18,6 +18,7 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
     ctx.set(answer.headers);
     if (options.aliases.length > 0) repeatUnderAliases(ctx, answer.headers, options.aliases);
     if (answer.kind === 'json') await sendJson(ctx, answer);
+    else if (answer.kind === 'prepared') sendPrepared(ctx, answer);
     else await sendBinary(ctx, answer, options.inFlight);
   };
 }
@@ -43,6 +44,12 @@ async function sendJson(ctx: ApiContext, answer: JsonAnswer): Promise<void> {
     await point('response-started');
   }
   if (isArmed('response-ended')) ctx.res.once('finish', () => void point('response-ended'));
+}
+
+function sendPrepared(ctx: ApiContext, { bytes }: PreparedAnswer): void {
+  if (bytes === undefined) return;
+  ctx.type = 'application/json';
+  ctx.body = bytes;
 }
 
 async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {

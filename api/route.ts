@@ -10,8 +10,11 @@ import type { Logger } from '../infra/log.ts';
 import type { Answer } from './answer.ts';
 import type { Dependencies } from './dependencies.ts';
 
-/** `key`: any API key; `admin`: a key of type ADMIN; `open`: everybody, a credential is not even looked at. */
-export type Access = 'open' | 'key' | 'admin';
+/**
+ * `key`: any API key; `admin`: a key of type ADMIN; `open`: everybody, a credential is not even looked at; `catalogue`:
+ * as `key`, but where the configuration says `catalogue.openWithoutKey` no credential is one, too.
+ */
+export type Access = 'open' | 'key' | 'admin' | 'catalogue';
 
 export interface MultipartSpec<Body> {
   /** Gets every text field as a string; fields sent twice are refused before it. */
@@ -41,7 +44,7 @@ export interface UploadedFile {
 }
 
 export interface RouteRequest<Body, Query, A extends Access> {
-  caller: A extends 'open' ? Caller | undefined : Caller;
+  caller: A extends 'open' | 'catalogue' ? Caller | undefined : Caller;
   body: Body;
   /** Only from a multipart body. */
   file: UploadedFile | undefined;

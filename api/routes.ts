@@ -1,6 +1,8 @@
 /** Every route of the public API. */
 import { listAuditRoute } from './audit/auditRoutes.ts';
 import { billingBalance } from './billing/balance.ts';
+import { characterRoute, charactersRoute, reviewsRoute } from './catalogue/charactersRoutes.ts';
+import { compatibilityRoute, modelsRoute, traitsRoute } from './catalogue/modelsRoutes.ts';
 import { cancelJobRoute, listJobsRoute, showJobRoute } from './jobs/jobsRoutes.ts';
 import {
   createKeyRoute,
@@ -21,6 +23,12 @@ export const ROUTES: readonly Route[] = [
   billingBalance,
   rateLimitsRoute,
   ...rateLimitLogRoutes,
+  modelsRoute,
+  traitsRoute,
+  compatibilityRoute,
+  charactersRoute,
+  characterRoute,
+  reviewsRoute,
   quoteRoute,
   queueRoute,
   retrieveRoute,

@@ -1,14 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { mergeModels } from '../domain/catalogue/catalogue.ts';
+import { createCatalogue, mergeModels } from '../domain/catalogue/catalogue.ts';
+import type { Model } from '../domain/catalogue/model.ts';
+import { providersOf } from '../domain/modelAccess.ts';
 import { mergeProviders } from '../infra/config/builtInProviders.ts';
+import { readCharacters } from '../infra/config/characters.ts';
 import { REQUIRED_VARIABLES } from '../infra/config/environment.ts';
 import { configurationJsonSchema } from '../infra/config/jsonSchema.ts';
 import { readOperatorEnvironment } from '../infra/config/operator.ts';
 import { ConfigError } from '../infra/config/problems.ts';
 import { readConfigurationFile } from '../infra/config/readFile.ts';
-import { isVoiceChanger } from '../infra/config/schema/models.ts';
-import { toVoiceChanger } from '../infra/config/voiceChangers.ts';
+import { toModel } from '../infra/config/toModel.ts';
 import { CommandError } from './commandError.ts';
 import { list, print } from './output.ts';
 
@@ -46,15 +48,22 @@ function check(options: { complete?: boolean; json?: boolean }): void {
 function examine() {
   const environment = readOperatorEnvironment();
   const file = readConfigurationFile(environment.FAREBOX_CONFIG);
-  const served = file.models.filter(isVoiceChanger);
-  const later = file.models.filter((entry) => !isVoiceChanger(entry));
+  const configured = file.models.map(toModel);
+  const catalogue = createCatalogue(mergeModels(configured));
+  const characters = readCharacters(file.catalogue.charactersFile, catalogue);
   return {
     ok: true,
     missing: REQUIRED_VARIABLES.filter((name) => environment[name] === undefined),
     providers: Object.keys(mergeProviders(file.providers)),
-    models: mergeModels(served.map(toVoiceChanger)).map((model) => model.id),
-    unservedModels: later.map((entry) => ({ id: entry.id, type: entry.type })),
+    models: catalogue.models.filter(isServed).map((model) => model.id),
+    unservedModels: configured.filter((model) => !isServed(model)).map(({ id, type }) => ({ id, type })),
+    characters: characters.length,
   };
+}
+
+/** Whether any kind of provider can be asked for it; the others are listed as offline. */
+function isServed(model: Model): boolean {
+  return providersOf(model.kind).length > 0;
 }
 
 function describe(answer: ReturnType<typeof examine>): string {
@@ -63,7 +72,8 @@ function describe(answer: ReturnType<typeof examine>): string {
     configuration: 'valid',
     providers: answer.providers.join(', '),
     models: answer.models.join(', '),
-    ...(later ? { 'kept, not listed': `${later}: this release does not serve these types` } : {}),
+    characters: String(answer.characters),
+    ...(later ? { 'listed, offline': `${later}: this release does not serve these types` } : {}),
     ...(answer.missing.length
       ? { 'not set': `${answer.missing.join(', ')}: an API or a worker needs them` }
       : {}),

@@ -21,6 +21,7 @@ export const ERROR_CODES = [
   'key_limit_exceeded',
   'model_not_found',
   'model_offline',
+  'character_not_found',
   'request_id_invalid',
   'media_not_found',
   'route_not_found',

@@ -1,32 +1,55 @@
 /** Whether a model may be called: its provider is there, and the key's privacy setting (specification 2.3) and scope allow it. */
 import type { ModelPrivacy } from './caller.ts';
-import type { Model } from './catalogue/model.ts';
-import type { ProviderSettings } from './providerSettings.ts';
+import type { Model, ModelKind, ModelType } from './catalogue/model.ts';
+import type { ProviderKind, ProviderSettings } from './providerSettings.ts';
+
+/** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
+const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
+  local: ['voice-changer'],
+  simulator: ['voice-changer'],
+  elevenlabs: ['voice-changer'],
+  openai: [],
+  anthropic: [],
+  fal: [],
+  replicate: [],
+};
+
+export function serves(provider: ProviderKind, kind: ModelKind): boolean {
+  return SERVED_KINDS[provider].includes(kind);
+}
+
+/** The kinds of provider that can be asked for such a model. */
+export function providersOf(kind: ModelKind): ProviderKind[] {
+  return (Object.keys(SERVED_KINDS) as ProviderKind[]).filter((provider) => serves(provider, kind));
+}
 
 /**
- * True when the model's provider cannot be called with this configuration. `hasSecret` answers for the name of an
- * environment variable.
+ * True when the model cannot be called with this configuration: its entry says so, it has no price, or its provider is
+ * not there. `hasSecret` answers for the name of an environment variable.
  */
 export function isOffline(
   model: Model,
   providers: Readonly<Record<string, ProviderSettings>>,
   hasSecret: (name: string) => boolean,
 ): boolean {
-  const settings = providers[model.provider];
-  switch (settings?.kind) {
-    case 'local':
-    case 'simulator':
-      return false;
-    case 'elevenlabs':
-      return !hasSecret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
-    default:
-      return true;
-  }
+  if (model.listing?.offline === true || !isPriced(model)) return true;
+  const settings = Object.hasOwn(providers, model.provider) ? providers[model.provider] : undefined;
+  if (settings === undefined || !serves(settings.kind, model.kind)) return true;
+  return settings.kind === 'elevenlabs' && !hasSecret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
 }
 
-/** PRIVATE_TEXT binds text and embedding models only; PRIVATE_ONLY binds all. */
+/** Some published ids come without a price: they are sold only once a configuration gives one. */
+function isPriced(model: Model): boolean {
+  if (model.kind === 'video') return model.price !== undefined;
+  return model.kind !== 'inpaint' || model.spec.pricing !== undefined;
+}
+
+const TEXT_TYPES: readonly ModelType[] = ['text', 'embedding', 'decision'];
+
+/** PRIVATE_TEXT binds text, embedding and decision models; PRIVATE_ONLY binds all. */
 export function isAllowed(model: Model, policy: ModelPrivacy): boolean {
-  return policy !== 'PRIVATE_ONLY' || model.privacy === 'private';
+  if (model.privacy === 'private' || policy === 'ALL') return true;
+  return policy === 'PRIVATE_TEXT' && !TEXT_TYPES.includes(model.type);
 }
 
 /** A key may be made for some models only. `models` are ids of the catalogue; null is no such bound. */

@@ -34,7 +34,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       folders,
       tools,
       log,
-      models: new Map(config.models.map((model) => [model.id, model])),
+      models: config.modelCatalogue.byId,
       providers: createProviders(config, tools),
       guardedFetch: createGuardedFetch({ allowPrivateHosts: config.fetch.allowPrivateHosts }),
       isWorkflowOpen: (workflowId) => isOpen(temporal, workflowId),

@@ -24,7 +24,8 @@ export interface Knock {
   access: Exclude<Access, 'open'>;
 }
 
-export type Identified = { caller: Caller } | { answer: Answer };
+/** No caller: only where the route and the configuration let everybody read the catalogue. */
+export type Identified = { caller: Caller | undefined } | { answer: Answer };
 
 /** The caller, or the answer to one who cannot be told apart; throws FareboxError for a credential that is no good. */
 export async function authenticate(authentication: Authentication, knock: Knock): Promise<Identified> {
@@ -33,6 +34,9 @@ export async function authenticate(authentication: Authentication, knock: Knock)
     case 'bearer':
       return { caller: await keyHolder(authentication, credential.secret, knock.access) };
     case 'none':
+      if (knock.access === 'catalogue' && authentication.config.catalogue.openWithoutKey) {
+        return { caller: undefined };
+      }
       return { answer: discoveryAnswer(authentication.config, knock.path) };
     case 'payment':
       return { answer: json(PAYMENT_NOT_ACCEPTED, { status: 400 }) };

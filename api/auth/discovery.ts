@@ -5,7 +5,7 @@ import { type Answer, json } from '../answer.ts';
 
 const SIGN_IN_LIFE_MS = 5 * 60_000;
 
-export type DiscoveryConfig = Pick<Config, 'publicUrl' | 'brand'>;
+export type DiscoveryConfig = Pick<Config, 'publicUrl' | 'brand' | 'catalogue'>;
 
 /** `path` is that of the request, without its query. The origin is the configured one, whatever `Host` says. */
 export function discoveryAnswer(config: DiscoveryConfig, path: string): Answer {

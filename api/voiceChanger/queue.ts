@@ -10,7 +10,7 @@ import { point } from '../../infra/points.ts';
 import { findJob } from '../../infra/postgres/jobs.ts';
 import { sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
 import type { GenerationInput, JobSource } from '../../workflows/contract.ts';
-import { type Answer, json } from '../answer.ts';
+import { type Answer, json, withHeaders } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Claim, claimKey, renewClaim, withdrawClaim } from '../idempotency.ts';
 import { requireCallable, requireVoiceChanger } from '../models.ts';
@@ -40,7 +40,7 @@ export const queueRoute = defineRoute({
   deadlineMs: DEADLINE_MS,
   async handler(dependencies, request: QueueRequest): Promise<Answer> {
     await point('request-parsed');
-    const { model, voice } = checkOrder(dependencies, request);
+    const { model, voice, headers } = checkOrder(dependencies, request);
     const claimed = await claimKey(dependencies.sql, {
       caller: request.caller,
       header: request.headers['idempotency-key'],
@@ -49,7 +49,8 @@ export const queueRoute = defineRoute({
     });
     const claim = claimed.withdrawn ? await seeThrough(dependencies, request, claimed) : claimed;
     const replay = claim.known ? await replayOf(dependencies, request, claim.queueId) : undefined;
-    return replay ?? (await accept(dependencies, request, { model, voice, claim }));
+    const answer = replay ?? (await accept(dependencies, request, { model, voice, claim }));
+    return withHeaders(answer, headers);
   },
 });
 
@@ -59,8 +60,8 @@ interface Checked {
 }
 
 /** Shape was checked by the frame; here: model, source (exactly one), voice and options, in this order. */
-function checkOrder({ config }: Dependencies, { body, file, caller }: QueueRequest): Checked {
-  const model = requireVoiceChanger(config, body.model);
+function checkOrder({ config }: Dependencies, { body, file, caller }: QueueRequest) {
+  const { model, headers } = requireVoiceChanger(config, body.model);
   requireCallable(config, model, caller);
   if ((file === undefined) === (body.audio_url === undefined)) {
     throw invalid('audio_url', 'Provide exactly one of file or audio_url');
@@ -74,7 +75,7 @@ function checkOrder({ config }: Dependencies, { body, file, caller }: QueueReque
     throw invalid('remove_background_noise', 'This model does not support it');
   }
   if (body.seed !== undefined && !model.supportsSeed) throw invalid('seed', 'This model does not support it');
-  return { model, voice: choice.voice };
+  return { model, voice: choice.voice, headers };
 }
 
 function invalid(field: string, words: string): FareboxError {

@@ -12,10 +12,10 @@ export const SMALL_JSON_BYTES = 64 * 1024;
 export const quoteRoute = defineRoute({
   method: 'POST',
   path: '/audio/voice-changer/quote',
-  access: 'key',
+  access: 'catalogue',
   body: { json: { schema: quoteBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true },
   async handler({ config }, { body }) {
-    const model = requireVoiceChanger(config, body.model);
+    const { model, headers } = requireVoiceChanger(config, body.model);
     const price = quoteVoiceChanger(model, body.duration_seconds);
     if (!price) {
       const words = `Must be at most ${longestBillableSeconds(model)} for this model`;
@@ -25,6 +25,6 @@ export const quoteRoute = defineRoute({
         fields: { duration_seconds: [words] },
       });
     }
-    return json({ quote: nanoToNumber(price.usd), duration_seconds: body.duration_seconds });
+    return json({ quote: nanoToNumber(price.usd), duration_seconds: body.duration_seconds }, { headers });
   },
 });

@@ -1,7 +1,8 @@
 /** POST /audio/voice-changer/retrieve: progress as JSON, the recording as bytes, or the stored verdict of a failed job. */
-import { findModel } from '../../domain/catalogue/catalogue.ts';
+import { withHeaders } from '../answer.ts';
 import { deliver } from '../deliver.ts';
 import { findJobOf } from '../findOwnJob.ts';
+import { voiceChangerOfJob } from '../models.ts';
 import { defineRoute } from '../route.ts';
 import { SMALL_JSON_BYTES } from './quote.ts';
 import { retrieveBody } from './shapes.ts';
@@ -12,13 +13,15 @@ export const retrieveRoute = defineRoute({
   access: 'key',
   body: { json: { schema: retrieveBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true },
   async handler(dependencies, { body, caller, headers }) {
-    const named = { queueId: body.queue_id, modelId: body.model, kind: 'voice-changer' } as const;
+    const { modelId, model, headers: notice } = voiceChangerOfJob(dependencies.config, body.model);
+    const named = { queueId: body.queue_id, modelId, kind: 'voice-changer' } as const;
     const job = await findJobOf(dependencies.sql, caller, named);
-    return await deliver(dependencies, {
+    const answer = await deliver(dependencies, {
       job,
-      model: findModel(dependencies.config.models, job.modelId),
+      model,
       rangeHeader: headers.range,
       deleteAfterwards: body.delete_media_on_completion,
     });
+    return withHeaders(answer, notice);
   },
 });

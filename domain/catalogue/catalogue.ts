@@ -1,8 +1,29 @@
-/** The catalogue: the built-in models and those of the configuration, each id once. */
-import type { Model } from './model.ts';
+/** The catalogue: the built-in models and those of the configuration, each id once, and every name they answer to. */
+import { DECISION_MODELS } from './builtin/decision.ts';
+import { EMBEDDING_MODELS } from './builtin/embedding.ts';
+import { IMAGE_MODELS, UPSCALE_MODELS } from './builtin/images.ts';
+import { INPAINT_MODELS } from './builtin/inpaint.ts';
+import { MUSIC_MODELS } from './builtin/music.ts';
+import { COMPATIBILITY } from './builtin/names.ts';
+import { ASR_MODELS, TTS_MODELS } from './builtin/speech.ts';
+import { TEXT_MODELS } from './builtin/text.ts';
+import { VIDEO_MODELS } from './builtin/video.ts';
+import { MODEL_TYPES, type Model, type ModelType } from './model.ts';
 import { VOICE_CHANGERS } from './voiceChangers.ts';
 
-export const BUILT_IN_MODELS: readonly Model[] = [...VOICE_CHANGERS];
+export const BUILT_IN_MODELS: readonly Model[] = [
+  ...VOICE_CHANGERS,
+  ...TEXT_MODELS,
+  ...EMBEDDING_MODELS,
+  ...DECISION_MODELS,
+  ...TTS_MODELS,
+  ...ASR_MODELS,
+  ...IMAGE_MODELS,
+  ...INPAINT_MODELS,
+  ...UPSCALE_MODELS,
+  ...MUSIC_MODELS,
+  ...VIDEO_MODELS,
+];
 
 /** Built-in models first, then configured ones; a configured model replaces the built-in one of the same id. */
 export function mergeModels(configured: readonly Model[]): Model[] {
@@ -10,6 +31,42 @@ export function mergeModels(configured: readonly Model[]): Model[] {
   return [...BUILT_IN_MODELS.filter((model) => !replaced.has(model.id)), ...configured];
 }
 
-export function findModel(models: readonly Model[], id: string): Model | undefined {
-  return models.find((model) => model.id === id);
+/** Names of one type of model, each with the id it stands for. */
+export type Names = Readonly<Record<ModelType, ReadonlyMap<string, string>>>;
+
+export interface Catalogue {
+  models: readonly Model[];
+  byId: ReadonlyMap<string, Model>;
+  /** Foreign names: those published, and the `aliases` of configured models. */
+  compatibility: Names;
+  /** `default`, `fastest` and so on: what a model is the choice for. Of two that claim one, the later entry has it. */
+  traits: Names;
+}
+
+export function createCatalogue(models: readonly Model[]): Catalogue {
+  const byId = new Map(models.map((model) => [model.id, model]));
+  return {
+    models,
+    byId,
+    compatibility: namesOf((type) => [
+      ...Object.entries(COMPATIBILITY[type] ?? {}).filter(([, id]) => byId.get(id)?.type === type),
+      ...claims(models, type, (model) => model.aliases),
+    ]),
+    traits: namesOf((type) => claims(models, type, (model) => model.listing?.traits)),
+  };
+}
+
+function namesOf(rows: (type: ModelType) => [string, string][]): Names {
+  const names = MODEL_TYPES.map((type) => [type, new Map(rows(type))] as const);
+  return Object.fromEntries(names) as Record<ModelType, Map<string, string>>;
+}
+
+function claims(
+  models: readonly Model[],
+  type: ModelType,
+  namesOfModel: (model: Model) => readonly string[] | undefined,
+): [string, string][] {
+  return models
+    .filter((model) => model.type === type)
+    .flatMap((model) => (namesOfModel(model) ?? []).map((name): [string, string] => [name, model.id]));
 }

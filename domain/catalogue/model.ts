@@ -1,5 +1,20 @@
 /** A model entry: what is sold, by whom it is served, at which price (specification 2.6, api-facts 2.6). */
-import type { Nano } from '../money.ts';
+import { type Nano, nanoFromNumber } from '../money.ts';
+import type {
+  AsrSpec,
+  ByResolution,
+  DecisionSpec,
+  EmbeddingSpec,
+  ImageSpec,
+  InpaintSpec,
+  Listing,
+  MusicSpec,
+  PublishedPrice,
+  TextSpec,
+  TtsSpec,
+  UpscaleSpec,
+  VideoSpec,
+} from './specs.ts';
 
 export const MODEL_TYPES = [
   'asr',
@@ -31,20 +46,71 @@ export interface DurationTier {
   price: Price;
 }
 
-export interface VoiceChangerModel {
-  kind: 'voice-changer';
+/** A published price in nano units. Throws RangeError for what they cannot express; the schema lets no such price in. */
+export function priceOf(published: PublishedPrice): Price {
+  return { usd: toNano(published.usd), diem: toNano(published.diem) };
+}
+
+function toNano(units: number): Nano {
+  const nano = nanoFromNumber(units);
+  if (nano === undefined) throw new RangeError(`not an amount: ${units}`);
+  return nano;
+}
+
+/** 2026-01-01 in Unix seconds: the day from which entries without a day of their own are dated. */
+export const DEFAULT_CREATED = 1_767_225_600;
+
+export interface ModelBase {
   id: string;
-  type: 'music';
   /** Name of the provider entry that serves it (configuration `providers`, or a built-in one). */
   provider: string;
   /** The provider's own name for the model. */
   upstreamModel: string;
   privacy: 'private' | 'anonymized';
   name: string;
+  /** Empty when there is none. */
   description: string;
+  /** Empty when there is none. */
   modelSource: string;
   /** Unix seconds. */
   created: number;
+  /** Foreign names that requests may use for it; shown by the compatibility mapping. */
+  aliases?: readonly string[];
+  discountToUser?: number;
+  listing?: Listing;
+}
+
+/** Size classes of specification 8.1: they decide the request and token limits of text and embedding models. */
+export type ModelSize = 'XS' | 'S' | 'M' | 'L';
+
+/** A model whose `spec` says everything about it; `kind` is its type. */
+interface PlainModel<Type extends ModelType, Spec> extends ModelBase {
+  kind: Type;
+  type: Type;
+  spec: Spec;
+}
+
+export interface TextModel extends PlainModel<'text', TextSpec> {
+  size?: ModelSize;
+}
+export interface EmbeddingModel extends PlainModel<'embedding', EmbeddingSpec> {
+  size?: ModelSize;
+}
+export type DecisionModel = PlainModel<'decision', DecisionSpec>;
+export type ImageModel = PlainModel<'image', ImageSpec>;
+export type InpaintModel = PlainModel<'inpaint', InpaintSpec>;
+export type UpscaleModel = PlainModel<'upscale', UpscaleSpec>;
+export type AsrModel = PlainModel<'asr', AsrSpec>;
+export type TtsModel = PlainModel<'tts', TtsSpec>;
+export type MusicModel = PlainModel<'music', MusicSpec>;
+export interface VideoModel extends PlainModel<'video', VideoSpec> {
+  /** Told by the quote route only. Without one the model is offline: it has no published price. */
+  price?: { readonly perSecond: ByResolution };
+}
+
+export interface VoiceChangerModel extends ModelBase {
+  kind: 'voice-changer';
+  type: 'music';
   acceptedAudioFormats: readonly AudioFormat[];
   maxSourceAudioDurationSeconds: number;
   voices: readonly string[];
@@ -58,5 +124,17 @@ export interface VoiceChangerModel {
   defaultExecutionMs: number;
 }
 
-/** Grows by a member per kind of model; every `switch` over `kind` is then told by the compiler. */
-export type Model = VoiceChangerModel;
+/** Told apart by `kind`, which is the type except for voice changers (type `music`, with rules of their own). */
+export type Model =
+  | TextModel
+  | EmbeddingModel
+  | DecisionModel
+  | ImageModel
+  | InpaintModel
+  | UpscaleModel
+  | AsrModel
+  | TtsModel
+  | MusicModel
+  | VideoModel
+  | VoiceChangerModel;
+export type ModelKind = Model['kind'];

@@ -1,9 +1,6 @@
 /** The built-in voice changers (api-facts 4.6). Offline while their provider has no key. */
 import { NANO_PER_UNIT } from '../money.ts';
-import type { DurationTier, VoiceChangerModel } from './model.ts';
-
-/** 2026-01-01, the day from which the built-in entries are dated. */
-const CREATED = 1_767_225_600;
+import { DEFAULT_CREATED, type DurationTier, type VoiceChangerModel } from './model.ts';
 
 /** Whole-minute tiers 1…`minutes`, each a multiple of the price of a minute; diem costs the same number as USD. */
 function minuteTiers(minutes: number, centsPerMinute: bigint): DurationTier[] {
@@ -23,7 +20,7 @@ export const LOCAL_VOICE_CHANGER = {
   name: 'Local Voice Changer',
   description: 'Changes pitch and timbre of a recording on this machine. The recording is sent to nobody.',
   modelSource: 'https://ffmpeg.org',
-  created: CREATED,
+  created: DEFAULT_CREATED,
   acceptedAudioFormats: ['mp3', 'wav', 'ogg', 'flac', 'mp4', 'aac', 'webm'],
   maxSourceAudioDurationSeconds: 600,
   // The names of providers/local; a test holds the two lists against each other.
@@ -46,7 +43,7 @@ export const ELEVENLABS_VOICE_CHANGER = {
   name: 'ElevenLabs Voice Changer',
   description: 'Speaks a recording again in another voice and keeps its timing, emotion and delivery.',
   modelSource: 'https://elevenlabs.io/docs/capabilities/voice-changer',
-  created: CREATED,
+  created: DEFAULT_CREATED,
   acceptedAudioFormats: ['mp3', 'wav', 'ogg', 'mp4', 'aac'],
   maxSourceAudioDurationSeconds: 300,
   // The default voices that the service publishes; their ids are in providers/elevenlabs/voices.ts.

@@ -1,11 +1,13 @@
 /** The configuration of a process: environment, configuration file and built-in defaults, checked as a whole. */
 import path from 'node:path';
-import { mergeModels } from '../../domain/catalogue/catalogue.ts';
+import { type Catalogue, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
+import type { Character } from '../../domain/catalogue/character.ts';
 import type { Model } from '../../domain/catalogue/model.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import type { TaskQueue } from '../../domain/queues.ts';
 import { workflowBuildId } from './buildId.ts';
 import { mergeProviders } from './builtInProviders.ts';
+import { readCharacters } from './characters.ts';
 import {
   type CompleteEnvironment,
   processEnvironment,
@@ -15,8 +17,7 @@ import {
 } from './environment.ts';
 import { readConfigurationFile } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
-import { isVoiceChanger, type ModelEntry } from './schema/models.ts';
-import { toVoiceChanger } from './voiceChangers.ts';
+import { toModel } from './toModel.ts';
 
 export interface S3Config {
   endpoint: string;
@@ -48,9 +49,11 @@ export interface Config {
   brand: { name: string; aliases: string[] };
   /** By entry name; with the built-in entries `local` and `elevenlabs`. */
   providers: Record<string, ProviderSettings>;
-  models: Model[];
-  /** Checked entries of types that this release does not serve: not listed, not sold. */
-  unservedModels: ModelEntry[];
+  /** Everything that is listed; what cannot be called now is offline. */
+  models: readonly Model[];
+  /** The same, with all names that they answer to. */
+  modelCatalogue: Catalogue;
+  characters: readonly Character[];
   fetch: { allowPrivateHosts: string[] };
   media: { retentionHours: number };
   jobs: { deadlineMinutes: number; pollFirstMs: number; pollLongestMs: number };
@@ -102,11 +105,13 @@ function fromEnvironment(environment: CompleteEnvironment) {
 }
 
 function fromFile(file: ConfigurationFile) {
+  const modelCatalogue = createCatalogue(mergeModels(file.models.map(toModel)));
   return {
     brand: file.brand,
     providers: mergeProviders(file.providers),
-    models: mergeModels(file.models.filter(isVoiceChanger).map(toVoiceChanger)),
-    unservedModels: file.models.filter((entry) => !isVoiceChanger(entry)),
+    models: modelCatalogue.models,
+    modelCatalogue,
+    characters: readCharacters(file.catalogue.charactersFile, modelCatalogue),
     fetch: file.fetch,
     media: file.media,
     jobs: file.jobs,

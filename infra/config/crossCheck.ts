@@ -1,6 +1,7 @@
 /** What a schema cannot say: names that must exist, ids that must differ, parts that must fit together. */
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
-import type { ProviderKind, ProviderSettings } from '../../domain/providerSettings.ts';
+import { providersOf, serves } from '../../domain/modelAccess.ts';
+import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { mergeProviders } from './builtInProviders.ts';
 import { problem } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
@@ -29,9 +30,9 @@ function checkModel(entry: ModelEntry, index: number, providers: Record<string, 
   if (provider === undefined) {
     const names = Object.keys(providers).join(', ');
     problems.push(problem(['models', index, 'provider'], JSON.stringify(entry.provider), `one of ${names}`));
-  } else if (isVoiceChanger(entry) && !changesVoices(provider.kind)) {
+  } else if (isVoiceChanger(entry) && !serves(provider.kind, 'voice-changer')) {
     const found = `${JSON.stringify(entry.provider)}, of kind "${provider.kind}"`;
-    const allowed = `for a voice changer a provider of kind ${VOICE_CHANGER_KINDS.join(', ')}`;
+    const allowed = `for a voice changer a provider of kind ${providersOf('voice-changer').join(', ')}`;
     problems.push(problem(['models', index, 'provider'], found, allowed));
   }
   if (isVoiceChanger(entry) && provider?.kind === 'local') problems.push(...checkLocalVoices(entry, index));
@@ -40,12 +41,6 @@ function checkModel(entry: ModelEntry, index: number, providers: Record<string, 
     problems.push(problem(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed));
   }
   return problems;
-}
-
-const VOICE_CHANGER_KINDS: readonly ProviderKind[] = ['local', 'elevenlabs', 'simulator'];
-
-function changesVoices(kind: ProviderKind): boolean {
-  return VOICE_CHANGER_KINDS.includes(kind);
 }
 
 /** The local provider has its own voices and no others; elsewhere a voice is the foreign service's to know. */

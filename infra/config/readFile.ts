@@ -14,7 +14,7 @@ const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
  */
 export function readConfigurationFile(named: string | undefined): ConfigurationFile {
   const file = path.resolve(named ?? DEFAULT_FILE);
-  const content = readText(file, named !== undefined);
+  const content = readText(file, named === undefined ? undefined : MEANING);
   if (content === undefined) return checkConfiguration({}, file);
   return resolvePaths(checkConfiguration(parseJson(content, file), file), path.dirname(file));
 }
@@ -28,19 +28,22 @@ export function checkConfiguration(content: unknown, where: string): Configurati
   return parsed.data;
 }
 
-function readText(file: string, mustExist: boolean): string | undefined {
+const MEANING = 'FAREBOX_CONFIG names the configuration file';
+
+/** The text of a file; undefined when it is not there and need not be. `meaning` says who named one that must be there. */
+export function readText(file: string, meaning: string | undefined): string | undefined {
   try {
     if (statSync(file).size > LARGEST_FILE_BYTES) throw new ConfigError(file, ['larger than 16 MiB']);
     return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-    if (code === 'ENOENT' && !mustExist) return undefined;
-    throw new ConfigError(file, [`cannot be read (${code}); FAREBOX_CONFIG names the configuration file`]);
+    if (code === 'ENOENT' && meaning === undefined) return undefined;
+    throw new ConfigError(file, [`cannot be read (${code}); ${meaning ?? MEANING}`]);
   }
 }
 
-function parseJson(content: string, file: string): unknown {
+export function parseJson(content: string, file: string): unknown {
   try {
     return JSON.parse(content);
   } catch (error) {

@@ -38,8 +38,9 @@ function withSpec(spec: Record<string, unknown>) {
 describe('the configuration file', () => {
   test.each(['example1.json', 'example2.json'])('%s of the documentation is valid', (name) => {
     const config = loadConfig({ ...COMPLETE, FAREBOX_CONFIG: `test/fixtures/config/${name}` });
-    expect(config.unservedModels.map((entry) => entry.id)).toEqual(
-      name === 'example1.json' ? ['mock'] : ['flaky-video'],
+    const built = new Set(BUILT_IN_MODELS.map((model) => model.id));
+    expect(config.models.filter((model) => !built.has(model.id)).map((model) => model.id)).toEqual(
+      name === 'example1.json' ? ['mock'] : ['flaky-voice', 'flaky-video'],
     );
   });
 
@@ -48,6 +49,7 @@ describe('the configuration file', () => {
     expect(config.models.map((model) => model.id)).toEqual([
       ...BUILT_IN_MODELS.map((model) => model.id),
       'flaky-voice',
+      'flaky-video',
     ]);
     expect(Object.keys(config.providers)).toEqual(['local', 'elevenlabs', 'claude', 'llm-pool', 'flaky']);
     expect(config.providers.flaky).toEqual({
@@ -83,6 +85,7 @@ describe('the configuration file', () => {
   });
 
   test('a relative path is meant from the file, not from the working folder', () => {
+    writeFileSync(path.join(folder, 'characters.json'), '[]');
     const config = load({
       catalogue: { charactersFile: './characters.json' },
       providers: { sim: { kind: 'simulator', stateFolder: 'state' } },

@@ -1,0 +1,53 @@
+/** GET /models, /models/traits and /models/compatibility_mapping (specification 4.10, api-facts 4.10). */
+import { z } from 'zod';
+import { MODEL_TYPES } from '../../domain/catalogue/model.ts';
+import { type Answer, prepared } from '../answer.ts';
+import { defineRoute } from '../route.ts';
+import { LISTED_TYPES, type Prepared } from './publishedCatalogue.ts';
+
+const listedType = z.strictObject({ type: z.enum(LISTED_TYPES).default('text') });
+const modelType = z.strictObject({ type: z.enum(MODEL_TYPES).default('text') });
+
+export const modelsRoute = defineRoute({
+  method: 'GET',
+  path: '/models',
+  access: 'catalogue',
+  query: listedType,
+  async handler({ published }, { query, headers }) {
+    return unlessKnown(published.models(query.type), headers['if-none-match']);
+  },
+});
+
+export const traitsRoute = defineRoute({
+  method: 'GET',
+  path: '/models/traits',
+  access: 'catalogue',
+  query: modelType,
+  async handler({ published }, { query, headers }) {
+    return unlessKnown(published.traits(query.type), headers['if-none-match']);
+  },
+});
+
+export const compatibilityRoute = defineRoute({
+  method: 'GET',
+  path: '/models/compatibility_mapping',
+  access: 'catalogue',
+  query: modelType,
+  async handler({ published }, { query, headers }) {
+    return unlessKnown(published.compatibility(query.type), headers['if-none-match']);
+  },
+});
+
+/** The bytes, or 304 to a client that has them. What a key may read stays out of shared caches. */
+function unlessKnown({ bytes, etag }: Prepared, ifNoneMatch: string | undefined): Answer {
+  const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
+  return ifNoneMatch !== undefined && names(ifNoneMatch, etag)
+    ? prepared(undefined, { status: 304, headers })
+    : prepared(bytes, { headers });
+}
+
+/** Compared weakly, as RFC 9110 has it for If-None-Match. */
+function names(ifNoneMatch: string, etag: string): boolean {
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag) || ifNoneMatch.trim() === '*';
+}

@@ -1,0 +1,66 @@
+/** The answers of `/models` and its kin, prepared once: they change with the configuration only (specification 4.10). */
+import { createHash } from 'node:crypto';
+import { MODEL_TYPES, type Model } from '../../domain/catalogue/model.ts';
+import { presentModel } from '../../domain/catalogue/presentModel.ts';
+import { isOffline } from '../../domain/modelAccess.ts';
+import type { Config } from '../../infra/config/config.ts';
+
+/** The ten types, `all`, and `code`: the text models that are made for programming. */
+export const LISTED_TYPES = [...MODEL_TYPES, 'all', 'code'] as const;
+export type ListedType = (typeof LISTED_TYPES)[number];
+
+export interface Prepared {
+  bytes: Buffer;
+  /** Strong: two answers with the same tag are the same bytes. */
+  etag: string;
+}
+
+export interface PublishedCatalogue {
+  models(type: ListedType): Prepared;
+  traits(type: ListedType): Prepared;
+  compatibility(type: ListedType): Prepared;
+}
+
+export function publishCatalogue(config: Config): PublishedCatalogue {
+  const { models, traits, compatibility } = config.modelCatalogue;
+  const entries = models.map((model) => ({ model, shown: show(config, model) }));
+  const listings = prepareEach((type) =>
+    entries.filter(({ model }) => isOf(model, type)).map((entry) => entry.shown),
+  );
+  const traitLists = prepareEach((type) => Object.fromEntries(isModelType(type) ? traits[type] : []));
+  const names = prepareEach((type) => Object.fromEntries(isModelType(type) ? compatibility[type] : []));
+  return {
+    models: (type) => listings[type],
+    traits: (type) => traitLists[type],
+    compatibility: (type) => names[type],
+  };
+}
+
+function show(config: Config, model: Model) {
+  const choiceFor = config.modelCatalogue.traits[model.type];
+  return presentModel({
+    model,
+    ownedBy: config.brand.name,
+    offline: isOffline(model, config.providers, (name) => config.secret(name) !== undefined),
+    traits: (model.listing?.traits ?? []).filter((trait) => choiceFor.get(trait) === model.id),
+  });
+}
+
+function isModelType(type: ListedType): type is Exclude<ListedType, 'all' | 'code'> {
+  return type !== 'all' && type !== 'code';
+}
+
+function isOf(model: Model, type: ListedType): boolean {
+  if (type === 'code') return model.kind === 'text' && model.spec.capabilities?.optimizedForCode === true;
+  return type === 'all' || model.type === type;
+}
+
+function prepareEach(dataOf: (type: ListedType) => unknown): Record<ListedType, Prepared> {
+  const prepared = LISTED_TYPES.map((type) => [type, prepare({ object: 'list', type, data: dataOf(type) })]);
+  return Object.fromEntries(prepared) as Record<ListedType, Prepared>;
+}
+
+function prepare(body: unknown): Prepared {
+  const bytes = Buffer.from(JSON.stringify(body));
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"` };
+}

@@ -1,0 +1,51 @@
+/** Embedding models (api-facts 11): prices per million tokens. All are of size XS (specification 8.1). */
+import type { EmbeddingModel } from '../model.ts';
+import type { EmbeddingSpec } from '../specs.ts';
+import { base, price } from './entry.ts';
+
+interface Row extends Omit<EmbeddingSpec, 'pricing'> {
+  id: string;
+  privacy: 'private' | 'anonymized';
+  in: number;
+  /** Where it is listed at another price than the input; it never accrues. */
+  out?: number;
+}
+
+const ROWS: readonly Row[] = [
+  { id: 'text-embedding-bge-en-icl', privacy: 'private', in: 0.0125 },
+  { id: 'text-embedding-bge-m3', privacy: 'private', in: 0.15, out: 0.6, embeddingDimensions: 1024 },
+  {
+    id: 'gemini-embedding-2-preview',
+    privacy: 'anonymized',
+    in: 0.25,
+    maxInputTokens: 2048,
+    supportsCustomDimensions: true,
+  },
+  {
+    id: 'text-embedding-multilingual-e5-large-instruct',
+    privacy: 'private',
+    in: 0.0125,
+    maxInputTokens: 512,
+  },
+  { id: 'text-embedding-nemotron-embed-vl-1b-v2', privacy: 'private', in: 0.0125 },
+  { id: 'text-embedding-qwen3-0-6b', privacy: 'private', in: 0.0125 },
+  {
+    id: 'text-embedding-qwen3-8b',
+    privacy: 'private',
+    in: 0.0125,
+    embeddingDimensions: 4096,
+    supportsCustomDimensions: true,
+  },
+  { id: 'text-embedding-3-large', privacy: 'anonymized', in: 0.1625, supportsCustomDimensions: true },
+  { id: 'text-embedding-3-small', privacy: 'anonymized', in: 0.025, supportsCustomDimensions: true },
+];
+
+export const EMBEDDING_MODELS: readonly EmbeddingModel[] = ROWS.map(
+  ({ id, privacy, in: input, out, ...spec }) => ({
+    ...base({ id, provider: 'openai', privacy }),
+    kind: 'embedding',
+    type: 'embedding',
+    size: 'XS',
+    spec: { ...spec, pricing: { input: price(input), output: price(out ?? input) } },
+  }),
+);

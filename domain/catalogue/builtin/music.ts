@@ -1,0 +1,78 @@
+/**
+ * Music, sounds and long speech (api-facts 11). Their privacy is not published; `anonymized` is the side on which a key
+ * that asks for private models is safe.
+ */
+import type { MusicModel } from '../model.ts';
+import type { DurationPrices, MusicSpec } from '../specs.ts';
+import { type BuiltInProvider, base, price } from './entry.ts';
+
+/** `[from seconds, up to seconds, USD]`. */
+type Tier = readonly [number, number, number];
+
+function tiers(rows: readonly Tier[]): { durations: DurationPrices } {
+  const entries = rows.map(([from, ceiling, amount]) => [
+    String(ceiling),
+    { ...price(amount), min_seconds: from, max_seconds: ceiling },
+  ]);
+  return { durations: Object.fromEntries(entries) };
+}
+
+interface Row {
+  id: string;
+  provider: BuiltInProvider;
+  pricing: MusicSpec['pricing'];
+}
+
+const ROWS: readonly Row[] = [
+  {
+    id: 'ace-step-15',
+    provider: 'fal',
+    pricing: tiers([
+      [60, 60, 0.03],
+      [61, 90, 0.04],
+      [91, 120, 0.05],
+      [121, 150, 0.06],
+      [151, 180, 0.07],
+      [181, 210, 0.08],
+    ]),
+  },
+  {
+    id: 'elevenlabs-tts-multilingual-v2',
+    provider: 'elevenlabs',
+    pricing: { per_thousand_characters: price(0.115) },
+  },
+  {
+    id: 'elevenlabs-music',
+    provider: 'elevenlabs',
+    pricing: tiers([
+      [3, 60, 0.69],
+      [61, 120, 1.38],
+      [121, 180, 2.08],
+      [181, 240, 2.76],
+      [241, 300, 3.45],
+      [301, 360, 4.15],
+      [361, 420, 4.84],
+      [421, 480, 5.52],
+      [481, 540, 6.22],
+      [541, 600, 6.9],
+    ]),
+  },
+  { id: 'elevenlabs-sound-effects-v2', provider: 'elevenlabs', pricing: { per_second: price(0.0023) } },
+  { id: 'elevenlabs-tts-v3', provider: 'elevenlabs', pricing: { per_thousand_characters: price(0.115) } },
+  { id: 'lyria-3-pro', provider: 'fal', pricing: { generation: price(0.1) } },
+  { id: 'minimax-music-v2', provider: 'fal', pricing: { generation: price(0.04) } },
+  { id: 'minimax-music-v25', provider: 'fal', pricing: { generation: price(0.18) } },
+  { id: 'minimax-music-v26', provider: 'fal', pricing: { generation: price(0.18) } },
+  { id: 'mmaudio-v2-text-to-audio', provider: 'fal', pricing: { per_second: price(0.00092) } },
+  { id: 'seed-audio-1-0', provider: 'fal', pricing: { per_second: price(0.002875) } },
+  { id: 'sonilo-v1-1-music', provider: 'fal', pricing: { per_second: price(0.002875) } },
+  { id: 'sonilo-v1-1-sound-effects', provider: 'fal', pricing: { per_second: price(0.00207) } },
+  { id: 'stable-audio-25', provider: 'fal', pricing: { generation: price(0.19) } },
+];
+
+export const MUSIC_MODELS: readonly MusicModel[] = ROWS.map(({ id, provider, pricing }) => ({
+  ...base({ id, provider, privacy: 'anonymized' }),
+  kind: 'music',
+  type: 'music',
+  spec: { pricing },
+}));

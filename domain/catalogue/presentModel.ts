@@ -1,0 +1,121 @@
+/** A model as `GET /models` shows it (specification 2.6, api-facts 2.6 and A.5). */
+import { nanoToNumber } from '../money.ts';
+import type { Model, TextModel, VoiceChangerModel } from './model.ts';
+import { CAPABILITY_FLAGS, type Capabilities, type DurationPrices, type InpaintSpec } from './specs.ts';
+
+export interface Shown {
+  model: Model;
+  /** Who sells it: the name of the brand. */
+  ownedBy: string;
+  offline: boolean;
+  /** Those of its traits for which it is really the choice. */
+  traits: readonly string[];
+}
+
+export function presentModel({ model, ownedBy, offline, traits }: Shown) {
+  const { deprecation, beta, betaModel, uncensored, model_sets, regionRestrictions } = model.listing ?? {};
+  return {
+    id: model.id,
+    object: 'model' as const,
+    created: model.created,
+    owned_by: ownedBy,
+    type: model.type,
+    ...(model.kind === 'text' ? { context_length: model.spec.availableContextTokens } : {}),
+    ...(model.discountToUser === undefined ? {} : { discount_to_user: model.discountToUser }),
+    model_spec: {
+      name: model.name,
+      ...(model.description === '' ? {} : { description: model.description }),
+      ...(model.modelSource === '' ? {} : { modelSource: model.modelSource }),
+      privacy: model.privacy,
+      offline,
+      traits,
+      ...present({ deprecation, beta, betaModel, model_sets, regionRestrictions }),
+      // Publicly this member is there only when it is true.
+      ...(uncensored ? { uncensored } : {}),
+      ...specOf(model),
+    },
+  };
+}
+
+/** Without the members that are undefined. */
+function present<T extends Record<string, unknown>>(members: T): Partial<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+function specOf(model: Model): object {
+  switch (model.kind) {
+    case 'text':
+      return { ...model.spec, capabilities: capabilitiesOf(model) };
+    case 'inpaint':
+      return { ...model.spec, ...inputImages(model.spec) };
+    case 'music':
+      return { ...model.spec, pricing: withSeconds(model.spec.pricing) };
+    case 'video':
+      return {
+        ...model.spec,
+        ...(model.spec.constraints ? { constraints: videoConstraints(model.spec) } : {}),
+      };
+    case 'voice-changer':
+      return voiceChangerSpec(model);
+    default:
+      return model.spec;
+  }
+}
+
+/** Every flag is said; one that the entry leaves out is false. */
+function capabilitiesOf({ spec }: TextModel): Capabilities {
+  const flags = Object.fromEntries(CAPABILITY_FLAGS.map((flag) => [flag, false]));
+  return { ...flags, quantization: 'not-available', ...spec.capabilities };
+}
+
+/** The specification has `maxInputImages` under the capabilities, real clients read it under the constraints. */
+function inputImages({
+  capabilities,
+  constraints,
+}: InpaintSpec): Pick<InpaintSpec, 'capabilities' | 'constraints'> {
+  const maxInputImages = capabilities?.maxInputImages ?? constraints?.maxInputImages;
+  if (maxInputImages === undefined) return {};
+  return {
+    capabilities: { ...capabilities, maxInputImages },
+    constraints: { ...constraints, maxInputImages },
+  };
+}
+
+function videoConstraints({ constraints }: Extract<Model, { kind: 'video' }>['spec']): object {
+  return { audio: false, audio_configurable: false, ...constraints };
+}
+
+function withSeconds<Pricing extends { durations?: DurationPrices }>(pricing: Pricing): Pricing {
+  return pricing.durations ? { ...pricing, durations: tiersOf(pricing.durations) } : pricing;
+}
+
+/** Each tier says from which second to which it holds: where the entry does not, from the tier below up to its own key. */
+function tiersOf(durations: DurationPrices): DurationPrices {
+  let from = 1;
+  const tiers = Object.entries(durations)
+    .sort(([left], [right]) => Number(left) - Number(right))
+    .map(([ceiling, tier]) => {
+      const shown = { min_seconds: from, max_seconds: Number(ceiling), ...tier };
+      from = shown.max_seconds + 1;
+      return [ceiling, shown] as const;
+    });
+  return Object.fromEntries(tiers);
+}
+
+function voiceChangerSpec(model: VoiceChangerModel): object {
+  const durations = model.durations.map(({ ceilingSeconds, price }) => [
+    String(ceilingSeconds),
+    { usd: nanoToNumber(price.usd), diem: nanoToNumber(price.diem) },
+  ]);
+  return {
+    voice_changer: true,
+    accepted_audio_formats: model.acceptedAudioFormats,
+    max_source_audio_duration_seconds: model.maxSourceAudioDurationSeconds,
+    voices: model.voices,
+    default_voice: model.defaultVoice,
+    supports_custom_voice_id: model.supportsCustomVoiceId,
+    supports_background_noise_removal: model.supportsBackgroundNoiseRemoval,
+    supports_seed: model.supportsSeed,
+    pricing: { durations: tiersOf(Object.fromEntries(durations)) },
+  };
+}

@@ -1,0 +1,94 @@
+/** From the name in a request to the model that answers it (specification 4.10, api-facts 9 and 12.4). */
+import { RETIRED } from './builtin/names.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { Model, ModelType } from './model.ts';
+
+export interface Wanted {
+  /** As the client wrote it: an id, a foreign name, or a trait of the type. */
+  name: string;
+  /** What the route serves: whose traits and foreign names count. */
+  type: ModelType;
+  /** ISO time of the request: a retired model is gone from its day of removal. */
+  now: string;
+}
+
+export type Resolution = { ok: true; model: Model; deprecated?: Retirement } | { ok: false; message: string };
+
+/** A model that was announced to go and that the request named, by whatever name. */
+export interface Retirement {
+  id: string;
+  date: string;
+  removesAt: string;
+  replacement?: string;
+}
+
+export const NOT_FOUND = 'Specified model not found';
+
+/**
+ * An id first, then a foreign name, then a trait. Past its removal a model is answered for by its replacement when its
+ * entry says so (`autoRemap`), else not at all; before it, by itself, with the notice in `deprecated`.
+ */
+export function resolveModel(catalogue: Catalogue, wanted: Wanted): Resolution {
+  const model = findByName(catalogue, wanted);
+  if (!model) return { ok: false, message: notFound(catalogue, wanted) };
+  const deprecation = model.listing?.deprecation;
+  if (deprecation === undefined || wanted.now < (deprecation.startsAt ?? '')) return { ok: true, model };
+  const { date, removesAt, replacementModelId } = deprecation;
+  const replacement = replacementModelId === undefined ? undefined : catalogue.byId.get(replacementModelId);
+  const deprecated: Retirement = {
+    id: model.id,
+    date,
+    removesAt,
+    ...(replacement ? { replacement: replacement.id } : {}),
+  };
+  if (wanted.now < removesAt) return { ok: true, model, deprecated };
+  if (deprecation.autoRemap && replacement) return { ok: true, model: replacement, deprecated };
+  return { ok: false, message: `${NOT_FOUND}. ${retiredWords(model.id, replacement?.id)}` };
+}
+
+function findByName({ byId, compatibility, traits }: Catalogue, { name, type }: Wanted): Model | undefined {
+  const id = compatibility[type].get(name) ?? traits[type].get(name);
+  return byId.get(name) ?? (id === undefined ? undefined : byId.get(id));
+}
+
+function notFound(catalogue: Catalogue, wanted: Wanted): string {
+  if (RETIRED.has(wanted.name)) return `${NOT_FOUND}. ${retiredWords(wanted.name, undefined)}`;
+  const near = nearest(catalogue, wanted);
+  return near === undefined ? NOT_FOUND : `${NOT_FOUND}. Did you mean ${near}?`;
+}
+
+function retiredWords(id: string, replacement: string | undefined): string {
+  const hint = replacement === undefined ? '' : ` Please use ${replacement} instead.`;
+  return `The model ${id} has been deprecated.${hint}`;
+}
+
+/** Longer than any id: nothing is near it, and comparing it would only take time. */
+const LONGEST_NAME = 128;
+
+/** The id of the route's type that a slip of the finger could have meant: at most a fifth of its letters differ. */
+function nearest({ models }: Catalogue, { name, type }: Wanted): string | undefined {
+  if (name.length > LONGEST_NAME) return undefined;
+  const typed = name.toLowerCase();
+  let best: { id: string; distance: number } | undefined;
+  for (const { id, type: itsType } of models) {
+    const most = Math.min(3, Math.floor(id.length / 5));
+    if (itsType !== type || Math.abs(id.length - typed.length) > most) continue;
+    const distance = editDistance(typed, id.toLowerCase());
+    if (distance <= most && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { id, distance };
+  }
+  return best?.id;
+}
+
+/** How many letters must be put in, taken out or changed to make one text of the other. */
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let at = 1; at <= left.length; at += 1) {
+    const next = [at];
+    for (let to = 1; to <= right.length; to += 1) {
+      const changed = (row[to - 1] ?? 0) + (left[at - 1] === right[to - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}

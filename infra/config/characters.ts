@@ -1,0 +1,77 @@
+/** Reads the characters: the operator's file in place of the small one that is shipped. */
+import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import type { Catalogue } from '../../domain/catalogue/catalogue.ts';
+import type { Character } from '../../domain/catalogue/character.ts';
+import { ConfigError, describeProblems, problem } from './problems.ts';
+import { parseJson, readText } from './readFile.ts';
+import { type CharacterEntry, charactersFile } from './schema/characters.ts';
+
+const SHIPPED_FILE = fileURLToPath(new URL('./builtInCharacters.json', import.meta.url));
+
+/** When an entry does not say: the day of the first release. */
+const DEFAULT_TIME = '2026-01-01T00:00:00Z';
+
+/** Throws ConfigError, whose message names the file, the path in it, what was found and what is allowed. */
+export function readCharacters(named: string | undefined, catalogue: Catalogue): Character[] {
+  const file = named ?? SHIPPED_FILE;
+  const content = parseJson(readText(file, CAUSE) ?? '[]', file);
+  const parsed = charactersFile.safeParse(content);
+  if (!parsed.success) throw new ConfigError(file, describeProblems(parsed.error.issues, content));
+  const characters = parsed.data.map(toCharacter);
+  const problems = crossCheck(characters, catalogue);
+  if (problems.length > 0) throw new ConfigError(file, problems);
+  return characters;
+}
+
+const CAUSE = 'catalogue.charactersFile names the file of characters';
+
+/** What a schema cannot say: slugs and ids of their own, and models that exist and can speak. */
+function crossCheck(characters: readonly Character[], { byId }: Catalogue): string[] {
+  const first = new Map<string, number>();
+  return characters.flatMap((character, index) => {
+    const problems: string[] = [];
+    for (const key of ['slug', 'id'] as const) {
+      // An id takes the place of a slug in a path, so neither may be another's of the other kind.
+      const earlier = first.get(character[key]);
+      if (earlier === undefined) first.set(character[key], index);
+      else {
+        const found = `${JSON.stringify(character[key])}, which [${earlier}] has already`;
+        problems.push(problem([index, key], found, `a ${key} of its own`));
+      }
+    }
+    if (byId.get(character.modelId)?.type !== 'text') {
+      const allowed = 'the id of a text model of the catalogue';
+      problems.push(problem([index, 'modelId'], JSON.stringify(character.modelId), allowed));
+    }
+    return problems;
+  });
+}
+
+function toCharacter(entry: CharacterEntry): Character {
+  const { stats, ...plain } = entry;
+  const createdAt = entry.createdAt ?? DEFAULT_TIME;
+  return {
+    ...plain,
+    ...stats,
+    id: (entry.id ?? idOf(entry.slug)).toLowerCase(),
+    description: entry.description ?? null,
+    shareUrl: entry.shareUrl ?? null,
+    photoUrl: entry.photoUrl ?? null,
+    createdAt,
+    updatedAt: entry.updatedAt ?? createdAt,
+  };
+}
+
+/** A UUID (version 8) that is always the same for a slug. */
+function idOf(slug: string): string {
+  const hex = createHash('sha256').update(`farebox character ${slug}`).digest('hex');
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
+}

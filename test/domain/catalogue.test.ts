@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { BUILT_IN_MODELS, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
+import { MODEL_TYPES, type Model } from '../../domain/catalogue/model.ts';
+import { presentModel } from '../../domain/catalogue/presentModel.ts';
+import { NOT_FOUND, resolveModel } from '../../domain/catalogue/resolveModel.ts';
+import type { Deprecation } from '../../domain/catalogue/specs.ts';
+import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
+import { isAllowed, isOffline } from '../../domain/modelAccess.ts';
+import { nanoFromNumber, nanoToNumber } from '../../domain/money.ts';
+import { BUILT_IN_PROVIDERS } from '../../infra/config/builtInProviders.ts';
+import { PRICES, PRIVACY, TEXT_FACTS } from '../fixtures/publishedPrices.ts';
+
+const CATALOGUE = createCatalogue(BUILT_IN_MODELS);
+const NOW = '2026-10-05T12:00:00.000Z';
+
+function pricingOf(id: string): unknown {
+  const model = CATALOGUE.byId.get(id);
+  if (!model) throw new Error(`${id} is not in the catalogue`);
+  const shown = presentModel({ model, ownedBy: 'service', offline: true, traits: [] });
+  return (shown.model_spec as { pricing?: unknown }).pricing;
+}
+
+/** Every `{usd, diem}` leaf with its path, diem left out after it was seen to be the same. */
+function leaves(value: unknown, path = ''): [string, number][] {
+  if (typeof value !== 'object' || value === null) return [];
+  if ('usd' in value && 'diem' in value) {
+    expect(value.diem).toBe(value.usd);
+    return [[path, Number(value.usd)]];
+  }
+  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));
+}
+
+describe('the built-in catalogue', () => {
+  it('has every id once, and every type', () => {
+    const ids = BUILT_IN_MODELS.map((model) => model.id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(BUILT_IN_MODELS.map((model) => model.type))).toEqual(new Set(MODEL_TYPES));
+  });
+
+  it.each(Object.entries(PRICES))('%s costs what is published, and nothing else', (id, published) => {
+    expect(Object.fromEntries(leaves(pricingOf(id)))).toEqual(published);
+  });
+
+  it('has no other price than those of the published table and the voice changers', () => {
+    const priced = BUILT_IN_MODELS.filter((model) => leaves(pricingOf(model.id)).length > 0);
+    const known = new Set([...Object.keys(PRICES), 'local-voice-changer', 'elevenlabs-voice-changer']);
+    expect(priced.map((model) => model.id).filter((id) => !known.has(id))).toEqual([]);
+  });
+
+  it('says every price in whole nano units', () => {
+    for (const model of BUILT_IN_MODELS) {
+      for (const [path, usd] of leaves(pricingOf(model.id))) {
+        const nano = nanoFromNumber(usd);
+        expect([model.id, path, nano === undefined ? undefined : nanoToNumber(nano)]).toEqual([
+          model.id,
+          path,
+          usd,
+        ]);
+      }
+    }
+  });
+
+  it.each(Object.entries(PRIVACY))('%s is %s', (id, privacy) => {
+    expect(CATALOGUE.byId.get(id)?.privacy).toBe(privacy);
+  });
+
+  it.each(TEXT_FACTS)(
+    '$id: context, abilities and efforts as published',
+    ({ id, context, able, quantization, efforts, effort }) => {
+      const model = CATALOGUE.byId.get(id);
+      if (model?.kind !== 'text') throw new Error(`${id} is no text model`);
+      const shown = presentModel({ model, ownedBy: 'service', offline: true, traits: [] });
+      const { capabilities } = shown.model_spec as unknown as { capabilities: Record<string, unknown> };
+      expect(shown.context_length).toBe(context);
+      const flags = Object.entries(capabilities).filter(([, value]) => value === true);
+      expect(flags.map(([flag]) => flag).sort()).toEqual([...able, 'supportsWebSearch'].sort());
+      expect(capabilities.quantization).toBe(quantization);
+      expect(capabilities.reasoningEffortOptions).toEqual(efforts);
+      expect(capabilities.defaultReasoningEffort).toBe(effort);
+    },
+  );
+
+  it('is offline with the built-in providers alone, but for what runs on this machine', () => {
+    const online = BUILT_IN_MODELS.filter((model) => !isOffline(model, BUILT_IN_PROVIDERS, () => false));
+    expect(online.map((model) => model.id)).toEqual(['local-voice-changer']);
+    const withKey = BUILT_IN_MODELS.filter((model) => !isOffline(model, BUILT_IN_PROVIDERS, () => true));
+    expect(withKey.map((model) => model.id)).toEqual(['local-voice-changer', 'elevenlabs-voice-changer']);
+  });
+
+  it('has the published traits, each of which one model of the type has', () => {
+    expect(Object.fromEntries(CATALOGUE.traits.text)).toEqual({
+      default: 'zai-org-glm-5-2',
+      function_calling_default: 'zai-org-glm-5-2',
+      default_reasoning: 'kimi-k3',
+      default_code: 'deepseek-v4-pro-0813',
+      default_vision: 'qwen-3-8-27b',
+      most_intelligent: 'grok-4-6',
+      most_uncensored: 'venice-uncensored-1-2',
+    });
+    expect(Object.fromEntries(CATALOGUE.traits.image)).toEqual({
+      default: 'z-image-turbo',
+      fastest: 'z-image-turbo',
+      highest_quality: 'qwen-image',
+      most_uncensored: 'lustify-v8',
+      'eliza-default': 'venice-sd35',
+    });
+  });
+
+  it('maps foreign names to ids that are there', () => {
+    expect(Object.fromEntries(CATALOGUE.compatibility.text)).toEqual({
+      'gpt-4o': 'llama-3.3-70b',
+      'gpt-4.1': 'qwen3-235b-a22b-instruct-2507',
+      'claude-3-5-sonnet-20241022': 'llama-3.3-70b',
+    });
+    expect(Object.fromEntries(CATALOGUE.compatibility.embedding)).toEqual({
+      'text-embedding-ada-002': 'text-embedding-bge-m3',
+    });
+    expect(CATALOGUE.compatibility.image.size).toBe(0);
+  });
+});
+
+function voice(id: string, more: Partial<Model> = {}): Model {
+  return { ...LOCAL_VOICE_CHANGER, id, ...more } as Model;
+}
+
+function deprecated(id: string, deprecation: Partial<Deprecation>): Model {
+  const whole = { autoRemap: false, date: '2026-10-01', removesAt: '2026-10-20', ...deprecation };
+  return voice(id, { listing: { deprecation: whole } });
+}
+
+describe('a name in a request', () => {
+  const catalogue = createCatalogue(
+    mergeModels([
+      voice('first', { aliases: ['acme-voice'], listing: { traits: ['default'] } }),
+      voice('second', { listing: { traits: ['default', 'quick'] } }),
+      deprecated('going', { replacementModelId: 'first' }),
+      deprecated('later', { startsAt: '2026-10-10' }),
+      deprecated('gone', { removesAt: '2026-10-02', replacementModelId: 'first' }),
+      deprecated('gone-alone', { removesAt: '2026-10-05' }),
+      deprecated('moved', { removesAt: '2026-10-02', replacementModelId: 'first', autoRemap: true }),
+      deprecated('astray', { removesAt: '2026-10-02', replacementModelId: 'nowhere', autoRemap: true }),
+    ]),
+  );
+  const resolve = (name: string, type: Model['type'] = 'music') =>
+    resolveModel(catalogue, { name, type, now: NOW });
+
+  it.each([
+    ['first', 'music', 'first'],
+    ['acme-voice', 'music', 'first'],
+    ['default', 'music', 'second'],
+    ['quick', 'music', 'second'],
+    ['default', 'text', 'zai-org-glm-5-2'],
+    ['default', 'image', 'z-image-turbo'],
+    ['gpt-4o', 'text', 'llama-3.3-70b'],
+    ['text-embedding-ada-002', 'embedding', 'text-embedding-bge-m3'],
+    ['tts-kokoro', 'music', 'tts-kokoro'],
+    ['later', 'music', 'later'],
+  ] as const)('%s, for %s, is %s', (name, type, id) => {
+    expect(resolve(name, type)).toEqual({ ok: true, model: catalogue.byId.get(id) });
+  });
+
+  it('of a model that is to go is answered by it, with the notice', () => {
+    expect(resolve('going')).toMatchObject({
+      ok: true,
+      model: { id: 'going' },
+      deprecated: { id: 'going', date: '2026-10-01', removesAt: '2026-10-20', replacement: 'first' },
+    });
+  });
+
+  it('of a removed model is answered by its replacement only where the entry says so', () => {
+    expect(resolve('moved')).toMatchObject({ ok: true, model: { id: 'first' }, deprecated: { id: 'moved' } });
+  });
+
+  it.each([
+    ['gone', `${NOT_FOUND}. The model gone has been deprecated. Please use first instead.`],
+    ['gone-alone', `${NOT_FOUND}. The model gone-alone has been deprecated.`],
+    ['astray', `${NOT_FOUND}. The model astray has been deprecated.`],
+    ['e2ee-gemma-4-31b', `${NOT_FOUND}. The model e2ee-gemma-4-31b has been deprecated.`],
+    ['local-voice-chnger', `${NOT_FOUND}. Did you mean local-voice-changer?`],
+    ['Elevenlabs-Voice-Changer', `${NOT_FOUND}. Did you mean elevenlabs-voice-changer?`],
+    ['gpt-4o', NOT_FOUND],
+    ['no-such-model', NOT_FOUND],
+    ['__proto__', NOT_FOUND],
+    ['constructor', NOT_FOUND],
+    ['', NOT_FOUND],
+    ['x'.repeat(100_000), NOT_FOUND],
+  ])('%.30s is answered with: %s', (name, message) => {
+    expect(resolve(name)).toEqual({ ok: false, message });
+  });
+});
+
+describe('modelPrivacy', () => {
+  const model = (type: Model['type'], privacy: Model['privacy']) => {
+    const found = BUILT_IN_MODELS.find((entry) => entry.type === type);
+    if (!found) throw new Error(`no model of type ${type}`);
+    return { ...found, privacy };
+  };
+  it.each(MODEL_TYPES)('%s: private ones always, others by policy', (type) => {
+    const asked = (privacy: Model['privacy']) =>
+      (['ALL', 'PRIVATE_TEXT', 'PRIVATE_ONLY'] as const).map((policy) =>
+        isAllowed(model(type, privacy), policy),
+      );
+    expect(asked('private')).toEqual([true, true, true]);
+    const isText = ['text', 'embedding', 'decision'].includes(type);
+    expect(asked('anonymized')).toEqual([true, !isText, false]);
+  });
+});
