@@ -3,7 +3,7 @@ import type { Caller } from '../domain/caller.ts';
 import type { Model, ModelType, VoiceChangerModel } from '../domain/catalogue/model.ts';
 import { type Retirement, resolveModel } from '../domain/catalogue/resolveModel.ts';
 import { FareboxError } from '../domain/errors.ts';
-import { isAllowed, isInScope, isOffline } from '../domain/modelAccess.ts';
+import { isAllowed, isInScope, offlineReason } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
 
 export interface NamedModel<M extends Model = Model> {
@@ -75,8 +75,9 @@ export function requireCallable(config: Config, model: Model, caller: Caller): v
     const message = `This API key's modelPrivacy setting (${caller.modelPrivacy}) does not allow the model ${model.id}`;
     throw new FareboxError({ code: 'forbidden', message });
   }
-  if (isOffline(model, config.providers, (name) => config.secret(name) !== undefined)) {
-    const message = `The model ${model.id} is offline: its provider "${model.provider}" is not configured.`;
+  const reason = offlineReason(model, config.providers, (name) => config.secret(name) !== undefined);
+  if (reason !== undefined) {
+    const message = `The model ${model.id} is offline: ${reason}.`;
     throw new FareboxError({ code: 'model_offline', message });
   }
 }

@@ -73,7 +73,7 @@ function describe(answer: ReturnType<typeof examine>): string {
     providers: answer.providers.join(', '),
     models: answer.models.join(', '),
     characters: String(answer.characters),
-    ...(later ? { 'listed, offline': `${later}: this release does not serve these types` } : {}),
+    ...(later ? { 'shown as offline': `${later}: this release does not serve these types` } : {}),
     ...(answer.missing.length
       ? { 'not set': `${answer.missing.join(', ')}: an API or a worker needs them` }
       : {}),

@@ -24,18 +24,26 @@ export function providersOf(kind: ModelKind): ProviderKind[] {
 }
 
 /**
- * True when the model cannot be called with this configuration: its entry says so, it has no price, or its provider is
- * not there. `hasSecret` answers for the name of an environment variable.
+ * Why the model cannot be called with this configuration, in words that complete "the model is offline: …"; undefined
+ * when it can. `hasSecret` answers for the name of an environment variable.
  */
-export function isOffline(
+export function offlineReason(
   model: Model,
   providers: Readonly<Record<string, ProviderSettings>>,
   hasSecret: (name: string) => boolean,
-): boolean {
-  if (model.listing?.offline === true || !isPriced(model)) return true;
+): string | undefined {
+  if (model.listing?.offline === true) return 'it was taken offline';
+  if (!isPriced(model)) return 'it has no price';
   const settings = Object.hasOwn(providers, model.provider) ? providers[model.provider] : undefined;
-  if (settings === undefined || !serves(settings.kind, model.kind)) return true;
-  return settings.kind === 'elevenlabs' && !hasSecret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
+  const missing = `its provider "${model.provider}" is not configured`;
+  if (settings === undefined) return missing;
+  if (!serves(settings.kind, model.kind)) return 'this release does not serve such models';
+  if (settings.kind !== 'elevenlabs') return undefined;
+  return hasSecret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY') ? undefined : missing;
+}
+
+export function isOffline(...asked: Parameters<typeof offlineReason>): boolean {
+  return offlineReason(...asked) !== undefined;
 }
 
 /** Some published ids come without a price: they are sold only once a configuration gives one. */

@@ -3,6 +3,7 @@ import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
 import { providersOf, serves } from '../../domain/modelAccess.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { mergeProviders } from './builtInProviders.ts';
+import { checkNames } from './checkNames.ts';
 import { problem } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { isVoiceChanger, type ModelEntry, type VoiceChangerEntry } from './schema/models.ts';
@@ -21,7 +22,7 @@ export function crossCheck(file: ConfigurationFile): string[] {
     }
     problems.push(...checkModel(entry, index, providers));
   }
-  return problems;
+  return [...problems, ...checkNames(file.models)];
 }
 
 function checkModel(entry: ModelEntry, index: number, providers: Record<string, ProviderSettings>): string[] {

@@ -209,6 +209,30 @@ describe('a configuration file with an error is refused, and the error names it'
       'models[0].spec.privacy: found "anonymized", allowed: the same as models[0].privacy',
     ],
     [
+      { models: [{ ...MODEL, aliases: ['gpt-4o', 'tts-kokoro'] }] },
+      'models[0].aliases[1]: found "tts-kokoro", which is the id of a model, allowed: a name that no other',
+    ],
+    [
+      {
+        models: [
+          { ...MODEL, aliases: ['mine'] },
+          { ...MODEL, id: 'deeper', aliases: ['mine'] },
+        ],
+      },
+      'models[1].aliases[0]: found "mine", which models[0] has already',
+    ],
+    [
+      withSpec({
+        deprecation: {
+          autoRemap: true,
+          date: '2027-01-01',
+          removesAt: '2027-02-01',
+          replacementModelId: 'no',
+        },
+      }),
+      'models[0].spec.deprecation.replacementModelId: found "no", allowed: the id of another model',
+    ],
+    [
       { models: [{ ...MODEL, provider: 'p' }], providers: { p: { kind: 'openai' } } },
       'models[0].provider: found "p", of kind "openai", allowed: for a voice changer',
     ],

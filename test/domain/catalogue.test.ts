@@ -5,7 +5,7 @@ import { presentModel } from '../../domain/catalogue/presentModel.ts';
 import { NOT_FOUND, resolveModel } from '../../domain/catalogue/resolveModel.ts';
 import type { Deprecation } from '../../domain/catalogue/specs.ts';
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
-import { isAllowed, isOffline } from '../../domain/modelAccess.ts';
+import { isAllowed, isOffline, offlineReason } from '../../domain/modelAccess.ts';
 import { nanoFromNumber, nanoToNumber } from '../../domain/money.ts';
 import { BUILT_IN_PROVIDERS } from '../../infra/config/builtInProviders.ts';
 import { PRICES, PRIVACY, TEXT_FACTS } from '../fixtures/publishedPrices.ts';
@@ -186,6 +186,38 @@ describe('a name in a request', () => {
     ['x'.repeat(100_000), NOT_FOUND],
   ])('%.30s is answered with: %s', (name, message) => {
     expect(resolve(name)).toEqual({ ok: false, message });
+  });
+});
+
+describe('a model is offline', () => {
+  const providers = {
+    ...BUILT_IN_PROVIDERS,
+    own: { kind: 'elevenlabs', apiKeyEnv: 'OWN_KEY' },
+    llm: { kind: 'openai' },
+  } as const;
+  const video = { kind: 'video', type: 'video', spec: {} } as const;
+  it.each<[string, Partial<Model>, string | undefined]>([
+    ['never, when it runs here', {}, undefined],
+    ['when its entry says so', { listing: { offline: true } }, 'it was taken offline'],
+    ['without a provider', { provider: 'nobody' }, 'its provider "nobody" is not configured'],
+    [
+      'with a provider named like a property',
+      { provider: 'constructor' },
+      'its provider "constructor" is not',
+    ],
+    [
+      'without the key of its provider',
+      { provider: 'elevenlabs' },
+      'its provider "elevenlabs" is not configured',
+    ],
+    ['not with the key that its provider names', { provider: 'own' }, undefined],
+    ['with a provider of another kind', { provider: 'llm' }, 'this release does not serve such models'],
+    ['without a price', video, 'it has no price'],
+    ['when nobody serves its kind', { ...video, price: { perSecond: {} } }, 'this release does not serve'],
+  ])('%s', (_when, more, reason) => {
+    const answer = offlineReason(voice('some', more), providers, (name) => name === 'OWN_KEY');
+    if (reason === undefined) expect(answer).toBeUndefined();
+    else expect(answer).toContain(reason);
   });
 });
 

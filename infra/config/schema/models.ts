@@ -23,8 +23,7 @@ const common = {
   privacy: z.enum(['private', 'anonymized']),
   /** Unix seconds. */
   created: count(0, 10_000_000_000).exactOptional(),
-  /** Foreign names that requests may use for it. */
-  aliases: z.array(modelId).max(64).exactOptional(),
+  aliases: z.array(modelId).max(64).exactOptional().describe('Foreign names that requests may use for it.'),
   discount_to_user: z.number().gt(0).lt(1).exactOptional(),
 };
 

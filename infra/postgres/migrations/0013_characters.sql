@@ -28,7 +28,6 @@ create table characters (
   search_words tsvector generated always as (to_tsvector('simple', search_text)) stored
 );
 create index characters_search on characters using gin (search_words);
-create index characters_tags on characters using gin (tags);
 
 -- One row: the digest of the file that the table was filled from.
 create table characters_source (
