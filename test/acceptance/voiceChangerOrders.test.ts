@@ -53,6 +53,23 @@ describe('cancel', () => {
   });
 });
 
+describe('a model by a name of another service', () => {
+  it('is ordered, fetched and completed by that name or its own id, and the job has the id', async () => {
+    const { api } = farebox.account;
+    const before = await farebox.moneyOf(farebox.account);
+    const job = await stored('foreign-name');
+    expect(await farebox.moneyOf(farebox.account)).toBe(before - 50_000_000n);
+    expect((await api.get(`/jobs/${job.queueId}`)).body.model).toBe('named-voice');
+    for (const model of ['foreign-name', 'named-voice']) {
+      const reply = await retrieve(api, { ...job, model });
+      expect([reply.status, reply.headers.get('x-service-model-id')]).toEqual([200, 'named-voice']);
+    }
+    expect((await retrieve(api, { ...job, model: 'quick-voice' })).status).toBe(400);
+    expect((await complete(api, job)).body).toEqual({ success: true });
+    await expectNothingLeft();
+  });
+});
+
 describe('GET /jobs', () => {
   it('shows a job with what happened to it when, and the ids in the ledger', async () => {
     const { api } = farebox.account;

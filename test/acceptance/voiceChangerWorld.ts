@@ -50,7 +50,11 @@ beforeAll(async () => {
       elevenlabs,
       keyless: { kind: 'elevenlabs', apiKeyEnv: 'NOT_SET' },
     },
-    models: [...simulated.models, voiceChanger('keyless-voice', 'keyless')],
+    models: [
+      ...simulated.models,
+      voiceChanger('keyless-voice', 'keyless'),
+      { ...voiceChanger('named-voice', 'simulated'), aliases: ['foreign-name'] },
+    ],
     fetch: { allowPrivateHosts: [fileServer] },
     jobs: { deadlineMinutes: 10, pollFirstMs: 100, pollLongestMs: 300 },
   };
