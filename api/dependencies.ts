@@ -5,8 +5,8 @@ import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
-import type { Limits } from './limits/callLimits.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
+import type { Limits } from './limits/callLimits.ts';
 
 export interface Dependencies {
   config: Config;

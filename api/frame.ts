@@ -111,6 +111,7 @@ async function admit({ route, call }: Visit, model: string | undefined, read?: R
   await call?.admit({
     path: route.path,
     model,
+    modelType: route.body?.modelType,
     ...(estimatedTokens === undefined ? {} : { estimatedTokens }),
   });
 }

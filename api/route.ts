@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Caller } from '../domain/caller.ts';
+import type { ModelType } from '../domain/catalogue/model.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Answer } from './answer.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -31,6 +32,8 @@ export interface BodySpec<Body> {
   needsModel?: boolean;
   /** A request may come without a body, which the handler sees as undefined. */
   optional?: boolean;
+  /** Whose foreign names and traits `model` may be; without it only an id counts against that model's limits. */
+  modelType?: ModelType;
 }
 
 /** A file part, streamed to a private temporary file that the frame deletes on every way out. */

@@ -3,12 +3,12 @@
  * it comes to in the error budgets when it has ended.
  */
 import type { Caller } from '../../domain/caller.ts';
-import { findModel } from '../../domain/catalogue/catalogue.ts';
+import type { Model, ModelType } from '../../domain/catalogue/model.ts';
+import { modelNamed } from '../../domain/catalogue/resolveModel.ts';
 import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import {
   BUDGET_MS,
   FAILED_PER_30S,
-  type LimitedModel,
   type LimitOverride,
   MINUTE_MS,
   perMinuteOf,
@@ -23,7 +23,8 @@ export interface Limits {
   limiter: Limiter;
   tierOf(accountId: string): Tier;
   overrideOf(accountId: string): LimitOverride;
-  modelOf(id: string): (LimitedModel & { id: string }) | undefined;
+  /** By whatever name it answers to: another name of a model is no way round its limits. */
+  modelOf(name: string, type: ModelType | undefined): Model | undefined;
 }
 
 export function createLimits(config: Config, limiter: Limiter): Limits {
@@ -34,7 +35,10 @@ export function createLimits(config: Config, limiter: Limiter): Limits {
     limiter,
     tierOf: (accountId) => (staff.has(accountId) ? 'staff' : partners.has(accountId) ? 'partner' : 'paid'),
     overrideOf: (accountId) => overrides.get(accountId) ?? {},
-    modelOf: (id) => findModel(config.models, id) ?? config.unservedModels.find((model) => model.id === id),
+    modelOf: (name, type) =>
+      type === undefined
+        ? config.modelCatalogue.byId.get(name)
+        : modelNamed(config.modelCatalogue, { name, type, now: new Date().toISOString() }),
   };
 }
 
@@ -44,6 +48,8 @@ export interface Subject {
   path: string;
   /** `model` of the body, when it is a string. */
   model: string | undefined;
+  /** What the route serves. */
+  modelType?: ModelType | undefined;
   /** What the call may use in tokens, when its model is limited by them. */
   estimatedTokens?: number;
 }
@@ -126,7 +132,7 @@ function countersOf(limits: Limits, caller: Caller, subject: Subject): Counted {
   const budget = (type: Counter['type'], limit: number): Counter => {
     return { type, subject: budgetSubject, limit, cost: 0, windowMs: BUDGET_MS };
   };
-  const model = subject.model === undefined ? undefined : limits.modelOf(subject.model);
+  const model = subject.model === undefined ? undefined : limits.modelOf(subject.model, subject.modelType);
   const perMinute = model && perMinuteOf(model, limits.tierOf(accountId), override);
   const minute = (type: Counter['type'], limit: number | undefined, cost: number): Counter | undefined => {
     if (limit === undefined || !model) return undefined;
@@ -147,9 +153,9 @@ function listOf({ failed, unsupported, requests, tokens }: Counted): Counter[] {
 }
 
 /** The model that is counted, or what stands for it in the log (api-facts 4.9). */
-function modelIdOf(limits: Limits, { path, model }: Subject): string {
+function modelIdOf(limits: Limits, { path, model, modelType }: Subject): string {
   if (model === undefined) return `endpoint:api/v1${path.replace(/\/\{.*$/, '')}`;
-  return limits.modelOf(model)?.id ?? 'model:unknown';
+  return limits.modelOf(model, modelType)?.id ?? 'model:unknown';
 }
 
 function stateOf(counted: Counted, admission: Admission, counter: Counter): CounterState {

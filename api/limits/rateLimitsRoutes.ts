@@ -29,7 +29,7 @@ export const rateLimitsRoute = defineRoute({
         },
         keyExpiration: caller.keyExpiresAt?.toISOString() ?? null,
         nextEpochBegins: rows[0]?.next.toISOString(),
-        rateLimits: [...config.models, ...config.unservedModels].map((model) => {
+        rateLimits: config.models.map((model) => {
           const { requests, tokens } = perMinuteOf(model, tier, override);
           const rateLimits = [
             ...(requests === undefined ? [] : [{ amount: requests, type: 'RPM' }]),

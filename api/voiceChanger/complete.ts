@@ -15,7 +15,7 @@ export const completeRoute = defineRoute({
   method: 'POST',
   path: '/audio/voice-changer/complete',
   access: 'key',
-  body: { json: { schema: completeBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true },
+  body: { json: { schema: completeBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true, modelType: 'music' },
   async handler({ config, sql, temporal, log }, { body, caller }) {
     const { modelId, headers } = voiceChangerOfJob(config, body.model);
     const named = { queueId: body.queue_id, modelId, kind: 'voice-changer' } as const;

@@ -36,6 +36,7 @@ export const queueRoute = defineRoute({
     json: { schema: queueJson, maxBytes: SMALL_JSON_BYTES },
     multipart: { fields: queueFields, maxFileBytes: MAX_FILE_BYTES },
     needsModel: true,
+    modelType: 'music',
   },
   deadlineMs: DEADLINE_MS,
   async handler(dependencies, request: QueueRequest): Promise<Answer> {

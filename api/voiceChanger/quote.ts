@@ -13,7 +13,7 @@ export const quoteRoute = defineRoute({
   method: 'POST',
   path: '/audio/voice-changer/quote',
   access: 'catalogue',
-  body: { json: { schema: quoteBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true },
+  body: { json: { schema: quoteBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true, modelType: 'music' },
   async handler({ config }, { body }) {
     const { model, headers } = requireVoiceChanger(config, body.model);
     const price = quoteVoiceChanger(model, body.duration_seconds);

@@ -11,7 +11,7 @@ export const retrieveRoute = defineRoute({
   method: 'POST',
   path: '/audio/voice-changer/retrieve',
   access: 'key',
-  body: { json: { schema: retrieveBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true },
+  body: { json: { schema: retrieveBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true, modelType: 'music' },
   async handler(dependencies, { body, caller, headers }) {
     const { modelId, model, headers: notice } = voiceChangerOfJob(dependencies.config, body.model);
     const named = { queueId: body.queue_id, modelId, kind: 'voice-changer' } as const;

@@ -12,6 +12,8 @@ import { openDependencies } from '../../api/openDependencies.ts';
 import { defineRoute } from '../../api/route.ts';
 import { createInFlight } from '../../api/server/inFlight.ts';
 import { listen } from '../../api/server/listen.ts';
+import { BUILT_IN_MODELS, createCatalogue } from '../../domain/catalogue/catalogue.ts';
+import type { Model } from '../../domain/catalogue/model.ts';
 import { type Config, loadConfig } from '../../infra/config/config.ts';
 import { createLogger } from '../../infra/log.ts';
 import { createMetrics } from '../../infra/telemetry/metrics.ts';
@@ -19,13 +21,9 @@ import { createMetrics } from '../../infra/telemetry/metrics.ts';
 const ANSWER = { ok: true };
 const PLENTY = { requestsPerMinute: 1e9, tokensPerMinute: 1e12, failedPer30s: 1e9 };
 
-const TEXT_MODEL = {
-  id: 'bench-text',
-  type: 'text',
-  provider: 'none',
-  privacy: 'private',
-  size: 'XS',
-} as Config['unservedModels'][number];
+const TEXT_MODELS = BUILT_IN_MODELS.filter((model) => model.kind === 'text')
+  .slice(0, 1)
+  .map((model): Model => ({ ...model, id: 'bench-text', size: 'XS' }));
 
 const loaded = loadConfig();
 const { host, port } = loaded;
@@ -42,7 +40,7 @@ if (process.env.BENCH_SIDE === 'floor') {
 
 /** With every limit that a text model has: failures, requests and tokens. */
 async function serveProduct(): Promise<void> {
-  const config: Config = { ...loaded, unservedModels: [TEXT_MODEL] };
+  const config: Config = { ...loaded, modelCatalogue: createCatalogue(TEXT_MODELS) };
   const log = createLogger({ level: config.logLevel, name: 'api' });
   const opened = await openDependencies(config, log);
   opened.dependencies.limits.overrideOf = () => PLENTY;

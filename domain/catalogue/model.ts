@@ -81,7 +81,8 @@ export interface ModelBase {
 }
 
 /** Size classes of specification 8.1: they decide the request and token limits of text and embedding models. */
-export type ModelSize = 'XS' | 'S' | 'M' | 'L';
+export const MODEL_SIZES = ['XS', 'S', 'M', 'L'] as const;
+export type ModelSize = (typeof MODEL_SIZES)[number];
 
 /** A model whose `spec` says everything about it; `kind` is its type. */
 interface PlainModel<Type extends ModelType, Spec> extends ModelBase {

@@ -29,21 +29,34 @@ export const NOT_FOUND = 'Specified model not found';
  * entry says so (`autoRemap`), else not at all; before it, by itself, with the notice in `deprecated`.
  */
 export function resolveModel(catalogue: Catalogue, wanted: Wanted): Resolution {
-  const model = findByName(catalogue, wanted);
-  if (!model) return { ok: false, message: notFound(catalogue, wanted) };
-  const deprecation = model.listing?.deprecation;
-  if (deprecation === undefined || wanted.now < (deprecation.startsAt ?? '')) return { ok: true, model };
+  const named = findByName(catalogue, wanted);
+  if (!named) return { ok: false, message: notFound(catalogue, wanted) };
+  const deprecated = retirementOf(catalogue, named, wanted.now);
+  if (!deprecated) return { ok: true, model: named };
+  const model = answering(catalogue, named, wanted.now);
+  if (model) return { ok: true, model, deprecated };
+  return { ok: false, message: `${NOT_FOUND}. ${retiredWords(named.id, deprecated.replacement)}` };
+}
+
+/** The model that answers to the name, for those who need no words when there is none. */
+export function modelNamed(catalogue: Catalogue, wanted: Wanted): Model | undefined {
+  const named = findByName(catalogue, wanted);
+  return named && answering(catalogue, named, wanted.now);
+}
+
+function answering({ byId }: Catalogue, named: Model, now: string): Model | undefined {
+  const deprecation = named.listing?.deprecation;
+  if (deprecation === undefined || now < deprecation.removesAt) return named;
+  return deprecation.autoRemap ? byId.get(deprecation.replacementModelId ?? '') : undefined;
+}
+
+/** Undefined while nothing was announced. */
+function retirementOf({ byId }: Catalogue, named: Model, now: string): Retirement | undefined {
+  const deprecation = named.listing?.deprecation;
+  if (deprecation === undefined || now < (deprecation.startsAt ?? '')) return undefined;
   const { date, removesAt, replacementModelId } = deprecation;
-  const replacement = replacementModelId === undefined ? undefined : catalogue.byId.get(replacementModelId);
-  const deprecated: Retirement = {
-    id: model.id,
-    date,
-    removesAt,
-    ...(replacement ? { replacement: replacement.id } : {}),
-  };
-  if (wanted.now < removesAt) return { ok: true, model, deprecated };
-  if (deprecation.autoRemap && replacement) return { ok: true, model: replacement, deprecated };
-  return { ok: false, message: `${NOT_FOUND}. ${retiredWords(model.id, replacement?.id)}` };
+  const replacement = byId.get(replacementModelId ?? '')?.id;
+  return { id: named.id, date, removesAt, ...(replacement === undefined ? {} : { replacement }) };
 }
 
 function findByName({ byId, compatibility, traits }: Catalogue, { name, type }: Wanted): Model | undefined {

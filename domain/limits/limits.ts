@@ -1,8 +1,5 @@
 /** How often an account may call which model (specification part 8). Money is never a matter of these. */
-import type { ModelType } from '../catalogue/model.ts';
-
-export const MODEL_SIZES = ['XS', 'S', 'M', 'L'] as const;
-export type ModelSize = (typeof MODEL_SIZES)[number];
+import type { ModelSize, ModelType } from '../catalogue/model.ts';
 
 export type Tier = 'paid' | 'partner' | 'staff';
 

@@ -1,5 +1,6 @@
 /** Model entries of the configuration file. */
 import { z } from 'zod';
+import { MODEL_SIZES } from '../../../domain/catalogue/model.ts';
 import { videoPrice } from './pricing.ts';
 import { closed, count, modelId, name, text } from './primitives.ts';
 import {
@@ -28,7 +29,7 @@ const common = {
 };
 
 /** Size classes of specification 8.1: they decide the request and token limits of text and embedding models. */
-const size = z.enum(['XS', 'S', 'M', 'L']).exactOptional();
+const size = z.enum(MODEL_SIZES).exactOptional();
 
 export const model = z.discriminatedUnion('type', [
   closed({ ...common, type: z.literal('text'), size, spec: textSpec }),

@@ -5,17 +5,21 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { json } from '../../../api/answer.ts';
 import { defineRoute } from '../../../api/route.ts';
+import { BUILT_IN_MODELS, createCatalogue } from '../../../domain/catalogue/catalogue.ts';
+import type { Model, ModelSize, ModelType } from '../../../domain/catalogue/model.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
 
-const text = (id: string, size: 'XS' | 'S' | 'M' | 'L') => ({
-  ...{ id, type: 'text', provider: 'none', privacy: 'private', size },
-  spec: { name: id, availableContextTokens: 1_000, pricing: { input: {}, output: {} } },
-});
-const other = (id: string, type: string) => ({ id, type, provider: 'none', privacy: 'private', spec: {} });
+/** A built-in model of the type under another id, without the names that it has. */
+function other(id: string, type: ModelType): Model {
+  const model = BUILT_IN_MODELS.find((entry) => entry.type === type);
+  if (!model) throw new Error(`no model of type ${type}`);
+  return { ...model, id, aliases: [`${id}-by-another-name`], listing: {} };
+}
+const text = (id: string, size: ModelSize) => ({ ...other(id, 'text'), size }) as Model;
 const MODELS = [
   ...[text('tiny', 'XS'), text('small', 'S'), text('middle', 'M'), text('large', 'L')],
   ...[
@@ -34,12 +38,12 @@ const body = z.strictObject({
 });
 
 /** Ends as the request wishes. */
-const call = (path: string) =>
+const call = (path: string, modelType?: ModelType) =>
   defineRoute({
     method: 'POST',
     path,
     access: 'key',
-    body: { json: { schema: body, maxBytes: 10_000 }, needsModel: true },
+    body: { json: { schema: body, maxBytes: 10_000 }, needsModel: true, ...(modelType && { modelType }) },
     estimateTokens: ({ tokens }) => tokens ?? 1,
     async handler(_dependencies, request) {
       const { end, used } = request.body;
@@ -56,7 +60,8 @@ const partner = randomUUID();
 const raised = randomUUID();
 const config = (loaded: Config): Config => ({
   ...loaded,
-  unservedModels: MODELS as unknown as Config['unservedModels'],
+  models: [...loaded.models, ...MODELS],
+  modelCatalogue: createCatalogue([...loaded.models, ...MODELS]),
   limits: {
     ...loaded.limits,
     partnerAccounts: [partner],
@@ -67,7 +72,7 @@ const config = (loaded: Config): Config => ({
 let apis: TestApi[];
 beforeAll(async () => {
   const options = {
-    routes: [call('/test/call'), call('/chat/completions')],
+    routes: [call('/test/call'), call('/chat/completions'), call('/test/picture', 'image')],
     config,
     budgets: 'published',
   } as const;
@@ -275,6 +280,17 @@ describe('the budget of failures', () => {
     expect(refused.body.customMessage).toMatch(/^Too many requests \(> 200\) for features/);
     expect((await send(0, key, { model: 'tiny' })).status).toBe(200);
   });
+});
+
+it('another name of a model is no way round its limit', async () => {
+  const key = await newKey();
+  const names = ['painter', 'painter-by-another-name'];
+  for (let turn = 0; turn < 20; turn += 1) {
+    const model = names[turn % 2];
+    expect([turn, (await send(0, key, { model }, '/test/picture')).status]).toEqual([turn, 200]);
+  }
+  for (const model of names) expect((await send(0, key, { model }, '/test/picture')).status).toBe(429);
+  expect((await send(0, key, { model: names[0] })).status).toBe(429);
 });
 
 describe('GET /api_keys/rate_limits', () => {
