@@ -1,4 +1,4 @@
-/** What a handler gives back: a JSON body, one that was prepared before, or bytes of a known length that are streamed. */
+/** What a handler gives back: a JSON body, one that was prepared before, or bytes that are streamed, of a known length or not. */
 import type { Readable } from 'node:stream';
 
 export interface JsonAnswer {
@@ -34,7 +34,16 @@ export interface BinaryAnswer {
   onAborted?: () => Promise<void>;
 }
 
-export type Answer = JsonAnswer | PreparedAnswer | BinaryAnswer;
+/** Bytes of a length that nobody knows before their end: sent in chunks, as fast as the client takes them. */
+export interface StreamAnswer {
+  kind: 'stream';
+  status: number;
+  headers: Record<string, string>;
+  stream: Readable;
+  contentType: string;
+}
+
+export type Answer = JsonAnswer | PreparedAnswer | BinaryAnswer | StreamAnswer;
 
 export interface AnswerOptions {
   status?: number;
@@ -62,6 +71,18 @@ export function binary(
 ): BinaryAnswer {
   return {
     kind: 'binary',
+    status: options?.status ?? 200,
+    headers: options?.headers ?? NO_HEADERS,
+    ...bytes,
+  };
+}
+
+export function stream(
+  bytes: Pick<StreamAnswer, 'stream' | 'contentType'>,
+  options?: AnswerOptions,
+): StreamAnswer {
+  return {
+    kind: 'stream',
     status: options?.status ?? 200,
     headers: options?.headers ?? NO_HEADERS,
     ...bytes,

@@ -168,9 +168,9 @@ async function run({ dependencies }: Frame, { route, request, cleanUp }: Call): 
 }
 
 async function discard(answer: Answer): Promise<void> {
-  if (answer.kind !== 'binary') return;
+  if (answer.kind === 'json') return;
   answer.stream.destroy();
-  await answer.onAborted?.();
+  if (answer.kind === 'binary') await answer.onAborted?.();
 }
 
 function tooLate(deadlineMs: number): FareboxError {
@@ -210,6 +210,11 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
 
   get headers(): IncomingHttpHeaders {
     return this.#ctx.req.headers;
+  }
+
+  /** A function of its own: handlers take the members apart. */
+  get accepts(): (...types: string[]) => string | false {
+    return (...types) => this.#ctx.accepts(...types);
   }
 
   get requestId(): string {

@@ -5,6 +5,7 @@ import { FareboxError } from '../domain/errors.ts';
 import { isArmed, point } from '../infra/points.ts';
 import type { Answer, BinaryAnswer, JsonAnswer, PreparedAnswer } from './answer.ts';
 import type { ApiContext } from './requestState.ts';
+import { sendStream } from './sendStream.ts';
 import type { InFlight } from './server/inFlight.ts';
 import { received } from './server/receipt.ts';
 
@@ -19,6 +20,7 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
     if (options.aliases.length > 0) repeatUnderAliases(ctx, answer.headers, options.aliases);
     if (answer.kind === 'json') await sendJson(ctx, answer);
     else if (answer.kind === 'prepared') sendPrepared(ctx, answer);
+    else if (answer.kind === 'stream') await sendStream(ctx, answer);
     else await sendBinary(ctx, answer, options.inFlight);
   };
 }
@@ -54,9 +56,9 @@ function sendPrepared(ctx: ApiContext, { bytes }: PreparedAnswer): void {
 
 async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {
   ctx.respond = false;
-  if (answer.kind !== 'binary') return;
+  if (answer.kind === 'json') return;
   answer.stream.destroy();
-  await answer.onAborted?.();
+  if (answer.kind === 'binary') await answer.onAborted?.();
 }
 
 /** The status is sent with the first byte, so that a store that fails before it can still be told. */

@@ -54,6 +54,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   query: Query;
   params: Record<string, string>;
   headers: IncomingHttpHeaders;
+  /** The one of these media types that the client likes best by its `Accept`; false when it takes none of them. */
+  accepts(...types: string[]): string | false;
   /** 32 hex characters, in `X-Request-ID`, in every log line, and usable as a trace id. */
   requestId: string;
   /** Aborted at the route's deadline and when the client goes away. */

@@ -3,6 +3,9 @@ import { listAuditRoute } from './audit/auditRoutes.ts';
 import { billingBalance } from './billing/balance.ts';
 import { characterRoute, charactersRoute, reviewsRoute } from './catalogue/charactersRoutes.ts';
 import { compatibilityRoute, modelsRoute, traitsRoute } from './catalogue/modelsRoutes.ts';
+import { retiredUsage } from './billing/retiredUsage.ts';
+import { usageAnalyticsRoute } from './billing/usageAnalytics.ts';
+import { usageHistoryRoute } from './billing/usageHistory.ts';
 import { cancelJobRoute, listJobsRoute, showJobRoute } from './jobs/jobsRoutes.ts';
 import {
   createKeyRoute,
@@ -21,6 +24,9 @@ import { retrieveRoute } from './voiceChanger/retrieve.ts';
 
 export const ROUTES: readonly Route[] = [
   billingBalance,
+  usageHistoryRoute,
+  usageAnalyticsRoute,
+  retiredUsage,
   rateLimitsRoute,
   ...rateLimitLogRoutes,
   modelsRoute,

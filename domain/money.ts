@@ -48,6 +48,27 @@ export function nanoToNumber(amount: Nano): number {
   return Number(formatNano(amount));
 }
 
+/** The same for a balance: where a double cannot say the amount exactly, the largest that says no more (amounts ≥ 0). */
+export function nanoToNumberDown(amount: Nano): number {
+  let units = nanoToNumber(amount);
+  while (isMoreThan(units, amount)) units = nextBelow(units);
+  return units;
+}
+
+/** Nine decimals of fifteen digits always survive; only beyond can what a double prints as be more. */
+function isMoreThan(units: number, amount: Nano): boolean {
+  if (amount < 10n ** 15n) return false;
+  const [whole = '0', fraction = ''] = units.toString().split('.');
+  return BigInt(whole + fraction.padEnd(20, '0')) > amount * 10n ** 11n;
+}
+
+function nextBelow(units: number): number {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, units);
+  view.setBigUint64(0, view.getBigUint64(0) - 1n);
+  return view.getFloat64(0);
+}
+
 /** Nano units as an exact decimal string without trailing zeros. */
 export function formatNano(amount: Nano): string {
   const sign = amount < 0n ? '-' : '';

@@ -1,17 +1,11 @@
 /** GET /billing/balance (specification 2.4): what the account can spend, and from where the next charge is taken. */
 import { FareboxError } from '../../domain/errors.ts';
 import { canConsume } from '../../domain/ledger.ts';
-import { type Currency, type Nano, nanoToNumber, SPEND_ORDER } from '../../domain/money.ts';
+import { type Nano, nanoToNumberDown, SPEND_ORDER } from '../../domain/money.ts';
 import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
 import { json } from '../answer.ts';
 import { defineRoute } from '../route.ts';
-
-const PUBLIC_NAMES: Record<Currency, string> = {
-  diem: 'DIEM',
-  bundled: 'BUNDLED_CREDITS',
-  usd: 'USD',
-  vcu: 'VCU',
-};
+import { CURRENCY_NAMES } from './currencyNames.ts';
 
 export const billingBalance = defineRoute({
   method: 'GET',
@@ -30,19 +24,20 @@ export const billingBalance = defineRoute({
   },
 });
 
+/** Balances are rounded down where a JSON number cannot say them: nobody is shown credit that is not there. */
 export function presentBalance(balance: Balance) {
   const first = SPEND_ORDER.find((currency) => balance[currency] > 0n);
   return {
     canConsume: canConsume(balance),
-    consumptionCurrency: first ? PUBLIC_NAMES[first] : null,
+    consumptionCurrency: first ? CURRENCY_NAMES[first] : null,
     balances: {
-      diem: balance.diemAllocation > 0n ? nanoToNumber(balance.diem) : null,
+      diem: balance.diemAllocation > 0n ? nanoToNumberDown(balance.diem) : null,
       usd: whenPositive(balance.usd),
     },
-    diemEpochAllocation: nanoToNumber(balance.diemAllocation),
+    diemEpochAllocation: nanoToNumberDown(balance.diemAllocation),
   };
 }
 
 function whenPositive(amount: Nano): number | null {
-  return amount > 0n ? nanoToNumber(amount) : null;
+  return amount > 0n ? nanoToNumberDown(amount) : null;
 }

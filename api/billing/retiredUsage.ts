@@ -1,0 +1,26 @@
+/** GET /billing/usage, retired on 2026-09-16 (specification 4.9, 9): 410 to everyone, whatever is asked. */
+import { json } from '../answer.ts';
+import { defineRoute } from '../route.ts';
+
+/** 2026-07-09T00:00:00Z, when it was announced. */
+const DEPRECATED_AT = 1_783_555_200;
+const SUNSET = 'Wed, 16 Sep 2026 00:00:00 GMT';
+
+const BODY = {
+  error:
+    'GET /billing/usage was retired on 2026-09-16. Use GET /billing/usage-history: pageSize, cursor, startTimestamp ' +
+    'and endTimestamp replace limit, page, startDate and endDate.',
+};
+
+export const retiredUsage = defineRoute({
+  method: 'GET',
+  path: '/billing/usage',
+  access: 'open',
+  async handler({ config }) {
+    const Link = [
+      '</api/v1/billing/usage-history>; rel="successor-version"',
+      `<${config.publicUrl}/docs>; rel="deprecation"; type="text/html"`,
+    ].join(', ');
+    return json(BODY, { status: 410, headers: { Deprecation: `@${DEPRECATED_AT}`, Sunset: SUNSET, Link } });
+  },
+});

@@ -1,0 +1,65 @@
+/** The usage history as text/csv (api-facts 4.9; RFC 4180): lines of whole entries, the column names first. */
+import { Readable } from 'node:stream';
+import type pg from 'pg';
+import { USAGE_CSV_HEADER, usageLines } from '../../infra/postgres/usageCsv.ts';
+import { type UsagePlace, usagePage } from '../../infra/postgres/usageHistory.ts';
+import { type Answer, stream } from '../answer.ts';
+import { encodeUsageCursor, type UsageWalk } from './usageCursor.ts';
+
+interface CsvRequest {
+  walk: UsageWalk;
+  headers: Record<string, string>;
+}
+
+const CONTENT_TYPE = 'text/csv; charset=utf-8';
+const FIRST_LINE = `${USAGE_CSV_HEADER}\r\n`;
+/** Lines of one batch of a stream: some hundred kilobytes, and one statement of some milliseconds. */
+const BATCH = 2_000;
+
+/** One page; `x-next-cursor` names the next and is missing on the last. */
+export async function csvPage(sql: pg.Pool, key: Buffer, { walk, headers }: CsvRequest): Promise<Answer> {
+  const { range, pageSize } = walk;
+  const lines = await usageLines(sql, range, { ...walk, limit: pageSize });
+  const { last } = lines;
+  const more = last !== null && lines.count === pageSize && (await isMore(sql, walk, last));
+  return stream(
+    { stream: Readable.from([FIRST_LINE + lines.text]), contentType: CONTENT_TYPE },
+    {
+      headers: {
+        ...headers,
+        ...attachment(),
+        ...(more && { 'x-next-cursor': encodeUsageCursor(key, { ...walk, after: last }) }),
+      },
+    },
+  );
+}
+
+/**
+ * The whole range. Each batch is a statement of its own, asked for when the client has taken the one before: no more
+ * than that is in memory, no transaction stays open however slow the client is, and none follows when it has gone.
+ */
+export function csvStream(sql: pg.Pool, { walk, headers }: CsvRequest): Answer {
+  return stream(
+    { stream: Readable.from(batches(sql, walk)), contentType: CONTENT_TYPE },
+    { headers: { ...headers, ...attachment() } },
+  );
+}
+
+async function* batches(sql: pg.Pool, walk: UsageWalk): AsyncGenerator<string, void> {
+  let { after } = walk;
+  for (let first = true; ; first = false) {
+    const lines = await usageLines(sql, walk.range, { horizon: walk.horizon, after, limit: BATCH });
+    if (first || lines.count > 0) yield (first ? FIRST_LINE : '') + lines.text;
+    if (lines.count < BATCH) return;
+    after = lines.last;
+  }
+}
+
+async function isMore(sql: pg.Pool, { range, horizon }: UsageWalk, after: UsagePlace): Promise<boolean> {
+  return (await usagePage(sql, range, { horizon, after, limit: 1 })).length > 0;
+}
+
+function attachment(): Record<string, string> {
+  const now = new Date().toISOString().replace(/[-:.]/g, '');
+  return { 'Content-Disposition': `attachment; filename=billing-usage-history-${now}.csv` };
+}

@@ -1,0 +1,59 @@
+/**
+ * Where a walk through the usage history goes on. The cursor carries all that the first page was asked, the walk's
+ * horizon and its place; its signature covers these and the account, so it is good for nobody else and for nothing else.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { FareboxError } from '../../domain/errors.ts';
+import type { UsagePlace, UsageRange } from '../../infra/postgres/usageHistory.ts';
+
+export interface UsageWalk {
+  range: UsageRange;
+  pageSize: number;
+  /** From `usageHorizon`, fixed by the first page. */
+  horizon: string;
+  /** Null: at the start. */
+  after: UsagePlace | null;
+}
+
+const MAC_BYTES = 32;
+/** A cursor of another meaning, or of another form of this one, has another signature. */
+const PURPOSE = 'usage-history 1';
+
+const content = z.tuple([
+  z.string().nullable(),
+  z.string().nullable(),
+  z.enum(['usd', 'diem', 'bundled']).nullable(),
+  z.int(),
+  z.string(),
+  z.string(),
+  z.string(),
+]);
+
+export function encodeUsageCursor(key: Buffer, walk: UsageWalk & { after: UsagePlace }): string {
+  const { range, pageSize, horizon, after } = walk;
+  const { from, to, currency } = range;
+  const text = JSON.stringify([from, to, currency, pageSize, horizon, after.at, after.id]);
+  const payload = Buffer.from(text);
+  return Buffer.concat([sign(key, range.accountId, payload), payload]).toString('base64url');
+}
+
+/** Throws FareboxError `invalid_request` for all that `encodeUsageCursor` did not make for this account. */
+export function decodeUsageCursor(key: Buffer, accountId: string, cursor: string): UsageWalk {
+  const bytes = Buffer.from(cursor, 'base64url');
+  // The last character of base64url can have bits that mean nothing: two texts must not be one cursor.
+  if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== cursor) throw invalid();
+  const payload = bytes.subarray(MAC_BYTES);
+  if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), sign(key, accountId, payload))) throw invalid();
+  const [from, to, currency, pageSize, horizon, at, id] = content.parse(JSON.parse(payload.toString()));
+  return { range: { accountId, from, to, currency }, pageSize, horizon, after: { at, id } };
+}
+
+function sign(key: Buffer, accountId: string, payload: Buffer): Buffer {
+  return createHmac('sha256', key).update(`${PURPOSE}\0${accountId}\0`).update(payload).digest();
+}
+
+function invalid(): FareboxError {
+  const message = 'Invalid or expired cursor; restart from the first page';
+  return new FareboxError({ code: 'invalid_request', message, fields: { cursor: [message] } });
+}

@@ -1,0 +1,65 @@
+/**
+ * GET /billing/usage-history (specification 2.7, 4.9): what was billed, oldest first, as JSON pages, as CSV pages, or,
+ * for `Accept: text/csv` without a page size, as one CSV stream of the whole range.
+ */
+
+import { signingKey } from '../../infra/postgres/signingKey.ts';
+import type { UsageRange } from '../../infra/postgres/usageHistory.ts';
+import { usageHorizon, usagePage } from '../../infra/postgres/usageHistory.ts';
+import { type Answer, json } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { defineRoute } from '../route.ts';
+import { presentUsage } from './presentUsage.ts';
+import { toMicroseconds } from './timestamps.ts';
+import { csvPage, csvStream } from './usageCsv.ts';
+import { decodeUsageCursor, encodeUsageCursor, type UsageWalk } from './usageCursor.ts';
+import { LARGEST_PAGE, type UsageQuery, usageQuery } from './usageQuery.ts';
+
+/** With and without the parameter: a client that names it takes only what has it. */
+const OFFERED = ['application/json', 'application/json;charset=utf-8', 'text/csv', 'text/csv;charset=utf-8'];
+
+/** The answer depends on it, so a cache must not mix them up. */
+const HEADERS = { Vary: 'Accept' };
+
+export const usageHistoryRoute = defineRoute({
+  method: 'GET',
+  path: '/billing/usage-history',
+  access: 'admin',
+  query: usageQuery,
+  async handler(dependencies, { caller, query, accepts }) {
+    const key = await signingKey(dependencies.sql);
+    const walk = await walkOf(dependencies, caller.accountId, query);
+    // Who takes neither gets JSON: the texts know no answer that says so.
+    if (accepts('application/json', 'text/csv') !== 'text/csv')
+      return await jsonPage(dependencies, key, walk);
+    const paged = query.pageSize !== undefined || query.cursor !== undefined;
+    return paged
+      ? await csvPage(dependencies.sql, key, { walk, headers: HEADERS })
+      : csvStream(dependencies.sql, { walk, headers: HEADERS });
+  },
+});
+
+const LEDGER_NAMES = { USD: 'usd', DIEM: 'diem', BUNDLED_CREDITS: 'bundled' } as const;
+
+async function walkOf({ sql }: Dependencies, accountId: string, query: UsageQuery): Promise<UsageWalk> {
+  if (query.cursor !== undefined) return decodeUsageCursor(await signingKey(sql), accountId, query.cursor);
+  const { startTimestamp, endTimestamp, currency } = query;
+  const range: UsageRange = {
+    accountId,
+    from: startTimestamp === undefined ? null : toMicroseconds(startTimestamp),
+    to: endTimestamp === undefined ? null : toMicroseconds(endTimestamp),
+    currency: currency === undefined ? null : LEDGER_NAMES[currency],
+  };
+  const { horizon } = await usageHorizon(sql, accountId);
+  return { range, pageSize: query.pageSize ?? LARGEST_PAGE, horizon, after: null };
+}
+
+async function jsonPage({ sql }: Dependencies, key: Buffer, walk: UsageWalk): Promise<Answer> {
+  // One more than the page tells whether there is another.
+  const rows = await usagePage(sql, walk.range, { ...walk, limit: walk.pageSize + 1 });
+  const page = rows.slice(0, walk.pageSize);
+  const last = page.at(-1);
+  const more = rows.length > page.length && last !== undefined;
+  const nextCursor = more ? encodeUsageCursor(key, { ...walk, after: { at: last.at, id: last.id } }) : null;
+  return json({ data: page.map(presentUsage), nextCursor }, { headers: HEADERS });
+}

@@ -1,0 +1,92 @@
+/** How the usage history is read, and who may change what it is read from. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signingKey } from '../../../infra/postgres/signingKey.ts';
+import {
+  argumentsOf,
+  entriesOf,
+  type UsageRange,
+  type UsageStep,
+} from '../../../infra/postgres/usageHistory.ts';
+import { createLedgerWorld, type LedgerWorld } from './ledgerWorld.ts';
+
+let world: LedgerWorld;
+beforeAll(async () => {
+  world = await createLedgerWorld();
+});
+afterAll(() => world.close());
+
+interface Plan {
+  'Node Type': string;
+  'Actual Rows': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+}
+
+function flat(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(flat)];
+}
+
+describe('a page of a large account', () => {
+  const COUNT = 60_000;
+  let accountId: string;
+  beforeAll(async () => {
+    accountId = await world.account();
+    await world.owner.query(
+      `insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details)
+       select '2026-03-01'::timestamptz + n * interval '1 second', 'n' || n, 'charge', $1::uuid, 'revenue',
+         case when n % 20000 = 0 then 'bundled' else 'usd' end, -n, '2026-03-01', '{"sku": "x", "units": "1"}'
+       from generate_series(1, $2::int) n`,
+      [accountId, COUNT],
+    );
+    await world.owner.query('analyze transfers');
+  });
+
+  it.each<[string, Partial<UsageRange>, number]>([
+    ['at the start', {}, 101],
+    ['in the middle', { from: '2026-03-01T08:00:00.000000Z' }, 101],
+    ['of a range', { from: '2026-03-01T08:00:00.000000Z', to: '2026-03-01T08:00:30.000000Z' }, 30],
+    ['of a currency', { currency: 'usd' }, 101],
+    ['of a currency that hardly occurs', { currency: 'bundled' }, 3],
+  ])('%s reads no more rows than it shows, in the order of an index', async (_name, more, rows) => {
+    const range: UsageRange = { accountId, from: null, to: null, currency: null, ...more };
+    const step: UsageStep = { horizon: String(2n ** 40n), after: null, limit: 101 };
+    const client = await world.pool.connect();
+    try {
+      // The plan that serves every later page: one for all arguments.
+      await client.query('set plan_cache_mode = force_generic_plan');
+      const { rows: answer } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+        `explain (analyze, format json) select * ${entriesOf(range)}`,
+        argumentsOf(range, step),
+      );
+      const nodes = flat(answer[0]?.['QUERY PLAN'][0]?.Plan as Plan);
+      expect(nodes.map((node) => node['Node Type'])).toEqual(['Limit', 'Index Scan']);
+      expect(nodes.map((node) => node['Actual Rows'])).toEqual([rows, rows]);
+      expect(nodes.reduce((removed, node) => removed + (node['Rows Removed by Filter'] ?? 0), 0)).toBe(0);
+    } finally {
+      await client.query('reset plan_cache_mode');
+      client.release();
+    }
+  });
+});
+
+describe('what signs the cursors', () => {
+  it('is 32 bytes that the services can read and not change', async () => {
+    const key = await signingKey(world.pool);
+    expect([key.length, await signingKey(world.pool)]).toEqual([32, key]);
+    for (const change of [
+      "update signing_key set key = sha256('x')",
+      'delete from signing_key',
+      "insert into signing_key (one, key) values (false, sha256('x'))",
+    ])
+      await expect(world.pool.query(change)).rejects.toMatchObject({ code: '42501' });
+  });
+});
+
+describe('the usage entries', () => {
+  it.each(['delete from usage_entries', "update usage_entries set operation_id = 'x'"])(
+    'cannot be changed by the services: %s',
+    async (change) => {
+      await expect(world.pool.query(change)).rejects.toMatchObject({ code: '42501' });
+    },
+  );
+});
