@@ -30,8 +30,8 @@ export const usageHistoryRoute = defineRoute({
     const key = await signingKey(dependencies.sql);
     const walk = await walkOf(dependencies, caller.accountId, query);
     // Who takes neither gets JSON: the texts know no answer that says so.
-    if (accepts('application/json', 'text/csv') !== 'text/csv')
-      return await jsonPage(dependencies, key, walk);
+    const wantsCsv = (accepts(...OFFERED) || '').startsWith('text/csv');
+    if (!wantsCsv) return await jsonPage(dependencies, key, walk);
     const paged = query.pageSize !== undefined || query.cursor !== undefined;
     return paged
       ? await csvPage(dependencies.sql, key, { walk, headers: HEADERS })

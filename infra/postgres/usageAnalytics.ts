@@ -4,6 +4,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { Nano } from '../../domain/money.ts';
 import { asLedgerError } from './failures.ts';
 import type { SqlClient } from './pool.ts';
+import { runLedgerStatement } from './runLedgerStatement.ts';
 
 export interface UsageDays {
   accountId: string;
@@ -115,10 +116,9 @@ export interface KeyName {
 /** What the keys of an account are called, revoked ones too. */
 export async function keyNames(sql: SqlClient, accountId: string, keyIds: string[]): Promise<KeyName[]> {
   if (keyIds.length === 0) return [];
-  const { rows } = await sql.query<KeyName>({
+  return await runLedgerStatement<KeyName & Record<string, string>>(sql, {
     name: 'usage_key_names',
     text: 'select id, description, last6 from api_keys where account_id = $1 and id = any ($2::uuid[])',
     values: [accountId, keyIds],
   });
-  return rows;
 }

@@ -3,26 +3,25 @@
 -- What was billed, for its owner to read: pages by time come from the primary key, pages of one currency from this index.
 create index transfers_usage on transfers (account_id, currency, created_at, id) where kind in ('charge', 'refund');
 
--- A refund names what it gives back, so that a page of entries is one range read: it gets its charge's snapshot, and the
--- charge's units below zero when all of it came back; when only the price was lowered, nothing was un-consumed.
+-- A refund carries what it gives back, so that a page of entries is one range read: its charge's snapshot, with the units
+-- below zero when all of it came back; when only the price was lowered, none of what was consumed was undone.
+alter table transfers add column sold jsonb check (sold is null or kind = 'refund');
 create function describe_refund() returns trigger language plpgsql as $$
 declare
   charged operations;
   returned operations;
-  sold jsonb;
+  snapshot jsonb;
 begin
   select * into charged from operations where operation_id = new.details ->> 'charge' and kind = 'charge';
   select * into returned from operations where operation_id = new.operation_id and kind = 'refund';
   -- Charged at once: booked at the operation's own time. Held first: booked some time later.
-  select t.details into sold from transfers t
+  select t.details into snapshot from transfers t
     where t.account_id = new.account_id and t.created_at >= charged.created_at
       and t.kind = 'charge' and t.operation_id = charged.operation_id
     order by t.created_at, t.id limit 1;
-  if sold is not null then
-    new.details := sold || new.details || jsonb_build_object('units', case
-      when (returned.diem, returned.bundled, returned.usd) = (charged.diem, charged.bundled, charged.usd)
-      then '-' || (sold ->> 'units') else '0' end);
-  end if;
+  new.sold := snapshot || jsonb_build_object('units', case
+    when (returned.diem, returned.bundled, returned.usd) = (charged.diem, charged.bundled, charged.usd)
+    then '-' || (snapshot ->> 'units') else '0' end);
   return new;
 end $$;
 create trigger transfers_describe_refund before insert on transfers for each row
@@ -38,19 +37,20 @@ $$;
 create view usage_entries as
 select account_id, created_at, id, operation_id, kind, currency, key_id,
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "timestamp",
-  coalesce(details ->> 'sku', kind) as sku,
-  details ->> 'modelId' as model_id,
-  details ->> 'unit' as unit_name,
-  case when details ->> 'units' ~ '^-?\d{1,18}(\.\d{1,18})?$' then details ->> 'units' else '0' end as units,
-  coalesce(usage_digits(details ->> 'pricePerUnitUsd'), '0')::bigint as price_nano,
+  coalesce(what ->> 'sku', kind) as sku,
+  what ->> 'modelId' as model_id,
+  what ->> 'unit' as unit_name,
+  case when what ->> 'units' ~ '^-?\d{1,18}(\.\d{1,18})?$' then what ->> 'units' else '0' end as units,
+  coalesce(usage_digits(what ->> 'pricePerUnitUsd'), '0')::bigint as price_nano,
   -amount as amount_nano,
   case kind when 'refund' then concat('Refund: ', details ->> 'reason')
     else coalesce(details ->> 'notes', 'API Inference') end as notes,
-  details ->> 'requestId' as request_id,
-  usage_digits(details ->> 'inferenceExecutionTime') as execution_ms,
-  usage_digits(details ->> 'promptTokens') as prompt_tokens,
-  usage_digits(details ->> 'completionTokens') as completion_tokens
-from transfers where kind in ('charge', 'refund');
+  what ->> 'requestId' as request_id,
+  usage_digits(what ->> 'inferenceExecutionTime') as execution_ms,
+  usage_digits(what ->> 'promptTokens') as prompt_tokens,
+  usage_digits(what ->> 'completionTokens') as completion_tokens
+from transfers cross join lateral (select coalesce(sold, details) as what) as s
+where kind in ('charge', 'refund');
 revoke all on usage_entries from farebox_app;
 grant select on usage_entries to farebox_app;
 
@@ -72,4 +72,5 @@ drop view usage_entries;
 drop function usage_digits;
 drop trigger transfers_describe_refund on transfers;
 drop function describe_refund;
+alter table transfers drop column sold;
 drop index transfers_usage;

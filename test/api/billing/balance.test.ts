@@ -92,6 +92,16 @@ describe('GET /billing/balance', () => {
       },
     ],
     [
+      'more than a JSON number can say, rounded down',
+      { usd: 2n ** 63n - 1n },
+      {
+        canConsume: true,
+        consumptionCurrency: 'USD',
+        balances: { diem: null, usd: 9_223_372_036.854774 },
+        diemEpochAllocation: 0,
+      },
+    ],
+    [
       'vcu alone is never spent',
       { vcu: 9_000_000_000n },
       {

@@ -177,23 +177,25 @@ describe('the sums of all entries', () => {
 describe('a walk', () => {
   it('while writers commit sees every entry of its beginning once, in order, and none twice', async () => {
     const { secret, ...who } = await payer(api);
-    let writing = true;
     const done: string[] = [];
-    const writers = Array.from({ length: 8 }, async () => {
-      while (writing) done.push(await bill(api, who, 3n));
-    });
-    const walks: { before: string[]; seen: (string | undefined)[] }[] = [];
-    try {
-      while (done.length < 30) await bill(api, who, 1n).then((id) => done.push(id));
-      for (let turn = 0; turn < 6; turn += 1) {
-        const before = [...done];
-        const entries = await walk(api, secret, '?pageSize=23');
-        walks.push({ before, seen: entries.map((entry) => entry.inferenceDetails?.requestId) });
+    let started = 0;
+    const write = async () => {
+      while (started < 300) {
+        started += 1;
+        done.push(await bill(api, who, 3n));
       }
-    } finally {
+    };
+    const walks: { before: string[]; seen: (string | undefined)[] }[] = [];
+    let writing = true;
+    const writers = Promise.all(Array.from({ length: 8 }, write)).finally(() => {
       writing = false;
-      await Promise.all(writers);
-    }
+    });
+    do {
+      const before = [...done];
+      const entries = await walk(api, secret, '?pageSize=29');
+      walks.push({ before, seen: entries.map((entry) => entry.inferenceDetails?.requestId) });
+    } while (writing);
+    await writers;
     const all = (await walk(api, secret, '')).map((entry) => entry.inferenceDetails?.requestId);
     expect(all).toHaveLength(done.length);
     for (const { before, seen } of walks) {

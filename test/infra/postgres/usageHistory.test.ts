@@ -86,7 +86,7 @@ describe('the usage entries', () => {
   it.each(['delete from usage_entries', "update usage_entries set operation_id = 'x'"])(
     'cannot be changed by the services: %s',
     async (change) => {
-      await expect(world.pool.query(change)).rejects.toMatchObject({ code: '42501' });
+      await expect(world.pool.query(change)).rejects.toMatchObject({ code: '55000' });
     },
   );
 });
