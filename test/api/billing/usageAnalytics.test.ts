@@ -42,22 +42,27 @@ async function analytics({ secret }: Payer, query = ''): Promise<Analytics> {
   return body as Analytics;
 }
 
+/** What the expected figures below are made of; the clock is left on the third day. */
+async function sellOverThreeDays(who: Payer, keyId: string): Promise<void> {
+  await setClock(`'2026-05-03T10:00:00Z'::timestamptz`);
+  // 0.04 diem, 0.06 bundled; then 0.14 bundled and 0.16 usd.
+  await bill(api, { ...who, keyId }, 100_000_000n, { units: '0.1' });
+  await bill(api, { ...who, keyId: null }, 300_000_000n, { units: '0.2' });
+  await setClock(`'2026-05-04T23:59:59.999999Z'::timestamptz`);
+  const undone = await bill(api, who, 40_000_000n, { units: '7' });
+  const text = { modelId: 'writer', sku: 'writer-output-mtoken', unit: 'mtoken' };
+  await bill(api, who, 1n, { ...text, units: '0.000001' });
+  await setClock(`'2026-05-05T00:00:00Z'::timestamptz`);
+  const { sql } = api.opened.dependencies;
+  await refund(sql, { operationId: undone, chargeOperationId: undone, reason: 'x' });
+}
+
 describe('GET /billing/usage-analytics', () => {
   it('has exactly the documented fields, and counts each sale once', async () => {
     const who = await payer(api, { usd: 10n ** 10n, bundled: 200_000_000n, diem: 40_000_000n });
     const { keyId } = await api.newKey('INFERENCE', { accountId: who.accountId, description: 'shop' });
     try {
-      await setClock(`'2026-05-03T10:00:00Z'::timestamptz`);
-      // 0.04 diem, 0.06 bundled; then 0.14 bundled and 0.16 usd.
-      await bill(api, { ...who, keyId }, 100_000_000n, { units: '0.1' });
-      await bill(api, { ...who, keyId: null }, 300_000_000n, { units: '0.2' });
-      await setClock(`'2026-05-04T23:59:59.999999Z'::timestamptz`);
-      const undone = await bill(api, who, 40_000_000n, { units: '7' });
-      const text = { modelId: 'writer', sku: 'writer-output-mtoken', unit: 'mtoken' };
-      await bill(api, who, 1n, { ...text, units: '0.000001' });
-      await setClock(`'2026-05-05T00:00:00Z'::timestamptz`);
-      const { sql } = api.opened.dependencies;
-      await refund(sql, { operationId: undone, chargeOperationId: undone, reason: 'x' });
+      await sellOverThreeDays(who, keyId);
       const body = await analytics(who, '?lookback=3d');
       expect(body).toStrictEqual({
         lookback: '3d',
