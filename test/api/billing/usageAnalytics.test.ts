@@ -57,6 +57,27 @@ async function sellOverThreeDays(who: Payer, keyId: string): Promise<void> {
   await refund(sql, { operationId: undone, chargeOperationId: undone, reason: 'x' });
 }
 
+const EXPECTED_MODELS = [
+  {
+    modelName: 'local-voice-changer',
+    unitType: 'minute',
+    modelType: 'music',
+    totalUsd: 0.36,
+    totalDiem: 0.04,
+    totalUnits: 0.3,
+    breakdown: [{ type: 'local-voice-changer-audio-minute', usd: 0.36, diem: 0.04, units: 0.3 }],
+  },
+  {
+    modelName: 'writer',
+    unitType: 'mtoken',
+    modelType: null,
+    totalUsd: 1e-9,
+    totalDiem: 0,
+    totalUnits: 0.000001,
+    breakdown: [{ type: 'writer-output-mtoken', usd: 1e-9, diem: 0, units: 0.000001 }],
+  },
+];
+
 describe('GET /billing/usage-analytics', () => {
   it('has exactly the documented fields, and counts each sale once', async () => {
     const who = await payer(api, { usd: 10n ** 10n, bundled: 200_000_000n, diem: 40_000_000n });
@@ -71,26 +92,7 @@ describe('GET /billing/usage-analytics', () => {
           { date: '2026-05-04', USD: 1e-9, DIEM: 0.04 },
           { date: '2026-05-05', USD: 0, DIEM: -0.04 },
         ],
-        byModel: [
-          {
-            modelName: 'local-voice-changer',
-            unitType: 'minute',
-            modelType: 'music',
-            totalUsd: 0.36,
-            totalDiem: 0.04,
-            totalUnits: 0.3,
-            breakdown: [{ type: 'local-voice-changer-audio-minute', usd: 0.36, diem: 0.04, units: 0.3 }],
-          },
-          {
-            modelName: 'writer',
-            unitType: 'mtoken',
-            modelType: null,
-            totalUsd: 1e-9,
-            totalDiem: 0,
-            totalUnits: 0.000001,
-            breakdown: [{ type: 'writer-output-mtoken', usd: 1e-9, diem: 0, units: 0.000001 }],
-          },
-        ],
+        byModel: EXPECTED_MODELS,
         byModelDaily: [
           { 'local-voice-changer': 0.3, writer: 0, date: Date.parse('2026-05-03') },
           { 'local-voice-changer': 7, writer: 0.000001, date: Date.parse('2026-05-04') },
