@@ -168,7 +168,7 @@ async function run({ dependencies }: Frame, { route, request, cleanUp }: Call): 
 }
 
 async function discard(answer: Answer): Promise<void> {
-  if (answer.kind === 'json') return;
+  if (answer.kind === 'json' || answer.kind === 'prepared') return;
   answer.stream.destroy();
   if (answer.kind === 'binary') await answer.onAborted?.();
 }

@@ -56,7 +56,7 @@ function sendPrepared(ctx: ApiContext, { bytes }: PreparedAnswer): void {
 
 async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {
   ctx.respond = false;
-  if (answer.kind === 'json') return;
+  if (answer.kind === 'json' || answer.kind === 'prepared') return;
   answer.stream.destroy();
   if (answer.kind === 'binary') await answer.onAborted?.();
 }

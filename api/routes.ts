@@ -1,11 +1,11 @@
 /** Every route of the public API. */
 import { listAuditRoute } from './audit/auditRoutes.ts';
 import { billingBalance } from './billing/balance.ts';
-import { characterRoute, charactersRoute, reviewsRoute } from './catalogue/charactersRoutes.ts';
-import { compatibilityRoute, modelsRoute, traitsRoute } from './catalogue/modelsRoutes.ts';
 import { retiredUsage } from './billing/retiredUsage.ts';
 import { usageAnalyticsRoute } from './billing/usageAnalytics.ts';
 import { usageHistoryRoute } from './billing/usageHistory.ts';
+import { characterRoute, charactersRoute, reviewsRoute } from './catalogue/charactersRoutes.ts';
+import { compatibilityRoute, modelsRoute, traitsRoute } from './catalogue/modelsRoutes.ts';
 import { cancelJobRoute, listJobsRoute, showJobRoute } from './jobs/jobsRoutes.ts';
 import {
   createKeyRoute,

@@ -85,6 +85,6 @@ async function ask({ sql, config }: Dependencies, { accountId, horizon, range }:
 
 /** Null for a model that is no longer in the catalogue, and for what is no model. */
 function modelTypeOf(config: Config, id: string): string | null {
-  const known = [...config.models, ...config.unservedModels].find((model) => model.id === id);
+  const known = config.models.find((model) => model.id === id);
   return known?.type ?? null;
 }

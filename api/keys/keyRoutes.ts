@@ -125,7 +125,7 @@ function checkScope(config: Config, { models, apiKeyType }: CreateBody): string[
       'Only an INFERENCE key can be made for some models: an ADMIN key can make others',
     );
   }
-  const known = new Set([...config.models, ...config.unservedModels].map(({ id }) => id));
+  const known = new Set(config.models.map(({ id }) => id));
   const unknown = models.flatMap((id, index) => (known.has(id) ? [] : [index]));
   if (unknown.length > 0) {
     const fields = Object.fromEntries(
