@@ -17,6 +17,8 @@ export function decodedBody(
   if (options.encoding === 'identity' || options.encoding === '') return body;
   const decoder = DECODERS[options.encoding]?.();
   if (decoder === undefined) throw new Error('content encoding not known');
+  // It may fail before anybody reads from it; whoever reads then hears of it all the same.
+  decoder.on('error', () => undefined);
   return Readable.from(capped(body, options.maxEncodedBytes), { objectMode: false })
     .on('error', (error) => (decoder as unknown as Readable).destroy(error))
     .pipe(decoder) as unknown as AsyncIterable<Buffer>;
