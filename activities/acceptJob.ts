@@ -5,7 +5,7 @@ import { billableSeconds, quoteVoiceChanger } from '../domain/pricing.ts';
 import { point } from '../infra/points.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { findJob, insertJob, lockJob } from '../infra/postgres/jobs.ts';
-import { type Charge, type ChargeOutcome, charge } from '../infra/postgres/ledger.ts';
+import { type Charge, type ChargeOutcome, charge, findCharge } from '../infra/postgres/ledger.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -32,7 +32,8 @@ async function standing(
   const row = await findJob(pool, { queueId, accountId });
   if (!row) return undefined;
   const { durationSeconds, chargeId, priceUsdNano } = row;
-  const paid = `${formatNano(priceUsdNano)} usd`;
+  const charged = await findCharge(pool, queueId);
+  const paid = describeParts(charged?.parts ?? []);
   return { ok: true, durationSeconds, chargeId, priceUsd: priceUsdNano.toString(), paid };
 }
 

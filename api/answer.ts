@@ -65,6 +65,13 @@ export function withHeaders(answer: Answer, headers: Readonly<Record<string, str
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
+/** Lets go of what an answer holds that nobody will be sent. */
+export async function discardAnswer(answer: Answer): Promise<void> {
+  if (answer.kind === 'json' || answer.kind === 'prepared') return;
+  answer.stream.destroy();
+  if (answer.kind === 'binary') await answer.onAborted?.();
+}
+
 export function binary(
   bytes: Pick<BinaryAnswer, 'stream' | 'contentType' | 'sizeBytes' | 'onDelivered' | 'onAborted'>,
   options?: AnswerOptions,

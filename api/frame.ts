@@ -6,7 +6,7 @@ import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
 import type { Logger } from '../infra/log.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, discardAnswer } from './answer.ts';
 import { type Authentication, authenticate } from './auth/authenticate.ts';
 import { type ReadBody, readBody } from './body/readBody.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -148,7 +148,7 @@ async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
       const error = tooLate(deadlineMs);
       call.request.abort(error);
       // Nobody waits for it any more, but it may hold a file or money: the process does not end before it has.
-      frame.inFlight.track(work.then(discard));
+      frame.inFlight.track(work.then(discardAnswer));
       reject(error);
     }, deadlineMs);
   });
@@ -165,12 +165,6 @@ async function run({ dependencies }: Frame, { route, request, cleanUp }: Call): 
   } finally {
     await cleanUp?.();
   }
-}
-
-async function discard(answer: Answer): Promise<void> {
-  if (answer.kind === 'json' || answer.kind === 'prepared') return;
-  answer.stream.destroy();
-  if (answer.kind === 'binary') await answer.onAborted?.();
 }
 
 function tooLate(deadlineMs: number): FareboxError {

@@ -3,7 +3,13 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { FareboxError } from '../domain/errors.ts';
 import { isArmed, point } from '../infra/points.ts';
-import type { Answer, BinaryAnswer, JsonAnswer, PreparedAnswer } from './answer.ts';
+import {
+  type Answer,
+  type BinaryAnswer,
+  discardAnswer,
+  type JsonAnswer,
+  type PreparedAnswer,
+} from './answer.ts';
 import type { ApiContext } from './requestState.ts';
 import { sendStream } from './sendStream.ts';
 import type { InFlight } from './server/inFlight.ts';
@@ -56,9 +62,7 @@ function sendPrepared(ctx: ApiContext, { bytes }: PreparedAnswer): void {
 
 async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {
   ctx.respond = false;
-  if (answer.kind === 'json' || answer.kind === 'prepared') return;
-  answer.stream.destroy();
-  if (answer.kind === 'binary') await answer.onAborted?.();
+  await discardAnswer(answer);
 }
 
 /** The status is sent with the first byte, so that a store that fails before it can still be told. */

@@ -1,18 +1,13 @@
 /** GET /audit: every administrative act on the account, newest first. Beside the specification. */
 import { z } from 'zod';
-import { FareboxError } from '../../domain/errors.ts';
 import { type AuditEvent, listActs } from '../../infra/postgres/audit.ts';
 import { json } from '../answer.ts';
+import { pageLimit, refuseCursor } from '../paging.ts';
 import { defineRoute } from '../route.ts';
 import { decodeActId, encodeActId } from './cursor.ts';
 
 const listQuery = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^\d{1,3}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .default(20),
+  limit: pageLimit,
   cursor: z.string().max(64).optional(),
 });
 
@@ -47,9 +42,4 @@ function presentAct(act: AuditEvent) {
     requestId: act.requestId,
     changes: act.changes,
   };
-}
-
-function refuseCursor(): never {
-  const fields = { cursor: ['Invalid or expired cursor; restart from the first page'] };
-  throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
 }

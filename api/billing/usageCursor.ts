@@ -6,6 +6,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { FareboxError } from '../../domain/errors.ts';
 import type { UsagePlace, UsageRange } from '../../infra/postgres/usageHistory.ts';
+import { INVALID_CURSOR } from '../paging.ts';
 
 export interface UsageWalk {
   range: UsageRange;
@@ -54,6 +55,6 @@ function sign(key: Buffer, accountId: string, payload: Buffer): Buffer {
 }
 
 function invalid(): FareboxError {
-  const message = 'Invalid or expired cursor; restart from the first page';
-  return new FareboxError({ code: 'invalid_request', message, fields: { cursor: [message] } });
+  const fields = { cursor: [INVALID_CURSOR] };
+  return new FareboxError({ code: 'invalid_request', message: INVALID_CURSOR, fields });
 }

@@ -1,5 +1,5 @@
 /** Where a listing goes on. It names a place in the caller's own list only, so it needs no signature. */
-import { FareboxError } from '../../domain/errors.ts';
+import { refuseCursor } from '../paging.ts';
 
 export interface Place {
   createdAt: Date;
@@ -23,6 +23,5 @@ export function decodeCursor(cursor: string): Place {
   ) {
     return { createdAt, queueId };
   }
-  const fields = { cursor: ['Invalid or expired cursor; restart from the first page'] };
-  throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
+  return refuseCursor();
 }

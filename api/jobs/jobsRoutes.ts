@@ -5,18 +5,14 @@ import { timelineOf } from '../../infra/postgres/jobEvents.ts';
 import { listJobs } from '../../infra/postgres/jobs.ts';
 import { json } from '../answer.ts';
 import { findOwnJob } from '../findOwnJob.ts';
+import { pageLimit } from '../paging.ts';
 import { cancelGeneration } from '../queued.ts';
 import { defineRoute } from '../route.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { presentEvent, presentJob } from './presentJob.ts';
 
 const listQuery = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^\d{1,3}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .default(20),
+  limit: pageLimit,
   cursor: z.string().max(256).optional(),
 });
 

@@ -1,0 +1,19 @@
+/** What every listing by pages has in common. */
+import { z } from 'zod';
+import { FareboxError } from '../domain/errors.ts';
+
+/** `limit` of a query: 1 to 100, 20 when left out. */
+export const pageLimit = z
+  .string()
+  .regex(/^\d{1,3}$/)
+  .transform(Number)
+  .pipe(z.int().min(1).max(100))
+  .default(20);
+
+export const INVALID_CURSOR = 'Invalid or expired cursor; restart from the first page';
+
+/** For a cursor that no page has given out: throws FareboxError `invalid_request`. */
+export function refuseCursor(): never {
+  const fields = { cursor: [INVALID_CURSOR] };
+  throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
+}
