@@ -1,7 +1,8 @@
 /** The Temporal edge of errors: which failure is worth another attempt. A new code without its row does not compile. */
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, cancellationSignal } from '@temporalio/activity';
 import { type ErrorCode, FareboxError } from '../domain/errors.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { letGoWhenCancelled } from './letGo.ts';
 
 const RETRYABLE: Record<ErrorCode, boolean> = {
   invalid_request: false,
@@ -51,7 +52,7 @@ export function isRetryable(error: unknown): boolean {
  */
 export async function asActivity<T>(step: () => Promise<T>): Promise<T> {
   try {
-    return await withHeartbeat(step);
+    return await withHeartbeat(() => letGoWhenCancelled(step, cancellationSignal()));
   } catch (error) {
     if (error instanceof ApplicationFailure) throw error;
     const known = error instanceof FareboxError;

@@ -1,7 +1,8 @@
 /** The one bucket: what was uploaded, what was made. Every call has a deadline and a bounded number of attempts. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import {
   CreateBucketCommand,
@@ -134,7 +135,7 @@ async function getFile(
   const answer = await orMissing(client.send(command, { abortSignal: signal }));
   if (!(answer?.Body instanceof Readable)) return false;
   if ((answer.ContentLength ?? Number.POSITIVE_INFINITY) <= IN_ONE_PIECE_BYTES) {
-    await writeFile(path, await answer.Body.transformToByteArray(), { signal });
+    await writeFile(path, await buffer(addAbortSignal(signal, answer.Body)), { signal });
   } else await pipeline(answer.Body, createWriteStream(path), { signal });
   return true;
 }

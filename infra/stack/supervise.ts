@@ -22,6 +22,15 @@ export interface SuperviseOptions {
   /** Called at each unplanned end, before the pause that goes before the restart. */
   onCrash?(event: { name: string; how: string; restartInMs: number }): void;
   onRestart?(event: { name: string; pid: number }): void;
+  /** Called when a part that runs has not answered for too long, just before it is killed and starts again. */
+  onSilence?(event: { name: string; silentMs: number }): void;
+  /** How often a running part is asked, and for how long it may have no answer. */
+  liveness?: Liveness;
+}
+
+export interface Liveness {
+  everyMs: number;
+  limitMs: number;
 }
 
 const FIRST_PAUSE_MS = 250;
@@ -29,6 +38,10 @@ const LONGEST_PAUSE_MS = 10_000;
 /** A process that ran this long starts its next back-off from the beginning. */
 const STEADY_MS = 30_000;
 const LOG_CHECK_MS = 30_000;
+/** One question; a check that never comes back must not be the last one. */
+const CHECK_LIMIT_MS = 10_000;
+/** Far longer than a busy machine is silent: a part is killed for being stuck, not for being slow. */
+const LIVENESS: Liveness = { everyMs: 10_000, limitMs: 90_000 };
 
 /** Starts the process and resolves when it is ready; throws, with the end of its log, when it never is. */
 export async function supervise(part: PartProcess, options: SuperviseOptions): Promise<Supervised> {
@@ -43,6 +56,7 @@ export async function supervise(part: PartProcess, options: SuperviseOptions): P
     throw error;
   }
   state.logLimit = setInterval(() => keepLogSmall(state), LOG_CHECK_MS).unref();
+  void watch(state, options.liveness ?? LIVENESS);
   state.child?.once('exit', () => void restartForever(state));
   if (hasEnded(state.child)) void restartForever(state);
   return supervised;
@@ -53,6 +67,44 @@ function keepLogSmall({ part, options }: State): void {
     limitLog(options.folder, part.name);
   } catch {
     // Tried again in half a minute.
+  }
+}
+
+/** Kills a part that runs but does not answer; its end is then one like any other. */
+async function watch(state: State, { everyMs, limitMs }: Liveness): Promise<void> {
+  let answeredAt = Date.now();
+  while (!state.stopping) {
+    await sleep(everyMs, undefined, { ref: false });
+    // A process that is only starting has its own deadline.
+    if (state.restarting || state.stopping || hasEnded(state.child)) answeredAt = Date.now();
+    else if (await answers(state)) answeredAt = Date.now();
+    const silentMs = Date.now() - answeredAt;
+    if (silentMs <= limitMs || state.stopping) continue;
+    state.options.onSilence?.({ name: state.part.name, silentMs });
+    state.child?.kill('SIGKILL');
+    answeredAt = Date.now();
+  }
+}
+
+async function answers(state: State): Promise<boolean> {
+  try {
+    await checkOnce(state);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function checkOnce({ part, child }: State): Promise<void> {
+  const over = new AbortController();
+  const late = sleep(CHECK_LIMIT_MS, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`no answer in ${CHECK_LIMIT_MS / 1_000} s`);
+  });
+  late.catch(() => undefined);
+  try {
+    await Promise.race([part.check(child?.pid ?? 0), late]);
+  } finally {
+    over.abort();
   }
 }
 
@@ -93,7 +145,7 @@ async function becomesReady(state: State): Promise<void> {
   for (;;) {
     if (hasEnded(state.child)) throw new Error(`${part.name} ended at its start: ${endOfLog(state)}`);
     try {
-      return await part.check(state.child?.pid ?? 0);
+      return await checkOnce(state);
     } catch (error) {
       if (Date.now() > deadline) {
         const seconds = Math.round(part.readyTimeoutMs / 1_000);

@@ -33,6 +33,8 @@ export function openSupervision(folder: DataFolder, say: (text: string) => void)
         say(
           `${name} ended (${how}) and starts again in ${restartInMs / 1_000} s; see ${folder.path}/logs/${name}.log`,
         ),
+      onSilence: ({ name, silentMs }) =>
+        say(`${name} has not answered for ${Math.round(silentMs / 1_000)} s and is killed`),
       onRestart: ({ name, pid }) => {
         say(`${name} runs again (process ${pid})`);
         if (stopping === undefined) restarted();

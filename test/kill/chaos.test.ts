@@ -8,6 +8,7 @@ import { processEnvironment } from '../../infra/config/environment.ts';
 import { longRun } from '../infra/postgres/longRun.ts';
 import { auditStack } from './auditStack.ts';
 import { errandsFor, runErrand } from './crowd.ts';
+import { diagnose } from './diagnose.ts';
 import { killConfig } from './models.ts';
 import { createChance } from './random.ts';
 import { STACK_PARTS, type Stack, startStack } from './stack.ts';
@@ -43,7 +44,7 @@ it(
       for (const part of ['api', 'worker'] as const) {
         process.stderr.write(`--- ${part}\n${stack.logOf(part).slice(-6_000)}\n`);
       }
-      throw error;
+      throw new Error(`${String(error)}\n${await diagnose(stack, tools)}`, { cause: error });
     } finally {
       await tools.close();
       await stack.stop();

@@ -34,6 +34,8 @@ function ping(port: number): Promise<void> {
     const socket = net.connect({ port, host: '127.0.0.1' });
     socket.setTimeout(2_000, () => socket.destroy(new Error('no answer in 2 s')));
     socket.once('error', reject);
+    // A server that ends before it answers just hangs up.
+    socket.once('close', () => reject(new Error('no answer')));
     socket.once('connect', () => socket.write('PING\r\n'));
     socket.once('data', (answer) => {
       socket.destroy();

@@ -76,6 +76,25 @@ test('a part that never answers is given up, and does not run on', async () => {
   expect(isRunning(pids[0] ?? 0)).toBe(false);
 });
 
+test('a part that runs but no longer answers is killed and starts again', async () => {
+  const pids: number[] = [];
+  const silent: string[] = [];
+  const supervised = await supervise(part(SERVES), {
+    folder,
+    onRestart: ({ pid }) => pids.push(pid),
+    onSilence: ({ name }) => silent.push(name),
+    liveness: { everyMs: 50, limitMs: 200 },
+  });
+  const stuck = supervised.pid() ?? 0;
+  rmSync(path.join(folder, 'ready'));
+  await until(() => pids.length === 1);
+  expect(silent).toEqual(['part']);
+  expect(isRunning(stuck)).toBe(false);
+  await sleep(500);
+  expect(supervised.pid()).toBe(pids[0]);
+  await supervised.stop();
+});
+
 test('a part that ignores the wish to stop is killed after its deadline', async () => {
   const supervised = await supervise(part('trap "" TERM; touch ready; while :; do sleep 0.05; done'), {
     folder,
