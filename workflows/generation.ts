@@ -82,8 +82,10 @@ const UNHEARD: Refusal = {
 async function accept(story: Story): Promise<AcceptResult> {
   const { input, steps } = story;
   try {
-    // A start whose caller is already gone must not become a charge that nobody hears of.
-    if (!(await condition(() => story.asked, input.timing.acceptMs))) return await refuse(story, UNHEARD);
+    // A start whose caller is already gone must not become a charge that nobody hears of. One that is taken back meanwhile
+    // ends now: whoever repeats it waits for that.
+    await condition(() => story.asked || story.cancelRequested, input.timing.acceptMs);
+    if (!story.asked || story.cancelRequested) return await refuse(story, UNHEARD);
     story.interruptible = new CancellationScope({ cancellable: true });
     const measured = await story.interruptible.run(() => steps.media.measureSource({ job: input }));
     if (!measured.ok) return await refuse(story, measured);

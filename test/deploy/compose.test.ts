@@ -168,7 +168,7 @@ describe('Temporal', () => {
       string,
       { value: unknown }[]
     >;
-    const written = Object.entries(deployed).map(([name, values]) => `${name}=${values[0]?.value}`);
+    const written = Object.entries(deployed).map(([name, [set]]) => `${name}=${JSON.stringify(set?.value)}`);
     expect(written.sort()).toEqual(started.sort());
   });
 

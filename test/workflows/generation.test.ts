@@ -113,6 +113,13 @@ it('an order that is cancelled while its source is awaited ends at once, uncharg
   finish({ ok: false, code: 'internal', message: 'too late' });
 });
 
+it('an order that is taken back before anybody asks for its answer ends at once, unmeasured', async () => {
+  const play = await stage.playUnasked({ acceptMs: 600_000 });
+  expect(await play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE)).toEqual({ outcome: 'too_late' });
+  expect(await play.result()).toMatchObject({ state: 'refused' });
+  expect(stage.steps).toEqual(['discardSource']);
+});
+
 describe('a generation that ends before its output is stored', () => {
   it('is refunded with the reason when the provider refuses', async () => {
     const play = await stage.play({ generate: () => Promise.resolve(refused) });

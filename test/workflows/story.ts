@@ -15,6 +15,7 @@ import {
   Worker,
   type WorkflowBundleWithSourceMap,
 } from '@temporalio/worker';
+import { expect } from 'vitest';
 import type { Activities } from '../../activities/createActivities.ts';
 import type { MeasuredSource } from '../../activities/types.ts';
 import { TASK_QUEUES } from '../../domain/queues.ts';
@@ -55,6 +56,8 @@ export interface Stage {
   /** The names of the activities that ran, in order, with the inputs that matter. */
   steps: string[];
   play(activities: Partial<Activities>, timing?: Partial<GenerationTiming>): Promise<Play>;
+  /** Starts it without asking for its answer, as a caller that died in between does. */
+  playUnasked(timing: Partial<GenerationTiming>): Promise<Omit<Play, 'accepted'>>;
 }
 
 export interface Play {
@@ -136,13 +139,23 @@ export async function openStage(temporal: { address: string; namespace: string }
       current = { ...happy(steps), ...activities };
       return await start(client, { ...TIMING, ...timing });
     },
+    async playUnasked(timing) {
+      steps.length = 0;
+      current = happy(steps);
+      const input = inputOf({ ...TIMING, ...timing });
+      const handle = await client.workflow.start<GenerationWorkflow>(GENERATION_WORKFLOW, {
+        workflowId: input.queueId,
+        taskQueue: 'jobs',
+        args: [input],
+      });
+      return { input, handle, result: () => handle.result() };
+    },
   };
 }
 
-async function start(client: Client, timing: GenerationTiming): Promise<Play> {
-  const queueId = randomUUID();
-  const input: GenerationInput = {
-    queueId,
+function inputOf(timing: GenerationTiming): GenerationInput {
+  return {
+    queueId: randomUUID(),
     accountId: '11111111-1111-4111-8111-111111111111',
     keyId: null,
     requestId: '0'.repeat(32),
@@ -156,8 +169,12 @@ async function start(client: Client, timing: GenerationTiming): Promise<Play> {
     acceptBy: Date.now() + 60_000,
     timing,
   };
+}
+
+async function start(client: Client, timing: GenerationTiming): Promise<Play> {
+  const input = inputOf(timing);
   const operation = new WithStartWorkflowOperation<GenerationWorkflow>(GENERATION_WORKFLOW, {
-    workflowId: queueId,
+    workflowId: input.queueId,
     workflowIdConflictPolicy: 'USE_EXISTING',
     taskQueue: 'jobs',
     args: [input],
@@ -169,8 +186,16 @@ async function start(client: Client, timing: GenerationTiming): Promise<Play> {
       startWorkflowOperation: operation,
     },
   );
-  const handle = client.workflow.getHandle(queueId);
-  await operation.workflowHandle();
+  const handle = client.workflow.getHandle(input.queueId);
+  // Not by the operation's own handle: that comes with the answer, or after the server's 20 s of waiting for one.
+  await expect
+    .poll(() =>
+      handle.describe().then(
+        () => true,
+        () => false,
+      ),
+    )
+    .toBe(true);
   return { input, accepted, handle, result: () => handle.result() as Promise<GenerationResult> };
 }
 

@@ -27,6 +27,8 @@ const DYNAMIC_CONFIG = [
   // One queue, one order: of several partitions, which one node does not need, a task may wait long in a forgotten one.
   'matching.numTaskqueueReadPartitions=1',
   'matching.numTaskqueueWritePartitions=1',
+  // A workflow task that several dying workers held in turn is else given up later each time, after ten minutes at last.
+  'history.workflowTaskRetryMaxInterval="10s"',
   // Update-with-start, which the queue route is made of.
   'frontend.enableExecuteMultiOperation=true',
   // Worker versioning: jobs finish on the version they began on.
