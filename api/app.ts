@@ -2,6 +2,7 @@
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import { FareboxError } from '../domain/errors.ts';
+import { buildVersion } from '../infra/config/buildVersion.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Metrics } from '../infra/telemetry/metrics.ts';
 import type { Authentication } from './auth/authenticate.ts';
@@ -11,6 +12,7 @@ import { addHealthRoutes, type Readiness } from './health.ts';
 import { answerErrors } from './middleware/answerErrors.ts';
 import { observe } from './middleware/observe.ts';
 import { requireHost } from './middleware/requireHost.ts';
+import { addDocsRoutes } from './openapi/docsRoutes.ts';
 import type { RequestState } from './requestState.ts';
 import { createRespond } from './respond.ts';
 import type { Route } from './route.ts';
@@ -50,7 +52,9 @@ function createRouter(options: AppOptions, frame: Frame): Router<RequestState> {
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   });
-  for (const route of options.routes) {
+  const { routes, dependencies } = options;
+  addDocsRoutes(router, { routes, brand: dependencies.config.brand.name, version: buildVersion() });
+  for (const route of routes) {
     const path = `/api/v1${route.path.replace(/\{(\w+)\}/g, ':$1')}`;
     router.register(path, [route.method], serve(frame, route));
   }

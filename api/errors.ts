@@ -4,7 +4,7 @@ import { type ErrorCode, FareboxError } from '../domain/errors.ts';
 import { type Answer, json } from './answer.ts';
 import { presentFields, presentIssues } from './validationDetails.ts';
 
-type BodyShape =
+export type BodyShape =
   /** `{error}` */
   | 'plain'
   /** `{error, details, issues}` when it is about fields, else `{error}`. */
@@ -58,6 +58,10 @@ const ROWS: Record<ErrorCode, ErrorRow> = {
 
 export function errorStatus(code: ErrorCode): number {
   return ROWS[code].status;
+}
+
+export function errorShape(code: ErrorCode): BodyShape {
+  return ROWS[code].body;
 }
 
 /** Unknown errors get generic words; what really happened is in the log under the same request id. */

@@ -10,6 +10,7 @@ import type { ModelType } from '../domain/catalogue/model.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Answer } from './answer.ts';
 import type { Dependencies } from './dependencies.ts';
+import type { RouteDescription } from './describe.ts';
 
 /**
  * `key`: any API key; `admin`: a key of type ADMIN; `open`: everybody, a credential is not even looked at; `catalogue`:
@@ -78,6 +79,8 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   estimateTokens?(body: Body): number;
   /** From the moment the body is read until the answer begins; past it the client gets `timed_out`. */
   deadlineMs?: number;
+  /** Every route of the public API has one, or the API's own description cannot be made. */
+  describes?: RouteDescription;
   handler(dependencies: Dependencies, request: RouteRequest<Body, Query, A>): Promise<Answer>;
 }
 

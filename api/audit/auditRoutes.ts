@@ -5,6 +5,7 @@ import { json } from '../answer.ts';
 import { pageLimit, refuseCursor } from '../paging.ts';
 import { defineRoute } from '../route.ts';
 import { decodeActId, encodeActId } from './cursor.ts';
+import { AUDIT_DESCRIPTION } from './description.ts';
 
 const listQuery = z.strictObject({
   limit: pageLimit,
@@ -16,6 +17,7 @@ export const listAuditRoute = defineRoute({
   path: '/audit',
   access: 'admin',
   query: listQuery,
+  describes: AUDIT_DESCRIPTION,
   async handler({ sql }, { caller, query: { limit, cursor } }) {
     const before = cursor === undefined ? {} : { before: decodeActId(cursor) ?? refuseCursor() };
     const acts = await listActs(sql, { accountId: caller.accountId, limit: limit + 1, ...before });

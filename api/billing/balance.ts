@@ -6,11 +6,13 @@ import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
 import { json } from '../answer.ts';
 import { defineRoute } from '../route.ts';
 import { CURRENCY_NAMES } from './currencyNames.ts';
+import { BILLING_DESCRIPTIONS } from './descriptions.ts';
 
 export const billingBalance = defineRoute({
   method: 'GET',
   path: '/billing/balance',
   access: 'admin',
+  describes: BILLING_DESCRIPTIONS.balance,
   async handler({ sql }, { caller }) {
     const balance = await balanceOf(sql, caller.accountId);
     if (!balance) {

@@ -1,6 +1,7 @@
 /** GET /billing/usage, retired on 2026-09-16 (specification 4.9, 9): 410 to everyone, whatever is asked. */
 import { json } from '../answer.ts';
 import { defineRoute } from '../route.ts';
+import { BILLING_DESCRIPTIONS } from './descriptions.ts';
 
 /** 2026-07-09T00:00:00Z, when it was announced. */
 const DEPRECATED_AT = 1_783_555_200;
@@ -16,6 +17,7 @@ export const retiredUsage = defineRoute({
   method: 'GET',
   path: '/billing/usage',
   access: 'open',
+  describes: BILLING_DESCRIPTIONS.retired,
   async handler({ config }) {
     const Link = [
       '</api/v1/billing/usage-history>; rel="successor-version"',

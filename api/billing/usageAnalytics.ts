@@ -7,6 +7,7 @@ import { json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { defineRoute } from '../route.ts';
 import { analyticsQuery, type DayRange, daysOf } from './analyticsQuery.ts';
+import { BILLING_DESCRIPTIONS } from './descriptions.ts';
 import { presentAnalytics } from './presentAnalytics.ts';
 
 export const usageAnalyticsRoute = defineRoute({
@@ -14,6 +15,7 @@ export const usageAnalyticsRoute = defineRoute({
   path: '/billing/usage-analytics',
   access: 'admin',
   query: analyticsQuery,
+  describes: BILLING_DESCRIPTIONS.analytics,
   async handler(dependencies, { caller, query }) {
     const { accountId } = caller;
     const { horizon, today } = await usageHorizon(dependencies.sql, accountId);

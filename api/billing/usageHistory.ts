@@ -9,6 +9,7 @@ import { usageHorizon, usagePage } from '../../infra/postgres/usageHistory.ts';
 import { type Answer, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { defineRoute } from '../route.ts';
+import { BILLING_DESCRIPTIONS } from './descriptions.ts';
 import { presentUsage } from './presentUsage.ts';
 import { toMicroseconds } from './timestamps.ts';
 import { csvPage, csvStream } from './usageCsv.ts';
@@ -26,6 +27,7 @@ export const usageHistoryRoute = defineRoute({
   path: '/billing/usage-history',
   access: 'admin',
   query: usageQuery,
+  describes: BILLING_DESCRIPTIONS.history,
   async handler(dependencies, { caller, query, accepts }) {
     const key = await signingKey(dependencies.sql);
     const walk = await walkOf(dependencies, caller.accountId, query);

@@ -6,12 +6,14 @@ import { json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { defineRoute } from '../route.ts';
 import { charactersQuery, toSearch } from './charactersQuery.ts';
+import { CATALOGUE_DESCRIPTIONS } from './descriptions.ts';
 
 export const charactersRoute = defineRoute({
   method: 'GET',
   path: '/characters',
   access: 'key',
   query: charactersQuery,
+  describes: CATALOGUE_DESCRIPTIONS.characters,
   async handler({ sql, charactersLoaded }, { query }) {
     await charactersLoaded();
     const characters = await searchCharacters(sql, toSearch(query));
@@ -23,6 +25,7 @@ export const characterRoute = defineRoute({
   method: 'GET',
   path: '/characters/{slug}',
   access: 'key',
+  describes: CATALOGUE_DESCRIPTIONS.character,
   async handler(dependencies, { params }) {
     const character = await requireCharacter(dependencies, params.slug ?? '');
     return json({ object: 'character', data: presentCharacter(character) });
@@ -45,6 +48,7 @@ export const reviewsRoute = defineRoute({
   path: '/characters/{slug}/reviews',
   access: 'key',
   query: reviewsQuery,
+  describes: CATALOGUE_DESCRIPTIONS.reviews,
   async handler(dependencies, { params, query }) {
     await requireCharacter(dependencies, params.slug ?? '');
     const pagination = { ...query, total: 0, totalPages: 0 };

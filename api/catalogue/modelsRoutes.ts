@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { MODEL_TYPES } from '../../domain/catalogue/model.ts';
 import { type Answer, prepared } from '../answer.ts';
+import { isKnown } from '../etag.ts';
 import { defineRoute } from '../route.ts';
+import { CATALOGUE_DESCRIPTIONS } from './descriptions.ts';
 import { LISTED_TYPES, type Prepared } from './publishedCatalogue.ts';
 
 const listedType = z.strictObject({ type: z.enum(LISTED_TYPES).default('text') });
@@ -13,6 +15,7 @@ export const modelsRoute = defineRoute({
   path: '/models',
   access: 'catalogue',
   query: listedType,
+  describes: CATALOGUE_DESCRIPTIONS.models,
   async handler({ published }, { query, headers }) {
     return unlessKnown(published.models(query.type), headers['if-none-match']);
   },
@@ -23,6 +26,7 @@ export const traitsRoute = defineRoute({
   path: '/models/traits',
   access: 'catalogue',
   query: modelType,
+  describes: CATALOGUE_DESCRIPTIONS.traits,
   async handler({ published }, { query, headers }) {
     return unlessKnown(published.traits(query.type), headers['if-none-match']);
   },
@@ -33,6 +37,7 @@ export const compatibilityRoute = defineRoute({
   path: '/models/compatibility_mapping',
   access: 'catalogue',
   query: modelType,
+  describes: CATALOGUE_DESCRIPTIONS.compatibility,
   async handler({ published }, { query, headers }) {
     return unlessKnown(published.compatibility(query.type), headers['if-none-match']);
   },
@@ -41,13 +46,7 @@ export const compatibilityRoute = defineRoute({
 /** The bytes, or 304 to a client that has them. What a key may read stays out of shared caches. */
 function unlessKnown({ bytes, etag }: Prepared, ifNoneMatch: string | undefined): Answer {
   const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
-  return ifNoneMatch !== undefined && names(ifNoneMatch, etag)
+  return isKnown(ifNoneMatch, etag)
     ? prepared(undefined, { status: 304, headers })
     : prepared(bytes, { headers });
-}
-
-/** Compared weakly, as RFC 9110 has it for If-None-Match. */
-function names(ifNoneMatch: string, etag: string): boolean {
-  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes(etag) || ifNoneMatch.trim() === '*';
 }

@@ -9,6 +9,7 @@ import { pageLimit } from '../paging.ts';
 import { cancelGeneration } from '../queued.ts';
 import { defineRoute } from '../route.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
+import { JOB_DESCRIPTIONS } from './descriptions.ts';
 import { presentEvent, presentJob } from './presentJob.ts';
 
 const listQuery = z.strictObject({
@@ -21,6 +22,7 @@ export const listJobsRoute = defineRoute({
   path: '/jobs',
   access: 'key',
   query: listQuery,
+  describes: JOB_DESCRIPTIONS.list,
   async handler({ sql }, { caller, query }) {
     const before = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
     const rows = await listJobs(sql, {
@@ -43,6 +45,7 @@ export const showJobRoute = defineRoute({
   method: 'GET',
   path: '/jobs/{queue_id}',
   access: 'key',
+  describes: JOB_DESCRIPTIONS.show,
   async handler({ sql }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
     const timeline = await timelineOf(sql, job.queueId);
@@ -54,6 +57,7 @@ export const cancelJobRoute = defineRoute({
   method: 'POST',
   path: '/jobs/{queue_id}/cancel',
   access: 'key',
+  describes: JOB_DESCRIPTIONS.cancel,
   async handler({ sql, temporal }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
     if (job.state === 'accepted' || job.state === 'submitted') {

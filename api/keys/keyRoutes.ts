@@ -6,6 +6,7 @@ import { activeKeys } from '../../infra/postgres/keyUsage.ts';
 import { actorOf } from '../actor.ts';
 import { json } from '../answer.ts';
 import { defineRoute } from '../route.ts';
+import { KEY_DESCRIPTIONS } from './descriptions.ts';
 import { presentKey, presentKeyWithUsage, presentNewKey } from './presentKey.ts';
 import { type CreateBody, createBody, deleteBody, deleteQuery, rotateBody, updateBody } from './shapes.ts';
 
@@ -16,6 +17,7 @@ export const listKeysRoute = defineRoute({
   method: 'GET',
   path: '/api_keys',
   access: 'admin',
+  describes: KEY_DESCRIPTIONS.list,
   async handler({ sql }, { caller }) {
     const keys = await activeKeys(sql, { accountId: caller.accountId });
     return json({ object: 'list', data: keys.map(presentKeyWithUsage) });
@@ -26,6 +28,7 @@ export const showKeyRoute = defineRoute({
   method: 'GET',
   path: '/api_keys/{id}',
   access: 'admin',
+  describes: KEY_DESCRIPTIONS.show,
   async handler({ sql }, { caller, params }) {
     const keyId = toKeyId(params.id);
     const [key] = keyId === undefined ? [] : await activeKeys(sql, { accountId: caller.accountId, keyId });
@@ -39,6 +42,7 @@ export const createKeyRoute = defineRoute({
   path: '/api_keys',
   access: 'admin',
   body: { json: { schema: createBody, maxBytes: MOST_BYTES } },
+  describes: KEY_DESCRIPTIONS.create,
   async handler({ sql, config }, request) {
     const { body, caller } = request;
     const { usd = null, diem = null, vcu = null } = body.consumptionLimit ?? {};
@@ -61,6 +65,7 @@ export const updateKeyRoute = defineRoute({
   path: '/api_keys',
   access: 'admin',
   body: { json: { schema: updateBody, maxBytes: MOST_BYTES } },
+  describes: KEY_DESCRIPTIONS.update,
   async handler({ sql }, request) {
     const { id, consumptionLimit, ...patch } = request.body;
     const keyId = toKeyId(id);
@@ -77,6 +82,7 @@ export const deleteKeyRoute = defineRoute({
   access: 'admin',
   query: deleteQuery,
   body: { json: { schema: deleteBody, maxBytes: MOST_BYTES }, optional: true },
+  describes: KEY_DESCRIPTIONS.remove,
   async handler({ sql }, request) {
     const { query, body, caller } = request;
     if ((query.id === undefined) === (body === undefined)) {
@@ -99,6 +105,7 @@ export const rotateKeyRoute = defineRoute({
   path: '/api_keys/{id}/rotate',
   access: 'admin',
   body: { json: { schema: rotateBody, maxBytes: MOST_BYTES }, optional: true },
+  describes: KEY_DESCRIPTIONS.rotate,
   async handler({ sql }, request) {
     const keyId = toKeyId(request.params.id);
     const act = { actor: actorOf(request), accountId: request.caller.accountId };

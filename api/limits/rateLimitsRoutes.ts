@@ -5,11 +5,13 @@ import { nanoToNumber } from '../../domain/money.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { json } from '../answer.ts';
 import { defineRoute } from '../route.ts';
+import { LIMITS_DESCRIPTION, logDescription } from './descriptions.ts';
 
 export const rateLimitsRoute = defineRoute({
   method: 'GET',
   path: '/api_keys/rate_limits',
   access: 'key',
+  describes: LIMITS_DESCRIPTION,
   async handler({ sql, config, limits }, { caller }) {
     const { accountId } = caller;
     const balance = await balanceOf(sql, accountId);
@@ -43,18 +45,20 @@ export const rateLimitsRoute = defineRoute({
 });
 
 /** The specification's path and the one that clients of the public API use. */
-export const rateLimitLogRoutes = ['/api_keys/rate_limits/log', '/api_keys/rate_limit_logs'].map((path) =>
-  defineRoute({
-    method: 'GET',
-    path,
-    access: 'admin',
-    async handler({ limits }, { caller }) {
-      const refusals = await limits.limiter.refusals(caller.accountId);
-      const data = refusals.map(({ at, ...refusal }) => ({
-        ...refusal,
-        timestamp: new Date(at).toISOString(),
-      }));
-      return json({ object: 'list', data });
-    },
-  }),
+export const rateLimitLogRoutes = ['/api_keys/rate_limits/log', '/api_keys/rate_limit_logs'].map(
+  (path, index) =>
+    defineRoute({
+      method: 'GET',
+      path,
+      access: 'admin',
+      describes: logDescription(index > 0),
+      async handler({ limits }, { caller }) {
+        const refusals = await limits.limiter.refusals(caller.accountId);
+        const data = refusals.map(({ at, ...refusal }) => ({
+          ...refusal,
+          timestamp: new Date(at).toISOString(),
+        }));
+        return json({ object: 'list', data });
+      },
+    }),
 );

@@ -8,6 +8,7 @@ import { findJobOf } from '../findOwnJob.ts';
 import { voiceChangerOfJob } from '../models.ts';
 import { completeGeneration } from '../queued.ts';
 import { defineRoute } from '../route.ts';
+import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
 import { SMALL_JSON_BYTES } from './quote.ts';
 import { completeBody } from './shapes.ts';
 
@@ -16,6 +17,7 @@ export const completeRoute = defineRoute({
   path: '/audio/voice-changer/complete',
   access: 'key',
   body: { json: { schema: completeBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true, modelType: 'music' },
+  describes: VOICE_CHANGER_DESCRIPTIONS.complete,
   async handler({ config, sql, temporal, log }, { body, caller }) {
     const { modelId, headers } = voiceChangerOfJob(config, body.model);
     const named = { queueId: body.queue_id, modelId, kind: 'voice-changer' } as const;

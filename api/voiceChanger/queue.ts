@@ -16,6 +16,7 @@ import { type Claim, claimKey, renewClaim, withdrawClaim } from '../idempotency.
 import { requireCallable, requireVoiceChanger } from '../models.ts';
 import { ACCEPT_LIMIT_MS, cancelGeneration, submitGeneration, withdrawGeneration } from '../queued.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
+import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
 import { SMALL_JSON_BYTES } from './quote.ts';
 import { type QueueBody, queueFields, queueJson } from './shapes.ts';
 
@@ -39,6 +40,7 @@ export const queueRoute = defineRoute({
     modelType: 'music',
   },
   deadlineMs: DEADLINE_MS,
+  describes: VOICE_CHANGER_DESCRIPTIONS.queue,
   async handler(dependencies, request: QueueRequest): Promise<Answer> {
     await point('request-parsed');
     const { model, voice, headers } = checkOrder(dependencies, request);

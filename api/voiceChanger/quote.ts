@@ -5,6 +5,7 @@ import { longestBillableSeconds, quoteVoiceChanger } from '../../domain/pricing.
 import { json } from '../answer.ts';
 import { requireVoiceChanger } from '../models.ts';
 import { defineRoute } from '../route.ts';
+import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
 import { quoteBody } from './shapes.ts';
 
 export const SMALL_JSON_BYTES = 64 * 1024;
@@ -14,6 +15,7 @@ export const quoteRoute = defineRoute({
   path: '/audio/voice-changer/quote',
   access: 'catalogue',
   body: { json: { schema: quoteBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true, modelType: 'music' },
+  describes: VOICE_CHANGER_DESCRIPTIONS.quote,
   async handler({ config }, { body }) {
     const { model, headers } = requireVoiceChanger(config, body.model);
     const price = quoteVoiceChanger(model, body.duration_seconds);

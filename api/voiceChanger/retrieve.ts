@@ -4,6 +4,7 @@ import { deliver } from '../deliver.ts';
 import { findJobOf } from '../findOwnJob.ts';
 import { voiceChangerOfJob } from '../models.ts';
 import { defineRoute } from '../route.ts';
+import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
 import { SMALL_JSON_BYTES } from './quote.ts';
 import { retrieveBody } from './shapes.ts';
 
@@ -12,6 +13,7 @@ export const retrieveRoute = defineRoute({
   path: '/audio/voice-changer/retrieve',
   access: 'key',
   body: { json: { schema: retrieveBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true, modelType: 'music' },
+  describes: VOICE_CHANGER_DESCRIPTIONS.retrieve,
   async handler(dependencies, { body, caller, headers }) {
     const { modelId, model, headers: notice } = voiceChangerOfJob(dependencies.config, body.model);
     const named = { queueId: body.queue_id, modelId, kind: 'voice-changer' } as const;

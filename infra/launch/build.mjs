@@ -41,8 +41,14 @@ export async function build(say = () => undefined) {
     node([tsc(), '-p', path.join(ROOT, 'tsconfig.build.json'), '--noCheck']);
     for (const file of assets()) copy(file);
     bundleWorkflows();
+    writeFileSync(path.join(DIST, 'build.json'), `${JSON.stringify({ version: versionOf(new Date()) })}\n`);
     writeFileSync(STAMP, sources);
   });
+}
+
+/** `YYYYMMDD.HHMMSS`, UTC. */
+function versionOf(moment) {
+  return moment.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '.');
 }
 
 function isCurrent(sources) {

@@ -79,6 +79,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   'prom-client': ['infra/telemetry/', 'api/', 'workers/'],
   undici: ['infra/http/'],
   zod: ['api/', 'infra/', 'providers/'],
+  'zod-openapi': ['api/openapi/'],
 };
 
 /** What only some places may use, with the reason that the violation tells. */

@@ -1,0 +1,78 @@
+/** How a route describes itself to those who call it: what the API's own description (`/openapi.json`) is made of. */
+import { z } from 'zod';
+import type { ErrorCode } from '../domain/errors.ts';
+
+/** Groups of routes, in the order in which they are shown. */
+export const GROUPS = {
+  'Voice changer': 'A recording in another voice: quote, queue, retrieve, complete.',
+  Jobs: 'Every queued job: where it stands, what it cost, what happened when.',
+  Catalogue: 'Models with their prices, names that stand for them, and characters.',
+  Keys: 'API keys: what they may call, what they may spend, and how long.',
+  Limits: 'Requests and tokens per minute, and what was refused because of them.',
+  Billing: 'What the account can spend, and what it has spent on what.',
+  Audit: 'Every administrative act on the account.',
+} as const;
+export type Group = keyof typeof GROUPS;
+
+/** One kind of body that an answer may have. */
+export interface AnswerBody {
+  /** Left out for bytes. */
+  schema?: z.ZodType;
+  /** application/json unless told. */
+  mediaType?: string;
+}
+
+export interface AnswerDescription {
+  means: string;
+  bodies: readonly AnswerBody[];
+  headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A call that works as it stands against `npm start`. `$NAME` stands for a variable of the shell, which `before` sets.
+ */
+export interface Example {
+  before?: readonly string[];
+  params?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string>>;
+  json?: Readonly<Record<string, unknown>>;
+  /** Multipart: values as curl's `-F` takes them, so a file is `@path`. */
+  form?: Readonly<Record<string, string>>;
+  /** Where curl writes the bytes of the answer. */
+  output?: string;
+}
+
+export interface RouteDescription {
+  group: Group;
+  /** Unique among all routes, camelCase: the name of the method in generated clients. */
+  operationId: string;
+  summary: string;
+  /** Markdown. */
+  description?: string;
+  /** Specification 9: may change without notice. */
+  stage?: 'beta' | 'experimental';
+  /** What the configuration must have before this route serves anything. */
+  setting?: string;
+  params?: z.ZodObject;
+  /** By status. */
+  answers: Readonly<Record<number, AnswerDescription>>;
+  /** Beyond those that follow from who may call and what may be sent. */
+  errors?: readonly ErrorCode[];
+  example: Example;
+}
+
+/** One JSON answer with status 200. */
+export function answersWith(schema: z.ZodType, means = 'OK'): RouteDescription['answers'] {
+  return { 200: { means, bodies: [{ schema }] } };
+}
+
+/** A list as every route of this API shows it. */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({ object: z.literal('list'), data: z.array(item) });
+}
+
+export const isoTime = z.string().meta({ format: 'date-time', description: 'UTC.' });
+export const uuid = z.string().meta({ format: 'uuid' });
+
+/** Sets a variable of the shell to the first string field of this name in what the command before the pipe prints. */
+export const FIELD = `field() { grep -o "\\"$1\\":\\"[^\\"]*\\"" | head -n 1 | cut -d'"' -f4; }`;

@@ -1,0 +1,40 @@
+/** What the job routes answer; beside the specification. */
+import { z } from 'zod';
+import { JOB_STATES } from '../../domain/jobs.ts';
+import { isoTime, listOf, uuid } from '../describe.ts';
+
+const job = {
+  queue_id: uuid,
+  object: z.literal('job'),
+  kind: z.string(),
+  model: z.string(),
+  state: z.enum(JOB_STATES),
+  duration_seconds: z.number().meta({ description: 'Of the source, as charged.' }),
+  price_usd: z.number().min(0),
+  charge_id: z.string(),
+  credits_refunded: z.boolean(),
+  refund_id: z.string().nullable(),
+  error: z.string().nullable(),
+  request_id: z.string(),
+  created_at: isoTime,
+  ended_at: isoTime.nullable(),
+  execution_duration: z.number().meta({ description: 'Milliseconds.' }),
+};
+
+export const jobAnswer = z.strictObject(job).meta({ id: 'Job' });
+
+export const jobListAnswer = listOf(jobAnswer).extend({ next_cursor: z.string().nullable() });
+
+export const jobWithTimelineAnswer = z
+  .strictObject({
+    ...job,
+    timeline: z.array(
+      z.strictObject({
+        event: z.string(),
+        at: isoTime,
+        ledger_id: z.string().nullable().meta({ description: 'The transfer that the event made.' }),
+        detail: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'JobWithTimeline' });

@@ -1,0 +1,63 @@
+/** What the key routes answer (specification 2.3 and 4.9, api-facts A.6). */
+import { z } from 'zod';
+import { KEY_TYPES, MODEL_PRIVACIES } from '../../domain/caller.ts';
+import { LIMIT_PERIODS } from '../../domain/ledger.ts';
+import { isoTime, listOf, uuid } from '../describe.ts';
+
+const cap = z.number().min(0).nullable();
+const limits = z
+  .strictObject({ usd: cap, diem: cap, vcu: cap })
+  .meta({ description: 'What the key may spend in a period; null: no cap.' });
+
+const spent = z.string().regex(/^-?\d+\.\d{4}$/);
+
+const common = {
+  id: uuid,
+  apiKeyType: z.enum(KEY_TYPES),
+  description: z.string(),
+  limitPeriod: z.enum(LIMIT_PERIODS),
+  modelPrivacy: z.enum(MODEL_PRIVACIES),
+  expiresAt: isoTime.nullable(),
+  models: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'The only models that the key may call; left out: all of them.' }),
+};
+
+const shown = {
+  ...common,
+  consumptionLimits: limits,
+  createdAt: isoTime,
+  lastUsedAt: isoTime.nullable(),
+  last6Chars: z.string().length(6),
+};
+
+export const keyShown = z.strictObject(shown).meta({ id: 'ApiKey' });
+
+const keyWithUsage = z
+  .strictObject({
+    ...shown,
+    usage: z.strictObject({ trailingSevenDays: z.strictObject({ usd: spent, vcu: spent, diem: spent }) }),
+    currentPeriodUsage: z
+      .strictObject({ usd: spent, diem: spent })
+      .optional()
+      .meta({ description: 'Only on a key that has a cap.' }),
+  })
+  .meta({ id: 'ApiKeyWithUsage' });
+
+const secret = z.string().meta({ description: 'The secret; it is shown this once.' });
+
+export const keyListAnswer = listOf(keyWithUsage);
+export const keyAnswer = z.strictObject({ data: keyWithUsage });
+export const createdAnswer = z.strictObject({
+  success: z.literal(true),
+  data: z.strictObject({ ...common, apiKey: secret, consumptionLimit: limits }).meta({ id: 'NewApiKey' }),
+});
+export const changedAnswer = z.strictObject({ success: z.literal(true), data: keyShown });
+export const deletedAnswer = z.strictObject({ success: z.literal(true) });
+export const rotatedAnswer = z.strictObject({
+  success: z.literal(true),
+  data: z
+    .strictObject({ ...shown, apiKey: secret, previousKeyExpiresAt: isoTime.nullable() })
+    .meta({ id: 'RotatedApiKey' }),
+});

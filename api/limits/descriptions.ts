@@ -1,0 +1,50 @@
+/** How the limit routes describe themselves, and what they answer (api-facts A.9 and A.10). */
+import { z } from 'zod';
+import { answersWith, isoTime, listOf, type RouteDescription, uuid } from '../describe.ts';
+
+const limitsAnswer = z.strictObject({
+  data: z
+    .strictObject({
+      accessPermitted: z.boolean(),
+      apiTier: z.strictObject({ id: z.string(), isCharged: z.boolean() }),
+      balances: z.strictObject({ USD: z.number(), DIEM: z.number(), BUNDLED_CREDITS: z.number() }),
+      keyExpiration: isoTime.nullable(),
+      nextEpochBegins: isoTime,
+      rateLimits: z.array(
+        z.strictObject({
+          apiModelId: z.string(),
+          rateLimits: z.array(z.strictObject({ amount: z.number(), type: z.enum(['RPM', 'TPM']) })),
+        }),
+      ),
+    })
+    .meta({ id: 'RateLimits' }),
+});
+
+const refusal = z
+  .strictObject({
+    apiKeyId: uuid,
+    modelId: z.string().meta({ description: 'Or `endpoint:…` for a route without a model.' }),
+    rateLimitTier: z.string(),
+    rateLimitType: z.enum(['RPD', 'RPM', 'TPM', 'FAILED_REQUESTS', 'UNSUPPORTED_FEATURE_REQUESTS']),
+    timestamp: isoTime,
+  })
+  .meta({ id: 'RateLimitRefusal' });
+
+export const LIMITS_DESCRIPTION: RouteDescription = {
+  group: 'Limits',
+  operationId: 'showRateLimits',
+  summary: 'What the key may call, and how often',
+  answers: answersWith(limitsAnswer),
+  example: {},
+};
+
+/** `alias`: the path that clients of the public API use. */
+export function logDescription(alias: boolean): RouteDescription {
+  return {
+    group: 'Limits',
+    operationId: alias ? 'listRateLimitLogsAlias' : 'listRateLimitLogs',
+    summary: 'The latest requests that were refused for their number',
+    answers: answersWith(listOf(refusal)),
+    example: {},
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * The API's own description (OpenAPI 3.1), from the table of routes: the schemas that check the requests are the ones
+ * that are shown.
+ */
+import { z } from 'zod';
+import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject } from 'zod-openapi';
+import { type AnswerDescription, GROUPS, type RouteDescription } from '../describe.ts';
+import type { Route } from '../route.ts';
+import { exampleCommand } from './example.ts';
+import { failuresOf } from './failures.ts';
+import { COMMON_HEADERS, LIMIT_HEADERS, toThem } from './headers.ts';
+import { introduction } from './introduction.ts';
+
+export interface DocumentOptions {
+  routes: readonly Route[];
+  /** Of the brand. */
+  title: string;
+  /** `YYYYMMDD.HHMMSS` of the build (specification 9). */
+  version: string;
+}
+
+const PREFIX = '/api/v1';
+
+export type ApiDocument = ReturnType<typeof createDocument>;
+
+/** Throws when a route does not describe itself. */
+export function describeApi({ routes, title, version }: DocumentOptions): ApiDocument {
+  const paths: NonNullable<ZodOpenApiObject['paths']> = {};
+  for (const route of routes) {
+    if (!route.describes) throw new Error(`${route.method} ${route.path} does not describe itself`);
+    const operation = operationOf(route, route.describes);
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: `${title} API`,
+      version,
+      description: introduction(title),
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: PREFIX }],
+    tags: Object.entries(GROUPS).map(([name, description]) => ({ name, description })),
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } },
+      headers: { ...COMMON_HEADERS, ...LIMIT_HEADERS },
+    },
+  });
+}
+
+function operationOf(route: Route, describes: RouteDescription): ZodOpenApiOperationObject {
+  const { group, operationId, summary, stage, example } = describes;
+  const command = exampleCommand(route, example);
+  const { query } = route;
+  const parameters = {
+    ...(describes.params && { path: describes.params }),
+    ...(query && { query: shown(query) as z.ZodObject }),
+  };
+  return {
+    tags: [group],
+    operationId,
+    summary: stage ? `${summary} (${stage})` : summary,
+    description: textOf(describes, command),
+    ...(stage && { 'x-stability': stage }),
+    ...(route.access === 'open' && { security: [] }),
+    ...(Object.keys(parameters).length > 0 && { requestParams: parameters }),
+    ...bodyOf(route, example),
+    responses: responsesOf(route, describes),
+    'x-codeSamples': [{ lang: 'Shell', source: command }],
+  };
+}
+
+function textOf({ description, setting, stage }: RouteDescription, command: string): string {
+  return [
+    ...(description ? [description] : []),
+    ...(stage ? [`This is ${stage}: it may change without notice.`] : []),
+    ...(setting ? [`Needs ${setting} in the configuration.`] : []),
+    `\`\`\`sh\n${command}\n\`\`\``,
+  ].join('\n\n');
+}
+
+function bodyOf({ body }: Route, example: RouteDescription['example']) {
+  if (!body) return {};
+  const content = {
+    ...(body.json && {
+      'application/json': { schema: shown(body.json.schema), ...(example.json && { example: example.json }) },
+    }),
+    ...(body.multipart && { 'multipart/form-data': { schema: withFile(body.multipart.fields) } }),
+  };
+  return { requestBody: { content, required: body.optional !== true } };
+}
+
+/** The one file part beside the text fields. */
+function withFile(fields: z.ZodType): z.ZodType {
+  const file = z.string().optional().meta({ type: 'string', format: 'binary', description: 'The source.' });
+  return fields instanceof z.ZodObject ? fields.extend({ file }) : fields;
+}
+
+/** What is optional as a whole is said by `required`, not by the schema. */
+function shown(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
+}
+
+type Responses = ZodOpenApiOperationObject['responses'];
+
+function responsesOf(route: Route, { answers }: RouteDescription): Responses {
+  const common = toThem(COMMON_HEADERS);
+  const limits = route.access === 'open' ? {} : toThem(LIMIT_HEADERS);
+  const responses: Record<string, NonNullable<Responses>[`${1 | 2 | 3 | 4 | 5}${string}`]> = {};
+  for (const [status, answer] of Object.entries(answers)) {
+    const headers = { ...common, ...limits, ...headersOf(answer) };
+    responses[status] = { description: answer.means, headers, ...contentOf(answer) };
+  }
+  for (const [status, failure] of failuresOf(route)) {
+    const told = answers[status];
+    const bodies = [...(told?.bodies.flatMap(({ schema }) => schema ?? []) ?? []), ...failure.bodies];
+    const [first = z.unknown()] = bodies;
+    const schema = bodies.length > 1 ? z.union(bodies as [z.ZodType, ...z.ZodType[]]) : first;
+    responses[String(status)] = {
+      description: [told && `- ${told.means}`, failure.description].filter(Boolean).join('\n'),
+      headers: { ...common, ...(status === 429 && limits) },
+      content: { 'application/json': { schema } },
+    };
+  }
+  return responses as Responses;
+}
+
+function headersOf({ headers = {} }: AnswerDescription) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' } as const },
+    ]),
+  );
+}
+
+function contentOf({ bodies }: AnswerDescription) {
+  if (bodies.length === 0) return {};
+  const content = bodies.map(({ schema, mediaType = 'application/json' }) => [
+    mediaType,
+    schema ? { schema } : {},
+  ]);
+  return { content: Object.fromEntries(content) };
+}

@@ -1,0 +1,37 @@
+/** Which errors a route may answer: what follows from its row, and what it says itself. */
+import type { z } from 'zod';
+import type { ErrorCode } from '../../domain/errors.ts';
+import { errorShape, errorStatus } from '../errors.ts';
+import type { Route } from '../route.ts';
+import { discoveryBody, ERROR_BODIES } from './errorBodies.ts';
+import { ERROR_MEANINGS } from './errorCatalogue.ts';
+
+export interface Failure {
+  description: string;
+  bodies: z.ZodType[];
+}
+
+export function failuresOf(route: Route): Map<number, Failure> {
+  const failures = new Map<number, Failure>();
+  for (const code of [...new Set(codesOf(route))]) {
+    const status = errorStatus(code);
+    const failure = failures.get(status) ?? { description: '', bodies: [] };
+    failure.description += `${failure.description && '\n'}- \`${code}\`: ${ERROR_MEANINGS[code]}`;
+    const body = code === 'credential_missing' ? discoveryBody : ERROR_BODIES[errorShape(code)];
+    if (!failure.bodies.includes(body)) failure.bodies.push(body);
+    failures.set(status, failure);
+  }
+  return new Map([...failures].sort(([left], [right]) => left - right));
+}
+
+function codesOf({ access, body, query, describes }: Route): ErrorCode[] {
+  const codes: ErrorCode[] = [];
+  if (access !== 'open') {
+    codes.push('credential_ambiguous', 'credential_invalid', 'credential_missing', 'rate_limited');
+  }
+  if (access === 'admin') codes.push('admin_key_required');
+  if (query || body) codes.push('invalid_request');
+  if (body) codes.push('invalid_content_type', 'invalid_json', 'body_too_large');
+  if (body?.needsModel) codes.push('model_not_found', 'model_offline', 'forbidden');
+  return [...codes, ...(describes?.errors ?? []), 'internal', 'unavailable', 'timed_out'];
+}

@@ -1,0 +1,25 @@
+/** Headers that many answers carry (specification 8.2 and 8.3), and references to them. */
+
+function header(description: string, type: 'string' | 'integer' = 'integer') {
+  return { description, schema: { type } } as const;
+}
+
+export const COMMON_HEADERS = {
+  'X-Request-ID': header('32 hex digits: names the request in the log, and is its trace id.', 'string'),
+};
+
+export const LIMIT_HEADERS = {
+  'x-ratelimit-limit-requests': header('Requests a minute; left out where there is no such limit.'),
+  'x-ratelimit-remaining-requests': header('What is left of them.'),
+  'x-ratelimit-reset-requests': header('Unix seconds at which the oldest counts no longer.'),
+  'x-ratelimit-limit-tokens': header('Tokens a minute; left out where there is no such limit.'),
+  'x-ratelimit-remaining-tokens': header('What is left of them.'),
+  'x-ratelimit-reset-tokens': header('Seconds until the oldest count no longer.'),
+  'x-ratelimit-remaining': header('Failed requests that are left in this window.'),
+  'x-ratelimit-resets': header('Unix milliseconds at which that window is over.'),
+};
+
+export function toThem(headers: Readonly<Record<string, unknown>>): Record<string, { $ref: string }> {
+  const names = Object.keys(headers);
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

@@ -1,0 +1,45 @@
+/** The first page of the documentation. */
+import { ERROR_CODES } from '../../domain/errors.ts';
+import { errorStatus } from '../errors.ts';
+import { ERROR_MEANINGS } from './errorCatalogue.ts';
+
+export function introduction(title: string): string {
+  return `${title} sells inference and media from prepaid credit.
+
+## First steps
+
+\`npm start\` prints an address and a key. Every example here is a command for a shell that knows both, started in the
+folder of the repository:
+
+\`\`\`sh
+export FAREBOX_URL=http://127.0.0.1:8080/api/v1
+export FAREBOX_API_KEY=…
+\`\`\`
+
+A key is sent as \`Authorization: Bearer …\`. An INFERENCE key calls models; an ADMIN key also makes keys and reads what was
+spent.
+
+## Errors
+
+Every error has words for people in \`error\`. Those about fields have \`details\` and \`issues\` as well, those about limits
+\`customMessage\`. Nothing is charged by a request that is refused.
+
+| Status | Error | Meaning |
+|---|---|---|
+${errorTable()}
+
+## Limits
+
+Answers say what is left in \`x-ratelimit-…\` headers; a refused request has \`Retry-After\`.
+
+## Changes
+
+A field may be added at any time. What is marked beta or experimental may change without notice.`;
+}
+
+function errorTable(): string {
+  return [...ERROR_CODES]
+    .sort((left, right) => errorStatus(left) - errorStatus(right))
+    .map((code) => `| ${errorStatus(code)} | \`${code}\` | ${ERROR_MEANINGS[code]} |`)
+    .join('\n');
+}

@@ -1,0 +1,93 @@
+/** How the voice-changer routes describe themselves. */
+import { answersWith, FIELD, type RouteDescription } from '../describe.ts';
+import { completeAnswer, failedAnswer, processingAnswer, queuedAnswer, quoteAnswer } from './answers.ts';
+
+const MODEL = 'local-voice-changer';
+const RECORDING = '@infra/stack/demo/recording.mp3;type=audio/mpeg';
+
+/** `retrieve` asks until there is something else than progress. */
+const FINISHED_JOB = [
+  FIELD,
+  `QUEUE_ID=$(curl -sS "$FAREBOX_URL/audio/voice-changer/queue" -H "Authorization: Bearer $FAREBOX_API_KEY" \\
+  -F model=${MODEL} -F '${`file=${RECORDING}`}' | field queue_id)`,
+  `until curl -sS "$FAREBOX_URL/jobs/$QUEUE_ID" -H "Authorization: Bearer $FAREBOX_API_KEY" | grep -q '"state":"stored"'
+do sleep 1; done`,
+];
+
+type Descriptions = Record<'quote' | 'queue' | 'retrieve' | 'complete', RouteDescription>;
+
+export const VOICE_CHANGER_DESCRIPTIONS: Descriptions = {
+  quote: {
+    group: 'Voice changer',
+    operationId: 'quoteVoiceChange',
+    summary: 'What a recording of this length costs',
+    answers: answersWith(quoteAnswer),
+    example: { json: { model: MODEL, duration_seconds: 42.5 } },
+  },
+  queue: {
+    group: 'Voice changer',
+    operationId: 'queueVoiceChange',
+    summary: 'Order a recording in another voice',
+    description:
+      'The source is a file part of at most 25 MB, or an `audio_url`; exactly one of them. It is measured, and the ' +
+      'measured length is charged before the answer. With an `Idempotency-Key` header (at most 255 characters, kept for ' +
+      '24 hours) a repeated request gets the first answer and is not charged again.',
+    answers: {
+      200: {
+        means: 'Measured, charged and queued.',
+        bodies: [{ schema: queuedAnswer }],
+        headers: { 'Idempotent-Replayed': '`true` when this is the answer of an earlier request.' },
+      },
+    },
+    errors: [
+      'invalid_source',
+      'invalid_media',
+      'media_too_long',
+      'payload_too_large',
+      'insufficient_balance',
+      'key_limit_exceeded',
+      'idempotency_mismatch',
+      'unsupported_feature',
+    ],
+    example: { form: { model: MODEL, file: RECORDING } },
+  },
+  retrieve: {
+    group: 'Voice changer',
+    operationId: 'retrieveVoiceChange',
+    summary: 'Progress, the recording, or how the job ended',
+    description:
+      'JSON while the job runs, the bytes when it is done (with `Range`, `ETag` and 206), the same error each time when it ' +
+      'failed: `credits_refunded` is then true. `delete_media_on_completion` removes the media after its last byte.',
+    answers: {
+      200: {
+        means: 'Progress, or the recording.',
+        bodies: [{ schema: processingAnswer }, { mediaType: 'audio/*' }],
+        headers: {
+          'x-service-audio-format': 'Of the recording: mp3, wav, …',
+          'x-service-audio-duration': 'Seconds.',
+          'x-service-inference-time': 'Seconds.',
+          'x-service-model-id': 'The model.',
+          'x-service-model-name': 'Its name.',
+        },
+      },
+      206: { means: 'The part that `Range` asked for.', bodies: [{ mediaType: 'audio/*' }] },
+      416: { means: 'The media has no such part.', bodies: [] },
+      500: { means: 'The job failed and was refunded.', bodies: [{ schema: failedAnswer }] },
+    },
+    errors: ['media_not_found', 'provider_refused'],
+    example: {
+      before: FINISHED_JOB,
+      json: { model: MODEL, queue_id: '$QUEUE_ID' },
+      output: 'changed.mp3',
+    },
+  },
+  complete: {
+    group: 'Voice changer',
+    operationId: 'completeVoiceChange',
+    summary: 'Have the media removed',
+    description: 'Safe to repeat. Of a job that still runs, the output is discarded when it comes.',
+    answers: answersWith(completeAnswer),
+    errors: ['media_not_found'],
+    example: { before: FINISHED_JOB, json: { model: MODEL, queue_id: '$QUEUE_ID' } },
+  },
+};
