@@ -4,7 +4,7 @@ import { errorStatus } from '../errors.ts';
 import { ERROR_MEANINGS } from './errorCatalogue.ts';
 
 export function introduction(title: string): string {
-  return `${title} sells inference and media from prepaid credit.
+  return `${title}: inference and media, paid from prepaid credit.
 
 ## First steps
 
