@@ -1,0 +1,131 @@
+/**
+ * Requests made and spoiled from the API's own description: none of them brings the server to a 5xx, every answer is one
+ * that the description has, and the books stay whole. `FAREBOX_TEST_SEED` repeats a run.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { processEnvironment } from '../../../infra/config/environment.ts';
+import { openContract, operationsOf, readDescription } from '../../harness/apiContract.ts';
+import { longRun } from '../../infra/postgres/longRun.ts';
+import { ledgerCheck } from '../../kill/operator.ts';
+import { type Account, type Deployment, openDeployment } from '../deployment.ts';
+import { type Drawn, type Known, requestsOf, type Sender } from './requests.ts';
+
+const REQUESTS = longRun(2_000, 20_000);
+const AT_ONCE = 8;
+const REQUEST_LIMIT_MS = 90_000;
+const seed = Number(processEnvironment().FAREBOX_TEST_SEED ?? Date.now() % 1_000_000);
+
+let farebox: Deployment;
+
+beforeAll(async () => {
+  farebox = await openDeployment({ configuration: {} });
+});
+
+afterAll(() => farebox.close());
+
+const description = readDescription();
+const contract = openContract(description);
+
+/** Ids that exist, of this account and of another; never those of the keys that send the requests. */
+async function knownOf(): Promise<Known> {
+  const made = await Promise.all(
+    [farebox.account, farebox.account, farebox.other].map((owner) => makeKey(owner)),
+  );
+  return {
+    id: made,
+    model: ['local-voice-changer', 'local-voice-changer', 'no-such-model'],
+    type: ['music', 'text', 'all', 'code'],
+    slug: ['alan-watts', 'nobody'],
+    queue_id: ['00000000-0000-4000-8000-000000000000'],
+  };
+}
+
+async function makeKey({ adminKey }: Account): Promise<string> {
+  const answer = await fetch(`${farebox.baseUrl}/api_keys`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${adminKey}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ apiKeyType: 'INFERENCE', description: 'to be fuzzed' }),
+  });
+  return String(((await answer.json()) as { data: { id: string } }).data.id);
+}
+
+function credentialsOf(sender: Sender, { adminKey, inferenceKey }: Account): [string, string][] {
+  switch (sender) {
+    case 'admin':
+      return [['Authorization', `Bearer ${adminKey}`]];
+    case 'inference':
+      return [['Authorization', `Bearer ${inferenceKey}`]];
+    case 'stranger':
+      return [['Authorization', 'Bearer nobody-knows-this-key']];
+    case 'none':
+      return [];
+    case 'two':
+      return [
+        ['Authorization', `Bearer ${adminKey}`],
+        ['SIGN-IN-WITH-X', 'e30='],
+      ];
+  }
+}
+
+interface Tally {
+  statuses: Map<number, number>;
+  faults: string[];
+}
+
+async function send({ request, sender }: Drawn, owner: Account, tally: Tally): Promise<void> {
+  const { operation, url, method, headers, body } = request;
+  const name = `${method} ${url.slice(0, 200)} as ${sender}`;
+  try {
+    const answer = await fetch(`${farebox.baseUrl}${url}`, {
+      method,
+      headers: [...credentialsOf(sender, owner), ...headers],
+      ...(body && { body: new Uint8Array(body) }),
+      signal: AbortSignal.timeout(REQUEST_LIMIT_MS),
+    });
+    const { status } = answer;
+    const text = await answer.text();
+    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
+    const fault =
+      status >= 500
+        ? `status ${status}: ${text.slice(0, 200)}`
+        : contract.faultOf(operation, {
+            status,
+            contentType: answer.headers.get('content-type'),
+            body: text,
+          });
+    if (fault) tally.faults.push(`${name} ${body?.toString('utf8', 0, 300) ?? ''}: ${fault}`);
+  } catch (error) {
+    tally.faults.push(
+      `${name} ${body?.toString('utf8', 0, 300) ?? ''}: ${String(error)} ${String((error as Error).cause ?? '')}`,
+    );
+  }
+}
+
+it(
+  `${REQUESTS} requests made from the description bring no 5xx and no answer that it does not have (seed ${seed})`,
+  async () => {
+    const drawn = fc.sample(requestsOf(operationsOf(description), await knownOf()), {
+      numRuns: REQUESTS,
+      seed,
+    });
+    const tally: Tally = { statuses: new Map(), faults: [] };
+    let next = 0;
+    const sender = async () => {
+      for (let index = next++; index < drawn.length; index = next++) {
+        const one = drawn[index];
+        if (one) await send(one, index % 2 === 0 ? farebox.account : farebox.other, tally);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, sender));
+    const counts = Object.fromEntries([...tally.statuses].sort(([left], [right]) => left - right));
+    process.stderr.write(`fuzz: FAREBOX_TEST_SEED=${seed} ${JSON.stringify(counts)}\n`);
+    expect(tally.faults.slice(0, 20)).toEqual([]);
+    expect(tally.statuses.get(200)).toBeGreaterThan(REQUESTS / 20);
+    expect(tally.statuses.get(429) ?? 0).toBeLessThan(REQUESTS / 100);
+    expect((await fetch(`${farebox.origin}/readyz`)).status).toBe(200);
+    const { DATABASE_URL = '' } = farebox.environment;
+    expect(await ledgerCheck(DATABASE_URL)).toEqual({ code: 0, text: 'ledger: every invariant holds\n' });
+  },
+  longRun(240_000, 1_800_000),
+);
