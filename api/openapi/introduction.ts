@@ -8,8 +8,8 @@ export function introduction(title: string): string {
 
 ## First steps
 
-\`npm start\` prints an address and a key. Every example here is a command for a shell that knows both, started in the
-folder of the repository:
+\`npm start\` prints an address and two keys. Every example here is a command for a shell that knows the address and the
+ADMIN key, started in the folder of the repository:
 
 \`\`\`sh
 export FAREBOX_URL=http://127.0.0.1:8080/api/v1
