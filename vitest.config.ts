@@ -1,4 +1,31 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Those that take longest, longest first: with few workers, one that starts last would keep the others waiting. */
+const LONGEST = [
+  'kill/points',
+  'api/limits/limits',
+  'infra/media/duration',
+  'infra/stack/start',
+  'kill/chaos',
+  'kill/twoApis',
+  'acceptance/badInput',
+  'acceptance/voiceChangerOrders',
+  'acceptance/voiceChanger',
+  'providers/local/localProvider',
+  'api/server',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return [...files].sort((left, right) => rank(left) - rank(right));
+  }
+}
+
+function rank({ moduleId }: TestSpecification): number {
+  const place = LONGEST.findIndex((name) => moduleId.includes(`/test/${name}.test.`));
+  return place < 0 ? LONGEST.length : place;
+}
 
 export default defineConfig({
   test: {
@@ -6,6 +33,7 @@ export default defineConfig({
     globalSetup: ['test/harness/globalSetup.ts'],
     // Real processes on few cores: more files at once would only measure each other.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
