@@ -4,6 +4,7 @@ import { createLogger, type Logger } from '../infra/log.ts';
 import { armPoint } from '../infra/points.ts';
 import { registerLedgerMetrics } from '../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics, type Metrics } from '../infra/telemetry/metrics.ts';
+import { registerQueueMetrics } from '../infra/telemetry/queueMetrics.ts';
 import { createApp } from './app.ts';
 import { createReadiness } from './health.ts';
 import { type Opened, openDependencies } from './openDependencies.ts';
@@ -31,6 +32,7 @@ async function main(): Promise<void> {
     routes: ROUTES,
   });
   registerLedgerMetrics(metrics.registry, opened.dependencies.sql);
+  registerQueueMetrics(metrics.registry, opened.dependencies.temporal);
   const server = await listen(app.callback(), { ...address(config), metrics });
   log.info({ ...address(config), buildId: config.buildId }, 'api ready');
 

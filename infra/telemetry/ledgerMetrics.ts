@@ -1,10 +1,14 @@
-/** Figures that live in the database: read when Prometheus asks, at most every few seconds, and never waited for long. */
+/** Figures that live in the database: open holds and running jobs. */
 import { Gauge, type Registry } from 'prom-client';
-import type { SqlClient } from '../postgres/pool.ts';
+import { inTransaction, type Sql } from '../postgres/pool.ts';
+import { askedSometimes } from './askedSometimes.ts';
 
 const READ_EVERY_MS = 5_000;
+const READ_LIMIT_MS = 1_000;
+/** Above it a figure says "at least": counting a million of them every few seconds would be a load of its own. */
+const MOST_COUNTED = 100_000;
 
-interface Figures {
+interface HoldFigures {
   holds_open: string;
   oldest_hold_seconds: number | null;
 }
@@ -16,62 +20,102 @@ interface JobFigures {
   oldest_seconds: number;
 }
 
-const HOLDS = `select count(*) as holds_open,
-    extract(epoch from ledger_now() - min(o.created_at))::float8 as oldest_hold_seconds
-  from holds h join operations o on o.operation_id = h.operation_id and o.kind = 'charge'`;
+/** The oldest among those that expire first: holds of one kind of request have one time to live. */
+const HOLDS = `select (select count(*) from (select 1 from holds limit ${MOST_COUNTED}) as counted) as holds_open,
+    (select extract(epoch from ledger_now() - min(o.created_at))::float8
+       from (select operation_id from holds order by expires_at limit 1000) as h
+       join operations o on o.operation_id = h.operation_id and o.kind = 'charge') as oldest_hold_seconds`;
 
 /** Running jobs by partial index; those that ended are counted where they end, not here. */
 const JOBS = `select model_id, state, count(*) as jobs,
     extract(epoch from clock_timestamp() - min(created_at))::float8 as oldest_seconds
-  from jobs where state in ('accepted', 'submitted') group by model_id, state`;
+  from (select model_id, state, created_at from jobs
+         where state in ('accepted', 'submitted') order by deadline_at limit ${MOST_COUNTED}) as running
+  group by model_id, state`;
 
-export function registerLedgerMetrics(registry: Registry, sql: SqlClient): void {
+export function registerLedgerMetrics(registry: Registry, sql: Sql): void {
+  const gauges = createGauges(registry, () => refresh());
+  const refresh = askedSometimes({
+    everyMs: READ_EVERY_MS,
+    deadlineMs: READ_LIMIT_MS,
+    ask: () => read(sql),
+    show: (figures) => {
+      hide(gauges);
+      show(gauges, figures);
+    },
+    hide: () => hide(gauges),
+  });
+}
+
+type Gauges = ReturnType<typeof createGauges>;
+
+function createGauges(registry: Registry, collect: () => Promise<void>) {
   const registers = [registry];
-  const holds = new Gauge({ name: 'farebox_holds_open', help: 'Holds without a resolution', registers });
-  const oldestHold = new Gauge({
-    name: 'farebox_holds_oldest_seconds',
-    help: 'Age of the oldest open hold',
-    registers,
-  });
-  const jobs = new Gauge({
-    name: 'farebox_jobs_running',
-    help: 'Jobs whose output is not stored yet, by model and state',
-    labelNames: ['model', 'state'],
-    registers,
-  });
-  const oldestJob = new Gauge({
-    name: 'farebox_jobs_oldest_seconds',
-    help: 'Age of the oldest running job, by model and state',
-    labelNames: ['model', 'state'],
-    registers,
-  });
+  const labelNames = ['model', 'state'] as const;
+  const gauges = {
+    readable: new Gauge({
+      name: 'farebox_database_figures_readable',
+      help: '1 when the figures of holds and jobs could be read, 0 when they are missing',
+      registers,
+      collect,
+    }),
+    holds: new Gauge({
+      name: 'farebox_holds_open',
+      help: 'Holds without a resolution',
+      registers,
+      collect,
+    }),
+    oldestHold: new Gauge({
+      name: 'farebox_holds_oldest_seconds',
+      help: 'Age of the oldest open hold, 0 when there is none',
+      registers,
+      collect,
+    }),
+    jobs: new Gauge({
+      name: 'farebox_jobs_running',
+      help: 'Jobs whose output is not stored yet, by model and state',
+      labelNames,
+      registers,
+      collect,
+    }),
+    oldestJob: new Gauge({
+      name: 'farebox_jobs_oldest_seconds',
+      help: 'Age of the oldest running job, by model and state',
+      labelNames,
+      registers,
+      collect,
+    }),
+  };
+  hide(gauges);
+  return gauges;
+}
 
-  async function read(): Promise<void> {
-    const [held, running] = await Promise.all([sql.query<Figures>(HOLDS), sql.query<JobFigures>(JOBS)]);
-    holds.set(Number(held.rows[0]?.holds_open ?? 0));
-    oldestHold.set(held.rows[0]?.oldest_hold_seconds ?? 0);
-    jobs.reset();
-    oldestJob.reset();
-    for (const row of running.rows) {
-      const labels = { model: row.model_id, state: row.state };
-      jobs.set(labels, Number(row.jobs));
-      oldestJob.set(labels, row.oldest_seconds);
-    }
-  }
-
-  const readable = new Gauge({
-    name: 'farebox_database_figures_readable',
-    help: '1 when the figures of holds and jobs are of the last few seconds, 0 when they are older',
-    registers,
-    collect: refresh,
+async function read(sql: Sql): Promise<{ holds: HoldFigures | undefined; jobs: JobFigures[] }> {
+  return await inTransaction(sql, async (client) => {
+    // Given up by the server too: a scrape every few seconds must not pile statements up.
+    await client.query(`set local statement_timeout = ${READ_LIMIT_MS}`);
+    const holds = await client.query<HoldFigures>(HOLDS);
+    const jobs = await client.query<JobFigures>(JOBS);
+    return { holds: holds.rows[0], jobs: jobs.rows };
   });
-  let readAt = Number.NEGATIVE_INFINITY;
-  async function refresh(): Promise<void> {
-    if (performance.now() - readAt < READ_EVERY_MS) return;
-    readAt = performance.now();
-    await read().then(
-      () => readable.set(1),
-      () => readable.set(0),
-    );
+}
+
+function show(gauges: Gauges, { holds, jobs }: Awaited<ReturnType<typeof read>>): void {
+  gauges.readable.set(1);
+  gauges.holds.set(Number(holds?.holds_open ?? 0));
+  gauges.oldestHold.set(holds?.oldest_hold_seconds ?? 0);
+  for (const row of jobs) {
+    const labels = { model: row.model_id, state: row.state };
+    gauges.jobs.set(labels, Number(row.jobs));
+    gauges.oldestJob.set(labels, row.oldest_seconds);
   }
+}
+
+/** One without labels has no other way to be missing than to have its one value removed. */
+function hide({ readable, holds, oldestHold, jobs, oldestJob }: Gauges): void {
+  readable.set(0);
+  holds.remove();
+  oldestHold.remove();
+  jobs.reset();
+  oldestJob.reset();
 }

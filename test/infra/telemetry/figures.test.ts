@@ -1,0 +1,85 @@
+/** Figures that have to be asked for: of the database and of Temporal, also when these do not answer. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLedger } from '../../../infra/postgres/createLedger.ts';
+import { openPool } from '../../../infra/postgres/pool.ts';
+import { askedSometimes } from '../../../infra/telemetry/askedSometimes.ts';
+import { registerLedgerMetrics } from '../../../infra/telemetry/ledgerMetrics.ts';
+import { registerQueueMetrics } from '../../../infra/telemetry/queueMetrics.ts';
+import { openTemporal } from '../../../infra/temporal/connect.ts';
+import { both, createLedgerWorld, type LedgerWorld, order } from '../postgres/ledgerWorld.ts';
+import { seriesValue } from './seriesValue.ts';
+
+const NOWHERE = { databaseUrl: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test' };
+
+describe('figures of the database', () => {
+  let world: LedgerWorld;
+  beforeAll(async () => {
+    world = await createLedgerWorld();
+  });
+  afterAll(() => world?.close());
+
+  test('open holds are counted, and the oldest has an age', async () => {
+    const registry = new Registry();
+    registerLedgerMetrics(registry, world.pool);
+    const ledger = createLedger(world.pool);
+    const account = await world.account({ usd: 10n });
+    await ledger.hold({ ...order(account, both(1n)), ttlMs: 60_000 });
+    const text = await registry.metrics();
+    expect(seriesValue(text, 'farebox_holds_open')).toBe(1);
+    expect(seriesValue(text, 'farebox_holds_oldest_seconds')).toBeGreaterThan(0);
+    await ledger.hold({ ...order(account, both(1n)), ttlMs: 60_000 });
+    // Asked again within a moment, the database is left alone.
+    expect(seriesValue(await registry.metrics(), 'farebox_holds_open')).toBe(1);
+  });
+
+  test('a database that does not answer leaves its figures out, and the scrape stands', async () => {
+    const registry = new Registry();
+    const pool = openPool(NOWHERE);
+    registerLedgerMetrics(registry, pool);
+    const text = await registry.metrics();
+    expect(seriesValue(text, 'farebox_database_figures_readable')).toBe(0);
+    expect(text).not.toMatch(/^farebox_(holds|jobs)/m);
+    await pool.end();
+  });
+});
+
+describe('figures of the queues', () => {
+  test('a server that does not answer leaves the queues out, and the scrape stands', async () => {
+    const registry = new Registry();
+    const temporal = openTemporal({ address: '127.0.0.1:1', namespace: 'default', retries: 'none' });
+    registerQueueMetrics(registry, temporal);
+    const startedAt = performance.now();
+    expect(await registry.metrics()).not.toMatch(/^farebox_queue/m);
+    expect(performance.now() - startedAt).toBeLessThan(2_500);
+    await temporal.close();
+  });
+});
+
+describe('a question', () => {
+  test('that is not answered in time hides what was known, is not asked twice, and shows when it comes', async () => {
+    let shown: string | undefined = 'old';
+    let asked = 0;
+    const refresh = askedSometimes({
+      everyMs: 0,
+      deadlineMs: 20,
+      ask: async () => {
+        asked += 1;
+        await sleep(150);
+        return 'new';
+      },
+      show: (answer) => {
+        shown = answer;
+      },
+      hide: () => {
+        shown = undefined;
+      },
+    });
+    await Promise.all([refresh(), refresh()]);
+    await refresh();
+    expect({ shown, asked }).toEqual({ shown: undefined, asked: 1 });
+    await sleep(150);
+    expect(shown).toBe('new');
+  });
+});
