@@ -7,6 +7,7 @@ import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { findJob, insertJob, lockJob } from '../infra/postgres/jobs.ts';
 import { type Charge, type ChargeOutcome, charge, findCharge } from '../infra/postgres/ledger.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
+import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { AcceptJobResult, MeasuredSource } from './types.ts';
@@ -66,6 +67,7 @@ async function accept(dependencies: ActivityDependencies, order: Order): Promise
   });
   await point('commit-lost');
   if (outcome === 'late') return TOO_LATE;
+  if (outcome.outcome === 'charged' && !outcome.replayed) jobsReached.labels(job.modelId, 'accepted').inc();
   if (outcome.outcome === 'insufficient') return INSUFFICIENT;
   if (outcome.outcome === 'key_limit') return keyLimit(outcome.currency);
   return {

@@ -8,13 +8,16 @@ import { lockJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
 import { inTransaction } from '../infra/postgres/pool.ts';
 import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
+import { jobsReached, refunds } from '../infra/telemetry/counters.ts';
 import { describeParts } from './acceptJob.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { removeOutputs } from './removeOutputs.ts';
 import type { EndJobInput, EndJobResult } from './types.ts';
 
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
+  let refundOf: string | undefined;
   const ended = await inTransaction(dependencies.pool, async (client): Promise<EndJobResult> => {
+    refundOf = undefined;
     const row = await lockJob(client, input.queueId);
     if (!row) throw new Error(`job ${input.queueId} has no row to end`);
     if (!isRunning(row.state)) {
@@ -38,9 +41,14 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
       { event: 'refunded', ledgerId: refunded.refundId, detail: describeParts(refunded.parts) },
     ]);
     await point('end-recorded');
+    refundOf = row.modelId;
     return { state: input.state, refundId: refunded.refundId };
   });
   await point('refund-lost');
+  if (refundOf !== undefined) {
+    jobsReached.labels(refundOf, input.state).inc();
+    refunds.labels(refundOf, input.failure.code).inc();
+  }
   // A late output of a provider that came after all belongs to nobody.
   if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);
   await discardSource(dependencies, input.queueId);

@@ -14,6 +14,7 @@ import type {
   RefusalReason,
 } from '../providers/provider.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
+import { askProvider } from './askProvider.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource } from './endJob.ts';
 import { inWorkplace, type Workplace } from './folders.ts';
@@ -38,11 +39,9 @@ export async function generate(dependencies: ActivityDependencies, order: Order)
   if (gate.go === 'poll') return { kind: 'running', operation: gate.operation };
   if (gate.go === 'ask' && !provider.repeatable) return await askAgain(dependencies, order, provider);
   return await inWorkplace(dependencies, async (place) => {
-    const outcome = await provider.start(await requestOf(dependencies, order, place), {
-      workFolder: place.folder,
-      signal: place.signal,
-      heartbeat: place.heartbeat,
-    });
+    const request = await requestOf(dependencies, order, place);
+    const context = { workFolder: place.folder, signal: place.signal, heartbeat: place.heartbeat };
+    const outcome = await askProvider(order.job, 'start', () => provider.start(request, context));
     await point('provider-submitted');
     return await concludeOutcome(dependencies, order.job, { outcome, provider, place });
   });
@@ -58,7 +57,9 @@ async function askAgain(
   if (!find) return { kind: 'unknown', askable: false };
   return await inWorkplace(dependencies, async (place) => {
     const context = { workFolder: place.folder, signal: place.signal, heartbeat: place.heartbeat };
-    const outcome = await find.call(provider, order.job.queueId, context);
+    const outcome = await askProvider(order.job, 'find', () =>
+      find.call(provider, order.job.queueId, context),
+    );
     if (outcome === undefined) {
       await closeSubmission(dependencies.pool, order.job.queueId);
       return { kind: 'busy', retryAfterMs: order.job.timing.pollFirstMs };
@@ -78,7 +79,7 @@ export async function awaitOutcome(
   if (!provider || !check) return { kind: 'unknown', askable: false };
   return await inWorkplace(dependencies, async (place) => {
     const context = { workFolder: place.folder, signal: place.signal, heartbeat: place.heartbeat };
-    const outcome = await check.call(provider, operation, context);
+    const outcome = await askProvider(job, 'check', () => check.call(provider, operation, context));
     await point('polled');
     if (outcome.status === 'running' || outcome.status === 'busy' || outcome.status === 'unknown') {
       throw stillRunning(outcome);

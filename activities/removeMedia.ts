@@ -2,6 +2,7 @@
 import { point } from '../infra/points.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { recordRemoved } from '../infra/postgres/jobs.ts';
+import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource } from './endJob.ts';
 import { removeOutputs } from './removeOutputs.ts';
@@ -13,7 +14,8 @@ export async function removeMedia(
   await removeOutputs(dependencies, queueId);
   await discardSource(dependencies, queueId);
   await point('media-removed');
-  await recordRemoved(dependencies.pool, queueId, as);
+  const model = await recordRemoved(dependencies.pool, queueId, as);
+  if (model !== undefined) jobsReached.labels(model, as).inc();
   await recordEvents(dependencies.pool, queueId, [{ event: as }]);
   await point('removal-recorded');
 }

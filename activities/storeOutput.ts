@@ -8,6 +8,7 @@ import { verifyAudio } from '../infra/media/verifyAudio.ts';
 import { point } from '../infra/points.ts';
 import { recordStored } from '../infra/postgres/jobs.ts';
 import { outputKey } from '../infra/s3/objectKeys.ts';
+import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { GenerationOutput } from '../providers/provider.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -53,6 +54,7 @@ export async function storeOutput(
     await dependencies.storage.remove(key);
     return { kind: 'ended' };
   }
+  jobsReached.labels(job.modelId, 'stored').inc();
   if (Context.current().info.attempt > 1) await removeOutputs(dependencies, job.queueId, key);
   await discardSource(dependencies, job.queueId, job.source.from);
   return { kind: 'stored' };

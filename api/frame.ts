@@ -94,7 +94,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     const noteModel = (named: string) => {
       model = named;
     };
-    read = await readBody(ctx.req, route.body, { createFolder, noteModel });
+    read = await awaited(ctx, readBody(ctx.req, route.body, { createFolder, noteModel }));
     await admit(visit, model, read);
     request = new Request(visit, queryOf(visit), read);
   } catch (error) {
@@ -104,6 +104,16 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     throw error;
   }
   return await withinDeadline(frame, { route, request, cleanUp: removeFolder });
+}
+
+/** What the client takes to send its body is none of our time. */
+async function awaited<T>({ state }: ApiContext, work: Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  try {
+    return await work;
+  } finally {
+    state.waitedMs += performance.now() - startedAt;
+  }
 }
 
 async function admit({ route, call }: Visit, model: string | undefined, read?: ReadBody): Promise<void> {

@@ -5,6 +5,7 @@ import { armPoint } from '../infra/points.ts';
 import { registerLedgerMetrics } from '../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics, type Metrics } from '../infra/telemetry/metrics.ts';
 import { registerQueueMetrics } from '../infra/telemetry/queueMetrics.ts';
+import { startTracing } from '../infra/telemetry/startTracing.ts';
 import { createApp } from './app.ts';
 import { createReadiness } from './health.ts';
 import { type Opened, openDependencies } from './openDependencies.ts';
@@ -21,6 +22,7 @@ async function main(): Promise<void> {
   armPoint(config.testPoint);
   const metrics = createMetrics('api');
   surviveMistakes(log, metrics);
+  const tracing = await startTracing(config, 'api', log);
   const told = toldToStop();
   const opened = await openDependencies(config, log);
   const inFlight = createInFlight();
@@ -41,6 +43,7 @@ async function main(): Promise<void> {
   const finished = await drain(server, inFlight, DRAIN_DEADLINE_MS);
   if (!finished) log.warn({ count: inFlight.count }, 'some answers were not finished in time');
   await opened.close();
+  await tracing.stop();
   log.info('api stopped');
 }
 

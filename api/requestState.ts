@@ -9,6 +9,10 @@ export class RequestState {
   /** 32 hex characters; also the trace id. */
   readonly requestId = randomUUID().replaceAll('-', '');
   readonly startedAt = performance.now();
+  /** Of that time, what was spent waiting for others: for the client's body, for an upstream's answer. */
+  waitedMs = 0;
+  /** When the answer was there to be sent. */
+  answeredAt: number | undefined = undefined;
   /** The route's pattern, never the URL. */
   route = 'none';
   caller: Caller | undefined = undefined;

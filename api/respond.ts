@@ -20,6 +20,7 @@ export type Respond = (ctx: ApiContext, answer: Answer) => Promise<void>;
 /** `aliases`: further names under which each `x-service-…` header is sent again. */
 export function createRespond(options: { aliases: readonly string[]; inFlight: InFlight }): Respond {
   return async function respond(ctx, answer) {
+    ctx.state.answeredAt = performance.now();
     if (ctx.res.destroyed) return await abandon(ctx, answer);
     ctx.status = answer.status;
     ctx.set(answer.headers);

@@ -9,14 +9,19 @@ export function bundlePath(): string {
   return join(dirname(fileURLToPath(import.meta.url)), 'workflows.bundle.js');
 }
 
+/** What every bundle of the workflows is made of, also those of tests: the workflows, and what stands around them. */
+export function workflowModules() {
+  const workflows = join(dirname(fileURLToPath(import.meta.url)), '..', 'workflows');
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return {
+    workflowsPath: join(workflows, `index.${extension}`),
+    workflowInterceptorModules: [join(workflows, `tracing.${extension}`)],
+  };
+}
+
 /** Bundles the workflows that lie beside this folder and writes them to `target`. */
 export async function writeBundle(target = bundlePath()): Promise<void> {
-  const here = dirname(fileURLToPath(import.meta.url));
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: join(here, '..', 'workflows', `index.${extension}`),
-    logger: new DefaultLogger('WARN'),
-  });
+  const { code } = await bundleWorkflowCode({ ...workflowModules(), logger: new DefaultLogger('WARN') });
   await mkdir(dirname(target), { recursive: true });
   await writeFile(target, code);
 }

@@ -2,10 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { type Activities, createActivities } from '../activities/createActivities.ts';
+import { watchActivity } from '../activities/watch.ts';
 import type { TaskQueue } from '../domain/queues.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
 import { createLogger, type Logger } from '../infra/log.ts';
 import { armPoint } from '../infra/points.ts';
+import { startTracing } from '../infra/telemetry/startTracing.ts';
 import { bundlePath } from './bundle.ts';
 import { makeCurrent, versioned } from './deployment.ts';
 import { openWorkerDependencies } from './openDependencies.ts';
@@ -18,6 +20,7 @@ import {
 } from './queues.ts';
 import { installRuntime } from './runtime.ts';
 import { ensureSchedules } from './schedules.ts';
+import { tracingSinks } from './tracing.ts';
 
 /** Steps in flight get this long to finish before the process leaves them to another one. */
 const SHUTDOWN_GRACE_MS = 20_000;
@@ -30,6 +33,7 @@ async function main(): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   installRuntime(log);
+  const tracing = await startTracing(config, 'worker', log);
   const connection = await connect(config, log, stop.signal);
   const dependencies = await openWorkerDependencies(config, log);
   const activities = createActivities(dependencies.activities);
@@ -44,6 +48,7 @@ async function main(): Promise<void> {
   await Promise.all(workers.map((worker) => worker.run()));
   await dependencies.close();
   await connection.close();
+  await tracing.stop();
   log.info('worker stopped');
 }
 
@@ -97,6 +102,8 @@ async function createWorker(queue: TaskQueue, parts: WorkerParts): Promise<Worke
     shutdownGraceTime: SHUTDOWN_GRACE_MS,
     shutdownForceTime: SHUTDOWN_FORCE_MS,
     workerDeploymentOptions: versioned(config.buildId),
+    interceptors: { activity: [watchActivity] },
+    sinks: tracingSinks,
   };
   if (!plan.runsWorkflows) return await Worker.create(options);
   return await Worker.create({

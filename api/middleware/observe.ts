@@ -2,6 +2,7 @@
 import type Koa from 'koa';
 import type { Logger } from '../../infra/log.ts';
 import type { Metrics } from '../../infra/telemetry/metrics.ts';
+import { type RequestSpan, requestSpan } from '../../infra/telemetry/spans.ts';
 import { type ApiContext, RequestState } from '../requestState.ts';
 import type { InFlight } from '../server/inFlight.ts';
 import { lingerOver } from '../server/linger.ts';
@@ -29,26 +30,35 @@ export function observe(observation: Observation): Koa.Middleware<RequestState> 
     if (inFlight.draining) res.setHeader('Connection', 'close');
     metrics.requestsInFlight.inc();
     const answered = inFlight.enter();
+    // What balancers and Prometheus ask every few seconds is nobody's trace.
+    const span = ctx.path.startsWith('/api/')
+      ? requestSpan(state.requestId, { 'http.request.method': ctx.method })
+      : undefined;
     res.once('close', () => {
-      report(observation, ctx);
+      report(observation, ctx, span);
       answered();
     });
     res.once('finish', () => lingerOver(ctx.req));
     const handled = inFlight.enter();
     try {
-      await next();
+      await (span ? span.run(next) : next());
     } finally {
       handled();
     }
   };
 }
 
-function report({ log, metrics }: Observation, ctx: ApiContext): void {
+function report({ log, metrics }: Observation, ctx: ApiContext, span: RequestSpan | undefined): void {
   const { state, res } = ctx;
   const seconds = (performance.now() - state.startedAt) / 1000;
   const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED;
   metrics.requestsInFlight.dec();
   metrics.requests.labels(ctx.method, state.route, String(status)).observe(seconds);
+  if (state.answeredAt !== undefined) {
+    metrics.added.labels(state.route).observe((state.answeredAt - state.startedAt - state.waitedMs) / 1000);
+  }
+  const error = state.errorCode && { 'error.type': state.errorCode };
+  span?.end(state.route, { 'http.response.status_code': status, ...error }, status >= 500);
   log.info({
     requestId: state.requestId,
     method: ctx.method,

@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request as send } from 'undici';
+import { inSpan, type SpanStart } from '../telemetry/spans.ts';
 import { ConnectFailure, guardedConnector } from './guardedConnector.ts';
 import { type MultipartParts, multipartBody } from './multipart.ts';
 import type { ResolveHost } from './resolveHost.ts';
@@ -134,17 +135,28 @@ async function dispatch(agent: Dispatcher, options: ProviderHttpOptions, { call,
     throw new ProviderHttpError('not_sent', 'the request could not be prepared', error);
   });
   try {
-    return await send(target(options.baseUrl, call), {
-      dispatcher: agent,
-      method: call.method,
-      headers: { 'user-agent': 'Farebox', accept: '*/*', ...options.headers, ...call.headers, ...headers },
-      body,
-      signal,
+    return await inSpan(spanOf(options.baseUrl, call.method), async (note) => {
+      const response = await send(target(options.baseUrl, call), {
+        dispatcher: agent,
+        method: call.method,
+        headers: { 'user-agent': 'Farebox', accept: '*/*', ...options.headers, ...call.headers, ...headers },
+        body,
+        signal,
+      });
+      note({ 'http.response.status_code': response.statusCode });
+      return response;
     });
   } catch (error) {
     const sent = error instanceof ConnectFailure ? 'not_sent' : 'unknown';
     throw new ProviderHttpError(sent, sent === 'not_sent' ? 'not reached' : 'no answer', error);
   }
+}
+
+/** The host and no more of its address: paths and queries may say what the order says. */
+function spanOf(baseUrl: string, method: ProviderCall['method']): SpanStart {
+  const address = new URL(baseUrl).hostname;
+  const attributes = { 'http.request.method': method, 'server.address': address };
+  return { name: `${method} ${address}`, kind: 'client', attributes };
 }
 
 function target(baseUrl: string, call: ProviderCall): string {

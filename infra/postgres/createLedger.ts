@@ -1,5 +1,7 @@
 /** The high-rate way: holds and resolutions of the same tick go to the database as one statement each. */
 import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
+import { inSpan } from '../telemetry/spans.ts';
+import { countLedger, ledgerSpan } from '../telemetry/watchLedger.ts';
 import { type Batcher, type BatcherOptions, createBatcher } from './batcher.ts';
 import {
   type AdmitRow,
@@ -79,17 +81,19 @@ const NOTHING: LedgerPrice = { usd: 0n, diem: 0n };
 
 export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
   const holds = createBatcher<HoldRequest, AdmitRow>({
-    run: (requests) => admitHolds(pool, requests),
+    run: (requests) =>
+      countLedger({ operation: 'hold', size: requests.length }, () => admitHolds(pool, requests)),
     ...limitsOf(options, 'hold'),
   });
   const resolutions = createBatcher<Resolution, PartsRow & ResolveRow>({
-    run: (requests) => resolveHolds(pool, requests),
+    run: (requests) =>
+      countLedger({ operation: 'resolve', size: requests.length }, () => resolveHolds(pool, requests)),
     ...limitsOf(options, 'resolve'),
   });
   return {
     async hold(request) {
       checkRequest(request);
-      return toHoldOutcome(await holds.call(request), request.operationId);
+      return toHoldOutcome(await inSpan(ledgerSpan('hold'), () => holds.call(request)), request.operationId);
     },
     settle: ({ operationId, price, snapshot }) =>
       resolve(resolutions, { operationId, price, resolution: 'settled', details: snapshot }),
@@ -135,7 +139,7 @@ async function resolve(
   request: Resolution,
 ): Promise<ResolveOutcome> {
   checkRequest(request);
-  const row = await batcher.call(request);
+  const row = await inSpan(ledgerSpan('resolve'), () => batcher.call(request));
   if (row.outcome === 'no_hold') return { outcome: 'no_hold' };
   return { outcome: row.outcome, parts: toParts(row), replayed: row.replayed };
 }

@@ -298,16 +298,18 @@ export async function recordEnded(
   return rowCount === 1;
 }
 
-/** The output is gone from storage. */
+/** The output is gone from storage; the model of the job, unless it is known already. */
 export async function recordRemoved(
   sql: SqlClient,
   queueId: string,
   as: 'deleted' | 'expired',
-): Promise<void> {
-  await sql.query(
-    `update jobs set state = $2, ended_at = clock_timestamp() where queue_id = $1 and state = any ($3)`,
+): Promise<string | undefined> {
+  const { rows } = await sql.query<{ model_id: string }>(
+    `update jobs set state = $2, ended_at = clock_timestamp() where queue_id = $1 and state = any ($3)
+      returning model_id`,
     [queueId, as, predecessors(as)],
   );
+  return rows[0]?.model_id;
 }
 
 /** Reads a job's row and locks it until the end of the caller's transaction. */
@@ -315,19 +317,30 @@ export async function lockJob(
   sql: SqlClient,
   queueId: string,
 ): Promise<
-  { state: JobState; accountId: string; outputKey: string | null; refundId: string | null } | undefined
+  | {
+      state: JobState;
+      accountId: string;
+      modelId: string;
+      outputKey: string | null;
+      refundId: string | null;
+    }
+  | undefined
 > {
   const { rows } = await sql.query<{
     state: JobState;
     account_id: string;
+    model_id: string;
     output_key: string | null;
     refund_id: string | null;
-  }>('select state, account_id, output_key, refund_id from jobs where queue_id = $1 for update', [queueId]);
+  }>('select state, account_id, model_id, output_key, refund_id from jobs where queue_id = $1 for update', [
+    queueId,
+  ]);
   const row = rows[0];
   return (
     row && {
       state: row.state,
       accountId: row.account_id,
+      modelId: row.model_id,
       outputKey: row.output_key,
       refundId: row.refund_id,
     }

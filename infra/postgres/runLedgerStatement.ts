@@ -1,5 +1,6 @@
 /** One ledger statement with its failures sorted: repeated when it was rolled back, `unavailable` when nobody answers. */
 import pg from 'pg';
+import { watchStatement } from '../telemetry/watchLedger.ts';
 import { asLedgerError, isRetryable } from './failures.ts';
 import { pauseWithJitter, type SqlClient } from './pool.ts';
 
@@ -14,6 +15,13 @@ export interface LedgerStatement {
 
 /** On a pool the statement is its own transaction and may be repeated; inside a caller's transaction it may not. */
 export async function runLedgerStatement<Row extends pg.QueryResultRow>(
+  sql: SqlClient,
+  statement: LedgerStatement,
+): Promise<Row[]> {
+  return await watchStatement(statement.name, () => untilItHolds<Row>(sql, statement));
+}
+
+async function untilItHolds<Row extends pg.QueryResultRow>(
   sql: SqlClient,
   statement: LedgerStatement,
 ): Promise<Row[]> {

@@ -6,6 +6,8 @@ import type { Redis, Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { LimitType } from '../../domain/limits/limits.ts';
 import { SLOTS, SlidingWindow, slotMsOf } from '../../domain/limits/slidingWindow.ts';
+import { limiterAlone, limiterDecisions } from '../telemetry/counters.ts';
+import { inSpan } from '../telemetry/spans.ts';
 import { ADMIT, CORRECT } from './limitScripts.ts';
 
 declare module 'ioredis' {
@@ -66,6 +68,7 @@ export interface Limiter {
 const BLIND_MS = 1_000;
 const MOST_LOCAL_WINDOWS = 50_000;
 const MOST_REFUSALS = 50;
+const LIMITS = { name: 'limits', kind: 'client' } as const;
 
 export function createLimiter(redis: Redis, onFallback: (error: unknown) => void = () => undefined): Limiter {
   redis.defineCommand('fareboxAdmit', { lua: ADMIT });
@@ -76,20 +79,34 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
   async function orLocally<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {
     if (Date.now() < blindUntil) return await alone();
     try {
-      return await shared();
+      const answer = await shared();
+      limiterAlone.set(0);
+      return answer;
     } catch (error) {
       if (Date.now() >= blindUntil) onFallback(error);
       blindUntil = Date.now() + BLIND_MS;
+      limiterAlone.set(1);
       return await alone();
     }
   }
 
   return {
     admit: (call) =>
-      orLocally(
-        () => admitShared(redis, call),
-        () => local.admit(call),
-      ),
+      inSpan(LIMITS, async (note) => {
+        let counted = 'redis';
+        const admission = await orLocally(
+          () => admitShared(redis, call),
+          () => {
+            counted = 'process';
+            return local.admit(call);
+          },
+        );
+        const limit = admission.refusedBy?.type ?? 'none';
+        const outcome = limit === 'none' ? 'admitted' : 'refused';
+        limiterDecisions.labels(outcome, limit, counted).inc();
+        note({ 'farebox.outcome': outcome, 'farebox.limit': limit });
+        return admission;
+      }),
     correct: (accountId, counter, change) =>
       orLocally(
         async () => {

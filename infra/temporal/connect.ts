@@ -1,5 +1,6 @@
 /** The client side of Temporal: one lazy connection, every call with a deadline. */
 import { Client, Connection } from '@temporalio/client';
+import { traceCalls } from './traceHeaders.ts';
 
 export interface TemporalOptions {
   address: string;
@@ -27,7 +28,11 @@ export function openTemporal(options: TemporalOptions): Temporal {
     channelArgs: RECONNECT,
     ...(options.retries === 'none' ? { interceptors: [] } : {}),
   });
-  const client = new Client({ connection, namespace: options.namespace });
+  const client = new Client({
+    connection,
+    namespace: options.namespace,
+    interceptors: { workflow: [traceCalls] },
+  });
   return {
     client,
     within(timeoutMs, calls) {

@@ -1,6 +1,5 @@
 /** Runs the generation workflow on a real server with activities that a test chooses, and tells what happened. */
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import {
   type Client,
   Connection,
@@ -19,6 +18,7 @@ import { expect } from 'vitest';
 import type { Activities } from '../../activities/createActivities.ts';
 import type { MeasuredSource } from '../../activities/types.ts';
 import { TASK_QUEUES } from '../../domain/queues.ts';
+import { workflowModules } from '../../workers/bundle.ts';
 import {
   ACCEPTED_UPDATE,
   type AcceptResult,
@@ -67,8 +67,6 @@ export interface Play {
   result(): Promise<GenerationResult>;
 }
 
-const WORKFLOWS = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
-
 /** The steps of a job that goes well; a test replaces some. */
 function happy(steps: string[]): Activities {
   const told = <T>(name: string, value: T) => {
@@ -108,7 +106,7 @@ export async function openStage(temporal: { address: string; namespace: string }
   const native = await NativeConnection.connect({ address: temporal.address });
   const connection = await Connection.connect({ address: temporal.address });
   const client = new TemporalClient({ connection, namespace: temporal.namespace });
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath: WORKFLOWS, logger: SILENT });
+  const workflowBundle = await bundleWorkflowCode({ ...workflowModules(), logger: SILENT });
   const workers = await Promise.all(
     TASK_QUEUES.map((taskQueue) =>
       Worker.create({

@@ -1,0 +1,112 @@
+/**
+ * What is counted where it happens, deep below the wiring: one set per process, as there is one process. Labels come from
+ * closed lists or from the configuration (models, providers), never from an account, a key or a request.
+ */
+import { Counter, Gauge, Histogram } from 'prom-client';
+
+/** Each process chooses its registry: see metrics.ts. */
+const registers: [] = [];
+
+const QUICK_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const SLOW_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
+
+export const limiterDecisions = new Counter({
+  name: 'farebox_limiter_decisions_total',
+  help: 'Calls that the limiter admitted (limit "none") or refused, by the limit, and by where it was counted',
+  labelNames: ['outcome', 'limit', 'counted'] as const,
+  registers,
+});
+
+export const limiterAlone = new Gauge({
+  name: 'farebox_limiter_fallback',
+  help: '1 while Redis does not answer and this process counts limits for itself',
+  registers,
+});
+
+export const ledgerSeconds = new Histogram({
+  name: 'farebox_ledger_duration_seconds',
+  help: 'One ledger statement with its repetitions, or one batch of holds or resolutions, by outcome',
+  labelNames: ['operation', 'outcome'] as const,
+  buckets: QUICK_SECONDS,
+  registers,
+});
+
+export const ledgerBatchSize = new Histogram({
+  name: 'farebox_ledger_batch_size',
+  help: 'Ledger calls that went to the database as one statement',
+  labelNames: ['operation'] as const,
+  buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+  registers,
+});
+
+export const traceExports = new Counter({
+  name: 'farebox_trace_spans_total',
+  help: 'Spans that the collector took (sent) or that were given up after its refusal or silence (lost)',
+  labelNames: ['outcome'] as const,
+  registers,
+});
+
+export const jobsReached = new Counter({
+  name: 'farebox_jobs_total',
+  help: 'Jobs that reached a state, by model',
+  labelNames: ['model', 'state'] as const,
+  registers,
+});
+
+export const refunds = new Counter({
+  name: 'farebox_refunds_total',
+  help: 'Charges that were given back, by model and reason',
+  labelNames: ['model', 'reason'] as const,
+  registers,
+});
+
+export const providerOutcomes = new Counter({
+  name: 'farebox_provider_outcomes_total',
+  help: 'What providers answered; "error" is an answer that could not be understood or a fault of our own',
+  labelNames: ['provider', 'call', 'outcome'] as const,
+  registers,
+});
+
+export const providerSeconds = new Histogram({
+  name: 'farebox_provider_duration_seconds',
+  help: 'One call to a provider, from the request to the end of its answer',
+  labelNames: ['provider', 'call'] as const,
+  buckets: SLOW_SECONDS,
+  registers,
+});
+
+export const activitySeconds = new Histogram({
+  name: 'farebox_activity_duration_seconds',
+  help: 'One attempt of a step of a job, by outcome',
+  labelNames: ['activity', 'outcome'] as const,
+  buckets: SLOW_SECONDS,
+  registers,
+});
+
+export const activityWaitSeconds = new Histogram({
+  name: 'farebox_activity_wait_seconds',
+  help: 'How long a step of a job waited in its queue for a worker',
+  labelNames: ['queue'] as const,
+  buckets: SLOW_SECONDS,
+  registers,
+});
+
+export const API_COUNTERS = [
+  limiterDecisions,
+  limiterAlone,
+  ledgerSeconds,
+  ledgerBatchSize,
+  traceExports,
+] as const;
+
+export const WORKER_COUNTERS = [
+  ledgerSeconds,
+  ledgerBatchSize,
+  traceExports,
+  jobsReached,
+  refunds,
+  providerOutcomes,
+  providerSeconds,
+  activitySeconds,
+  activityWaitSeconds,
+] as const;

@@ -1,0 +1,44 @@
+/** How the statements of the ledger are counted, timed and traced. */
+import { ledgerBatchSize, ledgerSeconds } from './counters.ts';
+import { inSpan, type SpanStart } from './spans.ts';
+
+interface LedgerStep {
+  operation: string;
+  /** Calls in the statement. */
+  size: number;
+}
+
+export function ledgerSpan(operation: string): SpanStart {
+  return statementSpan(`ledger ${operation}`, operation);
+}
+
+function statementSpan(name: string, operation: string): SpanStart {
+  return {
+    name,
+    kind: 'client',
+    attributes: { 'db.system.name': 'postgresql', 'db.operation.name': operation },
+  };
+}
+
+/** A batch belongs to the requests of all its calls: it is counted, and each call has a span of its own. */
+export async function countLedger<T>({ operation, size }: LedgerStep, run: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  let outcome = 'failed';
+  try {
+    const result = await run();
+    outcome = 'answered';
+    return result;
+  } finally {
+    ledgerBatchSize.labels(operation).observe(size);
+    ledgerSeconds.labels(operation, outcome).observe((performance.now() - startedAt) / 1000);
+  }
+}
+
+const PREFIX = 'ledger_';
+
+/** A statement by its prepared name: those that move or read money are the ledger's, the others are only traced. */
+export function watchStatement<T>(name: string, run: () => Promise<T>): Promise<T> {
+  if (!name.startsWith(PREFIX)) return inSpan(statementSpan(name, name), run);
+  const operation = name.slice(PREFIX.length);
+  return inSpan(ledgerSpan(operation), () => countLedger({ operation, size: 1 }, run));
+}

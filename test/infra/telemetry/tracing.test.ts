@@ -1,0 +1,163 @@
+/** Tracing at its edges: not wanted, nobody at the other end, and headers that somebody else wrote. */
+import { createRequire } from 'node:module';
+import net from 'node:net';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createLogger } from '../../../infra/log.ts';
+import { traceExports } from '../../../infra/telemetry/counters.ts';
+import { inSpan, requestSpan, traceparent } from '../../../infra/telemetry/spans.ts';
+import { startTracing } from '../../../infra/telemetry/startTracing.ts';
+import { traceOf } from '../../../infra/temporal/traceHeaders.ts';
+import { eventually } from '../../acceptance/deployment.ts';
+import { startApi, type TestApi } from '../../api/startApi.ts';
+import { type Collector, startCollector } from '../../stubs/collector.ts';
+
+const loaded = () =>
+  Object.keys(createRequire(import.meta.url).cache).filter((file) =>
+    /@opentelemetry\/(sdk-trace|exporter|otlp|resources)/.test(file),
+  );
+
+const lines: string[] = [];
+const log = createLogger({ level: 'info', name: 'test', destination: { write: (line) => lines.push(line) } });
+const ID = 'ab'.repeat(16);
+
+let closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.reverse()) await close();
+  closing = [];
+  lines.length = 0;
+});
+
+async function tracingTo(otlpEndpoint: string) {
+  const tracing = await startTracing({ otlpEndpoint, buildId: 'test' }, 'api', log);
+  closing.push(() => tracing.stop());
+  return tracing;
+}
+
+async function collector(): Promise<Collector> {
+  const started = await startCollector();
+  closing.push(() => started.close());
+  return started;
+}
+
+describe('without a collector', () => {
+  test('no tracing library is loaded, a step is its work and nothing else', async () => {
+    const tracing = await startTracing({ buildId: 'test' }, 'api', log);
+    expect(loaded()).toEqual([]);
+    expect(requestSpan(ID, {})).toBeUndefined();
+    expect(traceparent()).toBeUndefined();
+    await expect(inSpan({ name: 'a', kind: 'client', root: true }, async () => 7)).resolves.toBe(7);
+    await tracing.stop();
+  });
+});
+
+describe('with a collector', () => {
+  test('steps are below each other, across waits, and a step of nothing is not recorded', async () => {
+    const { endpoint, spans } = await collector();
+    const tracing = await tracingTo(endpoint);
+    await inSpan({ name: 'of nothing', kind: 'client' }, async () => undefined);
+    const request = requestSpan(ID, { 'http.request.method': 'GET' });
+    await request?.run(async () => {
+      await inSpan({ name: 'outer', kind: 'internal' }, async () => {
+        await new Promise(setImmediate);
+        expect(traceparent()).toMatch(new RegExp(`^00-${ID}-[0-9a-f]{16}-01$`));
+        await Promise.all(['a', 'b'].map((name) => inSpan({ name, kind: 'client' }, async () => undefined)));
+      });
+    });
+    request?.end('/x', {}, false);
+    await tracing.stop();
+    const idOf = (name: string) => spans.find((span) => span.name === name)?.spanId;
+    const parents = Object.fromEntries(spans.map(({ name, parentSpanId }) => [name, parentSpanId]));
+    expect(parents).toEqual({ 'GET /x': '', outer: idOf('GET /x'), a: idOf('outer'), b: idOf('outer') });
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([ID]));
+  });
+
+  test('an error marks its span by its class and says none of its words', async () => {
+    const { endpoint, spans, bodies } = await collector();
+    const tracing = await tracingTo(endpoint);
+    const work = inSpan({ name: 'step', kind: 'client', root: true }, async () => {
+      throw new TypeError('the prompt was: tell me a secret');
+    });
+    await expect(work).rejects.toThrow('secret');
+    await tracing.stop();
+    expect(spans).toMatchObject([{ name: 'step', failed: true, attributes: { 'error.type': 'TypeError' } }]);
+    expect(Buffer.concat(bodies).toString('latin1')).not.toContain('secret');
+  });
+});
+
+describe('a collector that is gone', () => {
+  async function blackHole(): Promise<string> {
+    const sockets = new Set<net.Socket>();
+    const server = net.createServer((socket) => sockets.add(socket.on('error', () => undefined)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`;
+  }
+
+  async function apiWith(otlpEndpoint: string): Promise<TestApi> {
+    await tracingTo(otlpEndpoint);
+    const api = await startApi();
+    closing.push(() => api.stop());
+    return api;
+  }
+
+  test('that refuses costs no request anything, is told of once and counted', async () => {
+    const before =
+      (await traceExports.get()).values.find(({ labels }) => labels.outcome === 'lost')?.value ?? 0;
+    const api = await apiWith('http://127.0.0.1:1');
+    const { secret } = await api.newKey('ADMIN');
+    for (let asked = 0; asked < 20; asked += 1) {
+      expect((await api.call('/billing/balance', { key: secret })).status).toBe(200);
+    }
+    const lost = await eventually(async () => {
+      const { values } = await traceExports.get();
+      const value = values.find(({ labels }) => labels.outcome === 'lost')?.value ?? 0;
+      return value > before ? value - before : undefined;
+    });
+    expect(lost).toBeGreaterThan(20);
+    expect(lines.filter((line) => line.includes('the collector does not take traces'))).toHaveLength(1);
+  });
+
+  test('that swallows everything keeps no more than its queue, and the end waits two seconds for it', async () => {
+    const tracing = await tracingTo(await blackHole());
+    const step = () => inSpan({ name: 'step', kind: 'client', root: true }, async () => undefined);
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: 20_000 }, step));
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    const stoppedAt = performance.now();
+    await tracing.stop();
+    expect(performance.now() - stoppedAt).toBeLessThan(2_500);
+  });
+});
+
+describe('the header of a workflow', () => {
+  const headerOf = (value: unknown) => ({ '_tracer-data': defaultPayloadConverter.toPayload(value) });
+
+  test('names the span to continue below', () => {
+    const parent = `00-${ID}-${'cd'.repeat(8)}-01`;
+    expect(traceOf(headerOf({ traceparent: parent }))).toBe(parent);
+  });
+
+  test.each([null, 7, 'text', [], {}, { traceparent: 7 }])('%j is no trace, and no error', (value) => {
+    expect(traceOf(headerOf(value))).toBeUndefined();
+  });
+
+  test('no header, and bytes that are nothing, are no trace', () => {
+    expect(traceOf({})).toBeUndefined();
+    expect(traceOf({ '_tracer-data': { data: new Uint8Array([1, 2]) } })).toBeUndefined();
+  });
+
+  test.each(['', 'x', `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`, `00-${ID}-zz-01`])(
+    'a parent that is none (%j) begins a trace of its own',
+    async (parent) => {
+      const { endpoint, spans } = await collector();
+      const tracing = await tracingTo(endpoint);
+      await inSpan({ name: 'step', kind: 'client', root: true, parent }, async () => undefined);
+      await tracing.stop();
+      expect(spans).toMatchObject([{ parentSpanId: '', traceId: expect.stringMatching(/^[0-9a-f]{32}$/) }]);
+    },
+  );
+});
