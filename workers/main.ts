@@ -7,6 +7,8 @@ import type { TaskQueue } from '../domain/queues.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
 import { createLogger, type Logger } from '../infra/log.ts';
 import { armPoint } from '../infra/points.ts';
+import { createWorkerRegistry } from '../infra/telemetry/metrics.ts';
+import { type MetricsServer, serveMetrics } from '../infra/telemetry/metricsServer.ts';
 import { startTracing } from '../infra/telemetry/startTracing.ts';
 import { bundlePath } from './bundle.ts';
 import { makeCurrent, versioned } from './deployment.ts';
@@ -34,6 +36,7 @@ async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   installRuntime(log);
   const tracing = await startTracing(config, 'worker', log);
+  const metrics = await exportMetrics(config, log);
   const connection = await connect(config, log, stop.signal);
   const dependencies = await openWorkerDependencies(config, log);
   const activities = createActivities(dependencies.activities);
@@ -49,7 +52,17 @@ async function main(): Promise<void> {
   await dependencies.close();
   await connection.close();
   await tracing.stop();
+  metrics?.close();
   log.info('worker stopped');
+}
+
+/** Only where it was asked for: workers that share a machine would fight for one port. */
+async function exportMetrics(config: Config, log: Logger): Promise<MetricsServer | undefined> {
+  if (config.workerMetricsPort === undefined) return undefined;
+  const { host, workerMetricsPort: port } = config;
+  const server = await serveMetrics(createWorkerRegistry(), { host, port });
+  log.info({ host, port: server.port }, 'metrics are served');
+  return server;
 }
 
 /** The server may start later than we do: it is waited for, with a word in the log each time. */

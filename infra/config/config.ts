@@ -43,6 +43,8 @@ export interface Config {
   ffmpegPath: string;
   ffprobePath: string;
   workerQueues: TaskQueue[];
+  /** Where a worker answers `GET /metrics`: 0 is any free port, undefined is nowhere. */
+  workerMetricsPort?: number;
   /** Arms a crash point; set by the kill tests only. */
   testPoint?: string;
   buildId: string;
@@ -74,6 +76,7 @@ export function loadConfig(source: NodeJS.ProcessEnv = processEnvironment()): Co
   return {
     ...fromEnvironment(environment),
     ...fromFile(file),
+    ...optional('workerMetricsPort', environment.FAREBOX_METRICS_PORT ?? file.metrics.workerPort),
     secret: (name) => source[name] || undefined,
   };
 }

@@ -36,6 +36,8 @@ const variables = z.object({
     .refine(isQueueList, `one or more of ${TASK_QUEUES.join(', ')}, separated by commas`)
     .transform(readQueues)
     .default([...TASK_QUEUES]),
+  /** Where a worker answers `GET /metrics`; 0 is any free port, unset is nowhere. */
+  FAREBOX_METRICS_PORT: z.string().refine(isPort, 'a port from 0 to 65535').transform(Number).exactOptional(),
   /** Worker versioning: the hash of the workflow bundle when unset. */
   FAREBOX_BUILD_ID: z
     .string()

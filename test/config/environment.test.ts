@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../infra/config/config.ts';
@@ -50,6 +52,7 @@ describe('the environment', () => {
     ['PORT', '80a', 'found "80a", allowed: a port from 0 to 65535'],
     ['PORT', '65536', 'found "65536", allowed: a port from 0 to 65535'],
     ['PORT', '-1', 'found "-1", allowed: a port'],
+    ['FAREBOX_METRICS_PORT', '65536', 'found "65536", allowed: a port from 0 to 65535'],
     ['LOG_LEVEL', 'loud', 'found "loud", allowed: "fatal", "error", "warn"'],
     [
       'FAREBOX_WORKER_QUEUES',
@@ -85,6 +88,16 @@ describe('the environment', () => {
   test('queues are served as named, each once, in a fixed order', () => {
     const config = loadConfig({ ...COMPLETE, FAREBOX_WORKER_QUEUES: ' providers, jobs,jobs' });
     expect(config.workerQueues).toEqual(['jobs', 'providers']);
+  });
+
+  test('a worker serves metrics nowhere unless a port is named, by the variable before the file', () => {
+    const file = path.join(mkdtempSync(path.join(tmpdir(), 'farebox-config-')), 'farebox.config.json');
+    writeFileSync(file, JSON.stringify({ metrics: { workerPort: 9464 } }));
+    const portOf = (more: object) => loadConfig({ ...COMPLETE, ...more }).workerMetricsPort;
+    expect(portOf({})).toBeUndefined();
+    expect(portOf({ FAREBOX_CONFIG: file })).toBe(9464);
+    expect(portOf({ FAREBOX_CONFIG: file, FAREBOX_METRICS_PORT: '0' })).toBe(0);
+    rmSync(path.dirname(file), { recursive: true });
   });
 
   test.each([

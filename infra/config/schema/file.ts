@@ -90,6 +90,10 @@ const catalogue = closed({
   openWithoutKey: z.boolean().default(false),
 });
 
+const metrics = closed({
+  workerPort: count(0, 65_535).exactOptional(),
+});
+
 export const configurationFile = closed({
   $schema: text(2048).exactOptional().describe('For editors: where the JSON Schema of this file is.'),
   brand: brand.prefault({}).describe('The name in headers and parameters, and further names they answer to.'),
@@ -112,6 +116,9 @@ export const configurationFile = closed({
   search: search.exactOptional().describe('The search engine.'),
   media: media.prefault({}).describe('How long a stored output is kept.'),
   jobs: jobs.prefault({}).describe('Deadline of a job and the pauses between questions to its provider.'),
+  metrics: metrics
+    .prefault({})
+    .describe('Where each worker answers GET /metrics: nowhere unless a port is named; 0 is any free one.'),
   limits: limits.prefault({}).describe('Accounts with other limits than the published ones.'),
   catalogue: catalogue.prefault({}).describe('Who may read the catalogue, and the characters in it.'),
 }).meta({

@@ -1,0 +1,50 @@
+/** `GET /metrics` of a process that serves nothing else. */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+
+export interface MetricsServer {
+  port: number;
+  close(): void;
+}
+
+const MOST_CONNECTIONS = 32;
+const REQUEST_LIMIT_MS = 5_000;
+
+/** `port` 0: any free one. */
+export async function serveMetrics(
+  registry: Registry,
+  { host, port }: { host: string; port: number },
+): Promise<MetricsServer> {
+  const server = createServer(
+    { requestTimeout: REQUEST_LIMIT_MS, headersTimeout: REQUEST_LIMIT_MS, keepAliveTimeout: 60_000 },
+    (request, response) => {
+      request.resume();
+      if (request.method === 'GET' && request.url === '/metrics') void answer(registry, response);
+      else response.writeHead(404).end();
+    },
+  );
+  server.maxConnections = MOST_CONNECTIONS;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  // Nobody's work depends on it once it listens.
+  server.on('error', () => undefined);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function answer(registry: Registry, response: ServerResponse): Promise<void> {
+  try {
+    const text = await registry.metrics();
+    response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+  } catch {
+    response.writeHead(500).end();
+  }
+}
