@@ -41,7 +41,7 @@ export const ledgerBatchSize = new Histogram({
 
 export const traceExports = new Counter({
   name: 'farebox_trace_spans_total',
-  help: 'Spans that the collector took (sent) or that were given up after its refusal or silence (lost)',
+  help: 'Spans that ended; that the collector took (sent), or refused or left unanswered (lost); the rest had no room',
   labelNames: ['outcome'] as const,
   registers,
 });

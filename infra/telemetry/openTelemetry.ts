@@ -19,6 +19,7 @@ import {
   BatchSpanProcessor,
   RandomIdGenerator,
   type SpanExporter,
+  type SpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { FareboxError } from '../../domain/errors.ts';
@@ -58,6 +59,7 @@ export function openTelemetry(options: TracingOptions): OpenTelemetry {
     }),
     spanLimits: { attributeCountLimit: 32, attributeValueLengthLimit: 256 },
     spanProcessors: [
+      countEnded,
       new BatchSpanProcessor({
         exporter,
         maxQueueSize: QUEUE_SPANS,
@@ -168,6 +170,13 @@ function parseTraceparent(text: string): SpanContext | undefined {
 function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
+
+const countEnded: SpanProcessor = {
+  onStart: () => undefined,
+  onEnd: () => traceExports.labels('ended').inc(),
+  forceFlush: async () => undefined,
+  shutdown: async () => undefined,
+};
 
 /** Counts what the collector took and what was lost. */
 function counted(exporter: OTLPTraceExporter, onLost: (error: unknown) => void): SpanExporter {

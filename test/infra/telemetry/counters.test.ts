@@ -1,0 +1,73 @@
+/** What is counted deep below the wiring, told by the figures before and after. */
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLedger } from '../../../infra/postgres/createLedger.ts';
+import { openPool } from '../../../infra/postgres/pool.ts';
+import { type Counter, createLimiter } from '../../../infra/redis/limiter.ts';
+import { createMetrics } from '../../../infra/telemetry/metrics.ts';
+import { services } from '../../harness/services.ts';
+import { both, createLedgerWorld, type LedgerWorld, order } from '../postgres/ledgerWorld.ts';
+import { seriesValue } from './seriesValue.ts';
+
+let world: LedgerWorld;
+const { registry } = createMetrics('api');
+const figure = async (name: string, labels?: Record<string, string>) =>
+  seriesValue(await registry.metrics(), name, labels) ?? 0;
+
+beforeAll(async () => {
+  world = await createLedgerWorld();
+});
+afterAll(() => world?.close());
+
+function openRedis(url: string): Redis {
+  const redis = new Redis(url, { enableOfflineQueue: url !== NOWHERE, maxRetriesPerRequest: 0 });
+  return redis.on('error', () => undefined);
+}
+const NOWHERE = 'redis://127.0.0.1:1';
+
+async function admit(redis: Redis, limit: number): Promise<void> {
+  const counter: Counter = { type: 'RPM', subject: 'model', limit, cost: 1, windowMs: 60_000 };
+  const about = { apiKeyId: 'key', modelId: 'model', rateLimitTier: 'paid' };
+  await createLimiter(redis).admit({ accountId: randomUUID(), counters: [counter], about });
+}
+
+test('decisions of the limiter tell the limit and who counted, and whether Redis is missed', async () => {
+  const decisions = (outcome: string, limit: string, counted: string) =>
+    figure('farebox_limiter_decisions_total', { outcome, limit, counted });
+  const [there, gone] = [openRedis(services().redisUrl), openRedis(NOWHERE)];
+  await admit(there, 1);
+  await admit(there, 0);
+  expect(await figure('farebox_limiter_fallback')).toBe(0);
+  await admit(gone, 0);
+  expect(await figure('farebox_limiter_fallback')).toBe(1);
+  await admit(there, 1);
+  expect(await figure('farebox_limiter_fallback')).toBe(0);
+  expect(await decisions('admitted', 'none', 'redis')).toBe(2);
+  expect(await decisions('refused', 'RPM', 'redis')).toBe(1);
+  expect(await decisions('refused', 'RPM', 'process')).toBe(1);
+  for (const redis of [there, gone]) redis.disconnect();
+});
+
+test('a batch of the ledger is counted once, with its size and its time', async () => {
+  const ledger = createLedger(world.pool);
+  const account = await world.account({ usd: 100n });
+  const hold = () => ledger.hold({ ...order(account, both(1n)), ttlMs: 60_000 });
+  await Promise.all(Array.from({ length: 20 }, hold));
+  expect(await figure('farebox_ledger_batch_size_sum', { operation: 'hold' })).toBe(20);
+  expect(await figure('farebox_ledger_batch_size_count', { operation: 'hold' })).toBe(1);
+  const answered = { operation: 'hold', outcome: 'answered' };
+  expect(await figure('farebox_ledger_duration_seconds_count', answered)).toBe(1);
+});
+
+test('what the ledger could not do is counted as failed', async () => {
+  const pool = openPool({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test' });
+  const asked = createLedger(pool, { deadlineMs: 300 }).hold({
+    ...order(randomUUID(), both(1n)),
+    ttlMs: 60_000,
+  });
+  await expect(asked).rejects.toThrow();
+  const failed = { operation: 'hold', outcome: 'failed' };
+  expect(await figure('farebox_ledger_duration_seconds_count', failed)).toBeGreaterThan(0);
+  await pool.end();
+});
