@@ -1,6 +1,7 @@
 /** What every listing by pages has in common. */
 import { z } from 'zod';
 import { FareboxError } from '../domain/errors.ts';
+import { asInteger } from './shownAs.ts';
 
 /** `limit` of a query: 1 to 100, 20 when left out. */
 export const pageLimit = z
@@ -8,7 +9,8 @@ export const pageLimit = z
   .regex(/^\d{1,3}$/)
   .transform(Number)
   .pipe(z.int().min(1).max(100))
-  .default(20);
+  .default(20)
+  .meta(asInteger({ minimum: 1, maximum: 100, default: 20 }));
 
 export const INVALID_CURSOR = 'Invalid or expired cursor; restart from the first page';
 

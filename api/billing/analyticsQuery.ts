@@ -1,16 +1,20 @@
 /** What GET /billing/usage-analytics may be asked (api-facts 4.9, A.20). */
 import { z } from 'zod';
+import { asTime } from '../shownAs.ts';
 import { formatDay, parseDay } from './timestamps.ts';
 
 const MOST_DAYS = 90;
 const DEFAULT_LOOKBACK = '7d';
 
-const day = z.string().transform((text, context) => {
-  const number = parseDay(text);
-  if (number !== undefined) return number;
-  context.addIssue({ code: 'custom', message: 'Expected a date such as 2026-11-21' });
-  return z.NEVER;
-});
+const day = z
+  .string()
+  .transform((text, context) => {
+    const number = parseDay(text);
+    if (number !== undefined) return number;
+    context.addIssue({ code: 'custom', message: 'Expected a date such as 2026-11-21' });
+    return z.NEVER;
+  })
+  .meta(asTime('date', '2026-11-21'));
 
 export const analyticsQuery = z
   .strictObject({

@@ -1,21 +1,26 @@
 /** What GET /billing/usage-history may be asked (api-facts 4.9, A.20). */
 import { z } from 'zod';
+import { asInteger, asTime } from '../shownAs.ts';
 import { parseTimestamp } from './timestamps.ts';
 
 export const LARGEST_PAGE = 1_000;
 
-const timestamp = z.string().transform((text, context) => {
-  const nanoseconds = parseTimestamp(text);
-  if (nanoseconds !== undefined) return nanoseconds;
-  context.addIssue({ code: 'custom', message: 'Expected a time such as 2026-11-21T00:00:00.000Z' });
-  return z.NEVER;
-});
+const timestamp = z
+  .string()
+  .transform((text, context) => {
+    const nanoseconds = parseTimestamp(text);
+    if (nanoseconds !== undefined) return nanoseconds;
+    context.addIssue({ code: 'custom', message: 'Expected a time such as 2026-11-21T00:00:00.000Z' });
+    return z.NEVER;
+  })
+  .meta(asTime('date-time', '2026-11-21T00:00:00.000Z'));
 
 const pageSize = z
   .string()
   .regex(/^[1-9]\d{0,5}$/)
   .transform(Number)
-  .pipe(z.int().min(10).max(LARGEST_PAGE));
+  .pipe(z.int().min(10).max(LARGEST_PAGE))
+  .meta(asInteger({ minimum: 10, maximum: LARGEST_PAGE }));
 
 export const usageQuery = z
   .strictObject({

@@ -1,6 +1,7 @@
 /** The query of GET /characters: names and bounds of api-facts 4.10. */
 import { z } from 'zod';
 import { CHARACTER_SORTS, type CharacterSearch } from '../../infra/postgres/characters.ts';
+import { asBoolean, asInteger, asList } from '../shownAs.ts';
 
 /** Postgres takes every text but one with a NUL in it. */
 const text = (longest: number) =>
@@ -23,13 +24,15 @@ function list(longestItem: number) {
     .union([z.string(), z.array(z.string())])
     .optional()
     .transform(split)
-    .pipe(z.array(text(longestItem)).max(MOST_ITEMS));
+    .pipe(z.array(text(longestItem)).max(MOST_ITEMS))
+    .meta(asList());
 }
 
 const flag = z
   .enum(['true', 'false'])
   .transform((value) => value === 'true')
-  .optional();
+  .optional()
+  .meta(asBoolean());
 
 const whole = z
   .string()
@@ -44,13 +47,17 @@ export const charactersQuery = z.strictObject({
   isAdult: flag,
   isPro: flag,
   isWebEnabled: flag,
-  limit: whole.pipe(z.int().min(1).max(100)).default(50),
+  limit: whole
+    .pipe(z.int().min(1).max(100))
+    .default(50)
+    .meta(asInteger({ minimum: 1, maximum: 100, default: 50 })),
   /** Nullable in the published schema: said by leaving its value empty. */
   offset: z
     .literal('')
     .transform(() => 0)
     .or(whole)
-    .default(0),
+    .default(0)
+    .meta(asInteger({ minimum: 0, default: 0 })),
   sortBy: z.enum(CHARACTER_SORTS).optional(),
   sortOrder: z.enum(['asc', 'desc']).default('desc'),
 });

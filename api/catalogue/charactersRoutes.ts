@@ -5,6 +5,7 @@ import { findCharacter, type ListedCharacter, searchCharacters } from '../../inf
 import { json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { defineRoute } from '../route.ts';
+import { asInteger } from '../shownAs.ts';
 import { charactersQuery, toSearch } from './charactersQuery.ts';
 import { CATALOGUE_DESCRIPTIONS } from './descriptions.ts';
 
@@ -38,8 +39,14 @@ const positive = z
   .transform(Number);
 
 const reviewsQuery = z.strictObject({
-  page: positive.pipe(z.int().min(1)).default(1),
-  pageSize: positive.pipe(z.int().min(1).max(100)).default(20),
+  page: positive
+    .pipe(z.int().min(1))
+    .default(1)
+    .meta(asInteger({ minimum: 1, default: 1 })),
+  pageSize: positive
+    .pipe(z.int().min(1).max(100))
+    .default(20)
+    .meta(asInteger({ minimum: 1, maximum: 100, default: 20 })),
 });
 
 /** No review is collected in this release: the list is empty, whatever the page. */
