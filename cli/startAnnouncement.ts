@@ -14,6 +14,7 @@ export function announce({ config, demo, baseUrl, temporalUiUrl, seconds }: Anno
   const origin = new URL(baseUrl).origin;
   const rows = {
     API: baseUrl,
+    documentation: `${origin}/docs`,
     health: `${origin}/readyz`,
     ...(temporalUiUrl && { 'Temporal UI': temporalUiUrl }),
     data: config.dataFolder,
