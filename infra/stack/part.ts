@@ -18,6 +18,8 @@ export interface PartProcess {
   cwd: string;
   /** Tries once; throws while the part does not answer yet. */
   check(pid: number): Promise<void>;
+  /** Whether what `check` threw is an answer all the same: a part that is busy or full is not stuck. */
+  isAnswer?(error: unknown): boolean;
   readyTimeoutMs: number;
   stopSignal: NodeJS.Signals;
   stopTimeoutMs: number;

@@ -90,8 +90,8 @@ async function answers(state: State): Promise<boolean> {
   try {
     await checkOnce(state);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return state.part.isAnswer?.(error) ?? false;
   }
 }
 

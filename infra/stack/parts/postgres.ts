@@ -56,6 +56,8 @@ export async function preparePostgres(options: PostgresOptions): Promise<PartPro
     env: partEnvironment(),
     cwd: options.folder,
     check: () => query(postgresUrl({ ...options, database: 'postgres' }), 'select 1').then(() => undefined),
+    // "Too many clients" is said by a server that works.
+    isAnswer: (error) => error instanceof pg.DatabaseError,
     // Long enough for the recovery of a cluster that was killed under load.
     readyTimeoutMs: 60_000,
     stopSignal: 'SIGINT',

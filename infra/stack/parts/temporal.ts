@@ -1,7 +1,7 @@
 /** Temporal with its UI, on one file. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { Connection } from '@temporalio/client';
+import { Connection, isGrpcServiceError } from '@temporalio/client';
 import type { FoundProgram, PartProcess } from '../part.ts';
 import { partEnvironment } from '../partEnvironment.ts';
 
@@ -57,11 +57,15 @@ export function temporalProcess(options: TemporalOptions): PartProcess {
     env: partEnvironment({ HOME: options.folder }),
     cwd: options.folder,
     check: () => answers(`127.0.0.1:${options.port}`),
+    isAnswer: (error) => isGrpcServiceError(error) && !SILENCE.has(error.code),
     readyTimeoutMs: 60_000,
     stopSignal: 'SIGTERM',
     stopTimeoutMs: 10_000,
   };
 }
+
+/** Of gRPC: no answer in time, and nobody there. */
+const SILENCE = new Set([4, 14]);
 
 /** Whether the frontend serves requests, and not only accepts connections. */
 async function answers(address: string): Promise<void> {

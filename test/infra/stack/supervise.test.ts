@@ -95,6 +95,22 @@ test('a part that runs but no longer answers is killed and starts again', async 
   await supervised.stop();
 });
 
+test('a part that answers with a refusal is left alone', async () => {
+  const supervised = await supervise(
+    part(SERVES, { isAnswer: (error) => String(error).includes('not yet') }),
+    {
+      folder,
+      liveness: { everyMs: 50, limitMs: 100 },
+    },
+  );
+  const pid = supervised.pid();
+  rmSync(path.join(folder, 'ready'));
+  await sleep(500);
+  expect(supervised.pid()).toBe(pid);
+  expect(isRunning(pid ?? 0)).toBe(true);
+  await supervised.stop();
+});
+
 test('a part that ignores the wish to stop is killed after its deadline', async () => {
   const supervised = await supervise(part('trap "" TERM; touch ready; while :; do sleep 0.05; done'), {
     folder,
