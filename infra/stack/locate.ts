@@ -31,9 +31,9 @@ const RECIPES: Record<PartName, (options: LocateOptions) => Recipe> = {
 };
 
 export class PartMissing extends Error {
-  readonly part: PartName;
+  readonly part: string;
 
-  constructor(part: PartName, message: string) {
+  constructor(part: string, message: string) {
     super(message);
     this.name = 'PartMissing';
     this.part = part;
@@ -47,17 +47,21 @@ export async function locateParts<Name extends PartName>(
   names: readonly Name[],
   options: LocateOptions,
 ): Promise<Programs<Name>> {
-  const searches = await Promise.all(names.map((name) => search(RECIPES[name](options), options)));
+  const recipes = names.map((name) => RECIPES[name](options));
+  const searches = await Promise.all(recipes.map((recipe) => search(recipe, options)));
   const programs: [Name, FoundProgram][] = [];
   for (const [index, name] of names.entries()) {
-    const found = searches[index];
-    if (found === undefined) continue;
-    programs.push([
-      name,
-      'path' in found ? found : await obtain(RECIPES[name](options), options, found.tried),
-    ]);
+    const [recipe, found] = [recipes[index], searches[index]];
+    if (recipe === undefined || found === undefined) continue;
+    programs.push([name, 'path' in found ? found : await obtain(recipe, options, found.tried)]);
   }
   return Object.fromEntries(programs) as Programs<Name>;
+}
+
+/** A program that is no part of the service, by the same way. Throws PartMissing. */
+export async function locateProgram(recipe: Recipe, options: LocateOptions): Promise<FoundProgram> {
+  const found = await search(recipe, options);
+  return 'path' in found ? found : await obtain(recipe, options, found.tried);
 }
 
 /** `$XDG_CACHE_HOME/farebox` or `~/.cache/farebox`. */

@@ -1,10 +1,9 @@
 /** How one part's program is looked for and obtained, as data. */
-import type { PartName } from './part.ts';
 import type { Progress } from './progress.ts';
 import { lastWords, run } from './run.ts';
 
 export interface Recipe {
-  part: PartName;
+  part: string;
   /** For the operator. */
   title: string;
   /** What to set when nothing else works, and to what. */

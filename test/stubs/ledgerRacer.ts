@@ -2,6 +2,7 @@
  * A process of its own with the shipped ledger, for the tests of races and crashes. It is told what to do by the
  * environment variable LEDGER_RACE and says what came of it, one JSON line each.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { processEnvironment } from '../../infra/config/environment.ts';
 import { createLedger } from '../../infra/postgres/createLedger.ts';
 import { charge } from '../../infra/postgres/ledger.ts';
@@ -23,6 +24,11 @@ export type RaceOrder =
       name: string;
       charges: boolean;
     }
+  /**
+   * Per round, when its advisory lock is free: for each payer charges of 1, and holds that are settled, until all have
+   * been refused one, which it says, and for this long after that.
+   */
+  | { kind: 'cross'; gun: number; rounds: RaceRound[][]; forMs: number; name: string }
   /** Holds and settles under ids `name:0`, `name:1` … until it is killed, saying each acknowledgement. */
   | { kind: 'churn'; accounts: string[]; priceNano: string; name: string; lanes: number };
 
@@ -41,7 +47,7 @@ const order = JSON.parse(environment.LEDGER_RACE ?? '') as RaceOrder;
 const pool = openPool({
   databaseUrl: environment.DATABASE_URL ?? '',
   applicationName: 'ledger-racer',
-  max: 5,
+  max: 10,
 });
 const ledger = createLedger(pool);
 
@@ -79,6 +85,49 @@ async function race(task: Extract<RaceOrder, { kind: 'race' }>): Promise<void> {
   }
 }
 
+async function cross(task: Extract<RaceOrder, { kind: 'cross' }>): Promise<void> {
+  const price = { usd: 1n, diem: 1n };
+  say({ ready: true });
+  for (const [number, payers] of task.rounds.entries()) {
+    // Asked for again and again: a clock that jumps ends a statement that waits, as being far too long.
+    while (!(await isFree(task.gun + number))) await sleep(5);
+    const full = new Set<RaceRound>();
+    let end = Number.POSITIVE_INFINITY;
+    let turn = 0;
+    const lane = async (payer: RaceRound) => {
+      while (performance.now() < end) {
+        turn += 1;
+        const request = {
+          operationId: `${task.name}:${number}:${turn}`,
+          ...payer,
+          price,
+          snapshot: SNAPSHOT,
+        };
+        if (await spends(request, turn % 2 === 0)) continue;
+        full.add(payer);
+        if (full.size < payers.length || end < Number.POSITIVE_INFINITY) continue;
+        end = performance.now() + task.forMs;
+        say({ full: number });
+      }
+    };
+    await Promise.all(payers.map(lane));
+    say({ round: number });
+  }
+}
+
+/** By a charge, or by a hold that is settled; false when it was refused. */
+async function spends(request: Parameters<typeof charge>[1], atOnce: boolean): Promise<boolean> {
+  if (atOnce) return (await charge(pool, request)).outcome === 'charged';
+  const { outcome } = await ledger.hold({ ...request, ttlMs: 600_000 });
+  if (outcome === 'held') await ledger.settle(request);
+  return outcome === 'held';
+}
+
+async function isFree(lock: number): Promise<boolean> {
+  const { rows } = await pool.query('select pg_try_advisory_lock_shared($1) as free', [lock]);
+  return rows[0].free;
+}
+
 async function churn(task: Extract<RaceOrder, { kind: 'churn' }>): Promise<void> {
   const price = { usd: BigInt(task.priceNano), diem: BigInt(task.priceNano) };
   let next = 0;
@@ -96,6 +145,8 @@ async function churn(task: Extract<RaceOrder, { kind: 'churn' }>): Promise<void>
   await Promise.all(Array.from({ length: task.lanes }, lane));
 }
 
-await (order.kind === 'race' ? race(order) : churn(order));
+if (order.kind === 'race') await race(order);
+else if (order.kind === 'cross') await cross(order);
+else await churn(order);
 await ledger.close();
 await pool.end();

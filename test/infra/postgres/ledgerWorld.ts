@@ -45,8 +45,8 @@ export interface LedgerWorld {
   close(): Promise<void>;
 }
 
-export async function createLedgerWorld(poolSize = 8): Promise<LedgerWorld> {
-  const databaseUrl = await createDatabase();
+export async function createLedgerWorld(poolSize = 8, inDatabase?: string): Promise<LedgerWorld> {
+  const databaseUrl = inDatabase ?? (await createDatabase());
   const pool = openPool({ databaseUrl, applicationName: 'ledger-test', max: poolSize });
   const owner = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   owner.on('error', () => undefined);

@@ -1,0 +1,60 @@
+/** A Postgres of a test's own whose clock it sets: the same server as everywhere, with libfaketime loaded into it. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { processEnvironment } from '../../infra/config/environment.ts';
+import { freePorts } from '../../infra/stack/freePorts.ts';
+import { locateParts } from '../../infra/stack/locate.ts';
+import { postgresUrl, preparePostgres, query } from '../../infra/stack/parts/postgres.ts';
+import { silentProgress } from '../../infra/stack/progress.ts';
+import { supervise } from '../../infra/stack/supervise.ts';
+import { fakedClock } from './fakedClock.ts';
+import { databaseOf, makeTemplate } from './template.ts';
+
+export interface ClockedPostgres {
+  /** The URL of a fresh, migrated database. */
+  createDatabase(): Promise<string>;
+  /** From now on it is this time there, and goes on from it. */
+  setClock(at: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** `folder` is made by this; the end of the test run stops what lives in it. */
+export async function startClockedPostgres(folder: string): Promise<ClockedPostgres> {
+  const [clock, { postgres }, [port = 0]] = await Promise.all([
+    fakedClock(),
+    locateParts(['postgres'], { environment: processEnvironment(), progress: silentProgress }),
+    freePorts(1),
+  ]);
+  const password = randomBytes(12).toString('hex');
+  const settings = { fsync: 'off', full_page_writes: 'off' };
+  const part = await preparePostgres({ program: postgres, folder, port, password, settings });
+  const offset = path.join(folder, 'clock');
+  setOffset(offset, 0);
+  const env = { ...part.env, ...clock.followed(offset) };
+  const server = await supervise({ ...part, name: 'clocked-postgres', env }, { folder });
+  const adminUrl = postgresUrl({ port, password, database: 'postgres' });
+  const template = await makeTemplate(adminUrl);
+  return {
+    async createDatabase() {
+      const name = `test_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
+      await query(adminUrl, `create database ${name} template ${template}`);
+      return databaseOf(adminUrl, name);
+    },
+    async setClock(at) {
+      setOffset(offset, Date.parse(at) - Date.now());
+      const [row] = (await query(adminUrl, 'select clock_timestamp() as now')) as { now: Date }[];
+      const aheadMs = (row?.now.getTime() ?? 0) - Date.parse(at);
+      // A library that was not loaded must fail the test, not leave it looking at today.
+      if (!(aheadMs > -1_000 && aheadMs < 60_000)) throw new Error(`${at} was asked for, it is ${row?.now}`);
+    },
+    stop: () => server.stop(),
+  };
+}
+
+/** Replaced in one step: the server reads it whenever it looks at its clock. */
+function setOffset(file: string, offsetMs: number): void {
+  const seconds = (offsetMs / 1_000).toFixed(3);
+  writeFileSync(`${file}.new`, `${offsetMs < 0 ? '' : '+'}${seconds}`);
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,79 @@
+/** Processes whose clock a test sets: by Debian's libfaketime, found or obtained in the way of the real parts. */
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { processEnvironment } from '../../infra/config/environment.ts';
+import { locateProgram } from '../../infra/stack/locate.ts';
+import { createProgress } from '../../infra/stack/progress.ts';
+import type { Recipe } from '../../infra/stack/recipe.ts';
+import { lastWords, run } from '../../infra/stack/run.ts';
+import { aptInstall, debianPackage } from '../../infra/stack/sources/debian.ts';
+
+const recipe: Recipe = {
+  part: 'faketime',
+  title: 'libfaketime',
+  variable: 'FAKETIME_PATH',
+  variableMeans: 'the path of faketime, its library being where a distribution puts it',
+  programVariable: 'FAKETIME_PATH',
+  commands: ['faketime'],
+  async accept(program) {
+    const preload = { LD_PRELOAD: libraryOf(program), FAKETIME: '@2000-02-29 12:00:00', TZ: 'UTC' };
+    const said = await run('date', ['+%F'], {
+      timeoutMs: 20_000,
+      env: { ...processEnvironment(), ...preload },
+    });
+    if (said.code !== 0) throw new Error(lastWords(said));
+    if (said.stdout.trim() !== '2000-02-29') throw new Error(`it changes no clock: "${said.stdout.trim()}"`);
+  },
+  sources: [
+    debianPackage(
+      { package: 'faketime', folder: 'faketime-debian', programs: { faketime: 'usr/bin/faketime' } },
+      'faketime',
+    ),
+    aptInstall('faketime', 'faketime'),
+  ],
+};
+
+export interface FakedClock {
+  /** For a process that stays this far off: hours ahead, or behind when negative. */
+  skewed(hours: number): Record<string, string>;
+  /** For a process of one thread that is as many seconds off as this file says, whenever it looks at its clock. */
+  followed(file: string): Record<string, string>;
+}
+
+/** Throws, with all that was tried, when there is no libfaketime to be had. */
+export async function fakedClock(): Promise<FakedClock> {
+  const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
+  const program = await locateProgram(recipe, { environment: processEnvironment(), progress });
+  const single = libraryOf(program.path);
+  // Timeouts go by the monotonic clock, which must not jump.
+  const common = { FAKETIME_DONT_FAKE_MONOTONIC: '1', NO_FAKE_STAT: '1' };
+  return {
+    skewed: (hours) => ({
+      ...common,
+      LD_PRELOAD: single.replace('libfaketime.', 'libfaketimeMT.'),
+      FAKETIME: `${hours < 0 ? '-' : '+'}${Math.abs(hours)}h`,
+    }),
+    followed: (file) => ({
+      ...common,
+      LD_PRELOAD: single,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: '1',
+    }),
+  };
+}
+
+/** Beside the program where it is installed; under `root/` where the package was unpacked. */
+function libraryOf(program: string): string {
+  const base = path.dirname(path.dirname(realpathSync(program)));
+  const folders = [path.join(base, 'root/usr/lib'), path.join(base, 'lib')].filter((folder) =>
+    existsSync(folder),
+  );
+  const places = folders.flatMap((folder) => [
+    folder,
+    ...readdirSync(folder).map((name) => path.join(folder, name)),
+  ]);
+  const libraries = places.map((place) => path.join(place, 'faketime/libfaketime.so.1'));
+  const library = libraries.find((file) => existsSync(file));
+  if (library === undefined) throw new Error(`no libfaketime.so.1 belongs to ${program}`);
+  return library;
+}
