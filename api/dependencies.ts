@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
+import type { DatabaseClock } from '../infra/postgres/databaseClock.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
@@ -11,6 +12,7 @@ import type { Limits } from './limits/callLimits.ts';
 export interface Dependencies {
   config: Config;
   sql: pg.Pool;
+  clock: DatabaseClock;
   redis: Redis;
   temporal: Temporal;
   storage: Storage;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
+import { createDatabaseClock } from '../infra/postgres/databaseClock.ts';
 import { listenForKeyChanges } from '../infra/postgres/keyChanges.ts';
 import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
 import { openPool } from '../infra/postgres/pool.ts';
@@ -40,10 +41,11 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const limits = createLimits(config, limiter);
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();
-  const { authentication, closeAuthentication } = openAuthentication(config, sql, log);
+  const clock = createDatabaseClock();
+  const { authentication, closeAuthentication } = openAuthentication({ config, sql, clock, log });
   return {
     dependencies: {
-      ...{ config, sql, redis, temporal, storage, limits, log },
+      ...{ config, sql, clock, redis, temporal, storage, limits, log },
       published: publishCatalogue(config),
       charactersLoaded: charactersLoader(sql, config),
     },
@@ -64,9 +66,15 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   };
 }
 
-function openAuthentication(config: Config, sql: Dependencies['sql'], log: Logger) {
+type Basis = Pick<Dependencies, 'config' | 'sql' | 'clock' | 'log'>;
+
+function openAuthentication({ config, sql, clock, log }: Basis) {
   const keys = createKeyCache({
-    find: (secretHash) => findKey(sql, secretHash),
+    async find(secretHash) {
+      const key = await findKey(sql, secretHash);
+      if (key) clock.set(key.readAt);
+      return key;
+    },
     listening: () => changes.listening(),
   });
   const changes = listenForKeyChanges({
@@ -75,8 +83,8 @@ function openAuthentication(config: Config, sql: Dependencies['sql'], log: Logge
     onGap: () => keys.clear(),
     log,
   });
-  const use = createKeyUse((uses) => noteKeyUse(sql, uses));
-  const authentication: Authentication = { config, keys, use };
+  const use = createKeyUse((uses) => noteKeyUse(sql, uses), clock);
+  const authentication: Authentication = { config, keys, use, clock };
   return {
     authentication,
     closeAuthentication: async () => {

@@ -28,6 +28,7 @@ import {
   generationWorkflowId,
   SEARCH_ATTRIBUTES,
 } from '../workflows/contract.ts';
+import type { Dependencies } from './dependencies.ts';
 
 /** How long the client waits for the answer, and therefore until when the workflow may charge. */
 export const ACCEPT_LIMIT_MS = 60_000;
@@ -42,25 +43,28 @@ const UNAVAILABLE = {
   retryAfterSeconds: 5,
 } as const;
 
+/** `acceptBy` of an order is a time of the database, which decides by it. */
+type Conductor = Pick<Dependencies, 'temporal' | 'clock'>;
+
 /**
  * Throws FareboxError `unavailable` when there is no answer in time; `ended` when this queue_id was already refused.
  * After `unavailable` the order may have arrived all the same: the caller takes it back with `withdrawGeneration`.
  */
 export async function submitGeneration(
-  temporal: Temporal,
+  { temporal, clock }: Conductor,
   input: GenerationInput,
 ): Promise<AcceptResult | 'ended'> {
-  const unreachableAt = Date.now() + UNREACHABLE_LIMIT_MS;
+  const unreachableAt = clock.now() + UNREACHABLE_LIMIT_MS;
   for (;;) {
     try {
-      const timeoutMs = Math.max(1_000, input.acceptBy - Date.now());
+      const timeoutMs = Math.max(1_000, input.acceptBy - clock.now());
       await point('start-sent');
       const answer = await temporal.within(timeoutMs, (client) => ask(client, input));
       await point('workflow-started');
       return answer;
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) return 'ended';
-      const now = Date.now();
+      const now = clock.now();
       if (!isTransient(error) || now > input.acceptBy || (isUnreachable(error) && now > unreachableAt)) {
         throw new FareboxError({ ...UNAVAILABLE, cause: error });
       }
@@ -157,11 +161,11 @@ const LOOK_LIMIT_MS = 2_000;
  * before it is cancelled: false when a client that repeated its order was or will be told that it stands.
  */
 export async function withdrawGeneration(
-  temporal: Temporal,
+  { temporal, clock }: Conductor,
   input: GenerationInput,
   decide: () => Promise<boolean>,
 ): Promise<CancelResult['outcome'] | 'never_came' | 'not_ours'> {
-  while (Date.now() < input.acceptBy + COMMAND_LIMIT_MS) {
+  while (clock.now() < input.acceptBy + COMMAND_LIMIT_MS) {
     await sleep(LOOK_LIMIT_MS);
     try {
       // A cancellation that waits out the outage would strike whatever was ordered meanwhile: first see what is there.

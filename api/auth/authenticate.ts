@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { looksLikeSecret } from '../../domain/keySecret.ts';
+import type { DatabaseClock } from '../../infra/postgres/databaseClock.ts';
 import type { FoundKey } from '../../infra/postgres/keys.ts';
 import { type Answer, json } from '../answer.ts';
 import type { Access } from '../route.ts';
@@ -15,6 +16,7 @@ export interface Authentication {
   config: DiscoveryConfig;
   keys: KeyCache;
   use: KeyUse;
+  clock: DatabaseClock;
 }
 
 export interface Knock {
@@ -57,7 +59,7 @@ const PAYMENT_NOT_ACCEPTED = {
 };
 
 async function keyHolder(
-  { keys, use }: Authentication,
+  { keys, use, clock }: Authentication,
   secret: string,
   access: Knock['access'],
 ): Promise<Caller> {
@@ -66,7 +68,7 @@ async function keyHolder(
   const key = known instanceof Promise ? await known : known;
   if (!key) throw refused('unknown');
   if (key.revoked) throw refused('revoked');
-  if (key.expiresAt !== null && key.expiresAt.getTime() <= Date.now()) throw refused('expired');
+  if (key.expiresAt !== null && key.expiresAt.getTime() <= clock.now()) throw refused('expired');
   if (!key.accountActive)
     throw refused('inactive account', 'Authentication failed: this account is inactive');
   use.touch(key.keyId);

@@ -1,5 +1,6 @@
 /** Notes when keys were last used: gathered in memory, written together, each key at most once a minute. */
 import { LRUCache } from 'lru-cache';
+import type { DatabaseClock } from '../../infra/postgres/databaseClock.ts';
 
 export interface KeyUse {
   touch(keyId: string): void;
@@ -12,7 +13,10 @@ const WRITE_EVERY_MS = 5_000;
 const ONCE_PER_MS = 60_000;
 const MOST_KEYS = 10_000;
 
-export function createKeyUse(write: (uses: ReadonlyMap<string, Date>) => Promise<void>): KeyUse {
+export function createKeyUse(
+  write: (uses: ReadonlyMap<string, Date>) => Promise<void>,
+  clock: Pick<DatabaseClock, 'now'> = Date,
+): KeyUse {
   const written = new LRUCache<string, number>({ max: MOST_KEYS });
   let waiting = new Map<string, Date>();
   let writing: Promise<void> = Promise.resolve();
@@ -36,7 +40,7 @@ export function createKeyUse(write: (uses: ReadonlyMap<string, Date>) => Promise
   return {
     touch(keyId) {
       if (waiting.has(keyId) || waiting.size >= MOST_KEYS) return;
-      const now = Date.now();
+      const now = clock.now();
       const last = written.get(keyId);
       if (last === undefined || now - last >= ONCE_PER_MS) waiting.set(keyId, new Date(now));
     },

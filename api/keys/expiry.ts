@@ -4,14 +4,13 @@ export type Expiry = { ok: true; at: Date } | { ok: false; problem: string };
 
 /**
  * `text` has the form of a date or of a UTC time with seconds or milliseconds; a date alone is its first moment (UTC).
- * `now` in milliseconds. Refused: what is in no calendar, and what is past, so no key is made or left that never works.
+ * Refused: what is in no calendar.
  */
-export function readExpiry(text: string, now: number): Expiry {
+export function readExpiry(text: string): Expiry {
   const at = new Date(text);
   // Date.parse takes some days and hours that do not exist for the ones after them.
   if (Number.isNaN(at.getTime()) || !at.toISOString().startsWith(text.replace(/Z$/, ''))) {
     return { ok: false, problem: 'Must be a real date' };
   }
-  if (at.getTime() <= now) return { ok: false, problem: 'Must be in the future' };
   return { ok: true, at };
 }

@@ -5,6 +5,7 @@ import { changeKey, endKey, makeKey, rotateKey } from '../../infra/postgres/keyA
 import { activeKeys } from '../../infra/postgres/keyUsage.ts';
 import { actorOf } from '../actor.ts';
 import { json } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { defineRoute } from '../route.ts';
 import { KEY_DESCRIPTIONS } from './descriptions.ts';
 import { presentKey, presentKeyWithUsage, presentNewKey } from './presentKey.ts';
@@ -43,8 +44,9 @@ export const createKeyRoute = defineRoute({
   access: 'admin',
   body: { json: { schema: createBody, maxBytes: MOST_BYTES } },
   describes: KEY_DESCRIPTIONS.create,
-  async handler({ sql, config }, request) {
+  async handler({ sql, config, clock }, request) {
     const { body, caller } = request;
+    mustBeFuture(body.expiresAt, clock);
     const { usd = null, diem = null, vcu = null } = body.consumptionLimit ?? {};
     const { record, secret } = await makeKey(sql, actorOf(request), {
       accountId: caller.accountId,
@@ -66,8 +68,9 @@ export const updateKeyRoute = defineRoute({
   access: 'admin',
   body: { json: { schema: updateBody, maxBytes: MOST_BYTES } },
   describes: KEY_DESCRIPTIONS.update,
-  async handler({ sql }, request) {
+  async handler({ sql, clock }, request) {
     const { id, consumptionLimit, ...patch } = request.body;
+    mustBeFuture(patch.expiresAt, clock);
     const keyId = toKeyId(id);
     const act = { actor: actorOf(request), accountId: request.caller.accountId };
     const record = keyId && (await changeKey(sql, { ...act, keyId }, { ...patch, limits: consumptionLimit }));
@@ -122,6 +125,11 @@ export const rotateKeyRoute = defineRoute({
     });
   },
 });
+
+/** No key is made or left that never works. */
+function mustBeFuture(expiresAt: Date | null | undefined, clock: Dependencies['clock']): void {
+  if (expiresAt && expiresAt.getTime() <= clock.now()) throw invalid('expiresAt', 'Must be in the future');
+}
 
 /** The ids of a scope, each once; throws `invalid_request` for a model that the catalogue does not have. */
 function checkScope(config: Config, { models, apiKeyType }: CreateBody): string[] | null {

@@ -48,7 +48,7 @@ const expiresAt = z
   .regex(EXPIRY, 'Must be YYYY-MM-DD, YYYY-MM-DDTHH:mm:ssZ, YYYY-MM-DDTHH:mm:ss.sssZ or empty')
   .transform((text, context) => {
     if (text === '') return null;
-    const expiry = readExpiry(text, Date.now());
+    const expiry = readExpiry(text);
     if (expiry.ok) return expiry.at;
     context.addIssue({ code: 'custom', message: expiry.problem });
     return z.NEVER;

@@ -143,7 +143,7 @@ interface Submission {
 
 async function submit(dependencies: Dependencies, request: QueueRequest, submission: Submission) {
   try {
-    const answer = submitGeneration(dependencies.temporal, submission.input);
+    const answer = submitGeneration(dependencies, submission.input);
     return await Promise.race([answer, submission.stored.then(() => answer)]);
   } catch (error) {
     // It may have arrived although its answer did not: it is taken back while the client reads that nothing was charged.
@@ -160,7 +160,7 @@ async function takeBack(
   { input, claim }: Submission,
 ): Promise<void> {
   const decide = () => withdrawClaim(dependencies.sql, caller, claim);
-  const outcome = await withdrawGeneration(dependencies.temporal, input, decide);
+  const outcome = await withdrawGeneration(dependencies, input, decide);
   if (outcome === 'never_came') await removeSource(dependencies, input.queueId);
   // The key stood for the order that is gone now; whoever asks again means a new one.
   if (outcome === 'cancelled') await renewClaim(dependencies.sql, caller, claim);
@@ -193,7 +193,7 @@ async function again(dependencies: Dependencies, request: QueueRequest, attempt:
 }
 
 function inputOf(
-  { config }: Dependencies,
+  { config, clock }: Dependencies,
   { body, file, caller, requestId }: QueueRequest,
   { model, voice, claim }: Attempt,
 ): GenerationInput {
@@ -210,7 +210,7 @@ function inputOf(
     voice,
     removeBackgroundNoise: body.remove_background_noise ?? false,
     ...(body.seed === undefined ? {} : { seed: body.seed }),
-    acceptBy: Date.now() + ACCEPT_LIMIT_MS,
+    acceptBy: clock.now() + ACCEPT_LIMIT_MS,
     timing: {
       acceptMs: ACCEPT_LIMIT_MS,
       deadlineMs: config.jobs.deadlineMinutes * 60_000,

@@ -158,14 +158,16 @@ export interface FoundKey {
   expiresAt: Date | null;
   revoked: boolean;
   accountActive: boolean;
+  /** When that was so, by the database's clock. */
+  readAt: Date;
 }
 
 /** One lookup by unique index, and a second one only for a secret that is no key's present one. */
 export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<FoundKey | undefined> {
-  const rows = await runLedgerStatement<KeyRow & { status: string }>(sql, {
+  const rows = await runLedgerStatement<KeyRow & { status: string; read_at: Date }>(sql, {
     name: 'key_find',
     text: `select k.id, k.account_id, k.key_type, k.model_privacy, k.models, k.revoked_at, a.status,
-        least(k.expires_at, s.works_until) as expires_at
+        least(k.expires_at, s.works_until) as expires_at, ledger_now() as read_at
       from (
         (select id, null::timestamptz as works_until from api_keys where secret_hash = $1)
         union all (select key_id, works_until from replaced_secrets where secret_hash = $1)
@@ -185,6 +187,7 @@ export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<Found
       expiresAt: row.expires_at,
       revoked: row.revoked_at !== null,
       accountActive: row.status === 'active',
+      readAt: row.read_at,
     }
   );
 }

@@ -11,6 +11,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { cancelGeneration, completeGeneration, submitGeneration } from '../../api/queued.ts';
 import { toneWav } from '../../bench/wav.ts';
 import { openWorld, type World } from '../../bench/world.ts';
+import { createDatabaseClock } from '../../infra/postgres/databaseClock.ts';
 import { sourceKey } from '../../infra/s3/objectKeys.ts';
 import { openStorage, type Storage } from '../../infra/s3/storage.ts';
 import { openTemporal, type Temporal } from '../../infra/temporal/connect.ts';
@@ -73,7 +74,7 @@ async function record(world: World, recording: Recording): Promise<string> {
   });
   const { accountId } = await world.createPayer();
   const input = await order(storage, accountId, recording);
-  const answer = await submitGeneration(temporal, input);
+  const answer = await submitGeneration({ temporal, clock: createDatabaseClock() }, input);
   if (answer === 'ended' || !answer.accepted) throw new Error(`${recording.name}: not accepted`);
   await recording.afterwards?.(temporal, input.queueId);
   const handle = temporal.client.workflow.getHandle(input.queueId);

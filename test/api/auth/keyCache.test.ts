@@ -13,6 +13,7 @@ const key = (name: string): FoundKey => ({
   expiresAt: null,
   revoked: false,
   accountActive: true,
+  readAt: new Date(0),
 });
 
 function cacheOver(keys: Set<string>, listening = () => true) {
