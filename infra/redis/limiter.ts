@@ -64,7 +64,7 @@ export interface Limiter {
   refusals(accountId: string): Promise<Refusal[]>;
 }
 
-/** So long after a failure Redis is not asked again: a stalled one must not hold every request up for its deadline. */
+/** So long after a failure Redis is not asked again. */
 const BLIND_MS = 1_000;
 const MOST_LOCAL_WINDOWS = 50_000;
 const MOST_REFUSALS = 50;
@@ -74,21 +74,7 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
   redis.defineCommand('fareboxAdmit', { lua: ADMIT });
   redis.defineCommand('fareboxCorrect', { lua: CORRECT });
   const local = createLocalLimiter();
-  let blindUntil = 0;
-
-  async function orLocally<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {
-    if (Date.now() < blindUntil) return await alone();
-    try {
-      const answer = await shared();
-      limiterAlone.set(0);
-      return answer;
-    } catch (error) {
-      if (Date.now() >= blindUntil) onFallback(error);
-      blindUntil = Date.now() + BLIND_MS;
-      limiterAlone.set(1);
-      return await alone();
-    }
-  }
+  const orLocally = preferShared(onFallback);
 
   return {
     admit: (call) =>
@@ -120,6 +106,34 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
         async () => (await redis.lrange(logKeyOf(accountId), 0, MOST_REFUSALS - 1)).map(parseRefusal),
         () => local.refusals(accountId),
       ),
+  };
+}
+
+/** Does what is shared, and what this process can do alone while Redis does not answer. */
+function preferShared(onFallback: (error: unknown) => void) {
+  let blindUntil = 0;
+  let doubtful = false;
+  let probing = false;
+
+  return async function orLocally<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {
+    if (probing || Date.now() < blindUntil) return await alone();
+    // After a failure one call finds out for all: a Redis that hangs would hold up each that asks for its deadline.
+    const probe = doubtful;
+    probing = probe;
+    try {
+      const answer = await shared();
+      limiterAlone.set(0);
+      doubtful = false;
+      return answer;
+    } catch (error) {
+      if (Date.now() >= blindUntil) onFallback(error);
+      blindUntil = Date.now() + BLIND_MS;
+      limiterAlone.set(1);
+      doubtful = true;
+      return await alone();
+    } finally {
+      if (probe) probing = false;
+    }
   };
 }
 

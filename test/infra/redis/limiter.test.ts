@@ -1,14 +1,18 @@
 /** Counting calls: exactly the limit in a burst, never more in any span of the window's length, over all processes. */
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createLogger } from '../../../infra/log.ts';
+import { openRedis, pingRedis } from '../../../infra/redis/connect.ts';
 import {
   type Counter,
   createLimiter,
   createLocalLimiter,
   type Limiter,
 } from '../../../infra/redis/limiter.ts';
+import { startRedis } from '../../harness/redis.ts';
 import { services } from '../../harness/services.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -161,4 +165,42 @@ it('without Redis each process counts for itself, says so once a second at most,
   expect((await Promise.all(calls)).filter(Boolean)).toHaveLength(7);
   expect(told).toBe(1);
   redis.disconnect();
+});
+
+it('while Redis hangs one call at a time waits for it, the others are counted at once, and it is asked again', async () => {
+  const hanging = await startRedis(path.join(services().folder, randomUUID()));
+  const redis = openRedis(hanging.url, createLogger({ level: 'silent', name: 'test' }));
+  await pingRedis(redis, 5_000);
+  const limiter = createLimiter(redis);
+  const accountId = randomUUID();
+  const wide = [counter({ limit: 1_000_000 })];
+  const took = async () => {
+    const startedAt = performance.now();
+    expect(await admitted(limiter, accountId, wide)).toBe(true);
+    return performance.now() - startedAt;
+  };
+  await took();
+  hanging.stall();
+  // Those who came before anybody knew.
+  await Promise.all(Array.from({ length: 20 }, took));
+  const calls: Promise<number>[] = [];
+  for (let turn = 0; turn < 200; turn += 1) {
+    calls.push(took());
+    await sleep(10);
+  }
+  const slow = (await Promise.all(calls)).filter((ms) => ms > 500);
+  expect(slow.length).toBeLessThanOrEqual(2);
+  hanging.goOn();
+  const counted = async () =>
+    Number(await redis.hget(`farebox:{${accountId}}:RPM:model`, 't').catch(() => 0));
+  // What hung is counted late; after that the number only grows when calls are counted there again.
+  await expect.poll(counted, { timeout: 5_000 }).toBeGreaterThan(0);
+  const before = await counted();
+  const grown = async () => {
+    await took();
+    return await counted();
+  };
+  await expect.poll(grown, { timeout: 5_000 }).toBeGreaterThan(before);
+  redis.disconnect();
+  await hanging.kill();
 });

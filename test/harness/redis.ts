@@ -1,0 +1,45 @@
+/** A Redis of a test's own, which it kills and brings back at the same address. */
+import { processEnvironment } from '../../infra/config/environment.ts';
+import { freePorts } from '../../infra/stack/freePorts.ts';
+import { locateParts } from '../../infra/stack/locate.ts';
+import { redisProcess } from '../../infra/stack/parts/redis.ts';
+import { silentProgress } from '../../infra/stack/progress.ts';
+import { supervise } from '../../infra/stack/supervise.ts';
+
+export interface MortalRedis {
+  url: string;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Empty, as after every loss. */
+  start(): Promise<void>;
+  /** SIGSTOP: connections stay, answers do not come. */
+  stall(): void;
+  goOn(): void;
+}
+
+/** `folder` is made by this; the end of the test run stops what lives in it. */
+export async function startRedis(folder: string): Promise<MortalRedis> {
+  const { redis: program } = await locateParts(['redis'], {
+    environment: processEnvironment(),
+    progress: silentProgress,
+  });
+  const [port = 0] = await freePorts(1);
+  const part = { ...redisProcess({ program, folder, port }), name: 'mortal-redis' };
+  let server = await supervise(part, { folder });
+  const signal = (name: NodeJS.Signals) => {
+    const pid = server.pid();
+    if (pid !== undefined) process.kill(pid, name);
+  };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    async kill() {
+      signal('SIGKILL');
+      await server.stop();
+    },
+    async start() {
+      server = await supervise(part, { folder });
+    },
+    stall: () => signal('SIGSTOP'),
+    goOn: () => signal('SIGCONT'),
+  };
+}

@@ -1,0 +1,179 @@
+/** Redis is lost under a steady load: nobody gets an error, nobody waits long, no money moves otherwise, and it comes back. */
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { toneWav } from '../../bench/wav.ts';
+import { createKey } from '../../infra/postgres/keys.ts';
+import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { openPool } from '../../infra/postgres/pool.ts';
+import { call, type JobClient, order, post, type Reply } from '../harness/jobDriver.ts';
+import { type MortalRedis, startRedis } from '../harness/redis.ts';
+import { createWorld, type Spawned, services, spawnApi, spawnWorker } from '../harness/services.ts';
+import { modelId } from '../harness/simulatedVoices.ts';
+import { killConfig, PRICE_NANO } from './models.ts';
+import { ledgerCheck } from './operator.ts';
+import { createPayer, type Payer } from './payer.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const model = modelId('instant');
+const source = toneWav(2);
+const PHASE_MS = 3_000;
+/** The requests of one reader's turn; each needs its key looked at and counted. */
+const READS: ((client: JobClient) => Promise<Reply>)[] = [
+  (client) => call(client, '/billing/balance'),
+  (client) => call(client, '/api_keys/rate_limits'),
+  (client) => call(client, '/models?type=music'),
+  (client) => call(client, '/api_keys'),
+  (client) => post(client, '/audio/voice-changer/quote', { model, duration_seconds: 30 }),
+];
+
+let redis: MortalRedis;
+let environment: Record<string, string>;
+let pool: pg.Pool;
+let api: Spawned & { baseUrl: string; origin: string };
+let worker: Spawned;
+
+beforeAll(async () => {
+  redis = await startRedis(path.join(services().folder, randomUUID()));
+  ({ environment } = await createWorld());
+  const file = path.join(services().folder, `redis-${randomUUID()}.json`);
+  writeFileSync(file, JSON.stringify(killConfig()));
+  Object.assign(environment, { FAREBOX_CONFIG: file, REDIS_URL: redis.url });
+  pool = openPool({ databaseUrl: environment.DATABASE_URL ?? '', applicationName: 'redis-test', max: 3 });
+  [worker, api] = await Promise.all([spawnWorker({ environment }), spawnApi({ environment })]);
+});
+afterAll(async () => {
+  for (const each of [api, worker]) each?.kill('SIGKILL');
+  await redis?.kill();
+  await pool?.end();
+});
+
+interface Answered {
+  phase: string;
+  kind: 'read' | 'order';
+  status: number;
+  tookMs: number;
+}
+
+interface Load {
+  answered: Answered[];
+  enter(phase: string): void;
+  stop(): Promise<void>;
+}
+
+/** Six readers and two who order, each one request after the other, until it is stopped. */
+function startLoad(payer: Payer, admin: string): Load {
+  const answered: Answered[] = [];
+  let phase = 'before';
+  let going = true;
+  const lane = async (kind: Answered['kind'], ask: (turn: number) => Promise<Reply>, pauseMs: number) => {
+    for (let turn = 0; going; turn += 1) {
+      const during = phase;
+      const startedAt = performance.now();
+      // A broken connection is no answer, and as bad as a 5xx.
+      const status = await ask(turn)
+        .then((reply) => reply.status)
+        .catch(() => 0);
+      answered.push({ phase: during, kind, status, tookMs: performance.now() - startedAt });
+      await sleep(pauseMs);
+    }
+  };
+  const clientOf = (secret: string): JobClient => ({ secret, baseUrl: () => api.baseUrl });
+  const read = (turn: number) => (READS[turn % READS.length] as (typeof READS)[number])(clientOf(admin));
+  const buy = () => order(clientOf(payer.secret), { model, source, idempotencyKey: randomUUID() });
+  const lanes = [
+    ...Array.from({ length: 6 }, () => lane('read', read, 20)),
+    ...Array.from({ length: 2 }, () => lane('order', buy, 100)),
+  ];
+  return {
+    answered,
+    enter(next) {
+      phase = next;
+    },
+    async stop() {
+      going = false;
+      await Promise.all(lanes);
+    },
+  };
+}
+
+async function redisSeen(): Promise<string> {
+  const answer = await fetch(`${api.origin}/readyz`);
+  const { parts } = (await answer.json()) as { parts: Record<string, string> };
+  return `${answer.status} ${parts.redis}`;
+}
+
+it('killed and brought back, then hung: no error, bounded waiting, exact books, no restart', async () => {
+  const payer = await createPayer(pool, { usdNano: 1_000_000_000_000n });
+  const { secret: admin } = await createKey(pool, { accountId: payer.accountId, keyType: 'ADMIN' });
+  const load = startLoad(payer, admin);
+  await sleep(PHASE_MS);
+  load.enter('gone');
+  await redis.kill();
+  await expect.poll(redisSeen, { timeout: 10_000 }).toBe('503 missing');
+  await sleep(PHASE_MS);
+  await redis.start();
+  await expect.poll(redisSeen, { timeout: 10_000 }).toBe('200 ok');
+  load.enter('hung');
+  redis.stall();
+  await expect.poll(redisSeen, { timeout: 10_000 }).toBe('503 missing');
+  await sleep(1_000);
+  redis.goOn();
+  await expect.poll(redisSeen, { timeout: 10_000 }).toBe('200 ok');
+  load.enter('after');
+  await sleep(500);
+  await load.stop();
+  expectNoErrors(load.answered);
+  expectBoundedWaiting(load.answered);
+  await expectExactBooks(payer, load.answered);
+  expect(api.logs()).toContain('Redis does not answer: limits are counted by each process for itself');
+  expect(api.logs()).toContain('Redis is reachable again');
+  expect(await Promise.race([api.exit, 'the same process'])).toBe('the same process');
+});
+
+function expectNoErrors(answered: Answered[]): void {
+  expect(answered.filter(({ status }) => status !== 200)).toEqual([]);
+  for (const phase of ['before', 'gone', 'hung', 'after']) {
+    const kinds = new Set(answered.filter((one) => one.phase === phase).map(({ kind }) => kind));
+    expect([phase, ...kinds].sort()).toEqual(['order', phase, 'read'].sort());
+  }
+}
+
+/** Generous, for a machine that has other things to do: what is looked for is a wait for Redis, which takes seconds. */
+function expectBoundedWaiting(answered: Answered[]): void {
+  const waits = (phase: string) =>
+    answered
+      .filter((one) => one.kind === 'read' && one.phase === phase)
+      .map(({ tookMs }) => tookMs)
+      .sort((one, other) => one - other);
+  const quantile = (phase: string, share: number) => {
+    const sorted = waits(phase);
+    return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
+  };
+  expect(quantile('gone', 0.5)).toBeLessThan(quantile('before', 0.5) + 50);
+  expect(quantile('gone', 0.95)).toBeLessThan(quantile('before', 0.95) + 200);
+  expect(quantile('gone', 1)).toBeLessThan(1_500);
+  expect(quantile('hung', 0.5)).toBeLessThan(quantile('before', 0.5) + 50);
+  expect(quantile('hung', 1)).toBeLessThan(3_500);
+}
+
+/** Each accepted order is charged once, and nothing else moved. */
+async function expectExactBooks(payer: Payer, answered: Answered[]): Promise<void> {
+  const orders = answered.filter(({ kind }) => kind === 'order').length;
+  const { rows } = await pool.query(
+    `select kind, count(*)::int as n, sum(amount)::text as amount from transfers
+      where account_id = $1 group by kind order by kind`,
+    [payer.accountId],
+  );
+  const charged = PRICE_NANO * BigInt(orders);
+  expect(rows).toEqual([
+    { kind: 'charge', n: orders, amount: String(-charged) },
+    { kind: 'top_up', n: 1, amount: String(payer.startNano) },
+  ]);
+  expect(await balanceOf(pool, payer.accountId)).toMatchObject({ usd: payer.startNano - charged });
+  expect(await ledgerCheck(environment.DATABASE_URL ?? '')).toMatchObject({ code: 0 });
+}
