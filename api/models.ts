@@ -1,9 +1,10 @@
 /** Finds the model that a request names, or the documented refusal. */
 import type { Caller } from '../domain/caller.ts';
+import { type Asked, attemptsOf } from '../domain/catalogue/attempts.ts';
 import type { Model, ModelType, VoiceChangerModel } from '../domain/catalogue/model.ts';
 import { type Retirement, resolveModel } from '../domain/catalogue/resolveModel.ts';
 import { FareboxError } from '../domain/errors.ts';
-import { isAllowed, isInScope, offlineReason } from '../domain/modelAccess.ts';
+import { offlineReason, whyForbidden } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
 
 export interface NamedModel<M extends Model = Model> {
@@ -67,17 +68,25 @@ function noticeOf(deprecated: Retirement | undefined): Record<string, string> {
 
 /** Refuses a model that cannot be called now (503), or not with this key (403). */
 export function requireCallable(config: Config, model: Model, caller: Caller): void {
-  if (!isInScope(model, caller.models)) {
-    const message = `This API key may not call the model ${model.id}: it was made for other models only`;
-    throw new FareboxError({ code: 'forbidden', message });
-  }
-  if (!isAllowed(model, caller.modelPrivacy)) {
-    const message = `This API key's modelPrivacy setting (${caller.modelPrivacy}) does not allow the model ${model.id}`;
-    throw new FareboxError({ code: 'forbidden', message });
-  }
+  const forbidden = whyForbidden(model, caller);
+  if (forbidden !== undefined) throw new FareboxError({ code: 'forbidden', message: forbidden });
+  const offline = whyOffline(config, model);
+  if (offline !== undefined) throw new FareboxError({ code: 'model_offline', message: offline });
+}
+
+/**
+ * The models that a request may be answered by, in the order in which they are tried: for routes that know fallbacks or
+ * characters. Throws FareboxError `model_not_found`, `forbidden` or, when none of them can be called now, `model_offline`.
+ */
+export function requireAttempts(config: Config, asked: Omit<Asked, 'now'>, caller: Caller): NamedModel[] {
+  const found = attemptsOf(config.modelCatalogue, { ...asked, now: new Date().toISOString() }, caller);
+  if (!found.ok) throw new FareboxError({ code: found.code, message: found.message });
+  const online = found.attempts.filter(({ model }) => whyOffline(config, model) === undefined);
+  if (online.length === 0) requireCallable(config, found.attempts[0].model, caller);
+  return online.map(({ model, deprecated }) => ({ model, headers: noticeOf(deprecated) }));
+}
+
+function whyOffline(config: Config, model: Model): string | undefined {
   const reason = offlineReason(model, config.providers, (name) => config.secret(name) !== undefined);
-  if (reason !== undefined) {
-    const message = `The model ${model.id} is offline: ${reason}.`;
-    throw new FareboxError({ code: 'model_offline', message });
-  }
+  return reason === undefined ? undefined : `The model ${model.id} is offline: ${reason}.`;
 }

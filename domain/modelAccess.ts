@@ -1,5 +1,5 @@
 /** Whether a model may be called: its provider is there, and the key's privacy setting (specification 2.3) and scope allow it. */
-import type { ModelPrivacy } from './caller.ts';
+import type { Caller, ModelPrivacy } from './caller.ts';
 import type { Model, ModelKind, ModelType } from './catalogue/model.ts';
 import type { ProviderKind, ProviderSettings } from './providerSettings.ts';
 
@@ -63,4 +63,16 @@ export function isAllowed(model: Model, policy: ModelPrivacy): boolean {
 /** A key may be made for some models only. `models` are ids of the catalogue; null is no such bound. */
 export function isInScope(model: Model, models: readonly string[] | null): boolean {
   return models === null || models.includes(model.id);
+}
+
+/** For the client, why its key may not call this model; undefined when it may. */
+export function whyForbidden(
+  model: Model,
+  { modelPrivacy, models }: Pick<Caller, 'modelPrivacy' | 'models'>,
+): string | undefined {
+  if (!isInScope(model, models)) {
+    return `This API key may not call the model ${model.id}: it was made for other models only`;
+  }
+  if (isAllowed(model, modelPrivacy)) return undefined;
+  return `This API key's modelPrivacy setting (${modelPrivacy}) does not allow the model ${model.id}`;
 }

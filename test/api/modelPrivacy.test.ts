@@ -1,0 +1,187 @@
+/** modelPrivacy over HTTP: three policies, and every way by which a request comes to a model. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { json } from '../../api/answer.ts';
+import { requireAttempts } from '../../api/models.ts';
+import { defineRoute } from '../../api/route.ts';
+import { MODEL_PRIVACIES, type ModelPrivacy } from '../../domain/caller.ts';
+import { BUILT_IN_MODELS, createCatalogue } from '../../domain/catalogue/catalogue.ts';
+import type { Model } from '../../domain/catalogue/model.ts';
+import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
+import type { Config } from '../../infra/config/config.ts';
+import { findCharacter } from '../../infra/postgres/characters.ts';
+import { ask } from './keys/keyClient.ts';
+import { startApi, type TestApi } from './startApi.ts';
+
+const PRIVACIES = ['private', 'anonymized'] as const;
+const text = BUILT_IN_MODELS.find((model) => model.type === 'text');
+if (!text) throw new Error('no text model');
+
+/** `voice-private` can be called here; no text model can, which is told only to those who may call it. */
+const MODELS = PRIVACIES.flatMap((privacy) => [
+  ...family({ ...LOCAL_VOICE_CHANGER, id: `voice-${privacy}`, privacy }),
+  ...family({ ...text, id: `text-${privacy}`, privacy }),
+]);
+
+/** The model with other names, and a removed one, of the other privacy, that it replaces. */
+function family(model: Model): Model[] {
+  const { id } = model;
+  const gone = { autoRemap: true, date: '2026-01-01', removesAt: '2026-02-01', replacementModelId: id };
+  const privacy = model.privacy === 'private' ? 'anonymized' : 'private';
+  return [
+    { ...model, aliases: [`${id}-abroad`], listing: { traits: [`${id}-choice`] } },
+    { ...model, id: `${id}-gone`, privacy, aliases: [], listing: { deprecation: gone } },
+  ];
+}
+
+function config(loaded: Config): Config {
+  const models = [...loaded.models, ...MODELS];
+  const [pattern] = loaded.characters;
+  if (!pattern) throw new Error('no character');
+  const characters = PRIVACIES.map((privacy, index) => ({
+    ...{ ...pattern, id: `00000000-0000-8000-8000-00000000000${index}`, slug: `speaker-${privacy}` },
+    modelId: `text-${privacy}`,
+  }));
+  return { ...loaded, models, modelCatalogue: createCatalogue(models), characters };
+}
+
+/** What stands in for the routes that know fallbacks and characters: says which models it would try. */
+const tryRoute = defineRoute({
+  method: 'POST',
+  path: '/test/try',
+  access: 'key',
+  body: {
+    json: {
+      schema: z.strictObject({
+        model: z.string(),
+        type: z.enum(['text', 'music']),
+        fallbacks: z
+          .array(z.strictObject({ model: z.string() }))
+          .max(10)
+          .default([]),
+        character_slug: z.string().optional(),
+      }),
+      maxBytes: 10_000,
+    },
+    needsModel: true,
+  },
+  async handler({ config: loaded, sql, charactersLoaded }, { body, caller }) {
+    await charactersLoaded();
+    const character = body.character_slug && (await findCharacter(sql, body.character_slug));
+    const asked = {
+      name: body.model,
+      type: body.type,
+      fallbacks: body.fallbacks.map(({ model }) => model),
+      ...(character && { character }),
+    };
+    return json({ tried: requireAttempts(loaded, asked, caller).map(({ model }) => model.id) });
+  },
+});
+
+let api: TestApi;
+const keys: Record<string, string> = {};
+beforeAll(async () => {
+  api = await startApi({ routes: [tryRoute], config });
+  for (const modelPrivacy of MODEL_PRIVACIES) {
+    keys[modelPrivacy] = (await api.newKey('INFERENCE', { modelPrivacy })).secret;
+  }
+});
+afterAll(() => api.stop());
+
+async function send(policy: ModelPrivacy, path: string, body: object) {
+  const reply = await ask<Record<string, unknown>>(api, `POST ${path}`, { key: keys[policy] ?? '', body });
+  const words = String(reply.body.error);
+  if (reply.status === 403) expect(words).toContain(`modelPrivacy setting (${policy})`);
+  return { status: reply.status, words, tried: reply.body.tried };
+}
+
+/** By hand: PRIVATE_TEXT does not bind a voice changer, which is no text model. */
+const FORBIDDEN: Record<ModelPrivacy, readonly string[]> = {
+  ALL: [],
+  PRIVATE_TEXT: ['text-anonymized'],
+  PRIVATE_ONLY: ['text-anonymized', 'voice-anonymized'],
+};
+
+const NAMES = ['', '-abroad', '-choice', '-gone'];
+
+describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
+  const isForbidden = (id: string) => FORBIDDEN[policy].includes(id);
+
+  it('orders a voice by any of its names, or by none', async () => {
+    for (const id of PRIVACIES.map((privacy) => `voice-${privacy}`)) {
+      for (const suffix of NAMES) {
+        // Nothing to change is in this order: who may call the model is told so.
+        const { status, words } = await send(policy, '/audio/voice-changer/queue', { model: id + suffix });
+        const expected = isForbidden(id)
+          ? [403, expect.stringContaining(id)]
+          : [400, 'Invalid request parameters'];
+        expect([suffix, status, words]).toEqual([suffix, ...expected]);
+      }
+    }
+  });
+
+  it('comes to no model by the mapping that it could not call by its id', async () => {
+    const listed = await ask<{ data: Record<string, string> }>(
+      api,
+      'GET /models/compatibility_mapping?type=music',
+      { key: keys[policy] ?? '' },
+    );
+    const foreign = Object.entries(listed.body.data).filter(([, id]) => id.startsWith('voice-'));
+    expect(foreign).toHaveLength(2);
+    for (const [model, id] of foreign) {
+      const { status } = await send(policy, '/audio/voice-changer/queue', { model });
+      expect([model, status]).toEqual([model, isForbidden(id) ? 403 : 400]);
+    }
+  });
+
+  it('is answered by a text model, under any name, only where it may', async () => {
+    for (const id of PRIVACIES.map((privacy) => `text-${privacy}`)) {
+      for (const suffix of NAMES) {
+        const { status, words } = await send(policy, '/test/try', { model: id + suffix, type: 'text' });
+        expect([suffix, status]).toEqual([suffix, isForbidden(id) ? 403 : 503]);
+        expect(words).toContain(id);
+      }
+    }
+  });
+
+  it('is answered by a character only where it may call the model that speaks for it', async () => {
+    for (const privacy of PRIVACIES) {
+      const body = { model: 'text-private', type: 'text', character_slug: `speaker-${privacy}` };
+      const { status, words } = await send(policy, '/test/try', body);
+      expect([privacy, status]).toEqual([privacy, isForbidden(`text-${privacy}`) ? 403 : 503]);
+      expect(words).toContain(`text-${privacy}`);
+    }
+  });
+
+  it('falls back on no model that it may not call, and on none that it could not ask for', async () => {
+    for (const suffix of NAMES) {
+      const fallbacks = [{ model: `voice-anonymized${suffix}` }, { model: 'elevenlabs-voice-changer' }];
+      const { status, tried } = await send(policy, '/test/try', {
+        model: 'voice-private',
+        type: 'music',
+        fallbacks,
+      });
+      const second = isForbidden('voice-anonymized') ? [] : ['voice-anonymized'];
+      expect([suffix, status, tried]).toEqual([suffix, 200, ['voice-private', ...second]]);
+      const swapped = {
+        model: `voice-anonymized${suffix}`,
+        type: 'music',
+        fallbacks: [{ model: 'voice-private' }],
+      };
+      expect((await send(policy, '/test/try', swapped)).status).toBe(
+        isForbidden('voice-anonymized') ? 403 : 200,
+      );
+    }
+  });
+
+  it('is helped by a fallback when the first model is offline', async () => {
+    const body = {
+      model: 'elevenlabs-voice-changer',
+      type: 'music',
+      fallbacks: [{ model: 'voice-private' }],
+    };
+    const { status, tried } = await send(policy, '/test/try', body);
+    // The remote voice changer is anonymized.
+    expect([status, tried]).toEqual(policy === 'PRIVATE_ONLY' ? [403, undefined] : [200, ['voice-private']]);
+  });
+});

@@ -1,0 +1,134 @@
+/** A key's policy holds for the model that is finally called, by whatever way a request comes to it. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MODEL_PRIVACIES, type ModelPrivacy } from '../../domain/caller.ts';
+import { type Asked, attemptsOf, type Permission } from '../../domain/catalogue/attempts.ts';
+import { BUILT_IN_MODELS, createCatalogue } from '../../domain/catalogue/catalogue.ts';
+import { MODEL_TYPES, type Model, type ModelType } from '../../domain/catalogue/model.ts';
+
+const NOW = '2026-10-05T12:00:00.000Z';
+const PRIVACIES = ['private', 'anonymized'] as const;
+type Privacy = Model['privacy'];
+
+/** Specification 2.3, by hand: what a policy lets a key call. */
+const MAY: Record<ModelPrivacy, (type: ModelType, privacy: Privacy) => boolean> = {
+  ALL: () => true,
+  PRIVATE_TEXT: (type, privacy) =>
+    privacy === 'private' || !(type === 'text' || type === 'embedding' || type === 'decision'),
+  PRIVATE_ONLY: (_type, privacy) => privacy === 'private',
+};
+
+/** Of each type a private and an anonymized model, each with another name, a trait, and a removed one that it replaces. */
+const CATALOGUE = createCatalogue(
+  MODEL_TYPES.flatMap((type) => PRIVACIES.flatMap((privacy) => family(type, privacy))),
+);
+
+function family(type: ModelType, privacy: Privacy): Model[] {
+  const pattern = BUILT_IN_MODELS.find((model) => model.type === type);
+  if (!pattern) throw new Error(`no model of type ${type}`);
+  const id = `${type}-${privacy}`;
+  const gone = { autoRemap: true, date: '2026-01-01', removesAt: '2026-02-01', replacementModelId: id };
+  const opposite = privacy === 'private' ? 'anonymized' : 'private';
+  return [
+    { ...pattern, id, privacy, aliases: [`${id}-abroad`], listing: { traits: [`${id}-choice`] } } as Model,
+    { ...pattern, id: `${id}-gone`, privacy: opposite, aliases: [], listing: { deprecation: gone } } as Model,
+  ];
+}
+
+/** What a request says to reach the model of that id. */
+const WAYS: Record<string, (id: string, type: ModelType) => Omit<Asked, 'now'>> = {
+  direct: (id, type) => ({ name: id, type }),
+  alias: (id, type) => ({ name: `${id}-abroad`, type }),
+  trait: (id, type) => ({ name: `${id}-choice`, type }),
+  'replacement of a removed model': (id, type) => ({ name: `${id}-gone`, type }),
+  character: (id, type) => ({ name: `${type}-private`, type, character: { modelId: id } }),
+};
+
+function ask(asked: Omit<Asked, 'now'>, permission: Partial<Permission> = {}) {
+  return attemptsOf(CATALOGUE, { ...asked, now: NOW }, { modelPrivacy: 'ALL', models: null, ...permission });
+}
+
+const idsOf = (found: ReturnType<typeof ask>) =>
+  found.ok ? found.attempts.map(({ model }) => model.id) : found.code;
+
+describe.each(MODEL_PRIVACIES)('a key with %s', (modelPrivacy) => {
+  const cases = MODEL_TYPES.flatMap((type) => PRIVACIES.map((privacy) => [type, privacy] as const));
+
+  it.each(Object.entries(WAYS))('is held to it by the way of %s', (_way, say) => {
+    for (const [type, privacy] of cases) {
+      const id = `${type}-${privacy}`;
+      const found = ask(say(id, type), { modelPrivacy });
+      expect(idsOf(found)).toEqual(MAY[modelPrivacy](type, privacy) ? [id] : 'forbidden');
+      if (!found.ok) expect(found.message).toBe(wordsOf(modelPrivacy, id));
+    }
+  });
+
+  it('is held to it by the way of fallbacks, whatever name they have', () => {
+    for (const [type, privacy] of cases) {
+      for (const suffix of ['', '-abroad', '-choice', '-gone']) {
+        const asked = { name: `${type}-private`, type, fallbacks: [`${type}-${privacy}${suffix}`] };
+        const second =
+          privacy === 'private' || !MAY[modelPrivacy](type, privacy) ? [] : [`${type}-${privacy}`];
+        expect(idsOf(ask(asked, { modelPrivacy }))).toEqual([`${type}-private`, ...second]);
+      }
+    }
+  });
+
+  it('cannot reach by an allowed fallback what it may not ask for first', () => {
+    for (const [type, privacy] of cases) {
+      const asked = { name: `${type}-${privacy}`, type, fallbacks: [`${type}-private`] };
+      const found = idsOf(ask(asked, { modelPrivacy }));
+      if (!MAY[modelPrivacy](type, privacy)) expect(found).toBe('forbidden');
+    }
+  });
+});
+
+function wordsOf(policy: ModelPrivacy, id: string): string {
+  return `This API key's modelPrivacy setting (${policy}) does not allow the model ${id}`;
+}
+
+it('whatever is asked for, nothing is tried that policy or scope forbid, and nothing twice', () => {
+  const ids = [...CATALOGUE.byId.keys()];
+  const name = fc
+    .tuple(fc.constantFrom(...ids), fc.constantFrom('', '-abroad', '-choice', '-unknown'))
+    .map(([id, suffix]) => id + suffix);
+  const asked = fc.record(
+    {
+      name,
+      type: fc.constantFrom(...MODEL_TYPES),
+      character: fc.record({ modelId: name }),
+      fallbacks: fc.array(name, { maxLength: 10 }),
+    },
+    { requiredKeys: ['name', 'type'] },
+  );
+  const scope = fc.option(fc.subarray(ids), { nil: null });
+  fc.assert(
+    fc.property(asked, fc.constantFrom(...MODEL_PRIVACIES), scope, (request, modelPrivacy, models) => {
+      const found = ask(request, { modelPrivacy, models });
+      const attempts = found.ok ? found.attempts.map(({ model }) => model) : [];
+      expect(new Set(attempts.map(({ id }) => id)).size).toBe(attempts.length);
+      for (const { id, type, privacy } of attempts) {
+        expect(MAY[modelPrivacy](type, privacy)).toBe(true);
+        expect(models === null || models.includes(id)).toBe(true);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+describe('fallbacks', () => {
+  const type = 'text';
+  const first = 'text-private';
+  it.each<[string, string[], string[]]>([
+    ['are tried in their order', ['text-anonymized', 'text-private-abroad'], [first, 'text-anonymized']],
+    ['that nobody knows are passed over', ['no-such-model', 'text-anonymized'], [first, 'text-anonymized']],
+    ['of another type are passed over', ['image-private', 'text-anonymized'], [first, 'text-anonymized']],
+    ['that are the first model by another name are no second try', ['text-private-choice'], [first]],
+  ])('%s', (_what, fallbacks, ids) => {
+    expect(idsOf(ask({ name: first, type, fallbacks }))).toEqual(ids);
+  });
+
+  it('do not help where the first model is not found', () => {
+    expect(idsOf(ask({ name: 'no-such-model', type, fallbacks: [first] }))).toBe('model_not_found');
+  });
+});
