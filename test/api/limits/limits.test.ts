@@ -2,61 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { z } from 'zod';
-import { json } from '../../../api/answer.ts';
-import { defineRoute } from '../../../api/route.ts';
-import { BUILT_IN_MODELS, createCatalogue } from '../../../domain/catalogue/catalogue.ts';
-import type { Model, ModelSize, ModelType } from '../../../domain/catalogue/model.ts';
-import { FareboxError } from '../../../domain/errors.ts';
+import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { startApi, type TestApi } from '../startApi.ts';
+import { call, MODELS } from './limitsWorld.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
 
-/** A built-in model of the type under another id, without the names that it has. */
-function other(id: string, type: ModelType): Model {
-  const model = BUILT_IN_MODELS.find((entry) => entry.type === type);
-  if (!model) throw new Error(`no model of type ${type}`);
-  return { ...model, id, aliases: [`${id}-by-another-name`], listing: {} };
-}
-const text = (id: string, size: ModelSize) => ({ ...other(id, 'text'), size }) as Model;
-const MODELS = [
-  ...[text('tiny', 'XS'), text('small', 'S'), text('middle', 'M'), text('large', 'L')],
-  ...[
-    other('vectors', 'embedding'),
-    other('painter', 'image'),
-    other('speaker', 'tts'),
-    other('film', 'video'),
-  ],
-];
-
-const body = z.strictObject({
-  model: z.string(),
-  tokens: z.number().optional(),
-  used: z.number().optional(),
-  end: z.enum(['ok', 'failed', 'unsupported', 'busy']).default('ok'),
-});
-
-/** Ends as the request wishes. */
-const call = (path: string, modelType?: ModelType) =>
-  defineRoute({
-    method: 'POST',
-    path,
-    access: 'key',
-    body: { json: { schema: body, maxBytes: 10_000 }, needsModel: true, ...(modelType && { modelType }) },
-    estimateTokens: ({ tokens }) => tokens ?? 1,
-    async handler(_dependencies, request) {
-      const { end, used } = request.body;
-      if (used !== undefined) await request.noteTokens(used);
-      if (end === 'failed') throw new FareboxError({ code: 'model_offline', message: 'not now' });
-      if (end === 'busy') throw new FareboxError({ code: 'rate_limited', message: 'the provider is busy' });
-      if (end === 'unsupported')
-        throw new FareboxError({ code: 'unsupported_feature', message: 'no vision' });
-      return json({ ok: true });
-    },
-  });
-
 const partner = randomUUID();
+const otherPartner = randomUUID();
 const raised = randomUUID();
 const config = (loaded: Config): Config => ({
   ...loaded,
@@ -64,7 +18,7 @@ const config = (loaded: Config): Config => ({
   modelCatalogue: createCatalogue([...loaded.models, ...MODELS]),
   limits: {
     ...loaded.limits,
-    partnerAccounts: [partner],
+    partnerAccounts: [partner, otherPartner],
     overrides: { [raised]: { requestsPerMinute: 7, tokensPerMinute: 70, failedPer30s: 3 } },
   },
 });
@@ -78,7 +32,7 @@ beforeAll(async () => {
   } as const;
   const first = await startApi(options);
   apis = [first, await startApi({ ...options, environment: first.environment })];
-  for (const id of [partner, raised]) {
+  for (const id of [partner, otherPartner, raised]) {
     await first.opened.dependencies.sql.query(`insert into accounts (id, name) values ($1, 'test')`, [id]);
   }
 });
@@ -112,6 +66,114 @@ async function send(turn: number, key: string, content: object, path = '/test/ca
 function limitHeaders(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-ratelimit-')));
 }
+
+interface Exhausted {
+  key: string;
+  content: object;
+  path: string;
+  /** Unix ms, as it was told. */
+  resets: number;
+}
+const exhaustedBudgets: Exhausted[] = [];
+
+describe('the budget of failures', () => {
+  const exhausted = /^Too many failed attempts \(> 50\) .*30 seconds/;
+
+  it('ends with the fiftieth in 30 s, per key and model', async () => {
+    const { secret: key, accountId } = await (apis[0] as TestApi).newKey('ADMIN');
+    const model = 'film';
+    for (let turn = 0; turn < 50; turn += 1) {
+      const { status, headers } = await send(turn, key, { model, end: 'failed' });
+      expect([turn, status, headers.get('x-ratelimit-remaining')]).toEqual([turn, 503, String(49 - turn)]);
+    }
+    const refused = await send(1, key, { model });
+    expect(refused.status).toBe(429);
+    expect(refused.body.customMessage).toMatch(exhausted);
+    expect(Object.keys(limitHeaders(refused.headers)).sort()).toEqual([
+      'x-ratelimit-remaining',
+      'x-ratelimit-resets',
+    ]);
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
+    const resets = Number(refused.headers.get('x-ratelimit-resets'));
+    expect(resets - Date.now()).toBeLessThanOrEqual(31_000);
+    // Other models, other keys and other accounts are not meant.
+    expect((await send(0, key, { model: 'tiny' })).status).toBe(200);
+    expect((await send(0, await newKey(accountId), { model })).status).toBe(200);
+    // Refusals are no failures: asking on and on does not put the end off.
+    for (let turn = 0; turn < 20; turn += 1) expect((await send(turn, key, { model })).status).toBe(429);
+    const log = await (apis[1] as TestApi).call('/api_keys/rate_limits/log', { key });
+    const { object, data } = (await log.json()) as { object: string; data: Record<string, unknown>[] };
+    expect([object, data.length]).toEqual(['list', 21]);
+    expect(Object.keys(data[0] ?? {}).sort()).toEqual([
+      'apiKeyId',
+      'modelId',
+      'rateLimitTier',
+      'rateLimitType',
+      'timestamp',
+    ]);
+    expect(data[0]).toMatchObject({
+      modelId: model,
+      rateLimitTier: 'paid',
+      rateLimitType: 'FAILED_REQUESTS',
+    });
+    const alias = await (apis[0] as TestApi).call('/api_keys/rate_limit_logs', { key });
+    expect(await alias.json()).toEqual({ object, data });
+    // What stays refused within the 30 s, and is not after them, is looked at in the end.
+    exhaustedBudgets.push({ key, content: { model }, path: '/test/call', resets });
+  });
+
+  it('counts what is refused for its shape, and nothing that could not even be read', async () => {
+    const key = await newKey();
+    for (let turn = 0; turn < 60; turn += 1) {
+      const response = await (apis[turn % 2] as TestApi).call('/test/call', {
+        ...{ method: 'POST', key, headers: { 'content-type': 'application/json' }, body: '{"model": tiny}' },
+      });
+      expect(response.status).toBe(400);
+    }
+    for (let turn = 0; turn < 50; turn += 1) {
+      expect((await send(turn, key, { model: 'film', nothing: true })).status).toBe(400);
+    }
+    expect((await send(0, key, { model: 'film', nothing: true })).status).toBe(429);
+    for (let turn = 0; turn < 50; turn += 1) {
+      expect((await send(turn, key, { model: `unknown-${turn}`, end: 'failed' })).status).toBe(503);
+    }
+    expect((await send(0, key, { model: 'unknown-again' })).status).toBe(429);
+  });
+
+  it('filled by a burst refuses whatever comes after it, and shows no less than nothing', async () => {
+    const key = await newKey();
+    const burst = Array.from({ length: 100 }, (_, turn) => send(turn, key, { model: 'film', end: 'failed' }));
+    for (const { headers } of await Promise.all(burst)) {
+      expect(Number(headers.get('x-ratelimit-remaining'))).toBeGreaterThanOrEqual(0);
+    }
+    const refused = await send(0, key, { model: 'film' });
+    expect([refused.status, refused.headers.get('x-ratelimit-remaining')]).toEqual([429, '0']);
+  });
+
+  it('is not filled by a provider that has no room', async () => {
+    const key = await newKey();
+    for (let turn = 0; turn < 60; turn += 1) {
+      const { body: answer } = await send(turn, key, { model: 'film', end: 'busy' });
+      expect(answer.error).toBe('the provider is busy');
+    }
+  });
+
+  it('for features that a model lacks ends with the two-hundredth, on chat only', async () => {
+    const key = await newKey(partner);
+    const ask = (turn: number) => send(turn, key, { model: 'tiny', end: 'unsupported' }, '/chat/completions');
+    for (let turn = 0; turn < 200; turn += 1) expect([turn, (await ask(turn)).status]).toEqual([turn, 400]);
+    const refused = await ask(0);
+    expect(refused.status).toBe(429);
+    expect(refused.body.customMessage).toMatch(/^Too many requests \(> 200\) for features/);
+    expect(limitHeaders(refused.headers)).toEqual({
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-resets': expect.any(String),
+    });
+    expect((await send(0, key, { model: 'tiny' })).status).toBe(200);
+    const resets = Number(refused.headers.get('x-ratelimit-resets'));
+    exhaustedBudgets.push({ key, content: { model: 'tiny' }, path: '/chat/completions', resets });
+  });
+});
 
 describe('requests per minute', () => {
   it.each([
@@ -178,7 +240,51 @@ describe('requests per minute', () => {
   });
 });
 
+describe('the headers of a limited model', () => {
+  it('count down from the first to the last admitted request, and stay at the refused one', async () => {
+    const key = await newKey(raised);
+    const startedAt = Date.now();
+    for (let turn = 0; turn < 8; turn += 1) {
+      const { status, headers } = await send(turn, key, { model: 'middle', tokens: 5 });
+      const left = Math.max(0, 6 - turn);
+      expect([turn, status]).toEqual([turn, turn < 7 ? 200 : 429]);
+      expect(limitHeaders(headers)).toEqual({
+        'x-ratelimit-limit-requests': '7',
+        'x-ratelimit-remaining-requests': String(left),
+        'x-ratelimit-reset-requests': expect.stringMatching(/^\d{10}$/),
+        'x-ratelimit-limit-tokens': '70',
+        'x-ratelimit-remaining-tokens': String(70 - 5 * (7 - left)),
+        'x-ratelimit-reset-tokens': expect.stringMatching(/^\d{1,2}$/),
+        'x-ratelimit-remaining': '3',
+        'x-ratelimit-resets': expect.stringMatching(/^\d{13}$/),
+      });
+      // When the first of them leaves the window: a minute after it, at most one slot of a second late.
+      const reset = Number(headers.get('x-ratelimit-reset-requests')) * 1_000 - startedAt;
+      expect(reset).toBeGreaterThanOrEqual(60_000);
+      expect(reset).toBeLessThanOrEqual(62_000 + (Date.now() - startedAt));
+      expect(Number(headers.get('x-ratelimit-reset-tokens'))).toBeLessThanOrEqual(62);
+    }
+  });
+});
+
 describe('tokens per minute', () => {
+  it.each([
+    ['tiny', undefined, 50_000, 5_000_000],
+    ['vectors', undefined, 50_000, 5_000_000],
+    ['large', otherPartner, 60_000, 3_000_000],
+  ])('%s for %s: calls of %i tokens up to exactly %i, of a thousand at the same moment', async (...row) => {
+    const [model, accountId, tokens, limit] = row;
+    const key = await newKey(accountId);
+    const calls = Array.from({ length: 1_000 }, (_, turn) => send(turn, key, { model, tokens }));
+    const sent = await Promise.all(calls);
+    const refused = sent.filter(({ status }) => status === 429);
+    expect(sent.filter(({ status }) => status === 200)).toHaveLength(limit / tokens);
+    expect(refused).toHaveLength(1_000 - limit / tokens);
+    const words = `Rate limit exceeded: at most ${limit} tokens per minute for this model.`;
+    expect(refused[0]?.body).toEqual({ error: words, customMessage: words });
+    for (const { headers } of refused) expect(headers.get('x-ratelimit-remaining-tokens')).toBe('0');
+  });
+
   it('are held by the estimate, corrected by the use, and refused at the limit', async () => {
     const key = await newKey(raised);
     const model = 'tiny';
@@ -196,89 +302,6 @@ describe('tokens per minute', () => {
       429,
       'Rate limit exceeded: at most 70 tokens per minute for this model.',
     ]);
-  });
-});
-
-describe('the budget of failures', () => {
-  const exhausted = /^Too many failed attempts \(> 50\) .*30 seconds/;
-
-  it('ends with the fiftieth in 30 s, per key and model, and is whole again after them', async () => {
-    const { secret: key, accountId } = await (apis[0] as TestApi).newKey('ADMIN');
-    const model = 'film';
-    for (let turn = 0; turn < 50; turn += 1) {
-      const { status, headers } = await send(turn, key, { model, end: 'failed' });
-      expect([turn, status, headers.get('x-ratelimit-remaining')]).toEqual([turn, 503, String(49 - turn)]);
-    }
-    const refused = await send(1, key, { model });
-    expect(refused.status).toBe(429);
-    expect(refused.body.customMessage).toMatch(exhausted);
-    expect(Object.keys(limitHeaders(refused.headers)).sort()).toEqual([
-      'x-ratelimit-remaining',
-      'x-ratelimit-resets',
-    ]);
-    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
-    const resets = Number(refused.headers.get('x-ratelimit-resets'));
-    expect(resets - Date.now()).toBeLessThanOrEqual(31_000);
-    // Other models, other keys and other accounts are not meant.
-    expect((await send(0, key, { model: 'tiny' })).status).toBe(200);
-    expect((await send(0, await newKey(accountId), { model })).status).toBe(200);
-    // Refusals are no failures: asking on and on does not put the end off.
-    for (let turn = 0; turn < 20; turn += 1) expect((await send(turn, key, { model })).status).toBe(429);
-    const log = await (apis[1] as TestApi).call('/api_keys/rate_limits/log', { key });
-    const { object, data } = (await log.json()) as { object: string; data: Record<string, unknown>[] };
-    expect([object, data.length]).toEqual(['list', 21]);
-    expect(Object.keys(data[0] ?? {}).sort()).toEqual([
-      'apiKeyId',
-      'modelId',
-      'rateLimitTier',
-      'rateLimitType',
-      'timestamp',
-    ]);
-    expect(data[0]).toMatchObject({
-      modelId: model,
-      rateLimitTier: 'paid',
-      rateLimitType: 'FAILED_REQUESTS',
-    });
-    const alias = await (apis[0] as TestApi).call('/api_keys/rate_limit_logs', { key });
-    expect(await alias.json()).toEqual({ object, data });
-    await sleep(30_600 - (Date.now() - (resets - 30_500)));
-    expect((await send(0, key, { model })).status).toBe(200);
-  });
-
-  it('counts what is refused for its shape, and nothing that could not even be read', async () => {
-    const key = await newKey();
-    for (let turn = 0; turn < 60; turn += 1) {
-      const response = await (apis[turn % 2] as TestApi).call('/test/call', {
-        ...{ method: 'POST', key, headers: { 'content-type': 'application/json' }, body: '{"model": tiny}' },
-      });
-      expect(response.status).toBe(400);
-    }
-    for (let turn = 0; turn < 50; turn += 1) {
-      expect((await send(turn, key, { model: 'film', nothing: true })).status).toBe(400);
-    }
-    expect((await send(0, key, { model: 'film', nothing: true })).status).toBe(429);
-    for (let turn = 0; turn < 50; turn += 1) {
-      expect((await send(turn, key, { model: `unknown-${turn}`, end: 'failed' })).status).toBe(503);
-    }
-    expect((await send(0, key, { model: 'unknown-again' })).status).toBe(429);
-  });
-
-  it('is not filled by a provider that has no room', async () => {
-    const key = await newKey();
-    for (let turn = 0; turn < 60; turn += 1) {
-      const { body: answer } = await send(turn, key, { model: 'film', end: 'busy' });
-      expect(answer.error).toBe('the provider is busy');
-    }
-  });
-
-  it('for features that a model lacks ends with the two-hundredth, on chat only', async () => {
-    const key = await newKey(partner);
-    const ask = (turn: number) => send(turn, key, { model: 'tiny', end: 'unsupported' }, '/chat/completions');
-    for (let turn = 0; turn < 200; turn += 1) expect([turn, (await ask(turn)).status]).toEqual([turn, 400]);
-    const refused = await ask(0);
-    expect(refused.status).toBe(429);
-    expect(refused.body.customMessage).toMatch(/^Too many requests \(> 200\) for features/);
-    expect((await send(0, key, { model: 'tiny' })).status).toBe(200);
   });
 });
 
@@ -345,4 +368,14 @@ it('without Redis calls go on with limits per process, and readiness names the p
   expect(JSON.stringify(await ready.json())).toContain('redis');
   expect(alone.log.join('\n')).toContain('limits are counted by each process for itself');
   await alone.stop();
+});
+
+it('an exhausted budget stays so for 30 s, and is whole again after them', async () => {
+  expect(exhaustedBudgets).toHaveLength(2);
+  for (const { key, content, path, resets } of exhaustedBudgets) {
+    // As the window slides, what came first leaves first; until then nothing is let through.
+    if (Date.now() < resets - 1_000) expect((await send(0, key, content, path)).status).toBe(429);
+    await sleep(resets + 1_000 - Date.now());
+    expect((await send(0, key, content, path)).status).toBe(200);
+  }
 });

@@ -1,0 +1,50 @@
+/** What the tests of limits call: models of every size and kind, and routes that end as the request wishes. */
+import { z } from 'zod';
+import { json } from '../../../api/answer.ts';
+import { defineRoute } from '../../../api/route.ts';
+import { BUILT_IN_MODELS } from '../../../domain/catalogue/catalogue.ts';
+import type { Model, ModelSize, ModelType } from '../../../domain/catalogue/model.ts';
+import { FareboxError } from '../../../domain/errors.ts';
+
+/** A built-in model of the type under another id, without the names that it has. */
+function other(id: string, type: ModelType): Model {
+  const model = BUILT_IN_MODELS.find((entry) => entry.type === type);
+  if (!model) throw new Error(`no model of type ${type}`);
+  return { ...model, id, aliases: [`${id}-by-another-name`], listing: {} };
+}
+const text = (id: string, size: ModelSize) => ({ ...other(id, 'text'), size }) as Model;
+export const MODELS = [
+  ...[text('tiny', 'XS'), text('small', 'S'), text('middle', 'M'), text('large', 'L')],
+  ...[
+    other('vectors', 'embedding'),
+    other('painter', 'image'),
+    other('speaker', 'tts'),
+    other('film', 'video'),
+  ],
+];
+
+const body = z.strictObject({
+  model: z.string(),
+  tokens: z.number().optional(),
+  used: z.number().optional(),
+  end: z.enum(['ok', 'failed', 'unsupported', 'busy']).default('ok'),
+});
+
+/** Ends as the request wishes. */
+export const call = (path: string, modelType?: ModelType) =>
+  defineRoute({
+    method: 'POST',
+    path,
+    access: 'key',
+    body: { json: { schema: body, maxBytes: 10_000 }, needsModel: true, ...(modelType && { modelType }) },
+    estimateTokens: ({ tokens }) => tokens ?? 1,
+    async handler(_dependencies, request) {
+      const { end, used } = request.body;
+      if (used !== undefined) await request.noteTokens(used);
+      if (end === 'failed') throw new FareboxError({ code: 'model_offline', message: 'not now' });
+      if (end === 'busy') throw new FareboxError({ code: 'rate_limited', message: 'the provider is busy' });
+      if (end === 'unsupported')
+        throw new FareboxError({ code: 'unsupported_feature', message: 'no vision' });
+      return json({ ok: true });
+    },
+  });
