@@ -73,6 +73,11 @@ interface Visit {
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
 async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   const { route, ctx, call } = visit;
+  if (route.access === 'admin' && ctx.state.caller?.keyType !== 'ADMIN') {
+    // The key is known, so its failures count: asking on and on is no way to keep the door busy.
+    await admit(visit, undefined);
+    throw new FareboxError({ code: 'admin_key_required', message: 'Admin API key required' });
+  }
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
     await call?.admit({ path: route.path, model: undefined });
     const query = queryOf(visit);

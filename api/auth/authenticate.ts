@@ -34,7 +34,7 @@ export async function authenticate(authentication: Authentication, knock: Knock)
   const credential = readCredential(knock.rawHeaders);
   switch (credential.kind) {
     case 'bearer':
-      return { caller: await keyHolder(authentication, credential.secret, knock.access) };
+      return { caller: await keyHolder(authentication, credential.secret) };
     case 'none':
       if (knock.access === 'catalogue' && authentication.config.catalogue.openWithoutKey) {
         return { caller: undefined };
@@ -58,11 +58,7 @@ const PAYMENT_NOT_ACCEPTED = {
   code: 'PAYMENT_HEADER_NOT_ACCEPTED',
 };
 
-async function keyHolder(
-  { keys, use, clock }: Authentication,
-  secret: string,
-  access: Knock['access'],
-): Promise<Caller> {
+async function keyHolder({ keys, use, clock }: Authentication, secret: string): Promise<Caller> {
   if (!looksLikeSecret(secret)) throw refused('malformed');
   const known = keys.get(hash('sha256', secret, 'hex'));
   const key = known instanceof Promise ? await known : known;
@@ -72,9 +68,6 @@ async function keyHolder(
   if (!key.accountActive)
     throw refused('inactive account', 'Authentication failed: this account is inactive');
   use.touch(key.keyId);
-  if (access === 'admin' && key.keyType !== 'ADMIN') {
-    throw new FareboxError({ code: 'admin_key_required', message: 'Admin API key required' });
-  }
   return toCaller(key);
 }
 

@@ -140,6 +140,17 @@ describe('the budget of failures', () => {
     expect((await send(0, key, { model: 'unknown-again' })).status).toBe(429);
   });
 
+  it('counts a key of the wrong kind, before anything of its request is read', async () => {
+    const { secret: key } = await (apis[0] as TestApi).newKey('INFERENCE');
+    for (let turn = 0; turn < 51; turn += 1) {
+      const { status, headers } = await (apis[turn % 2] as TestApi).call('/api_keys', {
+        ...{ method: 'POST', key, headers: { 'content-type': 'application/json' }, body: '{"nothing":' },
+      });
+      expect([turn, status]).toEqual([turn, turn < 50 ? 401 : 429]);
+      expect(headers.get('x-ratelimit-remaining')).toBe(String(Math.max(0, 49 - turn)));
+    }
+  });
+
   it('filled by a burst refuses whatever comes after it, and shows no less than nothing', async () => {
     const key = await newKey();
     const burst = Array.from({ length: 100 }, (_, turn) => send(turn, key, { model: 'film', end: 'failed' }));
