@@ -221,6 +221,10 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     return this.#ctx.req.headers;
   }
 
+  get address(): string {
+    return this.#ctx.req.socket.remoteAddress ?? '';
+  }
+
   /** A function of its own: handlers take the members apart. */
   get accepts(): (...types: string[]) => string | false {
     return (...types) => this.#ctx.accepts(...types);

@@ -55,6 +55,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   query: Query;
   params: Record<string, string>;
   headers: IncomingHttpHeaders;
+  /** Of the client's end of the connection; no header can say another. */
+  address: string;
   /** The one of these media types that the client likes best by its `Accept`; false when it takes none of them. */
   accepts(...types: string[]): string | false;
   /** 32 hex characters, in `X-Request-ID`, in every log line, and usable as a trace id. */

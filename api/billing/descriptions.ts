@@ -44,6 +44,7 @@ export const BILLING_DESCRIPTIONS: Record<Name, RouteDescription> = {
     summary: 'Retired on 2026-09-16',
     description: 'Use `GET /billing/usage-history`.',
     answers: { 410: { means: 'Gone.', bodies: [{ schema: retiredAnswer }] } },
+    errors: ['rate_limited'],
     example: {},
   },
 };

@@ -1,4 +1,5 @@
 /** GET /billing/usage, retired on 2026-09-16 (specification 4.9, 9): 410 to everyone, whatever is asked. */
+import { limitAddress } from '../addressLimit.ts';
 import { json } from '../answer.ts';
 import { defineRoute } from '../route.ts';
 import { BILLING_DESCRIPTIONS } from './descriptions.ts';
@@ -18,7 +19,9 @@ export const retiredUsage = defineRoute({
   path: '/billing/usage',
   access: 'open',
   describes: BILLING_DESCRIPTIONS.retired,
-  async handler({ config }) {
+  async handler({ config, limits }, { address }) {
+    const perMinute = config.limits.perAddressPerMinute;
+    await limitAddress({ limits }, address, { path: '/billing/usage', perMinute });
     const Link = [
       '</api/v1/billing/usage-history>; rel="successor-version"',
       `<${config.publicUrl}/docs>; rel="deprecation"; type="text/html"`,

@@ -38,7 +38,7 @@ end
 
 /**
  * KEYS: the windows, and last the account's list of refusals. ARGV: per window limit, cost and windowMs; then the entry for
- * that list, whose `%s` becomes the refusing window's number and whose `%t` the time.
+ * that list (empty: none), whose `%s` becomes the refusing window's number and whose `%t` the time.
  * Answers: the number of the refusing window or 0, the time in ms, and per window its sum and its first slot in use.
  * All windows admit, or none counts anything.
  */
@@ -68,7 +68,7 @@ for i = 1, n do
   answer[#answer + 1] = totals[i]
   answer[#answer + 1] = first
 end
-if refused > 0 then
+if refused > 0 and ARGV[n * 3 + 1] ~= '' then
   local entry = string.gsub(string.gsub(ARGV[n * 3 + 1], '%%s', refused), '%%t', now)
   redis.call('LPUSH', KEYS[n + 1], entry)
   redis.call('LTRIM', KEYS[n + 1], 0, 49)

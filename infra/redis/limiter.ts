@@ -57,7 +57,8 @@ export interface Refusal extends RefusedCall {
 }
 
 export interface Limiter {
-  admit(call: { accountId: string; counters: Counter[]; about: RefusedCall }): Promise<Admission>;
+  /** Without `about` a refusal is in no log. */
+  admit(call: { accountId: string; counters: Counter[]; about?: RefusedCall }): Promise<Admission>;
   /** Adds to what was counted at `at`, or takes from it; `at` left out: now. */
   correct(accountId: string, counter: Counter, change: { count: number; at?: number }): Promise<void>;
   /** The account's last refusals, newest first, at most 50. */
@@ -152,8 +153,8 @@ async function admitShared(
 ): Promise<Admission> {
   const keys = [...counters.map((counter) => keyOf(accountId, counter)), logKeyOf(accountId)];
   const figures = counters.flatMap(({ limit, cost, windowMs }) => [limit, cost, windowMs]);
-  const entry = `%s %t ${JSON.stringify(about)} ${counters.map(({ type }) => type).join(' ')}`;
-  const answer = await redis.fareboxAdmit(keys.length, ...keys, ...figures, entry);
+  const entry = about && `%s %t ${JSON.stringify(about)} ${counters.map(({ type }) => type).join(' ')}`;
+  const answer = await redis.fareboxAdmit(keys.length, ...keys, ...figures, entry ?? '');
   const [refused = 0, at = Date.now(), ...rest] = answer;
   const states = counters.map(({ windowMs }, index) => {
     const total = rest[index * 2] ?? 0;
@@ -192,8 +193,8 @@ export function createLocalLimiter(): Limiter {
         ({ counter, window }) => !fits(counter, window.total(nowMs, counter.windowMs)),
       );
       if (refusing) {
-        const entry = { ...about, rateLimitType: refusing.counter.type, at: nowMs };
-        refused.set(accountId, [entry, ...(refused.get(accountId) ?? [])].slice(0, MOST_REFUSALS));
+        const entry = about && { ...about, rateLimitType: refusing.counter.type, at: nowMs };
+        if (entry) refused.set(accountId, [entry, ...(refused.get(accountId) ?? [])].slice(0, MOST_REFUSALS));
       } else {
         for (const { counter, window } of found) {
           const { cost, windowMs } = counter;

@@ -65,7 +65,7 @@ export async function openDeployment(options: {
   const ids = [randomUUID(), randomUUID()] as const;
   const overrides = Object.fromEntries(ids.map((id) => [id, LIMITS]));
   const configure = (configuration: object) =>
-    writeConfiguration({ ...configuration, limits: { overrides } });
+    writeConfiguration({ ...configuration, limits: { overrides, perAddressPerMinute: 1_000_000 } });
   const environment: Record<string, string> = {
     ...world.environment,
     ...options.variables,

@@ -83,6 +83,7 @@ const limits = closed({
   partnerAccounts: z.array(accountId).max(10_000).default([]),
   staffAccounts: z.array(accountId).max(10_000).default([]),
   overrides: z.record(accountId, limitOverride).default({}),
+  perAddressPerMinute: count(1, 1_000_000_000).default(60),
 });
 
 const catalogue = closed({
@@ -119,7 +120,11 @@ export const configurationFile = closed({
   metrics: metrics
     .prefault({})
     .describe('Where each worker answers GET /metrics: nowhere unless a port is named; 0 is any free one.'),
-  limits: limits.prefault({}).describe('Accounts with other limits than the published ones.'),
+  limits: limits
+    .prefault({})
+    .describe(
+      'Accounts with other limits than the published ones, and the calls a minute from one address where no credential is asked for.',
+    ),
   catalogue: catalogue.prefault({}).describe('Who may read the catalogue, and the characters in it.'),
 }).meta({
   title: 'Farebox configuration',

@@ -1,11 +1,17 @@
+import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi, type TestApi } from '../startApi.ts';
 
 let api: TestApi;
+let other: TestApi;
 beforeAll(async () => {
   api = await startApi();
+  other = await startApi({ environment: api.environment });
 });
-afterAll(() => api.stop());
+afterAll(async () => {
+  await other?.stop();
+  await api?.stop();
+});
 
 describe('GET /billing/usage', () => {
   it.each<[string, Record<string, string>]>([
@@ -35,4 +41,35 @@ describe('GET /billing/usage', () => {
       '@1783555200',
     ]);
   });
+
+  it('answers each address 60 times a minute, over all processes, whatever it says of itself', async () => {
+    const statuses: number[] = [];
+    for (let turn = 0; turn < 62; turn += 1) statuses.push((await askFrom('127.0.0.2', turn)).status);
+    expect(statuses).toEqual([...Array.from({ length: 60 }, () => 410), 429, 429]);
+    const refused = await askFrom('127.0.0.2', 0);
+    const words = 'Rate limit exceeded: at most 60 requests per minute from one address.';
+    expect([refused.status, JSON.parse(refused.text)]).toEqual([429, { error: words, customMessage: words }]);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50);
+    expect((await askFrom('127.0.0.3', 1)).status).toBe(410);
+  });
 });
+
+interface Answered {
+  status: number;
+  headers: http.IncomingHttpHeaders;
+  text: string;
+}
+
+/** By turns over both processes; the headers are what a client might try. */
+function askFrom(localAddress: string, turn: number): Promise<Answered> {
+  const { origin } = turn % 2 === 0 ? api : other;
+  const headers = { 'x-forwarded-for': `198.51.100.${turn}`, forwarded: `for=198.51.100.${turn}` };
+  return new Promise((resolve, reject) => {
+    const request = http.get(`${origin}/api/v1/billing/usage`, { localAddress, headers, agent: false });
+    request.once('error', reject);
+    request.once('response', async (response) => {
+      const text = Buffer.concat(await response.toArray()).toString();
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+    });
+  });
+}
