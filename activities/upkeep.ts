@@ -62,7 +62,7 @@ export async function sweepObjects(dependencies: ActivityDependencies, graceMs: 
     let next: string | undefined;
     do {
       const page = await dependencies.storage.list(prefix, next);
-      const old = page.objects.filter((object) => Date.now() - object.modifiedAt.getTime() > graceMs);
+      const old = page.objects.filter((object) => page.at.getTime() - object.modifiedAt.getTime() > graceMs);
       await point('sweep-listed');
       removed += await removeOrphans(dependencies, prefix, old);
       next = page.next;

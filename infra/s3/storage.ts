@@ -38,6 +38,13 @@ export interface StoredObject {
   modifiedAt: Date;
 }
 
+export interface StoredPage {
+  objects: StoredObject[];
+  next: string | undefined;
+  /** The store's own clock at its answer: the age of an object is told by no other. */
+  at: Date;
+}
+
 export interface Storage {
   /** Puts a file; the body is opened anew for each attempt, so a half-sent one is never continued. */
   putFile(key: string, path: string, options: { sizeBytes: number; contentType: string }): Promise<void>;
@@ -50,7 +57,7 @@ export interface Storage {
   /** Removes an object; removing what is not there succeeds. */
   remove(key: string): Promise<void>;
   /** One page of objects below a prefix, at most 1,000, with the token of the next page. */
-  list(prefix: string, continuation?: string): Promise<{ objects: StoredObject[]; next: string | undefined }>;
+  list(prefix: string, continuation?: string): Promise<StoredPage>;
   createBucket(): Promise<void>;
   /** Resolves when the bucket answers. */
   ready(): Promise<void>;
@@ -152,18 +159,29 @@ async function get(
   return answer?.Body instanceof Readable ? answer.Body : undefined;
 }
 
-async function list({ client, bucket }: Bucket, prefix: string, continuation?: string) {
-  const page = await client.send(
-    new ListObjectsV2Command({
-      Bucket: bucket,
-      Prefix: prefix,
-      ...(continuation ? { ContinuationToken: continuation } : {}),
-    }),
+async function list({ client, bucket }: Bucket, prefix: string, continuation?: string): Promise<StoredPage> {
+  const command = new ListObjectsV2Command({
+    Bucket: bucket,
+    Prefix: prefix,
+    ...(continuation ? { ContinuationToken: continuation } : {}),
+  });
+  let date: string | undefined;
+  command.middlewareStack.add(
+    (next) => async (request) => {
+      const answer = await next(request);
+      date = (answer.response as { headers?: Record<string, string> }).headers?.date;
+      return answer;
+    },
+    { step: 'deserialize', name: 'noteDate' },
   );
+  const page = await client.send(command);
   const objects = (page.Contents ?? []).flatMap(({ Key, Size, LastModified }) =>
     Key && LastModified ? [{ key: Key, sizeBytes: Size ?? 0, modifiedAt: LastModified }] : [],
   );
-  return { objects, next: page.NextContinuationToken };
+  // It says whole seconds: the latest moment that it can mean.
+  const at = new Date(Date.parse(date ?? '') + 999);
+  if (Number.isNaN(at.getTime())) throw new Error('the S3 server does not say what time it is');
+  return { objects, next: page.NextContinuationToken, at };
 }
 
 async function createBucket({ client, bucket }: Bucket): Promise<void> {

@@ -9,6 +9,12 @@ import { openStorage, type Storage } from '../../../infra/s3/storage.ts';
 
 const ANNOUNCED_BYTES = 100_000;
 
+const LISTED = {
+  headers: { 'Content-Type': 'application/xml', Date: 'Sat, 21 Nov 2026 03:00:07 GMT' },
+  body: `<?xml version="1.0" encoding="UTF-8"?><ListBucketResult><IsTruncated>false</IsTruncated><Contents>
+<Key>incoming/one</Key><Size>1</Size><LastModified>2026-11-21T03:00:00.000Z</LastModified></Contents></ListBucketResult>`,
+};
+
 let folder: string;
 let server: http.Server;
 let storage: Storage;
@@ -16,7 +22,9 @@ let half: (answer: http.ServerResponse) => void;
 
 beforeEach(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), 'farebox s3 '));
-  server = http.createServer((_request, answer) => {
+  server = http.createServer((request, answer) => {
+    if (request.url?.includes('list-type=2'))
+      return void answer.writeHead(200, LISTED.headers).end(LISTED.body);
     answer.writeHead(200, { 'Content-Length': ANNOUNCED_BYTES });
     answer.write(Buffer.alloc(1_000));
     half(answer);
@@ -47,4 +55,12 @@ test('an object whose server falls silent is waited for no longer than the step 
 test('an object whose server dies in its middle fails at once', async () => {
   half = (answer) => void setTimeout(() => answer.destroy(), 50);
   await expect(take(new AbortController().signal)).rejects.toThrow();
+});
+
+test('a list tells what time it is for the store, whatever time it is here', async () => {
+  half = () => undefined;
+  const { objects, at } = await storage.list('incoming/');
+  expect(objects.map(({ key, modifiedAt }) => [key, at.getTime() - modifiedAt.getTime()])).toEqual([
+    ['incoming/one', 7_999],
+  ]);
 });
