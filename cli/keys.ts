@@ -19,6 +19,7 @@ interface CreateOptions {
   limitDiem?: Nano;
   limitPeriod: LimitPeriod;
   modelPrivacy: ModelPrivacy;
+  parent?: string;
   json?: boolean;
 }
 
@@ -43,6 +44,7 @@ export function addKeyCommands(program: Command): void {
         .choices(MODEL_PRIVACIES)
         .default('ALL'),
     )
+    .option('--parent <id>', "the key whose child it becomes: both keys' limits hold for it")
     .option('--json', 'print JSON')
     .action(create);
   keys
@@ -61,6 +63,12 @@ export function addKeyCommands(program: Command): void {
 
 async function create(options: CreateOptions): Promise<void> {
   if (options.description.length > 64) throw new CommandError('--description has at most 64 characters');
+  if (options.parent !== undefined && options.type === 'ADMIN') {
+    throw new CommandError(
+      '--parent is for INFERENCE keys: an ADMIN key could make keys that are bound to nothing',
+    );
+  }
+  const parentId = options.parent === undefined ? null : requireUuid(options.parent, 'the id of a key');
   await withDatabase(async (pool, environment) => {
     const { record, secret } = await makeKey(pool, 'operator', {
       accountId: await chooseAccount(pool, environment, options.account),
@@ -70,6 +78,7 @@ async function create(options: CreateOptions): Promise<void> {
       limitPeriod: options.limitPeriod,
       modelPrivacy: options.modelPrivacy,
       expiresAt: options.expires ?? null,
+      parentId,
     });
     const answer = { ...view(record), secret };
     print(options, { json: answer, text: `${list(answer)}\n\nThe secret is shown only now.` });
@@ -102,6 +111,7 @@ function view(record: KeyRecord) {
     id: record.id,
     type: record.keyType,
     ends: `…${record.last6}`,
+    ...(record.parentId !== null && { parent: record.parentId }),
     description: record.description,
     limitUsd: limitText(record.limits.usd),
     limitDiem: limitText(record.limits.diem),

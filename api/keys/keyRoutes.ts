@@ -1,4 +1,7 @@
-/** The keys of an account (specification 4.9), for its ADMIN keys; rotation and keys for some models go beyond it. */
+/**
+ * The keys of an account (specification 4.9), for its ADMIN keys only: an INFERENCE key makes no children of itself. Going
+ * beyond it: rotation, keys for some models, and keys that are another one's children.
+ */
 import { FareboxError } from '../../domain/errors.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { changeKey, endKey, makeKey, rotateKey } from '../../infra/postgres/keyAdministration.ts';
@@ -56,6 +59,7 @@ export const createKeyRoute = defineRoute({
       limitPeriod: body.limitPeriod,
       modelPrivacy: body.modelPrivacy,
       models: checkScope(config, body),
+      parentId: readParent(body),
       expiresAt: body.expiresAt ?? null,
     });
     return json({ success: true, data: presentNewKey(record, secret) });
@@ -129,6 +133,15 @@ export const rotateKeyRoute = defineRoute({
 /** No key is made or left that never works. */
 function mustBeFuture(expiresAt: Date | null | undefined, clock: Dependencies['clock']): void {
   if (expiresAt && expiresAt.getTime() <= clock.now()) throw invalid('expiresAt', 'Must be in the future');
+}
+
+/** An ADMIN key can make keys that are nobody's children, so as a child it would be bound to nothing. */
+function readParent({ parentId, apiKeyType }: CreateBody): string | null {
+  if (parentId === undefined) return null;
+  if (apiKeyType === 'ADMIN') throw invalid('parentId', 'Only an INFERENCE key can be the child of another');
+  const keyId = toKeyId(parentId);
+  if (keyId === undefined) throw invalid('parentId', 'API key not found or expired');
+  return keyId;
 }
 
 /** The ids of a scope, each once; throws `invalid_request` for a model that the catalogue does not have. */

@@ -3,7 +3,7 @@ import { formatNanoFixed, type Nano, nanoToNumber } from '../../domain/money.ts'
 import type { KeyLimits, KeyRecord } from '../../infra/postgres/keys.ts';
 import type { KeyWithUsage, Spent } from '../../infra/postgres/keyUsage.ts';
 
-/** Times in ISO form or null; `models` only on a key that may not call all. */
+/** Times in ISO form or null; `models` only on a key that may not call all, `parentId` only on a child. */
 export function presentKey(record: KeyRecord) {
   return {
     id: record.id,
@@ -46,8 +46,8 @@ export function presentNewKey(record: KeyRecord, secret: string) {
   };
 }
 
-function presentScope({ models }: KeyRecord): { models?: string[] } {
-  return models === null ? {} : { models };
+function presentScope({ models, parentId }: KeyRecord): { models?: string[]; parentId?: string } {
+  return { ...(models !== null && { models }), ...(parentId !== null && { parentId }) };
 }
 
 function presentLimits({ usd, diem, vcu }: KeyLimits) {

@@ -66,6 +66,8 @@ export const createBody = z.strictObject({
   modelPrivacy: modelPrivacy.default('ALL'),
   /** Beside the specification: the only models that the key may call. */
   models: z.array(z.string().min(1).max(200)).min(1).max(MOST_MODELS).optional(),
+  /** Beside the specification: the key whose child it becomes. What the new key says holds within what that one allows. */
+  parentId: z.string().optional(),
 });
 export type CreateBody = z.output<typeof createBody>;
 

@@ -12,6 +12,7 @@ import { keyChanges, newKeyFacts } from './keyFacts.ts';
 import {
   createKey,
   hashSecret,
+  IS_ACTIVE,
   KEY_COLUMNS,
   type KeyLimits,
   type KeyRecord,
@@ -29,8 +30,6 @@ export const MOST_CREATIONS_A_MINUTE = 20;
 /** Replaced secrets of one key that still work. */
 export const MOST_OVERLAPS = 10;
 
-const IS_ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > (select ledger_now()))';
-
 export interface KeyAct {
   actor: Actor;
   accountId: string;
@@ -40,7 +39,7 @@ export interface KeyAct {
 
 /**
  * Makes a key. Throws `rate_limited` for the 21st in a minute (the operator's do not count), and `invalid_request` when
- * the account has 500 active keys.
+ * the account has 500 active keys, or none that could be the parent.
  */
 export async function makeKey(
   pool: pg.Pool,
@@ -51,6 +50,7 @@ export async function makeKey(
   return await administer(pool, accountId, async (client) => {
     if (actor !== 'operator') await boundCreations(client, accountId);
     await boundActiveKeys(client, accountId);
+    if (request.parentId) await checkParent(client, { ...request, keyId: request.parentId });
     const createdBy = actor === 'operator' ? {} : { createdBy: actor.keyId };
     const made = await createKey(client, { ...request, ...createdBy });
     const { id: targetId } = made.record;
@@ -58,6 +58,24 @@ export async function makeKey(
     await recordAct(client, { accountId, actor, action: 'key.create', targetId, changes });
     return made;
   });
+}
+
+/** Models are fixed when a key is made: one that its parent may not call could never be called. */
+async function checkParent(
+  client: pg.PoolClient,
+  { accountId, keyId, models }: Pick<NewKey, 'accountId' | 'models'> & { keyId: string },
+): Promise<void> {
+  const parent = await lockActiveKey(client, { accountId, keyId });
+  if (!parent) throw refusedField('parentId', 'API key not found or expired');
+  if (parent.parentId !== null) throw refusedField('parentId', 'A child key has no children');
+  const { models: allowed } = parent;
+  const outside = allowed && models ? models.find((model) => !allowed.includes(model)) : undefined;
+  if (outside !== undefined) throw refusedField('models', `The parent key may not call the model ${outside}`);
+}
+
+function refusedField(field: string, words: string): FareboxError {
+  const fields = { [field]: [words] };
+  return new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
 }
 
 export interface KeyPatch {
@@ -174,7 +192,7 @@ async function replaceSecret(
   return rows[0]?.works_until ?? null;
 }
 
-/** Ends an active key for good; undefined when the account has none with this id. */
+/** Ends an active key for good, and so its children; undefined when the account has none with this id. */
 export async function endKey(pool: pg.Pool, act: KeyAct): Promise<KeyRecord | undefined> {
   return await administer(pool, act.accountId, async (client) => {
     if (!(await lockActiveKey(client, act))) return undefined;
@@ -218,9 +236,12 @@ async function administer<T>(
   }
 }
 
-async function lockActiveKey(client: pg.PoolClient, key: KeyAct): Promise<KeyRecord | undefined> {
+async function lockActiveKey(
+  client: pg.PoolClient,
+  key: Omit<KeyAct, 'actor'>,
+): Promise<KeyRecord | undefined> {
   const { rows } = await client.query<KeyRow>(
-    `select ${KEY_COLUMNS} from api_keys where id = $1 and account_id = $2 and ${IS_ACTIVE} for no key update`,
+    `select ${KEY_COLUMNS} from api_keys k where id = $1 and account_id = $2 and ${IS_ACTIVE} for no key update`,
     [key.keyId, key.accountId],
   );
   return rows[0] && toKeyRecord(rows[0]);
@@ -248,7 +269,7 @@ async function boundCreations(client: pg.PoolClient, accountId: string): Promise
 
 async function boundActiveKeys(client: pg.PoolClient, accountId: string): Promise<void> {
   const { rows } = await client.query<{ active: number }>(
-    `select count(*)::int as active from api_keys where account_id = $1 and ${IS_ACTIVE}`,
+    `select count(*)::int as active from api_keys k where account_id = $1 and ${IS_ACTIVE}`,
     [accountId],
   );
   if ((rows[0]?.active ?? 0) < MOST_ACTIVE_KEYS) return;

@@ -21,7 +21,8 @@ function keyFacts(record: KeyRecord): Facts {
 
 /** All that a key was made with. */
 export function newKeyFacts(record: KeyRecord): Facts {
-  return { apiKeyType: record.keyType, ...keyFacts(record), models: record.models };
+  const { keyType: apiKeyType, models, parentId } = record;
+  return { apiKeyType, ...keyFacts(record), models, ...(parentId !== null && { parentId }) };
 }
 
 export type KeyChanges = Record<string, { from: unknown; to: unknown }>;

@@ -1,6 +1,9 @@
-/** Active keys with what they spent: sums of the ledger's days per key, charges less refunds, bundled credit as usd. */
+/**
+ * Active keys with what they spent: sums of the ledger's days per key, charges less refunds, bundled credit as usd. A
+ * parent's days count what its children spent.
+ */
 import type { Nano } from '../../domain/money.ts';
-import { KEY_COLUMNS, type KeyRecord, type KeyRow, toKeyRecord } from './keys.ts';
+import { IS_ACTIVE, KEY_COLUMNS, type KeyRecord, type KeyRow, toKeyRecord } from './keys.ts';
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
@@ -23,14 +26,14 @@ interface UsageRow extends KeyRow {
   diem_period: string;
 }
 
-/** Keys of an account that are neither revoked nor expired, newest first; with `keyId` that one or none. */
+/** Keys of an account that are neither revoked nor expired, nor their parents, newest first; with `keyId` that one or none. */
 export async function activeKeys(
   sql: SqlClient,
   which: { accountId: string; keyId?: string },
 ): Promise<KeyWithUsage[]> {
   const rows = await runLedgerStatement<UsageRow>(sql, {
     name: 'key_usage',
-    text: `with clock as materialized (select ledger_now() as at, (ledger_now() at time zone 'UTC')::date as today)
+    text: `with clock as materialized (select (ledger_now() at time zone 'UTC')::date as today)
       select ${KEY_COLUMNS}, usd_week, diem_week, usd_period, diem_period
       from clock cross join api_keys k
       cross join lateral (select case
@@ -43,8 +46,7 @@ export async function activeKeys(
           coalesce(sum(diem_used) filter (where day >= p.first), 0) as diem_period
         from key_days where key_id = k.id and day >= least(today - 6, p.first)
       ) u
-      where k.account_id = $1 and ($2::uuid is null or k.id = $2)
-        and k.revoked_at is null and (k.expires_at is null or k.expires_at > at)
+      where k.account_id = $1 and ($2::uuid is null or k.id = $2) and ${IS_ACTIVE}
       order by k.created_at desc, k.id`,
     values: [which.accountId, which.keyId ?? null],
   });

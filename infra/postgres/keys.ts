@@ -6,6 +6,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { KeyType, ModelPrivacy } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { formatSecret } from '../../domain/keySecret.ts';
+import { type KeyTerms, narrower } from '../../domain/keyTerms.ts';
 import type { LimitPeriod } from '../../domain/ledger.ts';
 import type { Nano } from '../../domain/money.ts';
 import type { SqlClient } from './pool.ts';
@@ -20,6 +21,8 @@ export interface KeyLimits {
 export interface KeyRecord {
   id: string;
   accountId: string;
+  /** The key whose child it is: both keys' limits and terms hold for it. Null for most. */
+  parentId: string | null;
   keyType: KeyType;
   description: string;
   last6: string;
@@ -37,6 +40,8 @@ export interface KeyRecord {
 export interface NewKey {
   accountId: string;
   keyType: KeyType;
+  /** Of the same account and no child itself; the new key is an INFERENCE key. */
+  parentId?: string | null;
   /** At most 64 characters. */
   description?: string;
   limits?: Partial<KeyLimits>;
@@ -51,6 +56,7 @@ export interface NewKey {
 export interface KeyRow {
   id: string;
   account_id: string;
+  parent_id: string | null;
   key_type: KeyType;
   description: string;
   last6: string;
@@ -69,8 +75,14 @@ export interface KeyRow {
   revoked_at: Date | null;
 }
 
-export const KEY_COLUMNS = `id, account_id, key_type, description, last6, limit_usd, limit_diem, limit_vcu, stated_usd,
-  stated_diem, stated_vcu, limit_period, model_privacy, models, created_at, expires_at, last_used_at, revoked_at`;
+export const KEY_COLUMNS = `id, account_id, parent_id, key_type, description, last6, limit_usd, limit_diem, limit_vcu,
+  stated_usd, stated_diem, stated_vcu, limit_period, model_privacy, models, created_at, expires_at, last_used_at,
+  revoked_at`;
+
+/** Of `api_keys k`: neither it nor its parent is revoked or expired. */
+export const IS_ACTIVE = `k.revoked_at is null and (k.expires_at is null or k.expires_at > (select ledger_now()))
+  and not exists (select from api_keys p
+    where p.id = k.parent_id and (p.revoked_at is not null or p.expires_at <= (select ledger_now())))`;
 
 /** The form in which a secret is stored and looked up. */
 export function hashSecret(secret: string): Buffer {
@@ -86,8 +98,8 @@ export async function createKey(
   const rows = await runLedgerStatement<KeyRow>(sql, {
     name: 'key_create',
     text: `insert into api_keys (account_id, secret_hash, key_type, description, last6, limit_period, model_privacy,
-        expires_at, models, created_by, limit_usd, limit_diem, limit_vcu, stated_usd, stated_diem, stated_vcu)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning ${KEY_COLUMNS}`,
+        expires_at, models, created_by, parent_id, limit_usd, limit_diem, limit_vcu, stated_usd, stated_diem, stated_vcu)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) returning ${KEY_COLUMNS}`,
     values: [
       request.accountId,
       hashSecret(secret),
@@ -99,6 +111,7 @@ export async function createKey(
       request.expiresAt ?? null,
       request.models ?? null,
       request.createdBy ?? null,
+      request.parentId ?? null,
       ...limitColumns({ usd: null, diem: null, vcu: null, ...request.limits }),
     ],
   });
@@ -126,11 +139,12 @@ export function limitColumns({ usd, diem, vcu }: KeyLimits): (string | null)[] {
   ];
 }
 
-/** Keys of an account that were not revoked, newest first, at most `limit` (1,000 by default). */
+/** Keys of an account that were not revoked, nor their parents, newest first, at most `limit` (1,000 by default). */
 export async function listKeys(sql: SqlClient, accountId: string, limit = 1_000): Promise<KeyRecord[]> {
   const rows = await runLedgerStatement<KeyRow>(sql, {
     name: 'key_list',
-    text: `select ${KEY_COLUMNS} from api_keys where account_id = $1 and revoked_at is null
+    text: `select ${KEY_COLUMNS} from api_keys k where account_id = $1 and revoked_at is null
+      and not exists (select from api_keys p where p.id = k.parent_id and p.revoked_at is not null)
       order by created_at desc, id limit $2`,
     values: [accountId, limit],
   });
@@ -148,32 +162,43 @@ export async function revokeKey(sql: SqlClient, keyId: string): Promise<KeyRecor
 }
 
 /** What authentication needs to know about a key, whatever its state. */
-export interface FoundKey {
+export interface FoundKey extends KeyTerms {
   keyId: string;
   accountId: string;
   keyType: KeyType;
-  modelPrivacy: ModelPrivacy;
-  models: readonly string[] | null;
-  /** When this secret stops working: at the key's expiry, or earlier for one that a rotation replaced. */
+  /** When this secret stops working: at the expiry of the key or of its parent, or when a rotation has replaced it. */
   expiresAt: Date | null;
+  /** It, or its parent. */
   revoked: boolean;
   accountActive: boolean;
   /** When that was so, by the database's clock. */
   readAt: Date;
 }
 
+interface FoundRow extends KeyRow {
+  read_at: Date;
+  status: string;
+  parent_privacy: ModelPrivacy | null;
+  parent_models: string[] | null;
+  parent_expires_at: Date | null;
+  parent_revoked_at: Date | null;
+}
+
 /** One lookup by unique index, and a second one only for a secret that is no key's present one. */
 export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<FoundKey | undefined> {
-  const rows = await runLedgerStatement<KeyRow & { status: string; read_at: Date }>(sql, {
+  const rows = await runLedgerStatement<FoundRow>(sql, {
     name: 'key_find',
     text: `select k.id, k.account_id, k.key_type, k.model_privacy, k.models, k.revoked_at, a.status,
-        least(k.expires_at, s.works_until) as expires_at, ledger_now() as read_at
+        least(k.expires_at, s.works_until) as expires_at, p.model_privacy as parent_privacy,
+        p.models as parent_models, p.expires_at as parent_expires_at, p.revoked_at as parent_revoked_at,
+        ledger_now() as read_at
       from (
         (select id, null::timestamptz as works_until from api_keys where secret_hash = $1)
         union all (select key_id, works_until from replaced_secrets where secret_hash = $1)
         limit 1
       ) s
-      join api_keys k on k.id = s.id join accounts a on a.id = k.account_id`,
+      join api_keys k on k.id = s.id join accounts a on a.id = k.account_id
+      left join api_keys p on p.id = k.parent_id`,
     values: [secretHash],
   });
   const row = rows[0];
@@ -182,14 +207,19 @@ export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<Found
       keyId: row.id,
       accountId: row.account_id,
       keyType: row.key_type,
-      modelPrivacy: row.model_privacy,
-      models: row.models,
-      expiresAt: row.expires_at,
-      revoked: row.revoked_at !== null,
+      ...termsOf(row),
+      revoked: row.revoked_at !== null || row.parent_revoked_at !== null,
       accountActive: row.status === 'active',
       readAt: row.read_at,
     }
   );
+}
+
+function termsOf(row: FoundRow): KeyTerms {
+  const own = { modelPrivacy: row.model_privacy, models: row.models, expiresAt: row.expires_at };
+  if (row.parent_privacy === null) return own;
+  const { parent_privacy: modelPrivacy, parent_models: models, parent_expires_at: expiresAt } = row;
+  return narrower(own, { modelPrivacy, models, expiresAt });
 }
 
 /**
@@ -211,6 +241,7 @@ export function toKeyRecord(row: KeyRow): KeyRecord {
   return {
     id: row.id,
     accountId: row.account_id,
+    parentId: row.parent_id,
     keyType: row.key_type,
     description: row.description,
     last6: row.last6,

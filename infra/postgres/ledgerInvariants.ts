@@ -59,11 +59,18 @@ const STORED_DIEM: Invariant = {
 };
 
 const STORED_USAGE: Invariant = {
-  name: 'I3 stored usage of a key and day is the sum of its charges and refunds',
-  text: `with summed as (
+  name: 'I3 stored usage of a key and day is the sum of the charges and refunds of it and its children',
+  text: `with own as (
       select key_id, day, coalesce(-sum(amount) filter (where currency in ('usd', 'bundled')), 0) as usd,
         coalesce(-sum(amount) filter (where currency = 'diem'), 0) as diem
       from transfers where key_id is not null group by key_id, day
+    ), summed as (
+      select key_id, day, sum(usd) as usd, sum(diem) as diem from (
+        select * from own
+        union all
+        select k.parent_id, o.day, o.usd, o.diem from own o join api_keys k on k.id = o.key_id
+          where k.parent_id is not null
+      ) counted group by key_id, day
     )
     select coalesce(u.key_id, s.key_id) as key_id, coalesce(u.day, s.day)::text as day,
       u.usd_used, s.usd as usd_transferred, u.diem_used, s.diem as diem_transferred
@@ -88,8 +95,10 @@ const HELD_BALANCES: Invariant = {
     ), by_day as (
       select account_id, day, sum(held_diem) as diem from open group by account_id, day
     ), by_key as (
-      select key_id, day, sum(held_usd + held_bundled) as usd, sum(held_diem) as diem
-      from open where key_id is not null group by key_id, day
+      select c.key_id, o.day, sum(o.held_usd + o.held_bundled) as usd, sum(o.held_diem) as diem
+      from open o left join api_keys k on k.id = o.key_id
+      cross join lateral (values (o.key_id), (k.parent_id)) c (key_id)
+      where c.key_id is not null group by c.key_id, o.day
     )
     select 'account' as what, coalesce(a.id, s.account_id) as id, null as day from accounts a
       full join by_account s on s.account_id = a.id
@@ -133,6 +142,7 @@ const REFUNDS: Invariant = {
     from operations r left join operations c on c.operation_id = r.counterpart and c.kind = 'charge'
     where r.kind = 'refund' and not coalesce(c.state = 'settled' and c.counterpart = r.operation_id
       and c.account_id = r.account_id and c.day = r.day and c.key_id is not distinct from r.key_id
+      and c.parent_key_id is not distinct from r.parent_key_id
       and r.diem <= c.diem and r.bundled <= c.bundled and r.usd <= c.usd, false)
     union all
     select c.counterpart, c.operation_id, c.state, c.counterpart from operations c
@@ -179,7 +189,7 @@ const CONSERVED: Invariant = {
 };
 
 const KEY_LIMITS: Invariant = {
-  name: 'I8 no key spent and holds more than its limit in any period',
+  name: 'I8 no key, with its children, spent and holds more than its limit in any period',
   // What was admitted before the limits last changed was admitted by other limits.
   text: `with periods as (
       select k.id, k.limit_usd, k.limit_diem, k.limits_changed_at,
@@ -191,7 +201,7 @@ const KEY_LIMITS: Invariant = {
     )
     select p.id as key_id, p.period::text, p.usd, p.limit_usd, p.diem, p.limit_diem from periods p
     where (p.usd > p.limit_usd or p.diem > p.limit_diem) and exists (
-      select from operations o where o.key_id = p.id and o.kind = 'charge' and o.day between p.first and p.last
+      select from operations o where p.id in (o.key_id, o.parent_key_id) and o.kind = 'charge' and o.day between p.first and p.last
         and o.created_at > p.limits_changed_at
         and ((p.usd > p.limit_usd and coalesce(o.usd + o.bundled, o.held_usd + o.held_bundled) > 0)
           or (p.diem > p.limit_diem and coalesce(o.diem, o.held_diem) > 0)))`,
@@ -230,14 +240,14 @@ const ONE_DAILY_GRANT: Invariant = {
 };
 
 const ONE_PAYER: Invariant = {
-  name: 'I13 an operation has exactly one payer',
+  name: 'I13 an operation has exactly one payer: an account, and of its keys one with its parent',
   text: `select t.operation_id, t.kind, t.account_id, o.account_id as payer from transfers t
       join operations o on o.operation_id = t.operation_id and o.kind = t.kind
       where t.account_id <> o.account_id or t.key_id is distinct from o.key_id
     union all
     select o.operation_id, o.kind, o.account_id, k.account_id from operations o
-      join api_keys k on k.id = o.key_id
-      where k.account_id <> o.account_id`,
+      left join api_keys k on k.id = o.key_id
+      where k.account_id <> o.account_id or k.parent_id is distinct from o.parent_key_id`,
 };
 
 export const LEDGER_INVARIANTS: readonly Invariant[] = [

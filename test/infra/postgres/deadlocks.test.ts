@@ -98,7 +98,9 @@ describe('holds, settlements, charges, refunds, credit, limits and sweeps over m
       const accounts: Stage['accounts'] = [];
       for (let index = 0; index < ACCOUNTS; index += 1) {
         const accountId = await world.account({ usd: 1_000n, bundled: 50n, diem: 50n });
-        accounts.push({ accountId, keyId: await world.key(accountId, { usd: 900n, period: 'MONTH' }) });
+        const parent = await world.key(accountId, { usd: 900n, period: 'MONTH' });
+        const child = await world.key(accountId, { usd: 500n }, parent);
+        accounts.push({ accountId, keyId: parent }, { accountId, keyId: child });
       }
       const second = openPool({ databaseUrl: world.databaseUrl, applicationName: 'second', max: 8 });
       const ledgers = [

@@ -13,6 +13,8 @@ let other: string;
 let key: string;
 /** A charge with parts in all three currencies, and its refunded twin. */
 let charged: string;
+let child: string;
+let byChild: string;
 let refunded: string;
 let held: string;
 
@@ -25,12 +27,16 @@ beforeEach(async () => {
     order(account, both(10n), { keyId: key }),
     order(account, both(20n), { keyId: key }),
   ];
+  child = await world.key(account, { usd: 400n, diem: 500n, period: 'LIFETIME' }, key);
+  const small = order(account, both(5n), { keyId: child });
+  byChild = small.operationId;
   const third = { ...order(account, both(30n), { keyId: key }), ttlMs: 60_000 };
   charged = first.operationId;
   refunded = second.operationId;
   held = third.operationId;
   await charge(world.pool, first);
   await charge(world.pool, second);
+  await charge(world.pool, small);
   await refund(world.pool, { operationId: `${refunded}:r`, chargeOperationId: refunded, reason: 'x' });
   await world.ledger().hold(third);
   await charge(world.pool, order(other, both(7n)));
@@ -151,6 +157,24 @@ describe('the check finds', () => {
     named(await brokenBy(statement), 'I3 stored usage');
   });
 
+  it("I3: a parent's usage without its children's", async () => {
+    named(
+      await brokenBy(`update key_days set usd_used = usd_used - 5 where key_id = '${key}'`),
+      'I3 stored usage',
+    );
+  });
+
+  it('I13: a charge that counts towards another parent than its key has', async () => {
+    named(
+      await brokenBy(`update operations set parent_key_id = null where operation_id = '${byChild}'`),
+      'I13',
+    );
+    named(
+      await brokenBy(`update operations set parent_key_id = '${key}' where operation_id = '${charged}'`),
+      'I13',
+    );
+  });
+
   it('I4: a balance below zero', async () => {
     const found = await brokenBy(
       dropChecks('accounts', 'accounts_check'),
@@ -223,6 +247,14 @@ describe('the check finds', () => {
     // Admitted after the limit was set: only a hole in the admission could explain it.
     named(await brokenBy('update api_keys set limit_usd = 10'), 'I8');
     named(await brokenBy('update api_keys set limit_usd = 500, limit_diem = 1'), 'I8');
+  });
+
+  it("I8: a key that its own charges keep within its limit, but not its children's", async () => {
+    // 10 and 30 are its own, 5 its child's: all usd but the 4 diem that the first charge took.
+    expect(
+      await brokenBy(`update api_keys set limit_usd = 41, limit_diem = null where id = '${key}'`),
+    ).toEqual([]);
+    named(await brokenBy(`update api_keys set limit_usd = 40 where id = '${key}'`), 'I8');
   });
 
   it('but not a key whose limit was lowered below what it had spent', async () => {

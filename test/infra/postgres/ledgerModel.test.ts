@@ -11,8 +11,15 @@ import { longRun } from './longRun.ts';
 
 const START = Date.parse('2026-11-29T20:00:00Z');
 const ALLOCATIONS = [0n, 7n, 12n];
-/** Two keys of the first account, one of the second, none of the third. */
-const KEY_ACCOUNTS = [0, 0, 1];
+/** Two keys of the first account, the first with two children; one of the second, with a child; none of the third. */
+const KEYS = [
+  { account: 0 },
+  { account: 0 },
+  { account: 1 },
+  { account: 0, parent: 0 },
+  { account: 0, parent: 0 },
+  { account: 1, parent: 2 },
+];
 const RUNS = longRun(40, 1_000);
 
 let world: LedgerWorld;
@@ -53,23 +60,38 @@ const payer = fc.constantFrom<[number, number | null]>(
     [0, 0],
     [0, 0],
     [0, 1],
+    [0, 3],
+    [0, 3],
+    [0, 4],
     [0, null],
     [1, 2],
     [1, 2],
+    [1, 5],
     [1, null],
     [2, null],
     [2, 0],
+    [1, 3],
   ] as [number, number | null][]),
 );
 const ask: fc.Arbitrary<AskFor> = fc
   .record({ ref: refs(75), payer, price, ttlMs: fc.constantFrom(60_000, 3_600_000, 100_000_000) })
   .map(({ payer: [of, with_], ...rest }) => ({ ...rest, account: of, key: with_ }));
+/** A key's parent, or its first child, or none. */
+function relativeOf(key: number | null): number | null {
+  if (key === null) return null;
+  const child = KEYS.findIndex(({ parent }) => parent === key);
+  return KEYS[key]?.parent ?? (child === -1 ? null : child);
+}
 /** Mostly of one account, so that they compete. */
 const asks = fc
   .tuple(fc.array(ask, { minLength: 1, maxLength: 9 }), payer, fc.boolean())
   .map(([some, [of, with_], together]) =>
     together
-      ? some.map((one, index) => ({ ...one, account: of, key: index % 3 === 2 ? null : with_ }))
+      ? some.map((one, index) => ({
+          ...one,
+          account: of,
+          key: [with_, relativeOf(with_), null][index % 3] ?? null,
+        }))
       : some,
   );
 type WayFor = Omit<Way, 'id'> & { ref: Ref };
@@ -134,7 +156,7 @@ const commands: fc.WeightedArbitrary<Command>[] = [
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(fc.nat({ max: KEY_ACCOUNTS.length - 1 }), keyLimits).map(
+    arbitrary: fc.tuple(fc.nat({ max: KEYS.length - 1 }), keyLimits).map(
       ([which, limits]) =>
         (scene: Scene) =>
           limitKey(scene, which, limits),
@@ -322,8 +344,11 @@ async function sweep(scene: Scene): Promise<void> {
 async function beginScene(number: number): Promise<Scene> {
   await world.setClock(new Date(START).toISOString());
   const accounts = await Promise.all(ALLOCATIONS.map((diem) => world.account({ diem })));
-  const keys = await Promise.all(KEY_ACCOUNTS.map((owner) => world.key(accounts[owner] ?? '')));
-  const model = new LedgerModel(START, ALLOCATIONS, KEY_ACCOUNTS);
+  const keys: string[] = [];
+  for (const { account: owner, parent } of KEYS) {
+    keys.push(await world.key(accounts[owner] ?? '', {}, parent === undefined ? undefined : keys[parent]));
+  }
+  const model = new LedgerModel(START, ALLOCATIONS, KEYS);
   const scene = {
     model,
     ledger: world.ledger({ maxInFlight: 1 }),
@@ -345,7 +370,7 @@ describe('every history of commands', () => {
     async () => {
       let scenes = 0;
       const histories = fc.tuple(
-        fc.array(keyLimits, { minLength: KEY_ACCOUNTS.length, maxLength: KEY_ACCOUNTS.length }),
+        fc.array(keyLimits, { minLength: KEYS.length, maxLength: KEYS.length }),
         fc.array(fc.oneof(...commands), { minLength: 8, maxLength: 50, size: 'max' }),
       );
       await fc.assert(

@@ -51,17 +51,24 @@ interface Purse {
   days: Map<string, { allocation: bigint; posted: bigint }>;
 }
 
+interface ModelKey {
+  account: number;
+  /** The number of the key whose child it is. */
+  parent?: number;
+  limits: KeyLimits;
+}
+
 const NONE: Parts = { diem: 0n, bundled: 0n, usd: 0n };
 
 export class LedgerModel {
   nowMs: number;
   readonly purses: Purse[];
-  readonly keys: { account: number; limits: KeyLimits }[];
+  readonly keys: ModelKey[];
   readonly charges = new Map<string, ChargeRecord>();
   readonly refunds = new Map<string, string>();
   readonly posts = new Map<string, number>();
 
-  constructor(startMs: number, allocations: bigint[], keyAccounts: number[]) {
+  constructor(startMs: number, allocations: bigint[], keys: Omit<ModelKey, 'limits'>[]) {
     this.nowMs = startMs;
     this.purses = allocations.map((allocation) => ({
       usd: 0n,
@@ -70,7 +77,7 @@ export class LedgerModel {
       allocation,
       days: new Map(),
     }));
-    this.keys = keyAccounts.map((account) => ({ account, limits: {} }));
+    this.keys = keys.map((key) => ({ ...key, limits: {} }));
   }
 
   get day(): string {
@@ -113,13 +120,11 @@ export class LedgerModel {
     const key = ask.key === null ? undefined : this.keys[ask.key];
     if (key !== undefined && key.account !== ask.account) return 'internal';
     const free = this.free(ask.account);
-    const room = (limit: bigint | undefined, used: bigint) =>
-      limit === undefined ? undefined : limit - used;
-    const used = ask.key === null ? NONE : this.used(ask.key);
+    const rooms = [ask.key, key?.parent].map((each) => this.room(each ?? undefined));
     const split = splitPrice(ask.price, {
       ...free,
-      keyUsd: room(key?.limits.usd, used.usd + used.bundled),
-      keyDiem: room(key?.limits.diem, used.diem),
+      keyUsd: least(rooms.map(({ usd }) => usd)),
+      keyDiem: least(rooms.map(({ diem }) => diem)),
     });
     if (split.outcome === 'insufficient') return 'insufficient';
     if (split.outcome === 'key_limit') return `key_limit ${split.currency}`;
@@ -229,13 +234,25 @@ export class LedgerModel {
     return total;
   }
 
-  /** What a key spent and holds in its present period. */
+  /** What a key's own limits leave in its present period. */
+  room(index: number | undefined): { usd?: bigint; diem?: bigint } {
+    if (index === undefined) return {};
+    const { usd, diem } = this.keys[index]?.limits ?? {};
+    const used = this.used(index);
+    return {
+      ...(usd !== undefined && { usd: usd - used.usd - used.bundled }),
+      ...(diem !== undefined && { diem: diem - used.diem }),
+    };
+  }
+
+  /** What a key, with its children, spent and holds in its present period. */
   used(index: number): Parts {
     const period: LimitPeriod = this.keys[index]?.limits.period ?? 'EPOCH';
     const start = periodStart(period, this.day) ?? '';
     const total = { ...NONE };
     for (const known of this.charges.values()) {
-      if (known.key !== index || known.day < start) continue;
+      if (known.key === null || known.day < start) continue;
+      if (known.key !== index && this.keys[known.key]?.parent !== index) continue;
       const now = known.state === 'held' ? (known.held ?? NONE) : known.taken;
       const back = known.refund?.parts ?? NONE;
       total.diem += now.diem - back.diem;
@@ -286,6 +303,14 @@ function smaller(taken: Parts, amount: LedgerPrice): Parts {
 
 export function show(parts: Parts): string {
   return `${parts.diem}/${parts.bundled}/${parts.usd}`;
+}
+
+/** Undefined is no limit. */
+function least(limits: (bigint | undefined)[]): bigint | undefined {
+  return limits.reduce(
+    (one, other) => (one === undefined || other === undefined ? (one ?? other) : low(one, other)),
+    undefined,
+  );
 }
 
 function low(first: bigint, second: bigint): bigint {

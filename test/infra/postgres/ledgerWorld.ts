@@ -33,7 +33,7 @@ export interface LedgerWorld {
   owner: pg.Pool;
   ledger(options?: LedgerOptions): Ledger;
   account(funds?: { usd?: bigint; bundled?: bigint; diem?: bigint }): Promise<string>;
-  key(accountId: string, limits?: KeyLimits): Promise<string>;
+  key(accountId: string, limits?: KeyLimits, parentId?: string): Promise<string>;
   setLimits(keyId: string, limits: KeyLimits): Promise<void>;
   /** From now on the ledger's clock stands at this time. */
   setClock(at: string): Promise<void>;
@@ -61,7 +61,7 @@ export async function createLedgerWorld(poolSize = 8, inDatabase?: string): Prom
       return made;
     },
     account: (funds = {}) => fundedAccount(pool, funds),
-    key: (accountId, limits = {}) => makeKey(pool, accountId, limits),
+    key: (accountId, limits = {}, parentId) => makeKey(pool, { accountId, limits, parentId }),
     setLimits: (keyId, limits) => changeLimits(pool, keyId, limits),
     setClock: (at) => setClock(owner, at),
     async balance(accountId) {
@@ -101,11 +101,17 @@ async function fundedAccount(
   return id;
 }
 
-async function makeKey(pool: pg.Pool, accountId: string, limits: KeyLimits): Promise<string> {
+async function makeKey(
+  pool: pg.Pool,
+  { accountId, limits, parentId }: { accountId: string; limits: KeyLimits; parentId: string | undefined },
+): Promise<string> {
   const { rows } = await pool.query<{ id: string }>(
-    `insert into api_keys (account_id, secret_hash, key_type, last6, limit_usd, limit_diem, limit_period)
-     values ($1, $2, 'INFERENCE', 'abcdef', $3, $4, $5) returning id`,
-    [accountId, randomBytes(32), limits.usd?.toString(), limits.diem?.toString(), limits.period ?? 'EPOCH'],
+    `insert into api_keys (account_id, secret_hash, key_type, last6, limit_usd, limit_diem, limit_period, parent_id)
+     values ($1, $2, 'INFERENCE', 'abcdef', $3, $4, $5, $6) returning id`,
+    [
+      ...[accountId, randomBytes(32), limits.usd?.toString(), limits.diem?.toString()],
+      ...[limits.period ?? 'EPOCH', parentId],
+    ],
   );
   return rows[0]?.id ?? '';
 }
