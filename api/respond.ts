@@ -32,6 +32,7 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
   };
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8';
 const OWN_PREFIX = 'x-service-';
 
 function repeatUnderAliases(
@@ -46,7 +47,7 @@ function repeatUnderAliases(
 }
 
 async function sendJson(ctx: ApiContext, answer: JsonAnswer): Promise<void> {
-  ctx.type = 'application/json';
+  ctx.res.setHeader('Content-Type', JSON_TYPE);
   ctx.body = JSON.stringify(answer.body);
   if (isArmed('response-started')) {
     ctx.res.flushHeaders();
@@ -57,7 +58,7 @@ async function sendJson(ctx: ApiContext, answer: JsonAnswer): Promise<void> {
 
 function sendPrepared(ctx: ApiContext, { bytes }: PreparedAnswer): void {
   if (bytes === undefined) return;
-  ctx.type = 'application/json';
+  ctx.res.setHeader('Content-Type', JSON_TYPE);
   ctx.body = bytes;
 }
 

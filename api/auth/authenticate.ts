@@ -75,8 +75,13 @@ function refused(internal: string, message = 'Authentication failed'): FareboxEr
   return new FareboxError({ code: 'credential_invalid', message, internal });
 }
 
+/** The same caller as long as the same is known of the key: what others work out for it need not be worked out again. */
+const callers = new WeakMap<FoundKey, Caller>();
+
 function toCaller(key: FoundKey): Caller {
-  return {
+  const before = callers.get(key);
+  if (before) return before;
+  const caller = {
     accountId: key.accountId,
     keyId: key.keyId,
     keyType: key.keyType,
@@ -84,4 +89,6 @@ function toCaller(key: FoundKey): Caller {
     models: key.models,
     keyExpiresAt: key.expiresAt,
   };
+  callers.set(key, caller);
+  return caller;
 }

@@ -22,7 +22,7 @@ export async function* bodyChunks(
   request: IncomingMessage,
   limits: BodyLimits,
 ): AsyncGenerator<Buffer, void> {
-  if (Number(request.headers['content-length'] ?? 0) > limits.maxBytes) throw limits.tooLarge();
+  if (announcedBytes(request) > limits.maxBytes) throw limits.tooLarge();
   const watch = watchRate(request, limits.timeoutMs);
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
@@ -33,33 +33,91 @@ export async function* bodyChunks(
     }
     if (!request.complete) throw brokenOff();
   } catch (error) {
-    throw error instanceof FareboxError ? error : (watch.late ?? brokenOff(error));
+    throw asReadError(error, watch);
   } finally {
-    clearInterval(watch.timer);
+    watches.delete(watch);
   }
 }
 
-interface Watch {
-  received: number;
-  late: FareboxError | undefined;
-  timer: NodeJS.Timeout;
+/**
+ * The same by listening, for small bodies: they arrive in one piece, and an iterator would cost more than reading them.
+ * `take` gets each piece and may throw to stop.
+ */
+export function takeChunks(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const watch = watchRate(request, limits.timeoutMs);
+    const stop = (error?: unknown) => {
+      watches.delete(watch);
+      request.off('data', onData).off('end', onEnd).off('error', stop).off('close', onEnd);
+      // Whatever goes wrong after this is nobody's business here, and must not bring down the process.
+      if (error === undefined) return resolve();
+      request.pause().on('error', () => undefined);
+      reject(asReadError(error, watch));
+    };
+    const onData = (chunk: Buffer) => {
+      try {
+        watch.received += chunk.length;
+        if (watch.received > limits.maxBytes) throw limits.tooLarge();
+        take(chunk);
+      } catch (error) {
+        stop(error);
+      }
+    };
+    const onEnd = () => stop(request.complete && request.readableEnded ? undefined : brokenOff());
+    if (announcedBytes(request) > limits.maxBytes) stop(limits.tooLarge());
+    else if (request.destroyed) stop(brokenOff(request.errored));
+    else request.on('data', onData).on('end', onEnd).on('error', stop).on('close', onEnd);
+  });
 }
 
+function announcedBytes(request: IncomingMessage): number {
+  return Number(request.headers['content-length'] ?? 0);
+}
+
+function asReadError(error: unknown, watch: Watch): FareboxError {
+  return error instanceof FareboxError ? error : (watch.late ?? brokenOff(error));
+}
+
+interface Watch {
+  request: IncomingMessage;
+  timeoutMs: number;
+  startedAt: number;
+  received: number;
+  late: FareboxError | undefined;
+}
+
+/** All bodies that are being read. One timer looks at all of them: most are gone before it ever does. */
+const watches = new Set<Watch>();
+let timer: NodeJS.Timeout | undefined;
+
 function watchRate(request: IncomingMessage, timeoutMs: number): Watch {
-  const startedAt = performance.now();
-  const check = () => {
-    const ms = performance.now() - startedAt;
-    const least = ((ms - RATE_FREE_MS) / 1000) * LEAST_BYTES_PER_SECOND;
-    if (ms < timeoutMs && watch.received >= least) return;
-    watch.late = new FareboxError({
-      code: 'timed_out',
-      message: 'The request body did not arrive in time.',
-    });
-    // The waiting iterator ends with an error; who is this slow does not wait for an answer.
-    request.destroy(watch.late);
-  };
-  const watch: Watch = { received: 0, late: undefined, timer: setInterval(check, CHECK_EVERY_MS).unref() };
+  const watch: Watch = { request, timeoutMs, startedAt: performance.now(), received: 0, late: undefined };
+  watches.add(watch);
+  timer ??= setInterval(checkRates, CHECK_EVERY_MS).unref();
   return watch;
+}
+
+function checkRates(): void {
+  for (const watch of watches) checkRate(watch);
+  if (watches.size > 0) return;
+  clearInterval(timer);
+  timer = undefined;
+}
+
+function checkRate(watch: Watch): void {
+  const ms = performance.now() - watch.startedAt;
+  const least = ((ms - RATE_FREE_MS) / 1000) * LEAST_BYTES_PER_SECOND;
+  if (ms < watch.timeoutMs && watch.received >= least) return;
+  watch.late = new FareboxError({
+    code: 'timed_out',
+    message: 'The request body did not arrive in time.',
+  });
+  // Whoever reads gets this error; who is this slow does not wait for an answer.
+  watch.request.destroy(watch.late);
 }
 
 function brokenOff(cause?: unknown): FareboxError {

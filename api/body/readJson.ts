@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
-import { bodyChunks } from './bodyStream.ts';
+import { takeChunks } from './bodyStream.ts';
 import { createJsonScanner, JSON_LIMITS, type JsonExcess } from './jsonScanner.ts';
 
 const READ_TIMEOUT_MS = 60_000;
@@ -14,11 +14,11 @@ const QUICK_BYTES = 128 * 1024;
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const scanner = createJsonScanner();
   const chunks: Buffer[] = [];
-  for await (const chunk of bodyChunks(request, { maxBytes, timeoutMs: READ_TIMEOUT_MS, tooLarge })) {
+  await takeChunks(request, { maxBytes, timeoutMs: READ_TIMEOUT_MS, tooLarge }, (chunk) => {
     const excess = scanner.scan(chunk);
     if (excess) throw tooComplex(excess);
     chunks.push(chunk);
-  }
+  });
   const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
   if (bytes.length <= QUICK_BYTES) return parse(bytes);
   // A large body is scanned, parsed and checked in turns of its own: each is short, all together would be felt by others.

@@ -17,7 +17,7 @@ import {
   UNSUPPORTED_PER_30S,
 } from '../../domain/limits/limits.ts';
 import type { Config } from '../../infra/config/config.ts';
-import type { Admission, Counter, CounterState, Limiter } from '../../infra/redis/limiter.ts';
+import type { Admission, Counter, CounterState, LimitedCall, Limiter } from '../../infra/redis/limiter.ts';
 
 export interface Limits {
   limiter: Limiter;
@@ -62,14 +62,34 @@ export interface CallLimits {
   /** The real number, once it is known. */
   noteTokens(used: number): Promise<void>;
   /** How the call ended; failures fill their budget. */
-  ended(status: number, code: ErrorCode | undefined): Promise<void>;
+  ended(status: number, code: ErrorCode | undefined): Promise<void> | undefined;
 }
 
-interface Counted {
+/** What is counted for every call of one key to one route and model; made once, as long as the key is known. */
+interface Counted extends LimitedCall {
   failed: Counter;
   unsupported: Counter | undefined;
   requests: Counter | undefined;
   tokens: Counter | undefined;
+}
+
+const countedBefore = new WeakMap<Caller, Map<string, Counted>>();
+/** Clients choose the names of models: what one key asks for beyond this is put together anew each time. */
+const MOST_KEPT = 200;
+const LONGEST_KEPT = 200;
+
+function countedOf(limits: Limits, caller: Caller, subject: Subject): Counted {
+  let known = countedBefore.get(caller);
+  if (known === undefined) {
+    known = new Map();
+    countedBefore.set(caller, known);
+  }
+  const name = subject.model === undefined ? subject.path : `${subject.path} ${subject.model}`;
+  const before = known.get(name);
+  if (before) return before;
+  const counted = countersOf(limits, caller, subject);
+  if (known.size < MOST_KEPT && name.length <= LONGEST_KEPT) known.set(name, counted);
+  return counted;
 }
 
 /** Routes whose failures for features that a model lacks have a budget of their own (specification 8.2). */
@@ -77,22 +97,27 @@ const FEATURE_ROUTES = new Set(['/chat/completions', '/responses']);
 
 export function openCall(limits: Limits, caller: Caller): CallLimits {
   const { accountId } = caller;
-  const tier = limits.tierOf(accountId);
   let counted: Counted | undefined;
   let admission: Admission | undefined;
+  let estimatedTokens: number | undefined;
   const headers: Record<string, string> = {};
+
+  async function fillBudget({ failed, unsupported }: Counted, code: ErrorCode | undefined): Promise<void> {
+    // One or the other: fifty of the second kind must not end what two hundred are allowed of.
+    const budget = code === 'unsupported_feature' && unsupported ? unsupported : failed;
+    await limits.limiter.correct(accountId, budget, { count: 1 });
+    if (budget === unsupported) return;
+    headers['x-ratelimit-remaining'] = String(Math.max(0, Number(headers['x-ratelimit-remaining']) - 1));
+  }
 
   return {
     headers,
     async admit(subject) {
-      counted = countersOf(limits, caller, subject);
-      const counters = listOf(counted);
-      const about = {
-        apiKeyId: caller.keyId ?? '',
-        modelId: modelIdOf(limits, subject),
-        rateLimitTier: tier,
-      };
-      admission = await limits.limiter.admit({ accountId, counters, about });
+      counted = countedOf(limits, caller, subject);
+      if (subject.estimatedTokens !== undefined) {
+        estimatedTokens = Math.max(1, Math.round(subject.estimatedTokens));
+      }
+      admission = await limits.limiter.admit(counted, estimatedTokens);
       const { refusedBy } = admission;
       const isBudget = refusedBy !== undefined && refusedBy.windowMs === BUDGET_MS;
       Object.assign(headers, budgetHeaders(counted, admission, refusedBy));
@@ -101,17 +126,13 @@ export function openCall(limits: Limits, caller: Caller): CallLimits {
     },
     async noteTokens(used) {
       if (!counted?.tokens || !admission) return;
-      const change = { count: Math.round(used) - counted.tokens.cost, at: admission.at };
+      const before = estimatedTokens ?? counted.tokens.cost;
+      const change = { count: Math.round(used) - before, at: admission.at };
       await limits.limiter.correct(accountId, counted.tokens, change);
     },
-    async ended(status, code) {
-      if (!counted || status < 400 || status === 429 || (code && UNCOUNTED.has(code))) return;
-      const { failed, unsupported } = counted;
-      // One or the other: fifty of the second kind must not end what two hundred are allowed of.
-      const budget = code === 'unsupported_feature' && unsupported ? unsupported : failed;
-      await limits.limiter.correct(accountId, budget, { count: 1 });
-      if (budget === unsupported) return;
-      headers['x-ratelimit-remaining'] = String(Math.max(0, Number(headers['x-ratelimit-remaining']) - 1));
+    ended(status, code) {
+      if (!counted || status < 400 || status === 429 || (code && UNCOUNTED.has(code))) return undefined;
+      return fillBudget(counted, code);
     },
   };
 }
@@ -127,29 +148,30 @@ const UNCOUNTED = new Set<ErrorCode>([
 
 function countersOf(limits: Limits, caller: Caller, subject: Subject): Counted {
   const { accountId, keyId } = caller;
+  const tier = limits.tierOf(accountId);
   const override = limits.overrideOf(accountId);
-  const budgetSubject = `${keyId}:${modelIdOf(limits, subject)}`;
+  const modelId = modelIdOf(limits, subject);
+  const budgetSubject = `${keyId}:${modelId}`;
   const budget = (type: Counter['type'], limit: number): Counter => {
     return { type, subject: budgetSubject, limit, cost: 0, windowMs: BUDGET_MS };
   };
   const model = subject.model === undefined ? undefined : limits.modelOf(subject.model, subject.modelType);
-  const perMinute = model && perMinuteOf(model, limits.tierOf(accountId), override);
-  const minute = (type: Counter['type'], limit: number | undefined, cost: number): Counter | undefined => {
+  const perMinute = model && perMinuteOf(model, tier, override);
+  const minute = (type: Counter['type'], limit: number | undefined): Counter | undefined => {
     if (limit === undefined || !model) return undefined;
-    return { type, subject: model.id, limit, cost, windowMs: MINUTE_MS };
+    return { type, subject: model.id, limit, cost: 1, windowMs: MINUTE_MS };
   };
+  const failed = budget('FAILED_REQUESTS', override.failedPer30s ?? FAILED_PER_30S);
+  const unsupported = FEATURE_ROUTES.has(subject.path)
+    ? budget('UNSUPPORTED_FEATURE_REQUESTS', UNSUPPORTED_PER_30S)
+    : undefined;
+  const requests = minute('RPM', perMinute?.requests);
+  const tokens = minute('TPM', perMinute?.tokens);
   return {
-    failed: budget('FAILED_REQUESTS', override.failedPer30s ?? FAILED_PER_30S),
-    unsupported: FEATURE_ROUTES.has(subject.path)
-      ? budget('UNSUPPORTED_FEATURE_REQUESTS', UNSUPPORTED_PER_30S)
-      : undefined,
-    requests: minute('RPM', perMinute?.requests, 1),
-    tokens: minute('TPM', perMinute?.tokens, Math.max(1, Math.round(subject.estimatedTokens ?? 1))),
+    ...{ accountId, failed, unsupported, requests, tokens },
+    counters: [failed, unsupported, requests, tokens].filter((counter) => counter !== undefined),
+    about: { apiKeyId: keyId ?? '', modelId, rateLimitTier: tier },
   };
-}
-
-function listOf({ failed, unsupported, requests, tokens }: Counted): Counter[] {
-  return [failed, unsupported, requests, tokens].filter((counter) => counter !== undefined);
 }
 
 /** The model that is counted, or what stands for it in the log (api-facts 4.9). */
@@ -159,7 +181,7 @@ function modelIdOf(limits: Limits, { path, model, modelType }: Subject): string 
 }
 
 function stateOf(counted: Counted, admission: Admission, counter: Counter): CounterState {
-  const state = admission.states[listOf(counted).indexOf(counter)];
+  const state = admission.states[counted.counters.indexOf(counter)];
   return state ?? { total: 0, resetsAt: admission.at };
 }
 

@@ -56,9 +56,17 @@ export interface Refusal extends RefusedCall {
   at: number;
 }
 
+/** Never changed once it was asked for: calls of a kind share one, and with it what is sent for them. */
+export interface LimitedCall {
+  readonly accountId: string;
+  readonly counters: readonly Counter[];
+  /** Without it a refusal is in no log. */
+  readonly about?: RefusedCall;
+}
+
 export interface Limiter {
-  /** Without `about` a refusal is in no log. */
-  admit(call: { accountId: string; counters: Counter[]; about?: RefusedCall }): Promise<Admission>;
+  /** `tokens`: what this one may use of a window of tokens, in place of the counter's cost. */
+  admit(call: LimitedCall, tokens?: number): Promise<Admission>;
   /** Adds to what was counted at `at`, or takes from it; `at` left out: now. */
   correct(accountId: string, counter: Counter, change: { count: number; at?: number }): Promise<void>;
   /** The account's last refusals, newest first, at most 50. */
@@ -78,14 +86,14 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
   const orLocally = preferShared(onFallback);
 
   return {
-    admit: (call) =>
+    admit: (call, tokens) =>
       inSpan(LIMITS, async (note) => {
         let counted = 'redis';
         const admission = await orLocally(
-          () => admitShared(redis, call),
+          () => admitShared(redis, call, tokens),
           () => {
             counted = 'process';
-            return local.admit(call);
+            return local.admit(call, tokens);
           },
         );
         const limit = admission.refusedBy?.type ?? 'none';
@@ -147,21 +155,38 @@ function logKeyOf(accountId: string): string {
   return `farebox:{${accountId}}:refusals`;
 }
 
-async function admitShared(
-  redis: Redis,
-  { accountId, counters, about }: Parameters<Limiter['admit']>[0],
-): Promise<Admission> {
+/** What is sent for a call: the windows, the list of refusals, and per window its limit, cost and length. */
+function argumentsOf({ accountId, counters, about }: LimitedCall): string[] {
   const keys = [...counters.map((counter) => keyOf(accountId, counter)), logKeyOf(accountId)];
-  const figures = counters.flatMap(({ limit, cost, windowMs }) => [limit, cost, windowMs]);
+  const figures = counters.flatMap(({ limit, cost, windowMs }) => [limit, cost, windowMs].map(String));
   const entry = about && `%s %t ${JSON.stringify(about)} ${counters.map(({ type }) => type).join(' ')}`;
-  const answer = await redis.fareboxAdmit(keys.length, ...keys, ...figures, entry ?? '');
-  const [refused = 0, at = Date.now(), ...rest] = answer;
+  return [...keys, ...figures, entry ?? ''];
+}
+
+const argumentsKnown = new WeakMap<LimitedCall, string[]>();
+
+async function admitShared(redis: Redis, call: LimitedCall, tokens?: number): Promise<Admission> {
+  const { counters } = call;
+  let known = argumentsKnown.get(call);
+  if (known === undefined) {
+    known = argumentsOf(call);
+    argumentsKnown.set(call, known);
+  }
+  const given = [...known];
+  const tokenWindow = tokens === undefined ? -1 : counters.findIndex(isOfTokens);
+  if (tokenWindow !== -1) given[counters.length + 2 + tokenWindow * 3] = String(tokens);
+  const answer = await redis.fareboxAdmit(counters.length + 1, ...given);
+  const [refused = 0, at = Date.now()] = answer;
   const states = counters.map(({ windowMs }, index) => {
-    const total = rest[index * 2] ?? 0;
-    const first = rest[index * 2 + 1] ?? 0;
+    const total = answer[2 + index * 2] ?? 0;
+    const first = answer[3 + index * 2] ?? 0;
     return { total, resetsAt: total === 0 ? at : (first + SLOTS + 1) * slotMsOf(windowMs) };
   });
   return { refusedBy: counters[refused - 1], at, states };
+}
+
+function isOfTokens({ type }: Counter): boolean {
+  return type === 'TPM';
 }
 
 const ENTRY = /^(\d+) (\d+) (\{.*\}) ([A-Z_ ]+)$/;
@@ -186,9 +211,12 @@ export function createLocalLimiter(): Limiter {
   }
 
   return {
-    async admit({ accountId, counters, about }) {
+    async admit({ accountId, counters, about }, tokens) {
       const nowMs = Date.now();
-      const found = counters.map((counter) => ({ counter, window: windowOf(keyOf(accountId, counter)) }));
+      const found = counters.map((asked) => {
+        const counter = tokens !== undefined && isOfTokens(asked) ? { ...asked, cost: tokens } : asked;
+        return { counter, window: windowOf(keyOf(accountId, counter)) };
+      });
       const refusing = found.find(
         ({ counter, window }) => !fits(counter, window.total(nowMs, counter.windowMs)),
       );
@@ -205,7 +233,7 @@ export function createLocalLimiter(): Limiter {
         total: window.total(nowMs, windowMs),
         resetsAt: window.resetsAt(nowMs, windowMs),
       }));
-      return { refusedBy: refusing?.counter, at: nowMs, states };
+      return { refusedBy: refusing && counters[found.indexOf(refusing)], at: nowMs, states };
     },
     async correct(accountId, counter, { count, at }) {
       const nowMs = Date.now();
