@@ -15,7 +15,6 @@ export function openRedis(url: string, log: Logger): Redis {
     commandTimeout: 1_000,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    enableAutoPipelining: true,
     keepAlive: 10_000,
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), LONGEST_PAUSE_MS),
   });

@@ -2,7 +2,7 @@
  * Counts calls against their limits: all windows of a call in one round trip to Redis, shared by every process. While
  * Redis does not answer, each process goes on with windows of its own; money is not touched either way.
  */
-import type { Redis, Result } from 'ioredis';
+import type { Callback, ChainableCommander, Redis, Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { LimitType } from '../../domain/limits/limits.ts';
 import { SLOTS, SlidingWindow, slotMsOf } from '../../domain/limits/slidingWindow.ts';
@@ -12,7 +12,9 @@ import { ADMIT, CORRECT } from './limitScripts.ts';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    fareboxAdmit(keys: number, ...given: (string | number)[]): Result<number[], Context>;
+    fareboxAdmit(
+      ...given: [...given: (string | number)[], done: Callback<number[]>]
+    ): Result<number[], Context>;
     fareboxCorrect(keys: number, ...given: (string | number)[]): Result<number, Context>;
   }
 }
@@ -84,13 +86,14 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
   redis.defineCommand('fareboxCorrect', { lua: CORRECT });
   const local = createLocalLimiter();
   const orLocally = preferShared(onFallback);
+  const ask = askTogether(redis);
 
   return {
     admit: (call, tokens) =>
       inSpan(LIMITS, async (note) => {
         let counted = 'redis';
         const admission = await orLocally(
-          () => admitShared(redis, call, tokens),
+          () => admitShared(ask, call, tokens),
           () => {
             counted = 'process';
             return local.admit(call, tokens);
@@ -165,17 +168,40 @@ function argumentsOf({ accountId, counters, about }: LimitedCall): string[] {
 
 const argumentsKnown = new WeakMap<LimitedCall, string[]>();
 
-async function admitShared(redis: Redis, call: LimitedCall, tokens?: number): Promise<Admission> {
+type Ask = (given: (string | number)[]) => Promise<number[]>;
+
+/** What is asked for in one turn of the event loop goes to Redis in one piece, and waits for no other turn's answers. */
+function askTogether(redis: Redis): Ask {
+  let gathering: ChainableCommander | undefined;
+  function send(): void {
+    const pipeline = gathering;
+    gathering = undefined;
+    void pipeline?.exec();
+  }
+  return (given) =>
+    new Promise((resolve, reject) => {
+      if (gathering === undefined) {
+        gathering = redis.pipeline();
+        setImmediate(send);
+      }
+      gathering.fareboxAdmit(...given, (error, answer) => {
+        if (error || !answer) reject(error ?? new Error('no answer'));
+        else resolve(answer);
+      });
+    });
+}
+
+async function admitShared(ask: Ask, call: LimitedCall, tokens?: number): Promise<Admission> {
   const { counters } = call;
   let known = argumentsKnown.get(call);
   if (known === undefined) {
     known = argumentsOf(call);
     argumentsKnown.set(call, known);
   }
-  const given = [...known];
+  const given: (string | number)[] = [counters.length + 1, ...known];
   const tokenWindow = tokens === undefined ? -1 : counters.findIndex(isOfTokens);
-  if (tokenWindow !== -1) given[counters.length + 2 + tokenWindow * 3] = String(tokens);
-  const answer = await redis.fareboxAdmit(counters.length + 1, ...given);
+  if (tokenWindow !== -1) given[counters.length + 3 + tokenWindow * 3] = String(tokens);
+  const answer = await ask(given);
   const [refused = 0, at = Date.now()] = answer;
   const states = counters.map(({ windowMs }, index) => {
     const total = answer[2 + index * 2] ?? 0;
