@@ -51,12 +51,15 @@ function newFigures(): Figures {
   return { perSecond: [], waitsMs: [], failed: 0 };
 }
 
-/** A few clients that pause between their requests: what one of them waits, without a queue in front of it. */
+/**
+ * A few clients that pause between their requests: what one of them waits, without a queue in front of it. No two pauses
+ * are alike: equal ones would make all clients ask in the same instant, and wait for each other.
+ */
 async function singly(target: ReturnType<typeof requestOf>): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: FEW });
   const waits: number[] = [];
   await inLanes(FEW, REQUESTS, async () => {
-    await sleep(PAUSE_MS);
+    await sleep(PAUSE_MS * (0.5 + Math.random()));
     const startMs = performance.now();
     await send(target, agent);
     waits.push(performance.now() - startMs);
