@@ -16,6 +16,8 @@ declare module 'autocannon' {
     /** Milliseconds. */
     latency: { p50: number; p99: number };
     non2xx: number;
+    '4xx': number;
+    '5xx': number;
     errors: number;
     timeouts: number;
   }

@@ -1,12 +1,9 @@
 /** What every paid request passes: authentication, all limits of a text model, shape; against a bare Koa route. One core. */
-import { execFile } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import autocannon from 'autocannon';
-import { apiPort, spawnNode, untilReady } from '../test/harness/spawn.ts';
 import { inLanes, percentile, round } from './statistics.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld, pinToOneCore, type World } from './world.ts';
 
 const MANY = 32;
 const FEW = 8;
@@ -89,19 +86,9 @@ function requestOf(origin: string, key: string) {
 }
 
 async function startSide(world: World, side: 'floor' | 'product'): Promise<string> {
-  const port = await apiPort();
-  const process = spawnNode({
-    script: 'dist/bench/floor/frontServer.js',
-    name: side,
-    environment: { ...world.environment, PORT: String(port), BENCH_SIDE: side },
-    runFolder: world.runFolder,
-  });
-  const ready = async () => {
-    if (!process.logs().includes('side ready')) throw new Error('not ready');
-  };
-  await untilReady(process, ready, 30_000);
-  await promisify(execFile)('taskset', ['-a', '-c', '-p', '0', String(process.pid)]);
-  return `http://127.0.0.1:${port}`;
+  const process = await world.startFloor('frontServer', { BENCH_SIDE: side });
+  await pinToOneCore(process);
+  return process.origin;
 }
 
 function judge(sides: { floor: Figures; product: Figures }): { ok: boolean } {

@@ -4,6 +4,7 @@ import { run as frontDoor } from './frontDoor.ts';
 import { run as jobs } from './jobs.ts';
 import { run as ledger } from './ledger.ts';
 import { run as memory } from './memory.ts';
+import { run as models } from './models.ts';
 import { run as retrieve } from './retrieve.ts';
 
 const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
@@ -16,6 +17,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
     }
   },
   front: () => frontDoor(),
+  models: () => models(),
   retrieve: () => retrieve(),
   memory: () => memory(),
   jobs: () => jobs(),

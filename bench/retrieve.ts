@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import autocannon from 'autocannon';
 import { openPool } from '../infra/postgres/pool.ts';
-import { apiPort, spawnNode, untilReady } from '../test/harness/spawn.ts';
 import { round } from './statistics.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -54,7 +53,7 @@ export async function run(options: { seconds?: number } = {}): Promise<{ ok: boo
     const { accountId, inference } = await world.createPayer();
     const queueId = await insertRunningJob(world, accountId);
     const api = await world.start('api');
-    const floorUrl = `${await startFloor(world)}/row/${queueId}`;
+    const floorUrl = `${(await world.startFloor('rowServer')).origin}/row/${queueId}`;
     const product = retrieveRequest(api.origin, inference, queueId);
     const load = (target: { url: string }) => autocannon({ ...target, connections: CONNECTIONS, duration });
     await autocannon({ ...product, connections: CONNECTIONS, duration: 2 });
@@ -65,21 +64,6 @@ export async function run(options: { seconds?: number } = {}): Promise<{ ok: boo
   } finally {
     await world.close();
   }
-}
-
-async function startFloor(world: World): Promise<string> {
-  const port = await apiPort();
-  const floor = spawnNode({
-    script: 'dist/bench/floor/rowServer.js',
-    name: 'floor',
-    environment: { ...world.environment, PORT: String(port) },
-    runFolder: world.runFolder,
-  });
-  const ready = async () => {
-    if (!floor.logs().includes('floor ready')) throw new Error('not ready');
-  };
-  await untilReady(floor, ready, 30_000);
-  return `http://127.0.0.1:${port}`;
 }
 
 function judge(floor: autocannon.Result, ours: autocannon.Result): { ok: boolean } {

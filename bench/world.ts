@@ -1,7 +1,9 @@
 /** The real parts for a benchmark, durable as shipped, in a folder that goes afterwards; and processes on them. */
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { createAccount } from '../infra/postgres/accounts.ts';
 import { createKey } from '../infra/postgres/keys.ts';
 import { grant } from '../infra/postgres/ledger.ts';
@@ -19,6 +21,8 @@ export interface World {
   /** What `npm run api` and `npm run worker` read. */
   environment: Record<string, string>;
   start(kind: 'api' | 'worker', extra?: Record<string, string>): Promise<Spawned & { origin: string }>;
+  /** A process of bench/floor, by the name of its file. */
+  startFloor(name: string, extra?: Record<string, string>): Promise<Spawned & { origin: string }>;
   /** An account with more credit than any benchmark spends, and a key of each type. */
   createPayer(): Promise<{ accountId: string; admin: string; inference: string }>;
   /** A further namespace of the same server, for a floor beside the product. */
@@ -42,6 +46,11 @@ export async function openWorld(config: object): Promise<World> {
     environment,
     async start(kind, extra) {
       const process = await startProcess(kind, services.runFolder, { ...environment, ...extra });
+      spawned.push(process);
+      return process;
+    },
+    async startFloor(name, extra) {
+      const process = await startFloor(name, services.runFolder, { ...environment, ...extra });
       spawned.push(process);
       return process;
     },
@@ -95,6 +104,26 @@ async function startProcess(
   const ready = kind === 'api' ? () => answersReady(origin) : () => saysReady(spawned);
   await untilReady(spawned, ready, READY_TIMEOUT_MS);
   return { ...spawned, origin };
+}
+
+async function startFloor(
+  name: string,
+  runFolder: string,
+  environment: Record<string, string>,
+): Promise<Spawned & { origin: string }> {
+  const port = String(await apiPort());
+  const script = `dist/bench/floor/${name}.js`;
+  const spawned = spawnNode({ script, name, environment: { ...environment, PORT: port }, runFolder });
+  const ready = async () => {
+    if (!spawned.logs().includes('floor ready')) throw new Error('not ready');
+  };
+  await untilReady(spawned, ready, READY_TIMEOUT_MS);
+  return { ...spawned, origin: `http://127.0.0.1:${port}` };
+}
+
+/** All threads of a process on the first core: what it can do is then what one core can. */
+export async function pinToOneCore({ pid }: Spawned): Promise<void> {
+  await promisify(execFile)('taskset', ['-a', '-c', '-p', '0', String(pid)]);
 }
 
 async function answersReady(origin: string): Promise<void> {

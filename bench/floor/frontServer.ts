@@ -32,10 +32,10 @@ if (process.env.BENCH_SIDE === 'floor') {
   router.post('/api/v1/empty', (context) => {
     context.body = ANSWER;
   });
-  new Koa().use(router.routes()).listen(port, host, () => console.log('side ready'));
+  new Koa().use(router.routes()).listen(port, host, () => console.log('floor ready'));
 } else {
   await serveProduct();
-  console.log('side ready');
+  console.log('floor ready');
 }
 
 /** With every limit that a text model has: failures, requests and tokens. */

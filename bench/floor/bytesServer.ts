@@ -1,0 +1,16 @@
+/** The floor of the catalogue benchmark: a bare Koa route that sends the bytes of a file, which it has read before. */
+import { readFileSync } from 'node:fs';
+import { Router } from '@koa/router';
+import Koa from 'koa';
+import { loadConfig } from '../../infra/config/config.ts';
+
+const { host, port } = loadConfig();
+const bytes = readFileSync(process.env.BENCH_BYTES ?? '');
+const router = new Router();
+router.get('/bytes', (context) => {
+  context.type = 'application/json';
+  context.body = bytes;
+});
+const app = new Koa();
+app.use(router.routes());
+app.listen(port, host, () => console.log('floor ready'));
