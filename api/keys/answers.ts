@@ -22,6 +22,7 @@ const common = {
     .array(z.string())
     .optional()
     .meta({ description: 'The only models that the key may call; left out: all of them.' }),
+  parentId: uuid.optional().meta({ description: 'Of a child: the key whose terms bind it, too.' }),
 };
 
 const shown = {

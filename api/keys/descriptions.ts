@@ -46,7 +46,7 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     summary: 'Make a key',
     description:
       'The secret is in the answer and nowhere else. An account has at most 500 active keys and makes at most 20 in a ' +
-      'minute. `models` (beside the specification) names the only models that an INFERENCE key may call.',
+      'minute. `models` (beside the specification) names the only models that an INFERENCE key may call, and `parentId` the key whose terms and caps bind it, too.',
     answers: answersWith(createdAnswer),
     errors: ['rate_limited'],
     example: {
