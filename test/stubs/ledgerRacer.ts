@@ -3,6 +3,7 @@
  * environment variable LEDGER_RACE and says what came of it, one JSON line each.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { FareboxError } from '../../domain/errors.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
 import { createLedger } from '../../infra/postgres/createLedger.ts';
 import { charge } from '../../infra/postgres/ledger.ts';
@@ -117,10 +118,21 @@ async function cross(task: Extract<RaceOrder, { kind: 'cross' }>): Promise<void>
 
 /** By a charge, or by a hold that is settled; false when it was refused. */
 async function spends(request: Parameters<typeof charge>[1], atOnce: boolean): Promise<boolean> {
-  if (atOnce) return (await charge(pool, request)).outcome === 'charged';
-  const { outcome } = await ledger.hold({ ...request, ttlMs: 600_000 });
-  if (outcome === 'held') await ledger.settle(request);
+  if (atOnce) return (await decided(() => charge(pool, request))).outcome === 'charged';
+  const { outcome } = await decided(() => ledger.hold({ ...request, ttlMs: 600_000 }));
+  if (outcome === 'held') await decided(() => ledger.settle(request));
   return outcome === 'held';
+}
+
+/** A clock that jumps ends what runs meanwhile, as being far too long: then the same is asked again. */
+async function decided<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof FareboxError && error.code === 'unavailable')) throw error;
+    }
+  }
 }
 
 async function isFree(lock: number): Promise<boolean> {

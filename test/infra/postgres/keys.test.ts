@@ -46,7 +46,7 @@ describe('keys', () => {
     });
     expect(await findKey(sql, hashSecret(secret))).toEqual({
       ...{ keyId: record.id, accountId, keyType: 'INFERENCE', modelPrivacy: 'PRIVATE_ONLY' },
-      ...{ models: null, expiresAt, revoked: false, accountActive: true },
+      ...{ models: null, expiresAt, revoked: false, accountActive: true, readAt: expect.any(Date) },
     });
     expect(await findKey(sql, hashSecret(`${secret}x`))).toBeUndefined();
   });
