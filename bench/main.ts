@@ -6,6 +6,7 @@ import { run as ledger } from './ledger.ts';
 import { run as memory } from './memory.ts';
 import { run as models } from './models.ts';
 import { run as retrieve } from './retrieve.ts';
+import { run as usage } from './usage.ts';
 
 const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   ledger: async () => {
@@ -18,6 +19,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   },
   front: () => frontDoor(),
   models: () => models(),
+  usage: () => usage(),
   retrieve: () => retrieve(),
   memory: () => memory(),
   jobs: () => jobs(),

@@ -11,7 +11,7 @@ const UPLOADS = 20;
 /** 16 kHz, 16 bit, mono: just below the limit of 25 MB. Too long for the model, so it is refused after its arrival. */
 const UPLOAD_SECONDS = 818;
 
-function residentMb(pid: number): number {
+export function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
 }
@@ -38,7 +38,7 @@ export async function run(options: { requests?: number } = {}): Promise<{ ok: bo
   }
 }
 
-async function peakDuring(pid: number, work: () => Promise<void>): Promise<number> {
+export async function peakDuring(pid: number, work: () => Promise<void>): Promise<number> {
   let peak = 0;
   let running = true;
   const watch = (async () => {
