@@ -43,8 +43,13 @@ export function nanoFromDecimalNumber(units: number): Nano | undefined {
   return Number(decimal) === units ? parseNano(decimal) : undefined;
 }
 
+/** The integers up to it are doubles. */
+const MOST_EXACT: Nano = 2n ** 53n;
+
 /** Nano units as a JSON number of whole units, for the public edge only. */
 export function nanoToNumber(amount: Nano): number {
+  // Both are exact, so their quotient is the double that is nearest to the amount: what its decimal text would read as.
+  if (amount <= MOST_EXACT && amount >= -MOST_EXACT) return Number(amount) / Number(NANO_PER_UNIT);
   return Number(formatNano(amount));
 }
 

@@ -35,8 +35,8 @@ export async function csvPage(sql: pg.Pool, key: Buffer, { walk, headers }: CsvR
 }
 
 /**
- * The whole range. Each batch is a statement of its own, asked for when the client has taken the one before: no more
- * than that is in memory, no transaction stays open however slow the client is, and none follows when it has gone.
+ * The whole range. Each batch is a statement of its own, asked for while the client takes the one before: no more than
+ * these two are in memory, no transaction stays open however slow the client is, and none follows when it has gone.
  */
 export function csvStream(sql: pg.Pool, { walk, headers }: CsvRequest): Answer {
   return stream(
@@ -46,13 +46,21 @@ export function csvStream(sql: pg.Pool, { walk, headers }: CsvRequest): Answer {
 }
 
 async function* batches(sql: pg.Pool, walk: UsageWalk): AsyncGenerator<string, void> {
-  let { after } = walk;
-  for (let first = true; ; first = false) {
-    const lines = await usageLines(sql, walk.range, { horizon: walk.horizon, after, limit: BATCH });
-    if (first || lines.count > 0) yield (first ? FIRST_LINE : '') + lines.text;
-    if (lines.count < BATCH) return;
-    after = lines.last;
+  const read = (after: UsagePlace | null) => {
+    const lines = usageLines(sql, walk.range, { horizon: walk.horizon, after, limit: BATCH });
+    // Its failure is thrown where it is awaited; a client that has gone does not come to that.
+    lines.catch(() => undefined);
+    return lines;
+  };
+  let lines = await read(walk.after);
+  let text = FIRST_LINE + lines.text;
+  while (lines.count === BATCH) {
+    const next = read(lines.last);
+    yield text;
+    lines = await next;
+    text = lines.text;
   }
+  if (text !== '') yield text;
 }
 
 async function isMore(sql: pg.Pool, { range, horizon }: UsageWalk, after: UsagePlace): Promise<boolean> {

@@ -8,6 +8,20 @@ function printed(units: number): bigint {
   return BigInt(whole + fraction.padEnd(12, '0')) / 1_000n;
 }
 
+describe('an amount as a number', () => {
+  it('is what its decimal text reads as, whatever its size and sign', () => {
+    const amounts = fc.oneof(
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+      fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }),
+      fc.bigInt({ min: 2n ** 53n - 10n, max: 2n ** 53n + 10n }),
+    );
+    fc.assert(
+      fc.property(amounts, (amount) => nanoToNumber(amount) === Number(formatNano(amount))),
+      { numRuns: 20_000 },
+    );
+  });
+});
+
 describe('a balance as a number', () => {
   it.each([0n, 1n, 99_999_999n, 100_000_000n, 1_230_000_001n, 999_999_999_999_999n])(
     'is exact where a number can be: %s',
