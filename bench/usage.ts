@@ -61,6 +61,7 @@ function kindsOf({ entries }: Bench): Record<string, (turn: number) => { query: 
     last: () => since(timeOf(entries - PAGE + 1)),
     'of a range': (turn) => since(somewhere(turn), `&endTimestamp=${timeOf(entries)}`),
     'of a currency': (turn) => since(somewhere(turn), '&currency=USD'),
+    'of a currency that hardly occurs': () => ({ query: 'currency=BUNDLED_CREDITS', from: timeOf(0) }),
   };
 }
 
