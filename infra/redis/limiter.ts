@@ -2,7 +2,7 @@
  * Counts calls against their limits: all windows of a call in one round trip to Redis, shared by every process. While
  * Redis does not answer, each process goes on with windows of its own; money is not touched either way.
  */
-import type { Callback, ChainableCommander, Redis, Result } from 'ioredis';
+import type { Redis, Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { LimitType } from '../../domain/limits/limits.ts';
 import { SLOTS, SlidingWindow, slotMsOf } from '../../domain/limits/slidingWindow.ts';
@@ -12,9 +12,7 @@ import { ADMIT, CORRECT } from './limitScripts.ts';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    fareboxAdmit(
-      ...given: [...given: (string | number)[], done: Callback<number[]>]
-    ): Result<number[], Context>;
+    fareboxAdmit(...given: (string | number)[]): Result<number[], Context>;
     fareboxCorrect(keys: number, ...given: (string | number)[]): Result<number, Context>;
   }
 }
@@ -134,7 +132,7 @@ function preferShared(onFallback: (error: unknown) => void) {
     probing = probe;
     try {
       const answer = await shared();
-      limiterAlone.set(0);
+      if (doubtful) limiterAlone.set(0);
       doubtful = false;
       return answer;
     } catch (error) {
@@ -172,23 +170,21 @@ type Ask = (given: (string | number)[]) => Promise<number[]>;
 
 /** What is asked for in one turn of the event loop goes to Redis in one piece, and waits for no other turn's answers. */
 function askTogether(redis: Redis): Ask {
-  let gathering: ChainableCommander | undefined;
+  let held: Redis['stream'] | undefined;
   function send(): void {
-    const pipeline = gathering;
-    gathering = undefined;
-    void pipeline?.exec();
+    held?.uncork();
+    held = undefined;
   }
-  return (given) =>
-    new Promise((resolve, reject) => {
-      if (gathering === undefined) {
-        gathering = redis.pipeline();
-        setImmediate(send);
-      }
-      gathering.fareboxAdmit(...given, (error, answer) => {
-        if (error || !answer) reject(error ?? new Error('no answer'));
-        else resolve(answer);
-      });
-    });
+  return (given) => {
+    // Before the first connection there is no stream, and the call fails by itself.
+    const { stream } = redis as { stream?: Redis['stream'] };
+    if (held === undefined && stream !== undefined) {
+      held = stream;
+      held.cork();
+      setImmediate(send);
+    }
+    return redis.fareboxAdmit(...given);
+  };
 }
 
 async function admitShared(ask: Ask, call: LimitedCall, tokens?: number): Promise<Admission> {
