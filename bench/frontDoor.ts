@@ -87,7 +87,7 @@ function requestOf(origin: string, key: string) {
 
 async function startSide(world: World, side: 'floor' | 'product'): Promise<string> {
   const process = await world.startFloor('frontServer', { BENCH_SIDE: side });
-  await pinToOneCore(process);
+  await pinToOneCore(world, [process]);
   return process.origin;
 }
 

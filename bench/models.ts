@@ -57,7 +57,7 @@ async function openSides(world: World): Promise<{ targets: Record<string, Target
   const file = path.join(world.folder, 'models.json');
   writeFileSync(file, body);
   const floor = await world.startFloor('bytesServer', { BENCH_BYTES: file });
-  await Promise.all([pinToOneCore(api), pinToOneCore(floor)]);
+  await pinToOneCore(world, [api, floor]);
   return {
     bytes: body.length,
     targets: {

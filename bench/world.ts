@@ -2,8 +2,10 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
 import { createAccount } from '../infra/postgres/accounts.ts';
 import { createKey } from '../infra/postgres/keys.ts';
 import { grant } from '../infra/postgres/ledger.ts';
@@ -121,9 +123,19 @@ async function startFloor(
   return { ...spawned, origin: `http://127.0.0.1:${port}` };
 }
 
-/** All threads of a process on the first core: what it can do is then what one core can. */
-export async function pinToOneCore({ pid }: Spawned): Promise<void> {
-  await promisify(execFile)('taskset', ['-a', '-c', '-p', '0', String(pid)]);
+/**
+ * All threads of each process on the first core: what it can do is then what one core can. Redis, which serves all
+ * processes of a deployment, gets the others, where there are any.
+ */
+export async function pinToOneCore({ environment }: World, processes: Spawned[]): Promise<void> {
+  const pin = (cores: string, pid: number) =>
+    promisify(execFile)('taskset', ['-a', '-c', '-p', cores, String(pid)]);
+  for (const { pid } of processes) await pin('0', pid);
+  const cores = availableParallelism();
+  const redis = new Redis(environment.REDIS_URL ?? '');
+  const pid = /process_id:(\d+)/.exec(await redis.info('server'))?.[1];
+  redis.disconnect();
+  if (cores > 1 && pid !== undefined) await pin(`1-${cores - 1}`, Number(pid));
 }
 
 async function answersReady(origin: string): Promise<void> {
