@@ -1,8 +1,8 @@
 /** What every paid request passes: authentication, all limits of a text model, shape; against a bare Koa route. One core. */
-import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
-import { inLanes, percentile, round } from './statistics.ts';
+import { openLeanClient } from './leanClient.ts';
+import { percentile, round } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
 
 const MANY = 32;
@@ -53,27 +53,19 @@ function newFigures(): Figures {
  * are alike: equal ones would make all clients ask in the same instant, and wait for each other.
  */
 async function singly(target: ReturnType<typeof requestOf>): Promise<number[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: FEW });
   const waits: number[] = [];
-  await inLanes(FEW, REQUESTS, async () => {
-    await sleep(PAUSE_MS * (0.5 + Math.random()));
-    const startMs = performance.now();
-    await send(target, agent);
-    waits.push(performance.now() - startMs);
-  });
-  agent.destroy();
+  const client = async () => {
+    const line = await openLeanClient(target);
+    for (let asked = 0; asked < REQUESTS / FEW; asked += 1) {
+      await sleep(PAUSE_MS * (0.5 + Math.random()));
+      const startMs = performance.now();
+      await line.ask();
+      waits.push(performance.now() - startMs);
+    }
+    line.close();
+  };
+  await Promise.all(Array.from({ length: FEW }, client));
   return waits;
-}
-
-function send({ url, body, ...target }: ReturnType<typeof requestOf>, agent: Agent): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { ...target, agent }, (answer) => {
-      answer.resume();
-      answer.once('end', resolve);
-    });
-    sent.once('error', reject);
-    sent.end(body);
-  });
 }
 
 function requestOf(origin: string, key: string) {

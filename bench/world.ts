@@ -125,7 +125,7 @@ async function startFloor(
 
 /**
  * All threads of each process on the first core: what it can do is then what one core can. Redis, which serves all
- * processes of a deployment, gets the others, where there are any.
+ * processes of a deployment, and this process, which is the load, get the others, where there are any.
  */
 export async function pinToOneCore({ environment }: World, processes: Spawned[]): Promise<void> {
   const pin = (cores: string, pid: number) =>
@@ -135,7 +135,8 @@ export async function pinToOneCore({ environment }: World, processes: Spawned[])
   const redis = new Redis(environment.REDIS_URL ?? '');
   const pid = /process_id:(\d+)/.exec(await redis.info('server'))?.[1];
   redis.disconnect();
-  if (cores > 1 && pid !== undefined) await pin(`1-${cores - 1}`, Number(pid));
+  if (cores === 1) return;
+  for (const other of [Number(pid), process.pid]) await pin(`1-${cores - 1}`, other);
 }
 
 async function answersReady(origin: string): Promise<void> {

@@ -168,22 +168,34 @@ const argumentsKnown = new WeakMap<LimitedCall, string[]>();
 
 type Ask = (given: (string | number)[]) => Promise<number[]>;
 
-/** What is asked for in one turn of the event loop goes to Redis in one piece, and waits for no other turn's answers. */
+/** From so many unanswered questions on, the next ones of a turn wait for each other: below, that would only cost time. */
+const BUSY = 6;
+
+/**
+ * What is asked for in one turn of a busy event loop goes to Redis in one piece, and waits for no other turn's answers.
+ */
 function askTogether(redis: Redis): Ask {
   let held: Redis['stream'] | undefined;
+  let unanswered = 0;
   function send(): void {
     held?.uncork();
     held = undefined;
   }
+  function answered(): void {
+    unanswered -= 1;
+  }
   return (given) => {
     // Before the first connection there is no stream, and the call fails by itself.
     const { stream } = redis as { stream?: Redis['stream'] };
-    if (held === undefined && stream !== undefined) {
+    if (unanswered >= BUSY && held === undefined && stream !== undefined) {
       held = stream;
       held.cork();
       setImmediate(send);
     }
-    return redis.fareboxAdmit(...given);
+    unanswered += 1;
+    const answer = redis.fareboxAdmit(...given);
+    answer.then(answered, answered);
+    return answer;
   };
 }
 
