@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { withdrawIdempotencyKey } from '../../infra/postgres/idempotency.ts';
 import { UPKEEP_WORKFLOW, type UpkeepWorkflow } from '../../workflows/contract.ts';
 import { services } from '../harness/services.ts';
+import { severable } from '../harness/severable.ts';
 import type { Reply } from './client.ts';
 import { eventually } from './deployment.ts';
 import { complete, outcomeOf, queueFile, queueIdOf, retrieve, untilState } from './orders.ts';
 import { toneWav } from './recordings.ts';
-import { severable } from './severable.ts';
 import {
   CLOUD,
   cloud,
