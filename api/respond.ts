@@ -22,8 +22,8 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
   return async function respond(ctx, answer) {
     ctx.state.answeredAt = performance.now();
     if (ctx.res.destroyed) return await abandon(ctx, answer);
-    ctx.status = answer.status;
-    ctx.set(answer.headers);
+    ctx.res.statusCode = answer.status;
+    for (const name in answer.headers) ctx.res.setHeader(name, answer.headers[name] ?? '');
     if (options.aliases.length > 0) repeatUnderAliases(ctx, answer.headers, options.aliases);
     if (answer.kind === 'json') await sendJson(ctx, answer);
     else if (answer.kind === 'prepared') sendPrepared(ctx, answer);
@@ -47,19 +47,28 @@ function repeatUnderAliases(
 }
 
 async function sendJson(ctx: ApiContext, answer: JsonAnswer): Promise<void> {
-  ctx.res.setHeader('Content-Type', JSON_TYPE);
-  ctx.body = JSON.stringify(answer.body);
+  const { res } = ctx;
+  const text = JSON.stringify(answer.body);
+  announce(ctx, Buffer.byteLength(text));
   if (isArmed('response-started')) {
-    ctx.res.flushHeaders();
+    res.flushHeaders();
     await point('response-started');
   }
-  if (isArmed('response-ended')) ctx.res.once('finish', () => void point('response-ended'));
+  if (isArmed('response-ended')) res.once('finish', () => void point('response-ended'));
+  res.end(text);
 }
 
 function sendPrepared(ctx: ApiContext, { bytes }: PreparedAnswer): void {
-  if (bytes === undefined) return;
+  if (bytes === undefined) ctx.respond = false;
+  else announce(ctx, bytes.length);
+  ctx.res.end(bytes);
+}
+
+/** What is whole already is sent as it is: Koa would look at it once more. */
+function announce(ctx: ApiContext, sizeBytes: number): void {
+  ctx.respond = false;
   ctx.res.setHeader('Content-Type', JSON_TYPE);
-  ctx.body = bytes;
+  ctx.res.setHeader('Content-Length', sizeBytes);
 }
 
 async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {

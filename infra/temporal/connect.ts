@@ -1,5 +1,6 @@
 /** The client side of Temporal: one lazy connection, every call with a deadline. */
-import { Client, Connection } from '@temporalio/client';
+import { Client, type Connection } from '@temporalio/client';
+import { BoundedConnection } from './boundedConnection.ts';
 import { traceCalls } from './traceHeaders.ts';
 
 export interface TemporalOptions {
@@ -22,27 +23,28 @@ export interface Temporal {
 }
 
 export function openTemporal(options: TemporalOptions): Temporal {
-  const connection = Connection.lazy({
+  const connection = BoundedConnection.lazy({
     address: options.address,
     connectTimeout: 5_000,
     channelArgs: RECONNECT,
     ...(options.retries === 'none' ? { interceptors: [] } : {}),
-  });
-  const client = new Client({
-    connection,
-    namespace: options.namespace,
-    interceptors: { workflow: [traceCalls] },
-  });
+  }) as BoundedConnection;
+  const clientOf = (through: Connection) =>
+    new Client({
+      connection: through,
+      namespace: options.namespace,
+      interceptors: { workflow: [traceCalls] },
+    });
+  const client = clientOf(connection);
   return {
     client,
-    within(timeoutMs, calls) {
-      return connection.withDeadline(Date.now() + timeoutMs, () => calls(client));
+    async within(timeoutMs, calls) {
+      return await calls(clientOf(connection.until(Date.now() + timeoutMs)));
     },
     async ready(timeoutMs) {
-      await connection.withDeadline(Date.now() + timeoutMs, async () => {
-        await connection.workflowService.getSystemInfo({});
-        await connection.workflowService.describeNamespace({ namespace: options.namespace });
-      });
+      const { workflowService } = connection.until(Date.now() + timeoutMs);
+      await workflowService.getSystemInfo({});
+      await workflowService.describeNamespace({ namespace: options.namespace });
     },
     async close() {
       await connection.close();
