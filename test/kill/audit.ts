@@ -8,9 +8,10 @@ import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { openOrders } from '../../providers/simulator/orders.ts';
 import { type JobClient, showJob, type TimelineEntry } from '../harness/jobDriver.ts';
 import type { FlowResult } from './flows.ts';
-import { type KillWorld, until } from './killWorld.ts';
+import type { KillWorld } from './killWorld.ts';
 import { PRICE_NANO } from './models.ts';
 import type { Payer } from './payer.ts';
+import { until } from './until.ts';
 
 const SETTLE_LIMIT_MS = 30_000;
 

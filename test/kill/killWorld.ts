@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { openPool } from '../../infra/postgres/pool.ts';
 import { openStorage, type Storage } from '../../infra/s3/storage.ts';
@@ -73,7 +72,7 @@ export async function openKillWorld(config: object): Promise<KillWorld> {
     temporal,
     baseUrl: `http://127.0.0.1:${port}/api/v1`,
     createPayer: (options) => createPayer(pool, options),
-    sweep: (graceMs = 1) => sweepOrphans(temporal, { id: randomUUID(), graceMs }),
+    sweep: (graceMs = 1) => sweepOrphans({ temporal, storage }, { id: randomUUID(), graceMs }),
     spawnWorker: () => spawnWorker({ environment }),
     ledgerCheck: () => ledgerCheck(value('DATABASE_URL')),
     async close() {
@@ -114,17 +113,4 @@ async function openPart(environment: Record<string, string>, spawn: Spawn): Prom
 function firedIn(file: string): string[] {
   const fired = `${file}.fired`;
   return existsSync(fired) ? readFileSync(fired, 'utf8').split('\n') : [];
-}
-
-/** Waits for `check` to become true; throws with `what` when it does not in time. */
-export async function until(
-  what: string,
-  check: () => boolean | Promise<boolean>,
-  limitMs: number,
-): Promise<void> {
-  const deadline = Date.now() + limitMs;
-  while (!(await check())) {
-    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
-    await sleep(20);
-  }
 }

@@ -2,21 +2,33 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import type { Storage } from '../../infra/s3/storage.ts';
 import type { Temporal } from '../../infra/temporal/connect.ts';
 import { UPKEEP_WORKFLOW, type UpkeepWorkflow } from '../../workflows/contract.ts';
 import { ROOT } from '../harness/spawn.ts';
+import { until } from './until.ts';
 
-/** The number of objects removed. */
+/** Takes every orphan that is there now, for all the grace of the sweep itself: the number of objects removed. */
 export async function sweepOrphans(
-  { client }: Temporal,
+  { temporal, storage }: { temporal: Temporal; storage: Storage },
   { id, graceMs }: { id: string; graceMs: number },
 ): Promise<number> {
-  const { done } = await client.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
+  await untilStoreSays(storage, Date.now() + graceMs);
+  const { done } = await temporal.client.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
     workflowId: `sweep-${id}`,
     taskQueue: 'jobs',
     args: ['sweepObjects', { orphanGraceMs: graceMs }],
   });
   return done;
+}
+
+/** The store tells whole seconds, of a clock that it may look at once a second: two of ours may pass before it says so. */
+async function untilStoreSays(storage: Storage, wanted: number): Promise<void> {
+  await until(
+    'the clock of the store goes on',
+    async () => (await storage.list('no-such-prefix/')).at.getTime() > wanted,
+    10_000,
+  );
 }
 
 const execute = promisify(execFile);

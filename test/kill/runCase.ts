@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { auditJob } from './audit.ts';
 import type { KillCase } from './cases.ts';
 import { FLOWS, type FlowResult } from './flows.ts';
-import { type KillWorld, until } from './killWorld.ts';
+import type { KillWorld } from './killWorld.ts';
+import { until } from './until.ts';
 
 /** As long as a process that goes on may need to do harm. */
 const ZOMBIE_MS = 2_000;

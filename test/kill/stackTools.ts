@@ -29,7 +29,7 @@ export function openStackTools({ dev }: Stack): StackTools {
     storage,
     temporal,
     createPayer: () => createPayer(pool, { usdNano: CREDIT_NANO }),
-    sweep: () => sweepOrphans(temporal, { id: randomUUID(), graceMs: 1 }),
+    sweep: () => sweepOrphans({ temporal, storage }, { id: randomUUID(), graceMs: 1 }),
     ledgerCheck: () => ledgerCheck(dev.databaseUrl),
     async close() {
       storage.close();
