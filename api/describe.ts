@@ -76,3 +76,10 @@ export const uuid = z.string().meta({ format: 'uuid' });
 
 /** Sets a variable of the shell to the first string field of this name in what the command before the pipe prints. */
 export const FIELD = `field() { grep -o "\\"$1\\":\\"[^\\"]*\\"" | head -n 1 | cut -d'"' -f4; }`;
+
+/** Orders a recording in another voice: `$QUEUE_ID` is the job. */
+export const AN_ORDERED_JOB: readonly string[] = [
+  FIELD,
+  `QUEUE_ID=$(curl -sS "$FAREBOX_URL/audio/voice-changer/queue" -H "Authorization: Bearer $FAREBOX_API_KEY" \\
+  -F model=local-voice-changer -F 'file=@infra/stack/demo/recording.mp3;type=audio/mpeg' | field queue_id)`,
+];

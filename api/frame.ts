@@ -1,6 +1,6 @@
 /** Serves one route: credential, query, body, handler within its deadline, answer. The order is the same for all. */
 
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { RouterMiddleware } from '@koa/router';
 import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
@@ -13,7 +13,7 @@ import type { Dependencies } from './dependencies.ts';
 import { errorStatus, toFareboxError } from './errors.ts';
 import { type CallLimits, openCall } from './limits/callLimits.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
-import type { Respond } from './respond.ts';
+import { type Respond, setHeaders } from './respond.ts';
 import { DEFAULT_DEADLINE_MS, type Route, type RouteRequest, type UploadedFile } from './route.ts';
 import type { InFlight } from './server/inFlight.ts';
 import { validate } from './validate.ts';
@@ -62,11 +62,6 @@ async function counted(
   } finally {
     if (call) setHeaders(ctx.res, call.headers);
   }
-}
-
-/** As they are: Koa's way, in a place that every request passes, would look at each of them twice. */
-function setHeaders(res: ServerResponse, headers: Readonly<Record<string, string>>): void {
-  for (const name in headers) res.setHeader(name, headers[name] ?? '');
 }
 
 interface Visit {

@@ -1,4 +1,5 @@
 /** Sends an Answer. */
+import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { FareboxError } from '../domain/errors.ts';
@@ -23,13 +24,18 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
     ctx.state.answeredAt = performance.now();
     if (ctx.res.destroyed) return await abandon(ctx, answer);
     ctx.res.statusCode = answer.status;
-    for (const name in answer.headers) ctx.res.setHeader(name, answer.headers[name] ?? '');
+    setHeaders(ctx.res, answer.headers);
     if (options.aliases.length > 0) repeatUnderAliases(ctx, answer.headers, options.aliases);
     if (answer.kind === 'json') await sendJson(ctx, answer);
     else if (answer.kind === 'prepared') sendPrepared(ctx, answer);
     else if (answer.kind === 'stream') await sendStream(ctx, answer);
     else await sendBinary(ctx, answer, options.inFlight);
   };
+}
+
+/** As they are: Koa's way, in a place that every request passes, would look at each of them twice. */
+export function setHeaders(res: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) res.setHeader(name, headers[name] ?? '');
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';

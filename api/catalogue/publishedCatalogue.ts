@@ -1,9 +1,9 @@
 /** The answers of `/models` and its kin, prepared once: they change with the configuration only (specification 4.10). */
-import { createHash } from 'node:crypto';
 import { MODEL_TYPES, type Model } from '../../domain/catalogue/model.ts';
 import { presentModel } from '../../domain/catalogue/presentModel.ts';
 import { isOffline } from '../../domain/modelAccess.ts';
 import type { Config } from '../../infra/config/config.ts';
+import { etagOf } from '../etag.ts';
 
 /** The ten types, `all`, and `code`: the text models that are made for programming. */
 export const LISTED_TYPES = [...MODEL_TYPES, 'all', 'code'] as const;
@@ -11,7 +11,6 @@ export type ListedType = (typeof LISTED_TYPES)[number];
 
 export interface Prepared {
   bytes: Buffer;
-  /** Strong: two answers with the same tag are the same bytes. */
   etag: string;
 }
 
@@ -62,5 +61,5 @@ function prepareEach(dataOf: (type: ListedType) => unknown): Record<ListedType, 
 
 function prepare(body: unknown): Prepared {
   const bytes = Buffer.from(JSON.stringify(body));
-  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"` };
+  return { bytes, etag: etagOf(bytes) };
 }

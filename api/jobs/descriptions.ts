@@ -1,15 +1,9 @@
 /** How the job routes describe themselves. */
 import { z } from 'zod';
-import { answersWith, FIELD, type RouteDescription } from '../describe.ts';
+import { AN_ORDERED_JOB, answersWith, type RouteDescription } from '../describe.ts';
 import { jobAnswer, jobListAnswer, jobWithTimelineAnswer } from './answers.ts';
 
 const params = z.object({ queue_id: z.string().meta({ description: 'As the queue route answered it.' }) });
-
-const A_JOB = [
-  FIELD,
-  `QUEUE_ID=$(curl -sS "$FAREBOX_URL/audio/voice-changer/queue" -H "Authorization: Bearer $FAREBOX_API_KEY" \\
-  -F model=local-voice-changer -F 'file=@infra/stack/demo/recording.mp3;type=audio/mpeg' | field queue_id)`,
-];
 
 export const JOB_DESCRIPTIONS: Record<'list' | 'show' | 'cancel', RouteDescription> = {
   list: {
@@ -26,7 +20,7 @@ export const JOB_DESCRIPTIONS: Record<'list' | 'show' | 'cancel', RouteDescripti
     params,
     answers: answersWith(jobWithTimelineAnswer),
     errors: ['media_not_found'],
-    example: { before: A_JOB, params: { queue_id: '$QUEUE_ID' } },
+    example: { before: AN_ORDERED_JOB, params: { queue_id: '$QUEUE_ID' } },
   },
   cancel: {
     group: 'Jobs',
@@ -36,6 +30,6 @@ export const JOB_DESCRIPTIONS: Record<'list' | 'show' | 'cancel', RouteDescripti
     params,
     answers: answersWith(jobAnswer, 'Cancelled and refunded.'),
     errors: ['media_not_found', 'conflict'],
-    example: { before: A_JOB, params: { queue_id: '$QUEUE_ID' } },
+    example: { before: AN_ORDERED_JOB, params: { queue_id: '$QUEUE_ID' } },
   },
 };

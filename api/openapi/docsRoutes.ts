@@ -2,12 +2,11 @@
  * `/openapi.json`, and `/docs`: the same as a page on which requests can be tried. Everything on it comes from here, and
  * its Content-Security-Policy lets it ask nobody else. Open: it tells nothing that a price list would not.
  */
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Router } from '@koa/router';
-import { isKnown } from '../etag.ts';
+import { etagOf, isKnown } from '../etag.ts';
 import type { RequestState } from '../requestState.ts';
 import type { Route } from '../route.ts';
 import { describeApi } from './document.ts';
@@ -117,8 +116,4 @@ function pageOf(brand: string): string {
 </body>
 </html>
 `;
-}
-
-function etagOf(bytes: Buffer): string {
-  return `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`;
 }

@@ -1,5 +1,5 @@
 /** How the voice-changer routes describe themselves. */
-import { answersWith, FIELD, type RouteDescription } from '../describe.ts';
+import { AN_ORDERED_JOB, answersWith, type RouteDescription } from '../describe.ts';
 import { completeAnswer, failedAnswer, processingAnswer, queuedAnswer, quoteAnswer } from './answers.ts';
 
 const MODEL = 'local-voice-changer';
@@ -7,9 +7,7 @@ const RECORDING = '@infra/stack/demo/recording.mp3;type=audio/mpeg';
 
 /** `retrieve` asks until there is something else than progress. */
 const FINISHED_JOB = [
-  FIELD,
-  `QUEUE_ID=$(curl -sS "$FAREBOX_URL/audio/voice-changer/queue" -H "Authorization: Bearer $FAREBOX_API_KEY" \\
-  -F model=${MODEL} -F '${`file=${RECORDING}`}' | field queue_id)`,
+  ...AN_ORDERED_JOB,
   `until curl -sS "$FAREBOX_URL/jobs/$QUEUE_ID" -H "Authorization: Bearer $FAREBOX_API_KEY" | grep -q '"state":"stored"'
 do sleep 1; done`,
 ];
