@@ -37,9 +37,9 @@ export interface BodySpec<Body> {
   modelType?: ModelType;
 }
 
-/** A file part, streamed to a private temporary file that the frame deletes on every way out. */
+/** A file part. A small one is in memory, another in a private temporary file that the frame deletes on every way out. */
 export interface UploadedFile {
-  path: string;
+  content: { bytes: Buffer } | { path: string };
   sizeBytes: number;
   /** Lower-case hex. */
   sha256: string;

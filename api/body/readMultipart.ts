@@ -1,18 +1,16 @@
-/** A multipart body: text fields in memory, at most one file streamed to disk while it is measured and hashed. */
-import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+/** A multipart body: text fields, and at most one file that is measured and hashed while it comes. */
 import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import type { UploadedFile } from '../route.ts';
 import { bodyChunks } from './bodyStream.ts';
 import { type MultipartEvent, MultipartParser } from './multipartParser.ts';
 import type { PartHead } from './partHeaders.ts';
+import { Upload } from './upload.ts';
 
 export interface MultipartOptions {
   boundary: string;
   maxFileBytes: number;
-  /** A private folder for the file, asked for when there is one. Removing it is the caller's, whatever comes out of this. */
+  /** A private folder for the file, asked for when there is a large one. Removing it is the caller's, whatever comes out of this. */
   createFolder(): Promise<string>;
 }
 
@@ -50,11 +48,8 @@ export async function readMultipart(
 }
 
 interface FilePart {
-  path: string;
-  handle: Awaited<ReturnType<typeof open>>;
-  hash: ReturnType<typeof createHash>;
+  upload: Upload;
   head: PartHead;
-  sizeBytes: number;
 }
 
 /** Takes the parser's events one after the other; each is on disk or in memory when `take` resolves. */
@@ -64,11 +59,10 @@ function createForm({ createFolder, maxFileBytes }: MultipartOptions) {
   let file: FilePart | undefined;
   let inFile = false;
 
-  async function begin(head: PartHead): Promise<void> {
+  function begin(head: PartHead): void {
     if (head.name === 'file') {
       if (file) throw malformed('more than one file');
-      const path = join(await createFolder(), 'upload');
-      file = { path, handle: await open(path, 'wx', 0o600), hash: createHash('sha256'), head, sizeBytes: 0 };
+      file = { upload: new Upload(createFolder), head };
       inFile = true;
       return;
     }
@@ -79,10 +73,8 @@ function createForm({ createFolder, maxFileBytes }: MultipartOptions) {
 
   async function data(bytes: Buffer): Promise<void> {
     if (inFile && file) {
-      file.sizeBytes += bytes.length;
-      if (file.sizeBytes > maxFileBytes) throw fileTooLarge(maxFileBytes);
-      file.hash.update(bytes);
-      await file.handle.writeFile(bytes);
+      if (file.upload.sizeBytes + bytes.length > maxFileBytes) throw fileTooLarge(maxFileBytes);
+      await file.upload.take(bytes);
       return;
     }
     if (!field) return;
@@ -100,7 +92,7 @@ function createForm({ createFolder, maxFileBytes }: MultipartOptions) {
 
   return {
     async take(event: MultipartEvent): Promise<void> {
-      if (event.kind === 'part') await begin(event.head);
+      if (event.kind === 'part') begin(event.head);
       else if (event.kind === 'data') await data(event.bytes);
       else if (event.kind === 'end') end();
       else throw malformed(event.reason);
@@ -108,19 +100,14 @@ function createForm({ createFolder, maxFileBytes }: MultipartOptions) {
     body(): MultipartBody {
       return { fields: Object.fromEntries(fields), file: file && toUploadedFile(file) };
     },
-    close: async () => await file?.handle.close(),
+    close: async () => await file?.upload.close(),
   };
 }
 
 /** A file input in which nothing was chosen arrives as an empty part without a name. */
-function toUploadedFile(file: FilePart): UploadedFile | undefined {
-  if (file.sizeBytes === 0 && file.head.filename === '') return undefined;
-  return {
-    path: file.path,
-    sizeBytes: file.sizeBytes,
-    sha256: file.hash.digest('hex'),
-    claimedContentType: file.head.contentType ?? 'application/octet-stream',
-  };
+function toUploadedFile({ upload, head }: FilePart): UploadedFile | undefined {
+  if (upload.sizeBytes === 0 && head.filename === '') return undefined;
+  return { ...upload.finish(), claimedContentType: head.contentType ?? 'application/octet-stream' };
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -230,8 +230,10 @@ function sourceOf(file: UploadedFile | undefined): JobSource {
 async function putSource({ storage }: Dependencies, queueId: string, request: QueueRequest): Promise<void> {
   const { file, body } = request;
   if (file) {
-    const { path, sizeBytes } = file;
-    await storage.putFile(sourceKey(queueId), path, { sizeBytes, contentType: 'application/octet-stream' });
+    const { content, sizeBytes } = file;
+    const contentType = 'application/octet-stream';
+    if ('bytes' in content) await storage.putBytes(sourceKey(queueId), content.bytes, contentType);
+    else await storage.putFile(sourceKey(queueId), content.path, { sizeBytes, contentType });
   } else {
     const order = Buffer.from(JSON.stringify({ url: body.audio_url }));
     await storage.putBytes(sealedOrderKey(queueId), order, 'application/json');

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { json } from '../../../api/answer.ts';
+import { IN_MEMORY_BYTES } from '../../../api/body/upload.ts';
 import { defineRoute } from '../../../api/route.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import { measureStall, type Stall } from '../../harness/stall.ts';
@@ -28,9 +29,12 @@ const upload = defineRoute({
   },
   async handler(_dependencies, { body, file, headers }) {
     if (file) {
-      seenPath = file.path;
-      const { length } = await readFile(file.path);
-      if (length !== file.sizeBytes) throw new Error('the file is not what was told');
+      const { content } = file;
+      seenPath = 'path' in content ? content.path : '';
+      const bytes = 'path' in content ? await readFile(content.path) : content.bytes;
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      if (bytes.length !== file.sizeBytes || sha256 !== file.sha256)
+        throw new Error('the file is not what was told');
     }
     if (headers['x-fail']) throw new FareboxError({ code: 'conflict', message: 'as asked' });
     return json({
@@ -105,8 +109,24 @@ describe('an uploaded file', () => {
 
   it('is gone when the handler fails', async () => {
     const form = new FormData();
-    form.set('file', new Blob(['x']), 'x');
+    form.set('file', new Blob([randomBytes(MEGABYTE)]), 'x');
     expect((await send(form, { 'x-fail': '1' })).status).toBe(409);
+    expect(seenPath).not.toBe('');
+    expect(leftovers()).toEqual([]);
+  });
+
+  it('stays in memory while it is small, and is whole on either side of that', async () => {
+    for (const [sizeBytes, onDisk] of [
+      [0, false],
+      [1, false],
+      [IN_MEMORY_BYTES, false],
+      [IN_MEMORY_BYTES + 1, true],
+    ] as const) {
+      const form = new FormData();
+      form.set('file', new Blob([randomBytes(sizeBytes)]), 'x');
+      expect(await send(form)).toMatchObject({ status: 200, body: { file: { sizeBytes } } });
+      expect(seenPath !== '').toBe(onDisk);
+    }
     expect(leftovers()).toEqual([]);
   });
 
