@@ -13,9 +13,14 @@ export function bundlePath(): string {
 export function workflowModules() {
   const workflows = join(dirname(fileURLToPath(import.meta.url)), '..', 'workflows');
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const workflowsPath = join(workflows, `index.${extension}`);
+  const interceptorsPath = join(workflows, `tracing.${extension}`);
   return {
-    workflowsPath: join(workflows, `index.${extension}`),
-    workflowInterceptorModules: [join(workflows, `tracing.${extension}`)],
+    workflowsPath,
+    workflowInterceptorModules: [interceptorsPath],
+    // Read once per worker and not once per execution. None of them keeps anything between calls: what an execution knows
+    // is in its story, or with the SDK's activator (the architecture test holds ours to that).
+    preloadModules: ['@temporalio/workflow', workflowsPath, interceptorsPath],
   };
 }
 

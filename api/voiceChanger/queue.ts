@@ -2,6 +2,7 @@
  * POST /audio/voice-changer/queue: takes a recording, has it measured and charged, and answers with the job. Everything
  * that can be refused without looking at the bytes is refused here; the rest by the workflow, before the charge.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { chooseVoice } from '../../domain/catalogue/chooseVoice.ts';
 import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -115,9 +116,12 @@ interface Attempt extends Checked {
 async function accept(dependencies: Dependencies, request: QueueRequest, attempt: Attempt): Promise<Answer> {
   const { model, claim } = attempt;
   const input = inputOf(dependencies, request, attempt);
-  const stored = putSource(dependencies, input.queueId, request);
-  // What is small is on its way together with its order: the step that needs it waits a moment for it.
-  if (request.file && request.file.sizeBytes > TOGETHER_BYTES) await stored;
+  // What is small is on its way together with its order, whose way is the longer one: it goes first, and the step that
+  // needs the source waits a moment for it.
+  const together = request.file === undefined || request.file.sizeBytes <= TOGETHER_BYTES;
+  const put = () => putSource(dependencies, input.queueId, request);
+  const stored = together ? nextTurn().then(put) : put();
+  if (!together) await stored;
   const answer = await submit(dependencies, request, { input, claim, stored });
   await stored.catch(() => undefined);
   // A refusal may be what an earlier request with this key was told: what was wrong then need not be wrong now.
