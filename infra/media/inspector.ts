@@ -2,9 +2,8 @@
  * A few child processes that parse strangers' bytes: a parser that loops or swells is killed with its child, and the event
  * loop of this process never waits for one (reliability finding 1, J3). Children are kept for the next file.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { Inspection } from './inspectFile.ts';
+import { hold, type KeptChild, letGo, shippedChild, startChild } from './keptChild.ts';
 
 export interface InspectorOptions {
   /** The compiled child; the shipped one by default. */
@@ -29,19 +28,14 @@ const HEAP_MB = 256;
 /** A child is replaced after this many files, so that nothing can pile up in it. */
 const FILES_PER_CHILD = 1_000;
 const MAX_WAITING = 1_000;
-/** Should this process die while a parser loops, the child ends by its own processor time. */
-const LIMITED = 'ulimit -c 0; ulimit -t 300; exec "$@"';
-/** Apart from the time that a file gets: a machine that is too busy to start a child must not make a good file bad. */
-const START_LIMIT_MS = 30_000;
+const CPU_SECONDS = 300;
 
-interface Child {
-  process: ChildProcess;
+interface Child extends KeptChild {
   files: number;
-  started: Promise<void>;
 }
 
 export function createInspector(options: InspectorOptions = {}): Inspector {
-  const { childPath = shippedChild(), maxChildren = 2, timeoutMs = 5_000 } = options;
+  const { childPath = shippedChild('inspectChild'), maxChildren = 2, timeoutMs = 5_000 } = options;
   const idle: Child[] = [];
   const waiting: ((child: Child) => void)[] = [];
   let running = 0;
@@ -89,37 +83,9 @@ export function createInspector(options: InspectorOptions = {}): Inspector {
   };
 }
 
-/** Sources that run uncompiled (tests) use the compiled child of the last build. */
-function shippedChild(): string {
-  const here = fileURLToPath(import.meta.url);
-  if (!here.endsWith('.ts')) return fileURLToPath(new URL('./inspectChild.js', import.meta.url));
-  return fileURLToPath(new URL('../../dist/infra/media/inspectChild.js', import.meta.url));
-}
-
-function start(childPath: string): Child {
-  const command = [process.execPath, `--max-old-space-size=${HEAP_MB}`, childPath];
-  const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', ...command], {
-    env: {},
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  child.on('error', () => child.kill('SIGKILL'));
-  return { process: child, files: 0, started: firstWord(child) };
-}
-
-/** A child says a word when it can take files. */
-function firstWord(child: ChildProcess): Promise<void> {
-  const started = new Promise<void>((resolve, reject) => {
-    const fail = (why: string) => reject(new Error(`the inspection child ${why}`));
-    const expiry = setTimeout(fail, START_LIMIT_MS, 'did not start in time').unref();
-    child.once('exit', () => fail('ended at its start'));
-    child.once('message', () => {
-      clearTimeout(expiry);
-      resolve();
-    });
-  });
-  // Whoever has a file for it hears of it.
-  started.catch(() => undefined);
-  return started;
+function start(path: string): Child {
+  const kept = startChild({ path, heapMb: HEAP_MB, cpuSeconds: CPU_SECONDS, name: 'inspection' });
+  return { ...kept, files: 0 };
 }
 
 /** Undefined: no answer in time, or no child any more. */
@@ -147,15 +113,4 @@ function ask(
       if (error) died();
     });
   });
-}
-
-/** An idle child must not keep a process alive that has nothing else to do. */
-function letGo(child: Child): void {
-  child.process.unref();
-  child.process.channel?.unref();
-}
-
-function hold(child: Child): void {
-  child.process.ref();
-  child.process.channel?.ref();
 }

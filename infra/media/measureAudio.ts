@@ -9,7 +9,8 @@
 import { stat } from 'node:fs/promises';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { ENCODER_PADDING_SECONDS } from '../../domain/pricing.ts';
-import { type DecodedAudio, decodeAudio } from './decodeAudio.ts';
+import type { DecodedAudio } from './decodeAudio.ts';
+import { ffmpeg } from './ffmpeg.ts';
 import { FORMAT_READINGS, isLossy } from './formats.ts';
 import { inspectAudio } from './inspectAudio.ts';
 import type { Inspection } from './inspectFile.ts';
@@ -72,7 +73,7 @@ interface Reading {
 async function decode(tools: MediaTools, request: MeasureRequest, reading: Reading): Promise<DecodedAudio> {
   const { demuxer, demuxerOptions, decoders } = FORMAT_READINGS[reading.format];
   const toTheEnd = reading.format === 'wav' && reading.falseLength ? ['-ignore_length', '1'] : [];
-  return decodeAudio({
+  return ffmpeg.decodeAudio({
     ffmpegPath: tools.ffmpegPath,
     path: request.path,
     demuxer,

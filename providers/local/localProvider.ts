@@ -1,8 +1,9 @@
 /** The engine of our own: ffmpeg changes the voice. It needs no key and no network, and may be repeated at will. */
 import { join } from 'node:path';
+import { ffmpeg } from '../../infra/media/ffmpeg.ts';
 import { FORMAT_READINGS } from '../../infra/media/formats.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
-import { type FfmpegEnd, runFfmpeg } from '../../infra/media/runFfmpeg.ts';
+import type { FfmpegEnd } from '../../infra/media/runFfmpeg.ts';
 import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../provider.ts';
 import { filterChain } from './filterChain.ts';
 import { localVoice } from './voices.ts';
@@ -43,7 +44,7 @@ interface Change {
 }
 
 function changeVoice(tools: MediaTools, { request, chain, path, context }: Change): Promise<FfmpegEnd> {
-  return runFfmpeg({
+  const conversion = {
     ffmpegPath: tools.ffmpegPath,
     arguments: [
       ...['-y', '-threads', '1', '-filter_threads', '1', '-protocol_whitelist', 'file,pipe'],
@@ -55,12 +56,8 @@ function changeVoice(tools: MediaTools, { request, chain, path, context }: Chang
     ],
     timeoutMs: 30_000 + request.sourceSeconds * 1_000,
     maxFileBytes: Math.ceil((request.sourceSeconds + 10) * BYTES_PER_SECOND * 1.5),
-    signal: context.signal,
-    onOutput: () => {
-      context.heartbeat();
-      return true;
-    },
-  });
+  };
+  return ffmpeg.convert(conversion, { signal: context.signal, onProgress: context.heartbeat });
 }
 
 /** The very reading by which the source was measured. */

@@ -1,0 +1,132 @@
+/**
+ * Runs of ffmpeg, each started by a small child process: to start a program, the system copies the page tables of whoever
+ * asks, which stops a worker of 250 MB for 10 ms and that child for less than two.
+ */
+import type { DecodedAudio, DecodeRequest } from './decodeAudio.ts';
+import { hold, type KeptChild, letGo, shippedChild, startChild } from './keptChild.ts';
+import type { FfmpegEnd, FfmpegRun } from './runFfmpeg.ts';
+
+export type Conversion = Pick<FfmpegRun, 'ffmpegPath' | 'arguments' | 'timeoutMs' | 'maxFileBytes'>;
+
+export type FfmpegTask =
+  | { task: 'decode'; request: Omit<DecodeRequest, 'signal'> }
+  | { task: 'convert'; request: Conversion };
+export type FfmpegOrder = { run: number } & (FfmpegTask | { task: 'abort' });
+
+export type FfmpegAnswer =
+  | { run: number; result: DecodedAudio | FfmpegEnd }
+  | { run: number; failed: string }
+  | { run: number; progress: true };
+
+export interface Ffmpeg {
+  /** Decodes really and counts. Throws when it was aborted, and when no ffmpeg can be run, which is no file's fault. */
+  decodeAudio(request: DecodeRequest): Promise<DecodedAudio>;
+  /** `onProgress` is called now and then while it writes to its standard output. */
+  convert(
+    conversion: Conversion,
+    options: { signal: AbortSignal; onProgress: () => void },
+  ): Promise<FfmpegEnd>;
+  /** Ends what is under way, and the child. */
+  close(): void;
+}
+
+const HEAP_MB = 128;
+/** Its own work is next to nothing; what it starts has limits of its own. */
+const CPU_SECONDS = 86_400;
+/** What the child gets beyond the time of a run, to say how that ended. */
+const ANSWER_LIMIT_MS = 15_000;
+
+interface Run {
+  answered(answer: FfmpegAnswer): void;
+  lost(why: string): void;
+}
+
+interface Starter {
+  child: KeptChild;
+  runs: Map<number, Run>;
+}
+
+export function createFfmpeg(childPath = shippedChild('ffmpegChild')): Ffmpeg {
+  let starter: Starter | undefined;
+  let lastRun = 0;
+
+  function current(): Starter {
+    if (starter?.child.process.connected) return starter;
+    starter = startStarter(childPath);
+    return starter;
+  }
+
+  async function perform<Result>(
+    order: FfmpegTask,
+    options: { timeoutMs: number; signal: AbortSignal | undefined; onProgress?: () => void },
+  ): Promise<Result> {
+    const { child, runs } = current();
+    lastRun += 1;
+    const run = lastRun;
+    return await new Promise<Result>((resolve, reject) => {
+      const abort = () => child.process.send({ run, task: 'abort' }, () => undefined);
+      const over = () => {
+        clearTimeout(expiry);
+        options.signal?.removeEventListener('abort', abort);
+        runs.delete(run);
+        if (runs.size === 0) letGo(child);
+      };
+      const lost = (why: string) => {
+        over();
+        reject(new Error(`ffmpeg could not be run: ${why}`));
+      };
+      // A child that does not even answer is of no use to the other runs either.
+      const expiry = setTimeout(() => child.process.kill('SIGKILL'), options.timeoutMs + ANSWER_LIMIT_MS);
+      runs.set(run, {
+        lost,
+        answered(answer) {
+          if ('progress' in answer) return options.onProgress?.();
+          if ('failed' in answer) return lost(answer.failed);
+          over();
+          resolve(answer.result as Result);
+        },
+      });
+      hold(child);
+      options.signal?.addEventListener('abort', abort, { once: true });
+      const send = () => {
+        // What was given up before there was anybody to tell need not begin.
+        if (options.signal?.aborted) {
+          over();
+          reject(options.signal.reason);
+        } else child.process.send({ ...order, run }, (error) => error && lost(error.message));
+      };
+      child.started.then(send, (error: Error) => lost(error.message));
+    });
+  }
+
+  return {
+    async decodeAudio({ signal, ...request }) {
+      return await perform({ task: 'decode', request }, { timeoutMs: request.timeoutMs, signal });
+    },
+    async convert(request, { signal, onProgress }) {
+      return await perform(
+        { task: 'convert', request },
+        { timeoutMs: request.timeoutMs, signal, onProgress },
+      );
+    },
+    close() {
+      if (starter?.child.process.connected) starter.child.process.disconnect();
+    },
+  };
+}
+
+function startStarter(path: string): Starter {
+  const child = startChild({ path, heapMb: HEAP_MB, cpuSeconds: CPU_SECONDS, name: 'ffmpeg' });
+  const runs = new Map<number, Run>();
+  child.process.on('message', (answer: FfmpegAnswer | 'ready') => {
+    if (answer !== 'ready') runs.get(answer.run)?.answered(answer);
+  });
+  const lose = () => {
+    for (const run of [...runs.values()]) run.lost('its child process ended');
+  };
+  child.process.on('exit', lose);
+  return { child, runs };
+}
+
+/** The one of this process; its child starts with the first run. */
+export const ffmpeg = createFfmpeg();

@@ -1,0 +1,68 @@
+/** Child processes of our own program that are kept for the next piece of work and never keep this process alive idle. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export interface ChildPlan {
+  /** The compiled entry point. */
+  path: string;
+  heapMb: number;
+  /** Of processor time: should this process die while the child loops, the child ends by that. */
+  cpuSeconds: number;
+  /** How messages about it call it. */
+  name: string;
+}
+
+export interface KeptChild {
+  process: ChildProcess;
+  /** Rejects when it ends before it said its first word, or says none in time. */
+  started: Promise<void>;
+}
+
+/** Apart from the time that work gets: a machine that is too busy to start a child must not make a good file bad. */
+const START_LIMIT_MS = 30_000;
+const LIMITED = 'ulimit -c 0; ulimit -t "$1"; shift; exec "$@"';
+
+export function startChild({ path, heapMb, cpuSeconds, name }: ChildPlan): KeptChild {
+  const command = [process.execPath, `--max-old-space-size=${heapMb}`, path];
+  const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', String(cpuSeconds), ...command], {
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  child.on('error', () => child.kill('SIGKILL'));
+  return { process: child, started: firstWord(child, name) };
+}
+
+/** A child says a word when it can take work. */
+function firstWord(child: ChildProcess, name: string): Promise<void> {
+  const started = new Promise<void>((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`the ${name} child ${why}`));
+    const expiry = setTimeout(fail, START_LIMIT_MS, 'did not start in time').unref();
+    child.once('exit', () => fail('ended at its start'));
+    child.once('message', () => {
+      clearTimeout(expiry);
+      resolve();
+    });
+  });
+  // Whoever has work for it hears of it.
+  started.catch(() => undefined);
+  return started;
+}
+
+/** While it works. */
+export function hold({ process: child }: KeptChild): void {
+  child.ref();
+  child.channel?.ref();
+}
+
+/** When it is idle: then it must not keep a process alive that has nothing else to do. */
+export function letGo({ process: child }: KeptChild): void {
+  child.unref();
+  child.channel?.unref();
+}
+
+/** The compiled child of this name that lies here; sources that run uncompiled (tests) use that of the last build. */
+export function shippedChild(name: string): string {
+  const isSource = fileURLToPath(import.meta.url).endsWith('.ts');
+  const folder = isSource ? '../../dist/infra/media' : '.';
+  return fileURLToPath(new URL(`${folder}/${name}.js`, import.meta.url));
+}
