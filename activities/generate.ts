@@ -105,7 +105,8 @@ async function requestOf(
   place: Workplace,
 ): Promise<GenerationRequest> {
   const sourcePath = join(place.folder, 'source');
-  const taken = await dependencies.storage.getFile(sourceKey(job.queueId), sourcePath, place.signal);
+  const wanted = { path: sourcePath, sha256: source.sha256, signal: place.signal };
+  const taken = await dependencies.storage.getFile(sourceKey(job.queueId), wanted);
   if (!taken) throw new FareboxError({ code: 'unavailable', message: 'The source is not in storage.' });
   return {
     kind: 'voice-changer',

@@ -59,8 +59,10 @@ async function takeSource(
 ): Promise<TakenSource | Refusal> {
   const { source, queueId } = job;
   if (source.from === 'upload') {
-    await soon(() => dependencies.storage.getFile(sourceKey(queueId), place.path, place.signal));
-    return { sizeBytes: source.sizeBytes, sha256: source.sha256 };
+    const { sizeBytes, sha256 } = source;
+    const { path, signal } = place;
+    await soon(() => dependencies.storage.getFile(sourceKey(queueId), { path, sha256, signal }));
+    return { sizeBytes, sha256 };
   }
   const url = await unsealUrl(dependencies, queueId);
   try {
@@ -70,8 +72,8 @@ async function takeSource(
       timeoutMs: FETCH_LIMIT_MS,
       signal: place.signal,
     });
-    const contentType = 'application/octet-stream';
-    await dependencies.storage.putFile(sourceKey(queueId), place.path, { sizeBytes, contentType });
+    const about = { sizeBytes, sha256, contentType: 'application/octet-stream' };
+    await dependencies.storage.putFile(sourceKey(queueId), place.path, about);
     return { sizeBytes, sha256 };
   } catch (error) {
     const refusal = refusalOf(error);

@@ -38,13 +38,15 @@ export async function storeOutput(
   }
   const key = outputKey(job.queueId, randomUUID());
   await point('output-half');
-  await dependencies.storage.putFile(key, output.path, { sizeBytes, contentType: checked.contentType });
+  const sha256 = await sha256Of(output.path);
+  const { contentType } = checked;
+  await dependencies.storage.putFile(key, output.path, { sizeBytes, contentType, sha256 });
   await point('output-put');
   const kept = await recordStored(dependencies.pool, job.queueId, {
     key,
-    contentType: checked.contentType,
+    contentType,
     sizeBytes,
-    sha256: await sha256Of(output.path),
+    sha256,
     seconds: checked.seconds ?? null,
     retentionMs: job.timing.retentionMs,
     ...(output.providerReference ? { providerReference: output.providerReference } : {}),

@@ -234,13 +234,13 @@ function sourceOf(file: UploadedFile | undefined): JobSource {
 async function putSource({ storage }: Dependencies, queueId: string, request: QueueRequest): Promise<void> {
   const { file, body } = request;
   if (file) {
-    const { content, sizeBytes } = file;
-    const contentType = 'application/octet-stream';
-    if ('bytes' in content) await storage.putBytes(sourceKey(queueId), content.bytes, contentType);
-    else await storage.putFile(sourceKey(queueId), content.path, { sizeBytes, contentType });
+    const { content, sizeBytes, sha256 } = file;
+    const about = { sizeBytes, sha256, contentType: 'application/octet-stream' };
+    if ('bytes' in content) await storage.putBytes(sourceKey(queueId), content.bytes, about);
+    else await storage.putFile(sourceKey(queueId), content.path, about);
   } else {
     const order = Buffer.from(JSON.stringify({ url: body.audio_url }));
-    await storage.putBytes(sealedOrderKey(queueId), order, 'application/json');
+    await storage.putBytes(sealedOrderKey(queueId), order, { contentType: 'application/json' });
   }
   await point('source-stored');
 }

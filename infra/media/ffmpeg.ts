@@ -48,7 +48,6 @@ interface Starter {
 
 export function createFfmpeg(childPath = shippedChild('ffmpegChild')): Ffmpeg {
   let starter: Starter | undefined;
-  let lastRun = 0;
 
   function current(): Starter {
     if (starter?.child.process.connected) return starter;
@@ -56,63 +55,64 @@ export function createFfmpeg(childPath = shippedChild('ffmpegChild')): Ffmpeg {
     return starter;
   }
 
-  async function perform<Result>(
-    order: FfmpegTask,
-    options: { timeoutMs: number; signal: AbortSignal | undefined; onProgress?: () => void },
-  ): Promise<Result> {
-    const { child, runs } = current();
-    lastRun += 1;
-    const run = lastRun;
-    return await new Promise<Result>((resolve, reject) => {
-      const abort = () => child.process.send({ run, task: 'abort' }, () => undefined);
-      const over = () => {
-        clearTimeout(expiry);
-        options.signal?.removeEventListener('abort', abort);
-        runs.delete(run);
-        if (runs.size === 0) letGo(child);
-      };
-      const lost = (why: string) => {
-        over();
-        reject(new Error(`ffmpeg could not be run: ${why}`));
-      };
-      // A child that does not even answer is of no use to the other runs either.
-      const expiry = setTimeout(() => child.process.kill('SIGKILL'), options.timeoutMs + ANSWER_LIMIT_MS);
-      runs.set(run, {
-        lost,
-        answered(answer) {
-          if ('progress' in answer) return options.onProgress?.();
-          if ('failed' in answer) return lost(answer.failed);
-          over();
-          resolve(answer.result as Result);
-        },
-      });
-      hold(child);
-      options.signal?.addEventListener('abort', abort, { once: true });
-      const send = () => {
-        // What was given up before there was anybody to tell need not begin.
-        if (options.signal?.aborted) {
-          over();
-          reject(options.signal.reason);
-        } else child.process.send({ ...order, run }, (error) => error && lost(error.message));
-      };
-      child.started.then(send, (error: Error) => lost(error.message));
-    });
-  }
-
   return {
-    async decodeAudio({ signal, ...request }) {
-      return await perform({ task: 'decode', request }, { timeoutMs: request.timeoutMs, signal });
+    decodeAudio({ signal, ...request }) {
+      const { timeoutMs } = request;
+      return perform(current(), { task: 'decode', request }, { timeoutMs, signal });
     },
-    async convert(request, { signal, onProgress }) {
-      return await perform(
-        { task: 'convert', request },
-        { timeoutMs: request.timeoutMs, signal, onProgress },
-      );
+    convert(request, { signal, onProgress }) {
+      const { timeoutMs } = request;
+      return perform(current(), { task: 'convert', request }, { timeoutMs, signal, onProgress });
     },
     close() {
       if (starter?.child.process.connected) starter.child.process.disconnect();
     },
   };
+}
+
+interface RunOptions {
+  timeoutMs: number;
+  signal: AbortSignal | undefined;
+  onProgress?: () => void;
+}
+
+let lastRun = 0;
+
+function perform<Result>({ child, runs }: Starter, task: FfmpegTask, options: RunOptions): Promise<Result> {
+  const { timeoutMs, signal, onProgress } = options;
+  lastRun += 1;
+  const run = lastRun;
+  return new Promise<Result>((resolve, reject) => {
+    const abort = () => child.process.send({ run, task: 'abort' }, () => undefined);
+    const over = () => {
+      clearTimeout(expiry);
+      signal?.removeEventListener('abort', abort);
+      runs.delete(run);
+      if (runs.size === 0) letGo(child);
+    };
+    const fail = (error: Error) => {
+      over();
+      reject(error);
+    };
+    const lost = (why: string) => fail(new Error(`ffmpeg could not be run: ${why}`));
+    const answered = (answer: FfmpegAnswer) => {
+      if ('progress' in answer) return onProgress?.();
+      if ('failed' in answer) return lost(answer.failed);
+      over();
+      resolve(answer.result as Result);
+    };
+    const send = () => {
+      // What was given up before there was anybody to tell need not begin.
+      if (signal?.aborted) fail(signal.reason);
+      else child.process.send({ ...task, run }, (error) => error && lost(error.message));
+    };
+    // A child that does not even answer is of no use to the other runs either.
+    const expiry = setTimeout(() => child.process.kill('SIGKILL'), timeoutMs + ANSWER_LIMIT_MS);
+    runs.set(run, { lost, answered });
+    hold(child);
+    signal?.addEventListener('abort', abort, { once: true });
+    child.started.then(send, (error: Error) => lost(error.message));
+  });
 }
 
 function startStarter(path: string): Starter {

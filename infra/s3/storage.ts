@@ -1,4 +1,5 @@
 /** The one bucket: what was uploaded, what was made. Every call has a deadline and a bounded number of attempts. */
+import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { addAbortSignal, Readable } from 'node:stream';
@@ -45,12 +46,25 @@ export interface StoredPage {
   at: Date;
 }
 
+export interface PutOptions {
+  contentType: string;
+  /** Lower-case hex: the store refuses what arrives otherwise. */
+  sha256?: string;
+}
+
+export interface GetFileOptions {
+  path: string;
+  /** Lower-case hex: what comes otherwise is an error. */
+  sha256?: string | undefined;
+  signal: AbortSignal;
+}
+
 export interface Storage {
   /** Puts a file; the body is opened anew for each attempt, so a half-sent one is never continued. */
-  putFile(key: string, path: string, options: { sizeBytes: number; contentType: string }): Promise<void>;
-  putBytes(key: string, bytes: Buffer, contentType: string): Promise<void>;
+  putFile(key: string, path: string, options: PutOptions & { sizeBytes: number }): Promise<void>;
+  putBytes(key: string, bytes: Buffer, options: PutOptions): Promise<void>;
   /** Writes an object into a new file; false when there is none. */
-  getFile(key: string, path: string, signal: AbortSignal): Promise<boolean>;
+  getFile(key: string, options: GetFileOptions): Promise<boolean>;
   /** Streams an object, or a part of it; undefined when there is none. */
   get(key: string, range?: ByteRange): Promise<Readable | undefined>;
   sizeOf(key: string): Promise<number | undefined>;
@@ -80,6 +94,11 @@ export function openStorage(options: StorageOptions): Storage {
     region: options.region,
     forcePathStyle: true,
     maxAttempts: ATTEMPTS,
+    // What must arrive as it was sent goes with its SHA-256; the SDK's own CRC beside that costs a quarter of a call.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    // Built once per kind of command: so nothing may be added to the middleware of a single one.
+    cacheMiddleware: true,
     credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
     requestHandler: {
       connectionTimeout: 5_000,
@@ -89,15 +108,21 @@ export function openStorage(options: StorageOptions): Storage {
       httpsAgent: { maxSockets: 256 },
     },
   });
+  client.middlewareStack.add(
+    (next) => async (request) => {
+      const answer = await next(request);
+      const { headers } = answer.response as { headers?: Record<string, string> };
+      // The SDK drops it.
+      if (answer.output) Object.assign(answer.output.$metadata, { date: headers?.date });
+      return answer;
+    },
+    { step: 'deserialize', priority: 'high', name: 'noteDate' },
+  );
   const place = { client, bucket: options.bucket };
   return {
     putFile: (key, path, about) => attempt(() => putFile(place, key, { path, ...about })),
-    async putBytes(key, bytes, contentType) {
-      await client.send(
-        new PutObjectCommand({ Bucket: place.bucket, Key: key, Body: bytes, ContentType: contentType }),
-      );
-    },
-    getFile: (key, path, signal) => getFile(place, key, { path, signal }),
+    putBytes: (key, bytes, about) => put(place, key, { ...about, body: bytes, sizeBytes: bytes.length }),
+    getFile: (key, wanted) => getFile(place, key, wanted),
     get: (key, range) => get(place, key, range),
     async sizeOf(key) {
       const answer = await orMissing(client.send(new HeadObjectCommand({ Bucket: place.bucket, Key: key })));
@@ -116,12 +141,20 @@ export function openStorage(options: StorageOptions): Storage {
 }
 
 async function putFile(
+  place: Bucket,
+  key: string,
+  { path, ...about }: PutOptions & { path: string; sizeBytes: number },
+): Promise<void> {
+  const body = about.sizeBytes <= IN_ONE_PIECE_BYTES ? await readFile(path) : createReadStream(path);
+  await put(place, key, { ...about, body });
+}
+
+async function put(
   { client, bucket }: Bucket,
   key: string,
-  file: { path: string; sizeBytes: number; contentType: string },
+  about: PutOptions & { body: Buffer | Readable; sizeBytes: number },
 ): Promise<void> {
-  const { path, sizeBytes, contentType } = file;
-  const body = sizeBytes <= IN_ONE_PIECE_BYTES ? await readFile(path) : createReadStream(path);
+  const { body, sizeBytes, contentType, sha256 } = about;
   await client.send(
     new PutObjectCommand({
       Bucket: bucket,
@@ -129,6 +162,7 @@ async function putFile(
       Body: body,
       ContentLength: sizeBytes,
       ContentType: contentType,
+      ...(sha256 === undefined ? {} : { ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64') }),
     }),
   );
 }
@@ -136,14 +170,22 @@ async function putFile(
 async function getFile(
   { client, bucket }: Bucket,
   key: string,
-  { path, signal }: { path: string; signal: AbortSignal },
+  { path, sha256, signal }: GetFileOptions,
 ): Promise<boolean> {
   const command = new GetObjectCommand({ Bucket: bucket, Key: key });
   const answer = await orMissing(client.send(command, { abortSignal: signal }));
   if (!(answer?.Body instanceof Readable)) return false;
+  const hash = createHash('sha256');
   if ((answer.ContentLength ?? Number.POSITIVE_INFINITY) <= IN_ONE_PIECE_BYTES) {
-    await writeFile(path, await buffer(addAbortSignal(signal, answer.Body)), { signal });
-  } else await pipeline(answer.Body, createWriteStream(path), { signal });
+    const bytes = await buffer(addAbortSignal(signal, answer.Body));
+    hash.update(bytes);
+    await writeFile(path, bytes, { signal });
+  } else {
+    answer.Body.on('data', (bytes: Buffer) => hash.update(bytes));
+    await pipeline(answer.Body, createWriteStream(path), { signal });
+  }
+  if (sha256 !== undefined && hash.digest('hex') !== sha256)
+    throw new Error(`${key} is not what was put there`);
   return true;
 }
 
@@ -165,21 +207,12 @@ async function list({ client, bucket }: Bucket, prefix: string, continuation?: s
     Prefix: prefix,
     ...(continuation ? { ContinuationToken: continuation } : {}),
   });
-  let date: string | undefined;
-  command.middlewareStack.add(
-    (next) => async (request) => {
-      const answer = await next(request);
-      date = (answer.response as { headers?: Record<string, string> }).headers?.date;
-      return answer;
-    },
-    { step: 'deserialize', name: 'noteDate' },
-  );
   const page = await client.send(command);
   const objects = (page.Contents ?? []).flatMap(({ Key, Size, LastModified }) =>
     Key && LastModified ? [{ key: Key, sizeBytes: Size ?? 0, modifiedAt: LastModified }] : [],
   );
   // It says whole seconds: the latest moment that it can mean.
-  const at = new Date(Date.parse(date ?? '') + 999);
+  const at = new Date(Date.parse((page.$metadata as { date?: string }).date ?? '') + 999);
   if (Number.isNaN(at.getTime())) throw new Error('the S3 server does not say what time it is');
   return { objects, next: page.NextContinuationToken, at };
 }

@@ -92,7 +92,7 @@ async function order(
 ): Promise<GenerationInput> {
   const queueId = randomUUID();
   const bytes = toneWav(2);
-  await storage.putBytes(sourceKey(queueId), bytes, 'application/octet-stream');
+  await storage.putBytes(sourceKey(queueId), bytes, { contentType: 'application/octet-stream' });
   return {
     queueId,
     accountId,

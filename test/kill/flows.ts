@@ -110,7 +110,8 @@ async function sweep({ client, world, begin }: FlowContext): Promise<FlowResult>
   const job = await accept(client, modelId('instant'));
   await awaitJob(client, job);
   const orphan = sourceKey(randomUUID());
-  await world.storage.putBytes(orphan, Buffer.from('left behind'), 'application/octet-stream');
+  const about = { contentType: 'application/octet-stream' };
+  await world.storage.putBytes(orphan, Buffer.from('left behind'), about);
   begin();
   await world.sweep(1_000);
   if ((await world.storage.sizeOf(orphan)) !== undefined) throw new Error('the orphan is still there');

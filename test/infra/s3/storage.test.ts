@@ -1,11 +1,13 @@
 /** What the real store never does, and a dying one does: an answer that stops in its middle. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openStorage, type Storage } from '../../../infra/s3/storage.ts';
+import { services } from '../../harness/services.ts';
 
 const ANNOUNCED_BYTES = 100_000;
 
@@ -44,7 +46,7 @@ afterEach(async () => {
 });
 
 function take(signal: AbortSignal): Promise<boolean> {
-  return storage.getFile('incoming/one/source', path.join(folder, 'source'), signal);
+  return storage.getFile('incoming/one/source', { path: path.join(folder, 'source'), signal });
 }
 
 test('an object whose server falls silent is waited for no longer than the step may take', async () => {
@@ -63,4 +65,46 @@ test('a list tells what time it is for the store, whatever time it is here', asy
   expect(objects.map(({ key, modifiedAt }) => [key, at.getTime() - modifiedAt.getTime()])).toEqual([
     ['incoming/one', 7_999],
   ]);
+});
+
+describe('in the real store, an object', () => {
+  let real: Storage;
+  beforeAll(async () => {
+    real = openStorage({ ...services().s3, bucket: `checked-${randomUUID()}` });
+    await real.createBucket();
+  });
+  afterAll(() => real.close());
+
+  const bytes = randomBytes(3_000_000);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const other = createHash('sha256').update('other').digest('hex');
+  const { signal } = new AbortController();
+  const about = { contentType: 'audio/wav', sha256 };
+
+  test('is refused when it is not what its digest says, in one piece or as a stream', async () => {
+    const source = path.join(folder, 'source');
+    writeFileSync(source, bytes);
+    await expect(real.putBytes('a/wrong', bytes, { ...about, sha256: other })).rejects.toThrow();
+    const wrong = { ...about, sha256: other, sizeBytes: bytes.length };
+    await expect(real.putFile('b/wrong', source, wrong)).rejects.toThrow();
+    expect((await real.list('')).objects).toEqual([]);
+  });
+
+  test('comes back as it was put, and is an error when it is another one', async () => {
+    const [source, target] = [path.join(folder, 'source'), path.join(folder, 'target')];
+    for (const size of [0, 1, 1_048_576, 1_048_577, bytes.length]) {
+      const part = bytes.subarray(0, size);
+      const digest = createHash('sha256').update(part).digest('hex');
+      writeFileSync(source, part);
+      await real.putFile('c/part', source, { ...about, sha256: digest, sizeBytes: size });
+      await real.putBytes('c/whole', part, { ...about, sha256: digest });
+      for (const key of ['c/part', 'c/whole']) {
+        expect(await real.getFile(key, { path: target, sha256: digest, signal })).toBe(true);
+        expect(readFileSync(target).equals(part)).toBe(true);
+        const mistaken = real.getFile(key, { path: target, sha256: other, signal });
+        await expect(mistaken).rejects.toThrow('not what was put there');
+      }
+    }
+    expect(await real.getFile('c/none', { path: target, signal })).toBe(false);
+  });
 });
