@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 
 const SAMPLE_RATE = 8_000;
 const BYTES_PER_SAMPLE = 2;
+const PIECES_AT_ONCE = 64;
 const AMPLITUDE = 0.25 * 32_767;
 const COMMENT = 'Farebox simulator: a test tone, not a changed voice';
 
@@ -24,11 +25,13 @@ export async function writeTone(path: string, tone: Tone): Promise<void> {
   const second = oneSecond(pitchHz(tone));
   const file = await open(path, 'wx');
   try {
-    await file.write(wavHeader(samples * BYTES_PER_SAMPLE));
+    const pieces = [wavHeader(samples * BYTES_PER_SAMPLE)];
     const written = tone.cut ? Math.ceil(samples / 2) : samples;
     for (let left = written * BYTES_PER_SAMPLE; left > 0; left -= second.length) {
-      await file.write(left < second.length ? second.subarray(0, left) : second);
+      pieces.push(left < second.length ? second.subarray(0, left) : second);
+      if (pieces.length === PIECES_AT_ONCE) await file.writev(pieces.splice(0));
     }
+    if (pieces.length > 0) await file.writev(pieces);
   } finally {
     await file.close();
   }
