@@ -1,4 +1,5 @@
 /** One API process: serves until it is told to stop, then finishes what it has begun. */
+import '../infra/steadyHeap.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
 import { createLogger, type Logger } from '../infra/log.ts';
 import { armPoint } from '../infra/points.ts';

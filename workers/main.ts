@@ -1,4 +1,5 @@
 /** One worker process: serves the configured task queues until it is told to stop, then finishes what it holds. */
+import '../infra/steadyHeap.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { type Activities, createActivities } from '../activities/createActivities.ts';
