@@ -12,11 +12,11 @@ import { type ReadBody, readBody } from './body/readBody.ts';
 import type { Dependencies } from './dependencies.ts';
 import { errorStatus, toFareboxError } from './errors.ts';
 import { type CallLimits, openCall } from './limits/callLimits.ts';
+import { readQuery } from './readQuery.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
 import { type Respond, setHeaders } from './respond.ts';
 import { DEFAULT_DEADLINE_MS, type Route, type RouteRequest, type UploadedFile } from './route.ts';
 import type { InFlight } from './server/inFlight.ts';
-import { validate } from './validate.ts';
 
 export interface Frame {
   dependencies: Dependencies;
@@ -81,7 +81,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   }
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
     await call?.admit({ path: route.path, model: undefined });
-    const query = queryOf(visit);
+    const query = readQuery(route, ctx);
     return await withinDeadline(frame, { route, request: new Request(visit, query, NO_BODY) });
   }
   let model: string | undefined;
@@ -102,7 +102,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     };
     read = await awaited(ctx, readBody(ctx.req, route.body, { createFolder, noteModel }));
     await admit(visit, model, read);
-    request = new Request(visit, queryOf(visit), read);
+    request = new Request(visit, readQuery(route, ctx), read);
   } catch (error) {
     await removeFolder();
     // What was refused before it could be counted is counted now, and refused for that when there was too much of it.
@@ -130,10 +130,6 @@ async function admit({ route, call }: Visit, model: string | undefined, read?: R
     modelType: route.body?.modelType,
     ...(estimatedTokens === undefined ? {} : { estimatedTokens }),
   });
-}
-
-function queryOf({ route, ctx }: Visit): unknown {
-  return route.query ? validate(route.query, { ...ctx.query }) : undefined;
 }
 
 const NO_BODY: ReadBody = { body: undefined, file: undefined };

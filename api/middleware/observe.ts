@@ -1,6 +1,7 @@
 /** The outermost layer: gives the request its id, and when its answer ended one way or the other, one log line and one figure. */
 import type Koa from 'koa';
 import type { Logger } from '../../infra/log.ts';
+import { keepLabelled } from '../../infra/telemetry/labelled.ts';
 import type { Metrics } from '../../infra/telemetry/metrics.ts';
 import { type RequestSpan, requestSpan } from '../../infra/telemetry/spans.ts';
 import { type ApiContext, RequestState } from '../requestState.ts';
@@ -19,6 +20,7 @@ export interface Observation {
 
 export function observe(observation: Observation): Koa.Middleware<RequestState> {
   const { inFlight, log, metrics } = observation;
+  const report = createReport(observation);
   return async function observeRequest(ctx, next) {
     const state = new RequestState(log);
     ctx.state = state;
@@ -35,7 +37,7 @@ export function observe(observation: Observation): Koa.Middleware<RequestState> 
       ? requestSpan(state.requestId, { 'http.request.method': ctx.method })
       : undefined;
     res.once('close', () => {
-      report(observation, ctx, span);
+      report(ctx, span);
       answered();
     });
     res.once('finish', () => lingerOver(ctx.req));
@@ -48,24 +50,29 @@ export function observe(observation: Observation): Koa.Middleware<RequestState> 
   };
 }
 
-function report({ log, metrics }: Observation, ctx: ApiContext, span: RequestSpan | undefined): void {
-  const { state, res } = ctx;
-  const seconds = (performance.now() - state.startedAt) / 1000;
-  const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED;
-  metrics.requestsInFlight.dec();
-  metrics.requests.labels(ctx.method, state.route, String(status)).observe(seconds);
-  if (state.answeredAt !== undefined) {
-    metrics.added.labels(state.route).observe((state.answeredAt - state.startedAt - state.waitedMs) / 1000);
-  }
-  const error = state.errorCode && { 'error.type': state.errorCode };
-  span?.end(state.route, { 'http.response.status_code': status, ...error }, status >= 500);
-  log.info({
-    requestId: state.requestId,
-    method: ctx.method,
-    route: state.route,
-    status,
-    ms: Math.round(seconds * 1e6) / 1000,
-    ...(state.caller && { accountId: state.caller.accountId, keyId: state.caller.keyId }),
-    ...(state.errorCode && { code: state.errorCode }),
-  });
+function createReport({ log, metrics }: Observation) {
+  const requests = keepLabelled(metrics.requests);
+  const added = keepLabelled(metrics.added);
+  return (ctx: ApiContext, span: RequestSpan | undefined): void => {
+    const { state, res } = ctx;
+    const seconds = (performance.now() - state.startedAt) / 1000;
+    const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED;
+    metrics.requestsInFlight.dec();
+    requests(ctx.method, state.route, String(status)).observe(seconds);
+    if (state.answeredAt !== undefined) {
+      added(state.route).observe((state.answeredAt - state.startedAt - state.waitedMs) / 1000);
+    }
+    const error = state.errorCode && { 'error.type': state.errorCode };
+    span?.end(state.route, { 'http.response.status_code': status, ...error }, status >= 500);
+    if (!log.isLevelEnabled('info')) return;
+    log.info({
+      requestId: state.requestId,
+      method: ctx.method,
+      route: state.route,
+      status,
+      ms: Math.round(seconds * 1e6) / 1000,
+      ...(state.caller && { accountId: state.caller.accountId, keyId: state.caller.keyId }),
+      ...(state.errorCode && { code: state.errorCode }),
+    });
+  };
 }

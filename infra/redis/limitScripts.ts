@@ -40,36 +40,50 @@ end
 `;
 
 /**
- * KEYS: the windows, and last the account's list of refusals. ARGV: per window limit, cost and windowMs; then the entry for
- * that list (empty: none), whose `%s` becomes the refusing window's number and whose `%t` the time.
- * Answers: the number of the refusing window or 0, the time in ms, and per window its sum and its first slot in use.
- * All windows admit, or none counts anything.
+ * So many calls of a kind, one after the other. KEYS: the windows, and last the account's list of refusals. ARGV: per window
+ * limit, cost and windowMs; then the entry for that list (empty: none), whose `%s` becomes the refusing window's number and
+ * whose `%t` the time; then how many calls.
+ * Answers: the time in ms, and for each call the number of the refusing window or 0, and per window its sum and its first
+ * slot in use. All windows admit a call, or none counts it.
  */
 export const ADMIT = `${CURRENT}
 local now, n = clock(), #KEYS - 1
-local totals, oldests, heres, refused = {}, {}, {}, 0
+local calls, refusals = tonumber(ARGV[n * 3 + 2]), {}
+local limits, costs, slots, befores, totals, oldests, heres = {}, {}, {}, {}, {}, {}, {}
 for i = 1, n do
-  local limit, cost, windowMs = tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
-  totals[i], oldests[i], heres[i] = current(KEYS[i], math.floor(now / (windowMs / ${SLOTS})))
-  if refused == 0 then
-    if cost > limit and totals[i] == 0 and limit > 0 then cost = limit end
-    if totals[i] + cost > limit or (cost == 0 and totals[i] >= limit) then refused = i end
+  limits[i], costs[i] = tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1])
+  slots[i] = math.floor(now / (tonumber(ARGV[i * 3]) / ${SLOTS}))
+  befores[i], oldests[i], heres[i] = current(KEYS[i], slots[i])
+  totals[i] = befores[i]
+end
+local answer = { now }
+for call = 1, calls do
+  local refused = 0
+  for i = 1, n do
+    local cost = costs[i]
+    if cost > limits[i] and totals[i] == 0 and limits[i] > 0 then cost = limits[i] end
+    if totals[i] + cost > limits[i] or (cost == 0 and totals[i] >= limits[i]) then
+      refused = i
+      break
+    end
+  end
+  answer[#answer + 1] = refused
+  if refused > 0 then refusals[#refusals + 1] = refused end
+  for i = 1, n do
+    if refused == 0 then totals[i] = totals[i] + costs[i] end
+    answer[#answer + 1] = totals[i]
+    answer[#answer + 1] = oldests[i]
   end
 end
-local answer = { refused, now }
 for i = 1, n do
-  local cost, windowMs = tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
-  if refused == 0 and cost > 0 then
-    local slot = math.floor(now / (windowMs / ${SLOTS}))
-    add(KEYS[i], slot, heres[i], cost, totals[i], oldests[i], windowMs)
-    totals[i] = totals[i] + cost
-  end
-  answer[#answer + 1] = totals[i]
-  answer[#answer + 1] = oldests[i]
+  local count = totals[i] - befores[i]
+  if count > 0 then add(KEYS[i], slots[i], heres[i], count, befores[i], oldests[i], tonumber(ARGV[i * 3])) end
 end
-if refused > 0 and ARGV[n * 3 + 1] ~= '' then
-  local entry = string.gsub(string.gsub(ARGV[n * 3 + 1], '%%s', refused), '%%t', now)
-  redis.call('LPUSH', KEYS[n + 1], entry)
+if #refusals > 0 and ARGV[n * 3 + 1] ~= '' then
+  for _, refused in ipairs(refusals) do
+    local entry = string.gsub(string.gsub(ARGV[n * 3 + 1], '%%s', refused), '%%t', now)
+    redis.call('LPUSH', KEYS[n + 1], entry)
+  end
   redis.call('LTRIM', KEYS[n + 1], 0, 49)
   redis.call('PEXPIRE', KEYS[n + 1], 2592000000)
 end

@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { LimitType } from '../../domain/limits/limits.ts';
 import { SLOTS, SlidingWindow, slotMsOf } from '../../domain/limits/slidingWindow.ts';
 import { limiterAlone, limiterDecisions } from '../telemetry/counters.ts';
+import { keepLabelled } from '../telemetry/labelled.ts';
 import { inSpan } from '../telemetry/spans.ts';
 import { ADMIT, CORRECT } from './limitScripts.ts';
 
@@ -77,6 +78,7 @@ export interface Limiter {
 const BLIND_MS = 1_000;
 const MOST_LOCAL_WINDOWS = 50_000;
 const MOST_REFUSALS = 50;
+const decided = keepLabelled(limiterDecisions);
 const LIMITS = { name: 'limits', kind: 'client' } as const;
 
 export function createLimiter(redis: Redis, onFallback: (error: unknown) => void = () => undefined): Limiter {
@@ -91,7 +93,7 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
       inSpan(LIMITS, async (note) => {
         let counted = 'redis';
         const admission = await orLocally(
-          () => admitShared(ask, call, tokens),
+          () => ask(call, tokens),
           () => {
             counted = 'process';
             return local.admit(call, tokens);
@@ -99,7 +101,7 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
         );
         const limit = admission.refusedBy?.type ?? 'none';
         const outcome = limit === 'none' ? 'admitted' : 'refused';
-        limiterDecisions.labels(outcome, limit, counted).inc();
+        decided(outcome, limit, counted).inc();
         note({ 'farebox.outcome': outcome, 'farebox.limit': limit });
         return admission;
       }),
@@ -166,57 +168,90 @@ function argumentsOf({ accountId, counters, about }: LimitedCall): string[] {
 
 const argumentsKnown = new WeakMap<LimitedCall, string[]>();
 
-type Ask = (given: (string | number)[]) => Promise<number[]>;
-
-/** From so many unanswered questions on, the next ones of a turn wait for each other: below, that would only cost time. */
-const BUSY = 6;
-
-/**
- * What is asked for in one turn of a busy event loop goes to Redis in one piece, and waits for no other turn's answers.
- */
-function askTogether(redis: Redis): Ask {
-  let held: Redis['stream'] | undefined;
-  let unanswered = 0;
-  function send(): void {
-    held?.uncork();
-    held = undefined;
-  }
-  function answered(): void {
-    unanswered -= 1;
-  }
-  return (given) => {
-    // Before the first connection there is no stream, and the call fails by itself.
-    const { stream } = redis as { stream?: Redis['stream'] };
-    if (unanswered >= BUSY && held === undefined && stream !== undefined) {
-      held = stream;
-      held.cork();
-      setImmediate(send);
-    }
-    unanswered += 1;
-    const answer = redis.fareboxAdmit(...given);
-    answer.then(answered, answered);
-    return answer;
-  };
-}
-
-async function admitShared(ask: Ask, call: LimitedCall, tokens?: number): Promise<Admission> {
+/** Its keys and arguments, the number of keys before them. */
+function questionOf(call: LimitedCall, tokens: number | undefined, calls: number): (string | number)[] {
   const { counters } = call;
   let known = argumentsKnown.get(call);
   if (known === undefined) {
     known = argumentsOf(call);
     argumentsKnown.set(call, known);
   }
-  const given: (string | number)[] = [counters.length + 1, ...known];
+  const question: (string | number)[] = [counters.length + 1, ...known, calls];
   const tokenWindow = tokens === undefined ? -1 : counters.findIndex(isOfTokens);
-  if (tokenWindow !== -1) given[counters.length + 3 + tokenWindow * 3] = String(tokens);
-  const answer = await ask(given);
-  const [refused = 0, at = Date.now()] = answer;
-  const states = counters.map(({ windowMs }, index) => {
-    const total = answer[2 + index * 2] ?? 0;
-    const first = answer[3 + index * 2] ?? 0;
+  if (tokenWindow !== -1) question[counters.length + 3 + tokenWindow * 3] = String(tokens);
+  return question;
+}
+
+type Ask = (call: LimitedCall, tokens: number | undefined) => Promise<Admission>;
+
+/** From so many unanswered calls on, the next ones of a turn wait for each other: below, that would only cost time. */
+const BUSY = 6;
+/** Calls of a kind in one question: Redis does nothing else while it counts them. */
+const MOST_CALLS = 256;
+
+interface Question {
+  call: LimitedCall;
+  tokens: number | undefined;
+  waiting: { resolve(admission: Admission): void; reject(error: unknown): void }[];
+}
+
+/**
+ * What is asked for in one turn of a busy event loop goes to Redis in one piece, the calls of a kind as one question, and
+ * waits for no other turn's answers.
+ */
+function askTogether(redis: Redis): Ask {
+  let unanswered = 0;
+  let questions: Question[] = [];
+  const ofKind = new Map<LimitedCall, Question>();
+
+  function send(): void {
+    const asked = questions;
+    questions = [];
+    ofKind.clear();
+    // Before the first connection there is no stream, and the calls fail by themselves.
+    const { stream } = redis as { stream?: Redis['stream'] };
+    stream?.cork();
+    for (const question of asked) put(question);
+    stream?.uncork();
+  }
+
+  function put({ call, tokens, waiting }: Question): void {
+    redis.fareboxAdmit(...questionOf(call, tokens, waiting.length)).then(
+      (answer) => {
+        unanswered -= waiting.length;
+        for (const [index, each] of waiting.entries()) each.resolve(admissionOf(call, answer, index));
+      },
+      (error) => {
+        unanswered -= waiting.length;
+        for (const each of waiting) each.reject(error);
+      },
+    );
+  }
+
+  return (call, tokens) =>
+    new Promise((resolve, reject) => {
+      const each = { resolve, reject };
+      const busy = unanswered >= BUSY;
+      unanswered += 1;
+      if (!busy) return put({ call, tokens, waiting: [each] });
+      const same = tokens === undefined ? ofKind.get(call) : undefined;
+      if (same && same.waiting.length < MOST_CALLS) return void same.waiting.push(each);
+      const question = { call, tokens, waiting: [each] };
+      if (questions.push(question) === 1) setImmediate(send);
+      if (tokens === undefined) ofKind.set(call, question);
+    });
+}
+
+/** Of the call with this index among those that were asked for together. */
+function admissionOf({ counters }: LimitedCall, answer: number[], index: number): Admission {
+  const from = 1 + index * (1 + counters.length * 2);
+  const [at = Date.now()] = answer;
+  const states = counters.map(({ windowMs }, window) => {
+    const total = answer[from + 1 + window * 2] ?? 0;
+    const first = answer[from + 2 + window * 2] ?? 0;
     return { total, resetsAt: total === 0 ? at : (first + SLOTS + 1) * slotMsOf(windowMs) };
   });
-  return { refusedBy: counters[refused - 1], at, states };
+  return { refusedBy: counters[(answer[from] ?? 0) - 1], at, states };
 }
 
 function isOfTokens({ type }: Counter): boolean {

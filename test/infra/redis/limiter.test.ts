@@ -97,6 +97,24 @@ describe.each([
     expect(looked.states[0]?.total).toBeLessThanOrEqual(80);
   });
 
+  it('tells each of the calls of a kind that are asked for together its own place', async () => {
+    const accountId = randomUUID();
+    const wide = counter({ subject: 'key', limit: 1_000, cost: 3 });
+    const call = { accountId, counters: [wide, counter({ limit: 40 })], about };
+    const other = { accountId, counters: [counter({ subject: 'other', limit: 1_000 })], about };
+    const together = Array.from({ length: 300 }, (_, turn) => limiterOf(0).admit(turn % 3 ? call : other));
+    const admissions = await Promise.all(together);
+    const ofKind = admissions.filter((_, turn) => turn % 3 > 0);
+    const places = ofKind.map(({ refusedBy, states }) => [refusedBy?.limit, ...states.map((s) => s.total)]);
+    const admitted = Array.from({ length: 40 }, (_, index) => [undefined, (index + 1) * 3, index + 1]);
+    expect(places).toEqual([...admitted, ...Array.from({ length: 160 }, () => [40, 120, 40])]);
+    const others = admissions.filter((_, turn) => turn % 3 === 0).map(({ states }) => states[0]?.total);
+    expect(others).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
+    expect(await limiterOf(0).refusals(accountId)).toHaveLength(50);
+    const [left] = (await limiterOf(1).admit({ ...call, counters: [{ ...wide, cost: 0 }] })).states;
+    expect(left?.total).toBe(120);
+  });
+
   it('never admits more than its limit in any span of its length, and uses its room', async () => {
     const accountId = randomUUID();
     const [limit, windowMs] = [20, 600];
