@@ -84,8 +84,7 @@ async function accept(story: Story): Promise<AcceptResult> {
   try {
     // A start whose caller is already gone must not become a charge that nobody hears of. One that is taken back meanwhile
     // ends now: whoever repeats it waits for that.
-    // Asked at once is the rule: what waits, with its timer, is made for the others only.
-    if (!story.asked) await condition(() => story.asked || story.cancelRequested, input.timing.acceptMs);
+    await condition(() => story.asked || story.cancelRequested, input.timing.acceptMs);
     if (!story.asked || story.cancelRequested) return await refuse(story, UNHEARD);
     story.interruptible = new CancellationScope({ cancellable: true });
     const measured = await story.interruptible.run(() => steps.media.measureSource({ job: input }));
