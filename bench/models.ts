@@ -6,7 +6,7 @@ import { percentile, round } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
 
 const CONNECTIONS = 32;
-const ROUNDS = 3;
+const ROUNDS = 5;
 
 interface Target {
   url: string;
