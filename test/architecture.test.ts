@@ -87,6 +87,8 @@ describe('a planted violation is caught', () => {
     ['workflows/a.ts', 'const id = Math.random();', 'Math.random'],
     ['workflows/a.ts', 'const id = crypto.randomUUID();', 'crypto.randomUUID'],
     ['domain/a.ts', 'setTimeout(() => undefined, 1);', 'never waits'],
+    ['workflows/a.ts', 'let last = 0;', 'let of a module'],
+    ['domain/a.ts', 'export let last = 0;', 'let of a module'],
     ['api/a.ts', lines(401), '401 lines, at most 400'],
     ['api/a.ts', `function f() {\n${lines(59)}\n}`, 'api/a.ts:1: a function of 61 lines, at most 60'],
     ['api/a.ts', `const f = () => {\n${lines(59)}\n};`, 'a function of 61 lines'],
@@ -116,6 +118,7 @@ describe('what is allowed stays allowed', () => {
   test.each([
     ['a rule that uses rules', 'domain/a.ts', "import { b } from './deep/b.ts';\nconst day = new Date(at);"],
     ['types of activities', 'workflows/a.ts', "import type * as steps from '../activities/b.ts';"],
+    ['state of a call', 'workflows/a.ts', 'const one = 1;\nfunction f() {\n  let last = one;\n}'],
     ['the workflow library', 'workflows/a.ts', "import { sleep } from '@temporalio/workflow';"],
     ['the contract', 'activities/a.ts', "import { b } from '../workflows/contract.ts';"],
     ['shared folders', 'api/jobs/a.ts', "import { b } from '../auth/b.ts';\nimport { c } from './c.ts';"],

@@ -18,8 +18,8 @@ export function workflowModules() {
   return {
     workflowsPath,
     workflowInterceptorModules: [interceptorsPath],
-    // Read once per worker and not once per execution. None of them keeps anything between calls: what an execution knows
-    // is in its story, or with the SDK's activator (the architecture test holds ours to that).
+    // Read once per worker and not once per execution. None of ours keeps anything between calls (the architecture test
+    // allows no variable of a module): what an execution knows is in its story, or with the SDK's activator.
     preloadModules: ['@temporalio/workflow', workflowsPath, interceptorsPath],
   };
 }

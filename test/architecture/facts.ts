@@ -96,6 +96,13 @@ function importVisitor(add: Collector): VisitorObject {
 function useVisitor(add: Collector, program: ESTree.Program): VisitorObject {
   const httpNames = namesOfHttp(program);
   return {
+    Program(node) {
+      for (const each of node.body) {
+        const declared = each.type === 'ExportNamedDeclaration' ? each.declaration : each;
+        if (declared?.type === 'VariableDeclaration' && declared.kind !== 'const')
+          add.use(declared, 'let of a module');
+      }
+    },
     ExportDefaultDeclaration: (node) => add.use(node, 'export default'),
     NewExpression(node) {
       if (node.callee.type === 'Identifier' && node.arguments.length === 0)

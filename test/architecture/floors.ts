@@ -137,6 +137,11 @@ export const USE_RULES: readonly UseRule[] = [
     reason: 'a rule never waits, and a workflow waits by its own timers',
   },
   {
+    uses: ['let of a module'],
+    forbidden: ['domain/', 'workflows/'],
+    reason: 'a rule keeps nothing between calls, and the executions of workflows share their modules',
+  },
+  {
     uses: ['require()', 'eval()'],
     allowed: [],
     reason: 'modules are imported by name, so that the floors can be checked',

@@ -7,11 +7,11 @@ import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { openOrders } from '../../providers/simulator/orders.ts';
 import { type JobClient, showJob, type TimelineEntry } from '../harness/jobDriver.ts';
+import { until } from '../harness/until.ts';
 import type { FlowResult } from './flows.ts';
 import type { KillWorld } from './killWorld.ts';
 import { PRICE_NANO } from './models.ts';
 import type { Payer } from './payer.ts';
-import { until } from './until.ts';
 
 const SETTLE_LIMIT_MS = 30_000;
 

@@ -2,10 +2,10 @@
 import { expect } from 'vitest';
 import { type JobRow, listJobs } from '../../infra/postgres/jobs.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { until } from '../harness/until.ts';
 import type { ErrandEnd } from './crowd.ts';
 import type { Payer } from './payer.ts';
 import type { StackTools } from './stackTools.ts';
-import { until } from './until.ts';
 
 const SETTLE_LIMIT_MS = 60_000;
 const MOST_JOBS = 10_000;

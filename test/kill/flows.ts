@@ -16,8 +16,8 @@ import {
   retrieve,
 } from '../harness/jobDriver.ts';
 import { modelId } from '../harness/simulatedVoices.ts';
+import { until } from '../harness/until.ts';
 import type { KillWorld } from './killWorld.ts';
-import { until } from './until.ts';
 
 export interface FlowResult {
   queueId: string;

@@ -6,7 +6,7 @@ import type { Storage } from '../../infra/s3/storage.ts';
 import type { Temporal } from '../../infra/temporal/connect.ts';
 import { UPKEEP_WORKFLOW, type UpkeepWorkflow } from '../../workflows/contract.ts';
 import { ROOT } from '../harness/spawn.ts';
-import { until } from './until.ts';
+import { until } from '../harness/until.ts';
 
 /** Takes every orphan that is there now, for all the grace of the sweep itself: the number of objects removed. */
 export async function sweepOrphans(

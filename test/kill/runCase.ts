@@ -1,11 +1,11 @@
 /** Plays one case in a world that nobody else uses meanwhile, and audits what it left. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../harness/until.ts';
 import { auditJob } from './audit.ts';
 import type { KillCase } from './cases.ts';
 import { FLOWS, type FlowResult } from './flows.ts';
 import type { KillWorld } from './killWorld.ts';
-import { until } from './until.ts';
 
 /** As long as a process that goes on may need to do harm. */
 const ZOMBIE_MS = 2_000;

@@ -6,7 +6,7 @@ import { freePorts } from '../../infra/stack/freePorts.ts';
 import { stopOrphans } from '../../infra/stack/runRecords.ts';
 import { services } from '../harness/services.ts';
 import { spawnNode } from '../harness/spawn.ts';
-import { until } from './until.ts';
+import { until } from '../harness/until.ts';
 
 export const STACK_PARTS = ['api', 'worker', 'postgres', 'redis', 's3', 'temporal'] as const;
 export type StackPart = (typeof STACK_PARTS)[number];

@@ -15,10 +15,10 @@ import {
 } from '../harness/jobDriver.ts';
 import { type Spawned, spawnApi } from '../harness/services.ts';
 import { modelId } from '../harness/simulatedVoices.ts';
+import { until } from '../harness/until.ts';
 import { type KillWorld, openKillWorld } from './killWorld.ts';
 import { killConfig, PRICE_NANO } from './models.ts';
 import type { Payer } from './payer.ts';
-import { until } from './until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type Conversion, createFfmpeg, type Ffmpeg } from '../../../infra/media/ffmpeg.ts';
 import { ROOT } from '../../harness/spawn.ts';
+import { until } from '../../harness/until.ts';
 import { JFK, mediaTools } from './recordings.ts';
 
+const LIMIT_MS = 10_000;
 const folder = mkdtempSync(join(tmpdir(), 'farebox-ffmpeg-'));
 const opened: Ffmpeg[] = [];
 const open = (childPath?: string) => {
@@ -47,12 +48,6 @@ function processesOf(name: string): string[] {
   });
 }
 
-async function until(check: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !check(); await sleep(20)) {
-    if (Date.now() > deadline) throw new Error('not in time');
-  }
-}
-
 const quietly = { signal: new AbortController().signal, onProgress: () => undefined };
 const decoding = {
   ...{ path: JFK, demuxer: 'flac', demuxerOptions: [], decoders: ['flac'] },
@@ -71,7 +66,7 @@ describe('a run of ffmpeg', () => {
       told += 1;
     };
     const end = ffmpeg.convert(endless('told.mp3'), { signal: controller.signal, onProgress });
-    await until(() => told > 1);
+    await until('it tells of its progress', () => told > 1, LIMIT_MS);
     controller.abort();
     expect(await end).toBe('aborted');
   });
@@ -79,10 +74,10 @@ describe('a run of ffmpeg', () => {
   it('that is aborted says so when its process is gone', async () => {
     const controller = new AbortController();
     const end = open().convert(endless('aborted.mp3'), { ...quietly, signal: controller.signal });
-    await until(() => processesOf('aborted.mp3').length > 0);
+    await until('it runs', () => processesOf('aborted.mp3').length > 0, LIMIT_MS);
     controller.abort();
     expect(await end).toBe('aborted');
-    await until(() => processesOf('aborted.mp3').length === 0);
+    await until('it is gone', () => processesOf('aborted.mp3').length === 0, LIMIT_MS);
   });
 
   it('that was given up before it could begin does not begin', async () => {
@@ -102,10 +97,10 @@ describe('a run of ffmpeg', () => {
     const ffmpeg = open();
     const end = ffmpeg.convert(endless('orphan.mp3'), quietly);
     const failing = expect(end).rejects.toThrow('its child process ended');
-    await until(() => processesOf('orphan.mp3').length > 0);
+    await until('it runs', () => processesOf('orphan.mp3').length > 0, LIMIT_MS);
     ffmpeg.close();
     await failing;
-    await until(() => processesOf('orphan.mp3').length === 0);
+    await until('it is gone', () => processesOf('orphan.mp3').length === 0, LIMIT_MS);
     const decoded = await ffmpeg.decodeAudio({ ...decoding, ffmpegPath: mediaTools().ffmpegPath });
     expect(decoded.end).toBe('finished');
   });
@@ -117,9 +112,13 @@ describe('a run of ffmpeg', () => {
       `const options = { signal: new AbortController().signal, onProgress() {} };\n` +
       `await ffmpeg.convert(${JSON.stringify(endless('parent.mp3'))}, options);\n`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
-    await until(() => processesOf('parent.mp3').some((pid) => pid !== String(parent.pid)));
+    await until(
+      'it runs',
+      () => processesOf('parent.mp3').some((pid) => pid !== String(parent.pid)),
+      LIMIT_MS,
+    );
     parent.kill('SIGKILL');
-    await until(() => processesOf('parent.mp3').length === 0);
+    await until('it is gone', () => processesOf('parent.mp3').length === 0, LIMIT_MS);
   });
 
   it('is blamed for nothing when no child starts, or no ffmpeg is there', async () => {
