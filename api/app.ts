@@ -1,5 +1,5 @@
 /** The HTTP application: the onion as a list, outermost layer first. */
-import { Router } from '@koa/router';
+import { Router, type RouterContext, type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
 import { FareboxError } from '../domain/errors.ts';
 import { buildVersion } from '../infra/config/buildVersion.ts';
@@ -7,7 +7,7 @@ import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Metrics } from '../infra/telemetry/metrics.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Frame, serve } from './frame.ts';
+import { serve } from './frame.ts';
 import { addHealthRoutes, type Readiness } from './health.ts';
 import { answerErrors } from './middleware/answerErrors.ts';
 import { observe } from './middleware/observe.ts';
@@ -37,12 +37,35 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   app.use(observe({ log: dependencies.log, metrics, inFlight }));
   app.use(answerErrors(respond));
   app.use(requireHost);
-  app.use(createRouter(options, { ...options, respond }).routes() as unknown as Koa.Middleware<RequestState>);
+  const served = options.routes.map((route) => ({ route, handler: serve({ ...options, respond }, route) }));
+  app.use(lookUp(served));
+  app.use(createRouter(options, served).routes() as unknown as Koa.Middleware<RequestState>);
   app.use(refuseUnknown);
   return app;
 }
 
-function createRouter(options: AppOptions, frame: Frame): Router<RequestState> {
+interface Served {
+  route: Route;
+  handler: RouterMiddleware<RequestState>;
+}
+
+/** A path without parameters, as it is written: the router would try the patterns of all routes on it. */
+function lookUp(served: readonly Served[]): Koa.Middleware<RequestState> {
+  const handlers = new Map(
+    served
+      .filter(({ route }) => !route.path.includes('{'))
+      .map(({ route, handler }) => [`${route.method} /api/v1${route.path}`, handler]),
+  );
+  const noParams = Object.freeze({});
+  return (ctx, next) => {
+    const handler = handlers.get(`${ctx.method} ${ctx.path}`);
+    if (!handler) return next();
+    ctx.params = noParams;
+    return handler(ctx as unknown as RouterContext<RequestState>, next);
+  };
+}
+
+function createRouter(options: AppOptions, served: readonly Served[]): Router<RequestState> {
   const router = new Router<RequestState>({ sensitive: true });
   addHealthRoutes(router, {
     readiness: options.readiness,
@@ -54,9 +77,9 @@ function createRouter(options: AppOptions, frame: Frame): Router<RequestState> {
   });
   const { routes, dependencies } = options;
   addDocsRoutes(router, { routes, brand: dependencies.config.brand.name, version: buildVersion() });
-  for (const route of routes) {
+  for (const { route, handler } of served) {
     const path = `/api/v1${route.path.replace(/\{(\w+)\}/g, ':$1')}`;
-    router.register(path, [route.method], serve(frame, route));
+    router.register(path, [route.method], handler);
   }
   return router;
 }
