@@ -9,34 +9,53 @@ export interface LeanRequest {
 }
 
 export interface LeanClient {
-  /** Resolves with the last byte of the answer, which must have a Content-Length. */
-  ask(): Promise<void>;
+  /** Resolves with the status when the last byte of the answer is there; it must have a Content-Length, or be 304. */
+  ask(): Promise<number>;
   close(): void;
 }
 
+const STATUS = /^HTTP\/1\.1 (\d{3}) /;
 const LENGTH = /\r\ncontent-length: (\d+)/i;
+const HEAD_END = Buffer.from('\r\n\r\n');
 
-export async function openLeanClient({ method, url, headers, body }: LeanRequest): Promise<LeanClient> {
-  const { hostname, port, pathname, host } = new URL(url);
-  const lines = Object.entries({ host, ...headers, 'content-length': String(Buffer.byteLength(body)) });
-  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  const sent = Buffer.from(`${method} ${pathname} HTTP/1.1\r\n${head}\r\n${body}`);
-  const socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
-  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-  let received = '';
-  let done: () => void = () => undefined;
+export async function openLeanClient(request: LeanRequest): Promise<LeanClient> {
+  const { hostname, port } = new URL(request.url);
+  const sent = bytesOf(request);
+  let head = '';
+  let missing = 0;
+  let status = 0;
+  let done: (status: number) => void = () => undefined;
   let fail: (error: Error) => void = () => undefined;
-  socket.setEncoding('latin1');
-  socket.on('data', (text: string) => {
-    received += text;
-    const end = received.indexOf('\r\n\r\n');
-    if (end < 0) return;
-    const length = Number(LENGTH.exec(received)?.[1] ?? Number.NaN);
-    if (received.length < end + 4 + length) return;
-    if (received.startsWith('HTTP/1.1 200 ')) done();
-    else fail(new Error(received.slice(0, end)));
-    received = '';
+
+  /** Only the head is looked at; of the body the bytes are counted. */
+  function take(bytes: Buffer): void {
+    if (missing > 0) missing -= bytes.length;
+    else {
+      const end = bytes.indexOf(HEAD_END);
+      head += bytes.toString('latin1', 0, end < 0 ? bytes.length : end + 2);
+      if (end < 0) return;
+      status = Number(STATUS.exec(head)?.[1]);
+      const length = status === 304 ? 0 : Number(LENGTH.exec(head)?.[1]);
+      missing = length - (bytes.length - end - HEAD_END.length);
+      head = '';
+    }
+    if (missing === 0) done(status);
+    else if (!(missing > 0)) fail(new Error(`${status}: no Content-Length, or more than it says`));
+  }
+
+  const socket = net.connect({
+    ...{ host: hostname, port: Number(port), noDelay: true },
+    // One buffer for all answers: a new one for each costs more than reading into it.
+    onread: {
+      buffer: Buffer.allocUnsafe(128 * 1024),
+      callback: (size, buffer) => {
+        take((buffer as Buffer).subarray(0, size));
+        return true;
+      },
+    },
   });
+  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+  socket.on('error', (error) => fail(error));
   socket.on('close', () => fail(new Error('the connection was closed')));
   return {
     ask: () =>
@@ -47,4 +66,34 @@ export async function openLeanClient({ method, url, headers, body }: LeanRequest
       }),
     close: () => socket.destroy(),
   };
+}
+
+function bytesOf({ method, url, headers, body }: LeanRequest): Buffer {
+  const { pathname, search, host } = new URL(url);
+  const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const lines = Object.entries({ host, ...headers, ...length }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  return Buffer.from(`${method} ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** So many connections that ask without a pause. Answers how many were answered with `status` a second, and how many were not. */
+export async function askWithoutPause(
+  request: LeanRequest,
+  { connections, seconds, status }: { connections: number; seconds: number; status: number },
+): Promise<{ perSecond: number; failed: number }> {
+  let answered = 0;
+  let failed = 0;
+  const startedAt = performance.now();
+  const endsAt = startedAt + seconds * 1_000;
+  const connection = async () => {
+    const line = await openLeanClient(request);
+    while (performance.now() < endsAt) {
+      if ((await line.ask()) === status) answered += 1;
+      else failed += 1;
+    }
+    line.close();
+  };
+  await Promise.all(Array.from({ length: connections }, connection));
+  return { perSecond: (answered * 1_000) / (performance.now() - startedAt), failed };
 }
