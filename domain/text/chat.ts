@@ -1,0 +1,189 @@
+/**
+ * A chat completion in our words, between the routes and the providers (specification 2.1 and 2.2, api-facts 12.1). What the
+ * public API calls by the same name has the same name here; media are bytes, never a user's URL.
+ */
+import type { ReasoningEffort } from '../catalogue/specs.ts';
+
+export interface CacheControl {
+  type: 'ephemeral';
+  ttl?: string;
+}
+
+export interface TextPart {
+  type: 'text';
+  text: string;
+  cache_control?: CacheControl;
+}
+
+/** An image, a recording or a video that we hold ourselves. */
+export interface MediaPart {
+  type: 'image' | 'audio' | 'video';
+  bytes: Buffer;
+  /** What was found in the bytes: `image/png`, `audio/wav`, `video/mp4`. */
+  mediaType: string;
+  cache_control?: CacheControl;
+}
+
+export type UserPart = TextPart | MediaPart;
+
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  function: {
+    name: string;
+    /** JSON as the model wrote it: not always valid. */
+    arguments: string;
+  };
+}
+
+export interface ReasoningDetail {
+  type: string;
+  id?: string;
+  index?: number;
+  format?: string;
+  text?: string;
+  data?: string;
+}
+
+export type ChatMessage =
+  | { role: 'system' | 'developer'; content: string | TextPart[]; name?: string }
+  | { role: 'user'; content: string | UserPart[]; name?: string }
+  | {
+      role: 'assistant';
+      content: string | TextPart[] | null;
+      name?: string;
+      reasoning_content?: string;
+      reasoning_details?: ReasoningDetail[];
+      /** Handed back to the service that made it. */
+      thought_signature?: string;
+      tool_calls?: ToolCall[];
+    }
+  | { role: 'tool'; content: string; tool_call_id: string; name?: string };
+
+export interface FunctionTool {
+  name: string;
+  description?: string;
+  /** A JSON schema. */
+  parameters?: Record<string, unknown>;
+  strict?: boolean;
+}
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
+
+export type ResponseFormat =
+  | { type: 'text' }
+  | { type: 'json_object' }
+  | { type: 'json_schema'; json_schema: Record<string, unknown> };
+
+export type ReasoningSummary = 'auto' | 'concise' | 'detailed';
+export type Verbosity = 'low' | 'medium' | 'high' | 'auto';
+
+/** Left out: the service's own default. All bounds were checked. */
+export interface Sampling {
+  temperature?: number;
+  min_temp?: number;
+  max_temp?: number;
+  top_p?: number;
+  min_p?: number;
+  top_k?: number;
+  frequency_penalty?: number;
+  presence_penalty?: number;
+  repetition_penalty?: number;
+  seed?: number;
+  stop?: string[];
+  stop_token_ids?: number[];
+}
+
+export interface ChatRequest {
+  upstreamModel: string;
+  messages: ChatMessage[];
+  sampling: Sampling;
+  /** Choices to make; each is billed. */
+  n: number;
+  /** Per choice, reasoning included: what was held covers no more. */
+  maxTokens: number;
+  logprobs?: { top: number };
+  tools?: FunctionTool[];
+  toolChoice?: ToolChoice;
+  parallelToolCalls?: boolean;
+  responseFormat?: ResponseFormat;
+  /** `enabled: false` turns it off where the model can. */
+  reasoning?: { enabled?: boolean; effort?: ReasoningEffort; summary?: ReasoningSummary };
+  verbosity?: Verbosity;
+  promptCache?: { key?: string; retention?: 'default' | 'extended' | '24h' };
+  /** Searches on X, for models that can. */
+  xSearch?: boolean;
+  /** Opaque; the same for the same end user of the same account. */
+  endUser: string;
+  /** Headers of an end-to-end encrypted request, passed on as they are. */
+  e2eeHeaders?: Record<string, string>;
+}
+
+export const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
+export type FinishReason = (typeof FINISH_REASONS)[number];
+
+export interface TokenLogprob {
+  token: string;
+  logprob: number;
+  bytes: number[] | null;
+  top_logprobs: { token: string; logprob: number; bytes: number[] | null }[];
+}
+
+/** As the service counted it. */
+export interface TokenUsage {
+  /** All of the prompt, what was cached included. */
+  promptTokens: number;
+  /** Of the prompt: read from a cache, billed at its own rate. */
+  cachedTokens: number;
+  /** Of the prompt: written to a cache, billed at its own rate. */
+  cacheWriteTokens: number;
+  /** All that was produced, over all choices, reasoning included. */
+  completionTokens: number;
+  reasoningTokens: number;
+}
+
+export interface AssistantMessage {
+  content: string | null;
+  reasoning_content?: string;
+  reasoning_details?: ReasoningDetail[];
+  thought_signature?: string;
+  tool_calls?: ToolCall[];
+}
+
+export interface ChatChoice {
+  index: number;
+  message: AssistantMessage;
+  finishReason: FinishReason;
+  logprobs?: TokenLogprob[];
+}
+
+export interface Completion {
+  choices: ChatChoice[];
+  /** Undefined: the service did not say, and we count ourselves. */
+  usage: TokenUsage | undefined;
+  /** The service's own id of the reply, for the log. */
+  upstreamId?: string;
+}
+
+/** A piece of a tool call; the first of an `index` has `id` and `name`, later ones only more of `arguments`. */
+export interface ToolCallDelta {
+  index: number;
+  id?: string;
+  name?: string;
+  arguments?: string;
+}
+
+/** What is added to a choice. */
+export interface ChatDelta {
+  content?: string;
+  reasoning_content?: string;
+  reasoning_details?: ReasoningDetail[];
+  thought_signature?: string;
+  tool_calls?: ToolCallDelta[];
+}
+
+export type ChatEvent =
+  | { type: 'delta'; index: number; delta: ChatDelta; logprobs?: TokenLogprob[] }
+  | { type: 'finish'; index: number; reason: FinishReason }
+  /** Running totals where the service tells them early; the last one counts. */
+  | { type: 'usage'; usage: TokenUsage };
