@@ -1,7 +1,9 @@
 /** Charges for a measured source and makes the job exist, in one transaction: neither is ever seen without the other. */
+
 import { FareboxError } from '../domain/errors.ts';
 import { formatNano } from '../domain/money.ts';
 import { billableSeconds, quoteVoiceChanger } from '../domain/pricing.ts';
+import { INSUFFICIENT, keyLimitReached } from '../domain/refusals.ts';
 import { point } from '../infra/points.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { findJob, insertJob, lockJob } from '../infra/postgres/jobs.ts';
@@ -68,8 +70,8 @@ async function accept(dependencies: ActivityDependencies, order: Order): Promise
   await point('commit-lost');
   if (outcome === 'late') return TOO_LATE;
   if (outcome.outcome === 'charged' && !outcome.replayed) jobsReached.labels(job.modelId, 'accepted').inc();
-  if (outcome.outcome === 'insufficient') return INSUFFICIENT;
-  if (outcome.outcome === 'key_limit') return keyLimit(outcome.currency);
+  if (outcome.outcome === 'insufficient') return { ok: false, ...INSUFFICIENT };
+  if (outcome.outcome === 'key_limit') return { ok: false, ...keyLimitReached(outcome.currency) };
   return {
     ok: true,
     durationSeconds,
@@ -102,17 +104,6 @@ const TOO_LATE: AcceptJobResult = {
   code: 'unavailable',
   message: 'The job could not be accepted in time. Nothing was charged; please try again.',
 };
-
-const INSUFFICIENT: AcceptJobResult = {
-  ok: false,
-  code: 'insufficient_balance',
-  message: 'Insufficient USD or Diem balance to complete request.',
-};
-
-function keyLimit(currency: 'usd' | 'diem'): AcceptJobResult {
-  const name = currency.toUpperCase();
-  return { ok: false, code: 'key_limit_exceeded', message: `API key ${name} spend limit exceeded.` };
-}
 
 function snapshotOf({ job }: Order, durationSeconds: number, priceUsdNano: bigint): Charge['snapshot'] {
   return {

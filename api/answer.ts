@@ -7,6 +7,8 @@ export interface JsonAnswer {
   status: number;
   headers: Record<string, string>;
   body: unknown;
+  /** Sent as gzip or br to a client that says it takes them. */
+  compressible?: boolean;
 }
 
 /** JSON that was written down before; without bytes for a status that has no body. */
@@ -43,7 +45,16 @@ export interface StreamAnswer {
   contentType: string;
 }
 
-export type Answer = JsonAnswer | PreparedAnswer | BinaryAnswer | StreamAnswer;
+/** Server-sent events, each text written out as it comes. */
+export interface EventAnswer {
+  kind: 'events';
+  status: number;
+  headers: Record<string, string>;
+  /** Its first text is there: what failed before it was an ordinary answer. `return()` is called when the client is gone. */
+  events: AsyncGenerator<string, void>;
+}
+
+export type Answer = JsonAnswer | PreparedAnswer | BinaryAnswer | StreamAnswer | EventAnswer;
 
 export interface AnswerOptions {
   status?: number;
@@ -60,6 +71,15 @@ export function prepared(bytes: Buffer | undefined, options?: AnswerOptions): Pr
   return { kind: 'prepared', status: options?.status ?? 200, headers: options?.headers ?? NO_HEADERS, bytes };
 }
 
+export function events(from: AsyncGenerator<string, void>, options?: AnswerOptions): EventAnswer {
+  return {
+    kind: 'events',
+    status: options?.status ?? 200,
+    headers: options?.headers ?? NO_HEADERS,
+    events: from,
+  };
+}
+
 /** The same answer with further headers. */
 export function withHeaders(answer: Answer, headers: Readonly<Record<string, string>>): Answer {
   return { ...answer, headers: { ...answer.headers, ...headers } };
@@ -68,6 +88,7 @@ export function withHeaders(answer: Answer, headers: Readonly<Record<string, str
 /** Lets go of what an answer holds that nobody will be sent. */
 export async function discardAnswer(answer: Answer): Promise<void> {
   if (answer.kind === 'json' || answer.kind === 'prepared') return;
+  if (answer.kind === 'events') return void (await answer.events.return());
   answer.stream.destroy();
   if (answer.kind === 'binary') await answer.onAborted?.();
 }

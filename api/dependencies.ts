@@ -3,9 +3,11 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
+import type { Ledger } from '../infra/postgres/createLedger.ts';
 import type { DatabaseClock } from '../infra/postgres/databaseClock.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
+import type { TextProvider } from '../providers/textProvider.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { Limits } from './limits/callLimits.ts';
 
@@ -13,6 +15,10 @@ export interface Dependencies {
   config: Config;
   sql: pg.Pool;
   clock: DatabaseClock;
+  /** Holds and resolutions, those of a tick together. */
+  ledger: Ledger;
+  /** By provider entry. */
+  textProviders: ReadonlyMap<string, TextProvider>;
   redis: Redis;
   temporal: Temporal;
   storage: Storage;

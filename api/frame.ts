@@ -100,7 +100,10 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     const noteModel = (named: string) => {
       model = named;
     };
-    read = await awaited(ctx, readBody(ctx.req, route.body, { createFolder, noteModel }));
+    read = await awaited(
+      ctx,
+      readBody(ctx.req, route.body, { createFolder, noteModel, config: frame.dependencies.config }),
+    );
     await admit(visit, model, read);
     request = new Request(visit, readQuery(route, ctx), read);
   } catch (error) {
@@ -248,6 +251,16 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     else if (res.destroyed) controller.abort();
     else res.once('close', () => controller.abort());
     return controller.signal;
+  }
+
+  /** A function of its own: handlers take the members apart. */
+  get waitFor(): <T>(work: Promise<T>) => Promise<T> {
+    return (work) => awaited(this.#ctx, work);
+  }
+
+  get overheadMs(): () => number {
+    const { state } = this.#ctx;
+    return () => performance.now() - state.startedAt - state.waitedMs;
   }
 
   async noteTokens(used: number): Promise<void> {

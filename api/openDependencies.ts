@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
+import { createLedger } from '../infra/postgres/createLedger.ts';
 import { createDatabaseClock } from '../infra/postgres/databaseClock.ts';
 import { listenForKeyChanges } from '../infra/postgres/keyChanges.ts';
 import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
@@ -11,6 +12,7 @@ import { openRedis, pingRedis } from '../infra/redis/connect.ts';
 import { createLimiter } from '../infra/redis/limiter.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
+import { createTextProviders } from '../providers/createTextProviders.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
@@ -29,6 +31,8 @@ export interface Opened {
 }
 
 const MOST_STATEMENTS = 24;
+/** The ledger's batches have connections of their own: no other statement may hold up money. */
+const LEDGER_STATEMENTS = 4;
 const LIMITS_ALONE = 'Redis does not answer: limits are counted by each process for itself';
 
 export async function openDependencies(config: Config, log: Logger): Promise<Opened> {
@@ -42,10 +46,13 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();
   const clock = createDatabaseClock();
+  const purse = openPool({ databaseUrl, applicationName: 'farebox-api-ledger', max: LEDGER_STATEMENTS });
+  const ledger = createLedger(purse);
+  const textProviders = createTextProviders(config);
   const { authentication, closeAuthentication } = openAuthentication({ config, sql, clock, log });
   return {
     dependencies: {
-      ...{ config, sql, clock, redis, temporal, storage, limits, log },
+      ...{ config, sql, clock, ledger, textProviders, redis, temporal, storage, limits, log },
       published: publishCatalogue(config),
       charactersLoaded: charactersLoader(sql, config),
     },
@@ -59,9 +66,11 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     ],
     async close() {
       await closeAuthentication();
+      await ledger.close();
+      await Promise.all([...textProviders.values()].map((provider) => provider.close()));
       redis.disconnect();
       storage.close();
-      await Promise.all([sql.end(), temporal.close(), folders.settled()]);
+      await Promise.all([sql.end(), purse.end(), temporal.close(), folders.settled()]);
     },
   };
 }

@@ -11,7 +11,9 @@ import {
   type JsonAnswer,
   type PreparedAnswer,
 } from './answer.ts';
+import { compress } from './compress.ts';
 import type { ApiContext } from './requestState.ts';
+import { sendEvents } from './sendEvents.ts';
 import { sendStream } from './sendStream.ts';
 import type { InFlight } from './server/inFlight.ts';
 import { received } from './server/receipt.ts';
@@ -29,6 +31,7 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
     if (answer.kind === 'json') await sendJson(ctx, answer);
     else if (answer.kind === 'prepared') sendPrepared(ctx, answer);
     else if (answer.kind === 'stream') await sendStream(ctx, answer);
+    else if (answer.kind === 'events') await sendEvents(ctx, answer, options.inFlight);
     else await sendBinary(ctx, answer, options.inFlight);
   };
 }
@@ -55,13 +58,16 @@ function repeatUnderAliases(
 async function sendJson(ctx: ApiContext, answer: JsonAnswer): Promise<void> {
   const { res } = ctx;
   const text = JSON.stringify(answer.body);
-  announce(ctx, Buffer.byteLength(text));
+  const packed = answer.compressible ? await compress(text, ctx.req.headers['accept-encoding']) : undefined;
+  announce(ctx, packed ? packed.bytes.length : Buffer.byteLength(text));
+  if (answer.compressible) res.setHeader('Vary', 'Accept-Encoding');
+  if (packed) res.setHeader('Content-Encoding', packed.encoding);
   if (isArmed('response-started')) {
     res.flushHeaders();
     await point('response-started');
   }
   if (isArmed('response-ended')) res.once('finish', () => void point('response-ended'));
-  res.end(text);
+  res.end(packed ? packed.bytes : text);
 }
 
 function sendPrepared(ctx: ApiContext, { bytes }: PreparedAnswer): void {

@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Caller } from '../domain/caller.ts';
 import type { ModelType } from '../domain/catalogue/model.ts';
+import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Answer } from './answer.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -27,7 +28,12 @@ export interface MultipartSpec<Body> {
 
 export interface BodySpec<Body> {
   /** Use `z.strictObject`, so that an unknown field is refused. */
-  json?: { schema: z.ZodType<Body>; maxBytes: number };
+  json?: {
+    schema: z.ZodType<Body>;
+    maxBytes: number;
+    /** Brings other names of fields to those of the schema, before anything is looked at. */
+    rewrite?(sent: unknown, config: Config): unknown;
+  };
   multipart?: MultipartSpec<Body>;
   /** `model` is looked at before the schema: "model is required", "model must be a string" (api-facts 4). */
   needsModel?: boolean;
@@ -65,6 +71,10 @@ export interface RouteRequest<Body, Query, A extends Access> {
   signal: AbortSignal;
   /** The tokens that were really used; the limit per minute goes by them. */
   noteTokens(used: number): Promise<void>;
+  /** Waits for somebody else: that time is not ours, in the figures and in `overheadMs`. */
+  waitFor<T>(work: Promise<T>): Promise<T>;
+  /** What this service itself has added so far. */
+  overheadMs(): number;
   log: Logger;
 }
 

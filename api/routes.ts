@@ -17,12 +17,16 @@ import {
 } from './keys/keyRoutes.ts';
 import { rateLimitLogRoutes, rateLimitsRoute } from './limits/rateLimitsRoutes.ts';
 import type { Route } from './route.ts';
+import { chatRoute } from './text/chatRoute.ts';
+import { embeddingsRoute } from './text/embeddings.ts';
 import { completeRoute } from './voiceChanger/complete.ts';
 import { queueRoute } from './voiceChanger/queue.ts';
 import { quoteRoute } from './voiceChanger/quote.ts';
 import { retrieveRoute } from './voiceChanger/retrieve.ts';
 
 export const ROUTES: readonly Route[] = [
+  chatRoute,
+  embeddingsRoute,
   billingBalance,
   usageHistoryRoute,
   usageAnalyticsRoute,

@@ -5,11 +5,11 @@ import type { ProviderKind, ProviderSettings } from './providerSettings.ts';
 
 /** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
 const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
-  local: ['voice-changer'],
-  simulator: ['voice-changer'],
+  local: ['voice-changer', 'embedding'],
+  simulator: ['voice-changer', 'text'],
   elevenlabs: ['voice-changer'],
-  openai: [],
-  anthropic: [],
+  openai: ['text', 'embedding'],
+  anthropic: ['text'],
   fal: [],
   replicate: [],
 };

@@ -1,6 +1,7 @@
 /** The body that a route's row announces, in the order: kind, size, form, model, schema. */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
+import type { Config } from '../../infra/config/config.ts';
 import type { BodySpec, UploadedFile } from '../route.ts';
 import { checkModel, validate } from '../validate.ts';
 import { bodyKind } from './contentType.ts';
@@ -17,6 +18,7 @@ export interface BodyHooks {
   createFolder(): Promise<string>;
   /** The model that the body names, told before the rest of it is checked. */
   noteModel(model: string): void;
+  config: Config;
 }
 
 export async function readBody(
@@ -30,7 +32,8 @@ export async function readBody(
   }
   const announced = bodyKind(request.headers['content-type']);
   if (announced.kind === 'json' && spec.json) {
-    const body = await readJson(request, spec.json.maxBytes);
+    const sent = await readJson(request, spec.json.maxBytes);
+    const body = spec.json.rewrite ? spec.json.rewrite(sent, found.config) : sent;
     return { body: check(spec, spec.json.schema, { body, found }), file: undefined };
   }
   if (announced.kind === 'multipart' && spec.multipart) {

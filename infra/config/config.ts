@@ -48,7 +48,8 @@ export interface Config {
   /** Arms a crash point; set by the kill tests only. */
   testPoint?: string;
   buildId: string;
-  brand: { name: string; aliases: string[] };
+  /** `systemPrompt`: what every chat model is told first, unless the client declines. */
+  brand: { name: string; aliases: string[]; systemPrompt: string };
   /** By entry name; with the built-in entries `local` and `elevenlabs`. */
   providers: Record<string, ProviderSettings>;
   /** Everything that is listed; what cannot be called now is offline. */

@@ -64,7 +64,10 @@ let api: TestApi;
 beforeAll(async () => {
   api = await startApi({
     routes: [raise, shaped, slow, branded],
-    config: (config) => ({ ...config, brand: { name: 'service', aliases: ['acme', 'other'] } }),
+    config: (config) => ({
+      ...config,
+      brand: { name: 'service', aliases: ['acme', 'other'], systemPrompt: '' },
+    }),
   });
 });
 afterAll(() => api.stop());

@@ -65,6 +65,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   '@opentelemetry/exporter-trace-otlp-proto': ['infra/telemetry/'],
   '@opentelemetry/resources': ['infra/telemetry/'],
   '@opentelemetry/sdk-trace': ['infra/telemetry/'],
+  'gpt-tokenizer': ['infra/text/'],
   '@temporalio/activity': ['activities/'],
   '@temporalio/client': ['infra/temporal/', 'infra/stack/', 'workers/', 'api/queued.ts', 'cli/'],
   '@temporalio/common': ['infra/temporal/', 'workflows/', 'activities/', 'workers/', 'api/queued.ts'],

@@ -28,7 +28,7 @@ describe('the environment', () => {
       ffmpegPath: 'ffmpeg',
       ffprobePath: 'ffprobe',
       workerQueues: ['jobs', 'media', 'providers'],
-      brand: { name: 'service', aliases: [] },
+      brand: { name: 'service', aliases: [], systemPrompt: '' },
       fetch: { allowPrivateHosts: [] },
       media: { retentionHours: 24 },
       catalogue: { openWithoutKey: false },

@@ -51,7 +51,14 @@ describe('the configuration file', () => {
       'flaky-voice',
       'flaky-video',
     ]);
-    expect(Object.keys(config.providers)).toEqual(['local', 'elevenlabs', 'claude', 'llm-pool', 'flaky']);
+    expect(Object.keys(config.providers)).toEqual([
+      'local',
+      'simulator',
+      'elevenlabs',
+      'claude',
+      'llm-pool',
+      'flaky',
+    ]);
     expect(config.providers.flaky).toEqual({
       kind: 'simulator',
       latencyMs: 200,
@@ -156,7 +163,7 @@ describe('a configuration file with an error is refused, and the error names it'
     ],
     [
       { models: [{ ...MODEL, provider: 'nobody' }] },
-      'models[0].provider: found "nobody", allowed: one of local, elevenlabs',
+      'models[0].provider: found "nobody", allowed: one of local, simulator, elevenlabs',
     ],
     [
       { models: [{ ...MODEL, provider: 'toString' }] },

@@ -30,6 +30,9 @@ function leaves(value: unknown, path = ''): [string, number][] {
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));
 }
 
+/** Ours: published by nobody else, and priced by us. */
+const ON_THIS_MACHINE = ['simulator-text', 'local-lexical-embedding'];
+
 describe('the built-in catalogue', () => {
   it('has every id once, and every type', () => {
     const ids = BUILT_IN_MODELS.map((model) => model.id);
@@ -43,7 +46,12 @@ describe('the built-in catalogue', () => {
 
   it('has no other price than those of the published table and the voice changers', () => {
     const priced = BUILT_IN_MODELS.filter((model) => leaves(pricingOf(model.id)).length > 0);
-    const known = new Set([...Object.keys(PRICES), 'local-voice-changer', 'elevenlabs-voice-changer']);
+    const known = new Set([
+      ...Object.keys(PRICES),
+      'local-voice-changer',
+      'elevenlabs-voice-changer',
+      ...ON_THIS_MACHINE,
+    ]);
     expect(priced.map((model) => model.id).filter((id) => !known.has(id))).toEqual([]);
   });
 
@@ -82,9 +90,12 @@ describe('the built-in catalogue', () => {
 
   it('is offline with the built-in providers alone, but for what runs on this machine', () => {
     const online = BUILT_IN_MODELS.filter((model) => !isOffline(model, BUILT_IN_PROVIDERS, () => false));
-    expect(online.map((model) => model.id)).toEqual(['local-voice-changer']);
+    expect(online.map((model) => model.id)).toEqual(['local-voice-changer', ...ON_THIS_MACHINE]);
     const withKey = BUILT_IN_MODELS.filter((model) => !isOffline(model, BUILT_IN_PROVIDERS, () => true));
-    expect(withKey.map((model) => model.id)).toEqual(['local-voice-changer', 'elevenlabs-voice-changer']);
+    expect(withKey.map((model) => model.id)).toEqual([
+      ...['local-voice-changer', 'elevenlabs-voice-changer'],
+      ...ON_THIS_MACHINE,
+    ]);
   });
 
   it('has the published traits, each of which one model of the type has', () => {

@@ -1,5 +1,5 @@
 /** Embedding models (api-facts 11): prices per million tokens. All are of size XS (specification 8.1). */
-import type { EmbeddingModel } from '../model.ts';
+import { DEFAULT_CREATED, type EmbeddingModel } from '../model.ts';
 import type { EmbeddingSpec } from '../specs.ts';
 import { base, price } from './entry.ts';
 
@@ -40,12 +40,34 @@ const ROWS: readonly Row[] = [
   { id: 'text-embedding-3-small', privacy: 'anonymized', in: 0.025, supportsCustomDimensions: true },
 ];
 
-export const EMBEDDING_MODELS: readonly EmbeddingModel[] = ROWS.map(
-  ({ id, privacy, in: input, out, ...spec }) => ({
-    ...base({ id, provider: 'openai', privacy }),
-    kind: 'embedding',
-    type: 'embedding',
-    size: 'XS',
-    spec: { ...spec, pricing: { input: price(input), output: price(out ?? input) } },
-  }),
-);
+/** Online on a fresh machine: no model, and honest about it. */
+const LEXICAL: EmbeddingModel = {
+  id: 'local-lexical-embedding',
+  provider: 'local',
+  upstreamModel: 'local-lexical-embedding',
+  privacy: 'private',
+  name: 'local-lexical-embedding',
+  description:
+    'Words and parts of words, hashed into a vector. Finds shared words; knows nothing of their meaning.',
+  modelSource: '',
+  created: DEFAULT_CREATED,
+  kind: 'embedding',
+  type: 'embedding',
+  size: 'XS',
+  spec: {
+    embeddingDimensions: 512,
+    maxInputTokens: 8_192,
+    supportsCustomDimensions: true,
+    pricing: { input: price(0.01), output: price(0.01) },
+  },
+};
+
+const PUBLISHED: readonly EmbeddingModel[] = ROWS.map(({ id, privacy, in: input, out, ...spec }) => ({
+  ...base({ id, provider: 'openai', privacy }),
+  kind: 'embedding',
+  type: 'embedding',
+  size: 'XS',
+  spec: { ...spec, pricing: { input: price(input), output: price(out ?? input) } },
+}));
+
+export const EMBEDDING_MODELS: readonly EmbeddingModel[] = [LEXICAL, ...PUBLISHED];

@@ -1,5 +1,5 @@
 /** Text models (api-facts 11): prices per million tokens. */
-import type { ModelSize, TextModel } from '../model.ts';
+import { DEFAULT_CREATED, type ModelSize, type TextModel } from '../model.ts';
 import type { Capabilities, CapabilityFlag, ReasoningEffort } from '../specs.ts';
 import { type BuiltInProvider, base, price } from './entry.ts';
 
@@ -265,7 +265,28 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-export const TEXT_MODELS: readonly TextModel[] = ROWS.map((row) => ({
+/** Online on a fresh machine, and honest about what it is. */
+const SIMULATOR: TextModel = {
+  id: 'simulator-text',
+  provider: 'simulator',
+  upstreamModel: 'simulator-text',
+  privacy: 'private',
+  name: 'simulator-text',
+  description: 'A simulation: it asks no model, says so, and repeats the last message.',
+  modelSource: '',
+  created: DEFAULT_CREATED,
+  kind: 'text',
+  type: 'text',
+  size: 'XS',
+  spec: {
+    availableContextTokens: 32_768,
+    maxCompletionTokens: 4_096,
+    capabilities: { supportsResponseSchema: true, quantization: 'not-available' },
+    pricing: { input: price(0.1), output: price(0.4), cache_input: price(0.01) },
+  },
+};
+
+const PUBLISHED: readonly TextModel[] = ROWS.map((row) => ({
   ...base({ provider: 'openai', ...row, privacy: row.privacy ?? 'private' }),
   ...(row.upstreamModel === undefined ? {} : { upstreamModel: row.upstreamModel }),
   kind: 'text',
@@ -293,3 +314,5 @@ function capabilitiesOf({ features, quantization, efforts, effort }: Row): Capab
       : {}),
   };
 }
+
+export const TEXT_MODELS: readonly TextModel[] = [SIMULATOR, ...PUBLISHED];

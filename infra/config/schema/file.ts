@@ -20,6 +20,7 @@ const brandWord = z
 const brand = closed({
   name: brandWord.default('service'),
   aliases: z.array(brandWord).max(8).default([]),
+  systemPrompt: z.string().max(32_768).default(''),
 });
 
 const rpcNetwork = closed({
@@ -101,7 +102,7 @@ export const configurationFile = closed({
   providers: z
     .record(name, provider)
     .default({})
-    .describe('Services that do the work, by name; `local` and `elevenlabs` are built in.'),
+    .describe('Services that do the work, by name; `local`, `simulator` and `elevenlabs` are built in.'),
   models: z
     .array(model)
     .max(10_000)

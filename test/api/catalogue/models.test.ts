@@ -27,7 +27,7 @@ function voice(id: string, more: { entry?: object; spec?: object } = {}): object
 }
 
 const FILE = {
-  brand: { name: 'acme', aliases: ['other'] },
+  brand: { name: 'acme', aliases: ['other'], systemPrompt: '' },
   models: [
     voice('aliased', { entry: { aliases: ['foreign-voice'] }, spec: { traits: ['default'] } }),
     voice('leaving', {

@@ -104,6 +104,7 @@ const music = {
 export const modelEntry = z.union([
   of('text', {
     availableContextTokens: z.number(),
+    maxCompletionTokens: z.int().min(1).optional(),
     capabilities,
     pricing: z.strictObject({ ...tokens, extended: extended.optional() }),
   }),

@@ -1,0 +1,49 @@
+/** gzip and br for answers that are whole (specification 4.1); the choice is the client's, by its own weights. */
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip, gzipSync } from 'node:zlib';
+
+export interface Packed {
+  encoding: 'gzip' | 'br';
+  bytes: Buffer;
+}
+
+/** A higher quality costs more time than the bytes are worth (reliability H13). */
+const BROTLI_QUALITY = 4;
+const GZIP_LEVEL = 4;
+/** Up to here a thread costs more than doing it at once. */
+const QUICK_LENGTH = 8_192;
+
+const gzipLater = promisify<Buffer | string, { level: number }, Buffer>(gzip);
+const brotliLater = promisify<Buffer | string, { params: Record<number, number> }, Buffer>(brotliCompress);
+
+/** Undefined: sent as it is. */
+export async function compress(text: string, accepted: string | undefined): Promise<Packed | undefined> {
+  const encoding = chosen(accepted);
+  if (encoding === undefined) return undefined;
+  if (encoding === 'br') {
+    const params = {
+      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: text.length,
+    };
+    return { encoding, bytes: await brotliLater(text, { params }) };
+  }
+  const level = GZIP_LEVEL;
+  const bytes = text.length <= QUICK_LENGTH ? gzipSync(text, { level }) : await gzipLater(text, { level });
+  return { encoding, bytes };
+}
+
+/** RFC 9110, 12.5.3; of two that are liked equally, gzip: it costs less. */
+function chosen(accepted: string | undefined): Packed['encoding'] | undefined {
+  if (accepted === undefined || accepted.length > 256) return undefined;
+  const weights = new Map<string, number>();
+  for (const item of accepted.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    weights.set(name, weight === undefined ? 1 : Number(weight));
+  }
+  const liked = (name: string) => weights.get(name) ?? weights.get('*') ?? 0;
+  const gzipWeight = liked('gzip');
+  const brotliWeight = liked('br');
+  if (brotliWeight > gzipWeight) return 'br';
+  return gzipWeight > 0 ? 'gzip' : undefined;
+}

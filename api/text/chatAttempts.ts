@@ -1,0 +1,100 @@
+/** Which models may answer a chat request, in order, and what each would be asked at which price (specification 2.1). */
+import type { Character } from '../../domain/catalogue/character.ts';
+import type { TextModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import type { LedgerPrice } from '../../domain/ledger.ts';
+import type { ChatMessage, ChatRequest } from '../../domain/text/chat.ts';
+import { missingFeatures } from '../../domain/text/features.ts';
+import { boundOf } from '../../domain/text/price.ts';
+import { promptTokensOf } from '../../domain/text/promptSize.ts';
+import type { Config } from '../../infra/config/config.ts';
+import { type NamedModel, requireAttempts } from '../models.ts';
+import type { RouteRequest } from '../route.ts';
+import type { ChatBody } from './chatBody.ts';
+import { featuresOf } from './featuresOf.ts';
+import { toChatRequest } from './toChatRequest.ts';
+
+export interface ChatAttempt {
+  model: TextModel;
+  /** The notice of a model that is to go. */
+  headers: Record<string, string>;
+}
+
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'caller'>;
+
+/**
+ * The first model decides whether there is anything to try; a fallback that lacks a feature is passed over. Throws
+ * FareboxError `model_not_found`, `forbidden`, `model_offline`, `character_not_found` or `unsupported_feature`.
+ */
+export function chatAttempts(config: Config, { body, caller }: Asking): ChatAttempt[] {
+  const character = characterOf(config, body);
+  const fallbacks = (body.fallbacks ?? []).map(({ model }) => model);
+  const asked = { name: body.model, type: 'text' as const, fallbacks, ...(character && { character }) };
+  const found = requireAttempts(config, asked, caller).flatMap(asTextModel);
+  const features = featuresOf(body);
+  const [first] = found;
+  if (!first) throw wrongType();
+  const missing = missingFeatures(first.model, features);
+  if (missing.length > 0) throw unsupported(missing);
+  const able = found.filter(({ model }) => missingFeatures(model, features).length === 0);
+  refuseTooLong(body, first.model);
+  return able;
+}
+
+export function characterOf({ characters }: Config, body: ChatBody): Character | undefined {
+  const slug = body.service_parameters.character_slug;
+  if (slug === undefined) return undefined;
+  const character = characters.find((known) => known.slug === slug || known.id === slug);
+  if (character) return character;
+  throw new FareboxError({ code: 'character_not_found', message: 'Character not found' });
+}
+
+function asTextModel({ model, headers }: NamedModel): ChatAttempt[] {
+  return model.kind === 'text' ? [{ model, headers }] : [];
+}
+
+/** Only where the entry sets a cap of its own (api-facts 2.1). */
+function refuseTooLong(body: ChatBody, { id, spec }: TextModel): void {
+  const most = spec.maxCompletionTokens;
+  if (most === undefined || (body.max_completion_tokens ?? 0) <= most) return;
+  throw invalid('max_completion_tokens', `${id} answers with at most ${most} tokens`);
+}
+
+function wrongType(): FareboxError {
+  return invalid('model', 'This endpoint takes text models only');
+}
+
+function invalid(path: string, words: string): FareboxError {
+  return new FareboxError({
+    code: 'invalid_request',
+    message: 'Invalid request parameters',
+    fields: { [path]: [words] },
+  });
+}
+
+function unsupported(missing: readonly { path: string; words: string }[]): FareboxError {
+  const fields: Record<string, string[]> = {};
+  for (const { path, words } of missing) fields[path] = [...(fields[path] ?? []), words];
+  return new FareboxError({
+    code: 'unsupported_feature',
+    message: missing.map(({ words }) => words).join('; '),
+    fields,
+  });
+}
+
+export interface PricedRequest {
+  request: ChatRequest;
+  /** The most that it can cost, without searches and pages. */
+  bound: LedgerPrice;
+  promptTokens: number;
+}
+
+export function priceAttempt(
+  { model }: ChatAttempt,
+  order: { body: ChatBody; accountId: string; messages: ChatMessage[] },
+): PricedRequest {
+  const request = toChatRequest({ ...order, model });
+  const promptTokens = promptTokensOf(request);
+  const outputTokens = request.maxTokens * request.n;
+  return { request, promptTokens, bound: boundOf(model.spec.pricing, { promptTokens, outputTokens }) };
+}

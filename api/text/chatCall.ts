@@ -1,0 +1,120 @@
+/** One chat request on its way: the models are tried in order, each behind a hold of its own. */
+import type { LedgerPrice } from '../../domain/ledger.ts';
+import { billOf, NOTHING, snapshotOf } from '../../domain/text/bill.ts';
+import type { ChatMessage } from '../../domain/text/chat.ts';
+import { plus } from '../../domain/text/price.ts';
+import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import type { TextProvider } from '../../providers/textProvider.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Hold, openHold } from '../paid.ts';
+import type { RouteRequest } from '../route.ts';
+import { type ChatAttempt, type PricedRequest, priceAttempt } from './chatAttempts.ts';
+import type { ChatBody } from './chatBody.ts';
+import type { Counted } from './tally.ts';
+import { mayFallBack, toClientError } from './upstreamErrors.ts';
+
+export interface ChatOrder {
+  request: RouteRequest<ChatBody, unknown, 'key'>;
+  attempts: readonly ChatAttempt[];
+  messages: ChatMessage[];
+  /** Searches and pages, which were delivered whatever the model does. */
+  addOns: LedgerPrice;
+}
+
+/** A model that is being asked, and what is held for it. */
+export interface ChatCall extends PricedRequest {
+  attempt: ChatAttempt;
+  provider: TextProvider;
+  hold: Hold;
+  /** Ends the upstream call. */
+  signal: AbortSignal;
+  startedAt: number;
+  addOns: LedgerPrice;
+}
+
+/** From the first word to the last; then the upstream is cut and what it sent is billed. */
+const LONGEST_CALL_MS = 600_000;
+/** How long an upstream may finish what a client does not wait for any more. */
+export const DRAIN_MS = 5_000;
+/** Beyond the call: the resolution is written, if need be, for so long. */
+const RESOLVE_MS = 60_000;
+
+/** Throws what the client is told when no model answered; then nothing is held any more. */
+export async function firstThatAnswers<T>(
+  dependencies: Pick<Dependencies, 'ledger' | 'textProviders'>,
+  order: ChatOrder,
+  ask: (call: ChatCall) => Promise<T>,
+): Promise<T> {
+  let failure: unknown;
+  for (const [index, attempt] of order.attempts.entries()) {
+    const call = await openCall(dependencies, order, { attempt, index });
+    try {
+      return await ask(call);
+    } catch (error) {
+      await call.hold.release();
+      order.request.log.warn({ err: error, model: attempt.model.id }, 'a model did not answer');
+      failure = error;
+      if (!mayFallBack(error) || order.request.signal.aborted) break;
+    }
+  }
+  throw toClientError(failure);
+}
+
+async function openCall(
+  { ledger, textProviders }: Pick<Dependencies, 'ledger' | 'textProviders'>,
+  { request, messages, addOns }: ChatOrder,
+  { attempt, index }: { attempt: ChatAttempt; index: number },
+): Promise<ChatCall> {
+  const { caller, body, log } = request;
+  const priced = priceAttempt(attempt, { body, accountId: caller.accountId, messages });
+  const provider = textProviders.get(attempt.model.provider);
+  if (!provider) throw new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' });
+  // The second model that is tried is an operation of its own: a hold that was released stays so.
+  const requestId = index === 0 ? request.requestId : `${request.requestId}:${index + 1}`;
+  const hold = await openHold(
+    { ledger },
+    {
+      ...{ requestId, caller, log },
+      bound: plus(priced.bound, addOns),
+      snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
+      ttlMs: LONGEST_CALL_MS + DRAIN_MS + RESOLVE_MS,
+    },
+  );
+  const signal = outliving(request.signal);
+  return { ...priced, attempt, provider, hold, signal, addOns, startedAt: performance.now() };
+}
+
+/** Also the name under which the ledger knows the request (api-facts 2.2). */
+export function chatId(requestId: string): string {
+  return `chatcmpl-${requestId}`;
+}
+
+/** Goes on for a while after nobody waits any more: what an upstream has begun is paid for, here and there. */
+function outliving(waiting: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const cut = (ms: number) => setTimeout(() => controller.abort(), ms).unref();
+  cut(LONGEST_CALL_MS);
+  if (waiting.aborted) cut(DRAIN_MS);
+  else waiting.addEventListener('abort', () => cut(DRAIN_MS), { once: true });
+  return controller.signal;
+}
+
+export interface Settled extends Counted {
+  /** What it cost, as the client is told. */
+  cost: LedgerPrice;
+}
+
+/** Writes the bill; resolves when it stands. */
+export async function settleCall(
+  { attempt, hold, startedAt, addOns }: ChatCall,
+  produced: Counted,
+): Promise<Settled> {
+  const executionMs = Math.round(performance.now() - startedAt);
+  const { price, details } = billOf(attempt.model, { ...produced, executionMs, addOns });
+  if (price.usd === 0n && price.diem === 0n) {
+    await hold.release();
+    return { ...produced, cost: NOTHING };
+  }
+  await hold.settle(price, details);
+  return { ...produced, cost: price };
+}

@@ -1,0 +1,206 @@
+/** POST /chat/completions (specification 4.1). */
+import { FareboxError } from '../../domain/errors.ts';
+import { nanoToNumberDown } from '../../domain/money.ts';
+import { NOTHING } from '../../domain/text/bill.ts';
+import type { ChatMessage } from '../../domain/text/chat.ts';
+import { estimateTokens } from '../../domain/text/promptSize.ts';
+import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { type Answer, events, json } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { defineRoute, type RouteRequest } from '../route.ts';
+import { type ChatAttempt, characterOf, chatAttempts, priceAttempt } from './chatAttempts.ts';
+import { type ChatBody, chatBody } from './chatBody.ts';
+import {
+  type ChatCall,
+  type ChatOrder,
+  chatId,
+  firstThatAnswers,
+  type Settled,
+  settleCall,
+} from './chatCall.ts';
+import { chatEvents } from './chatStream.ts';
+import { CHAT_DESCRIPTION } from './descriptions.ts';
+import { fetchMedia } from './mediaParts.ts';
+import { presentChoice, presentCost, presentParameters, presentUsage } from './present.ts';
+import { rewriteChat } from './rewriteChat.ts';
+import { countCompletion } from './tally.ts';
+import { toMessages } from './toChatRequest.ts';
+
+/** Base64 media included (api-facts 4). */
+const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
+/** Below the silence after which a connection is cut: who needs longer streams (specification 1). */
+const DEADLINE_MS = 140_000;
+
+export const chatRoute = defineRoute({
+  method: 'POST',
+  path: '/chat/completions',
+  access: 'key',
+  body: {
+    json: { schema: chatBody, maxBytes: LARGEST_BODY_BYTES, rewrite: rewriteChat },
+    needsModel: true,
+    modelType: 'text',
+  },
+  estimateTokens: ({ messages }) => messages.reduce((sum, { content }) => sum + textTokens(content), 0),
+  deadlineMs: DEADLINE_MS,
+  describes: CHAT_DESCRIPTION,
+  async handler(dependencies, request) {
+    const { body } = request;
+    refuseUnconfigured(body);
+    const attempts = chatAttempts(dependencies.config, request);
+    const messages = await messagesOf(dependencies, request);
+    const order: ChatOrder = { request, attempts, messages, addOns: NOTHING };
+    if (request.headers['x-service-dry-run'] === 'true') return dryRun(order);
+    return body.stream ? await streamed(dependencies, order) : await whole(dependencies, order);
+  },
+});
+
+function textTokens(content: ChatBody['messages'][number]['content']): number {
+  if (typeof content === 'string') return estimateTokens(content);
+  return (content ?? []).reduce(
+    (sum, part) => sum + (part.type === 'text' ? estimateTokens(part.text) : 0),
+    0,
+  );
+}
+
+/** What this deployment has no means for is refused by name, and never passed over in silence. */
+function refuseUnconfigured({ service_parameters: wanted }: ChatBody): void {
+  const asked = [
+    wanted.enable_web_search !== 'off' && 'enable_web_search',
+    wanted.enable_web_scraping && 'enable_web_scraping',
+  ].find((name) => name !== false);
+  if (asked === undefined) return;
+  throw new FareboxError({
+    code: 'unsupported_feature',
+    message: `${asked} is not configured on this service`,
+    fields: { service_parameters: [`${asked} is not configured on this service`] },
+  });
+}
+
+async function messagesOf(
+  dependencies: Dependencies,
+  request: RouteRequest<ChatBody, unknown, 'key'>,
+): Promise<ChatMessage[]> {
+  const { config } = dependencies;
+  const { body } = request;
+  const media = await fetchMedia(dependencies, request);
+  const told: ChatMessage[] = [];
+  const prompt = config.brand.systemPrompt;
+  if (prompt !== '' && body.service_parameters.include_service_system_prompt) {
+    told.push({ role: 'system', content: prompt });
+  }
+  const character = characterOf(config, body);
+  if (character) told.push({ role: 'system', content: character.systemPrompt });
+  return [...told, ...toMessages(body.messages, media)];
+}
+
+/** Beyond the published API: the most that the call can cost, without making it. */
+function dryRun({ request, attempts, messages }: ChatOrder): Answer {
+  const bounds = attempts.map((attempt) => {
+    const { accountId } = request.caller;
+    const {
+      bound,
+      promptTokens,
+      request: chat,
+    } = priceAttempt(attempt, { body: request.body, accountId, messages });
+    return {
+      model: attempt.model.id,
+      cost: presentCost(bound),
+      prompt_tokens: promptTokens,
+      completion_tokens: chat.maxTokens * chat.n,
+    };
+  });
+  return json({ object: 'dry_run', bounds });
+}
+
+async function whole(dependencies: Dependencies, order: ChatOrder): Promise<Answer> {
+  const { request } = order;
+  const { service_parameters: parameters } = request.body;
+  return await firstThatAnswers(dependencies, order, async (call) => {
+    const { signal } = call;
+    const { complete } = call.provider;
+    if (!complete)
+      throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
+    const completion = await request.waitFor(complete(call.request, { signal }));
+    const settled = await settleCall(call, await countCompletion(call.request, completion));
+    await noteTokens(order, settled);
+    const stripped = parameters.strip_thinking_response || parameters.disable_thinking;
+    const body = {
+      ...{ id: chatId(request.requestId), object: 'chat.completion', created: unixSeconds() },
+      model: call.attempt.model.id,
+      choices: completion.choices.map((choice) => presentChoice(choice, stripped)),
+      usage: presentUsage(settled.usage),
+      cost: presentCost(settled.cost),
+      prompt_logprobs: null,
+      service_parameters: presentParameters(parameters, []),
+    };
+    return { ...json(body, { headers: headersOf(request, call.attempt) }), compressible: true };
+  });
+}
+
+async function streamed(dependencies: Dependencies, order: ChatOrder): Promise<Answer> {
+  const { request } = order;
+  const { service_parameters: parameters } = request.body;
+  return await firstThatAnswers(dependencies, order, async (call) => {
+    const { signal } = call;
+    const { stream: open } = call.provider;
+    if (!open)
+      throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
+    const stream = await request.waitFor(open(call.request, { signal }));
+    const made = chatEvents({
+      ...{ call, stream },
+      heading: { id: chatId(request.requestId), created: unixSeconds(), model: call.attempt.model.id },
+      stripped: parameters.strip_thinking_response || parameters.disable_thinking,
+      before: [],
+      after: [],
+      onSettled: (settled) => afterBill(dependencies, { call, order, settled }),
+    });
+    return events(made, { headers: headersOf(request, call.attempt) });
+  });
+}
+
+interface AfterBill {
+  call: ChatCall;
+  order: ChatOrder;
+  settled: Settled;
+}
+
+async function afterBill({ sql }: Dependencies, { order, settled }: AfterBill) {
+  const { caller, log } = order.request;
+  await noteTokens(order, settled);
+  try {
+    const balance = await balanceOf(sql, caller.accountId);
+    if (!balance) return {};
+    const { usd, bundled, diem } = balance;
+    return { balance: { usd: nanoToNumberDown(usd + bundled), diem: nanoToNumberDown(diem) } };
+  } catch (error) {
+    // The bill stands; the answer is whole without this.
+    log.warn({ err: error }, 'the balance after a stream could not be read');
+    return {};
+  }
+}
+
+/** The bill stands by then: whatever happens here is no failure of the call. */
+async function noteTokens({ request }: ChatOrder, { usage }: Settled): Promise<void> {
+  try {
+    await request.noteTokens(usage.promptTokens + usage.completionTokens);
+  } catch (error) {
+    request.log.warn({ err: error }, 'the tokens of a call could not be counted');
+  }
+}
+
+function headersOf(
+  request: RouteRequest<ChatBody, unknown, 'key'>,
+  { model, headers }: ChatAttempt,
+): Record<string, string> {
+  return {
+    ...headers,
+    'x-service-model-id': model.id,
+    'x-service-model-name': model.name,
+    'x-service-model-router': model.provider,
+    'x-service-overhead-ms': request.overheadMs().toFixed(1),
+  };
+}
+
+function unixSeconds(): number {
+  return Math.floor(Date.now() / 1_000);
+}

@@ -1,0 +1,89 @@
+/** A chat completion as server-sent events (api-facts 12.1). Whatever ends it, what was produced is billed once. */
+import type { ChatEvent } from '../../domain/text/chat.ts';
+import type { ChatStream } from '../../providers/textProvider.ts';
+import { type ChatCall, DRAIN_MS, type Settled, settleCall } from './chatCall.ts';
+import { type Heading, presentCost, presentUsage } from './present.ts';
+import { headOf, StreamWriter } from './streamWriter.ts';
+import { Tally } from './tally.ts';
+import { streamedError } from './upstreamErrors.ts';
+
+export interface StreamTerms {
+  call: ChatCall;
+  stream: ChatStream;
+  heading: Heading;
+  /** Reasoning is taken out. */
+  stripped: boolean;
+  /** Sent before the first word, and before the usage: search results. */
+  before: readonly object[];
+  after: readonly object[];
+  /** What follows the bill: the account's balance, the tokens for the limits. */
+  onSettled(settled: Settled): Promise<{ balance?: object }>;
+}
+
+export const DONE = 'data: [DONE]\n\n';
+
+export async function* chatEvents(terms: StreamTerms): AsyncGenerator<string, void> {
+  const { stream, heading } = terms;
+  const writer = new StreamWriter(heading, terms.stripped);
+  const tally = new Tally();
+  const iterator = stream.events[Symbol.asyncIterator]();
+  let ended: 'no' | 'whole' | 'broken' = 'no';
+  let settled: Promise<string> | undefined;
+  const settle = () => {
+    settled ??= close(terms, tally, ended === 'whole');
+    return settled;
+  };
+  try {
+    for (const extra of terms.before) yield writer.frame([], extra);
+    let failure: unknown;
+    while (ended === 'no') {
+      try {
+        const next = await iterator.next();
+        if (next.done) ended = 'whole';
+        else {
+          for (const event of next.value) tally.add(event);
+          const text = writer.write(next.value);
+          if (text !== '') yield text;
+        }
+      } catch (error) {
+        ended = 'broken';
+        failure = error;
+      }
+    }
+    for (const extra of terms.after) yield writer.frame([], extra);
+    if (ended === 'broken') {
+      await settle();
+      yield `data: ${JSON.stringify({ error: streamedError(failure) })}\n\n`;
+    } else yield await settle();
+    yield DONE;
+  } finally {
+    if (settled === undefined) {
+      if (ended === 'no') ended = await drain(iterator, tally);
+      await settle();
+    }
+  }
+}
+
+/** The client is gone: what the upstream still sends within the bound is read, so that its own count is the one billed. */
+async function drain(iterator: AsyncIterator<ChatEvent[]>, tally: Tally): Promise<'whole' | 'broken'> {
+  const until = performance.now() + DRAIN_MS;
+  try {
+    while (performance.now() < until) {
+      const next = await iterator.next();
+      if (next.done) return 'whole';
+      for (const event of next.value) tally.add(event);
+    }
+    await iterator.return?.();
+  } catch {
+    // Cut, by the bound or by itself: what came until then is counted.
+  }
+  return 'broken';
+}
+
+async function close(terms: StreamTerms, tally: Tally, whole: boolean): Promise<string> {
+  const { call, heading } = terms;
+  const settled = await settleCall(call, await tally.count(call.request, whole));
+  const after = await terms.onSettled(settled);
+  const usage = { usage: presentUsage(settled.usage), cost: presentCost(settled.cost), ...after };
+  return `data: ${JSON.stringify({ ...headOf(heading), choices: [], ...usage })}\n\n`;
+}

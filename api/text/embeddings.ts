@@ -1,0 +1,186 @@
+/** POST /embeddings (specification 4.12, api-facts 4.1c). */
+import { z } from 'zod';
+import type { EmbeddingModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import type { LedgerPrice } from '../../domain/ledger.ts';
+import { COUNTED_HERE, millions, snapshotOf } from '../../domain/text/bill.ts';
+import { linesOf, sumOf } from '../../domain/text/price.ts';
+import { estimateTokens } from '../../domain/text/promptSize.ts';
+import { countTokens } from '../../infra/text/countTokens.ts';
+import type { Embeddings } from '../../providers/textProvider.ts';
+import { type Answer, json } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type NamedModel, requireCallable, requireModel } from '../models.ts';
+import { openHold } from '../paid.ts';
+import { defineRoute, type RouteRequest } from '../route.ts';
+import { chatId } from './chatCall.ts';
+import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
+import { presentCost } from './present.ts';
+import { endUserOf } from './toChatRequest.ts';
+import { toClientError } from './upstreamErrors.ts';
+
+const MOST_INPUTS = 2_048;
+const MOST_TOKENS = 8_192;
+const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
+const DEADLINE_MS = 120_000;
+const TTL_MS = 240_000;
+
+const TOKEN_ARRAYS = 'Token array inputs are not supported. Pass a string or an array of strings.';
+const text = z.string({ error: TOKEN_ARRAYS }).min(1);
+
+const embeddingsBody = z.strictObject({
+  model: z.string().min(1),
+  input: z.union([text, z.array(text).min(1).max(MOST_INPUTS)], { error: inputError }),
+  encoding_format: z.enum(['float', 'base64']).nullable().default('float'),
+  dimensions: z.int().min(1).max(65_536).nullable().optional(),
+  user: z.string().nullable().optional(),
+});
+type EmbeddingsBody = z.output<typeof embeddingsBody>;
+
+/** Of a union only one complaint is worth reading. */
+function inputError({ input }: { input?: unknown }): string | undefined {
+  if (!Array.isArray(input)) return undefined;
+  if (input.length === 0 || input.length > MOST_INPUTS) return `1 to ${MOST_INPUTS} texts`;
+  return input.some((item) => typeof item !== 'string') ? TOKEN_ARRAYS : 'texts of at least one character';
+}
+
+export const embeddingsRoute = defineRoute({
+  method: 'POST',
+  path: '/embeddings',
+  access: 'key',
+  body: {
+    json: { schema: embeddingsBody, maxBytes: LARGEST_BODY_BYTES },
+    needsModel: true,
+    modelType: 'embedding',
+  },
+  estimateTokens: ({ input }) => inputsOf(input).reduce((sum, item) => sum + estimateTokens(item), 0),
+  deadlineMs: DEADLINE_MS,
+  describes: EMBEDDINGS_DESCRIPTION,
+  async handler(dependencies, request) {
+    const { config } = dependencies;
+    const named = requireModel(config, request.body.model, 'embedding');
+    const { model } = named;
+    if (model.kind !== 'embedding') throw invalid('model', 'This endpoint takes embedding models only');
+    requireCallable(config, model, request.caller);
+    return await embed(dependencies, request, { ...named, model });
+  },
+});
+
+async function embed(
+  dependencies: Dependencies,
+  request: RouteRequest<EmbeddingsBody, unknown, 'key'>,
+  { model, headers }: NamedModel<EmbeddingModel>,
+): Promise<Answer> {
+  const inputs = inputsOf(request.body.input);
+  refuseTooLong(inputs);
+  const estimated = inputs.reduce((sum, input) => sum + estimateTokens(input), 0);
+  const bound = priceOf(model, estimated);
+  if (request.headers['x-service-dry-run'] === 'true') {
+    const bounded = {
+      model: model.id,
+      cost: presentCost(bound),
+      prompt_tokens: estimated,
+      completion_tokens: 0,
+    };
+    return json({ object: 'dry_run', bounds: [bounded] });
+  }
+  const { found, tokens } = await paidEmbeddings(dependencies, request, { model, inputs, bound });
+  await request.noteTokens(tokens).catch((error: unknown) => request.log.warn({ err: error }, 'not counted'));
+  return presentEmbeddings(found, { request, model, headers, tokens });
+}
+
+interface Order {
+  model: EmbeddingModel;
+  inputs: string[];
+  bound: LedgerPrice;
+}
+
+async function paidEmbeddings(
+  dependencies: Dependencies,
+  request: RouteRequest<EmbeddingsBody, unknown, 'key'>,
+  { model, inputs, bound }: Order,
+): Promise<{ found: Embeddings; tokens: number }> {
+  const { body, caller, log, requestId, signal } = request;
+  const embed = dependencies.textProviders.get(model.provider)?.embed;
+  if (!embed) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
+  const snapshot = snapshotOf(model, chatId(requestId));
+  const hold = await openHold(dependencies, { requestId, caller, bound, snapshot, ttlMs: TTL_MS, log });
+  const startedAt = performance.now();
+  try {
+    const wished = model.spec.supportsCustomDimensions ? body.dimensions : undefined;
+    const order = {
+      ...{ upstreamModel: model.upstreamModel, inputs, endUser: endUserOf(caller.accountId, undefined) },
+      ...(wished == null ? {} : { dimensions: wished }),
+    };
+    const found = await request.waitFor(embed(order, { signal }));
+    const tokens = found.promptTokens ?? (await countTokens(inputs.join('\n')));
+    await hold.settle(priceOf(model, tokens), {
+      ...{ units: millions(tokens), promptTokens: tokens, completionTokens: 0 },
+      inferenceExecutionTime: Math.round(performance.now() - startedAt),
+      notes: found.promptTokens === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
+    });
+    return { found, tokens };
+  } catch (error) {
+    // After a bill that stands this changes nothing.
+    await hold.release();
+    throw toClientError(error);
+  }
+}
+
+interface Presented {
+  request: RouteRequest<EmbeddingsBody, unknown, 'key'>;
+  model: EmbeddingModel;
+  headers: Record<string, string>;
+  tokens: number;
+}
+
+function presentEmbeddings({ vectors }: Embeddings, { request, model, headers, tokens }: Presented): Answer {
+  const asText = request.body.encoding_format === 'base64';
+  const data = vectors.map((vector, index) => {
+    return { object: 'embedding', index, embedding: asText ? littleEndian(vector) : Array.from(vector) };
+  });
+  const usage = { prompt_tokens: tokens, total_tokens: tokens };
+  const answer = json(
+    { object: 'list', model: model.id, data, usage },
+    {
+      headers: {
+        ...headers,
+        'x-service-model-id': model.id,
+        'x-service-model-name': model.name,
+        'x-service-model-router': model.provider,
+        'x-service-overhead-ms': request.overheadMs().toFixed(1),
+      },
+    },
+  );
+  return { ...answer, compressible: true };
+}
+
+/** float32, little endian on every machine. */
+function littleEndian(vector: Float32Array): string {
+  const bytes = Buffer.alloc(vector.length * 4);
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
+  return bytes.toString('base64');
+}
+
+function inputsOf(input: string | string[]): string[] {
+  return typeof input === 'string' ? [input] : input;
+}
+
+/** The published estimate (api-facts 4.1c): what it counts is what clients expect to be refused. */
+function refuseTooLong(inputs: readonly string[]): void {
+  const tooLong = inputs.some((input) => Math.ceil((input.length / 3.2) * 0.95) > MOST_TOKENS);
+  if (!tooLong) return;
+  const message = `Input text exceeds the maximum token limit of ${MOST_TOKENS} tokens`;
+  throw new FareboxError({ code: 'invalid_request', message });
+}
+
+function priceOf({ spec }: EmbeddingModel, promptTokens: number): LedgerPrice {
+  const pricing = { input: spec.pricing.input, output: spec.pricing.input };
+  const none = { cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0, reasoningTokens: 0 };
+  return sumOf(linesOf(pricing, { promptTokens, ...none }));
+}
+
+function invalid(path: string, words: string): FareboxError {
+  const message = 'Invalid request parameters';
+  return new FareboxError({ code: 'invalid_request', message, fields: { [path]: [words] } });
+}

@@ -1,0 +1,108 @@
+/**
+ * What clients send under other names, brought to the published ones before the schema looks at it (api-facts 2.1): older
+ * names of fields, the brand's own names, tools in the shapes of other services, and settings in the name of the model.
+ */
+import type { Config } from '../../infra/config/config.ts';
+
+type Loose = Record<string, unknown>;
+
+const RENAMED: Readonly<Record<string, string>> = {
+  input: 'messages',
+  max_output_tokens: 'max_tokens',
+  promptCacheKey: 'prompt_cache_key',
+};
+
+/** Of `service_parameters`, in the name of a model; the last two may not be set there. */
+const SUFFIX_FLAGS = new Set([
+  'strip_thinking_response',
+  'disable_thinking',
+  'enable_web_scraping',
+  'enable_web_citations',
+  'include_search_results_in_stream',
+  'return_search_results_as_documents',
+  'include_service_system_prompt',
+]);
+const SUFFIX_WORDS = new Set(['character_slug', 'enable_web_search']);
+
+/** `id:key=value&key=value`; a colon without a setting behind it belongs to the id. */
+export function splitModelName(name: string): { id: string; suffix: string | undefined } {
+  const colon = name.indexOf(':');
+  const equals = name.indexOf('=', colon);
+  if (colon < 1 || equals < 0) return { id: name, suffix: undefined };
+  return { id: name.slice(0, colon), suffix: name.slice(colon + 1) };
+}
+
+export function rewriteChat(sent: unknown, { brand }: Pick<Config, 'brand'>): unknown {
+  if (!isObject(sent)) return sent;
+  const body: Loose = { ...sent };
+  for (const [from, to] of Object.entries(RENAMED)) rename(body, from, to);
+  for (const alias of [brand.name, ...brand.aliases])
+    rename(body, `${alias}_parameters`, 'service_parameters');
+  const parameters = isObject(body.service_parameters) ? { ...body.service_parameters } : undefined;
+  const settings: Loose = { ...parameters, ...webSearchOf(body) };
+  for (const alias of [brand.name, ...brand.aliases]) {
+    rename(settings, `include_${alias}_system_prompt`, 'include_service_system_prompt');
+  }
+  if (typeof body.model === 'string') {
+    const { id, suffix } = splitModelName(body.model);
+    body.model = id;
+    if (suffix !== undefined) Object.assign(settings, settingsOf(suffix, brand));
+  }
+  if (parameters !== undefined || Object.keys(settings).length > 0) body.service_parameters = settings;
+  if (Array.isArray(body.tools)) body.tools = body.tools.map(asFunctionTool);
+  body.tool_choice = asToolChoice(body.tool_choice);
+  if (body.tool_choice === undefined) delete body.tool_choice;
+  return body;
+}
+
+function isObject(value: unknown): value is Loose {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The published name wins where both are sent; the schema says so when it does not know the other. */
+function rename(object: Loose, from: string, to: string): void {
+  if (from === to || !Object.hasOwn(object, from) || Object.hasOwn(object, to)) return;
+  object[to] = object[from];
+  delete object[from];
+}
+
+function webSearchOf(body: Loose): Loose {
+  if (typeof body.web_search !== 'boolean') return {};
+  const on = body.web_search;
+  delete body.web_search;
+  return on ? { enable_web_search: 'on' } : {};
+}
+
+/** Values are URL-decoded and override the body; what is not known there is ignored. */
+function settingsOf(suffix: string, brand: Config['brand']): Loose {
+  const settings: Loose = {};
+  for (const [given, value] of new URLSearchParams(suffix)) {
+    const aliased = /^include_([a-z][a-z0-9-]*)_system_prompt$/.exec(given)?.[1] ?? '';
+    const isBrand = aliased === brand.name || brand.aliases.includes(aliased);
+    const key = isBrand ? 'include_service_system_prompt' : given;
+    if (SUFFIX_WORDS.has(key)) settings[key] = value;
+    else if (SUFFIX_FLAGS.has(key) && (value === 'true' || value === 'false'))
+      settings[key] = value === 'true';
+  }
+  return settings;
+}
+
+/** Flat (`{type, name, parameters}`) and with `input_schema`, as the Responses and the Messages API have them. */
+function asFunctionTool(tool: unknown): unknown {
+  if (!isObject(tool) || isObject(tool.function) || typeof tool.name !== 'string') return tool;
+  const { name, description, parameters, input_schema: schema, strict } = tool;
+  const described = {
+    ...(description === undefined ? {} : { description }),
+    parameters: parameters ?? schema,
+  };
+  if (described.parameters === undefined) delete described.parameters;
+  return { type: 'function', function: { name, ...described, ...(strict === undefined ? {} : { strict }) } };
+}
+
+function asToolChoice(choice: unknown): unknown {
+  if (!isObject(choice)) return choice;
+  const { type, name } = choice;
+  if (type === 'auto' || type === 'none' || type === 'required') return type;
+  if (!isObject(choice.function) && typeof name === 'string') return { type: 'function', function: { name } };
+  return choice;
+}

@@ -1,0 +1,68 @@
+/** What a text call produced: as its service counted it, or, where it does not say, by our own count. */
+import type { ChatEvent, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
+import { countTokens } from '../../infra/text/countTokens.ts';
+
+export interface Counted {
+  usage: TokenUsage;
+  /** True: counted here. */
+  counted: boolean;
+}
+
+/** Gathers a stream. A service that never told its usage, or was cut before it could, is counted by what it sent. */
+export class Tally {
+  usage: TokenUsage | undefined = undefined;
+  #output = '';
+  #reasoning = '';
+
+  add(event: ChatEvent): void {
+    if (event.type === 'usage') this.usage = event.usage;
+    if (event.type !== 'delta') return;
+    const { content, reasoning_content, tool_calls } = event.delta;
+    if (content !== undefined) this.#output += content;
+    if (reasoning_content !== undefined) this.#reasoning += reasoning_content;
+    for (const { name = '', arguments: text = '' } of tool_calls ?? []) this.#output += name + text;
+  }
+
+  /** `whole`: the stream came to its end, so a usage that was told is the last word. */
+  async count(request: ChatRequest, whole: boolean): Promise<Counted> {
+    const counted = await countProduced(request, { output: this.#output, reasoning: this.#reasoning });
+    const told = this.usage;
+    if (!told) return { usage: counted, counted: true };
+    if (whole || told.completionTokens >= counted.completionTokens) return { usage: told, counted: false };
+    return { usage: { ...told, completionTokens: counted.completionTokens }, counted: true };
+  }
+}
+
+export async function countCompletion(request: ChatRequest, completion: Completion): Promise<Counted> {
+  if (completion.usage) return { usage: completion.usage, counted: false };
+  let output = '';
+  let reasoning = '';
+  for (const { message } of completion.choices) {
+    output += message.content ?? '';
+    reasoning += message.reasoning_content ?? '';
+    for (const call of message.tool_calls ?? []) output += call.function.name + call.function.arguments;
+  }
+  return { usage: await countProduced(request, { output, reasoning }), counted: true };
+}
+
+async function countProduced(
+  request: ChatRequest,
+  { output, reasoning }: { output: string; reasoning: string },
+): Promise<TokenUsage> {
+  const [outputTokens, reasoningTokens] = await Promise.all([countTokens(output), countTokens(reasoning)]);
+  const completionTokens = outputTokens + reasoningTokens;
+  const promptTokens = completionTokens === 0 ? 0 : await countPrompt(request);
+  return { promptTokens, cachedTokens: 0, cacheWriteTokens: 0, completionTokens, reasoningTokens };
+}
+
+/** What services add around each message. */
+const AROUND_MESSAGE = 4;
+
+async function countPrompt({ messages, tools }: ChatRequest): Promise<number> {
+  const texts = messages.map((message) => {
+    if (typeof message.content === 'string') return message.content;
+    return (message.content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  });
+  const all = tools ? [...texts, JSON.stringify(tools)] : texts;
+  return (await countTokens(all.join('\n'))) + messages.length * AROUND_MESSAGE;
+}

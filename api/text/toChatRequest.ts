@@ -1,0 +1,179 @@
+/** From the body of a client to the request that goes to a provider: defaults filled in, nothing of the client's left to chance. */
+import { createHash } from 'node:crypto';
+import type { TextModel } from '../../domain/catalogue/model.ts';
+import type {
+  ChatMessage,
+  ChatRequest,
+  FunctionTool,
+  Sampling,
+  TextPart,
+  UserPart,
+} from '../../domain/text/chat.ts';
+import type { ChatBody, SentMessage } from './chatBody.ts';
+
+export interface ChatOrder {
+  body: ChatBody;
+  model: TextModel;
+  accountId: string;
+  /** Those of the body, with their media fetched. */
+  messages: ChatMessage[];
+}
+
+export function toChatRequest({ body, model, accountId, messages }: ChatOrder): ChatRequest {
+  const tools = toolsOf(body);
+  return {
+    upstreamModel: model.upstreamModel,
+    messages,
+    sampling: samplingOf(body, model),
+    n: body.n ?? 1,
+    maxTokens: maxTokensOf(body, model),
+    endUser: endUserOf(accountId, body.anon_user_id ?? undefined),
+    ...(body.logprobs || body.top_logprobs != null ? { logprobs: { top: body.top_logprobs ?? 0 } } : {}),
+    ...(tools.length > 0 ? { tools } : {}),
+    ...toolChoiceOf(body),
+    ...(body.response_format ? { responseFormat: body.response_format } : {}),
+    ...reasoningOf(body, model),
+    ...verbosityOf(body),
+    ...promptCacheOf(body),
+    ...(body.service_parameters.enable_x_search && model.spec.capabilities?.supportsXSearch
+      ? { xSearch: true }
+      : {}),
+  };
+}
+
+/** Without a wish of the client: what an answer takes at most; holding the whole context would refuse small balances. */
+const USUAL_OUTPUT_TOKENS = 16_384;
+
+/** What one choice may come to. A wish of zero or less is none (api-facts 2.1). */
+export function maxTokensOf(body: ChatBody, { spec }: TextModel): number {
+  const wished = body.max_completion_tokens ?? body.max_tokens ?? 0;
+  const most = spec.maxCompletionTokens ?? spec.availableContextTokens;
+  return wished > 0 ? Math.min(wished, most) : Math.min(most, USUAL_OUTPUT_TOKENS);
+}
+
+function samplingOf(body: ChatBody, { spec }: TextModel): Sampling {
+  const { constraints = {} } = spec;
+  const stop = typeof body.stop === 'string' ? [body.stop] : body.stop;
+  return withoutNothing({
+    temperature: body.temperature ?? constraints.temperature?.default,
+    min_temp: body.min_temp,
+    max_temp: body.max_temp,
+    top_p: body.top_p ?? constraints.top_p?.default,
+    min_p: body.min_p,
+    top_k: body.top_k,
+    frequency_penalty: body.frequency_penalty ?? constraints.frequency_penalty?.default,
+    presence_penalty: body.presence_penalty ?? constraints.presence_penalty?.default,
+    repetition_penalty: body.repetition_penalty ?? constraints.repetition_penalty?.default,
+    seed: body.seed,
+    stop,
+    stop_token_ids: body.stop_token_ids,
+  });
+}
+
+function toolsOf(body: ChatBody): FunctionTool[] {
+  return (body.tools ?? []).flatMap((tool) => {
+    if (tool.type !== 'function') return [];
+    const { strict, ...described } = tool.function;
+    return [{ ...described, ...(strict == null ? {} : { strict }) }];
+  });
+}
+
+function toolChoiceOf({ tool_choice: choice, parallel_tool_calls: parallel }: ChatBody) {
+  return {
+    ...(choice == null
+      ? {}
+      : { toolChoice: typeof choice === 'string' ? choice : { name: choice.function.name } }),
+    ...(parallel == null ? {} : { parallelToolCalls: parallel }),
+  };
+}
+
+/** `reasoning_effort` wins over `reasoning.effort`; `enabled` counts only without an effort (api-facts 2.1). */
+function reasoningOf(body: ChatBody, { spec }: TextModel): Pick<ChatRequest, 'reasoning'> {
+  const { supportsReasoning, supportsReasoningEffort, defaultReasoningEffort } = spec.capabilities ?? {};
+  if (!supportsReasoning) return {};
+  const { summary } = body.reasoning ?? {};
+  const wish = summary == null ? {} : { summary };
+  if (body.service_parameters.disable_thinking) return { reasoning: { enabled: false, ...wish } };
+  const effort = body.reasoning_effort ?? body.reasoning?.effort ?? undefined;
+  if (effort === 'none') return { reasoning: { enabled: false, effort, ...wish } };
+  if (effort !== undefined && supportsReasoningEffort)
+    return { reasoning: { enabled: true, effort, ...wish } };
+  if (body.reasoning?.enabled === false) return { reasoning: { enabled: false, ...wish } };
+  const usual = defaultReasoningEffort === undefined ? {} : { effort: defaultReasoningEffort };
+  return { reasoning: { ...(body.reasoning?.enabled ? { enabled: true } : {}), ...usual, ...wish } };
+}
+
+function verbosityOf(body: ChatBody): Pick<ChatRequest, 'verbosity'> {
+  const verbosity = body.verbosity ?? body.text?.verbosity;
+  return verbosity == null ? {} : { verbosity };
+}
+
+function promptCacheOf(body: ChatBody): Pick<ChatRequest, 'promptCache'> {
+  const { prompt_cache_key: key, prompt_cache_retention: retention } = body;
+  if (key == null && retention == null) return {};
+  return { promptCache: { ...(key == null ? {} : { key }), ...(retention == null ? {} : { retention }) } };
+}
+
+/** One and the same upstream for an end user of an account, and nothing that tells who either is (specification 2.1). */
+export function endUserOf(accountId: string, anonUserId: string | undefined): string {
+  const joined = anonUserId ? `${accountId}||${anonUserId}` : accountId;
+  return createHash('sha256').update(`farebox end user\n${joined}`).digest('base64url').slice(0, 32);
+}
+
+function withoutNothing(sampling: { [Key in keyof Sampling]: Sampling[Key] | null | undefined }): Sampling {
+  return Object.fromEntries(Object.entries(sampling).filter(([, value]) => value != null)) as Sampling;
+}
+
+/** `media` answers for the parts that are no text, in their order. */
+export function toMessages(
+  sent: readonly SentMessage[],
+  media: (part: object) => UserPart | undefined,
+): ChatMessage[] {
+  return sent.flatMap((message) => {
+    const named = message.name == null ? {} : { name: message.name };
+    switch (message.role) {
+      case 'user':
+        return [{ role: 'user', content: userContent(message.content, media), ...named }];
+      case 'tool':
+        return [{ role: 'tool', content: message.content, tool_call_id: message.tool_call_id, ...named }];
+      case 'assistant':
+        return assistantOf(message, named);
+      default:
+        return [{ role: message.role, content: message.content as string | TextPart[], ...named }];
+    }
+  });
+}
+
+type Sent<Role extends SentMessage['role']> = Extract<SentMessage, { role: Role }>;
+
+function userContent(
+  content: Sent<'user'>['content'],
+  media: (part: object) => UserPart | undefined,
+): string | UserPart[] {
+  if (typeof content === 'string') return content;
+  return content.flatMap((part) => (part.type === 'text' ? [part as TextPart] : (media(part) ?? [])));
+}
+
+/** One that says nothing and calls nothing is dropped (api-facts 2.1). */
+function assistantOf(message: Sent<'assistant'>, named: { name?: string }): ChatMessage[] {
+  const { content = null, reasoning_content, reasoning_details, thought_signature, tool_calls } = message;
+  const calls = tool_calls ?? [];
+  if ((content === null || content.length === 0) && calls.length === 0) return [];
+  return [
+    {
+      role: 'assistant',
+      content: content as string | TextPart[] | null,
+      ...named,
+      ...(reasoning_content == null ? {} : { reasoning_content }),
+      ...(reasoning_details == null ? {} : { reasoning_details: reasoning_details.map(withoutNull) }),
+      ...(thought_signature == null ? {} : { thought_signature }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    },
+  ];
+}
+
+function withoutNull<T extends object>(detail: T): { [Key in keyof T]: NonNullable<T[Key]> } {
+  return Object.fromEntries(Object.entries(detail).filter(([, value]) => value != null)) as {
+    [Key in keyof T]: NonNullable<T[Key]>;
+  };
+}

@@ -1,0 +1,14 @@
+/** Why somebody cannot pay, in the same words for a request and for a job (api-facts 7.2). */
+export interface Refusal {
+  code: 'insufficient_balance' | 'key_limit_exceeded';
+  message: string;
+}
+
+export const INSUFFICIENT: Refusal = {
+  code: 'insufficient_balance',
+  message: 'Insufficient USD or Diem balance to complete request.',
+};
+
+export function keyLimitReached(currency: 'usd' | 'diem'): Refusal {
+  return { code: 'key_limit_exceeded', message: `API key ${currency.toUpperCase()} spend limit exceeded.` };
+}

@@ -1,0 +1,74 @@
+/** What a finished text call is billed for, and how the ledger remembers it. */
+import type { EmbeddingModel, TextModel } from '../catalogue/model.ts';
+import type { TokenPricing } from '../catalogue/specs.ts';
+import type { LedgerPrice, PriceSnapshot } from '../ledger.ts';
+import { formatNano } from '../money.ts';
+import type { TokenUsage } from './chat.ts';
+import { linesOf, plus, sumOf } from './price.ts';
+
+/** In the notes of an entry whose tokens its service did not tell. */
+export const COUNTED_HERE = 'tokens counted here: the service did not tell them';
+
+export const NOTHING: LedgerPrice = { usd: 0n, diem: 0n };
+
+export interface Produced {
+  usage: TokenUsage;
+  /** True: the service did not say, and we counted. */
+  counted: boolean;
+  executionMs: number;
+  /** Searches and pages, at prices of their own. */
+  addOns: LedgerPrice;
+}
+
+export interface Bill {
+  price: LedgerPrice;
+  /** Laid over the snapshot of the hold. */
+  details: Partial<PriceSnapshot>;
+}
+
+/** Nothing is billed for tokens when nothing was produced (api-facts 2.2). */
+export function billOf(model: TextModel, produced: Produced): Bill {
+  const { usage, counted, executionMs, addOns } = produced;
+  const lines = usage.completionTokens === 0 ? [] : linesOf(model.spec.pricing, usage);
+  const price = plus(sumOf(lines), addOns);
+  const words = lines.map(({ kind, tokens, rate }) => `${kind} ${tokens} × ${formatNano(rate.usd)} USD/M`);
+  if (addOns.usd > 0n) words.push(`web ${formatNano(addOns.usd)} USD`);
+  if (counted) words.push(COUNTED_HERE);
+  return {
+    price,
+    details: {
+      units: millions(usage.promptTokens + usage.completionTokens),
+      promptTokens: usage.promptTokens,
+      completionTokens: usage.completionTokens,
+      cachedTokens: usage.cachedTokens,
+      reasoningTokens: usage.reasoningTokens,
+      inferenceExecutionTime: executionMs,
+      notes: ['API Inference', ...words].join('; '),
+    },
+  };
+}
+
+/** What the hold is taken with; the units are known at its end only. */
+export function snapshotOf(model: TextModel | EmbeddingModel, requestId: string): PriceSnapshot {
+  return {
+    sku: `${model.id}-llm-mtoken`,
+    modelId: model.id,
+    provider: model.provider,
+    units: '0',
+    unit: 'million tokens',
+    pricePerUnitUsd: rateOf(model.spec.pricing),
+    requestId,
+  };
+}
+
+/** Of a bill of several rates the one of the output stands for it; the notes have all. */
+function rateOf({ input, output }: TokenPricing | EmbeddingModel['spec']['pricing']): string {
+  return BigInt(Math.round((output ?? input).usd * 1e9)).toString();
+}
+
+/** Tokens as a decimal string of millions. */
+export function millions(tokens: number): string {
+  const digits = String(tokens).padStart(7, '0');
+  const fraction = digits.slice(-6).replace(/0+$/, '');
+  return fraction === '' ? digits.slice(0, -6) : `${digits.slice(0, -6)}.${fraction}`;
+}

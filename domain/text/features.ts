@@ -1,0 +1,34 @@
+/** What a request asks of a model beyond text, and what of it the model's entry does not offer (api-facts 2.1). */
+import type { TextModel } from '../catalogue/model.ts';
+import type { CapabilityFlag } from '../catalogue/specs.ts';
+
+/** Features that a request can ask for, each with the capability that it takes. */
+const NEEDED = {
+  image: 'supportsVision',
+  audio: 'supportsAudioInput',
+  video: 'supportsVideoInput',
+  tools: 'supportsFunctionCalling',
+  schema: 'supportsResponseSchema',
+  logprobs: 'supportsLogProbs',
+} as const satisfies Record<string, CapabilityFlag>;
+export type Feature = keyof typeof NEEDED;
+
+const WORDS: Record<Feature, string> = {
+  image: 'image input',
+  audio: 'audio input',
+  video: 'video input',
+  tools: 'function calling',
+  schema: 'response_format',
+  logprobs: 'log probabilities',
+};
+
+/** Each feature with the place in the body where it was asked for; one complaint per feature that is missing. */
+export function missingFeatures(
+  model: TextModel,
+  asked: ReadonlyMap<Feature, string>,
+): { path: string; words: string }[] {
+  const { capabilities = {} } = model.spec;
+  return [...asked]
+    .filter(([feature]) => capabilities[NEEDED[feature]] !== true)
+    .map(([feature, path]) => ({ path, words: `${model.id} does not support ${WORDS[feature]}` }));
+}

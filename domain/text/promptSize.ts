@@ -1,0 +1,46 @@
+/**
+ * How many tokens a prompt can come to, before any service has counted it: what is held for it. On the high side: what a
+ * prompt costs beyond its hold is nobody's bill but ours.
+ */
+import type { ChatMessage, ChatRequest, TextPart, UserPart } from './chat.ts';
+
+/** English comes to four and a half letters a token, dense code to three; other scripts to about one token a letter. */
+const LETTERS_PER_TOKEN = 2.5;
+const PER_MESSAGE = 8;
+/** Of the largest sizes that services cut a picture to. */
+const PER_IMAGE = 2_000;
+/** A compressed second of sound is 4 kB or more and 32 tokens at most; of a film a second is 258 tokens and 100 kB. */
+const BYTES_PER_TOKEN = { audio: 100, video: 250 };
+
+/** Tokens of a text, rounded up. */
+export function estimateTokens(text: string): number {
+  let units = 0;
+  for (let at = 0; at < text.length; at += 1) units += text.charCodeAt(at) < 0x80 ? 1 : LETTERS_PER_TOKEN;
+  return Math.ceil(units / LETTERS_PER_TOKEN);
+}
+
+export function promptTokensOf({ messages, tools, responseFormat }: ChatRequest): number {
+  let tokens = PER_MESSAGE;
+  for (const message of messages) tokens += PER_MESSAGE + tokensOf(message);
+  if (tools) tokens += estimateTokens(JSON.stringify(tools));
+  if (responseFormat?.type === 'json_schema') tokens += estimateTokens(JSON.stringify(responseFormat));
+  return tokens;
+}
+
+function tokensOf(message: ChatMessage): number {
+  let tokens = message.name === undefined ? 0 : estimateTokens(message.name);
+  if (typeof message.content === 'string') tokens += estimateTokens(message.content);
+  else for (const part of message.content ?? []) tokens += tokensOfPart(part);
+  if (message.role !== 'assistant') return tokens;
+  tokens += estimateTokens(message.reasoning_content ?? '');
+  for (const call of message.tool_calls ?? []) {
+    tokens += PER_MESSAGE + estimateTokens(call.function.name) + estimateTokens(call.function.arguments);
+  }
+  return tokens;
+}
+
+function tokensOfPart(part: TextPart | UserPart): number {
+  if (part.type === 'text') return estimateTokens(part.text);
+  if (part.type === 'image') return PER_IMAGE;
+  return Math.ceil(part.bytes.length / BYTES_PER_TOKEN[part.type]);
+}

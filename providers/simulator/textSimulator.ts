@@ -1,0 +1,79 @@
+/**
+ * A stand-in for a text model: it calls nobody, says so, and repeats what it was told, word by word. Deterministic; for
+ * demonstrations and tests on a machine without any model.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SimulatorSettings } from '../../domain/providerSettings.ts';
+import type { ChatEvent, ChatMessage, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
+import { promptTokensOf } from '../../domain/text/promptSize.ts';
+import type { TextCallContext, TextProvider } from '../textProvider.ts';
+
+const NO_PIECES = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+
+export function createTextSimulator(settings: Pick<SimulatorSettings, 'latencyMs'>): TextProvider {
+  const wait = async ({ signal }: TextCallContext) => {
+    if (settings.latencyMs > 0) await sleep(settings.latencyMs, undefined, { signal });
+  };
+  return {
+    async complete(request, context) {
+      await wait(context);
+      return completionOf(request);
+    },
+    async stream(request, context) {
+      await wait(context);
+      return { events: eventsOf(request) };
+    },
+    close: async () => undefined,
+  };
+}
+
+interface Said {
+  words: string[];
+  cut: boolean;
+}
+
+/** A token is a word with the space behind it. */
+function say(request: ChatRequest): Said {
+  const { messages, maxTokens, responseFormat } = request;
+  const asked = lastWords(messages);
+  const wanted = responseFormat !== undefined && responseFormat.type !== 'text';
+  const text = wanted
+    ? JSON.stringify({ simulated: true, prompt: asked })
+    : `This is a simulation: no model was asked. Your message was: ${asked}`;
+  const words = text.match(/\S+\s*/g) ?? [];
+  return { words: words.slice(0, maxTokens), cut: words.length > maxTokens };
+}
+
+function lastWords(messages: readonly ChatMessage[]): string {
+  const last = messages.findLast(({ role }) => role === 'user');
+  if (!last) return '';
+  if (typeof last.content === 'string') return last.content;
+  return (last.content ?? []).map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join(' ');
+}
+
+function usageOf(request: ChatRequest, { words }: Said): TokenUsage {
+  return {
+    promptTokens: promptTokensOf(request),
+    completionTokens: words.length * request.n,
+    ...NO_PIECES,
+  };
+}
+
+function completionOf(request: ChatRequest): Completion {
+  const said = say(request);
+  const finishReason = said.cut ? 'length' : 'stop';
+  const choices = Array.from({ length: request.n }, (_, index) => {
+    return { index, message: { content: said.words.join('') }, finishReason } as const;
+  });
+  return { choices, usage: usageOf(request, said) };
+}
+
+async function* eventsOf(request: ChatRequest): AsyncGenerator<ChatEvent[]> {
+  const said = say(request);
+  const choices = Array.from({ length: request.n }, (_, index) => index);
+  for (const word of said.words) {
+    yield choices.map((index) => ({ type: 'delta', index, delta: { content: word } }));
+  }
+  yield choices.map((index) => ({ type: 'finish', index, reason: said.cut ? 'length' : 'stop' }));
+  yield [{ type: 'usage', usage: usageOf(request, said) }];
+}
