@@ -136,11 +136,16 @@ function headersOf({ headers = {} }: AnswerDescription) {
   );
 }
 
+const JSON_TYPE = 'application/json';
+
 function contentOf({ bodies }: AnswerDescription) {
   if (bodies.length === 0) return {};
-  const content = bodies.map(({ schema, mediaType = 'application/json' }) => [
-    mediaType,
-    schema ? { schema } : {},
-  ]);
+  const types = new Set(bodies.map(({ mediaType = JSON_TYPE }) => mediaType));
+  const content = [...types].map((type) => {
+    const schemas = bodies.flatMap(({ schema, mediaType = JSON_TYPE }) => (mediaType === type ? (schema ?? []) : []));
+    const [first] = schemas;
+    if (first === undefined) return [type, {}];
+    return [type, { schema: schemas.length > 1 ? z.union(schemas) : first }];
+  });
   return { content: Object.fromEntries(content) };
 }

@@ -14,7 +14,7 @@ import { ask } from './keys/keyClient.ts';
 import { startApi, type TestApi } from './startApi.ts';
 
 const PRIVACIES = ['private', 'anonymized'] as const;
-const text = BUILT_IN_MODELS.find((model) => model.type === 'text');
+const text = BUILT_IN_MODELS.find((model) => model.type === 'text' && model.provider === 'openai');
 if (!text) throw new Error('no text model');
 
 /** `voice-private` can be called here; no text model can, which is told only to those who may call it. */
