@@ -19,12 +19,19 @@ async function billed(path: string): Promise<number> {
   return billableSeconds(outcome.audio.decodedSeconds, outcome.audio.lossy);
 }
 
-const RATES = isLong() ? [8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000] : [8_000, 44_100];
+const RATES = [8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000];
+/** Where an encoder's delay depends on the rate. */
+const LOSSY = /^(mp3|opus|m4a|aac)$/;
+
+function ratesOf(encoding: { name: string }): readonly number[] {
+  if (isLong()) return RATES;
+  return LOSSY.test(encoding.name) ? [8_000, 44_100] : [44_100];
+}
 
 describe('a recording of exactly 60 s costs 60 s', () => {
   for (const encoding of ENCODINGS) {
     it(`as ${encoding.name}, from telephone to studio rate`, async () => {
-      for (const sampleRate of RATES) {
+      for (const sampleRate of ratesOf(encoding)) {
         expect(await billed(encode(encoding, { folder, seconds: 60, sampleRate }))).toBe(60);
       }
     });
