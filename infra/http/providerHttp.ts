@@ -153,7 +153,7 @@ async function dispatch(agent: Dispatcher, options: ProviderHttpOptions, { call,
 }
 
 /** The host and no more of its address: paths and queries may say what the order says. */
-function spanOf(baseUrl: string, method: ProviderCall['method']): SpanStart {
+export function spanOf(baseUrl: string, method: ProviderCall['method']): SpanStart {
   const address = new URL(baseUrl).hostname;
   const attributes = { 'http.request.method': method, 'server.address': address };
   return { name: `${method} ${address}`, kind: 'client', attributes };
@@ -199,10 +199,15 @@ async function readWhole(body: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 function head(response: Dispatcher.ResponseData): { status: number; headers: Record<string, string> } {
+  return { status: response.statusCode, headers: firstOfEach(response.headers) };
+}
+
+/** Lower-case names; of a repeated header the first. */
+export function firstOfEach(received: Dispatcher.ResponseData['headers']): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers)) {
+  for (const [name, value] of Object.entries(received)) {
     const first = Array.isArray(value) ? value[0] : value;
     if (first !== undefined) headers[name.toLowerCase()] = first;
   }
-  return { status: response.statusCode, headers };
+  return headers;
 }

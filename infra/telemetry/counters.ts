@@ -67,6 +67,13 @@ export const providerOutcomes = new Counter({
   registers,
 });
 
+export const providerRequests = new Gauge({
+  name: 'farebox_provider_requests',
+  help: 'Synchronous calls to a provider that run now, or are queued for a connection',
+  labelNames: ['provider', 'state'] as const,
+  registers,
+});
+
 export const providerSeconds = new Histogram({
   name: 'farebox_provider_duration_seconds',
   help: 'One call to a provider, from the request to the end of its answer',
@@ -97,6 +104,9 @@ export const API_COUNTERS = [
   ledgerSeconds,
   ledgerBatchSize,
   traceExports,
+  providerOutcomes,
+  providerRequests,
+  providerSeconds,
 ] as const;
 
 export const WORKER_COUNTERS = [

@@ -6,8 +6,8 @@
 import { z } from 'zod';
 import type { ProviderReply } from '../../infra/http/providerHttp.ts';
 import type { Outcome, RefusalReason } from '../provider.ts';
+import { retryAfterMs } from '../retryAfter.ts';
 import { replyFacts } from './replyFacts.ts';
-import { retryAfterMs } from './retryAfter.ts';
 
 const detail = z.union([
   z.object({ code: z.string().nullish(), status: z.string().nullish(), message: z.string().nullish() }),

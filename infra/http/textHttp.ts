@@ -1,0 +1,140 @@
+/**
+ * Synchronous calls to the text services that the operator configured, over connections that are kept: one per running
+ * call, so a stream never waits behind another one. Redirects are never followed, every body has a cap and every wait a
+ * deadline; a failure says whether the request can have reached the service.
+ */
+import { Agent, type Dispatcher } from 'undici';
+import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
+import { providerRequests } from '../telemetry/counters.ts';
+import { inSpan } from '../telemetry/spans.ts';
+import { guardedConnector } from './guardedConnector.ts';
+import { firstOfEach, spanOf } from './providerHttp.ts';
+import type { ResolveHost } from './resolveHost.ts';
+import { TextExchange } from './textExchange.ts';
+import { type TextBody, TextHttpError } from './textHttpError.ts';
+
+export interface TextHttpOptions {
+  /** The provider entry, for the metrics. */
+  name: string;
+  /** The service's address with an optional path, e.g. `https://api.example/v1`. */
+  baseUrl: string;
+  /** True: the address may be on a private network, as the operator's configuration says. */
+  allowPrivateNetwork?: boolean | undefined;
+  /** Sent with every call, e.g. the credential. */
+  headers?: Record<string, string>;
+  timeouts?: Partial<ProviderTimeouts> | undefined;
+  /** Of one whole answer. */
+  maxReplyBytes?: number;
+  /** Instead of the DNS, for tests. */
+  resolve?: ResolveHost;
+  certificateAuthorities?: string;
+}
+
+export interface TextCall {
+  /** Below the base URL, starting with a slash. */
+  path: string;
+  json: unknown;
+  headers?: Record<string, string>;
+  signal: AbortSignal;
+}
+
+export interface TextReply {
+  status: number;
+  /** Lower-case names; of a repeated header the first. */
+  headers: Record<string, string>;
+  body: TextBody;
+}
+
+export interface TextHttp {
+  /** Resolves with the head of the answer, whatever its status. Throws TextHttpError, here and while the body is read. */
+  post(call: TextCall): Promise<TextReply>;
+  close(): Promise<void>;
+}
+
+const DEFAULT_TIMEOUTS: ProviderTimeouts = { connectMs: 5_000, firstByteMs: 300_000, idleMs: 60_000 };
+/** Calls beyond them wait in line, silently: as many as one process can carry. */
+const MOST_CONNECTIONS = 1_024;
+/** Shorter than the five seconds after which common servers close a connection that rests: see `lost`. */
+const KEPT_MS = 4_000;
+const MOST_KEPT_MS = 60_000;
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+export function createTextHttp(options: TextHttpOptions): TextHttp {
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const agent = openAgent(options, timeouts);
+  const { origin, pathname } = new URL(options.baseUrl);
+  const door: Door = {
+    agent,
+    origin,
+    folder: pathname.replace(/\/+$/, ''),
+    headers: {
+      'user-agent': 'Farebox',
+      accept: '*/*',
+      'content-type': 'application/json',
+      ...options.headers,
+    },
+    limits: { ...timeouts, maxBytes: options.maxReplyBytes ?? MAX_REPLY_BYTES },
+    running: providerRequests.labels(options.name, 'running'),
+    queued: providerRequests.labels(options.name, 'queued'),
+  };
+  const span = spanOf(options.baseUrl, 'POST');
+  return {
+    post: (call) =>
+      inSpan(span, async (note) => {
+        const reply = await send(door, call);
+        note({ 'http.response.status_code': reply.status });
+        return reply;
+      }),
+    // Ends what still runs: whoever closes has drained before.
+    close: () => agent.destroy(),
+  };
+}
+
+function openAgent(options: TextHttpOptions, timeouts: ProviderTimeouts): Agent {
+  return new Agent({
+    connect: guardedConnector({
+      isTrustedHost: () => options.allowPrivateNetwork === true,
+      connectTimeoutMs: timeouts.connectMs,
+      ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+      certificateAuthorities: options.certificateAuthorities,
+    }),
+    connections: MOST_CONNECTIONS,
+    pipelining: 1,
+    keepAliveTimeout: KEPT_MS,
+    keepAliveMaxTimeout: MOST_KEPT_MS,
+    // The exchange has its own, finer clocks.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: 32 * 1024,
+  });
+}
+
+interface Door {
+  agent: Dispatcher;
+  origin: string;
+  folder: string;
+  headers: Record<string, string>;
+  limits: ConstructorParameters<typeof TextExchange>[0];
+  running: { inc(): void; dec(): void };
+  queued: { inc(): void; dec(): void };
+}
+
+async function send(door: Door, call: TextCall): Promise<TextReply> {
+  if (call.signal.aborted) throw new TextHttpError('stopped', 'not_sent', call.signal.reason);
+  const body = JSON.stringify(call.json);
+  const exchange = new TextExchange(door.limits);
+  door.queued.inc();
+  exchange.whenSent(() => {
+    door.queued.dec();
+    door.running.inc();
+  });
+  exchange.whenOver((sent) => (sent ? door.running : door.queued).dec());
+  const stop = () => exchange.stop(call.signal.reason);
+  call.signal.addEventListener('abort', stop, { once: true });
+  exchange.whenOver(() => call.signal.removeEventListener('abort', stop));
+  const headers = { ...door.headers, ...call.headers };
+  const path = `${door.folder}${call.path}`;
+  door.agent.dispatch({ origin: door.origin, path, method: 'POST', headers, body }, exchange);
+  const head = await exchange.head;
+  return { status: head.status, headers: firstOfEach(head.headers), body: exchange };
+}
