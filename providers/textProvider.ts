@@ -27,7 +27,7 @@ export interface ChatStream {
   /** What came with one piece of the network, in order; the adapter reads on only when the next is asked for. */
   events: AsyncIterable<ChatEvent[]>;
   /** The service's own id of the reply, for the log, as soon as it is known. */
-  upstreamId?: string;
+  upstreamId?: string | undefined;
 }
 
 export interface TextProvider {

@@ -1,0 +1,112 @@
+/** From the pieces of an answer to events of a chat, one list per piece of the network. */
+import type { ChatEvent } from '../domain/text/chat.ts';
+import { type TextBody, TextHttpError } from '../infra/http/textHttpError.ts';
+import { EventStreamParser } from './eventStream.ts';
+import { asFailure, garbage, lost } from './textFailures.ts';
+import type { ChatStream } from './textProvider.ts';
+
+/** How one service's frames are read; throws UpstreamFailure, and what was added to `events` before still counts. */
+export interface FrameReader {
+  readonly upstreamId: string | undefined;
+  /** Adds to `events` what a frame says; true when it was the last one. */
+  read(data: string, events: ChatEvent[]): boolean;
+  /** Everything was told: an end without the service's own last frame, even a broken one, takes nothing away. */
+  complete(): boolean;
+}
+
+/** Resolves with the first event, so that a service that fails at once can still be told by a status. */
+export async function openChatStream(body: TextBody, reader: FrameReader): Promise<ChatStream> {
+  const batches = new EventBatches(body, reader);
+  await batches.begin();
+  return {
+    events: batches,
+    get upstreamId() {
+      return reader.upstreamId;
+    },
+  };
+}
+
+class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
+  private readonly parser = new EventStreamParser();
+  private readonly body: TextBody;
+  private readonly reader: FrameReader;
+  private first: ChatEvent[] | undefined;
+  private anyBytes = false;
+  private anyFrame = false;
+  private over = false;
+  private failure: unknown;
+
+  constructor(body: TextBody, reader: FrameReader) {
+    this.body = body;
+    this.reader = reader;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async begin(): Promise<void> {
+    this.first = await this.more();
+  }
+
+  async next(): Promise<IteratorResult<ChatEvent[], undefined>> {
+    const value = this.first ?? (await this.more());
+    this.first = undefined;
+    return value === undefined ? { done: true, value } : { done: false, value };
+  }
+
+  async return(): Promise<IteratorResult<ChatEvent[], undefined>> {
+    if (!this.over) this.body.abort();
+    this.over = true;
+    return { done: true, value: undefined };
+  }
+
+  private async more(): Promise<ChatEvent[] | undefined> {
+    const events: ChatEvent[] = [];
+    while (events.length === 0) {
+      if (this.failure !== undefined) throw this.failure;
+      if (this.over) return undefined;
+      try {
+        await this.take(events);
+      } catch (error) {
+        this.failure = asFailure(error);
+        this.body.abort();
+      }
+    }
+    return events;
+  }
+
+  private async take(events: ChatEvent[]): Promise<void> {
+    const piece = await this.piece();
+    if (this.over) return;
+    this.anyBytes ||= piece !== undefined;
+    for (const data of piece === undefined ? this.parser.end() : this.parser.push(piece)) {
+      if (data === '') continue;
+      this.anyFrame = true;
+      if (!this.reader.read(data, events)) continue;
+      this.over = true;
+      this.body.release();
+      return;
+    }
+    if (piece === undefined) this.end();
+  }
+
+  private async piece(): Promise<Buffer | undefined> {
+    try {
+      return await this.body.next();
+    } catch (error) {
+      const broke = error instanceof TextHttpError && error.failure !== 'stopped';
+      if (!broke || !this.reader.complete()) throw error;
+      this.over = true;
+      return undefined;
+    }
+  }
+
+  private end(): void {
+    this.over = true;
+    if (this.reader.complete()) return;
+    throw this.anyBytes && !this.anyFrame
+      ? garbage('no event stream')
+      : lost('the stream ended in the middle');
+  }
+}

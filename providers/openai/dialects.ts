@@ -1,0 +1,63 @@
+/** What services with OpenAI's API have not in common. */
+import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
+
+export interface Dialect {
+  maxTokens: 'max_tokens' | 'max_completion_tokens';
+  /** `top_k`, `min_p`, `repetition_penalty`, `stop_token_ids`: OpenAI answers 400 to a field that it does not know. */
+  extendedSampling: boolean;
+  /** Takes the role `developer`; elsewhere it is `system`. */
+  developerRole: boolean;
+  videoParts: boolean;
+  /** Which recordings it takes; undefined: what it takes is its model's affair. */
+  audioFormats: readonly string[] | undefined;
+  /** Takes an earlier turn's reasoning back. */
+  reasoningTurns: boolean;
+  /** Tells users apart by this field. */
+  userField: 'user' | 'safety_identifier';
+  /** Knows `verbosity`, `prompt_cache_key`, `prompt_cache_retention` and `store`. */
+  openAiFields: boolean;
+  /** Thinking is turned off by an effort, or by an argument of the model's template. */
+  reasoningOff: 'effort' | 'template';
+  /** Its word for each of our efforts. */
+  efforts: Record<Exclude<ReasoningEffort, 'none'>, string>;
+}
+
+const OPENAI: Dialect = {
+  maxTokens: 'max_completion_tokens',
+  extendedSampling: false,
+  developerRole: true,
+  videoParts: false,
+  audioFormats: ['wav', 'mp3'],
+  reasoningTurns: false,
+  userField: 'safety_identifier',
+  openAiFields: true,
+  reasoningOff: 'effort',
+  efforts: { minimal: 'minimal', low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'xhigh' },
+};
+
+/** vLLM, llama.cpp, Ollama and their like. Their older releases know three efforts and refuse others. */
+const COMPATIBLE: Dialect = {
+  maxTokens: 'max_tokens',
+  extendedSampling: true,
+  developerRole: false,
+  videoParts: true,
+  audioFormats: undefined,
+  reasoningTurns: true,
+  userField: 'user',
+  openAiFields: false,
+  reasoningOff: 'template',
+  efforts: { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' },
+};
+
+export type DialectName = 'openai' | 'compatible';
+const DIALECTS: Record<DialectName, Dialect> = { openai: OPENAI, compatible: COMPATIBLE };
+
+/** Only OpenAI's own hosts speak its strict dialect. */
+export function dialectOf(baseUrl: string, chosen?: DialectName): Dialect {
+  return DIALECTS[chosen ?? (isOpenAiItself(baseUrl) ? 'openai' : 'compatible')];
+}
+
+export function isOpenAiItself(baseUrl: string): boolean {
+  const { hostname } = new URL(baseUrl);
+  return hostname === 'api.openai.com' || hostname.endsWith('.api.openai.com');
+}

@@ -1,0 +1,58 @@
+/** Embeddings: our request in the service's words, and its vectors in the order of the inputs. */
+
+import { count, type Fields, garbage, isFields } from '../textFailures.ts';
+import type { EmbeddingRequest, Embeddings } from '../textProvider.ts';
+import type { Dialect } from './dialects.ts';
+import { errorIn, failureOfError } from './errorReply.ts';
+
+export function toEmbeddingBody(request: EmbeddingRequest, dialect: Dialect): Fields {
+  return {
+    model: request.upstreamModel,
+    input: request.inputs,
+    // A third of the size of numbers in JSON; a service that does not know it answers numbers.
+    encoding_format: 'base64',
+    ...(request.dimensions === undefined ? {} : { dimensions: request.dimensions }),
+    // OpenAI knows no other field here.
+    ...(dialect.openAiFields ? { user: request.endUser } : { [dialect.userField]: request.endUser }),
+  };
+}
+
+export function readEmbeddings(body: unknown, request: EmbeddingRequest): Embeddings {
+  const error = errorIn(body);
+  if (error !== undefined) throw failureOfError(error);
+  if (!isFields(body) || !Array.isArray(body.data)) throw garbage('no embeddings');
+  const wanted = request.inputs.length;
+  if (body.data.length !== wanted) throw garbage(`${body.data.length} embeddings for ${wanted} inputs`);
+  const vectors = new Array<Float32Array | undefined>(wanted);
+  for (const [position, entry] of body.data.entries()) {
+    const index = isFields(entry) ? (count(entry.index) ?? position) : wanted;
+    if (!isFields(entry) || index >= wanted || vectors[index] !== undefined)
+      throw garbage('embeddings out of place');
+    vectors[index] = toVector(entry.embedding);
+  }
+  const whole = vectors.filter((vector) => vector !== undefined);
+  const length = whole[0]?.length;
+  if (whole.length !== wanted || whole.some((vector) => vector.length !== length))
+    throw garbage('uneven embeddings');
+  return { vectors: whole, promptTokens: isFields(body.usage) ? count(body.usage.prompt_tokens) : undefined };
+}
+
+function toVector(embedding: unknown): Float32Array {
+  const vector = typeof embedding === 'string' ? fromBase64(embedding) : fromNumbers(embedding);
+  if (vector.length === 0 || !vector.every(Number.isFinite)) throw garbage('an embedding that is no vector');
+  return vector;
+}
+
+/** Little-endian, whatever this machine is. */
+function fromBase64(text: string): Float32Array {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length % 4 !== 0) throw garbage('an embedding that is no vector');
+  return Float32Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4));
+}
+
+function fromNumbers(numbers: unknown): Float32Array {
+  if (!Array.isArray(numbers) || !numbers.every((each) => typeof each === 'number')) {
+    throw garbage('an embedding that is no vector');
+  }
+  return Float32Array.from(numbers);
+}

@@ -1,0 +1,104 @@
+/**
+ * Chat completions and embeddings of OpenAI and of every service with the same API: vLLM, llama.cpp, Ollama and others.
+ * One call each, never repeated here: no operation takes an idempotency key.
+ */
+import type { ChatRequest, Completion } from '../../domain/text/chat.ts';
+import {
+  createTextHttp,
+  type TextHttp,
+  type TextHttpOptions,
+  type TextReply,
+} from '../../infra/http/textHttp.ts';
+import { openChatStream } from '../eventBatches.ts';
+import { garbage, inOurWords } from '../textFailures.ts';
+import type {
+  ChatStream,
+  EmbeddingRequest,
+  Embeddings,
+  TextCallContext,
+  TextProvider,
+} from '../textProvider.ts';
+import { errorReplyOf, jsonOf } from '../textReply.ts';
+import { wholeAsStream } from '../wholeAsEvents.ts';
+import { type Dialect, type DialectName, dialectOf } from './dialects.ts';
+import { readEmbeddings, toEmbeddingBody } from './embeddings.ts';
+import { failureOfReply } from './errorReply.ts';
+import { OpenAiFrames } from './frames.ts';
+import { readCompletion } from './reply.ts';
+import { toChatBody } from './request.ts';
+
+export interface OpenAiOptions extends Omit<TextHttpOptions, 'baseUrl' | 'headers'> {
+  /** Default: the published address. */
+  baseUrl?: string | undefined;
+  /** Servers of one's own often need none. */
+  apiKey?: string | undefined;
+  /** Default: by the address. */
+  dialect?: DialectName;
+}
+
+export const OPENAI_BASE_URL = 'https://api.openai.com/v1';
+
+export function createOpenAi(options: OpenAiOptions): Required<TextProvider> {
+  const { baseUrl = OPENAI_BASE_URL, apiKey, dialect: chosen, ...rest } = options;
+  const dialect = dialectOf(baseUrl, chosen);
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const service: Service = { http: createTextHttp({ ...rest, baseUrl, headers }), dialect };
+  return {
+    complete: (request, context) => inOurWords(() => complete(service, request, context)),
+    stream: (request, context) => inOurWords(() => stream(service, request, context)),
+    embed: (request, context) => inOurWords(() => embed(service, request, context)),
+    close: () => service.http.close(),
+  };
+}
+
+interface Service {
+  http: TextHttp;
+  dialect: Dialect;
+}
+
+async function complete(
+  service: Service,
+  request: ChatRequest,
+  context: TextCallContext,
+): Promise<Completion> {
+  const reply = await chat(service, toChatBody(request, service.dialect, false), { request, context });
+  return readCompletion(await jsonOf(reply), request.n);
+}
+
+async function stream(service: Service, request: ChatRequest, context: TextCallContext): Promise<ChatStream> {
+  const reply = await chat(service, toChatBody(request, service.dialect, true), { request, context });
+  const kind = reply.headers['content-type'] ?? '';
+  if (kind.includes('json')) return wholeAsStream(readCompletion(await jsonOf(reply), request.n));
+  if (kind.includes('html')) {
+    reply.body.abort();
+    throw garbage('the answer is a page', reply.status);
+  }
+  return openChatStream(reply.body, new OpenAiFrames(request.n));
+}
+
+async function embed(
+  service: Service,
+  request: EmbeddingRequest,
+  context: TextCallContext,
+): Promise<Embeddings> {
+  const json = toEmbeddingBody(request, service.dialect);
+  const reply = await service.http.post({ path: '/embeddings', json, signal: context.signal });
+  await checkStatus(reply);
+  return readEmbeddings(await jsonOf(reply), request);
+}
+
+interface Chat {
+  request: ChatRequest;
+  context: TextCallContext;
+}
+
+async function chat({ http }: Service, json: unknown, { request, context }: Chat): Promise<TextReply> {
+  const headers = request.e2eeHeaders ?? {};
+  const reply = await http.post({ path: '/chat/completions', json, headers, signal: context.signal });
+  await checkStatus(reply);
+  return reply;
+}
+
+async function checkStatus(reply: TextReply): Promise<void> {
+  if (reply.status !== 200) throw failureOfReply(await errorReplyOf(reply), Date.now());
+}

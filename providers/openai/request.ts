@@ -1,0 +1,81 @@
+/** Our request in the words of chat completions. */
+import type { ChatRequest, FunctionTool, Sampling, ToolChoice } from '../../domain/text/chat.ts';
+import type { Fields } from '../textFailures.ts';
+import type { Dialect } from './dialects.ts';
+import { toMessages } from './messages.ts';
+
+export function toChatBody(request: ChatRequest, dialect: Dialect, stream: boolean): Fields {
+  const body: Fields = {
+    model: request.upstreamModel,
+    messages: toMessages(request.messages, dialect),
+    [dialect.maxTokens]: request.maxTokens,
+    [dialect.userField]: request.endUser,
+    ...toSampling(request.sampling, dialect),
+    ...toToolFields(request),
+    ...toReasoning(request, dialect),
+    ...(dialect.openAiFields ? openAiFields(request) : {}),
+  };
+  if (request.n !== 1) body.n = request.n;
+  if (request.responseFormat !== undefined) body.response_format = request.responseFormat;
+  if (request.logprobs !== undefined) {
+    body.logprobs = true;
+    if (request.logprobs.top > 0) body.top_logprobs = request.logprobs.top;
+  }
+  if (stream) {
+    body.stream = true;
+    body.stream_options = { include_usage: true };
+  }
+  return body;
+}
+
+const COMMON = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'seed', 'stop'] as const;
+const EXTENDED = ['top_k', 'min_p', 'repetition_penalty', 'stop_token_ids'] as const;
+
+/** Bounds of a temperature that moves (`min_temp`, `max_temp`) are known to none of these services. */
+function toSampling(sampling: Sampling, dialect: Dialect): Fields {
+  const known: readonly (keyof Sampling)[] = dialect.extendedSampling ? [...COMMON, ...EXTENDED] : COMMON;
+  return Object.fromEntries(
+    known.flatMap((field) => (sampling[field] === undefined ? [] : [[field, sampling[field]]])),
+  );
+}
+
+function toToolFields(request: ChatRequest): Fields {
+  if (request.tools === undefined || request.tools.length === 0) return {};
+  const fields: Fields = { tools: request.tools.map(toTool) };
+  if (request.toolChoice !== undefined) fields.tool_choice = toChoice(request.toolChoice);
+  if (request.parallelToolCalls !== undefined) fields.parallel_tool_calls = request.parallelToolCalls;
+  return fields;
+}
+
+function toTool(tool: FunctionTool): Fields {
+  return { type: 'function', function: tool };
+}
+
+function toChoice(choice: ToolChoice): string | Fields {
+  return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } };
+}
+
+function toReasoning({ reasoning }: ChatRequest, dialect: Dialect): Fields {
+  if (reasoning === undefined) return {};
+  const { effort } = reasoning;
+  const off = effort === 'none' || (effort === undefined && reasoning.enabled === false);
+  if (off) {
+    return dialect.reasoningOff === 'effort'
+      ? { reasoning_effort: 'none' }
+      : { chat_template_kwargs: { enable_thinking: false } };
+  }
+  const on = dialect.reasoningOff === 'template' && reasoning.enabled === true;
+  return {
+    ...(effort === undefined ? {} : { reasoning_effort: dialect.efforts[effort] }),
+    ...(on ? { chat_template_kwargs: { enable_thinking: true } } : {}),
+  };
+}
+
+function openAiFields({ verbosity, promptCache }: ChatRequest): Fields {
+  const fields: Fields = { store: false };
+  if (verbosity !== undefined && verbosity !== 'auto') fields.verbosity = verbosity;
+  if (promptCache?.key !== undefined) fields.prompt_cache_key = promptCache.key;
+  const { retention = 'default' } = promptCache ?? {};
+  if (retention !== 'default') fields.prompt_cache_retention = '24h';
+  return fields;
+}

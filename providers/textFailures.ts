@@ -1,0 +1,87 @@
+/** What the adapters of text services share about failures: words for the log, and never a word of a prompt or a reply. */
+import { UpstreamFailure, type UpstreamFailureReason } from '../domain/text/upstreamFailure.ts';
+import { TextHttpError, type TextHttpFailure } from '../infra/http/textHttpError.ts';
+import { FrameTooLong } from './eventStream.ts';
+
+const REASONS: Record<Exclude<TextHttpFailure, 'stopped'>, UpstreamFailureReason> = {
+  unreachable: 'unreachable',
+  timeout: 'timeout',
+  lost: 'lost',
+  garbage: 'garbage',
+};
+
+/** Anything that a call can throw, as an UpstreamFailure; mistakes of our own stay what they are. */
+export function asFailure(error: unknown): unknown {
+  if (error instanceof UpstreamFailure) return error;
+  if (error instanceof FrameTooLong) return garbage('a frame is too long');
+  if (!(error instanceof TextHttpError)) return error;
+  return new UpstreamFailure({ reason: reasonOf(error), detail: describe(error), cause: error });
+}
+
+export async function inOurWords<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asFailure(error);
+  }
+}
+
+/** Given up by a deadline is the service's silence; given up by the client is a connection that we broke. */
+function reasonOf({ failure, cause }: TextHttpError): UpstreamFailureReason {
+  if (failure !== 'stopped') return REASONS[failure];
+  return cause instanceof Error && cause.name === 'TimeoutError' ? 'timeout' : 'lost';
+}
+
+/** Codes of the chain of causes; their messages may name addresses. */
+function describe(error: TextHttpError): string {
+  const codes: string[] = [];
+  for (let each: unknown = error.cause; each instanceof Error && codes.length < 5; each = each.cause) {
+    codes.push('code' in each && typeof each.code === 'string' ? each.code : each.name);
+  }
+  return codes.length === 0 ? error.message : `${error.message} (${codes.join(' <- ')})`;
+}
+
+export function garbage(detail: string, status?: number): UpstreamFailure {
+  return new UpstreamFailure({ reason: 'garbage', detail, ...(status === undefined ? {} : { status }) });
+}
+
+export function lost(detail: string): UpstreamFailure {
+  return new UpstreamFailure({ reason: 'lost', detail });
+}
+
+/** A name that a service gave to an error or a request: printable and short, or left out. */
+export function name(value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && /^[\w.:/-]{1,80}$/.test(text) ? text : '';
+}
+
+const MAX_WORDS = 300;
+
+/** Foreign words on one line and of bounded length, before they reach a client. */
+export function words(value: unknown): string {
+  if (typeof value !== 'string') return '';
+  return value
+    .slice(0, 4 * MAX_WORDS)
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_WORDS);
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export type Fields = Record<string, unknown>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Counts of tokens as services tell them: undefined unless a whole number from 0. */
+export function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
