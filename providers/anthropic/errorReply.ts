@@ -1,0 +1,74 @@
+/** What an error of the Messages API means: `{type: "error", error: {type, message, details}, request_id}`. */
+import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import { failureOf, pauseOf, reasonOfStatus } from '../failedReply.ts';
+import { type Fields, isFields, name, parseJson, words } from '../textFailures.ts';
+import type { ErrorReply } from '../textReply.ts';
+
+const BY_TYPE: Record<string, UpstreamFailureReason> = {
+  invalid_request_error: 'refused',
+  request_too_large: 'refused',
+  authentication_error: 'credential',
+  billing_error: 'credential',
+  permission_error: 'credential',
+  not_found_error: 'no_model',
+  rate_limit_error: 'rate_limited',
+  timeout_error: 'timeout',
+  api_error: 'failed',
+  overloaded_error: 'overloaded',
+};
+
+/** The status that each type comes with, for those that come inside a stream. */
+const STATUS: Record<string, number> = { overloaded_error: 529, rate_limit_error: 429, api_error: 500 };
+
+export function failureOfReply(reply: ErrorReply, nowMs: number): UpstreamFailure {
+  const body = parseJson(reply.body.toString('utf8'));
+  const error = isFields(body) && isFields(body.error) ? body.error : undefined;
+  return failureOf({
+    status: reply.status,
+    reason: error === undefined ? reasonOfStatus(reply.status, false) : reasonOf(reply.status, error),
+    names: [error?.type, codeOf(error)],
+    message: words(error?.message),
+    requestId: reply.headers['request-id'],
+    retryAfterMs: pauseOf(reply.headers, nowMs) ?? resetOf(reply.headers, nowMs),
+  });
+}
+
+/** An error where an answer or a piece of one should be. */
+export function failureOfError(frame: Fields): UpstreamFailure {
+  const error = isFields(frame.error) ? frame.error : {};
+  const status = STATUS[name(error.type)] ?? 200;
+  return failureOf({
+    status,
+    reason: reasonOf(500, error),
+    names: [error.type, codeOf(error)],
+    message: words(error.message),
+    requestId: typeof frame.request_id === 'string' ? frame.request_id : undefined,
+    retryAfterMs: undefined,
+  });
+}
+
+function reasonOf(status: number, error: Fields): UpstreamFailureReason {
+  const type = name(error.type);
+  // An account at the end of its means is no client that is too quick or wrong.
+  if (/spend_limit|billing|on_hold/.test(codeOf(error))) return 'credential';
+  const known = Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
+  if (known !== 'refused') return known ?? reasonOfStatus(status, true);
+  const said = words(error.message).toLowerCase();
+  if (said.includes('credit balance')) return 'credential';
+  return said.includes('content filtering policy') ? 'content_policy' : 'refused';
+}
+
+function codeOf(error: Fields | undefined): string {
+  return isFields(error?.details) ? name(error.details.error_code) : '';
+}
+
+const LIMITS = ['requests', 'tokens', 'input-tokens', 'output-tokens'] as const;
+const LONGEST_MS = 10 * 60_000;
+
+/** `anthropic-ratelimit-tokens-reset: 2026-01-01T00:00:10Z` of the limits that are used up. */
+function resetOf(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
+  const resets = LIMITS.filter((limit) => headers[`anthropic-ratelimit-${limit}-remaining`] === '0')
+    .map((limit) => Date.parse(headers[`anthropic-ratelimit-${limit}-reset`] ?? '') - nowMs)
+    .filter(Number.isFinite);
+  return resets.length === 0 ? undefined : Math.min(LONGEST_MS, Math.max(0, ...resets));
+}
