@@ -112,7 +112,7 @@ export interface SimulatorSettings extends SimulatorBehaviour {
   stateFolder?: string;
 }
 
-/** One of several addresses of the same service. */
+/** One of several addresses of the same service; the rest is the entry's. */
 export interface RemoteUpstream {
   baseUrl: string;
   apiKeyEnv?: string;
@@ -120,11 +120,33 @@ export interface RemoteUpstream {
   weight?: number;
 }
 
-/** Kinds that are accepted in the configuration and served by later parts of the project. */
-export interface LaterSettings extends RemoteSettings {
-  kind: 'openai' | 'anthropic' | 'fal' | 'replicate';
+/**
+ * A service with OpenAI's API. Without an address OpenAI itself, with the key in OPENAI_API_KEY; with an address and no
+ * `apiKeyEnv` no key is sent at all, so that a key for OpenAI never reaches anybody else.
+ */
+export interface OpenAiSettings extends RemoteSettings {
+  kind: 'openai';
+  /** Instead of `baseUrl`. */
   upstreams?: readonly RemoteUpstream[];
 }
 
-export type ProviderSettings = LocalSettings | ElevenLabsSettings | SimulatorSettings | LaterSettings;
+/** The default of `apiKeyEnv` is ANTHROPIC_API_KEY. */
+export interface AnthropicSettings extends RemoteSettings {
+  kind: 'anthropic';
+  /** Instead of `baseUrl`. */
+  upstreams?: readonly RemoteUpstream[];
+}
+
+/** Kinds that are accepted in the configuration and served by later parts of the project. */
+export interface LaterSettings extends RemoteSettings {
+  kind: 'fal' | 'replicate';
+}
+
+export type ProviderSettings =
+  | LocalSettings
+  | ElevenLabsSettings
+  | SimulatorSettings
+  | OpenAiSettings
+  | AnthropicSettings
+  | LaterSettings;
 export type ProviderKind = ProviderSettings['kind'];

@@ -1,31 +1,75 @@
-/** Opens the provider entries that answer text requests. */
-import type { ProviderSettings } from '../domain/providerSettings.ts';
+/** Opens the provider entries that answer text at once; of the three wiring functions it belongs to the third. */
+import type { AnthropicSettings, OpenAiSettings, RemoteUpstream } from '../domain/providerSettings.ts';
+import { createAnthropic } from './anthropic/anthropic.ts';
+import type { ProviderConfiguration } from './createProviders.ts';
 import { createLexicalEmbedder } from './local/lexicalEmbedding.ts';
+import { isOpenAiItself } from './openai/dialects.ts';
+import { createOpenAi, OPENAI_BASE_URL } from './openai/openai.ts';
 import { createTextSimulator } from './simulator/textSimulator.ts';
 import type { TextProvider } from './textProvider.ts';
+import { createUpstreams, type TextOutcome, type UpstreamAddress } from './upstreams.ts';
 
-export interface TextConfiguration {
-  providers: Readonly<Record<string, ProviderSettings>>;
-  secret(name: string): string | undefined;
+export interface TextProviderConfiguration extends Pick<ProviderConfiguration, 'providers' | 'secret'> {
+  /** One per attempt, for the metrics. */
+  observe?: (entry: string, outcome: TextOutcome) => void;
 }
 
-/** By entry name; an entry that serves no text, or whose key is missing, is absent: its models are offline. */
-export function createTextProviders(configuration: TextConfiguration): Map<string, TextProvider> {
+/** By entry name. An address whose key is missing is left out, an entry without addresses is absent: its models are offline. */
+export function createTextProviders(configuration: TextProviderConfiguration): Map<string, TextProvider> {
+  const { observe } = configuration;
   const opened = new Map<string, TextProvider>();
   for (const [name, settings] of Object.entries(configuration.providers)) {
-    const provider = open(settings);
-    if (provider) opened.set(name, provider);
+    if (settings.kind === 'local') opened.set(name, createLexicalEmbedder());
+    if (settings.kind === 'simulator') opened.set(name, createTextSimulator(settings));
+    if (settings.kind !== 'openai' && settings.kind !== 'anthropic') continue;
+    const addresses = addressesOf(settings).flatMap((address) =>
+      open(name, { settings, address, configuration }),
+    );
+    if (addresses.length === 0) continue;
+    opened.set(
+      name,
+      createUpstreams({ addresses, observe: observe && ((outcome) => observe(name, outcome)) }),
+    );
   }
   return opened;
 }
 
-function open(settings: ProviderSettings): TextProvider | undefined {
-  switch (settings.kind) {
-    case 'local':
-      return createLexicalEmbedder();
-    case 'simulator':
-      return createTextSimulator(settings);
-    default:
-      return undefined;
-  }
+type TextSettings = OpenAiSettings | AnthropicSettings;
+type Address = Partial<RemoteUpstream>;
+
+function addressesOf(settings: TextSettings): readonly Address[] {
+  if (settings.upstreams !== undefined) return settings.upstreams;
+  return [settings.baseUrl === undefined ? {} : { baseUrl: settings.baseUrl }];
+}
+
+interface Opening {
+  settings: TextSettings;
+  address: Address;
+  configuration: TextProviderConfiguration;
+}
+
+function open(name: string, { settings, address, configuration }: Opening): UpstreamAddress[] {
+  const { baseUrl, weight = 1 } = address;
+  const variable = address.apiKeyEnv ?? settings.apiKeyEnv ?? defaultVariable(settings, baseUrl);
+  const apiKey = variable === undefined ? undefined : configuration.secret(variable);
+  if (variable !== undefined && !apiKey) return [];
+  const { allowPrivateNetwork, timeouts } = settings;
+  const shared = { name, baseUrl, allowPrivateNetwork, timeouts };
+  const provider: TextProvider =
+    settings.kind === 'openai'
+      ? createOpenAi({ ...shared, apiKey })
+      : createAnthropic({ ...shared, apiKey: apiKey ?? '' });
+  return [{ name: nameOf(baseUrl, variable), provider, weight }];
+}
+
+/** A key for OpenAI is sent to OpenAI only. */
+function defaultVariable({ kind }: TextSettings, baseUrl = OPENAI_BASE_URL): string | undefined {
+  if (kind === 'anthropic') return 'ANTHROPIC_API_KEY';
+  return isOpenAiItself(baseUrl) ? 'OPENAI_API_KEY' : undefined;
+}
+
+/** Two keys at one address are two. */
+function nameOf(baseUrl: string | undefined, variable: string | undefined): string {
+  const host = baseUrl === undefined ? 'default' : new URL(baseUrl).host;
+  return variable === undefined ? host : `${host} ${variable}`;
 }

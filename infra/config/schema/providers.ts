@@ -16,14 +16,17 @@ const upstream = closed({
   weight: count(1, 1000).exactOptional(),
 });
 
-const openai = closed({
-  kind: z.literal('openai'),
-  ...service,
-  upstreams: z.array(upstream).min(1).max(64).exactOptional(),
-}).refine((entry) => entry.baseUrl === undefined || entry.upstreams === undefined, {
-  path: ['upstreams'],
-  error: 'either "baseUrl" or "upstreams", not both',
-});
+/** A text service, which may have several addresses. */
+function textService<Kind extends 'openai' | 'anthropic'>(kind: Kind) {
+  return closed({
+    kind: z.literal(kind),
+    ...service,
+    upstreams: z.array(upstream).min(1).max(64).exactOptional(),
+  }).refine((entry) => entry.baseUrl === undefined || entry.upstreams === undefined, {
+    path: ['upstreams'],
+    error: 'either "baseUrl" or "upstreams", not both',
+  });
+}
 
 const fault = closed({
   at: z.enum(SIMULATOR_STAGES),
@@ -58,8 +61,8 @@ const simulator = closed({
 });
 
 export const provider = z.discriminatedUnion('kind', [
-  openai,
-  closed({ kind: z.literal('anthropic'), ...service }),
+  textService('openai'),
+  textService('anthropic'),
   closed({ kind: z.literal('elevenlabs'), ...service }),
   closed({ kind: z.literal('fal'), ...service }),
   closed({ kind: z.literal('replicate'), ...service }),
