@@ -2,6 +2,7 @@
 import type { Caller, ModelPrivacy } from './caller.ts';
 import type { Model, ModelKind, ModelType } from './catalogue/model.ts';
 import type { ProviderKind, ProviderSettings } from './providerSettings.ts';
+import { addressesOf, keyVariableOf } from './textAddresses.ts';
 
 /** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
 const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
@@ -38,8 +39,23 @@ export function offlineReason(
   const missing = `its provider "${model.provider}" is not configured`;
   if (settings === undefined) return missing;
   if (!serves(settings.kind, model.kind)) return 'this release does not serve such models';
-  if (settings.kind !== 'elevenlabs') return undefined;
-  return hasSecret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY') ? undefined : missing;
+  return hasKey(settings, hasSecret) ? undefined : missing;
+}
+
+/** A text entry needs the key of one of its addresses. */
+function hasKey(settings: ProviderSettings, hasSecret: (name: string) => boolean): boolean {
+  switch (settings.kind) {
+    case 'elevenlabs':
+      return hasSecret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
+    case 'openai':
+    case 'anthropic':
+      return addressesOf(settings).some((address) => {
+        const variable = keyVariableOf(settings, address);
+        return variable === undefined || hasSecret(variable);
+      });
+    default:
+      return true;
+  }
 }
 
 export function isOffline(...asked: Parameters<typeof offlineReason>): boolean {

@@ -1,10 +1,10 @@
 /** Opens the provider entries that answer text at once; of the three wiring functions it belongs to the third. */
-import type { AnthropicSettings, OpenAiSettings, RemoteUpstream } from '../domain/providerSettings.ts';
+import type { RemoteUpstream } from '../domain/providerSettings.ts';
+import { addressesOf, keyVariableOf, type TextSettings } from '../domain/textAddresses.ts';
 import { createAnthropic } from './anthropic/anthropic.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createLexicalEmbedder } from './local/lexicalEmbedding.ts';
-import { isOpenAiItself } from './openai/dialects.ts';
-import { createOpenAi, OPENAI_BASE_URL } from './openai/openai.ts';
+import { createOpenAi } from './openai/openai.ts';
 import { createTextSimulator } from './simulator/textSimulator.ts';
 import type { TextProvider } from './textProvider.ts';
 import { createUpstreams, type TextOutcome, type UpstreamAddress } from './upstreams.ts';
@@ -34,13 +34,7 @@ export function createTextProviders(configuration: TextProviderConfiguration): M
   return opened;
 }
 
-type TextSettings = OpenAiSettings | AnthropicSettings;
 type Address = Partial<RemoteUpstream>;
-
-function addressesOf(settings: TextSettings): readonly Address[] {
-  if (settings.upstreams !== undefined) return settings.upstreams;
-  return [settings.baseUrl === undefined ? {} : { baseUrl: settings.baseUrl }];
-}
 
 interface Opening {
   settings: TextSettings;
@@ -50,7 +44,7 @@ interface Opening {
 
 function open(name: string, { settings, address, configuration }: Opening): UpstreamAddress[] {
   const { baseUrl, weight = 1 } = address;
-  const variable = address.apiKeyEnv ?? settings.apiKeyEnv ?? defaultVariable(settings, baseUrl);
+  const variable = keyVariableOf(settings, address);
   const apiKey = variable === undefined ? undefined : configuration.secret(variable);
   if (variable !== undefined && !apiKey) return [];
   const { allowPrivateNetwork, timeouts } = settings;
@@ -60,12 +54,6 @@ function open(name: string, { settings, address, configuration }: Opening): Upst
       ? createOpenAi({ ...shared, apiKey })
       : createAnthropic({ ...shared, apiKey: apiKey ?? '' });
   return [{ name: nameOf(baseUrl, variable), provider, weight }];
-}
-
-/** A key for OpenAI is sent to OpenAI only. */
-function defaultVariable({ kind }: TextSettings, baseUrl = OPENAI_BASE_URL): string | undefined {
-  if (kind === 'anthropic') return 'ANTHROPIC_API_KEY';
-  return isOpenAiItself(baseUrl) ? 'OPENAI_API_KEY' : undefined;
 }
 
 /** Two keys at one address are two. */

@@ -1,5 +1,7 @@
 /** What services with OpenAI's API have not in common. */
+
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
+import { isOpenAiItself } from '../../domain/textAddresses.ts';
 
 export interface Dialect {
   maxTokens: 'max_tokens' | 'max_completion_tokens';
@@ -55,9 +57,4 @@ const DIALECTS: Record<DialectName, Dialect> = { openai: OPENAI, compatible: COM
 /** Only OpenAI's own hosts speak its strict dialect. */
 export function dialectOf(baseUrl: string, chosen?: DialectName): Dialect {
   return DIALECTS[chosen ?? (isOpenAiItself(baseUrl) ? 'openai' : 'compatible')];
-}
-
-export function isOpenAiItself(baseUrl: string): boolean {
-  const { hostname } = new URL(baseUrl);
-  return hostname === 'api.openai.com' || hostname.endsWith('.api.openai.com');
 }

@@ -1,0 +1,22 @@
+/** Where a text service is reached, and with the key of which variable: what it takes for its models to be online. */
+import type { AnthropicSettings, OpenAiSettings, RemoteUpstream } from './providerSettings.ts';
+
+export type TextSettings = OpenAiSettings | AnthropicSettings;
+
+/** Of an entry with several addresses each; else the one, which may be the service's own. */
+export function addressesOf(settings: TextSettings): readonly Partial<RemoteUpstream>[] {
+  if (settings.upstreams !== undefined) return settings.upstreams;
+  return [settings.baseUrl === undefined ? {} : { baseUrl: settings.baseUrl }];
+}
+
+/** Undefined: no key is sent. A key for OpenAI goes to OpenAI only. */
+export function keyVariableOf(settings: TextSettings, address: Partial<RemoteUpstream>): string | undefined {
+  const named = address.apiKeyEnv ?? settings.apiKeyEnv;
+  if (named !== undefined) return named;
+  if (settings.kind === 'anthropic') return 'ANTHROPIC_API_KEY';
+  return address.baseUrl === undefined || isOpenAiItself(address.baseUrl) ? 'OPENAI_API_KEY' : undefined;
+}
+
+export function isOpenAiItself(baseUrl: string): boolean {
+  return /^https?:\/\/(?:[^/@]*\.)?api\.openai\.com(?=[:/?#]|$)/i.test(baseUrl);
+}
