@@ -50,7 +50,7 @@ export interface EventAnswer {
   kind: 'events';
   status: number;
   headers: Record<string, string>;
-  /** Its first text is there: what failed before it was an ordinary answer. `return()` is called when the client is gone. */
+  /** Its first text is there: what failed before it was an ordinary answer. Its `finally` is where a client that is gone is noticed. */
   events: AsyncGenerator<string, void>;
 }
 
@@ -80,6 +80,12 @@ export function events(from: AsyncGenerator<string, void>, options?: AnswerOptio
   };
 }
 
+/** Tells whoever makes the events that nobody takes them. One that has not begun would end without a word: it begins first. */
+export async function endEvents(made: EventAnswer['events']): Promise<void> {
+  await made.next();
+  await made.return();
+}
+
 /** The same answer with further headers. */
 export function withHeaders(answer: Answer, headers: Readonly<Record<string, string>>): Answer {
   return { ...answer, headers: { ...answer.headers, ...headers } };
@@ -88,7 +94,7 @@ export function withHeaders(answer: Answer, headers: Readonly<Record<string, str
 /** Lets go of what an answer holds that nobody will be sent. */
 export async function discardAnswer(answer: Answer): Promise<void> {
   if (answer.kind === 'json' || answer.kind === 'prepared') return;
-  if (answer.kind === 'events') return void (await answer.events.return());
+  if (answer.kind === 'events') return await endEvents(answer.events);
   answer.stream.destroy();
   if (answer.kind === 'binary') await answer.onAborted?.();
 }

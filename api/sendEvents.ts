@@ -1,12 +1,12 @@
 /** Sends server-sent events as they come (api-facts 12.1). */
 import { once } from 'node:events';
-import type { EventAnswer } from './answer.ts';
+import { type EventAnswer, endEvents } from './answer.ts';
 import type { ApiContext } from './requestState.ts';
 import { STREAM_IDLE_MS } from './sendStream.ts';
 import type { InFlight } from './server/inFlight.ts';
 
 /**
- * Whoever makes the events learns by `return()` that the client is gone, or takes nothing for too long; what is left to
+ * Whoever makes the events learns that the client is gone, or takes nothing for too long; what is left to
  * do then is waited for by the shutdown of the process, not by the client.
  */
 export async function sendEvents(
@@ -18,7 +18,7 @@ export async function sendEvents(
   ctx.respond = false;
   res.setHeader('Content-Type', 'text/event-stream');
   res.setHeader('X-Accel-Buffering', 'no');
-  const end = () => inFlight.track(events.return());
+  const end = () => inFlight.track(endEvents(events));
   res.once('close', end);
   try {
     res.flushHeaders();

@@ -1,0 +1,122 @@
+/** An API with text models behind a stub of OpenAI's, and an account that can pay. */
+import { randomUUID } from 'node:crypto';
+import { vi } from 'vitest';
+import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
+import type { TextModel } from '../../../domain/catalogue/model.ts';
+import type { Config } from '../../../infra/config/config.ts';
+import { grant } from '../../../infra/postgres/ledger.ts';
+import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
+import { startApi, type TestApi } from '../startApi.ts';
+
+export interface TextWorld {
+  api: TestApi;
+  stub: OpenAiStub;
+  /** What `gpt-second` stands behind. */
+  second: OpenAiStub;
+  key: string;
+  accountId: string;
+  chat(body: object, init?: RequestInit): Promise<Response>;
+  entryOf(chatId: string): Promise<Entry | undefined>;
+  /** Resolves when nothing is held and nothing is under way any more. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Entry {
+  amountNano: bigint;
+  promptTokens: number;
+  completionTokens: number;
+  notes: string;
+}
+
+/** USD per million tokens: in 1, out 2, cached 0.1. */
+const PRICE = (amount: number) => ({ usd: amount, diem: amount });
+
+export function textModel(changes: Partial<TextModel>): TextModel {
+  return {
+    ...{ id: 'gpt-stub', provider: 'stub', upstreamModel: 'gpt-stub', privacy: 'private', name: 'gpt-stub' },
+    ...{ description: '', modelSource: '', created: 0, kind: 'text', type: 'text', size: 'XS' },
+    spec: {
+      availableContextTokens: 100_000,
+      capabilities: {
+        ...{ supportsFunctionCalling: true, supportsResponseSchema: true, supportsLogProbs: true },
+        ...{ supportsReasoning: true, supportsVision: true, supportsAudioInput: true },
+      },
+      pricing: { input: PRICE(1), output: PRICE(2), cache_input: PRICE(0.1) },
+    },
+    ...changes,
+  };
+}
+
+export async function startTextWorld(
+  more: (config: Config) => Config = (config) => config,
+): Promise<TextWorld> {
+  const stub = await startOpenAiStub();
+  const second = await startOpenAiStub();
+  for (const each of [stub, second]) each.apiKey = undefined;
+  const entry = ({ baseUrl }: OpenAiStub) => {
+    const timeouts = { connectMs: 1_000, firstByteMs: 1_500, idleMs: 1_500 };
+    return { kind: 'openai', baseUrl, allowPrivateNetwork: true, timeouts } as const;
+  };
+  const models = [
+    textModel({}),
+    textModel({ id: 'gpt-second', provider: 'second' }),
+    textModel({ id: 'gpt-public', privacy: 'anonymized' }),
+    textModel({ id: 'gpt-plain', spec: { ...textModel({}).spec, capabilities: {} } }),
+  ];
+  const api = await startApi({
+    config: (config) =>
+      more({
+        ...config,
+        providers: { ...config.providers, stub: entry(stub), second: entry(second) },
+        models: [...config.models, ...models],
+        modelCatalogue: createCatalogue([...config.models, ...models]),
+      }),
+  });
+  const { sql } = api.opened.dependencies;
+  const { secret: key, accountId } = await api.newKey('INFERENCE');
+  const operationId = randomUUID();
+  await grant(sql, { operationId, accountId, currency: 'usd', amount: 10n ** 12n, notes: 'test' });
+  return {
+    ...{ api, stub, second, key, accountId },
+    chat: (body, init = {}) =>
+      api.call('/chat/completions', {
+        ...{ method: 'POST', key, ...init },
+        headers: { 'content-type': 'application/json', ...init.headers },
+        body: JSON.stringify({
+          model: 'gpt-stub',
+          messages: [{ role: 'user', content: 'Hello there' }],
+          ...body,
+        }),
+      }),
+    async entryOf(chatId) {
+      const { rows } = await sql.query(
+        `select amount_nano, prompt_tokens, completion_tokens, notes from usage_entries
+          where account_id = $1 and request_id = $2`,
+        [accountId, chatId],
+      );
+      if (rows.length > 1) throw new Error(`${rows.length} entries of one request`);
+      const [row] = rows;
+      return (
+        row && {
+          amountNano: BigInt(row.amount_nano),
+          promptTokens: Number(row.prompt_tokens),
+          completionTokens: Number(row.completion_tokens),
+          notes: row.notes,
+        }
+      );
+    },
+    settled: () =>
+      vi.waitFor(
+        async () => {
+          const { rows } = await sql.query('select count(*)::int as open from holds');
+          if (rows[0].open > 0) throw new Error(`${rows[0].open} holds are open`);
+        },
+        { timeout: 15_000, interval: 20 },
+      ),
+    async close() {
+      await api.stop();
+      await Promise.all([stub.close(), second.close()]);
+    },
+  };
+}
