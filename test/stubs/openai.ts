@@ -84,8 +84,8 @@ class Stub implements OpenAiStub {
     response.once('close', () => {
       call.aborted = !response.writableFinished;
     });
-    response.setHeader('x-request-id', `req_${this.received.length}`);
     if (request.method === 'POST') this.received.push(call);
+    response.setHeader('x-request-id', `req_${this.received.length}`);
     if (script.lost === 'accepted') return void request.socket.destroy();
     if (script.hang === 'head') return;
     if (script.delayMs !== undefined) await sleep(script.delayMs);
@@ -161,15 +161,15 @@ class Stub implements OpenAiStub {
       call.sentFrames += 1;
       await sleep(script.pauseMs ?? 5);
     }
-    if (script.cutAfterFrames !== undefined) response.destroy();
-    else response.end();
+    if (script.cutAfterFrames !== undefined) return cut(response);
+    response.end();
   }
 
   private async sendFrames(call: ReceivedCall, answer: Answer, { script, response }: Sending): Promise<void> {
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...script.headers });
     response.flushHeaders();
     for (const { frame, tokens } of chunkFrames(call.body, answer, script)) {
-      if (script.cutAfterFrames === call.sentFrames) return void response.destroy();
+      if (script.cutAfterFrames === call.sentFrames) return cut(response);
       if (script.endAfterFrames === call.sentFrames) return void response.end();
       if (script.hang === call.sentFrames) return;
       if (response.destroyed) return;
@@ -178,7 +178,7 @@ class Stub implements OpenAiStub {
       call.sentTokens += tokens;
       if (script.pauseMs !== undefined) await sleep(script.pauseMs);
     }
-    if (script.cutAfterFrames === call.sentFrames) return void response.destroy();
+    if (script.cutAfterFrames === call.sentFrames) return cut(response);
     if (script.endAfterFrames === undefined && script.withoutDone !== true) {
       await writeFrame(response, '[DONE]', script);
     }
@@ -199,6 +199,12 @@ async function writeFrame(response: ServerResponse, frame: Frame, script: ChatSc
     response.write(bytes.subarray(at, at + size));
     if (script.pieceBytes !== undefined) await sleep(0);
   }
+}
+
+/** What was written is on its way first. */
+async function cut(response: ServerResponse): Promise<void> {
+  await sleep(10);
+  response.destroy();
 }
 
 function sendBody({ status = 200, headers, body }: ChatScript, response: ServerResponse): void {

@@ -1,0 +1,195 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTextHttp, type TextHttp, type TextHttpOptions } from '../../../infra/http/textHttp.ts';
+import { TextHttpError } from '../../../infra/http/textHttpError.ts';
+import { providerRequests } from '../../../infra/telemetry/counters.ts';
+import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
+
+let stub: OpenAiStub;
+let opened: { close(): Promise<void> }[];
+beforeEach(async () => {
+  stub = await startOpenAiStub();
+  stub.apiKey = undefined;
+  opened = [];
+});
+afterEach(async () => {
+  await Promise.all(opened.map((each) => each.close()));
+  await stub.close();
+});
+
+function open(change: Partial<TextHttpOptions> = {}): TextHttp {
+  const http = createTextHttp({ name: 'text', baseUrl: stub.baseUrl, allowPrivateNetwork: true, ...change });
+  opened.push(http);
+  return http;
+}
+
+const messages = [{ role: 'user', content: 'Hello' }];
+function call(change: object = {}, signal: AbortSignal = new AbortController().signal) {
+  return { path: '/chat/completions', json: { model: 'gpt-stub', messages, ...change }, signal };
+}
+
+async function read(http: TextHttp, change?: object): Promise<number> {
+  const reply = await http.post(call(change));
+  await reply.body.whole(1e6);
+  return reply.status;
+}
+
+async function failureOf(work: Promise<unknown>): Promise<TextHttpError> {
+  const error: unknown = await work.catch((reason: unknown) => reason);
+  if (!(error instanceof TextHttpError)) throw new Error(`no TextHttpError: ${String(error)}`);
+  return error;
+}
+
+async function gauge(): Promise<Record<string, number>> {
+  const { values } = await providerRequests.get();
+  const ours = values.filter(({ labels }) => labels.provider === 'text');
+  return Object.fromEntries(ours.map(({ labels, value }) => [String(labels.state), value]));
+}
+
+/** A service of raw bytes: `answer` is told the socket at each request. */
+async function rawService(answer: (socket: Socket, count: number) => void): Promise<string> {
+  let count = 0;
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('data', () => {
+      count += 1;
+      answer(socket, count);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  opened.push({
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+const WHOLE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
+
+describe('connections', () => {
+  it('are kept: calls after each other share one', async () => {
+    const http = open();
+    for (let at = 0; at < 5; at += 1) expect(await read(http)).toBe(200);
+    // A connection is free again a moment after its answer was read.
+    expect(new Set(stub.received.map(({ connection }) => connection)).size).toBeLessThan(3);
+  });
+
+  it('are one per running call, for a thousand streams at once', async () => {
+    const http = open();
+    stub.otherwise = { hang: 2 };
+    const signal = new AbortController();
+    const replies = await Promise.all(
+      Array.from({ length: 1_000 }, () => http.post(call({ stream: true }, signal.signal))),
+    );
+    expect(stub.running()).toBe(1_000);
+    expect(await gauge()).toEqual({ running: 1_000, queued: 0 });
+    signal.abort();
+    await Promise.allSettled(replies.map(({ body }) => body.whole(1e6)));
+    expect(await gauge()).toEqual({ running: 0, queued: 0 });
+  });
+
+  it('that wait for their place are counted, and given up in time', async () => {
+    const url = await rawService(() => undefined);
+    // A name that is never resolved: no connection comes about.
+    const http = open({
+      baseUrl: url.replace('127.0.0.1', 'slow.test'),
+      resolve: () => new Promise(() => undefined),
+    });
+    const caller = new AbortController();
+    const failure = failureOf(http.post(call({}, caller.signal)));
+    await sleep(20);
+    expect(await gauge()).toEqual({ running: 0, queued: 1 });
+    caller.abort();
+    expect(await failure).toMatchObject({ failure: 'stopped', sent: 'not_sent' });
+    expect(await gauge()).toEqual({ running: 0, queued: 0 });
+  });
+
+  it('that rest and were closed by the service are not used', async () => {
+    const http = open();
+    await read(http);
+    stub.closeResting();
+    await sleep(50);
+    expect(await read(http)).toBe(200);
+  });
+
+  it('that break on the second call, before a byte of its answer, are lost and never "not sent"', async () => {
+    const baseUrl = await rawService((socket, count) => {
+      if (count === 1) socket.write(WHOLE);
+      else socket.resetAndDestroy();
+    });
+    const http = open({ baseUrl });
+    await read(http);
+    expect(await failureOf(read(http))).toMatchObject({ failure: 'lost', sent: 'unknown' });
+  });
+
+  it('follow no redirect', async () => {
+    stub.next.push({ status: 307, headers: { location: `${stub.baseUrl}/embeddings` } });
+    expect(await read(open())).toBe(307);
+    expect(stub.received).toHaveLength(1);
+  });
+});
+
+describe('an answer', () => {
+  const broken: [string, string, string, string][] = [
+    ['that is no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', 'garbage', 'unknown'],
+    ['with a head without end', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}\r\n`, 'garbage', 'unknown'],
+    ['that is cut by its length', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}', 'lost', 'unknown'],
+    [
+      'that is cut in a chunk',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}',
+      'lost',
+      'unknown',
+    ],
+    ['of nothing', '', 'lost', 'unknown'],
+  ];
+  it.each(broken)('%s', async (_what, bytes, failure, sent) => {
+    const http = open({ baseUrl: await rawService((socket) => socket.end(bytes)) });
+    expect(await failureOf(read(http))).toMatchObject({ failure, sent });
+  });
+
+  it('may be asked for in pieces, and what came before a failure is not lost with it', async () => {
+    const baseUrl = await rawService((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab');
+      setTimeout(() => socket.destroy(), 50);
+    });
+    const { body } = await open({ baseUrl }).post(call());
+    await sleep(100);
+    expect((await body.next())?.toString()).toBe('ab');
+    expect(await failureOf(body.next())).toMatchObject({ failure: 'lost' });
+    expect(await failureOf(body.next())).toMatchObject({ failure: 'lost' });
+  });
+
+  it('has clocks: for its first byte and for a silence', async () => {
+    const http = open({ timeouts: { firstByteMs: 200, idleMs: 100 } });
+    stub.next.push({ hang: 'head' }, { hang: 3 }, { hang: 0 });
+    for (const change of [{}, { stream: true }, { stream: true }]) {
+      expect(await failureOf(read(http, change))).toMatchObject({ failure: 'timeout', sent: 'unknown' });
+    }
+  });
+
+  it('of more than the cap is garbage', async () => {
+    stub.next.push({ body: Buffer.alloc(50_000, 'x') });
+    expect(await failureOf(read(open({ maxReplyBytes: 10_000 })))).toMatchObject({ failure: 'garbage' });
+  });
+
+  it('that nobody reads ends neither the process nor the next call', async () => {
+    const http = open();
+    for (let at = 0; at < 3; at += 1) (await http.post(call({ stream: true }))).body.release();
+    expect(await read(http)).toBe(200);
+  });
+});
+
+it('closing ends what runs', async () => {
+  const http = open();
+  stub.next.push({ hang: 'head' });
+  const running = failureOf(read(http));
+  await sleep(30);
+  await http.close();
+  expect(await running).toMatchObject({ failure: 'lost' });
+  expect(await failureOf(read(http))).toMatchObject({ failure: 'unreachable', sent: 'not_sent' });
+});
