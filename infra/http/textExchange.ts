@@ -155,7 +155,7 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
   private kindOf(error: Error): TextHttpFailure {
     if (error instanceof ConnectFailure || this.controller === undefined) return 'unreachable';
     const code = 'code' in error ? String(error.code) : '';
-    const unreadable = code === 'UND_ERR_HEADERS_OVERFLOW' || code.startsWith('HPE_');
+    const unreadable = code === 'UND_ERR_HEADERS_OVERFLOW' || error.name === 'HTTPParserError';
     return unreadable && code !== 'HPE_INVALID_EOF_STATE' ? 'garbage' : 'lost';
   }
 
