@@ -46,7 +46,7 @@ interface Starter {
   runs: Map<number, Run>;
 }
 
-export function createFfmpeg(childPath = shippedChild('ffmpegChild')): Ffmpeg {
+export function createFfmpeg(childPath = shippedChild('media/ffmpegChild')): Ffmpeg {
   let starter: Starter | undefined;
 
   function current(): Starter {

@@ -6,6 +6,8 @@ export interface ChildPlan {
   /** The compiled entry point. */
   path: string;
   heapMb: number;
+  /** Of all that the process may write to, buffers too; not limited when left out. The kernel refuses more (on Linux). */
+  memoryMb?: number;
   /** Of processor time: should this process die while the child loops, the child ends by that. */
   cpuSeconds: number;
   /** How messages about it call it. */
@@ -20,11 +22,12 @@ export interface KeptChild {
 
 /** Apart from the time that work gets: a machine that is too busy to start a child must not make a good file bad. */
 const START_LIMIT_MS = 30_000;
-const LIMITED = 'ulimit -c 0; ulimit -t "$1"; shift; exec "$@"';
+const LIMITED = 'ulimit -c 0; ulimit -t "$1"; [ -z "$2" ] || ulimit -d "$2"; shift 2; exec "$@"';
 
-export function startChild({ path, heapMb, cpuSeconds, name }: ChildPlan): KeptChild {
+export function startChild({ path, heapMb, memoryMb, cpuSeconds, name }: ChildPlan): KeptChild {
+  const limits = [String(cpuSeconds), memoryMb === undefined ? '' : String(memoryMb * 1024)];
   const command = [process.execPath, `--max-old-space-size=${heapMb}`, path];
-  const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', String(cpuSeconds), ...command], {
+  const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', ...limits, ...command], {
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
@@ -60,9 +63,9 @@ export function letGo({ process: child }: KeptChild): void {
   child.channel?.unref();
 }
 
-/** The compiled child of this name that lies here; sources that run uncompiled (tests) use that of the last build. */
+/** The compiled child `<folder of infra/>/<name>`; sources that run uncompiled (tests) use that of the last build. */
 export function shippedChild(name: string): string {
   const isSource = fileURLToPath(import.meta.url).endsWith('.ts');
-  const folder = isSource ? '../../dist/infra/media' : '.';
-  return fileURLToPath(new URL(`${folder}/${name}.js`, import.meta.url));
+  const infra = isSource ? '../../dist/infra' : '..';
+  return fileURLToPath(new URL(`${infra}/${name}.js`, import.meta.url));
 }
