@@ -12,6 +12,7 @@ const RETRYABLE: Record<ErrorCode, boolean> = {
   invalid_source: false,
   invalid_media: false,
   media_too_long: false,
+  invalid_document: false,
   payload_too_large: false,
   body_too_large: false,
   credential_missing: false,

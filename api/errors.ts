@@ -27,6 +27,7 @@ const ROWS: Record<ErrorCode, ErrorRow> = {
   invalid_source: { status: 400, body: 'validation' },
   invalid_media: { status: 400, body: 'validation' },
   media_too_long: { status: 422, body: 'plain' },
+  invalid_document: { status: 400, body: 'validation' },
   payload_too_large: { status: 413, body: 'coded' },
   body_too_large: { status: 413, body: 'plain' },
   credential_missing: { status: 402, body: 'plain' },

@@ -11,6 +11,7 @@ export const FAILURE_STATUS: Record<ErrorCode, number> = {
   invalid_source: 400,
   invalid_media: 400,
   media_too_long: 422,
+  invalid_document: FAILED,
   payload_too_large: FAILED,
   body_too_large: FAILED,
   credential_missing: FAILED,

@@ -10,6 +10,7 @@ export const ERROR_CODES = [
   'invalid_source',
   'invalid_media',
   'media_too_long',
+  'invalid_document',
   'payload_too_large',
   'body_too_large',
   'credential_missing',

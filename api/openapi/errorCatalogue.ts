@@ -10,6 +10,8 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   invalid_source: 'The source could not be fetched from its URL.',
   invalid_media: 'The source is damaged, or not of an accepted format.',
   media_too_long: 'The source is longer than the model takes.',
+  invalid_document:
+    'A document cannot be read: its type, a password, damage or its size; the message says which.',
   payload_too_large: 'The file is too large.',
   body_too_large: 'The body is too large.',
   credential_missing: 'No credential was sent; the body says how one is obtained.',

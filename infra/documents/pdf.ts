@@ -1,0 +1,115 @@
+/** PDF page by page, as the pages say it; filled-in fields of forms after the page that they are on. */
+import './noCanvas.ts';
+import { fileURLToPath } from 'node:url';
+import { getDocument, type PDFDocumentProxy, type PDFPageProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
+import { type DocumentText, MAX_PAGES, Unreadable } from './document.ts';
+import { TextSink } from './textSink.ts';
+
+/** Tables of characters for texts in Chinese, Japanese and Korean that do not bring their own. */
+const CHARACTER_MAPS = fileURLToPath(
+  new URL('../../cmaps/', import.meta.resolve('pdfjs-dist/legacy/build/pdf.mjs')),
+);
+
+export async function readPdf(bytes: Buffer): Promise<DocumentText> {
+  const task = getDocument({
+    data: new Uint8Array(bytes),
+    cMapUrl: CHARACTER_MAPS,
+    cMapPacked: true,
+    disableFontFace: true,
+    useSystemFonts: false,
+    useWorkerFetch: false,
+    isEvalSupported: false,
+    enableXfa: false,
+    verbosity: 0,
+  });
+  try {
+    return await readPages(await task.promise);
+  } catch (error) {
+    throw reasonOf(error);
+  } finally {
+    await task.destroy();
+  }
+}
+
+function reasonOf(error: unknown): unknown {
+  if (error instanceof Unreadable || !(error instanceof Error)) return error;
+  return error.name === 'PasswordException'
+    ? new Unreadable('protected')
+    : new Unreadable('damaged', error.message);
+}
+
+async function readPages(document: PDFDocumentProxy): Promise<DocumentText> {
+  const { numPages } = document;
+  if (numPages > MAX_PAGES) throw new Unreadable('too_large');
+  const sink = new TextSink();
+  let hasText = false;
+  for (let number = 1; number <= numPages; number += 1) {
+    const page = await document.getPage(number);
+    const text = await textOf(page);
+    hasText ||= text !== '';
+    sink.paragraph(`[Page ${number}]`);
+    if (text !== '') sink.line(text);
+    page.cleanup();
+  }
+  return { kind: 'pdf', text: hasText ? sink.text : '', pages: numPages };
+}
+
+interface Piece {
+  str: string;
+  width: number;
+  height: number;
+  transform: number[];
+  hasEOL: boolean;
+}
+
+async function textOf(page: PDFPageProxy): Promise<string> {
+  const { items } = await page.getTextContent({ includeMarkedContent: false });
+  const pieces = items.filter((item): item is Piece & typeof item => 'str' in item);
+  const fields = await fieldsOf(page);
+  return [joinPieces(pieces), ...(fields.length > 0 ? [`Form fields:\n${fields.join('\n')}`] : [])]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** A gap of this many line heights is a new paragraph. */
+const PARAGRAPH_GAP = 1.8;
+/** A blank of this many line heights stands between the columns of a table. */
+const COLUMN_GAP = 1.5;
+
+function joinPieces(pieces: Piece[]): string {
+  let text = '';
+  let lineY: number | undefined;
+  let lineHeight = 0;
+  for (const { str, width, height, transform, hasEOL } of pieces) {
+    const y = transform[5] ?? 0;
+    const isBlank = str.trim() === '';
+    if (!isBlank) {
+      const drop = lineY === undefined || !text.endsWith('\n') ? 0 : lineY - y;
+      if (drop > PARAGRAPH_GAP * Math.max(lineHeight, height)) text += '\n';
+      lineY = y;
+      lineHeight = height;
+    }
+    text += isBlank && width > COLUMN_GAP * lineHeight && lineHeight > 0 && !hasEOL ? '\t' : str;
+    if (hasEOL) text = `${text.trimEnd()}\n`;
+  }
+  // Some fonts map what they do not know to zero.
+  return text
+    .replaceAll('\0', '')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+interface Field {
+  fieldType?: string;
+  fieldName?: string;
+  fieldValue?: unknown;
+}
+
+async function fieldsOf(page: PDFPageProxy): Promise<string[]> {
+  const annotations = (await page.getAnnotations()) as Field[];
+  return annotations.flatMap(({ fieldType, fieldName, fieldValue }) => {
+    const value = Array.isArray(fieldValue) ? fieldValue.join(', ') : fieldValue;
+    const isFilled = typeof value === 'string' && value.trim() !== '' && value !== 'Off';
+    return fieldType !== undefined && isFilled ? [`${fieldName ?? ''}: ${value}`] : [];
+  });
+}

@@ -1,0 +1,106 @@
+/** Runs in the document child only: tells what the bytes are and takes the text out of them. */
+import { fileTypeFromBuffer } from 'file-type';
+import { decodeText } from './decodeText.ts';
+import { type DocumentKind, type Hints, type Reading, Unreadable } from './document.ts';
+import { readEpub } from './epub.ts';
+import { readHtml } from './html.ts';
+import { readDocx } from './office/docx.ts';
+import { readPptx } from './office/pptx.ts';
+import { type OfficeKind, officeDocument } from './office/relations.ts';
+import { readXlsx } from './office/xlsx.ts';
+import { TextSink } from './textSink.ts';
+import { type Archive, openArchive } from './zip.ts';
+
+/** Not every program puts it at the very start. */
+const PDF_HEAD_BYTES = 1_024;
+const ZIP = Buffer.from('PK\x03\x04', 'latin1');
+const OLD_OFFICE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+const LOCKED_OFFICE = Buffer.from('EncryptedPackage', 'utf16le');
+/** Enough to tell a picture by. */
+const SIGNATURE_BYTES = 64 * 1024;
+
+export async function readDocument(bytes: Buffer, hints: Hints): Promise<Reading> {
+  const reading = await readByKind(bytes, hints);
+  if (reading.kind !== 'image' && reading.text.trim() === '') throw new Unreadable('no_text');
+  return reading;
+}
+
+async function readByKind(bytes: Buffer, hints: Hints): Promise<Reading> {
+  if (bytes.subarray(0, PDF_HEAD_BYTES).includes('%PDF-')) {
+    const { readPdf } = await import('./pdf.ts');
+    return readPdf(bytes);
+  }
+  if (startsWith(bytes, ZIP)) return readArchive(openArchive(bytes));
+  if (startsWith(bytes, OLD_OFFICE)) {
+    throw new Unreadable(bytes.includes(LOCKED_OFFICE) ? 'protected' : 'legacy_office');
+  }
+  const charset = /charset\s*=\s*"?([\w-]+)/i.exec(hints.claimedType)?.[1];
+  const text = decodeText(bytes, charset);
+  return text === undefined ? readPicture(bytes) : readText({ bytes, text, charset }, hints);
+}
+
+function startsWith(bytes: Buffer, signature: Buffer): boolean {
+  return bytes.subarray(0, signature.length).equals(signature);
+}
+
+const OFFICE_READERS: Record<OfficeKind, (archive: Archive, main: string) => Promise<Reading>> = {
+  docx: readDocx,
+  pptx: readPptx,
+  xlsx: readXlsx,
+};
+
+async function readArchive(archive: Archive): Promise<Reading> {
+  if (archive.has('META-INF/container.xml') && !archive.has('content.xml')) return readEpub(archive);
+  const office = await officeDocument(archive);
+  if (office?.kind === undefined) throw new Unreadable('unsupported');
+  return OFFICE_READERS[office.kind](archive, office.main);
+}
+
+async function readPicture(bytes: Buffer): Promise<Reading> {
+  const type = await fileTypeFromBuffer(bytes.subarray(0, SIGNATURE_BYTES)).catch(() => undefined);
+  if (type?.mime.startsWith('image/')) return { kind: 'image', mediaType: type.mime };
+  throw new Unreadable('unsupported');
+}
+
+const TEXT_KINDS: Record<string, DocumentKind> = {
+  html: 'html',
+  htm: 'html',
+  xhtml: 'html',
+  csv: 'csv',
+  tsv: 'csv',
+  json: 'json',
+  md: 'markdown',
+  markdown: 'markdown',
+};
+const CLAIMED_KINDS: Record<string, DocumentKind> = {
+  'text/html': 'html',
+  'application/xhtml+xml': 'html',
+  'text/csv': 'csv',
+  'application/json': 'json',
+  'text/markdown': 'markdown',
+};
+/** A page says so itself, if nobody says anything else: source code may begin in the same way. */
+const PAGE_START = /^\s*(<\?xml[^>]*>\s*)?(<!--[\s\S]{0,2000}?-->\s*)?(<!doctype html|<html[\s>])/i;
+
+interface Decoded {
+  bytes: Buffer;
+  text: string;
+  charset: string | undefined;
+}
+
+async function readText({ bytes, text, charset }: Decoded, hints: Hints): Promise<Reading> {
+  if (text.startsWith('{\\rtf')) throw new Unreadable('unsupported');
+  const kind = textKind(text, hints);
+  if (kind === 'html') return readHtml(bytes, charset);
+  const sink = new TextSink();
+  sink.add(text);
+  return { kind, text: sink.text };
+}
+
+function textKind(text: string, { extension, claimedType }: Hints): DocumentKind {
+  const byName = TEXT_KINDS[extension];
+  if (byName !== undefined) return byName;
+  const claimed = CLAIMED_KINDS[claimedType.split(';')[0]?.trim() ?? ''];
+  if (claimed !== undefined) return claimed;
+  return extension === '' && PAGE_START.test(text.slice(0, 4_000)) ? 'html' : 'text';
+}
