@@ -13,15 +13,26 @@ function decodeUnmarked(bytes: Buffer, claimedCharset: string | undefined): stri
   const text = decodeAs('utf-8', bytes);
   if (text !== undefined) return text;
   const claimed = claimedCharset === undefined ? undefined : decodeAs(claimedCharset, bytes);
-  return claimed ?? decodeAs('windows-1252', bytes);
+  return claimed ?? decodeWestern(bytes);
 }
 
 function decodeAs(charset: string, bytes: Buffer): string | undefined {
   try {
-    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+    const decoder = new TextDecoder(charset, { fatal: true });
+    return decoder.encoding === WESTERN ? decodeWestern(bytes) : decoder.decode(bytes);
   } catch {
     return undefined;
   }
+}
+
+const WESTERN = 'windows-1252';
+const WESTERN_SIGNS = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+
+/** Node 20 reads it as Latin 1, which has no signs there. */
+function decodeWestern(bytes: Buffer): string {
+  return bytes
+    .toString('latin1')
+    .replace(/[\x80-\x9f]/g, (control) => WESTERN_SIGNS[control.charCodeAt(0) - 0x80] ?? control);
 }
 
 function markOf(bytes: Buffer): string | undefined {

@@ -73,8 +73,8 @@ export class HtmlWalk implements MarkupHandler {
     else if (name === 'hr') this.#write('---');
     else if (name === 'ul') this.#lists.push({ next: undefined });
     else if (name === 'ol') this.#lists.push({ next: Number.parseInt(attributes.start ?? '1', 10) || 1 });
-    else if (name === 'li') this.#mark = this.#item();
-    else if (/^h[1-6]$/.test(name)) this.#mark = `${'#'.repeat(Number(name[1]))} `;
+    else if (name === 'li') this.#mark += this.#item();
+    else if (/^h[1-6]$/.test(name)) this.#mark += `${'#'.repeat(Number(name[1]))} `;
     else if (name === 'td' || name === 'th') this.#openCell();
     else if (name === 'img' && attributes.alt?.trim()) this.text(` [${attributes.alt.trim()}] `);
   }
@@ -106,7 +106,7 @@ export class HtmlWalk implements MarkupHandler {
 
   #write(text: string): void {
     if (this.#begun && this.#lineEnds > 0) this.#sink.add('\n'.repeat(this.#lineEnds));
-    else if (this.#begun && this.#space && this.#mark === '') this.#sink.add(' ');
+    else if (this.#begun && this.#space && !/^[-#\d]/.test(this.#mark)) this.#sink.add(' ');
     this.#sink.add(this.#mark + text);
     this.#begun = true;
     this.#mark = '';

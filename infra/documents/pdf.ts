@@ -2,7 +2,7 @@
 import './noCanvas.ts';
 import { fileURLToPath } from 'node:url';
 import { getDocument, type PDFDocumentProxy, type PDFPageProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
-import { type DocumentText, MAX_PAGES, Unreadable } from './document.ts';
+import { type DocumentText, MAX_PAGES, MAX_TEXT_CHARACTERS, Unreadable } from './document.ts';
 import { TextSink } from './textSink.ts';
 
 /** Tables of characters for texts in Chinese, Japanese and Korean that do not bring their own. */
@@ -63,12 +63,30 @@ interface Piece {
 }
 
 async function textOf(page: PDFPageProxy): Promise<string> {
-  const { items } = await page.getTextContent({ includeMarkedContent: false });
-  const pieces = items.filter((item): item is Piece & typeof item => 'str' in item);
+  const pieces = await piecesOf(page);
   const fields = await fieldsOf(page);
   return [joinPieces(pieces), ...(fields.length > 0 ? [`Form fields:\n${fields.join('\n')}`] : [])]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+/** As they come: a page of endless text is given up before it is read. */
+async function piecesOf(page: PDFPageProxy): Promise<Piece[]> {
+  const reader: ReadableStreamDefaultReader<{ items: (Piece | object)[] }> = page
+    .streamTextContent({ includeMarkedContent: false })
+    .getReader();
+  const pieces: Piece[] = [];
+  let characters = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return pieces;
+    for (const item of value.items) {
+      if (!('str' in item)) continue;
+      pieces.push(item);
+      characters += item.str.length;
+    }
+    if (characters > MAX_TEXT_CHARACTERS) throw new Unreadable('too_much_text');
+  }
 }
 
 /** A gap of this many line heights is a new paragraph. */
@@ -102,14 +120,18 @@ function joinPieces(pieces: Piece[]): string {
 interface Field {
   fieldType?: string;
   fieldName?: string;
+  /** What the field is for, in the words of the form. */
+  alternativeText?: string;
   fieldValue?: unknown;
 }
 
 async function fieldsOf(page: PDFPageProxy): Promise<string[]> {
   const annotations = (await page.getAnnotations()) as Field[];
-  return annotations.flatMap(({ fieldType, fieldName, fieldValue }) => {
+  return annotations.flatMap(({ fieldType, fieldName = '', alternativeText, fieldValue }) => {
     const value = Array.isArray(fieldValue) ? fieldValue.join(', ') : fieldValue;
     const isFilled = typeof value === 'string' && value.trim() !== '' && value !== 'Off';
-    return fieldType !== undefined && isFilled ? [`${fieldName ?? ''}: ${value}`] : [];
+    if (fieldType === undefined || !isFilled) return [];
+    const name = alternativeText || fieldName.slice(fieldName.lastIndexOf('.') + 1);
+    return [`${name}: ${value.replace(/\r\n?/g, '\n')}`];
   });
 }

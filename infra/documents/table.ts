@@ -1,23 +1,19 @@
-/** Rows as a model and a person read them. */
-
-export function markdownRow(cells: string[]): string {
-  return `| ${cells.map(inCell).join(' | ')} |`;
-}
-
-/** The line under the first row, without which a table is none. */
-export function markdownRule(columns: number): string {
-  return `|${' --- |'.repeat(columns)}`;
-}
-
+/** Rows as a model and a person read them; empty when their cells are. */
 export function markdownTable(rows: string[][]): string {
-  const columns = Math.max(0, ...rows.slice(0, 1).map((row) => row.length));
+  if (!rows.some((row) => row.some((cell) => cell.trim() !== ''))) return '';
+  const columns = rows[0]?.length ?? 0;
   const [head, ...rest] = rows.map(markdownRow);
-  return head === undefined ? '' : [head, markdownRule(columns), ...rest].join('\n');
+  return [head, `|${' --- |'.repeat(columns)}`, ...rest].join('\n');
 }
 
+/** A row is one line, but the lines of its cells may belong together across them. */
 function inCell(text: string): string {
   return text
-    .replace(/\s*\n\s*/g, ' ')
+    .trim()
     .replaceAll('|', '\\|')
-    .trim();
+    .replace(/\s*\n\s*/g, '<br>');
+}
+
+function markdownRow(cells: string[]): string {
+  return `| ${cells.map(inCell).join(' | ')} |`;
 }

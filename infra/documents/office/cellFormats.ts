@@ -105,7 +105,7 @@ function write(number: number, meaning: Meaning, counts1904: boolean): string {
 }
 
 /** 15 digits are what Excel keeps: 0.1 + 0.2 is 0.3 there. */
-function plain(number: number): string {
+export function plain(number: number): string {
   return String(Number(number.toPrecision(15)));
 }
 

@@ -2,6 +2,7 @@
 import { type MarkupHandler, walkPart } from '../markup.ts';
 import { markdownTable } from '../table.ts';
 import type { Archive } from '../zip.ts';
+import { plain } from './cellFormats.ts';
 
 interface Series {
   name: string;
@@ -36,9 +37,14 @@ function rowsOf(series: Series[]): string[][] {
   const head = ['', ...series.map(({ name }) => name)];
   const rows = Array.from({ length: count }, (_, index) => [
     categories[index] ?? String(index + 1),
-    ...series.map(({ values }) => values[index] ?? ''),
+    ...series.map(({ values }) => shown(values[index] ?? '')),
   ]);
   return [head, ...rows];
+}
+
+function shown(value: string): string {
+  const number = Number(value);
+  return value.trim() === '' || !Number.isFinite(number) ? value : plain(number);
 }
 
 class ChartWalk implements MarkupHandler {

@@ -4,6 +4,7 @@ import { type Attributes, attributeOf, type MarkupHandler, walkPart } from '../m
 import { markdownTable } from '../table.ts';
 import { TextSink } from '../textSink.ts';
 import type { Archive } from '../zip.ts';
+import { readChart } from './chart.ts';
 import { relationsOf, targetOf } from './relations.ts';
 import { readWordLists, type WordLists } from './wordLists.ts';
 import { type ParagraphStyle, readWordStyles } from './wordStyles.ts';
@@ -14,6 +15,7 @@ export async function readDocx(archive: Archive, main: string): Promise<Document
     styleOf: await readWordStyles(archive, targetOf(relations, 'styles')),
     lists: await readWordLists(archive, targetOf(relations, 'numbering')),
     sink: new TextSink(),
+    notes: new Map(),
   };
   const said = new Set<string>();
   const edge = async (type: string) => {
@@ -25,6 +27,9 @@ export async function readDocx(archive: Archive, main: string): Promise<Document
   };
   await edge('header');
   await walkPart(archive, main, wordHandler(context));
+  for (const { target } of relations.filter(({ type }) => type === 'chart')) {
+    for (const block of await readChart(archive, target)) context.sink.paragraph(block);
+  }
   for (const type of ['footnotes', 'endnotes']) {
     const notes = targetOf(relations, type);
     if (notes !== undefined) await walkPart(archive, notes, wordHandler(context));
@@ -37,6 +42,8 @@ interface WordContext {
   styleOf(id: string): ParagraphStyle;
   lists: WordLists;
   sink: TextSink;
+  /** Numbers of notes in the order in which the text names them. */
+  notes: Map<string, number>;
 }
 
 async function readAside(archive: Archive, part: string, context: WordContext): Promise<string> {
@@ -70,8 +77,9 @@ class WordWalk implements MarkupHandler {
   #skipped = 0;
   #runs = 0;
   #inText = false;
+  #checked = false;
   #afterListItem = false;
-  /** The mark of a note, to stand before its first paragraph. */
+  /** The number of a note, to stand before its first paragraph. */
   #note = '';
 
   constructor(context: WordContext) {
@@ -88,8 +96,8 @@ class WordWalk implements MarkupHandler {
     else if (name === 'p') this.#paragraphs.push({ text: '', style: '', list: undefined, level: undefined });
     else if (name === 'tbl') this.#tables.push({ rows: [], cell: [] });
     else if (name === 'tr') this.#table?.rows.push([]);
-    else if (name === 'footnote' || name === 'endnote') this.#note = noteMark(name, attributes);
-    else if (this.#runs > 0) this.#write(insideRun(name, attributes));
+    else if (name === 'footnote' || name === 'endnote') this.#note = `${this.#noteMark(name, attributes)} `;
+    else if (this.#runs > 0) this.#openInRun(name, attributes);
     else this.#setProperty(name, attributeOf(attributes, 'val') ?? '');
   }
 
@@ -103,6 +111,7 @@ class WordWalk implements MarkupHandler {
     else if (name === 'p') this.#endParagraph();
     else if (name === 'tc') this.#endCell();
     else if (name === 'tbl') this.#endTable();
+    else if (name === 'checkBox') this.#write(this.#checked ? '☒ ' : '☐ ');
   }
 
   text(text: string): void {
@@ -116,6 +125,24 @@ class WordWalk implements MarkupHandler {
   #write(text: string): void {
     const paragraph = this.#paragraphs.at(-1);
     if (paragraph) paragraph.text += text;
+  }
+
+  #openInRun(name: string, attributes: Attributes): void {
+    if (name === 'checkBox') this.#checked = false;
+    // What was ticked comes after what was ticked at first.
+    else if (name === 'checked' || name === 'default') this.#checked = isOn(attributes);
+    else if (name.endsWith('Reference'))
+      this.#write(this.#noteMark(name.slice(0, -'Reference'.length), attributes));
+    else this.#write(SIGNS[name] ?? '');
+  }
+
+  #noteMark(name: string, attributes: Attributes): string {
+    if (name !== 'footnote' && name !== 'endnote') return '';
+    const { notes } = this.#context;
+    const note = `${name} ${attributeOf(attributes, 'id') ?? ''}`;
+    const number = notes.get(note) ?? notes.size + 1;
+    notes.set(note, number);
+    return `[^${number}]`;
   }
 
   #setProperty(name: string, value: string): void {
@@ -145,7 +172,7 @@ class WordWalk implements MarkupHandler {
       listId === undefined ? 0 : (level ?? styled.level ?? lists.levelOfStyle(listId, style) ?? 0);
     const label = listId === undefined ? undefined : lists.label(listId, depth);
     const numbered = label === undefined || label === '' ? text : `${label} ${text}`;
-    if (styled.heading > 0) {
+    if (styled.heading > 0 && !this.#table) {
       const heading = numbered.replace(/^- /, '').replace(/\s*\n\s*/g, ' ');
       return { line: `${'#'.repeat(Math.min(styled.heading, 6))} ${heading}`, isListItem: false };
     }
@@ -182,14 +209,8 @@ function wordHandler(context: WordContext): MarkupHandler {
   return new WordWalk(context);
 }
 
-function insideRun(name: string, attributes: Attributes): string {
-  if (name === 'tab') return '\t';
-  if (name === 'br' || name === 'cr') return '\n';
-  if (name === 'noBreakHyphen') return '-';
-  if (name === 'footnoteReference') return noteMark('footnote', attributes).trim();
-  return name === 'endnoteReference' ? noteMark('endnote', attributes).trim() : '';
-}
+const SIGNS: Record<string, string> = { tab: '\t', ptab: '\t', br: '\n', cr: '\n', noBreakHyphen: '-' };
 
-function noteMark(name: string, attributes: Attributes): string {
-  return `[${name} ${attributeOf(attributes, 'id') ?? ''}] `;
+function isOn(attributes: Attributes): boolean {
+  return !/^(0|false|off)$/.test(attributeOf(attributes, 'val') ?? '1');
 }

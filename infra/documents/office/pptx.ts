@@ -113,10 +113,10 @@ class ShapeWalk implements MarkupHandler {
   }
 
   #endTable(): void {
-    const rows = this.#rows ?? [];
+    const table = markdownTable(this.#rows ?? []);
     this.#rows = undefined;
     this.#shape = { placeholder: undefined, lines: [] };
-    if (rows.length > 0) this.#blocks.push(markdownTable(rows));
+    if (table !== '') this.#blocks.push(table);
   }
 
   #endShape(): void {

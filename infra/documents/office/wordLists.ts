@@ -18,6 +18,8 @@ interface Level {
 
 interface List {
   abstract: string;
+  /** What it says differently from the others of its kind. */
+  levels: Map<number, Level>;
   starts: Map<number, number>;
 }
 
@@ -29,16 +31,17 @@ export async function readWordLists(archive: Archive, part: string | undefined):
   if (part !== undefined) await readDefinitions(archive, part, { abstracts, lists });
   const counters = new Map<string, number[]>();
 
-  function levelsOf(list: string): Map<number, Level> | undefined {
-    return abstracts.get(lists.get(list)?.abstract ?? '');
+  function levelsOf(id: string): Map<number, Level> {
+    const list = lists.get(id);
+    return new Map([...(abstracts.get(list?.abstract ?? '') ?? []), ...(list?.levels ?? [])]);
   }
 
   return {
     label(id, level) {
       const list = lists.get(id);
       const levels = levelsOf(id);
-      const at = levels?.get(level);
-      if (list === undefined || levels === undefined || at === undefined) return undefined;
+      const at = levels.get(level);
+      if (list === undefined || at === undefined) return undefined;
       const key = list.starts.size > 0 ? `list ${id}` : list.abstract;
       const counts = counters.get(key) ?? [];
       counters.set(key, counts);
@@ -49,7 +52,7 @@ export async function readWordLists(archive: Archive, part: string | undefined):
       return labelOf(levels, at, counts);
     },
     levelOfStyle(list, style) {
-      const found = [...(levelsOf(list) ?? [])].find(([, level]) => level.style === style);
+      const found = [...levelsOf(list)].find(([, level]) => level.style === style);
       return found?.[0];
     },
   };
@@ -63,7 +66,7 @@ interface Definitions {
 async function readDefinitions(archive: Archive, part: string, definitions: Definitions): Promise<void> {
   let levels = new Map<number, Level>();
   let level: Level = { format: '', template: '', start: 1 };
-  let list: List = { abstract: '', starts: new Map() };
+  let list: List = { abstract: '', levels, starts: new Map() };
   let overridden = 0;
   const setters: Record<string, (attributes: Attributes, value: string) => void> = {
     abstractNum(attributes) {
@@ -90,7 +93,7 @@ async function readDefinitions(archive: Archive, part: string, definitions: Defi
     num(attributes) {
       // Levels that a list defines for itself must not change those of the others.
       levels = new Map();
-      list = { abstract: '', starts: new Map() };
+      list = { abstract: '', levels, starts: new Map() };
       definitions.lists.set(attributeOf(attributes, 'numId') ?? '', list);
     },
     abstractNumId: (_attributes, value) => {
