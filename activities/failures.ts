@@ -10,6 +10,8 @@ const RETRYABLE: Record<ErrorCode, boolean> = {
   invalid_content_type: false,
   unsupported_feature: false,
   invalid_source: false,
+  blocked_source: false,
+  page_failed: false,
   invalid_media: false,
   media_too_long: false,
   invalid_document: false,

@@ -25,6 +25,8 @@ const ROWS: Record<ErrorCode, ErrorRow> = {
   invalid_content_type: { status: 400, body: 'plain' },
   unsupported_feature: { status: 400, body: 'validation' },
   invalid_source: { status: 400, body: 'validation' },
+  blocked_source: { status: 400, body: 'plain' },
+  page_failed: { status: 500, body: 'plain' },
   invalid_media: { status: 400, body: 'validation' },
   media_too_long: { status: 422, body: 'plain' },
   invalid_document: { status: 400, body: 'validation' },

@@ -9,6 +9,8 @@ export const FAILURE_STATUS: Record<ErrorCode, number> = {
   invalid_content_type: FAILED,
   unsupported_feature: 400,
   invalid_source: 400,
+  blocked_source: FAILED,
+  page_failed: FAILED,
   invalid_media: 400,
   media_too_long: 422,
   invalid_document: FAILED,

@@ -8,6 +8,8 @@ export const ERROR_CODES = [
   'invalid_content_type',
   'unsupported_feature',
   'invalid_source',
+  'blocked_source',
+  'page_failed',
   'invalid_media',
   'media_too_long',
   'invalid_document',

@@ -149,4 +149,10 @@ export type ProviderSettings =
   | OpenAiSettings
   | AnthropicSettings
   | LaterSettings;
+
+/** The search engine, as the configuration's `search` gives it. */
+export type SearchSettings =
+  | ({ kind: 'brave' } & RemoteSettings)
+  | ({ kind: 'searxng'; baseUrl: string } & RemoteSettings);
+
 export type ProviderKind = ProviderSettings['kind'];

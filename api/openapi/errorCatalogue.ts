@@ -8,6 +8,8 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
     'The body must be `application/json`, or `multipart/form-data` where a file is taken.',
   unsupported_feature: 'The model cannot do what a field asks for.',
   invalid_source: 'The source could not be fetched from its URL.',
+  blocked_source: 'The site of the URL does not allow automated access.',
+  page_failed: 'The page could not be fetched or read. Nothing is charged.',
   invalid_media: 'The source is damaged, or not of an accepted format.',
   media_too_long: 'The source is longer than the model takes.',
   invalid_document:

@@ -30,6 +30,8 @@ export function startChild({ path, heapMb, memoryMb, cpuSeconds, name }: ChildPl
   const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', ...limits, ...command], {
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    // Bytes and long texts cross as they are: written and read as JSON they would hold up the event loop.
+    serialization: 'advanced',
   });
   child.on('error', () => child.kill('SIGKILL'));
   return { process: child, started: firstWord(child, name) };

@@ -86,6 +86,7 @@ describe('every code has one status and one body', () => {
     ...{ invalid_request: 400, invalid_json: 400, invalid_content_type: 400, invalid_source: 400 },
     unsupported_feature: 400,
     invalid_document: 400,
+    ...{ blocked_source: 400, page_failed: 500 },
     ...{ invalid_media: 400, media_too_long: 422, payload_too_large: 413, body_too_large: 413 },
     ...{
       credential_missing: 402,

@@ -265,6 +265,15 @@ describe('a configuration file with an error is refused, and the error names it'
     expect(message).not.toContain('sk-live');
   });
 
+  test('the search engine is Brave, whose address is known, or a SearXNG that is named', () => {
+    expect(load({ search: { kind: 'brave', apiKeyEnv: 'KEY' } }).search).toEqual({
+      kind: 'brave',
+      apiKeyEnv: 'KEY',
+    });
+    expect(messageOf(() => load({ search: { kind: 'searxng' } }))).toContain('search.baseUrl');
+    expect(messageOf(() => load({ search: { kind: 'other' } }))).toContain('search.kind');
+  });
+
   test('a password in an address is refused and not printed', () => {
     const message = messageOf(() =>
       load({ search: { kind: 'searxng', baseUrl: 'http://u:pass-word@host/' } }),

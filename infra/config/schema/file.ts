@@ -10,6 +10,7 @@ import {
   name,
   serviceUrl,
   text,
+  timeouts,
 } from './primitives.ts';
 import { provider } from './providers.ts';
 
@@ -49,12 +50,16 @@ const x402 = closed({
   networks: z.array(paymentNetwork).max(32).default([]),
 });
 
-const search = closed({
-  kind: z.literal('searxng'),
-  baseUrl: serviceUrl,
+const reached = {
   apiKeyEnv: environmentName.exactOptional(),
   allowPrivateNetwork: z.boolean().exactOptional(),
-});
+  timeouts: timeouts.exactOptional(),
+};
+
+const search = z.discriminatedUnion('kind', [
+  closed({ kind: z.literal('searxng'), baseUrl: serviceUrl, ...reached }),
+  closed({ kind: z.literal('brave'), baseUrl: serviceUrl.exactOptional(), ...reached }),
+]);
 
 const media = closed({
   retentionHours: z.number().gt(0).max(8760).default(24),
@@ -115,7 +120,9 @@ export const configurationFile = closed({
   fetch: closed({ allowPrivateHosts: z.array(hostAndPort).max(1000).default([]) })
     .prefault({})
     .describe("host:port pairs on a private network that users' URLs may name."),
-  search: search.exactOptional().describe('The search engine.'),
+  search: search
+    .exactOptional()
+    .describe('The search engine; without an entry Brave, where BRAVE_API_KEY is set.'),
   media: media.prefault({}).describe('How long a stored output is kept.'),
   jobs: jobs.prefault({}).describe('Deadline of a job and the pauses between questions to its provider.'),
   metrics: metrics

@@ -77,8 +77,14 @@ export async function startTextWorld(
   const { secret: key, accountId } = await api.newKey('INFERENCE');
   const operationId = randomUUID();
   await grant(sql, { operationId, accountId, currency: 'usd', amount: 10n ** 12n, notes: 'test' });
+  return worldOf({ api, stub, second, key, accountId });
+}
+
+function worldOf(opened: Pick<TextWorld, 'api' | 'stub' | 'second' | 'key' | 'accountId'>): TextWorld {
+  const { api, stub, second, key, accountId } = opened;
+  const { sql } = api.opened.dependencies;
   return {
-    ...{ api, stub, second, key, accountId },
+    ...opened,
     chat: (body, init = {}) =>
       api.call('/chat/completions', {
         ...{ method: 'POST', key, ...init },

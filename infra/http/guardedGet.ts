@@ -1,0 +1,131 @@
+/**
+ * The core of every request to a URL that a user or a provider named (reliability B.1, S1–S9): one GET with fixed headers,
+ * over a connection of its own to a checked address, redirects followed by hand and checked again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, type Dispatcher } from 'undici';
+import { guardedConnector } from './guardedConnector.ts';
+import type { ResolveHost } from './resolveHost.ts';
+import { type AllowedHosts, allowedHosts, effectivePort, hostnameOf, parseTarget } from './targetUrl.ts';
+import { unpaused } from './unpaused.ts';
+
+export interface GuardedFetchOptions {
+  /** `host:port` pairs on private networks that users' URLs may name. */
+  allowPrivateHosts: readonly string[];
+  /** Instead of the DNS, for tests. */
+  resolve?: ResolveHost;
+  certificateAuthorities?: string;
+  /** A failure is told no sooner than this after the start, plus up to as much again; 250 ms by default. */
+  failureFloorMs?: number;
+}
+
+export interface GuardedGet<Result> {
+  /** Everything that a foreign host learns about us. */
+  headers: Readonly<Record<string, string>>;
+  /** Of the body as it comes over the wire; what is not read yet is kept up to this. */
+  maxWireBytes: number;
+  /** For all hops and the body together. */
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+  /** Asked before each hop; what it throws ends the request. */
+  mayVisit?: (url: URL, signal: AbortSignal) => Promise<void>;
+  /** Reads the answer that is no redirect; the connection ends with it. */
+  receive(response: Dispatcher.ResponseData, url: URL, signal: AbortSignal): Promise<Result>;
+}
+
+export interface Door {
+  options: GuardedFetchOptions;
+  hosts: AllowedHosts;
+}
+
+const MAX_REDIRECTS = 3;
+const CONNECT_TIMEOUT_MS = 10_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+export class TooManyRedirects extends Error {}
+
+export function openDoor(options: GuardedFetchOptions): Door {
+  return { options, hosts: allowedHosts(options.allowPrivateHosts) };
+}
+
+/** Throws plain errors with the reason, for the log: what the caller may learn of it is decided above. */
+export async function guardedGet<Result>(door: Door, url: string, get: GuardedGet<Result>): Promise<Result> {
+  const deadline = AbortSignal.timeout(get.timeoutMs);
+  const signal = get.signal === undefined ? deadline : AbortSignal.any([get.signal, deadline]);
+  let next = parseTarget(url, door.hosts);
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+    await get.mayVisit?.(next, signal);
+    const answer = await visit(door, next, { get, signal });
+    if ('received' in answer) return answer.received;
+    const location = new URL(answer.location, next);
+    if (next.protocol === 'https:' && location.protocol !== 'https:')
+      throw new Error('redirect to plain http');
+    next = parseTarget(location.href, door.hosts);
+  }
+  throw new TooManyRedirects('too many redirects');
+}
+
+type Answer<Result> = { received: Result } | { location: string };
+interface Visit<Result> {
+  get: GuardedGet<Result>;
+  signal: AbortSignal;
+}
+
+/** One hop over a connection of its own, which ends with the hop. */
+async function visit<Result>(door: Door, url: URL, { get, signal }: Visit<Result>): Promise<Answer<Result>> {
+  const client = openClient(door, url);
+  try {
+    const path = `${url.pathname}${url.search}`;
+    const reader = client.compose(unpaused(get.maxWireBytes));
+    const response = await orAborted(
+      reader.request({ method: 'GET', path, headers: { ...get.headers }, signal }),
+      signal,
+    );
+    const location = response.headers.location;
+    if (REDIRECTS.includes(response.statusCode) && typeof location === 'string') return { location };
+    return { received: await get.receive(response, url, signal) };
+  } finally {
+    // Not waited for: while a connection is still being made, it would take as long as that.
+    client.destroy().catch(() => {});
+  }
+}
+
+/** The client itself hears of an abort only once it is connected. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
+}
+
+function openClient({ options, hosts }: Door, url: URL): Client {
+  const connect = guardedConnector({
+    isTrustedHost: (hostname, port) => hosts.has(hostname, port),
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+    certificateAuthorities: options.certificateAuthorities,
+  });
+  return new Client(`${url.protocol}//${hostnameOf(url, 'bracketed')}:${effectivePort(url)}`, {
+    connect,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: 15_000,
+    bodyTimeout: 5_000,
+    pipelining: 0,
+  });
+}
+
+/** Blocked, refused and unreachable must not be told apart by a stopwatch (S6). */
+export async function settleFailure(door: Door, startedAt: number): Promise<void> {
+  const floorMs = door.options.failureFloorMs ?? 250;
+  const wanted = floorMs + Math.random() * floorMs;
+  await sleep(Math.max(0, wanted - (performance.now() - startedAt)));
+}
+
+/** Causes carry codes and our own words; they never carry the URL. */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const own = `${code}: ${error.message}`;
+  return error.cause instanceof Error ? `${own} <- ${describeFailure(error.cause)}` : own;
+}

@@ -1,0 +1,77 @@
+/** Reads a page that a user named into memory: the guarded GET with what a reader of pages accepts. */
+import type { Dispatcher } from 'undici';
+import { decodedBody } from './decodedBody.ts';
+import { type Door, guardedGet } from './guardedGet.ts';
+import { paced } from './paced.ts';
+import { BodyTooLarge } from './saveBody.ts';
+
+export interface FetchedPage {
+  /** After redirects. */
+  url: URL;
+  status: number;
+  headers: Dispatcher.ResponseData['headers'];
+  /** Of any status; decoded, and of at most `maxBytes`. */
+  body: Buffer;
+}
+
+export interface PageGet {
+  /** Of the decoded body; a larger one is a `BodyTooLarge`. */
+  maxBytes: number;
+  /** A larger body is cut instead. */
+  cut?: boolean;
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+  mayVisit?: (url: URL, signal: AbortSignal) => Promise<void>;
+}
+
+/** An honest name: sites that want no automated reader can say so by it, in robots.txt or at their door. */
+export const PAGE_READER_NAME = 'Farebox';
+const HEADERS = {
+  'user-agent': PAGE_READER_NAME,
+  accept: 'text/html, application/xhtml+xml, text/plain;q=0.8, application/json;q=0.8, */*;q=0.1',
+  'accept-encoding': 'gzip, deflate, br',
+};
+
+/** Where a body is cut, what came faster than it was read must not lose what came before. */
+const CUT_SLACK = 8;
+
+/** Throws plain errors with the reason, for the log. */
+export function guardedPage(door: Door, url: string, get: PageGet): Promise<FetchedPage> {
+  const { maxBytes, cut, timeoutMs, signal, mayVisit } = get;
+  return guardedGet(door, url, {
+    headers: HEADERS,
+    maxWireBytes: cut ? maxBytes * CUT_SLACK : maxBytes,
+    timeoutMs,
+    signal,
+    ...(mayVisit === undefined ? {} : { mayVisit }),
+    receive: async (response, finalUrl, running) => ({
+      url: finalUrl,
+      status: response.statusCode,
+      headers: response.headers,
+      body: await readBody(response, get, running),
+    }),
+  });
+}
+
+async function readBody(
+  response: Dispatcher.ResponseData,
+  { maxBytes, cut }: PageGet,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
+  const announced = Number(response.headers['content-length'] ?? 0);
+  if (announced > maxBytes && !cut) throw new BodyTooLarge('announced');
+  const body = decodedBody(paced(response.body, signal), { encoding, maxEncodedBytes: maxBytes });
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      sizeBytes += chunk.length;
+      if (sizeBytes > maxBytes) throw new BodyTooLarge(`more than ${maxBytes} bytes`);
+    }
+  } catch (error) {
+    if (!cut || !(error instanceof BodyTooLarge)) throw error;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes);
+}

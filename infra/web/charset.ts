@@ -1,0 +1,72 @@
+/** The text of a page's bytes: byte order mark, HTTP header, what the page says of itself, in this order (WHATWG). */
+
+export interface PageText {
+  text: string;
+  charset: string;
+}
+
+const PRESCAN_BYTES = 4_096;
+
+export function decodePage(body: Uint8Array, contentType: string | undefined): PageText {
+  const charset = markOf(body) ?? ofHeader(contentType) ?? declared(body) ?? guessed(body);
+  if (charset === 'windows-1252') return { text: decodeWindows1252(body), charset };
+  // A mark is no part of the text; TextDecoder takes it away.
+  return { text: new TextDecoder(charset).decode(body), charset };
+}
+
+/** What the bytes 0x80 to 0x9f are. Node's decoder of this name gives control characters for them. */
+const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+function decodeWindows1252(body: Uint8Array): string {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1');
+  return text.replace(/[\x80-\x9f]/g, (byte) => WINDOWS_1252[byte.charCodeAt(0) - 0x80] ?? byte);
+}
+
+function markOf(body: Uint8Array): string | undefined {
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return 'utf-8';
+  if (body[0] === 0xfe && body[1] === 0xff) return 'utf-16be';
+  return body[0] === 0xff && body[1] === 0xfe ? 'utf-16le' : undefined;
+}
+
+function ofHeader(contentType: string | undefined): string | undefined {
+  return known(/;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(contentType ?? '')?.[1]);
+}
+
+/** `<meta charset>`, `<meta http-equiv>` or an XML declaration, outside comments. */
+function declared(body: Uint8Array): string | undefined {
+  const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, PRESCAN_BYTES))
+    .toString('latin1')
+    .replace(/<!--[\s\S]*?(?:-->|$)/g, '');
+  const xml = known(/^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([^"'>\s]+)/i.exec(head)?.[1]);
+  if (xml !== undefined) return asDeclared(xml);
+  for (const [tag] of head.matchAll(/<meta[\s/][^>]{0,1000}/gi)) {
+    const charset = known(/[\s/"';]charset\s*=\s*["']?\s*([^\s"'/>;]+)/i.exec(tag)?.[1]);
+    if (charset !== undefined) return asDeclared(charset);
+  }
+  return undefined;
+}
+
+/** A declaration that could be read as ASCII is not in UTF-16, whatever it says. */
+function asDeclared(charset: string): string {
+  return charset.startsWith('utf-16') ? 'utf-8' : charset;
+}
+
+/** The encoding of a label; undefined for labels that name none. */
+function known(label: string | undefined): string | undefined {
+  if (label === undefined) return undefined;
+  if (label.toLowerCase() === 'x-user-defined') return 'windows-1252';
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    return undefined;
+  }
+}
+
+function guessed(body: Uint8Array): string {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(body);
+    return 'utf-8';
+  } catch {
+    return 'windows-1252';
+  }
+}

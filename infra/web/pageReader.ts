@@ -1,0 +1,151 @@
+/**
+ * Reads a page of the web as markdown (specification 4.4): URL rules, robots.txt, the guarded fetch, bot protections, and
+ * the conversion in a child process that is killed when it takes too long or too much.
+ */
+import { FareboxError } from '../../domain/errors.ts';
+import {
+  type Door,
+  describeFailure,
+  type GuardedFetchOptions,
+  openDoor,
+  settleFailure,
+} from '../http/guardedGet.ts';
+import { type FetchedPage, guardedPage } from '../http/guardedPage.ts';
+import { BodyTooLarge } from '../http/saveBody.ts';
+import { type ChildPool, createChildPool } from '../media/childPool.ts';
+import { shippedChild } from '../media/keptChild.ts';
+import { botWall } from './botWall.ts';
+import type { ConvertAnswer, PageBytes } from './convertPage.ts';
+import { checkPageUrl, refuseBlockedHost } from './pageUrl.ts';
+import { createRobotsCheck, type RobotsCheck } from './robotsCheck.ts';
+
+export interface PageReaderOptions extends GuardedFetchOptions {
+  /** Of page and redirects together; 30 s by default. */
+  fetchTimeoutMs?: number;
+  /** For the conversion alone; 15 s by default. */
+  convertTimeoutMs?: number;
+  /** Pages that are converted at the same time; 2 by default. */
+  maxChildren?: number;
+  /** The compiled child; the shipped one by default. */
+  childPath?: string;
+}
+
+export interface ReadPage {
+  /** After redirects. */
+  url: string;
+  /** Markdown. */
+  content: string;
+  title: string | undefined;
+}
+
+export interface PageReader {
+  /**
+   * Throws FareboxError: `invalid_source` for a URL that may not be asked for or leads to no text, `blocked_source` where
+   * the site wants no automated reader, `page_failed` for all else. Throws the signal's reason when it is aborted.
+   */
+  read(url: string, options?: { signal?: AbortSignal }): Promise<ReadPage>;
+  close(): void;
+}
+
+const MAX_PAGE_BYTES = 10 * 1024 * 1024;
+const FETCH_TIMEOUT_MS = 30_000;
+const CONVERT_TIMEOUT_MS = 15_000;
+const HEAP_MB = 768;
+const CPU_SECONDS = 600;
+const PAGES_PER_CHILD = 200;
+const MOST_WAITING = 200;
+
+interface Reader {
+  door: Door;
+  mayRead: RobotsCheck;
+  pool: ChildPool<PageBytes, ConvertAnswer>;
+  fetchTimeoutMs: number;
+}
+
+export function createPageReader(options: PageReaderOptions): PageReader {
+  const { childPath = shippedChild('web/convertChild'), maxChildren = 2 } = options;
+  const door = openDoor(options);
+  const reader: Reader = {
+    door,
+    mayRead: createRobotsCheck(door),
+    pool: createChildPool({
+      ...{ path: childPath, heapMb: HEAP_MB, cpuSeconds: CPU_SECONDS, name: 'page' },
+      ...{ maxChildren, filesPerChild: PAGES_PER_CHILD, maxWaiting: MOST_WAITING },
+      timeoutMs: options.convertTimeoutMs ?? CONVERT_TIMEOUT_MS,
+    }),
+    fetchTimeoutMs: options.fetchTimeoutMs ?? FETCH_TIMEOUT_MS,
+  };
+  return {
+    async read(url, { signal } = {}) {
+      const address = checkPageUrl(url, door.hosts);
+      const page = await fetchPage(reader, address, signal);
+      refuseWall(page);
+      if (page.status !== 200 && page.status !== 203) {
+        throw failed(`The page could not be read: it answered with status ${page.status}.`);
+      }
+      const { markdown, title } = await convert(reader, page, signal);
+      refuseWall(page, markdown);
+      return { url: page.url.href, content: markdown, title };
+    },
+    close: reader.pool.close,
+  };
+}
+
+async function fetchPage(reader: Reader, url: URL, signal: AbortSignal | undefined): Promise<FetchedPage> {
+  const startedAt = performance.now();
+  try {
+    return await guardedPage(reader.door, url.href, {
+      maxBytes: MAX_PAGE_BYTES,
+      timeoutMs: reader.fetchTimeoutMs,
+      signal,
+      mayVisit: async (hop, running) => {
+        refuseBlockedHost(hop);
+        await reader.mayRead(hop, running);
+      },
+    });
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    if (error instanceof FareboxError) throw error;
+    if (error instanceof BodyTooLarge) throw failed('The page is larger than 10 MB.');
+    // Refused inside addresses and plain bad luck look and last the same (S6).
+    await settleFailure(reader.door, startedAt);
+    throw failed('The page could not be fetched.', describeFailure(error));
+  }
+}
+
+function refuseWall(page: FetchedPage, text?: string): void {
+  const wall = botWall(page, text);
+  if (wall === undefined) return;
+  throw new FareboxError({
+    code: 'blocked_source',
+    message: 'The site does not allow automated access. A bot protection answered instead of the page.',
+    internal: `${wall}, status ${page.status}`,
+  });
+}
+
+async function convert(reader: Reader, page: FetchedPage, signal: AbortSignal | undefined) {
+  const type = page.headers['content-type'];
+  const contentType = typeof type === 'string' ? type : undefined;
+  const answer = await reader.pool.ask({ body: page.body, contentType, url: page.url.href }, signal);
+  const conversion = answer?.reply;
+  switch (conversion?.status) {
+    case 'done':
+      return conversion;
+    case 'empty':
+      refuseWall(page, '');
+      throw failed('The page is empty.');
+    case 'unsupported':
+      throw new FareboxError({
+        code: 'invalid_source',
+        message: `The url leads to ${conversion.type}, not to a page of text.`,
+      });
+    case 'failed':
+      throw failed('The page is too complex to be read.', conversion.failed);
+    case undefined:
+      throw failed('The page is too complex to be read.', 'the child took too long or ended');
+  }
+}
+
+function failed(message: string, internal?: string): FareboxError {
+  return new FareboxError({ code: 'page_failed', message, ...(internal === undefined ? {} : { internal }) });
+}

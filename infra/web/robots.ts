@@ -1,0 +1,106 @@
+/** robots.txt as RFC 9309 reads it: the groups that name us, or those for all; the longest pattern that matches decides. */
+
+interface RobotsRule {
+  allow: boolean;
+  /** The pattern between its `*`s. */
+  parts: string[];
+  /** The pattern ended in `$`. */
+  toTheEnd: boolean;
+  length: number;
+}
+
+export type RobotsRules = readonly RobotsRule[];
+
+const MAX_LINES = 20_000;
+
+export function parseRobots(text: string, name: string): RobotsRules {
+  const groups: { ours?: RobotsRule[]; all?: RobotsRule[] } = {};
+  let current: RobotsRule[][] = [];
+  let naming = false;
+  for (const { key, value } of linesOf(text)) {
+    if (key !== 'user-agent') {
+      naming = false;
+      const rule = value === '' ? [] : [toRule(key === 'allow', value)];
+      for (const group of current) group.push(...rule);
+      continue;
+    }
+    // Names that follow each other share the rules after them; several groups of one name are one.
+    if (!naming) current = [];
+    naming = true;
+    const whose = whoseGroup(value, name);
+    if (whose !== undefined) {
+      groups[whose] ??= [];
+      current.push(groups[whose]);
+    }
+  }
+  return groups.ours ?? groups.all ?? [];
+}
+
+export function robotsAllow(rules: RobotsRules, url: URL): boolean {
+  const path = comparable(`${url.pathname}${url.search}`);
+  if (path === '/robots.txt') return true;
+  let best: RobotsRule | undefined;
+  for (const rule of rules) {
+    const better =
+      best === undefined || rule.length > best.length || (rule.length === best.length && rule.allow);
+    if (better && matches(rule, path)) best = rule;
+  }
+  return best?.allow ?? true;
+}
+
+interface RobotsLine {
+  key: 'user-agent' | 'allow' | 'disallow';
+  value: string;
+}
+
+/** Lines of other kinds say nothing. An empty rule allows and excludes nothing, but ends the names before it. */
+function linesOf(text: string): RobotsLine[] {
+  const lines = text.replace(/^\ufeff/, '').split(/[\r\n]+/, MAX_LINES);
+  return lines.flatMap((line): RobotsLine[] => {
+    const said = line.slice(0, 4_096).split('#', 1)[0] ?? '';
+    const [, word = '', value = ''] = /^\s*([A-Za-z-]+)\s*:(.*)$/.exec(said) ?? [];
+    const key = word.toLowerCase();
+    if (key === 'user-agent') return [{ key, value: value.trim() }];
+    const isRule = key === 'allow' || key === 'disallow';
+    return isRule ? [{ key, value: value.trim() }] : [];
+  });
+}
+
+function whoseGroup(agent: string, name: string): 'ours' | 'all' | undefined {
+  if (agent.startsWith('*')) return 'all';
+  const token = /^[A-Za-z_-]+/.exec(agent)?.[0].toLowerCase();
+  return token === name.toLowerCase() ? 'ours' : undefined;
+}
+
+function toRule(allow: boolean, value: string): RobotsRule {
+  const toTheEnd = value.endsWith('$');
+  const pattern = comparable(toTheEnd ? value.slice(0, -1) : value);
+  return { allow, parts: pattern.split(/\*+/), toTheEnd, length: pattern.length };
+}
+
+/** Without a regular expression made from a stranger's text: each part is looked for after the one before. */
+function matches({ parts, toTheEnd }: RobotsRule, path: string): boolean {
+  const [first = '', ...rest] = parts;
+  if (!path.startsWith(first)) return false;
+  const last = toTheEnd ? rest.pop() : undefined;
+  let at = first.length;
+  for (const part of rest) {
+    const found = path.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  if (!toTheEnd) return true;
+  return last === undefined ? at === path.length : path.length - last.length >= at && path.endsWith(last);
+}
+
+/** One spelling for each path: what needs no percent sign has none, all else has one in capitals. */
+function comparable(path: string): string {
+  return path.replace(/[^\x21-\x7e]+/gu, encodeSafely).replace(/%([0-9a-f]{2})/gi, (written, hex: string) => {
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    return /[A-Za-z0-9._~-]/.test(character) ? character : written.toUpperCase();
+  });
+}
+
+function encodeSafely(text: string): string {
+  return Buffer.from(text).toString('hex').replace(/../g, '%$&');
+}

@@ -1,0 +1,74 @@
+/** What an error reply of Brave means. A wrong key is a 422 like a wrong query: only the code tells them apart. */
+import { z } from 'zod';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import type { ProviderReply } from '../../infra/http/providerHttp.ts';
+import { retryAfterMs } from '../retryAfter.ts';
+
+const errorBody = z.object({ error: z.object({ code: z.string() }) });
+
+const CREDENTIAL_CODE =
+  /SUBSCRIPTION|AUTHENTICATION|API_KEY|TOKEN_INVALID|OPTION_NOT_IN_PLAN|RESOURCE_NOT_ALLOWED/;
+const QUOTA_CODE = /QUOTA|USAGE_LIMIT|BILLING/;
+
+export function failureOfReply(reply: ProviderReply): UpstreamFailure {
+  const code = codeOf(reply.body);
+  const reason = reasonOf(reply, code);
+  const pauseMs = reason === 'rate_limited' ? pauseOf(reply.headers) : undefined;
+  return new UpstreamFailure({
+    reason,
+    detail: `HTTP ${reply.status}${code === '' ? '' : ` ${code}`}`,
+    status: reply.status,
+    ...(pauseMs === undefined ? {} : { retryAfterMs: pauseMs }),
+  });
+}
+
+function reasonOf({ status, headers }: ProviderReply, code: string): UpstreamFailureReason {
+  if (CREDENTIAL_CODE.test(code) || QUOTA_CODE.test(code)) return 'credential';
+  if (status === 429) return isMonthUsedUp(headers) ? 'credential' : 'rate_limited';
+  if (status === 401 || status === 402 || status === 403) return 'credential';
+  if (status === 503) return 'overloaded';
+  if (status >= 500) return 'failed';
+  // Without the service's own words a 4xx comes from something in front of it.
+  if (code === '') return 'garbage';
+  return status === 400 || status === 422 ? 'refused' : 'failed';
+}
+
+interface Window {
+  remaining: number;
+  resetSeconds: number;
+}
+
+/** The headers list the windows of the plan: "1, 15000" is one a second and 15,000 a month. */
+function windowsOf(headers: Record<string, string>): Window[] {
+  const numbers = (name: string) => (headers[name] ?? '').split(',').map((part) => Number.parseInt(part, 10));
+  const remaining = numbers('x-ratelimit-remaining');
+  const reset = numbers('x-ratelimit-reset');
+  return remaining
+    .map((left, index) => ({ remaining: left, resetSeconds: reset[index] ?? Number.NaN }))
+    .filter((window) => !Number.isNaN(window.remaining) && !Number.isNaN(window.resetSeconds));
+}
+
+const LONGER_THAN_ANY_PAUSE_SECONDS = 3_600;
+
+function isMonthUsedUp(headers: Record<string, string>): boolean {
+  return windowsOf(headers).some(
+    ({ remaining, resetSeconds }) => remaining === 0 && resetSeconds > LONGER_THAN_ANY_PAUSE_SECONDS,
+  );
+}
+
+function pauseOf(headers: Record<string, string>): number | undefined {
+  const told = retryAfterMs(headers['retry-after'], Date.now());
+  if (told !== undefined) return told;
+  const first = windowsOf(headers)[0];
+  return first === undefined ? undefined : first.resetSeconds * 1_000;
+}
+
+function codeOf(body: Buffer): string {
+  try {
+    const parsed = errorBody.safeParse(JSON.parse(body.toString('utf8')));
+    const code = parsed.success ? parsed.data.error.code : '';
+    return /^[\w.-]{1,80}$/.test(code) ? code : '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,31 @@
+/** Engines mark what was searched for with tags and write entities: a result is text. */
+const NAMED: Record<string, string | undefined> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  hellip: '…',
+  ndash: '–',
+  mdash: '—',
+};
+const LONGEST = 10_000;
+
+export function plainText(html: string): string {
+  return html
+    .slice(0, LONGEST)
+    .replace(/<\/?[a-z][^<>]*>/gi, '')
+    .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (entity, ...forms) =>
+      decoded(entity, ...forms.slice(0, 3)),
+    )
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+function decoded(entity: string, ...forms: (string | undefined)[]): string {
+  const [decimal, hexadecimal, name] = forms;
+  if (name !== undefined) return NAMED[name.toLowerCase()] ?? entity;
+  const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal);
+  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : entity;
+}

@@ -1,0 +1,83 @@
+/** SearXNG: GET /search?format=json on the operator's own instance (docs.searxng.org/dev/search_api.html). */
+import { z } from 'zod';
+import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import { createProviderHttp, type ProviderReply } from '../../infra/http/providerHttp.ts';
+import { retryAfterMs } from '../retryAfter.ts';
+import { askEngine, garbage, jsonOf } from '../search/askEngine.ts';
+import { plainText } from '../search/plainText.ts';
+import type { SearchProvider, SearchResult } from '../search/searchProvider.ts';
+
+export interface SearxngOptions {
+  baseUrl: string;
+  /** For an instance behind a door of its own: sent as a bearer token. */
+  apiKey?: string | undefined;
+  allowPrivateNetwork?: boolean | undefined;
+  timeouts?: Partial<ProviderTimeouts> | undefined;
+}
+
+/** It waits for many engines, of which the slowest decides. */
+const TIMEOUTS = { firstByteMs: 15_000, idleMs: 5_000 };
+
+const text = z.string().nullish();
+const answer = z.object({
+  results: z.array(z.object({ title: text, url: z.string(), content: text, publishedDate: text })),
+  unresponsive_engines: z.array(z.unknown()).default([]),
+});
+
+export function createSearxng(options: SearxngOptions): SearchProvider {
+  const http = createProviderHttp({
+    baseUrl: options.baseUrl,
+    allowPrivateNetwork: options.allowPrivateNetwork,
+    ...(options.apiKey === undefined ? {} : { headers: { authorization: `Bearer ${options.apiKey}` } }),
+    timeouts: { ...TIMEOUTS, ...options.timeouts },
+  });
+  return {
+    async search(query, { limit, signal }) {
+      const reply = await askEngine(http, {
+        path: '/search',
+        query: { q: query, format: 'json' },
+        ...(signal === undefined ? {} : { signal }),
+      });
+      if (reply.status !== 200) throw failureOfReply(reply);
+      return resultsOf(reply).slice(0, limit);
+    },
+    close: () => http.close(),
+  };
+}
+
+function resultsOf(reply: ProviderReply): SearchResult[] {
+  const parsed = answer.safeParse(jsonOf(reply));
+  if (!parsed.success) throw garbage('another shape', parsed.error);
+  const { results, unresponsive_engines } = parsed.data;
+  if (results.length === 0 && unresponsive_engines.length > 0) {
+    // Nothing found because nobody looked: not an answer that may be charged.
+    const detail = `no results, and ${unresponsive_engines.length} engines did not answer`;
+    throw new UpstreamFailure({ reason: 'failed', detail, status: reply.status });
+  }
+  return results.map(({ title, url, content, publishedDate }) => ({
+    title: plainText(title ?? ''),
+    url,
+    content: plainText(content ?? ''),
+    date: publishedDate ?? '',
+  }));
+}
+
+/** It answers errors as pages. 403 is also what it says when JSON is not among the formats of its settings. */
+function failureOfReply({ status, headers }: ProviderReply): UpstreamFailure {
+  const pauseMs = status === 429 ? retryAfterMs(headers['retry-after'], Date.now()) : undefined;
+  return new UpstreamFailure({
+    reason: REASONS[status] ?? (status >= 500 ? 'failed' : 'garbage'),
+    detail: `HTTP ${status}`,
+    status,
+    ...(pauseMs === undefined ? {} : { retryAfterMs: pauseMs }),
+  });
+}
+
+const REASONS: Record<number, UpstreamFailureReason | undefined> = {
+  400: 'refused',
+  401: 'credential',
+  403: 'credential',
+  429: 'rate_limited',
+  503: 'overloaded',
+};
