@@ -33,7 +33,7 @@ export interface DocumentReaderOptions {
   timeoutMs?: number;
 }
 
-const LIMITS = { heapMb: 512, memoryMb: 1_024, filesPerChild: 25, cpuSeconds: 600, maxWaiting: 64 };
+const LIMITS = { heapMb: 512, memoryMb: 768, filesPerChild: 25, cpuSeconds: 600, maxWaiting: 64 };
 const BUSY_RETRY_SECONDS = 5;
 
 export function createDocumentReader(options: DocumentReaderOptions): DocumentReader {

@@ -41,11 +41,12 @@ function reasonOf(error: unknown): unknown {
 async function readPages(document: PDFDocumentProxy): Promise<DocumentText> {
   const { numPages } = document;
   if (numPages > MAX_PAGES) throw new Unreadable('too_large');
+  const hasForm = (await document.getFieldObjects()) !== null;
   const sink = new TextSink();
   let hasText = false;
   for (let number = 1; number <= numPages; number += 1) {
     const page = await document.getPage(number);
-    const text = await textOf(page);
+    const text = await textOf(page, hasForm);
     hasText ||= text !== '';
     sink.paragraph(`[Page ${number}]`);
     if (text !== '') sink.line(text);
@@ -62,9 +63,9 @@ interface Piece {
   hasEOL: boolean;
 }
 
-async function textOf(page: PDFPageProxy): Promise<string> {
+async function textOf(page: PDFPageProxy, hasForm: boolean): Promise<string> {
   const pieces = await piecesOf(page);
-  const fields = await fieldsOf(page);
+  const fields = hasForm ? await fieldsOf(page) : [];
   return [joinPieces(pieces), ...(fields.length > 0 ? [`Form fields:\n${fields.join('\n')}`] : [])]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -95,23 +96,29 @@ const PARAGRAPH_GAP = 1.8;
 const COLUMN_GAP = 1.5;
 
 function joinPieces(pieces: Piece[]): string {
-  let text = '';
+  const lines: string[] = [];
+  let line = '';
   let lineY: number | undefined;
   let lineHeight = 0;
   for (const { str, width, height, transform, hasEOL } of pieces) {
     const y = transform[5] ?? 0;
     const isBlank = str.trim() === '';
     if (!isBlank) {
-      const drop = lineY === undefined || !text.endsWith('\n') ? 0 : lineY - y;
-      if (drop > PARAGRAPH_GAP * Math.max(lineHeight, height)) text += '\n';
+      const drop = lineY === undefined || line !== '' ? 0 : lineY - y;
+      if (drop > PARAGRAPH_GAP * Math.max(lineHeight, height)) lines.push('');
       lineY = y;
       lineHeight = height;
     }
-    text += isBlank && width > COLUMN_GAP * lineHeight && lineHeight > 0 && !hasEOL ? '\t' : str;
-    if (hasEOL) text = `${text.trimEnd()}\n`;
+    line += isBlank && width > COLUMN_GAP * lineHeight && lineHeight > 0 && !hasEOL ? '\t' : str;
+    if (hasEOL) {
+      lines.push(line.trimEnd());
+      line = '';
+    }
   }
+  lines.push(line);
   // Some fonts map what they do not know to zero.
-  return text
+  return lines
+    .join('\n')
     .replaceAll('\0', '')
     .replace(/\n{3,}/g, '\n\n')
     .trim();

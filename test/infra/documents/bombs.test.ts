@@ -6,7 +6,7 @@ import { openReader, outcome } from './reader.ts';
 
 const WHOLE = docx('<w:p><w:r><w:t>whole</w:t></w:r></w:p>');
 /** Machines are busy; a parser that ran here would hold this process up for seconds. */
-const MAX_STALL_MS = 500;
+const MAX_STALL_MS = 1_000;
 const reader = openReader({ timeoutMs: 20_000 });
 
 /** How it ends; the next document is read as if nothing had happened. */
