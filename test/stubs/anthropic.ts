@@ -99,7 +99,9 @@ function refusalOf(
   { apiKey }: AnthropicStub,
   { headers, body }: { headers: IncomingMessage['headers']; body: MessagesBody },
 ) {
-  if (headers['x-api-key'] !== apiKey) return { type: 'authentication_error', message: 'invalid x-api-key' };
+  // As the documentation has it, and as the service's own client sends it.
+  const given = headers['x-api-key'] ?? headers.authorization?.replace('Bearer ', '');
+  if (given !== apiKey) return { type: 'authentication_error', message: 'invalid x-api-key' };
   if (headers['anthropic-version'] !== '2023-06-01') {
     return { type: 'invalid_request_error', message: 'anthropic-version: header is required' };
   }
