@@ -23,6 +23,7 @@ export interface AnthropicOptions extends Omit<TextHttpOptions, 'baseUrl' | 'hea
 }
 
 const BASE_URL = 'https://api.anthropic.com';
+/** The next one, 2026-10-21, takes no sampling for any model; under this one the older models still do. */
 const VERSION = '2023-06-01';
 
 export function createAnthropic(options: AnthropicOptions): Required<Omit<TextProvider, 'embed'>> {

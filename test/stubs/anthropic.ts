@@ -102,10 +102,11 @@ function refusalOf(
   // As the documentation has it, and as the service's own client sends it.
   const given = headers['x-api-key'] ?? headers.authorization?.replace('Bearer ', '');
   if (given !== apiKey) return { type: 'authentication_error', message: 'invalid x-api-key' };
-  if (headers['anthropic-version'] !== '2023-06-01') {
+  const version = headers['anthropic-version'];
+  if (version !== '2023-06-01' && version !== '2026-10-21') {
     return { type: 'invalid_request_error', message: 'anthropic-version: header is required' };
   }
-  return checkMessages(body);
+  return checkMessages(body, version);
 }
 
 function messageOf({ model }: MessagesBody, script: AnthropicScript) {

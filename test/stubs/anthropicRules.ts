@@ -19,22 +19,27 @@ const FIELDS = [
 /** Models that think by a budget and take sampling; the newer ones take neither. */
 const OLDER = ['claude-haiku-4-5', 'claude-3-7-sonnet-20250219'];
 
-export function checkMessages(body: MessagesBody): { type: string; message: string } | undefined {
-  const message = wrong(body);
+export type ApiVersion = '2023-06-01' | '2026-10-21';
+
+export function checkMessages(
+  body: MessagesBody,
+  version: ApiVersion,
+): { type: string; message: string } | undefined {
+  const message = wrong(body, version);
   if (message !== undefined) return { type: 'invalid_request_error', message };
   return body.model.startsWith('claude-')
     ? undefined
     : { type: 'not_found_error', message: `model: ${body.model}` };
 }
 
-function wrong(body: MessagesBody): string | undefined {
+function wrong(body: MessagesBody, version: ApiVersion): string | undefined {
   const unknown = Object.keys(body).find((field) => !FIELDS.includes(field));
   if (unknown !== undefined) return `${unknown}: Extra inputs are not permitted`;
   if (!(body.max_tokens >= 1)) return 'max_tokens: Field required';
   if (body.messages.length === 0) return 'messages: at least one message is required';
   if (body.tool_choice !== undefined && body.tools === undefined)
     return 'tool_choice may only be specified with tools';
-  return wrongMessage(body) ?? wrongForModel(body);
+  return wrongMessage(body) ?? wrongForModel(body, version);
 }
 
 function wrongMessage({ messages }: MessagesBody): string | undefined {
@@ -54,21 +59,25 @@ function wrongMessage({ messages }: MessagesBody): string | undefined {
   return undefined;
 }
 
-function wrongForModel(body: MessagesBody): string | undefined {
+function wrongForModel(body: MessagesBody, version: ApiVersion): string | undefined {
   const older = OLDER.includes(body.model);
-  const { type, budget_tokens: budget = 0 } = body.thinking ?? { type: undefined };
-  if (type === 'enabled' && !older) return '"thinking.type.enabled" is not supported for this model.';
-  if (type === 'adaptive' && older) return 'adaptive thinking is not supported on this model';
-  if (type === 'enabled' && budget < 1_024) return 'thinking.enabled.budget_tokens: at least 1024';
-  if (type === 'enabled' && budget >= body.max_tokens) return 'max_tokens must be greater than budget_tokens';
   const sampled = body.temperature !== undefined || body.top_p !== undefined || body.top_k !== undefined;
-  if (sampled && !older) return 'temperature is not supported for this model';
-  if (sampled && type === 'enabled') return 'temperature may only be set to 1 when thinking is enabled';
+  if (sampled && (!older || version === '2026-10-21')) return 'temperature is not supported for this model';
   if (Number(body.temperature) > 1) return 'temperature: range: 0..1';
-  if (body.temperature !== undefined && body.top_p !== undefined)
+  if (body.temperature !== undefined && body.top_p !== undefined) {
     return 'temperature and top_p cannot both be specified';
+  }
+  return wrongThinking(body, { older, sampled });
+}
+
+function wrongThinking(body: MessagesBody, { older, sampled }: { older: boolean; sampled: boolean }) {
+  const { type, budget_tokens: budget = 0 } = body.thinking ?? {};
+  if (type === 'adaptive' && older) return 'adaptive thinking is not supported on this model';
+  if (type !== 'enabled') return undefined;
+  if (!older) return '"thinking.type.enabled" is not supported for this model.';
+  if (budget < 1_024) return 'thinking.enabled.budget_tokens: at least 1024';
+  if (budget >= body.max_tokens) return 'max_tokens must be greater than budget_tokens';
+  if (sampled) return 'temperature may only be set to 1 when thinking is enabled';
   const forced = body.tool_choice?.type === 'any' || body.tool_choice?.type === 'tool';
-  return forced && type === 'enabled'
-    ? 'Thinking may not be enabled when tool_choice forces tool use.'
-    : undefined;
+  return forced ? 'Thinking may not be enabled when tool_choice forces tool use.' : undefined;
 }
