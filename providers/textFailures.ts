@@ -8,6 +8,7 @@ const REASONS: Record<Exclude<TextHttpFailure, 'stopped'>, UpstreamFailureReason
   timeout: 'timeout',
   lost: 'lost',
   garbage: 'garbage',
+  unsendable: 'refused',
 };
 
 /** Anything that a call can throw, as an UpstreamFailure; mistakes of our own stay what they are. */
@@ -15,7 +16,10 @@ export function asFailure(error: unknown): unknown {
   if (error instanceof UpstreamFailure) return error;
   if (error instanceof FrameTooLong) return garbage('a frame is too long');
   if (!(error instanceof TextHttpError)) return error;
-  return new UpstreamFailure({ reason: reasonOf(error), detail: describe(error), cause: error });
+  const reason = reasonOf(error);
+  const message = 'The headers of the request cannot be passed on.';
+  const told = reason === 'refused' ? { message } : {};
+  return new UpstreamFailure({ reason, detail: describe(error), cause: error, ...told });
 }
 
 export async function inOurWords<T>(work: () => Promise<T>): Promise<T> {

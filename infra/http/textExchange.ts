@@ -153,8 +153,9 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
   }
 
   private kindOf(error: Error): TextHttpFailure {
-    if (error instanceof ConnectFailure || this.controller === undefined) return 'unreachable';
     const code = 'code' in error ? String(error.code) : '';
+    if (code === 'UND_ERR_INVALID_ARG') return 'unsendable';
+    if (error instanceof ConnectFailure || this.controller === undefined) return 'unreachable';
     const unreadable = code === 'UND_ERR_HEADERS_OVERFLOW' || error.name === 'HTTPParserError';
     return unreadable && code !== 'HPE_INVALID_EOF_STATE' ? 'garbage' : 'lost';
   }

@@ -132,9 +132,14 @@ async function send(door: Door, call: TextCall): Promise<TextReply> {
   const stop = () => exchange.stop(call.signal.reason);
   call.signal.addEventListener('abort', stop, { once: true });
   exchange.whenOver(() => call.signal.removeEventListener('abort', stop));
-  const headers = { ...door.headers, ...call.headers };
+  const headers = { ...lowerCase(call.headers ?? {}), ...door.headers };
   const path = `${door.folder}${call.path}`;
   door.agent.dispatch({ origin: door.origin, path, method: 'POST', headers, body }, exchange);
   const head = await exchange.head;
   return { status: head.status, headers: firstOfEach(head.headers), body: exchange };
+}
+
+/** So that none of a call's can stand beside one of ours, least of all the credential. */
+function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -12,6 +12,8 @@ export type TextHttpFailure =
   | 'lost'
   /** What came is no HTTP, or more than the cap. */
   | 'garbage'
+  /** A header of the call is none that HTTP can carry: the caller's fault, and not the service's. */
+  | 'unsendable'
   /** The caller's signal. */
   | 'stopped';
 
@@ -20,6 +22,7 @@ const WORDS: Record<TextHttpFailure, string> = {
   timeout: 'no answer in time',
   lost: 'the connection broke',
   garbage: 'the answer is no usable HTTP',
+  unsendable: 'no such request can be sent',
   stopped: 'given up by the caller',
 };
 

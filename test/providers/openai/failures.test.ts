@@ -254,6 +254,21 @@ describe('a service that cannot be reached', () => {
     expect(stub.received).toHaveLength(0);
   });
 
+  it('is no reason for a header that nothing can carry, nor may one replace our credential', async () => {
+    const ask = (e2eeHeaders: Record<string, string>) =>
+      provider().complete(chatRequest({ e2eeHeaders }), context());
+    for (const headers of [{ 'x-e2ee': 'a\r\nb: c' }, { 'x y': 'a' }, { 'transfer-encoding': 'chunked' }]) {
+      expect(await failureOf(ask(headers as Record<string, string>))).toMatchObject({
+        reason: 'refused',
+        words: expect.any(String),
+      });
+    }
+    await ask({ Authorization: 'Bearer other', 'X-E2EE': 'sealed' });
+    expect(stub.received.map(({ headers }) => [headers.authorization, headers['x-e2ee']])).toEqual([
+      ['Bearer stub-key', 'sealed'],
+    ]);
+  });
+
   it('is not asked by a caller who has gone', async () => {
     expect(await failureOf(provider().complete(chatRequest(), context(AbortSignal.abort())))).toMatchObject({
       reason: 'lost',
