@@ -6,6 +6,7 @@ import { run as ledger } from './ledger.ts';
 import { run as memory } from './memory.ts';
 import { run as models } from './models.ts';
 import { run as retrieve } from './retrieve.ts';
+import { run as scrape } from './scrape.ts';
 import { run as usage } from './usage.ts';
 
 const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
@@ -23,6 +24,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   retrieve: () => retrieve(),
   memory: () => memory(),
   jobs: () => jobs(),
+  scrape: () => scrape(),
 };
 
 const named = process.argv.slice(2);
