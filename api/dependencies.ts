@@ -2,11 +2,16 @@
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Config } from '../infra/config/config.ts';
+import type { DocumentReader } from '../infra/documents/documentReader.ts';
+import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { Logger } from '../infra/log.ts';
+import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Ledger } from '../infra/postgres/createLedger.ts';
 import type { DatabaseClock } from '../infra/postgres/databaseClock.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
+import type { PageReader } from '../infra/web/pageReader.ts';
+import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { Limits } from './limits/callLimits.ts';
@@ -23,6 +28,13 @@ export interface Dependencies {
   temporal: Temporal;
   storage: Storage;
   limits: Limits;
+  /** Fetches what users' URLs name. */
+  downloads: GuardedFetch;
+  folders: WorkFolders;
+  documents: DocumentReader;
+  pages: PageReader;
+  /** Undefined: none is configured. */
+  search: SearchProvider | undefined;
   log: Logger;
   published: PublishedCatalogue;
   /** To be waited for before the characters table is read. */

@@ -5,6 +5,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 /** Groups of routes, in the order in which they are shown. */
 export const GROUPS = {
   Text: 'Conversations and embeddings.',
+  Augment: 'Pages, searches and documents, for models and their users.',
   'Voice changer': 'A recording in another voice: quote, queue, retrieve, complete.',
   Jobs: 'Every queued job: where it stands, what it cost, what happened when.',
   Catalogue: 'Models with their prices, names that stand for them, and characters.',

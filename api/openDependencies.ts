@@ -1,6 +1,8 @@
 /** Opens what the API stands on. Nothing is connected to yet: a part that is missing at the start may come later. */
 import { join } from 'node:path';
 import type { Config } from '../infra/config/config.ts';
+import { createDocumentReader } from '../infra/documents/documentReader.ts';
+import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { Logger } from '../infra/log.ts';
 import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
 import { createLedger } from '../infra/postgres/createLedger.ts';
@@ -12,6 +14,8 @@ import { openRedis, pingRedis } from '../infra/redis/connect.ts';
 import { createLimiter } from '../infra/redis/limiter.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
+import { createPageReader } from '../infra/web/pageReader.ts';
+import { createSearch } from '../providers/createSearch.ts';
 import { createTextProviders } from '../providers/createTextProviders.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
@@ -45,14 +49,20 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const limits = createLimits(config, limiter);
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();
+  const documents = createDocumentReader({ workFolders: folders });
   const clock = createDatabaseClock();
   const purse = openPool({ databaseUrl, applicationName: 'farebox-api-ledger', max: LEDGER_STATEMENTS });
   const ledger = createLedger(purse);
   const textProviders = createTextProviders(config);
+  const search = createSearch(config);
+  const { allowPrivateHosts } = config.fetch;
+  const downloads = createGuardedFetch({ allowPrivateHosts });
+  const pages = createPageReader({ allowPrivateHosts });
   const { authentication, closeAuthentication } = openAuthentication({ config, sql, clock, log });
   return {
     dependencies: {
       ...{ config, sql, clock, ledger, textProviders, redis, temporal, storage, limits, log },
+      ...{ downloads, folders, documents, pages, search },
       published: publishCatalogue(config),
       charactersLoaded: charactersLoader(sql, config),
     },
@@ -67,6 +77,9 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     async close() {
       await closeAuthentication();
       await ledger.close();
+      pages.close();
+      documents.close();
+      await search?.close();
       await Promise.all([...textProviders.values()].map((provider) => provider.close()));
       redis.disconnect();
       storage.close();

@@ -1,5 +1,7 @@
 /** Every route of the public API. */
+
 import { listAuditRoute } from './audit/auditRoutes.ts';
+import { parserRoute, scrapeRoute, searchRoute } from './augment/augmentRoutes.ts';
 import { billingBalance } from './billing/balance.ts';
 import { retiredUsage } from './billing/retiredUsage.ts';
 import { usageAnalyticsRoute } from './billing/usageAnalytics.ts';
@@ -27,6 +29,9 @@ import { retrieveRoute } from './voiceChanger/retrieve.ts';
 export const ROUTES: readonly Route[] = [
   chatRoute,
   embeddingsRoute,
+  scrapeRoute,
+  searchRoute,
+  parserRoute,
   billingBalance,
   usageHistoryRoute,
   usageAnalyticsRoute,

@@ -142,7 +142,9 @@ function contentOf({ bodies }: AnswerDescription) {
   if (bodies.length === 0) return {};
   const types = new Set(bodies.map(({ mediaType = JSON_TYPE }) => mediaType));
   const content = [...types].map((type) => {
-    const schemas = bodies.flatMap(({ schema, mediaType = JSON_TYPE }) => (mediaType === type ? (schema ?? []) : []));
+    const schemas = bodies.flatMap(({ schema, mediaType = JSON_TYPE }) =>
+      mediaType === type ? (schema ?? []) : [],
+    );
     const [first] = schemas;
     if (first === undefined) return [type, {}];
     return [type, { schema: schemas.length > 1 ? z.union(schemas) : first }];

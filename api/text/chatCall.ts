@@ -8,10 +8,10 @@ import type { TextProvider } from '../../providers/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Hold, openHold } from '../paid.ts';
 import type { RouteRequest } from '../route.ts';
+import { mayFallBack, toClientError } from '../upstreamErrors.ts';
 import { type ChatAttempt, type PricedRequest, priceAttempt } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 import type { Counted } from './tally.ts';
-import { mayFallBack, toClientError } from './upstreamErrors.ts';
 
 export interface ChatOrder {
   request: RouteRequest<ChatBody, unknown, 'key'>;

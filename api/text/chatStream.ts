@@ -1,11 +1,11 @@
 /** A chat completion as server-sent events (api-facts 12.1). Whatever ends it, what was produced is billed once. */
 import type { ChatEvent } from '../../domain/text/chat.ts';
 import type { ChatStream } from '../../providers/textProvider.ts';
+import { streamedError } from '../upstreamErrors.ts';
 import { type ChatCall, DRAIN_MS, type Settled, settleCall } from './chatCall.ts';
 import { type Heading, presentCost, presentUsage } from './present.ts';
 import { headOf, StreamWriter } from './streamWriter.ts';
 import { Tally } from './tally.ts';
-import { streamedError } from './upstreamErrors.ts';
 
 export interface StreamTerms {
   call: ChatCall;

@@ -13,11 +13,11 @@ import type { Dependencies } from '../dependencies.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { openHold } from '../paid.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
+import { toClientError } from '../upstreamErrors.ts';
 import { chatId } from './chatCall.ts';
 import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
 import { presentCost } from './present.ts';
 import { endUserOf } from './toChatRequest.ts';
-import { toClientError } from './upstreamErrors.ts';
 
 const MOST_INPUTS = 2_048;
 const MOST_TOKENS = 8_192;

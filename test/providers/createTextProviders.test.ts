@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { createTextProviders } from '../../providers/createTextProviders.ts';
+import type { TextProvider } from '../../providers/textProvider.ts';
 import type { TextOutcome, TextUpstreams } from '../../providers/upstreams.ts';
 import { type OpenAiStub, startOpenAiStub } from '../stubs/openai.ts';
 import { chatRequest, context, failureOf } from './chatRequest.ts';
 
 let stubs: OpenAiStub[];
-let opened: Map<string, TextUpstreams>;
+let opened: Map<string, TextProvider & Partial<Pick<TextUpstreams, 'health'>>>;
 let told: [string, TextOutcome['outcome']][];
 beforeEach(async () => {
   stubs = await Promise.all([startOpenAiStub(), startOpenAiStub()]);
@@ -39,13 +40,16 @@ it('an entry is there when one of its addresses has its key', () => {
     local: { kind: 'local' },
   };
   expect([...open(entries).keys()]).toEqual(['own', 'several']);
-  expect(opened.get('several')?.health()).toEqual([{ name: 'b', state: 'closed' }]);
+  expect(opened.get('several')?.health?.()).toEqual([{ name: 'b', state: 'closed' }]);
   const secrets = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', OWN_KEY: 'k', A: 'k' };
-  expect([...open(entries, secrets).keys()]).toEqual(['openai', 'own', 'keyed', 'several', 'claude']);
+  expect([...open(entries, secrets).keys()]).toEqual([
+    ...['openai', 'own', 'keyed', 'several', 'claude'],
+    'local',
+  ]);
   expect(
     opened
       .get('several')
-      ?.health()
+      ?.health?.()
       .map(({ name }) => name),
   ).toEqual(['a A', 'b']);
   expect(opened.get('claude')?.embed).toBeUndefined();

@@ -1,0 +1,122 @@
+/** POST /augment/scrape, /augment/search and /augment/text-parser (specification 4.4, api-facts 4.4). */
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { FareboxError } from '../../domain/errors.ts';
+import { MINUTE_MS } from '../../domain/limits/limits.ts';
+import { json, stream } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type FixedPrice, paidOnce } from '../fixedPrice.ts';
+import { defineRoute } from '../route.ts';
+import { toClientError } from '../upstreamErrors.ts';
+import { AUGMENT_DESCRIPTIONS } from './descriptions.ts';
+import { parserFields, scrapeBody, searchBody } from './shapes.ts';
+
+const SMALL_JSON_BYTES = 64 * 1024;
+const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
+const PER_MINUTE = 20;
+const DEADLINE_MS = 90_000;
+/** The published estimate (api-facts 4.4). */
+const LETTERS_PER_TOKEN = 3.2;
+
+const CENT = { usd: 10_000_000n, diem: 10_000_000n };
+const SCRAPE: FixedPrice = { sku: 'augment-scrape', unit: 'page', price: CENT, provider: 'local' };
+const SEARCH: FixedPrice = { sku: 'augment-search', unit: 'search', price: CENT, provider: 'search' };
+const PARSE: FixedPrice = { sku: 'augment-text-parser', unit: 'document', price: CENT, provider: 'local' };
+
+/** Of an account, whatever its key: these reach out to others in our name. */
+async function limitPerMinute({ limits }: Dependencies, accountId: string, path: string): Promise<void> {
+  const counter = { type: 'RPM', subject: path, limit: PER_MINUTE, cost: 1, windowMs: MINUTE_MS } as const;
+  const { refusedBy, states, at } = await limits.limiter.admit({ accountId, counters: [counter] });
+  if (!refusedBy) return;
+  throw new FareboxError({
+    code: 'rate_limited',
+    message: `Rate limit exceeded: at most ${PER_MINUTE} requests per minute.`,
+    retryAfterSeconds: Math.max(1, Math.ceil(((states[0]?.resetsAt ?? at) - at) / 1_000)),
+  });
+}
+
+export const scrapeRoute = defineRoute({
+  method: 'POST',
+  path: '/augment/scrape',
+  access: 'key',
+  body: { json: { schema: scrapeBody, maxBytes: SMALL_JSON_BYTES } },
+  deadlineMs: DEADLINE_MS,
+  describes: AUGMENT_DESCRIPTIONS.scrape,
+  async handler(dependencies, request) {
+    const { body, caller, signal } = request;
+    await limitPerMinute(dependencies, caller.accountId, '/augment/scrape');
+    return await paidOnce(dependencies, request, {
+      offer: SCRAPE,
+      work: async () => {
+        const { content } = await request.waitFor(dependencies.pages.read(body.url, { signal }));
+        return { ...json({ url: body.url, content, format: 'markdown' }), compressible: true };
+      },
+    });
+  },
+});
+
+export const searchRoute = defineRoute({
+  method: 'POST',
+  path: '/augment/search',
+  access: 'key',
+  body: { json: { schema: searchBody, maxBytes: SMALL_JSON_BYTES } },
+  deadlineMs: DEADLINE_MS,
+  describes: AUGMENT_DESCRIPTIONS.search,
+  async handler(dependencies, request) {
+    const { search } = dependencies;
+    const { body, caller, signal } = request;
+    await limitPerMinute(dependencies, caller.accountId, '/augment/search');
+    if (!search || body.search_provider === 'google') {
+      const message = `Search by ${body.search_provider} is not configured on this service.`;
+      throw new FareboxError({ code: 'unsupported_feature', message });
+    }
+    return await paidOnce(dependencies, request, {
+      offer: SEARCH,
+      work: async () => {
+        const { query, limit } = body;
+        const found = await request
+          .waitFor(search.search(query, { limit, signal }))
+          .catch((error: unknown) => {
+            throw toClientError(error);
+          });
+        return { ...json({ query, results: found }), compressible: true };
+      },
+    });
+  },
+});
+
+export const parserRoute = defineRoute({
+  method: 'POST',
+  path: '/augment/text-parser',
+  access: 'key',
+  body: { multipart: { fields: parserFields, maxFileBytes: LARGEST_FILE_BYTES } },
+  deadlineMs: DEADLINE_MS,
+  describes: AUGMENT_DESCRIPTIONS.parse,
+  async handler(dependencies, request) {
+    const { body, file, signal } = request;
+    if (!file) {
+      const fields = { file: ['Required'] };
+      throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
+    }
+    return await paidOnce(dependencies, request, {
+      offer: PARSE,
+      work: async () => {
+        const bytes = 'bytes' in file.content ? file.content.bytes : await readFile(file.content.path);
+        const given = { bytes, claimedType: file.claimedContentType };
+        const reading = await dependencies.documents.read(given, { signal });
+        if (reading.kind === 'image') {
+          throw new FareboxError({
+            code: 'invalid_document',
+            message: 'The file is a picture: it has no text.',
+          });
+        }
+        const { text } = reading;
+        if (body.response_format === 'text') {
+          return stream({ stream: Readable.from([text]), contentType: 'text/plain; charset=utf-8' });
+        }
+        const answer = json({ text, tokens: Math.ceil(text.length / LETTERS_PER_TOKEN) });
+        return { ...answer, compressible: true };
+      },
+    });
+  },
+});

@@ -1,0 +1,54 @@
+/** A paid call of one price: held, done, and charged only when it was delivered. */
+import type { LedgerPrice, PriceSnapshot } from '../domain/ledger.ts';
+import { nanoToNumber } from '../domain/money.ts';
+import { type Answer, json } from './answer.ts';
+import type { Dependencies } from './dependencies.ts';
+import { openHold } from './paid.ts';
+import type { RouteRequest } from './route.ts';
+
+export interface FixedPrice {
+  sku: string;
+  unit: string;
+  price: LedgerPrice;
+  provider: string;
+}
+
+const TTL_MS = 180_000;
+
+export async function paidOnce(
+  dependencies: Pick<Dependencies, 'ledger'>,
+  request: Pick<RouteRequest<unknown, unknown, 'key'>, 'caller' | 'requestId' | 'log' | 'headers'>,
+  { offer, work }: { offer: FixedPrice; work: () => Promise<Answer> },
+): Promise<Answer> {
+  const { sku, unit, price, provider } = offer;
+  if (request.headers['x-service-dry-run'] === 'true') {
+    return json({
+      object: 'dry_run',
+      cost: { usd: nanoToNumber(price.usd), diem: nanoToNumber(price.diem) },
+    });
+  }
+  const { caller, requestId, log } = request;
+  const snapshot: PriceSnapshot = {
+    ...{ sku, modelId: sku, provider, unit, units: '1', requestId },
+    pricePerUnitUsd: price.usd.toString(),
+    notes: 'API Inference',
+  };
+  const hold = await openHold(dependencies, {
+    requestId,
+    caller,
+    bound: price,
+    snapshot,
+    ttlMs: TTL_MS,
+    log,
+  });
+  const startedAt = performance.now();
+  try {
+    const answer = await work();
+    await hold.settle(price, { inferenceExecutionTime: Math.round(performance.now() - startedAt) });
+    return answer;
+  } catch (error) {
+    // After a bill that stands this changes nothing.
+    await hold.release();
+    throw error;
+  }
+}

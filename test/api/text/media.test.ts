@@ -1,0 +1,64 @@
+/** Pictures, recordings and files in messages: what reaches the provider are bytes that we hold. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTextWorld, type TextWorld } from './textWorld.ts';
+
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const DOCX = readFileSync(new URL('../../fixtures/documents/Numbering.docx', import.meta.url));
+
+let world: TextWorld;
+
+beforeAll(async () => {
+  world = await startTextWorld();
+});
+afterAll(() => world.close());
+
+const told = () => world.stub.received.at(-1)?.body as { messages: { content: unknown }[] } | undefined;
+const ask = (part: object, more: object = {}) =>
+  world.chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Look:' }, part] }], ...more });
+
+it('a picture is handed on as it is', async () => {
+  const url = `data:image/png;base64,${PIXEL}`;
+  expect((await ask({ type: 'image_url', image_url: { url } })).status).toBe(200);
+  expect(told()?.messages[0]?.content).toContainEqual({ type: 'image_url', image_url: { url } });
+});
+
+it('a document is handed on as its text', async () => {
+  const file_data = `data:application/octet-stream;base64,${DOCX.toString('base64')}`;
+  expect((await ask({ type: 'file', file: { file_data, filename: 'a.docx' } })).status).toBe(200);
+  expect(JSON.stringify(told()?.messages[0]?.content)).toContain('a.docx');
+});
+
+describe('nothing is called or charged for', () => {
+  const inside = 'http://127.0.0.1:9/x';
+  it.each([
+    ['a picture inside the network', { type: 'image_url', image_url: { url: inside } }, 400],
+    ['a file inside the network', { type: 'file', file: { file_data: inside } }, 400],
+    ['a file of another scheme', { type: 'file', file: { file_data: 'file:///etc/passwd' } }, 400],
+    ['what is no picture', { type: 'image_url', image_url: { url: 'data:image/png;base64,aGVsbG8=' } }, 400],
+    ['what is no base64', { type: 'input_audio', input_audio: { data: 'https://example.com/a.wav' } }, 400],
+    [
+      'a locked document',
+      { type: 'file', file: { file_data: `data:;base64,${Buffer.from('%PDF-1.4 no').toString('base64')}` } },
+      400,
+    ],
+  ])('%s', async (_name, part, status) => {
+    const before = world.stub.received.length;
+    const response = await ask(part);
+    const words = ((await response.json()) as { error: string }).error;
+    expect([response.status, typeof words]).toEqual([status, 'string']);
+    expect(words).not.toContain('127.0.0.1');
+    expect(world.stub.received).toHaveLength(before);
+    await world.settled();
+  });
+
+  it('a picture for a model that sees nothing, which counts as an unsupported feature', async () => {
+    const url = `data:image/png;base64,${PIXEL}`;
+    const response = await ask({ type: 'image_url', image_url: { url } }, { model: 'gpt-plain' });
+    expect([response.status, ((await response.json()) as { error: string }).error]).toEqual([
+      400,
+      'gpt-plain does not support image input',
+    ]);
+  });
+});
