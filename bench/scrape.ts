@@ -51,7 +51,11 @@ async function readOnce(reader: PageReader, url: string): Promise<void> {
 async function convertAlone(html: string, url: string): Promise<void> {
   const { document } = parseHTML(html);
   Object.assign(document, { styleSheets: [] });
-  const { content } = await Defuddle(document as never, url, { markdown: true, useAsync: false });
+  const { content } = await Defuddle(document as never, url, {
+    markdown: true,
+    useAsync: false,
+    removeLowScoring: false,
+  });
   if (content.length < PAGE_BYTES / 3) throw new Error('too little of the page was read');
 }
 

@@ -38,7 +38,13 @@ async function extract(document: PageDocument, url: string): Promise<PageMarkdow
     // Both are looked for by the library and not there in linkedom.
     document.styleSheets ??= [];
     if (document.defaultView) document.defaultView.getComputedStyle ??= () => ({ display: '' });
-    const options = { markdown: true, useAsync: false, includeReplies: true } as const;
+    // Its scores take short blocks full of links for clutter: in manuals they are the signatures of what is described.
+    const options = {
+      markdown: true,
+      useAsync: false,
+      includeReplies: true,
+      removeLowScoring: false,
+    } as const;
     const { title, content } = await Defuddle(document as never, url, options);
     return { title: title.trim() || ownTitle, markdown: content.trim() };
   } catch {

@@ -16,16 +16,14 @@ export function plainText(html: string): string {
   return html
     .slice(0, LONGEST)
     .replace(/<\/?[a-z][^<>]*>/gi, '')
-    .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (entity, ...forms) =>
-      decoded(entity, ...forms.slice(0, 3)),
-    )
+    .replace(/&(#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});/gi, decoded)
     .replace(/\s+/g, ' ')
     .trim();
 }
 
-function decoded(entity: string, ...forms: (string | undefined)[]): string {
-  const [decimal, hexadecimal, name] = forms;
-  if (name !== undefined) return NAMED[name.toLowerCase()] ?? entity;
-  const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal);
+function decoded(entity: string, name: string): string {
+  if (!name.startsWith('#')) return NAMED[name.toLowerCase()] ?? entity;
+  const isHexadecimal = /^#x/i.test(name);
+  const code = Number.parseInt(name.slice(isHexadecimal ? 2 : 1), isHexadecimal ? 16 : 10);
   return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : entity;
 }

@@ -133,6 +133,7 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
     'service_parameters.enable_x_search': 'boolean',
     'service_parameters.web_search_citations': 'array',
   },
+  parseDocument: { text: 'string', tokens: 'number' },
   createEmbeddings: {
     object: 'string',
     model: 'string',
