@@ -25,12 +25,13 @@ const PARSE: FixedPrice = { sku: 'augment-text-parser', unit: 'document', price:
 
 /** Of an account, whatever its key: these reach out to others in our name. */
 async function limitPerMinute({ limits }: Dependencies, accountId: string, path: string): Promise<void> {
-  const counter = { type: 'RPM', subject: path, limit: PER_MINUTE, cost: 1, windowMs: MINUTE_MS } as const;
+  const limit = limits.overrideOf(accountId).requestsPerMinute ?? PER_MINUTE;
+  const counter = { type: 'RPM', subject: path, limit, cost: 1, windowMs: MINUTE_MS } as const;
   const { refusedBy, states, at } = await limits.limiter.admit({ accountId, counters: [counter] });
   if (!refusedBy) return;
   throw new FareboxError({
     code: 'rate_limited',
-    message: `Rate limit exceeded: at most ${PER_MINUTE} requests per minute.`,
+    message: `Rate limit exceeded: at most ${limit} requests per minute.`,
     retryAfterSeconds: Math.max(1, Math.ceil(((states[0]?.resetsAt ?? at) - at) / 1_000)),
   });
 }

@@ -1,0 +1,110 @@
+/** Pages, searches and documents for a cent each, charged when they are delivered. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grant } from '../../infra/postgres/ledger.ts';
+import { startApi, type TestApi } from './startApi.ts';
+
+const PAGE = `<html><head><title>Fares</title></head><body><article><h1>Fares</h1><p>${'A ride costs a coin. '.repeat(20)}</p>
+<p>See the <a href="/rules">rules</a>.</p></article></body></html>`;
+const DOCUMENT = readFileSync(new URL('../fixtures/documents/Numbering.docx', import.meta.url));
+
+let api: TestApi;
+let web: Server;
+let key: string;
+let accountId: string;
+
+beforeAll(async () => {
+  web = createServer((request, response) => {
+    if (request.url === '/robots.txt') return void response.writeHead(404).end();
+    response.setHeader('content-type', 'text/html');
+    response.end(request.url === '/empty' ? '<html></html>' : PAGE);
+  });
+  await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(web.address() as AddressInfo).port}`;
+  api = await startApi({ config: (config) => ({ ...config, fetch: { allowPrivateHosts: [host] } }) });
+  ({ secret: key, accountId } = await api.newKey('INFERENCE'));
+  const operationId = randomUUID();
+  const credit = { operationId, accountId, currency: 'usd', amount: 10n ** 9n, notes: 'test' } as const;
+  await grant(api.opened.dependencies.sql, credit);
+  api.opened.dependencies.limits.overrideOf = () => ({ requestsPerMinute: 1_000 });
+});
+
+afterAll(async () => {
+  await api.stop();
+  web.close();
+});
+
+const origin = () => `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+  api.call(path, {
+    ...{ method: 'POST', key, body: JSON.stringify(body) },
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+
+async function spent(): Promise<string[]> {
+  const { rows } = await api.opened.dependencies.sql.query(
+    'select sku, amount_nano::text as amount from usage_entries where account_id = $1 order by id',
+    [accountId],
+  );
+  return rows.map(({ sku, amount }) => `${sku} ${amount}`);
+}
+
+it('a page is markdown with absolute links, and a cent', async () => {
+  const before = await spent();
+  const response = await post('/augment/scrape', { url: `${origin()}/fares` });
+  const body = (await response.json()) as { url: string; content: string; format: string };
+  expect([response.status, body.url, body.format]).toEqual([200, `${origin()}/fares`, 'markdown']);
+  expect(body.content).toContain(`[rules](${origin()}/rules)`);
+  expect((await spent()).slice(before.length)).toEqual(['augment-scrape 10000000']);
+});
+
+it('a document is its text, and a cent', async () => {
+  const before = await spent();
+  const form = new FormData();
+  form.set('file', new Blob([DOCUMENT]), 'numbering.docx');
+  const response = await api.call('/augment/text-parser', { method: 'POST', key, body: form });
+  const body = (await response.json()) as { text: string; tokens: number };
+  expect([response.status, body.tokens]).toEqual([200, Math.ceil(body.text.length / 3.2)]);
+  expect((await spent()).slice(before.length)).toEqual(['augment-text-parser 10000000']);
+});
+
+it('asked for its price, nothing is fetched or charged', async () => {
+  const before = await spent();
+  const response = await post('/augment/scrape', { url: origin() }, { 'x-service-dry-run': 'true' });
+  expect(await response.json()).toEqual({ object: 'dry_run', cost: { usd: 0.01, diem: 0.01 } });
+  expect(await spent()).toEqual(before);
+});
+
+describe('nothing is charged for', () => {
+  it.each([
+    ['an address inside the network', 'http://127.0.0.1:1/', 400],
+    ['a metadata address', 'http://169.254.169.254/latest', 400],
+    ['a site that wants no readers', 'https://www.reddit.com/r/node', 400],
+    ['a credential in the url', 'https://user:pass@example.com/', 400],
+    ['another scheme', 'ftp://example.com/', 400],
+  ])('%s', async (_name, url, status) => {
+    const before = await spent();
+    const response = await post('/augment/scrape', { url });
+    expect(response.status).toBe(status);
+    expect(await spent()).toEqual(before);
+  });
+
+  it('a page without a word', async () => {
+    const before = await spent();
+    expect((await post('/augment/scrape', { url: `${origin()}/empty` })).status).toBe(500);
+    expect(await spent()).toEqual(before);
+  });
+
+  it('a search that is not configured', async () => {
+    const before = await spent();
+    const response = await post('/augment/search', { query: 'fares' });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { error: 'Search by brave is not configured on this service.' },
+    ]);
+    expect(await spent()).toEqual(before);
+  });
+});
