@@ -13,10 +13,13 @@ import { openPool } from '../infra/postgres/pool.ts';
 import { openRedis, pingRedis } from '../infra/redis/connect.ts';
 import { createLimiter } from '../infra/redis/limiter.ts';
 import { openStorage } from '../infra/s3/storage.ts';
+import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.ts';
+import { keepLabelled } from '../infra/telemetry/labelled.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
 import { createPageReader } from '../infra/web/pageReader.ts';
 import { createSearch } from '../providers/createSearch.ts';
 import { createTextProviders } from '../providers/createTextProviders.ts';
+import type { TextOutcome } from '../providers/upstreams.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
@@ -53,7 +56,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const clock = createDatabaseClock();
   const purse = openPool({ databaseUrl, applicationName: 'farebox-api-ledger', max: LEDGER_STATEMENTS });
   const ledger = createLedger(purse);
-  const textProviders = createTextProviders(config);
+  const textProviders = createTextProviders({ ...config, observe: watchProviders() });
   const search = createSearch(config);
   const { allowPrivateHosts } = config.fetch;
   const downloads = createGuardedFetch({ allowPrivateHosts });
@@ -85,6 +88,16 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       storage.close();
       await Promise.all([sql.end(), purse.end(), temporal.close(), folders.settled()]);
     },
+  };
+}
+
+/** What came of each call to a text service. */
+function watchProviders(): (entry: string, outcome: TextOutcome) => void {
+  const outcomes = keepLabelled(providerOutcomes);
+  const seconds = keepLabelled(providerSeconds);
+  return (entry, { call, outcome, durationMs }) => {
+    outcomes(entry, call, outcome).inc();
+    seconds(entry, call).observe(durationMs / 1_000);
   };
 }
 

@@ -1,5 +1,6 @@
 /** `npm run bench`: all benchmarks by name, or the named ones; exit code 1 when a bar is not reached. */
 import { openParts } from '../test/harness/parts.ts';
+import { run as chat } from './chat.ts';
 import { run as frontDoor } from './frontDoor.ts';
 import { run as jobs } from './jobs.ts';
 import { run as ledger } from './ledger.ts';
@@ -25,6 +26,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   memory: () => memory(),
   jobs: () => jobs(),
   scrape: () => scrape(),
+  chat: () => chat(),
 };
 
 const named = process.argv.slice(2);

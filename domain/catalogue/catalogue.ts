@@ -37,6 +37,8 @@ export type Names = Readonly<Record<ModelType, ReadonlyMap<string, string>>>;
 export interface Catalogue {
   models: readonly Model[];
   byId: ReadonlyMap<string, Model>;
+  /** Ids by their loose spelling, where only one has it. */
+  bySpelling: ReadonlyMap<string, string>;
   /** Foreign names: those published, and the `aliases` of configured models. */
   compatibility: Names;
   /** `default`, `fastest` and so on: what a model is the choice for. Of two that claim one, the later entry has it. */
@@ -48,12 +50,30 @@ export function createCatalogue(models: readonly Model[]): Catalogue {
   return {
     models,
     byId,
+    bySpelling: spellingsOf(models),
     compatibility: namesOf((type) => [
       ...Object.entries(COMPATIBILITY[type] ?? {}).filter(([, id]) => byId.get(id)?.type === type),
       ...claims(models, type, (model) => model.aliases),
     ]),
     traits: namesOf((type) => claims(models, type, (model) => model.listing?.traits)),
   };
+}
+
+/** `.`, `_` and spaces for `-`: what people write for an id (api-facts 2.1). */
+export function spellingOf(name: string): string {
+  return name.replaceAll(/[._ ]/g, '-');
+}
+
+function spellingsOf(models: readonly Model[]): Map<string, string> {
+  const spellings = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const { id } of models) {
+    const spelling = spellingOf(id);
+    if (taken.has(spelling)) spellings.delete(spelling);
+    else spellings.set(spelling, id);
+    taken.add(spelling);
+  }
+  return spellings;
 }
 
 function namesOf(rows: (type: ModelType) => [string, string][]): Names {

@@ -1,6 +1,6 @@
 /** From the name in a request to the model that answers it (specification 4.10, api-facts 9 and 12.4). */
 import { RETIRED } from './builtin/names.ts';
-import type { Catalogue } from './catalogue.ts';
+import { type Catalogue, spellingOf } from './catalogue.ts';
 import type { Model, ModelType } from './model.ts';
 
 export interface Wanted {
@@ -59,9 +59,12 @@ function retirementOf({ byId }: Catalogue, named: Model, now: string): Retiremen
   return { id: named.id, date, removesAt, ...(replacement === undefined ? {} : { replacement }) };
 }
 
-function findByName({ byId, compatibility, traits }: Catalogue, { name, type }: Wanted): Model | undefined {
-  const id = compatibility[type].get(name) ?? traits[type].get(name);
-  return byId.get(name) ?? (id === undefined ? undefined : byId.get(id));
+function findByName(catalogue: Catalogue, { name, type }: Wanted): Model | undefined {
+  const { byId, bySpelling, compatibility, traits } = catalogue;
+  const known = byId.get(name);
+  if (known) return known;
+  const id = compatibility[type].get(name) ?? traits[type].get(name) ?? bySpelling.get(spellingOf(name));
+  return id === undefined ? undefined : byId.get(id);
 }
 
 function notFound(catalogue: Catalogue, wanted: Wanted): string {

@@ -248,3 +248,27 @@ describe('modelPrivacy', () => {
     expect(asked('anonymized')).toEqual([true, !isText, false]);
   });
 });
+
+describe('a name that is spelled another way', () => {
+  const now = '2026-11-01T00:00:00.000Z';
+
+  it.each([
+    ['qwen3.next_80b', 'qwen3-next-80b'],
+    ['simulator text', 'simulator-text'],
+    ['simulator_text', 'simulator-text'],
+  ])('%s means %s', (name, id) => {
+    const found = resolveModel(CATALOGUE, { name, type: 'text', now });
+    expect(found.ok && found.model.id).toBe(id);
+  });
+
+  it('means nothing where two ids could be meant', () => {
+    const [model] = CATALOGUE.models;
+    if (!model) throw new Error('no model');
+    const two = createCatalogue([
+      { ...model, id: 'a.b' },
+      { ...model, id: 'a_b' },
+    ]);
+    expect(resolveModel(two, { name: 'a b', type: model.type, now }).ok).toBe(false);
+    expect(resolveModel(two, { name: 'a_b', type: model.type, now }).ok).toBe(true);
+  });
+});

@@ -1,0 +1,190 @@
+/**
+ * A chat request with everything it is billed by (key, limits, hold, settle) against a bare Koa route that passes the same
+ * request through. One core for each of the two; the text service, Postgres, Redis and the load have the other.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { readStreams } from './chatStreams.ts';
+import { askWithoutPause, type LeanRequest, openLeanClient } from './leanClient.ts';
+import { residentMb } from './memory.ts';
+import { percentile, round } from './statistics.ts';
+import { openWorld, pinToOneCore, type World } from './world.ts';
+
+const MANY = 32;
+const FEW = 8;
+const ROUNDS = 3;
+const PAUSE_MS = 8;
+const REQUESTS = 1_000;
+const SETTLE_MS = 500;
+
+const PRICE = { usd: 0.1, diem: 0.1 };
+const PLENTY = 1_000_000_000;
+
+interface Figures {
+  perSecond: number[];
+  waitsMs: number[];
+  failed: number;
+}
+
+export async function run(options: { seconds?: number; requests?: number } = {}): Promise<{ ok: boolean }> {
+  const seconds = options.seconds ?? 4;
+  const world = await openWorld({});
+  try {
+    const { floor, product, pid } = await openSides(world);
+    const sides: Record<'floor' | 'product', Figures> = { floor: newFigures(), product: newFigures() };
+    for (let turn = 0; turn <= ROUNDS; turn += 1) {
+      for (const [side, target] of [
+        ['floor', floor],
+        ['product', product],
+      ] as const) {
+        const load = await askWithoutPause(target, { connections: MANY, seconds, status: 200 });
+        await sleep(SETTLE_MS);
+        const waits = await singly(target);
+        // The first turn only warms up.
+        if (turn === 0) continue;
+        sides[side].perSecond.push(load.perSecond);
+        sides[side].waitsMs.push(...waits);
+        sides[side].failed += load.failed;
+      }
+    }
+    const reached = judgeRate(sides);
+    const streamed = await streams({ floor, product });
+    const flat = await memory(pid, product, options.requests ?? 200_000);
+    return { ok: reached && streamed && flat };
+  } finally {
+    await world.close();
+  }
+}
+
+function newFigures(): Figures {
+  return { perSecond: [], waitsMs: [], failed: 0 };
+}
+
+async function openSides(world: World) {
+  const { accountId, inference } = await world.createPayer();
+  const upstream = await world.startFloor('chatUpstream');
+  const config = {
+    providers: { mock: { kind: 'openai', baseUrl: `${upstream.origin}/v1`, allowPrivateNetwork: true } },
+    models: [
+      {
+        ...{ id: 'bench-chat', type: 'text', provider: 'mock', privacy: 'private' },
+        spec: { name: 'Bench', availableContextTokens: 32_768, pricing: { input: PRICE, output: PRICE } },
+      },
+    ],
+    limits: { overrides: { [accountId]: { requestsPerMinute: PLENTY, tokensPerMinute: PLENTY } } },
+  };
+  const file = path.join(world.folder, 'chat.config.json');
+  writeFileSync(file, JSON.stringify(config));
+  const api = await world.start('api', { FAREBOX_CONFIG: file });
+  const pass = await world.startFloor('chatPass', { BENCH_UPSTREAM: upstream.origin });
+  await pinToOneCore(world, [api, pass]);
+  for (const pid of [upstream.pid, ...(await postgresPids(world))]) await onTheOtherCore(pid);
+  return {
+    floor: requestOf(pass.origin, inference),
+    product: requestOf(api.origin, inference),
+    pid: api.pid,
+  };
+}
+
+/** Its processes so far; those to come are started by the first of them, on the same core. */
+async function postgresPids({ environment }: World): Promise<number[]> {
+  const client = new pg.Client({ connectionString: environment.DATABASE_URL });
+  await client.connect();
+  const folder = (await client.query('show data_directory')).rows[0].data_directory as string;
+  const backends = (await client.query('select pid from pg_stat_activity')).rows.map(({ pid }) =>
+    Number(pid),
+  );
+  await client.end();
+  const postmaster = Number(readFileSync(path.join(folder, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  return [postmaster, ...backends];
+}
+
+/** A process that has ended since needs no core. */
+async function onTheOtherCore(pid: number): Promise<void> {
+  await promisify(execFile)('taskset', ['-a', '-c', '-p', '1', String(pid)]).catch(() => undefined);
+}
+
+function requestOf(origin: string, key: string): LeanRequest {
+  return {
+    method: 'POST',
+    url: `${origin}/api/v1/chat/completions`,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'bench-chat',
+      messages: [
+        { role: 'system', content: 'You are a helpful assistant.' },
+        { role: 'user', content: 'Tell me something about the price of a ride.' },
+      ],
+    }),
+  };
+}
+
+/** A few clients that pause between their requests: what one of them waits, without a queue in front of it. */
+async function singly(target: LeanRequest): Promise<number[]> {
+  const waits: number[] = [];
+  const client = async () => {
+    const line = await openLeanClient(target);
+    for (let asked = 0; asked < REQUESTS / FEW; asked += 1) {
+      await sleep(PAUSE_MS * (0.5 + Math.random()));
+      const startMs = performance.now();
+      if ((await line.ask()) !== 200) throw new Error('refused');
+      waits.push(performance.now() - startMs);
+    }
+    line.close();
+  };
+  await Promise.all(Array.from({ length: FEW }, client));
+  return waits;
+}
+
+function judgeRate({ floor, product }: Record<'floor' | 'product', Figures>): boolean {
+  console.log('chat: key, limits, durable hold and settle, against a bare pass-through; on one core');
+  console.table(
+    Object.entries({ floor, product }).map(([side, { perSecond, waitsMs, failed }]) => ({
+      side,
+      [`req/s at ${MANY} connections`]: Math.round(percentile(perSecond, 0.5)),
+      [`p50 ms at ${FEW}`]: round(percentile(waitsMs, 0.5)),
+      [`p99 ms at ${FEW}`]: round(percentile(waitsMs, 0.99)),
+      failed,
+    })),
+  );
+  const ratio = percentile(product.perSecond, 0.5) / percentile(floor.perSecond, 0.5);
+  const added = (share: number) => percentile(product.waitsMs, share) - percentile(floor.waitsMs, share);
+  console.log(`  req/s ÷ floor (≥ 0.2): ${round(ratio)}`);
+  console.log(`  added p50, ms (≤ 2): ${round(added(0.5))}`);
+  console.log(`  added p99, ms (≤ 10): ${round(added(0.99))}`);
+  return ratio >= 0.2 && added(0.5) <= 2 && added(0.99) <= 10 && product.failed === 0;
+}
+
+async function streams({ floor, product }: { floor: LeanRequest; product: LeanRequest }): Promise<boolean> {
+  const streamed = (target: LeanRequest): LeanRequest => {
+    return { ...target, body: JSON.stringify({ ...JSON.parse(target.body), stream: true }) };
+  };
+  await readStreams(streamed(product), 64);
+  const bare = await readStreams(streamed(floor), 128);
+  const some = await readStreams(streamed(product), 128);
+  const all = await readStreams(streamed(product), 512);
+  const added = percentile(some.firstMs, 0.99) - percentile(bare.firstMs, 0.99);
+  console.log(
+    `  512 streams: frames lost ${all.lost}, late by more than 50 ms ${all.late} (0), the latest ${round(all.latestMs)} ms`,
+  );
+  console.log(`  added to the first frame at 128 streams, p99 ms (≤ 5): ${round(added)}`);
+  return all.lost === 0 && all.late === 0 && added <= 5;
+}
+
+async function memory(pid: number, target: LeanRequest, requests: number): Promise<boolean> {
+  const readings = [residentMb(pid)];
+  for (let done = 0; done < requests; ) {
+    const { perSecond } = await askWithoutPause(target, { connections: MANY, seconds: 8, status: 200 });
+    done += perSecond * 8;
+    readings.push(residentMb(pid));
+  }
+  const end = readings.at(-1) ?? 0;
+  console.log(
+    `  memory over ${requests} requests, MB resident: ${readings.map(Math.round).join(' · ')} (≤ 200)`,
+  );
+  return end <= 200;
+}

@@ -1,0 +1,61 @@
+/**
+ * A text service that costs next to nothing: it answers every completion with the same bytes, and a stream with frames at
+ * an even pace, each of which says when it was sent.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import { loadConfig } from '../../infra/config/config.ts';
+import { FRAME_MS, FRAMES } from './chatFrames.ts';
+
+const HEAD = { id: 'chatcmpl-bench', object: 'chat.completion', created: 1_767_225_600, model: 'bench' };
+const USAGE = { usage: { prompt_tokens: 20, completion_tokens: FRAMES, total_tokens: 20 + FRAMES } };
+const WHOLE = JSON.stringify({
+  ...HEAD,
+  choices: [
+    { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'word '.repeat(FRAMES) } },
+  ],
+  ...USAGE,
+});
+const CHUNK = { ...HEAD, object: 'chat.completion.chunk' };
+
+function frame(choices: object[], extra: object = {}): string {
+  return `data: ${JSON.stringify({ ...CHUNK, choices, ...extra })}\n\n`;
+}
+
+const END = `${frame([{ index: 0, delta: {}, finish_reason: 'stop' }])}${frame([], USAGE)}data: [DONE]\n\n`;
+const streams = new Map<ServerResponse, number>();
+
+/** One timer for all: hundreds of them would not keep the pace. */
+function tick(): void {
+  const content = `${process.hrtime.bigint() / 1_000n} `;
+  const word = frame([{ index: 0, delta: { content }, finish_reason: null }]);
+  for (const [response, sent] of streams) {
+    if (sent < FRAMES) {
+      streams.set(response, sent + 1);
+      response.write(word);
+      continue;
+    }
+    streams.delete(response);
+    response.end(END);
+  }
+}
+
+const { host, port } = loadConfig();
+setInterval(tick, FRAME_MS);
+createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+  let text = '';
+  request.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  request.on('end', () => {
+    if (!text.includes('"stream":true')) {
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'content-length': WHOLE.length })
+        .end(WHOLE);
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    response.socket?.setNoDelay(true);
+    streams.set(response, 0);
+    response.once('close', () => streams.delete(response));
+  });
+}).listen({ host, port, backlog: 4_096 }, () => console.log('floor ready'));
