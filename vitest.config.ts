@@ -14,6 +14,9 @@ const LONGEST = [
   'acceptance/voiceChanger',
   'providers/local/localProvider',
   'api/server',
+  'cli/withDatabase',
+  'infra/documents/bombs',
+  'api/text/upstreams',
 ];
 
 class LongestFirst extends BaseSequencer {
