@@ -28,6 +28,8 @@ export interface ChatCall extends PricedRequest {
   hold: Hold;
   /** Ends the upstream call. */
   signal: AbortSignal;
+  /** To be called when the upstream has nothing more to say. */
+  end(): void;
   startedAt: number;
   addOns: LedgerPrice;
 }
@@ -51,6 +53,7 @@ export async function firstThatAnswers<T>(
     try {
       return await ask(call);
     } catch (error) {
+      call.end();
       await call.hold.release();
       order.request.log.warn({ err: error, model: attempt.model.id }, 'a model did not answer');
       failure = error;
@@ -80,8 +83,8 @@ async function openCall(
       ttlMs: LONGEST_CALL_MS + DRAIN_MS + RESOLVE_MS,
     },
   );
-  const signal = outliving(request.signal);
-  return { ...priced, attempt, provider, hold, signal, addOns, startedAt: performance.now() };
+  const { signal, end } = outliving(request.signal);
+  return { ...priced, attempt, provider, hold, signal, end, addOns, startedAt: performance.now() };
 }
 
 /** Also the name under which the ledger knows the request (api-facts 2.2). */
@@ -90,13 +93,23 @@ export function chatId(requestId: string): string {
 }
 
 /** Goes on for a while after nobody waits any more: what an upstream has begun is paid for, here and there. */
-function outliving(waiting: AbortSignal): AbortSignal {
+function outliving(waiting: AbortSignal): { signal: AbortSignal; end(): void } {
   const controller = new AbortController();
-  const cut = (ms: number) => setTimeout(() => controller.abort(), ms).unref();
-  cut(LONGEST_CALL_MS);
-  if (waiting.aborted) cut(DRAIN_MS);
-  else waiting.addEventListener('abort', () => cut(DRAIN_MS), { once: true });
-  return controller.signal;
+  const abort = () => controller.abort();
+  let timer = setTimeout(abort, LONGEST_CALL_MS);
+  const hurry = () => {
+    clearTimeout(timer);
+    timer = setTimeout(abort, DRAIN_MS);
+  };
+  if (waiting.aborted) hurry();
+  else waiting.addEventListener('abort', hurry, { once: true });
+  return {
+    signal: controller.signal,
+    end() {
+      clearTimeout(timer);
+      waiting.removeEventListener('abort', hurry);
+    },
+  };
 }
 
 export interface Settled extends Counted {
@@ -106,9 +119,10 @@ export interface Settled extends Counted {
 
 /** Writes the bill; resolves when it stands. */
 export async function settleCall(
-  { attempt, hold, startedAt, addOns }: ChatCall,
+  { attempt, hold, startedAt, addOns, end }: ChatCall,
   produced: Counted,
 ): Promise<Settled> {
+  end();
   const executionMs = Math.round(performance.now() - startedAt);
   const { price, details } = billOf(attempt.model, { ...produced, executionMs, addOns });
   if (price.usd === 0n && price.diem === 0n) {
