@@ -1,9 +1,11 @@
 /** Finds the caller's job by what a request names; a malformed, unknown and another account's id are one and the same. */
+
 import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
 import type { JobKind } from '../domain/jobs.ts';
 import { findJob, type JobRow } from '../infra/postgres/jobs.ts';
 import type { SqlClient } from '../infra/postgres/pool.ts';
+import { invalid } from './invalid.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -23,9 +25,5 @@ export async function findJobOf(
 ): Promise<JobRow> {
   const job = await findOwnJob(sql, caller, named.queueId);
   if (job.kind === named.kind && job.modelId === named.modelId) return job;
-  throw new FareboxError({
-    code: 'invalid_request',
-    message: 'Invalid request parameters',
-    fields: { model: ['This is not the model of the job'] },
-  });
+  throw invalid('model', 'This is not the model of the job');
 }

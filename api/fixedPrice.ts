@@ -15,13 +15,18 @@ export interface FixedPrice {
 
 const TTL_MS = 180_000;
 
+/** The client wants to know the price, and nothing else to happen. */
+export function isDryRun({ headers }: Pick<RouteRequest<unknown, unknown, 'key'>, 'headers'>): boolean {
+  return headers['x-service-dry-run'] === 'true';
+}
+
 export async function paidOnce(
   dependencies: Pick<Dependencies, 'ledger'>,
   request: Pick<RouteRequest<unknown, unknown, 'key'>, 'caller' | 'requestId' | 'log' | 'headers'>,
   { offer, work }: { offer: FixedPrice; work: () => Promise<Answer> },
 ): Promise<Answer> {
   const { sku, unit, price, provider } = offer;
-  if (request.headers['x-service-dry-run'] === 'true') {
+  if (isDryRun(request)) {
     return json({
       object: 'dry_run',
       cost: { usd: nanoToNumber(price.usd), diem: nanoToNumber(price.diem) },

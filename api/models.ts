@@ -1,4 +1,5 @@
 /** Finds the model that a request names, or the documented refusal. */
+
 import type { Caller } from '../domain/caller.ts';
 import { type Asked, attemptsOf } from '../domain/catalogue/attempts.ts';
 import type { Model, ModelType, VoiceChangerModel } from '../domain/catalogue/model.ts';
@@ -6,6 +7,7 @@ import { type Retirement, resolveModel } from '../domain/catalogue/resolveModel.
 import { FareboxError } from '../domain/errors.ts';
 import { offlineReason, whyForbidden } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
+import { invalid } from './invalid.ts';
 
 export interface NamedModel<M extends Model = Model> {
   /** What the name stands for: its id, privacy and price are the ones that count. */
@@ -25,11 +27,7 @@ export function requireModel(config: Config, name: string, type: ModelType): Nam
 export function requireVoiceChanger(config: Config, name: string): NamedModel<VoiceChangerModel> {
   const { model, headers } = requireModel(config, name, 'music');
   if (model.kind === 'voice-changer') return { model, headers };
-  throw new FareboxError({
-    code: 'invalid_request',
-    message: 'Invalid request parameters',
-    fields: { model: ['This endpoint takes voice-changer models only'] },
-  });
+  throw invalid('model', 'This endpoint takes voice-changer models only');
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What every listing by pages has in common. */
+
 import { z } from 'zod';
-import { FareboxError } from '../domain/errors.ts';
+import { invalid } from './invalid.ts';
 import { asInteger } from './shownAs.ts';
 
 /** `limit` of a query: 1 to 100, 20 when left out. */
@@ -16,6 +17,5 @@ export const INVALID_CURSOR = 'Invalid or expired cursor; restart from the first
 
 /** For a cursor that no page has given out: throws FareboxError `invalid_request`. */
 export function refuseCursor(): never {
-  const fields = { cursor: [INVALID_CURSOR] };
-  throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
+  throw invalid('cursor', INVALID_CURSOR);
 }

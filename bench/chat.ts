@@ -9,16 +9,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { readStreams } from './chatStreams.ts';
-import { askWithoutPause, type LeanRequest, openLeanClient } from './leanClient.ts';
+import { askSingly, askWithoutPause, FEW, type LeanRequest } from './leanClient.ts';
 import { residentMb } from './memory.ts';
 import { percentile, round } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
 
 const MANY = 32;
-const FEW = 8;
 const ROUNDS = 3;
-const PAUSE_MS = 8;
-const REQUESTS = 1_000;
 const SETTLE_MS = 500;
 
 const PRICE = { usd: 0.1, diem: 0.1 };
@@ -43,7 +40,7 @@ export async function run(options: { seconds?: number; requests?: number } = {})
       ] as const) {
         const load = await askWithoutPause(target, { connections: MANY, seconds, status: 200 });
         await sleep(SETTLE_MS);
-        const waits = await singly(target);
+        const waits = await askSingly(target);
         // The first turn only warms up.
         if (turn === 0) continue;
         sides[side].perSecond.push(load.perSecond);
@@ -121,23 +118,6 @@ function requestOf(origin: string, key: string): LeanRequest {
       ],
     }),
   };
-}
-
-/** A few clients that pause between their requests: what one of them waits, without a queue in front of it. */
-async function singly(target: LeanRequest): Promise<number[]> {
-  const waits: number[] = [];
-  const client = async () => {
-    const line = await openLeanClient(target);
-    for (let asked = 0; asked < REQUESTS / FEW; asked += 1) {
-      await sleep(PAUSE_MS * (0.5 + Math.random()));
-      const startMs = performance.now();
-      if ((await line.ask()) !== 200) throw new Error('refused');
-      waits.push(performance.now() - startMs);
-    }
-    line.close();
-  };
-  await Promise.all(Array.from({ length: FEW }, client));
-  return waits;
 }
 
 function judgeRate({ floor, product }: Record<'floor' | 'product', Figures>): boolean {

@@ -1,14 +1,9 @@
-/** What every paid request passes: authentication, all limits of a text model, shape; against a bare Koa route. One core. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { askWithoutPause, openLeanClient } from './leanClient.ts';
+import { askSingly, askWithoutPause, FEW } from './leanClient.ts';
 import { percentile, round } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
 
 const MANY = 32;
-const FEW = 8;
 const ROUNDS = 3;
-const REQUESTS = 1_000;
-const PAUSE_MS = 8;
 
 export async function run(options: { seconds?: number } = {}): Promise<{ ok: boolean }> {
   const duration = options.seconds ?? 3;
@@ -24,7 +19,7 @@ export async function run(options: { seconds?: number } = {}): Promise<{ ok: boo
       for (const side of ['floor', 'product'] as const) {
         const load = { connections: MANY, seconds: duration, status: 200 };
         const result = await askWithoutPause(targets[side], load);
-        const waits = await singly(targets[side]);
+        const waits = await askSingly(targets[side]);
         // The first turn only warms up.
         if (turn === 0) continue;
         sides[side].perSecond.push(result.perSecond);
@@ -46,27 +41,6 @@ interface Figures {
 
 function newFigures(): Figures {
   return { perSecond: [], waitsMs: [], failed: 0 };
-}
-
-/**
- * A few clients that pause between their requests: what one of them waits, without a queue in front of it (with pauses of
- * 4 ms one in four met another's request). No two pauses are alike: equal ones would make all clients ask in the same
- * instant, and wait for each other.
- */
-async function singly(target: ReturnType<typeof requestOf>): Promise<number[]> {
-  const waits: number[] = [];
-  const client = async () => {
-    const line = await openLeanClient(target);
-    for (let asked = 0; asked < REQUESTS / FEW; asked += 1) {
-      await sleep(PAUSE_MS * (0.5 + Math.random()));
-      const startMs = performance.now();
-      if ((await line.ask()) !== 200) throw new Error('refused');
-      waits.push(performance.now() - startMs);
-    }
-    line.close();
-  };
-  await Promise.all(Array.from({ length: FEW }, client));
-  return waits;
 }
 
 function requestOf(origin: string, key: string) {

@@ -1,5 +1,6 @@
 /** One connection that sends the same request again and again, and costs next to nothing: it shares its core with others. */
 import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface LeanRequest {
   method: string;
@@ -96,4 +97,29 @@ export async function askWithoutPause(
   };
   await Promise.all(Array.from({ length: connections }, connection));
   return { perSecond: (answered * 1_000) / (performance.now() - startedAt), failed };
+}
+
+export const FEW = 8;
+const REQUESTS = 1_000;
+const PAUSE_MS = 8;
+
+/**
+ * A few clients that pause between their requests: what one of them waits, without a queue in front of it (with pauses of
+ * 4 ms one in four met another's request). No two pauses are alike: equal ones would make all clients ask in the same
+ * instant, and wait for each other.
+ */
+export async function askSingly(target: LeanRequest): Promise<number[]> {
+  const waits: number[] = [];
+  const client = async () => {
+    const line = await openLeanClient(target);
+    for (let asked = 0; asked < REQUESTS / FEW; asked += 1) {
+      await sleep(PAUSE_MS * (0.5 + Math.random()));
+      const startMs = performance.now();
+      if ((await line.ask()) !== 200) throw new Error('refused');
+      waits.push(performance.now() - startMs);
+    }
+    line.close();
+  };
+  await Promise.all(Array.from({ length: FEW }, client));
+  return waits;
 }

@@ -1,11 +1,13 @@
 /** POST /augment/scrape, /augment/search and /augment/text-parser (specification 4.4, api-facts 4.4). */
+
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { FareboxError } from '../../domain/errors.ts';
-import { MINUTE_MS } from '../../domain/limits/limits.ts';
 import { json, stream } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type FixedPrice, paidOnce } from '../fixedPrice.ts';
+import { invalid } from '../invalid.ts';
+import { limitRoute } from '../limitRoute.ts';
 import { defineRoute } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
 import { AUGMENT_DESCRIPTIONS } from './descriptions.ts';
@@ -25,15 +27,8 @@ const PARSE: FixedPrice = { sku: 'augment-text-parser', unit: 'document', price:
 
 /** Of an account, whatever its key: these reach out to others in our name. */
 async function limitPerMinute({ limits }: Dependencies, accountId: string, path: string): Promise<void> {
-  const limit = limits.overrideOf(accountId).requestsPerMinute ?? PER_MINUTE;
-  const counter = { type: 'RPM', subject: path, limit, cost: 1, windowMs: MINUTE_MS } as const;
-  const { refusedBy, states, at } = await limits.limiter.admit({ accountId, counters: [counter] });
-  if (!refusedBy) return;
-  throw new FareboxError({
-    code: 'rate_limited',
-    message: `Rate limit exceeded: at most ${limit} requests per minute.`,
-    retryAfterSeconds: Math.max(1, Math.ceil(((states[0]?.resetsAt ?? at) - at) / 1_000)),
-  });
+  const perMinute = limits.overrideOf(accountId).requestsPerMinute ?? PER_MINUTE;
+  await limitRoute({ limits }, { accountId, path, perMinute, words: '' });
 }
 
 export const scrapeRoute = defineRoute({
@@ -95,10 +90,7 @@ export const parserRoute = defineRoute({
   describes: AUGMENT_DESCRIPTIONS.parse,
   async handler(dependencies, request) {
     const { body, file, signal } = request;
-    if (!file) {
-      const fields = { file: ['Required'] };
-      throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
-    }
+    if (!file) throw invalid('file', 'Required');
     return await paidOnce(dependencies, request, {
       offer: PARSE,
       work: async () => {

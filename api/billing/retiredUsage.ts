@@ -1,6 +1,7 @@
 /** GET /billing/usage, retired on 2026-09-16 (specification 4.9, 9): 410 to everyone, whatever is asked. */
-import { limitAddress } from '../addressLimit.ts';
+
 import { json } from '../answer.ts';
+import { limitAddress } from '../limitRoute.ts';
 import { defineRoute } from '../route.ts';
 import { BILLING_DESCRIPTIONS } from './descriptions.ts';
 

@@ -2,6 +2,7 @@
  * The keys of an account (specification 4.9), for its ADMIN keys only: an INFERENCE key makes no children of itself. Going
  * beyond it: rotation, keys for some models, and keys that are another one's children.
  */
+
 import { FareboxError } from '../../domain/errors.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { changeKey, endKey, makeKey, rotateKey } from '../../infra/postgres/keyAdministration.ts';
@@ -9,6 +10,7 @@ import { activeKeys } from '../../infra/postgres/keyUsage.ts';
 import { actorOf } from '../actor.ts';
 import { json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { invalid } from '../invalid.ts';
 import { defineRoute } from '../route.ts';
 import { KEY_DESCRIPTIONS } from './descriptions.ts';
 import { presentKey, presentKeyWithUsage, presentNewKey } from './presentKey.ts';
@@ -171,9 +173,4 @@ function toKeyId(id: string | undefined): string | undefined {
 
 function unknownKey(message: string): FareboxError {
   return new FareboxError({ code: 'invalid_request', message });
-}
-
-function invalid(field: string, words: string): FareboxError {
-  const fields = { [field]: [words] };
-  return new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
 }

@@ -1,4 +1,5 @@
 /** Which models may answer a chat request, in order, and what each would be asked at which price (specification 2.1). */
+
 import type { Character } from '../../domain/catalogue/character.ts';
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -8,6 +9,7 @@ import { missingFeatures } from '../../domain/text/features.ts';
 import { boundOf } from '../../domain/text/price.ts';
 import { promptTokensOf } from '../../domain/text/promptSize.ts';
 import type { Config } from '../../infra/config/config.ts';
+import { invalid } from '../invalid.ts';
 import { type NamedModel, requireAttempts } from '../models.ts';
 import type { RouteRequest } from '../route.ts';
 import type { ChatBody } from './chatBody.ts';
@@ -62,14 +64,6 @@ function refuseTooLong(body: ChatBody, { id, spec }: TextModel): void {
 
 function wrongType(): FareboxError {
   return invalid('model', 'This endpoint takes text models only');
-}
-
-function invalid(path: string, words: string): FareboxError {
-  return new FareboxError({
-    code: 'invalid_request',
-    message: 'Invalid request parameters',
-    fields: { [path]: [words] },
-  });
 }
 
 function unsupported(missing: readonly { path: string; words: string }[]): FareboxError {

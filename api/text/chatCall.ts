@@ -2,7 +2,6 @@
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { billOf, NOTHING, snapshotOf } from '../../domain/text/bill.ts';
 import type { ChatMessage } from '../../domain/text/chat.ts';
-import { plus } from '../../domain/text/price.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import type { TextProvider } from '../../providers/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -17,8 +16,6 @@ export interface ChatOrder {
   request: RouteRequest<ChatBody, unknown, 'key'>;
   attempts: readonly ChatAttempt[];
   messages: ChatMessage[];
-  /** Searches and pages, which were delivered whatever the model does. */
-  addOns: LedgerPrice;
 }
 
 /** A model that is being asked, and what is held for it. */
@@ -31,7 +28,6 @@ export interface ChatCall extends PricedRequest {
   /** To be called when the upstream has nothing more to say. */
   end(): void;
   startedAt: number;
-  addOns: LedgerPrice;
 }
 
 /** From the first word to the last; then the upstream is cut and what it sent is billed. */
@@ -65,26 +61,27 @@ export async function firstThatAnswers<T>(
 
 async function openCall(
   { ledger, textProviders }: Pick<Dependencies, 'ledger' | 'textProviders'>,
-  { request, messages, addOns }: ChatOrder,
+  { request, messages }: ChatOrder,
   { attempt, index }: { attempt: ChatAttempt; index: number },
 ): Promise<ChatCall> {
   const { caller, body, log } = request;
   const priced = priceAttempt(attempt, { body, accountId: caller.accountId, messages });
   const provider = textProviders.get(attempt.model.provider);
-  if (!provider) throw new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' });
+  if (!provider)
+    throw toClientError(new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' }));
   // The second model that is tried is an operation of its own: a hold that was released stays so.
   const requestId = index === 0 ? request.requestId : `${request.requestId}:${index + 1}`;
   const hold = await openHold(
     { ledger },
     {
       ...{ requestId, caller, log },
-      bound: plus(priced.bound, addOns),
+      bound: priced.bound,
       snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
       ttlMs: LONGEST_CALL_MS + DRAIN_MS + RESOLVE_MS,
     },
   );
   const { signal, end } = outliving(request.signal);
-  return { ...priced, attempt, provider, hold, signal, end, addOns, startedAt: performance.now() };
+  return { ...priced, attempt, provider, hold, signal, end, startedAt: performance.now() };
 }
 
 /** Also the name under which the ledger knows the request (api-facts 2.2). */
@@ -119,12 +116,12 @@ export interface Settled extends Counted {
 
 /** Writes the bill; resolves when it stands. */
 export async function settleCall(
-  { attempt, hold, startedAt, addOns, end }: ChatCall,
+  { attempt, hold, startedAt, end }: ChatCall,
   produced: Counted,
 ): Promise<Settled> {
   end();
   const executionMs = Math.round(performance.now() - startedAt);
-  const { price, details } = billOf(attempt.model, { ...produced, executionMs, addOns });
+  const { price, details } = billOf(attempt.model, { ...produced, executionMs });
   if (price.usd === 0n && price.diem === 0n) {
     await hold.release();
     return { ...produced, cost: NOTHING };

@@ -1,14 +1,16 @@
 /** POST /chat/completions (specification 4.1). */
+
 import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumberDown } from '../../domain/money.ts';
-import { NOTHING } from '../../domain/text/bill.ts';
 import type { ChatMessage } from '../../domain/text/chat.ts';
 import { estimateTokens } from '../../domain/text/promptSize.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { type Answer, events, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { isDryRun } from '../fixedPrice.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
-import { type ChatAttempt, characterOf, chatAttempts, priceAttempt } from './chatAttempts.ts';
+import { answeredBy } from './answeredBy.ts';
+import { characterOf, chatAttempts, priceAttempt } from './chatAttempts.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
 import {
   type ChatCall,
@@ -48,8 +50,8 @@ export const chatRoute = defineRoute({
     refuseUnconfigured(body);
     const attempts = chatAttempts(dependencies.config, request);
     const messages = await messagesOf(dependencies, request);
-    const order: ChatOrder = { request, attempts, messages, addOns: NOTHING };
-    if (request.headers['x-service-dry-run'] === 'true') return dryRun(order);
+    const order: ChatOrder = { request, attempts, messages };
+    if (isDryRun(request)) return dryRun(order);
     return body.stream ? await streamed(dependencies, order) : await whole(dependencies, order);
   },
 });
@@ -133,7 +135,7 @@ async function whole(dependencies: Dependencies, order: ChatOrder): Promise<Answ
       prompt_logprobs: null,
       service_parameters: presentParameters(parameters, []),
     };
-    return { ...json(body, { headers: headersOf(request, call.attempt) }), compressible: true };
+    return { ...json(body, { headers: answeredBy(request, call.attempt) }), compressible: true };
   });
 }
 
@@ -150,11 +152,9 @@ async function streamed(dependencies: Dependencies, order: ChatOrder): Promise<A
       ...{ call, stream },
       heading: { id: chatId(request.requestId), created: unixSeconds(), model: call.attempt.model.id },
       stripped: parameters.strip_thinking_response || parameters.disable_thinking,
-      before: [],
-      after: [],
       onSettled: (settled) => afterBill(dependencies, { call, order, settled }),
     });
-    return events(made, { headers: headersOf(request, call.attempt) });
+    return events(made, { headers: answeredBy(request, call.attempt) });
   });
 }
 
@@ -186,19 +186,6 @@ async function noteTokens({ request }: ChatOrder, { usage }: Settled): Promise<v
   } catch (error) {
     request.log.warn({ err: error }, 'the tokens of a call could not be counted');
   }
-}
-
-function headersOf(
-  request: RouteRequest<ChatBody, unknown, 'key'>,
-  { model, headers }: ChatAttempt,
-): Record<string, string> {
-  return {
-    ...headers,
-    'x-service-model-id': model.id,
-    'x-service-model-name': model.name,
-    'x-service-model-router': model.provider,
-    'x-service-overhead-ms': request.overheadMs().toFixed(1),
-  };
 }
 
 function unixSeconds(): number {

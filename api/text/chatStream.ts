@@ -13,9 +13,6 @@ export interface StreamTerms {
   heading: Heading;
   /** Reasoning is taken out. */
   stripped: boolean;
-  /** Sent before the first word, and before the usage: search results. */
-  before: readonly object[];
-  after: readonly object[];
   /** What follows the bill: the account's balance, the tokens for the limits. */
   onSettled(settled: Settled): Promise<{ balance?: object }>;
 }
@@ -34,7 +31,6 @@ export async function* chatEvents(terms: StreamTerms): AsyncGenerator<string, vo
     return settled;
   };
   try {
-    for (const extra of terms.before) yield writer.frame([], extra);
     let failure: unknown;
     while (ended === 'no') {
       try {
@@ -50,7 +46,6 @@ export async function* chatEvents(terms: StreamTerms): AsyncGenerator<string, vo
         failure = error;
       }
     }
-    for (const extra of terms.after) yield writer.frame([], extra);
     if (ended === 'broken') {
       await settle();
       yield `data: ${JSON.stringify({ error: streamedError(failure) })}\n\n`;

@@ -1,4 +1,5 @@
 /** POST /embeddings (specification 4.12, api-facts 4.1c). */
+
 import { z } from 'zod';
 import type { EmbeddingModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -10,10 +11,13 @@ import { countTokens } from '../../infra/text/countTokens.ts';
 import type { Embeddings } from '../../providers/textProvider.ts';
 import { type Answer, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { isDryRun } from '../fixedPrice.ts';
+import { invalid } from '../invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { openHold } from '../paid.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
+import { answeredBy } from './answeredBy.ts';
 import { chatId } from './chatCall.ts';
 import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
 import { presentCost } from './present.ts';
@@ -75,7 +79,7 @@ async function embed(
   refuseTooLong(inputs);
   const estimated = inputs.reduce((sum, input) => sum + estimateTokens(input), 0);
   const bound = priceOf(model, estimated);
-  if (request.headers['x-service-dry-run'] === 'true') {
+  if (isDryRun(request)) {
     const bounded = {
       model: model.id,
       cost: presentCost(bound),
@@ -143,13 +147,7 @@ function presentEmbeddings({ vectors }: Embeddings, { request, model, headers, t
   const answer = json(
     { object: 'list', model: model.id, data, usage },
     {
-      headers: {
-        ...headers,
-        'x-service-model-id': model.id,
-        'x-service-model-name': model.name,
-        'x-service-model-router': model.provider,
-        'x-service-overhead-ms': request.overheadMs().toFixed(1),
-      },
+      headers: answeredBy(request, { model, headers }),
     },
   );
   return { ...answer, compressible: true };
@@ -178,9 +176,4 @@ function priceOf({ spec }: EmbeddingModel, promptTokens: number): LedgerPrice {
   const pricing = { input: spec.pricing.input, output: spec.pricing.input };
   const none = { cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0, reasoningTokens: 0 };
   return sumOf(linesOf(pricing, { promptTokens, ...none }));
-}
-
-function invalid(path: string, words: string): FareboxError {
-  const message = 'Invalid request parameters';
-  return new FareboxError({ code: 'invalid_request', message, fields: { [path]: [words] } });
 }

@@ -1,9 +1,11 @@
 /** Pictures, recordings, videos and files in messages, as bytes that we hold: a provider never sees a user's URL (reliability S9). */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import type { MediaPart, TextPart, UserPart } from '../../domain/text/chat.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { invalid } from '../invalid.ts';
 import type { RouteRequest } from '../route.ts';
 import type { ChatBody, SentPart } from './chatBody.ts';
 import { sniffImage } from './sniffImage.ts';
@@ -44,12 +46,12 @@ function partsOf({ messages }: ChatBody): Medium[] {
     const parts = message.content.filter((part): part is Medium => part.type !== 'text');
     for (const [type, most] of Object.entries(MOST)) {
       const count = parts.filter((part) => part.type === type).length;
-      if (count > most) throw invalid(`at most ${most} ${type} parts in a message`);
+      if (count > most) throw invalid('messages', `at most ${most} ${type} parts in a message`);
     }
     all.push(...parts);
   }
   if (all.filter(({ type }) => type === 'video_url').length > MOST.video_url) {
-    throw invalid(`at most ${MOST.video_url} video_url parts in a request`);
+    throw invalid('messages', `at most ${MOST.video_url} video_url parts in a request`);
   }
   return all;
 }
@@ -88,7 +90,7 @@ function pictureOf(bytes: Buffer, name: string): MediaPart {
 
 function audio({ input_audio: { data, format } }: Sent<'input_audio'>): MediaPart {
   const bytes = fromBase64(data);
-  if (!bytes) throw invalid('input_audio.data must be base64; URLs are not taken');
+  if (!bytes) throw invalid('messages', 'input_audio.data must be base64; URLs are not taken');
   if (bytes.length > LARGEST_BYTES) throw tooLarge('input_audio');
   return { type: 'audio', bytes, mediaType: `audio/${format}` };
 }
@@ -131,7 +133,7 @@ async function bytesOf(
   if (announced) {
     const [head, type, , base64] = announced;
     const bytes = base64 ? fromBase64(url.slice(head.length)) : undefined;
-    if (!bytes) throw invalid(`${name}: a data URL must be base64`);
+    if (!bytes) throw invalid('messages', `${name}: a data URL must be base64`);
     if (bytes.length > LARGEST_BYTES) throw tooLarge(name);
     return { bytes, type: type?.toLowerCase() };
   }
@@ -161,11 +163,6 @@ const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}\s*$/;
 function fromBase64(text: string): Buffer | undefined {
   if (text.length === 0 || !BASE64.test(text)) return undefined;
   return Buffer.from(text, 'base64');
-}
-
-function invalid(words: string): FareboxError {
-  const message = 'Invalid request parameters';
-  return new FareboxError({ code: 'invalid_request', message, fields: { messages: [words] } });
 }
 
 function tooLarge(name: string): FareboxError {

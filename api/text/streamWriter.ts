@@ -25,9 +25,8 @@ export class StreamWriter {
     this.#stripped = stripped;
   }
 
-  frame(choices: readonly object[], extra?: object): string {
-    const more = extra === undefined ? '' : `,${JSON.stringify(extra).slice(1, -1)}`;
-    return `${this.#head}${JSON.stringify(choices)}${more}}\n\n`;
+  #frame(choice: object): string {
+    return `${this.#head}[${JSON.stringify(choice)}]}\n\n`;
   }
 
   write(batch: readonly ChatEvent[]): string {
@@ -47,7 +46,7 @@ export class StreamWriter {
     const delta = this.#begun.has(index) ? shown : { role: 'assistant', ...shown };
     this.#begun.add(index);
     const logprobs = event.logprobs && { logprobs: presentLogprobs(event.logprobs) };
-    return this.frame([{ index, delta, finish_reason: null, ...logprobs }]);
+    return this.#frame({ index, delta, finish_reason: null, ...logprobs });
   }
 
   #withoutReasoning({ index, delta }: Delta): object | undefined {
@@ -67,9 +66,9 @@ export class StreamWriter {
 
   #finish({ index, reason }: Finish): string {
     const held = this.#filters.get(index)?.end() ?? '';
-    const rest = held === '' ? '' : this.frame([{ index, delta: { content: held }, finish_reason: null }]);
+    const rest = held === '' ? '' : this.#frame({ index, delta: { content: held }, finish_reason: null });
     const finished = this.#calling.has(index) && reason === 'stop' ? 'tool_calls' : reason;
     const stop = finished === 'stop' || finished === 'length' ? finished : null;
-    return rest + this.frame([{ index, delta: {}, finish_reason: finished, stop_reason: stop }]);
+    return rest + this.#frame({ index, delta: {}, finish_reason: finished, stop_reason: stop });
   }
 }

@@ -2,6 +2,7 @@
  * POST /audio/voice-changer/queue: takes a recording, has it measured and charged, and answers with the job. Everything
  * that can be refused without looking at the bytes is refused here; the rest by the workflow, before the charge.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { chooseVoice } from '../../domain/catalogue/chooseVoice.ts';
 import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
@@ -14,6 +15,7 @@ import type { GenerationInput, JobSource } from '../../workflows/contract.ts';
 import { type Answer, json, withHeaders } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Claim, claimKey, renewClaim, withdrawClaim } from '../idempotency.ts';
+import { invalid } from '../invalid.ts';
 import { requireCallable, requireVoiceChanger } from '../models.ts';
 import { ACCEPT_LIMIT_MS, cancelGeneration, submitGeneration, withdrawGeneration } from '../queued.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
@@ -80,11 +82,6 @@ function checkOrder({ config }: Dependencies, { body, file, caller }: QueueReque
   }
   if (body.seed !== undefined && !model.supportsSeed) throw invalid('seed', 'This model does not support it');
   return { model, voice: choice.voice, headers };
-}
-
-function invalid(field: string, words: string): FareboxError {
-  const fields = { [field]: [words] };
-  return new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
 }
 
 /** The first answer of this key, also when it was lost on its way: the row is the truth. */

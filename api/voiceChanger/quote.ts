@@ -1,8 +1,9 @@
 /** POST /audio/voice-changer/quote: the price of a recording of this length, before anything is sent. */
-import { FareboxError } from '../../domain/errors.ts';
+
 import { nanoToNumber } from '../../domain/money.ts';
 import { longestBillableSeconds, quoteVoiceChanger } from '../../domain/pricing.ts';
 import { json } from '../answer.ts';
+import { invalid } from '../invalid.ts';
 import { requireVoiceChanger } from '../models.ts';
 import { defineRoute } from '../route.ts';
 import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
@@ -21,11 +22,7 @@ export const quoteRoute = defineRoute({
     const price = quoteVoiceChanger(model, body.duration_seconds);
     if (!price) {
       const words = `Must be at most ${longestBillableSeconds(model)} for this model`;
-      throw new FareboxError({
-        code: 'invalid_request',
-        message: 'Invalid request parameters',
-        fields: { duration_seconds: [words] },
-      });
+      throw invalid('duration_seconds', words);
     }
     return json({ quote: nanoToNumber(price.usd), duration_seconds: body.duration_seconds }, { headers });
   },

@@ -4,7 +4,7 @@ import type { TokenPricing } from '../catalogue/specs.ts';
 import type { LedgerPrice, PriceSnapshot } from '../ledger.ts';
 import { formatNano } from '../money.ts';
 import type { TokenUsage } from './chat.ts';
-import { linesOf, plus, sumOf } from './price.ts';
+import { linesOf, sumOf } from './price.ts';
 
 /** In the notes of an entry whose tokens its service did not tell. */
 export const COUNTED_HERE = 'tokens counted here: the service did not tell them';
@@ -16,8 +16,6 @@ export interface Produced {
   /** True: the service did not say, and we counted. */
   counted: boolean;
   executionMs: number;
-  /** Searches and pages, at prices of their own. */
-  addOns: LedgerPrice;
 }
 
 export interface Bill {
@@ -28,11 +26,10 @@ export interface Bill {
 
 /** Nothing is billed for tokens when nothing was produced (api-facts 2.2). */
 export function billOf(model: TextModel, produced: Produced): Bill {
-  const { usage, counted, executionMs, addOns } = produced;
+  const { usage, counted, executionMs } = produced;
   const lines = usage.completionTokens === 0 ? [] : linesOf(model.spec.pricing, usage);
-  const price = plus(sumOf(lines), addOns);
+  const price = sumOf(lines);
   const words = lines.map(({ kind, tokens, rate }) => `${kind} ${tokens} × ${formatNano(rate.usd)} USD/M`);
-  if (addOns.usd > 0n) words.push(`web ${formatNano(addOns.usd)} USD`);
   if (counted) words.push(COUNTED_HERE);
   return {
     price,

@@ -41,10 +41,6 @@ export function sumOf(lines: readonly PriceLine[]): LedgerPrice {
   return { usd, diem };
 }
 
-export function plus(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
-  return { usd: left.usd + right.usd, diem: left.diem + right.diem };
-}
-
 /** The most that a call can cost: no part of the prompt from a cache, all of the output used. */
 export function boundOf(
   pricing: TokenPricing,

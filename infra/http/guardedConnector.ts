@@ -22,6 +22,24 @@ export interface GuardOptions {
   certificateAuthorities?: string | undefined;
 }
 
+/** To the address that the operator's configuration names, which may allow itself to be on a private network. */
+export interface OperatorAddress {
+  allowPrivateNetwork?: boolean | undefined;
+  resolve?: ResolveHost;
+  certificateAuthorities?: string | undefined;
+}
+
+export function operatorConnector(
+  { allowPrivateNetwork, resolve, certificateAuthorities }: OperatorAddress,
+  connectTimeoutMs: number,
+): buildConnector.connector {
+  return guardedConnector({
+    isTrustedHost: () => allowPrivateNetwork === true,
+    ...{ connectTimeoutMs, certificateAuthorities },
+    ...(resolve === undefined ? {} : { resolve }),
+  });
+}
+
 /** Raised for everything before the connection stands: no byte of a request has left. */
 export class ConnectFailure extends Error {}
 

@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request as send } from 'undici';
 import { inSpan, type SpanStart } from '../telemetry/spans.ts';
-import { ConnectFailure, guardedConnector } from './guardedConnector.ts';
+import { ConnectFailure, operatorConnector } from './guardedConnector.ts';
 import { type MultipartParts, multipartBody } from './multipart.ts';
 import type { ResolveHost } from './resolveHost.ts';
 import { BodyTooLarge, saveBody } from './saveBody.ts';
@@ -108,12 +108,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
 
 function openAgent(options: ProviderHttpOptions, timeouts: ProviderTimeouts): Agent {
   return new Agent({
-    connect: guardedConnector({
-      isTrustedHost: () => options.allowPrivateNetwork === true,
-      connectTimeoutMs: timeouts.connectMs,
-      ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
-      certificateAuthorities: options.certificateAuthorities,
-    }),
+    connect: operatorConnector(options, timeouts.connectMs),
     headersTimeout: timeouts.firstByteMs,
     bodyTimeout: timeouts.idleMs,
     maxHeaderSize: 32 * 1024,

@@ -7,7 +7,7 @@ import { Agent, type Dispatcher } from 'undici';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import { providerRequests } from '../telemetry/counters.ts';
 import { inSpan } from '../telemetry/spans.ts';
-import { guardedConnector } from './guardedConnector.ts';
+import { operatorConnector } from './guardedConnector.ts';
 import { firstOfEach, spanOf } from './providerHttp.ts';
 import type { ResolveHost } from './resolveHost.ts';
 import { TextExchange } from './textExchange.ts';
@@ -92,12 +92,7 @@ export function createTextHttp(options: TextHttpOptions): TextHttp {
 
 function openAgent(options: TextHttpOptions, timeouts: ProviderTimeouts): Agent {
   return new Agent({
-    connect: guardedConnector({
-      isTrustedHost: () => options.allowPrivateNetwork === true,
-      connectTimeoutMs: timeouts.connectMs,
-      ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
-      certificateAuthorities: options.certificateAuthorities,
-    }),
+    connect: operatorConnector(options, timeouts.connectMs),
     connections: MOST_CONNECTIONS,
     pipelining: 1,
     keepAliveTimeout: KEPT_MS,

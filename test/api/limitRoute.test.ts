@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { limitAddress } from '../../api/addressLimit.ts';
+import { limitAddress } from '../../api/limitRoute.ts';
 import type { Limits } from '../../api/limits/callLimits.ts';
 import { createLocalLimiter } from '../../infra/redis/limiter.ts';
 

@@ -1,0 +1,17 @@
+/** Which model answered, and what this service added to its time (api-facts 4.1). */
+import type { Model } from '../../domain/catalogue/model.ts';
+import type { NamedModel } from '../models.ts';
+import type { RouteRequest } from '../route.ts';
+
+export function answeredBy(
+  request: Pick<RouteRequest<unknown, unknown, 'key'>, 'overheadMs'>,
+  { model, headers }: NamedModel<Model>,
+): Record<string, string> {
+  return {
+    ...headers,
+    'x-service-model-id': model.id,
+    'x-service-model-name': model.name,
+    'x-service-model-router': model.provider,
+    'x-service-overhead-ms': request.overheadMs().toFixed(1),
+  };
+}
