@@ -249,7 +249,8 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     const { res } = this.#ctx;
     if (this.#aborted) controller.abort(this.#aborted);
     else if (res.destroyed) controller.abort();
-    else res.once('close', () => controller.abort());
+    // Whoever has the whole answer is not gone: nothing is stopped then.
+    else res.once('close', () => res.writableFinished || controller.abort());
     return controller.signal;
   }
 

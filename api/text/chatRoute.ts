@@ -25,7 +25,7 @@ import { CHAT_DESCRIPTION } from './descriptions.ts';
 import { fetchMedia } from './mediaParts.ts';
 import { presentChoice, presentCost, presentParameters, presentUsage } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
-import { countCompletion } from './tally.ts';
+import { type Counted, countCompletion } from './tally.ts';
 import { toMessages } from './toChatRequest.ts';
 
 /** Base64 media included (api-facts 4). */
@@ -123,8 +123,8 @@ async function whole(dependencies: Dependencies, order: ChatOrder): Promise<Answ
     if (!complete)
       throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
     const completion = await request.waitFor(complete(call.request, { signal }));
-    const settled = await settleCall(call, await countCompletion(call.request, completion));
-    await noteTokens(order, settled);
+    const counted = await countCompletion(call.request, completion);
+    const [settled] = await Promise.all([settleCall(call, counted), noteTokens(order, counted)]);
     const stripped = parameters.strip_thinking_response || parameters.disable_thinking;
     const body = {
       ...{ id: chatId(request.requestId), object: 'chat.completion', created: unixSeconds() },
@@ -166,9 +166,10 @@ interface AfterBill {
 
 async function afterBill({ sql }: Dependencies, { order, settled }: AfterBill) {
   const { caller, log } = order.request;
-  await noteTokens(order, settled);
+  const noted = noteTokens(order, settled);
   try {
     const balance = await balanceOf(sql, caller.accountId);
+    await noted;
     if (!balance) return {};
     const { usd, bundled, diem } = balance;
     return { balance: { usd: nanoToNumberDown(usd + bundled), diem: nanoToNumberDown(diem) } };
@@ -179,8 +180,8 @@ async function afterBill({ sql }: Dependencies, { order, settled }: AfterBill) {
   }
 }
 
-/** The bill stands by then: whatever happens here is no failure of the call. */
-async function noteTokens({ request }: ChatOrder, { usage }: Settled): Promise<void> {
+/** Beside the bill: whatever happens here is no failure of the call. */
+async function noteTokens({ request }: ChatOrder, { usage }: Counted): Promise<void> {
   try {
     await request.noteTokens(usage.promptTokens + usage.completionTokens);
   } catch (error) {

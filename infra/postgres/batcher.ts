@@ -2,7 +2,6 @@
  * Collects the calls of one tick into one statement. Bounded everywhere: calls waiting, batches in flight, calls per
  * batch, and how long a call may take.
  */
-import { performance } from 'node:perf_hooks';
 import { isRetryable, isUnavailable, unavailable } from './failures.ts';
 import { pauseWithJitter } from './pool.ts';
 
@@ -10,15 +9,13 @@ export interface BatcherOptions<Request, Result> {
   /** Runs a batch and answers in its order. Must be repeatable: a batch of unknown outcome is run again. */
   run(requests: Request[]): Promise<Result[]>;
   maxBatch?: number;
-  /** Batches under way at once: while one waits for the disk, the other computes. */
+  /** Batches under way at once; 1 by default. */
   maxInFlight?: number;
   maxWaiting?: number;
   /** From the call to its answer; after it the outcome may be unknown and the caller repeats by operation id. */
   deadlineMs?: number;
   /** How often a failed batch is tried in all. */
   attempts?: number;
-  /** Told after every batch that succeeded. */
-  onBatch?: ((batch: { size: number; latencyMs: number }) => void) | undefined;
 }
 
 export interface Batcher<Request, Result> {
@@ -38,7 +35,7 @@ interface Call<Request, Result> {
 export function createBatcher<Request, Result>(
   options: BatcherOptions<Request, Result>,
 ): Batcher<Request, Result> {
-  const { maxBatch = 256, maxInFlight = 2, maxWaiting = 10_000, deadlineMs = 10_000 } = options;
+  const { maxBatch = 256, maxInFlight = 1, maxWaiting = 10_000, deadlineMs = 10_000 } = options;
   const waiting: Call<Request, Result>[] = [];
   let inFlight = 0;
   let scheduled = false;
@@ -142,11 +139,9 @@ async function runOnce<Request, Result>(
   options: BatcherOptions<Request, Result>,
   open: Call<Request, Result>[],
 ): Promise<void> {
-  const startedMs = performance.now();
   const results = await options.run(open.map((entry) => entry.request));
   if (results.length !== open.length)
     throw new Error(`${results.length} answers to ${open.length} ledger calls`);
-  options.onBatch?.({ size: open.length, latencyMs: performance.now() - startedMs });
   open.forEach((entry, index) => {
     end(entry, () => entry.resolve(results[index] as Result));
   });

@@ -1,8 +1,8 @@
-/** The high-rate way: holds and resolutions of the same tick go to the database as one statement each. */
+/** The high-rate way: the holds and resolutions of the same tick go to the database as one statement. */
 import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
 import { inSpan } from '../telemetry/spans.ts';
-import { countLedger, ledgerSpan } from '../telemetry/watchLedger.ts';
-import { type Batcher, type BatcherOptions, createBatcher } from './batcher.ts';
+import { countLedgerBatch, ledgerSpan } from '../telemetry/watchLedger.ts';
+import { type Batcher, createBatcher } from './batcher.ts';
 import {
   type AdmitRow,
   admitArguments,
@@ -46,13 +46,14 @@ export type ResolveOutcome =
   | { outcome: 'no_hold' };
 
 export interface LedgerOptions {
-  /** Told after every batch: what it did, how many calls it carried, how long it took. */
-  onBatch?: (batch: { kind: 'hold' | 'resolve'; size: number; latencyMs: number }) => void;
   /** Most calls in one statement; 256 by default. */
   maxBatch?: number;
-  /** Statements of each kind under way at once; 2 by default. The pool needs room for both kinds. */
+  /**
+   * Statements under way at once; 1 by default: two would wait for the row of the same account, and what comes meanwhile
+   * shares the next statement and its commit.
+   */
   maxInFlight?: number;
-  /** Most calls of each kind waiting; 10,000 by default. Above it a call is refused as unavailable. */
+  /** Most calls waiting; 10,000 by default. Above it a call is refused as unavailable. */
   maxWaiting?: number;
   /** Longest a call may take; 10 s by default. */
   deadlineMs?: number;
@@ -77,71 +78,94 @@ interface Resolution {
   details: Partial<PriceSnapshot> | undefined;
 }
 
+type Call = { hold: HoldRequest } | { resolve: Resolution };
+type Row = AdmitRow & ResolveRow;
+
 const NOTHING: LedgerPrice = { usd: 0n, diem: 0n };
 
 export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
-  const holds = createBatcher<HoldRequest, AdmitRow>({
-    run: (requests) =>
-      countLedger({ operation: 'hold', size: requests.length }, () => admitHolds(pool, requests)),
-    ...limitsOf(options, 'hold'),
-  });
-  const resolutions = createBatcher<Resolution, PartsRow & ResolveRow>({
-    run: (requests) =>
-      countLedger({ operation: 'resolve', size: requests.length }, () => resolveHolds(pool, requests)),
-    ...limitsOf(options, 'resolve'),
+  const calls = createBatcher<Call, Row>({
+    maxInFlight: 1,
+    ...options,
+    run: (batch) => runBatch(pool, batch),
   });
   return {
     async hold(request) {
       checkRequest(request);
-      return toHoldOutcome(await inSpan(ledgerSpan('hold'), () => holds.call(request)), request.operationId);
+      const row = await inSpan(ledgerSpan('hold'), () => calls.call({ hold: request }));
+      return toHoldOutcome(row, request.operationId);
     },
     settle: ({ operationId, price, snapshot }) =>
-      resolve(resolutions, { operationId, price, resolution: 'settled', details: snapshot }),
+      resolve(calls, { operationId, price, resolution: 'settled', details: snapshot }),
     release: ({ operationId }) =>
-      resolve(resolutions, { operationId, price: NOTHING, resolution: 'released', details: undefined }),
-    async close() {
-      await Promise.all([holds.close(), resolutions.close()]);
-    },
+      resolve(calls, { operationId, price: NOTHING, resolution: 'released', details: undefined }),
+    close: () => calls.close(),
   };
 }
 
-interface ResolveRow {
-  outcome: 'settled' | 'released' | 'expired' | 'no_hold';
+interface ResolveRow extends PartsRow {
+  outcome: string;
   replayed: boolean;
 }
 
-async function admitHolds(pool: Sql, requests: HoldRequest[]): Promise<AdmitRow[]> {
-  const { rows } = await pool.query<AdmitRow>({
-    name: 'ledger_hold',
-    text: 'select * from ledger_admit(true, $1, $2, $3, $4, $5, $6, $7)',
-    values: admitArguments(requests),
-  });
-  return rows;
+/** In the order of the calls. What is resolved is free again for what is held by the same statement. */
+async function runBatch(pool: Sql, batch: Call[]): Promise<Row[]> {
+  const holds = batch.flatMap((call) => ('hold' in call ? [call.hold] : []));
+  const resolutions = batch.flatMap((call) => ('resolve' in call ? [call.resolve] : []));
+  const steps = [
+    { operation: 'hold', size: holds.length },
+    { operation: 'resolve', size: resolutions.length },
+  ];
+  const rows = await countLedgerBatch(steps, () => runStatement(pool, holds, resolutions));
+  // One is under the other in the answer: resolutions first.
+  let held = resolutions.length;
+  let resolved = 0;
+  return batch.map((call) => rows['hold' in call ? held++ : resolved++] as Row);
 }
 
-async function resolveHolds(pool: Sql, requests: Resolution[]): Promise<(PartsRow & ResolveRow)[]> {
-  const { rows } = await pool.query<PartsRow & ResolveRow>({
-    name: 'ledger_resolve',
-    text: 'select * from ledger_resolve($1, $2, $3, $4, $5)',
-    values: [
-      requests.map((request) => request.operationId),
-      requests.map((request) => request.resolution),
-      requests.map((request) => request.price.usd.toString()),
-      requests.map((request) => request.price.diem.toString()),
-      requests.map((request) => (request.details ? storableJson(request.details) : null)),
-    ],
-  });
-  return rows;
+async function runStatement(pool: Sql, holds: HoldRequest[], resolutions: Resolution[]): Promise<Row[]> {
+  if (resolutions.length === 0) return await query(pool, HOLD, admitArguments(holds));
+  if (holds.length === 0) return await query(pool, RESOLVE, resolveArguments(resolutions));
+  return await query(pool, BOTH, [...resolveArguments(resolutions), ...admitArguments(holds)]);
 }
 
-async function resolve(
-  batcher: Batcher<Resolution, PartsRow & ResolveRow>,
-  request: Resolution,
-): Promise<ResolveOutcome> {
+const HOLD = {
+  name: 'ledger_hold',
+  text: 'select * from ledger_admit(true, $1, $2, $3, $4, $5, $6, $7)',
+};
+const RESOLVE = { name: 'ledger_resolve', text: 'select * from ledger_resolve($1, $2, $3, $4, $5)' };
+const BOTH = {
+  name: 'ledger_resolve_and_hold',
+  text: 'select * from ledger_resolve_and_hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+};
+
+async function query(
+  pool: Sql,
+  statement: { name: string; text: string },
+  values: unknown[],
+): Promise<Row[]> {
+  return (await pool.query<Row>({ ...statement, values })).rows;
+}
+
+function resolveArguments(requests: Resolution[]): unknown[] {
+  return [
+    requests.map((request) => request.operationId),
+    requests.map((request) => request.resolution),
+    requests.map((request) => request.price.usd.toString()),
+    requests.map((request) => request.price.diem.toString()),
+    requests.map((request) => (request.details ? storableJson(request.details) : null)),
+  ];
+}
+
+async function resolve(calls: Batcher<Call, Row>, request: Resolution): Promise<ResolveOutcome> {
   checkRequest(request);
-  const row = await inSpan(ledgerSpan('resolve'), () => batcher.call(request));
+  const row = await inSpan(ledgerSpan('resolve'), () => calls.call({ resolve: request }));
   if (row.outcome === 'no_hold') return { outcome: 'no_hold' };
-  return { outcome: row.outcome, parts: toParts(row), replayed: row.replayed };
+  return {
+    outcome: row.outcome as 'settled' | 'released' | 'expired',
+    parts: toParts(row),
+    replayed: row.replayed,
+  };
 }
 
 function toHoldOutcome(row: AdmitRow, operationId: string): HoldOutcome {
@@ -151,18 +175,4 @@ function toHoldOutcome(row: AdmitRow, operationId: string): HoldOutcome {
   if (row.outcome === 'insufficient') return { outcome: 'insufficient' };
   if (row.outcome === 'key_limit') return { outcome: 'key_limit', currency: row.limited ?? 'usd' };
   throw misuse(row.outcome, operationId);
-}
-
-function limitsOf(
-  options: LedgerOptions,
-  kind: 'hold' | 'resolve',
-): Omit<BatcherOptions<never, never>, 'run'> {
-  const { onBatch, maxBatch, maxInFlight, maxWaiting, deadlineMs } = options;
-  return {
-    onBatch: onBatch && ((batch) => onBatch({ kind, ...batch })),
-    ...(maxBatch === undefined ? {} : { maxBatch }),
-    ...(maxInFlight === undefined ? {} : { maxInFlight }),
-    ...(maxWaiting === undefined ? {} : { maxWaiting }),
-    ...(deadlineMs === undefined ? {} : { deadlineMs }),
-  };
 }

@@ -21,7 +21,7 @@ function statementSpan(name: string, operation: string): SpanStart {
 }
 
 /** A batch belongs to the requests of all its calls: it is counted, and each call has a span of its own. */
-export async function countLedger<T>({ operation, size }: LedgerStep, run: () => Promise<T>): Promise<T> {
+export async function countLedgerBatch<T>(steps: readonly LedgerStep[], run: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   let outcome = 'failed';
   try {
@@ -29,8 +29,12 @@ export async function countLedger<T>({ operation, size }: LedgerStep, run: () =>
     outcome = 'answered';
     return result;
   } finally {
-    ledgerBatchSize.labels(operation).observe(size);
-    ledgerSeconds.labels(operation, outcome).observe((performance.now() - startedAt) / 1000);
+    const seconds = (performance.now() - startedAt) / 1000;
+    for (const { operation, size } of steps) {
+      if (size === 0) continue;
+      ledgerBatchSize.labels(operation).observe(size);
+      ledgerSeconds.labels(operation, outcome).observe(seconds);
+    }
   }
 }
 
@@ -40,5 +44,5 @@ const PREFIX = 'ledger_';
 export function watchStatement<T>(name: string, run: () => Promise<T>): Promise<T> {
   if (!name.startsWith(PREFIX)) return inSpan(statementSpan(name, name), run);
   const operation = name.slice(PREFIX.length);
-  return inSpan(ledgerSpan(operation), () => countLedger({ operation, size: 1 }, run));
+  return inSpan(ledgerSpan(operation), () => countLedgerBatch([{ operation, size: 1 }], run));
 }

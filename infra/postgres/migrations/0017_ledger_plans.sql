@@ -378,4 +378,30 @@ begin
     from unnest(outcomes, diems, bundleds, usds, replays) with ordinality as q (outcome, diem, bundled, usd, replayed, ord);
 end $$;
 
+-- Resolutions and holds of the same moment in one statement and one commit: first all rows are locked that either needs,
+-- in their one order, then what is resolved is free again, then what is asked is held. Rows in that order.
+create function ledger_resolve_and_hold(
+  resolve_ids text[], resolutions text[], settled_usd bigint[], settled_diem bigint[], details jsonb[],
+  hold_ids text[], account_ids uuid[], key_ids uuid[], usd_prices bigint[], diem_prices bigint[], ttls_ms bigint[],
+  snapshots jsonb[]
+) returns table (
+  outcome text, limited text, part_diem bigint, part_bundled bigint, part_usd bigint, state text, replayed boolean
+) language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+#variable_conflict use_column
+begin
+  perform 1 from accounts where id = any (account_ids || array(
+    select o.account_id from operations o where o.operation_id = any (resolve_ids) and (o.kind = 'charge') is true
+  )) order by id for no key update;
+  return query
+    select r.outcome, null::text, r.part_diem, r.part_bundled, r.part_usd, null::text, r.replayed
+    from ledger_resolve(resolve_ids, resolutions, settled_usd, settled_diem, details) r order by r.ord;
+  return query
+    select h.outcome, h.limited, h.part_diem, h.part_bundled, h.part_usd, h.state, h.replayed
+    from ledger_admit(true, hold_ids, account_ids, key_ids, usd_prices, diem_prices, ttls_ms, snapshots) h
+    order by h.ord;
+end $$;
+
 -- No way down: nothing but the plans differs.

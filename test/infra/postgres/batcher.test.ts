@@ -159,15 +159,6 @@ describe('a batcher', () => {
     await expect(batcher.call(1)).rejects.toThrow('0 answers to 1 ledger calls');
   });
 
-  it('tells the size and the latency of each batch', async () => {
-    const told: { size: number; latencyMs: number }[] = [];
-    const { batcher } = doubling({ onBatch: (batch) => told.push(batch) });
-    await Promise.all([batcher.call(1), batcher.call(2)]);
-    await batcher.call(3);
-    expect(told.map((batch) => batch.size)).toEqual([2, 1]);
-    for (const batch of told) expect(batch.latencyMs).toBeGreaterThan(0);
-  });
-
   it('closes when the calls under way have ended, and takes no new ones', async () => {
     const { batcher, batches } = doubling({ maxBatch: 2 });
     const calls = [1, 2, 3, 4, 5].map((number) => batcher.call(number));
