@@ -8,6 +8,7 @@ import { createMetrics, type Metrics } from '../infra/telemetry/metrics.ts';
 import { registerQueueMetrics } from '../infra/telemetry/queueMetrics.ts';
 import { startTracing } from '../infra/telemetry/startTracing.ts';
 import { createApp } from './app.ts';
+import { addFoundModels } from './foundModels.ts';
 import { createReadiness } from './health.ts';
 import { type Opened, openDependencies } from './openDependencies.ts';
 import { ROUTES } from './routes.ts';
@@ -18,8 +19,9 @@ import { listen } from './server/listen.ts';
 const DRAIN_DEADLINE_MS = 30_000;
 
 async function main(): Promise<void> {
-  const config = loadConfig();
-  const log = createLogger({ level: config.logLevel, name: 'api' });
+  const configured = loadConfig();
+  const log = createLogger({ level: configured.logLevel, name: 'api' });
+  const config = await addFoundModels(configured, log);
   armPoint(config.testPoint);
   const metrics = createMetrics('api');
   surviveMistakes(log, metrics);

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { type Config, loadConfig } from '../infra/config/config.ts';
 import { processEnvironment } from '../infra/config/environment.ts';
+import { withFoundModels } from '../infra/config/withFoundModels.ts';
 import { migrate } from '../infra/postgres/migrate.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { AlreadyRunning, type DataFolder, openDataFolder } from '../infra/stack/dataFolder.ts';
@@ -15,10 +16,11 @@ import { startServers } from '../infra/stack/startServers.ts';
 import { startServices } from '../infra/stack/startServices.ts';
 import { openSupervision, type Supervision, stopWhenAsked } from '../infra/stack/supervision.ts';
 import { registerSearchAttributes } from '../infra/temporal/searchAttributes.ts';
+import { findOllama } from '../providers/ollama/findOllama.ts';
 import { errorLine } from './commandError.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from './searchAttributeTypes.ts';
 import { type Address, addressOf, mustBeFree } from './startAddress.ts';
-import { announce } from './startAnnouncement.ts';
+import { announce, type FoundModels } from './startAnnouncement.ts';
 import { checkConfiguration } from './startConfiguration.ts';
 import { readStartOptions, START_HELP, type StartOptions } from './startOptions.ts';
 
@@ -77,7 +79,7 @@ async function start({ options, address, folder, supervision }: Start): Promise<
     started: servers.environment,
   });
   const config = loadConfig(shared);
-  const demo = await prepare(folder, config);
+  const [demo, ollama] = await Promise.all([prepare(folder, config), lookForOllama(config)]);
   const { origin, baseUrl } = address;
   await startServices({ environment: shared, config, origin, supervision: supervision.options });
 
@@ -86,6 +88,7 @@ async function start({ options, address, folder, supervision }: Start): Promise<
     demo,
     baseUrl,
     ...(servers.temporalUiUrl && { temporalUiUrl: servers.temporalUiUrl }),
+    ...(ollama && { ollama }),
   };
   const tellOthers = () =>
     writeDevFile({ ...ready, dataFolder: folder.path, processes: supervision.processes() });
@@ -120,6 +123,14 @@ async function prepare(folder: DataFolder, config: Config): Promise<Demo> {
     storage.close();
   }
   return await seedDemo(folder.path, config.databaseUrl);
+}
+
+/** For the person who started this; the API looks for itself. */
+async function lookForOllama(config: Config): Promise<FoundModels | undefined> {
+  const { ollamaAddress: address } = config;
+  const found = address === undefined ? undefined : await findOllama({ address });
+  if (address === undefined || found === undefined) return undefined;
+  return { address, ids: withFoundModels(config, found.models).added.map(({ id }) => id) };
 }
 
 /** A demonstration that fails is told, and tried again by the next start; the service runs on. */

@@ -1,22 +1,33 @@
 import type { Config } from '../infra/config/config.ts';
 import type { Demo } from '../infra/stack/seedDemo.ts';
 
+/** The models of an Ollama that was found. */
+export interface FoundModels {
+  address: string;
+  ids: readonly string[];
+}
+
 export interface Announcement {
   config: Config;
   demo: Demo;
   baseUrl: string;
   temporalUiUrl?: string;
+  ollama?: FoundModels;
   seconds: number;
 }
 
+/** A row of an announcement, not a catalogue. */
+const MOST_NAMED = 4;
+
 /** What a person needs to know of a service that has just become ready. */
-export function announce({ config, demo, baseUrl, temporalUiUrl, seconds }: Announcement): string {
+export function announce({ config, demo, baseUrl, temporalUiUrl, ollama, seconds }: Announcement): string {
   const origin = new URL(baseUrl).origin;
   const rows = {
     API: baseUrl,
     documentation: `${origin}/docs`,
     health: `${origin}/readyz`,
     ...(temporalUiUrl && { 'Temporal UI': temporalUiUrl }),
+    ...(ollama && { Ollama: describe(ollama) }),
     data: config.dataFolder,
     'demo account': `${demo.accountId} (100 USD at its start, 10 diem a day)`,
     'ADMIN key': demo.keys.admin,
@@ -32,4 +43,10 @@ export function announce({ config, demo, baseUrl, temporalUiUrl, seconds }: Anno
     `    -H 'Authorization: Bearer ${demo.keys.inference}' -H 'Content-Type: application/json' \\`,
     `    -d '{"model":"local-voice-changer","duration_seconds":60}'`,
   ].join('\n');
+}
+
+function describe({ address, ids }: FoundModels): string {
+  if (ids.length === 0) return `${address}, with no further models for text`;
+  const more = ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : '';
+  return `${address}, free of charge: ${ids.slice(0, MOST_NAMED).join(', ')}${more}`;
 }

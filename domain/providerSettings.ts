@@ -120,12 +120,18 @@ export interface RemoteUpstream {
   weight?: number;
 }
 
+/** Whose manner of that API a service has: OpenAI's own, that of vLLM and llama.cpp, or Ollama's. */
+export const OPENAI_DIALECTS = ['openai', 'compatible', 'ollama'] as const;
+export type OpenAiDialect = (typeof OPENAI_DIALECTS)[number];
+
 /**
  * A service with OpenAI's API. Without an address OpenAI itself, with the key in OPENAI_API_KEY; with an address and no
  * `apiKeyEnv` no key is sent at all, so that a key for OpenAI never reaches anybody else.
  */
 export interface OpenAiSettings extends RemoteSettings {
   kind: 'openai';
+  /** Default: by the address. */
+  dialect?: OpenAiDialect;
   /** Instead of `baseUrl`. */
   upstreams?: readonly RemoteUpstream[];
 }

@@ -24,11 +24,11 @@ const SUFFIX_FLAGS = new Set([
 ]);
 const SUFFIX_WORDS = new Set(['character_slug', 'enable_web_search']);
 
-/** `id:key=value&key=value`; a colon without a setting behind it belongs to the id. */
+/** `id:key=value&key=value`; a colon without a setting behind it belongs to the id: `llama3.2:3b`. */
 export function splitModelName(name: string): { id: string; suffix: string | undefined } {
-  const colon = name.indexOf(':');
-  const equals = name.indexOf('=', colon);
-  if (colon < 1 || equals < 0) return { id: name, suffix: undefined };
+  const equals = name.indexOf('=');
+  const colon = name.lastIndexOf(':', equals);
+  if (equals < 0 || colon < 1) return { id: name, suffix: undefined };
   return { id: name.slice(0, colon), suffix: name.slice(colon + 1) };
 }
 

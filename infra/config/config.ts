@@ -6,7 +6,7 @@ import type { Model } from '../../domain/catalogue/model.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import type { TaskQueue } from '../../domain/queues.ts';
 import { workflowBuildId } from './buildId.ts';
-import { mergeProviders } from './builtInProviders.ts';
+import { mergeProviders, OLLAMA_PROVIDER } from './builtInProviders.ts';
 import { readCharacters } from './characters.ts';
 import {
   type CompleteEnvironment,
@@ -15,6 +15,7 @@ import {
   readEnvironment,
   requireVariables,
 } from './environment.ts';
+import { ollamaAddress, USUAL_OLLAMA } from './ollamaAddress.ts';
 import { readConfigurationFile } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { toModel } from './toModel.ts';
@@ -52,6 +53,8 @@ export interface Config {
   brand: { name: string; aliases: string[]; systemPrompt: string };
   /** By entry name; with the built-in entries `local` and `elevenlabs`. */
   providers: Record<string, ProviderSettings>;
+  /** Where an Ollama is looked for at the start; undefined: nowhere. */
+  ollamaAddress?: string;
   /** Everything that is listed; what cannot be called now is offline. */
   models: readonly Model[];
   /** The same, with all names that they answer to. */
@@ -77,6 +80,7 @@ export function loadConfig(source: NodeJS.ProcessEnv = processEnvironment()): Co
   return {
     ...fromEnvironment(environment),
     ...fromFile(file),
+    ...fromBoth(environment, file),
     ...optional('workerMetricsPort', environment.FAREBOX_METRICS_PORT ?? file.metrics.workerPort),
     secret: (name) => source[name] || undefined,
   };
@@ -112,7 +116,6 @@ function fromFile(file: ConfigurationFile) {
   const modelCatalogue = createCatalogue(mergeModels(file.models.map(toModel)));
   return {
     brand: file.brand,
-    providers: mergeProviders(file.providers),
     models: modelCatalogue.models,
     modelCatalogue,
     characters: readCharacters(file.catalogue.charactersFile, modelCatalogue),
@@ -125,6 +128,14 @@ function fromFile(file: ConfigurationFile) {
     x402: file.x402,
     ...optional('search', file.search),
   };
+}
+
+/** An entry of the operator's with the name of the built-in one is the operator's alone: nothing is added to it. */
+function fromBoth({ OLLAMA_HOST }: CompleteEnvironment, file: ConfigurationFile) {
+  const address = OLLAMA_HOST === undefined ? USUAL_OLLAMA : ollamaAddress(OLLAMA_HOST);
+  const { find = OLLAMA_HOST !== undefined } = file.ollama;
+  const looked = find && !Object.hasOwn(file.providers, OLLAMA_PROVIDER) ? address : undefined;
+  return { providers: mergeProviders(file.providers, address), ...optional('ollamaAddress', looked) };
 }
 
 function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {

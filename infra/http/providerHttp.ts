@@ -29,6 +29,8 @@ export interface ProviderHttpOptions {
   /** Sent with every call, e.g. the credential. */
   headers?: Record<string, string>;
   timeouts?: Partial<ProviderTimeouts> | undefined;
+  /** Of an answer that is read whole; default 1 MB. */
+  maxReplyBytes?: number;
   /** Instead of the DNS, for tests. */
   resolve?: ResolveHost;
   certificateAuthorities?: string;
@@ -58,7 +60,7 @@ export type ProviderDownload =
   | ({ saved: false } & ProviderReply);
 
 export interface ProviderHttp {
-  /** One call whose answer, of whatever status, is read whole: at most 1 MB. */
+  /** One call whose answer, of whatever status, is read whole. */
   request(call: ProviderCall): Promise<ProviderReply>;
   /** One call whose answer, if its status is 2xx, goes to a new file. */
   download(call: ProviderCall, target: { path: string; maxBytes: number }): Promise<ProviderDownload>;
@@ -86,18 +88,23 @@ const MAX_REPLY_BYTES = 1024 * 1024;
 
 export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const { maxReplyBytes = MAX_REPLY_BYTES } = options;
   const agent = openAgent(options, timeouts);
   const call = (wanted: ProviderCall, maxBytes: number) =>
     dispatch(agent.compose(unpaused(maxBytes)), options, { call: wanted, totalMs: timeouts.totalMs });
   return {
     async request(wanted) {
-      const response = await call(wanted, MAX_REPLY_BYTES);
-      return { ...head(response), body: await afterSend(() => readWhole(response.body)) };
+      const response = await call(wanted, maxReplyBytes);
+      return { ...head(response), body: await afterSend(() => readWhole(response.body, maxReplyBytes)) };
     },
     async download(wanted, target) {
-      const response = await call(wanted, Math.max(target.maxBytes, MAX_REPLY_BYTES));
+      const response = await call(wanted, Math.max(target.maxBytes, maxReplyBytes));
       if (response.statusCode < 200 || response.statusCode > 299) {
-        return { saved: false, ...head(response), body: await afterSend(() => readWhole(response.body)) };
+        return {
+          saved: false,
+          ...head(response),
+          body: await afterSend(() => readWhole(response.body, maxReplyBytes)),
+        };
       }
       const saved = await afterSend(() => saveBody(response.body, target));
       return { saved: true, ...head(response), ...saved };
@@ -182,12 +189,12 @@ async function afterSend<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-async function readWhole(body: AsyncIterable<Buffer>): Promise<Buffer> {
+async function readWhole(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of body) {
     sizeBytes += chunk.length;
-    if (sizeBytes > MAX_REPLY_BYTES) throw new BodyTooLarge(`more than ${MAX_REPLY_BYTES} bytes`);
+    if (sizeBytes > maxBytes) throw new BodyTooLarge(`more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -1,6 +1,7 @@
 /** What the environment names already, what is to be started here, and the environment that all processes share. */
 import path from 'node:path';
 import { type Environment, readEnvironment, requireVariables } from '../config/environment.ts';
+import { USUAL_OLLAMA } from '../config/ollamaAddress.ts';
 import type { DataFolder } from './dataFolder.ts';
 import { type LocateOptions, locateParts, type Programs } from './locate.ts';
 import type { PartName } from './part.ts';
@@ -61,6 +62,7 @@ export function deploymentEnvironment(
     TEMPORAL_NAMESPACE: environment.TEMPORAL_NAMESPACE,
     S3_REGION: environment.S3_REGION,
     S3_BUCKET: environment.S3_BUCKET ?? BUCKET,
+    OLLAMA_HOST: environment.OLLAMA_HOST ?? USUAL_OLLAMA,
     FFMPEG_PATH: programs.ffmpeg.path,
     FFPROBE_PATH: programs.ffprobe.path,
     ...started,

@@ -1,6 +1,7 @@
 /** What services with OpenAI's API have not in common. */
 
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
+import type { OpenAiDialect } from '../../domain/providerSettings.ts';
 import { isOpenAiItself } from '../../domain/textAddresses.ts';
 
 export interface Dialect {
@@ -51,10 +52,16 @@ const COMPATIBLE: Dialect = {
   efforts: { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' },
 };
 
-export type DialectName = 'openai' | 'compatible';
-const DIALECTS: Record<DialectName, Dialect> = { openai: OPENAI, compatible: COMPATIBLE };
+/** It turns thinking off by an effort, and knows no videos. */
+const OLLAMA: Dialect = { ...COMPATIBLE, reasoningOff: 'effort', videoParts: false };
+
+const DIALECTS: Record<OpenAiDialect, Dialect> = {
+  openai: OPENAI,
+  compatible: COMPATIBLE,
+  ollama: OLLAMA,
+};
 
 /** Only OpenAI's own hosts speak its strict dialect. */
-export function dialectOf(baseUrl: string, chosen?: DialectName): Dialect {
+export function dialectOf(baseUrl: string, chosen?: OpenAiDialect): Dialect {
   return DIALECTS[chosen ?? (isOpenAiItself(baseUrl) ? 'openai' : 'compatible')];
 }

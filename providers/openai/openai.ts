@@ -2,6 +2,7 @@
  * Chat completions and embeddings of OpenAI and of every service with the same API: vLLM, llama.cpp, Ollama and others.
  * One call each, never repeated here: no operation takes an idempotency key.
  */
+import type { OpenAiDialect } from '../../domain/providerSettings.ts';
 import type { ChatRequest, Completion } from '../../domain/text/chat.ts';
 import {
   createTextHttp,
@@ -20,7 +21,7 @@ import type {
 } from '../textProvider.ts';
 import { errorReplyOf, jsonOf } from '../textReply.ts';
 import { wholeAsStream } from '../wholeAsEvents.ts';
-import { type Dialect, type DialectName, dialectOf } from './dialects.ts';
+import { type Dialect, dialectOf } from './dialects.ts';
 import { readEmbeddings, toEmbeddingBody } from './embeddings.ts';
 import { failureOfReply } from './errorReply.ts';
 import { OpenAiFrames } from './frames.ts';
@@ -33,7 +34,7 @@ export interface OpenAiOptions extends Omit<TextHttpOptions, 'baseUrl' | 'header
   /** Servers of one's own often need none. */
   apiKey?: string | undefined;
   /** Default: by the address. */
-  dialect?: DialectName;
+  dialect?: OpenAiDialect | undefined;
 }
 
 export const OPENAI_BASE_URL = 'https://api.openai.com/v1';

@@ -14,11 +14,11 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let files = 0;
-function load(content: unknown): Config {
+function load(content: unknown, variables: Record<string, string> = {}): Config {
   files += 1;
   const file = path.join(folder, `${files}.json`);
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
-  return loadConfig({ ...COMPLETE, FAREBOX_CONFIG: file });
+  return loadConfig({ ...COMPLETE, ...variables, FAREBOX_CONFIG: file });
 }
 
 const SPEC = {
@@ -55,6 +55,7 @@ describe('the configuration file', () => {
       'local',
       'simulator',
       'elevenlabs',
+      'ollama',
       'claude',
       'llm-pool',
       'flaky',
@@ -108,6 +109,25 @@ describe('the configuration file', () => {
   test('an empty one is valid, and so is one with a byte order mark', () => {
     expect(load({}).media.retentionHours).toBe(24);
     expect(load('\uFEFF{"media":{"retentionHours":0.01}}').media.retentionHours).toBe(0.01);
+  });
+});
+
+describe('whether an Ollama is looked for', () => {
+  const HOST = { OLLAMA_HOST: '127.0.0.1:1234' };
+  test.each<[object, Record<string, string>, string | undefined]>([
+    [{}, HOST, 'http://127.0.0.1:1234'],
+    [{ ollama: { find: false } }, HOST, undefined],
+    [{ ollama: { find: true } }, {}, 'http://127.0.0.1:11434'],
+    [{ providers: { ollama: { kind: 'openai', baseUrl: 'http://10.0.0.7/v1' } } }, HOST, undefined],
+  ])('%j with %j: %s', (content, variables, address) => {
+    expect(load(content, variables).ollamaAddress).toBe(address);
+  });
+
+  test('a model of the file may name its entry without configuring one', () => {
+    const pricing = { input: { usd: 1, diem: 1 }, output: { usd: 1, diem: 1 } };
+    const spec = { name: 'Llama', availableContextTokens: 8_192, pricing };
+    const entry = { id: 'llama3.2:latest', type: 'text', provider: 'ollama', privacy: 'private', spec };
+    expect(load({ models: [entry] }).modelCatalogue.byId.get('llama3.2:latest')?.provider).toBe('ollama');
   });
 });
 

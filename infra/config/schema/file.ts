@@ -97,6 +97,10 @@ const catalogue = closed({
   openWithoutKey: z.boolean().default(false),
 });
 
+const ollama = closed({
+  find: z.boolean().exactOptional(),
+});
+
 const metrics = closed({
   workerPort: count(0, 65_535).exactOptional(),
 });
@@ -113,6 +117,11 @@ export const configurationFile = closed({
     .max(10_000)
     .default([])
     .describe('What is sold; an entry with the id of a built-in model replaces it.'),
+  ollama: ollama
+    .prefault({})
+    .describe(
+      'Whether an Ollama is looked for at the start, and its models listed free of charge: with npm start, or where OLLAMA_HOST is set, unless this says otherwise.',
+    ),
   rpc: closed({ networks: z.record(name, rpcNetwork).default({}) })
     .prefault({})
     .describe('Blockchain nodes by network.'),

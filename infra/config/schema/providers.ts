@@ -1,6 +1,11 @@
 /** Provider entries of the configuration file, one shape per kind. */
 import { z } from 'zod';
-import { SIMULATOR_FAULTS, SIMULATOR_OUTCOMES, SIMULATOR_STAGES } from '../../../domain/providerSettings.ts';
+import {
+  OPENAI_DIALECTS,
+  SIMULATOR_FAULTS,
+  SIMULATOR_OUTCOMES,
+  SIMULATOR_STAGES,
+} from '../../../domain/providerSettings.ts';
 import { closed, count, environmentName, filePath, modelId, serviceUrl, timeouts } from './primitives.ts';
 
 const service = {
@@ -17,16 +22,21 @@ const upstream = closed({
 });
 
 /** A text service, which may have several addresses. */
-function textService<Kind extends 'openai' | 'anthropic'>(kind: Kind) {
-  return closed({
-    kind: z.literal(kind),
-    ...service,
-    upstreams: z.array(upstream).min(1).max(64).exactOptional(),
-  }).refine((entry) => entry.baseUrl === undefined || entry.upstreams === undefined, {
-    path: ['upstreams'],
-    error: 'either "baseUrl" or "upstreams", not both',
-  });
+const textService = { ...service, upstreams: z.array(upstream).min(1).max(64).exactOptional() };
+
+function isOneOrSeveral(entry: { baseUrl?: string; upstreams?: unknown }): boolean {
+  return entry.baseUrl === undefined || entry.upstreams === undefined;
 }
+
+const NOT_BOTH = { path: ['upstreams'], error: 'either "baseUrl" or "upstreams", not both' };
+
+const openai = closed({
+  kind: z.literal('openai'),
+  ...textService,
+  dialect: z.enum(OPENAI_DIALECTS).exactOptional(),
+}).refine(isOneOrSeveral, NOT_BOTH);
+
+const anthropic = closed({ kind: z.literal('anthropic'), ...textService }).refine(isOneOrSeveral, NOT_BOTH);
 
 const fault = closed({
   at: z.enum(SIMULATOR_STAGES),
@@ -61,8 +71,8 @@ const simulator = closed({
 });
 
 export const provider = z.discriminatedUnion('kind', [
-  textService('openai'),
-  textService('anthropic'),
+  openai,
+  anthropic,
   closed({ kind: z.literal('elevenlabs'), ...service }),
   closed({ kind: z.literal('fal'), ...service }),
   closed({ kind: z.literal('replicate'), ...service }),

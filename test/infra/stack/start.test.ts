@@ -11,6 +11,7 @@ import { query } from '../../../infra/stack/parts/postgres.ts';
 import { stopOrphans } from '../../../infra/stack/runRecords.ts';
 import { services } from '../../harness/services.ts';
 import { type Spawned, spawnNode } from '../../harness/spawn.ts';
+import { startOllamaStub } from '../../stubs/ollama.ts';
 
 interface DevFile {
   baseUrl: string;
@@ -155,8 +156,9 @@ test('what a killed supervisor left running is stopped by the next start, and a 
   expect(leftOf(dev)).toEqual([]);
 });
 
-test('a variable that names a part means: use that one, start none', async () => {
+test('a variable that names a part means: use that one, start none; an Ollama is found and announced', async () => {
   const { databaseUrl, redisUrl, temporal, s3 } = services();
+  const ollama = await startOllamaStub({ 'llama3.2:latest': { capabilities: ['completion'] } });
   const started = start('shared', ports[1], ['--no-demo'], {
     DATABASE_URL: await emptyDatabase(databaseUrl),
     REDIS_URL: redisUrl,
@@ -165,10 +167,20 @@ test('a variable that names a part means: use that one, start none', async () =>
     S3_BUCKET: 'shared-by-start',
     S3_ACCESS_KEY_ID: s3.accessKeyId,
     S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+    OLLAMA_HOST: ollama.address,
   });
   await says(started, 'Running. Ctrl-C');
-  expect(Object.keys(readDevFile('shared').processes).sort()).toEqual(['api', 'worker']);
+  const dev = readDevFile('shared');
+  expect(Object.keys(dev.processes).sort()).toEqual(['api', 'worker']);
+  expect(started.logs()).toContain(`${ollama.address}, free of charge: llama3.2:latest`);
+  const answer = await fetch(`${dev.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${dev.keys.inference}`, 'content-type': 'application/json' },
+    body: '{"model":"llama3.2","messages":[{"role":"user","content":"Hello"}]}',
+  });
+  expect(await answer.json()).toMatchObject({ model: 'llama3.2:latest', cost: { usd: 0 } });
   await started.stop();
+  await ollama.close();
 });
 
 async function emptyDatabase(adminUrl: string): Promise<string> {

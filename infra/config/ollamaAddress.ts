@@ -1,0 +1,39 @@
+/** Where an Ollama listens, in the words of its own variable: this file reads OLLAMA_HOST as Ollama's programs read it. */
+import { isIP } from 'node:net';
+
+const PORT = '11434';
+export const USUAL_OLLAMA = `http://127.0.0.1:${PORT}`;
+
+/** Its hosted service wants an account and money: nothing there is found by itself. */
+const HOSTED = '.ollama.com';
+
+/**
+ * `[scheme://]host[:port][/path]`, every part of it optional: 127.0.0.1 and 11434 (80 with http://, 443 with https://) where
+ * left out. An address to listen at (0.0.0.0) is reached at 127.0.0.1, and a port that is none is the usual one. Without a
+ * slash at the end; undefined for what no client could reach.
+ */
+export function ollamaAddress(variable: string): string | undefined {
+  const given = variable.trim().replace(/^["']+|["']+$/g, '');
+  const [scheme, rest] = given.includes('://') ? cut(given, '://') : ['http', given];
+  if (scheme !== 'http' && scheme !== 'https') return undefined;
+  const [authority, path] = cut(rest, '/');
+  const usualPort = !given.includes('://') ? PORT : scheme === 'http' ? '80' : '443';
+  const { host, port } = split(authority, usualPort);
+  const reachable = { '': '127.0.0.1', '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  const address = `${scheme}://${isIP(reachable) === 6 ? `[${reachable}]` : reachable}:${port}/${path}`;
+  if (!URL.canParse(address) || `.${new URL(address).hostname}`.endsWith(HOSTED)) return undefined;
+  return address.replace(/\/+$/, '');
+}
+
+function cut(text: string, mark: string): [string, string] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
+}
+
+function split(authority: string, usualPort: string): { host: string; port: string } {
+  const found = /^(?:\[([^\]]*)\]|([^:[\]]*)):([^:]*)$/.exec(authority);
+  if (!found) return { host: authority.replace(/^\[|\]$/g, ''), port: usualPort };
+  const [, bracketed, plain = '', port = ''] = found;
+  const isPort = /^\d{1,5}$/.test(port) && Number(port) <= 65_535;
+  return { host: bracketed ?? plain, port: isPort ? port : usualPort };
+}

@@ -1,0 +1,39 @@
+/** Models that were found at the start, beside those of the configuration, which win. */
+import { type Catalogue, createCatalogue } from '../../domain/catalogue/catalogue.ts';
+import type { Model } from '../../domain/catalogue/model.ts';
+import { modelNamed } from '../../domain/catalogue/resolveModel.ts';
+import type { Config } from './config.ts';
+import { modelId } from './schema/primitives.ts';
+
+export interface WithFound {
+  config: Config;
+  /** Those that were added. */
+  added: readonly Model[];
+}
+
+const LATEST = ':latest';
+
+/**
+ * A found model is added under its name there where that is an id of ours and no model of the catalogue answers to it
+ * already, as an id, a foreign name, a trait or another spelling. `llama3.2:latest` answers to `llama3.2` too.
+ */
+export function withFoundModels(config: Config, found: readonly Model[]): WithFound {
+  const { modelCatalogue: known } = config;
+  const added = found
+    .filter(({ id, type }) => modelId.safeParse(id).success && isFree(known, id, type))
+    .map((model) => withShortName(known, model));
+  if (added.length === 0) return { config, added };
+  const modelCatalogue = createCatalogue([...config.models, ...added]);
+  return { config: { ...config, models: modelCatalogue.models, modelCatalogue }, added };
+}
+
+function isFree(catalogue: Catalogue, name: string, type: Model['type']): boolean {
+  // By a time before all removals: the name of a model that is gone is not free either.
+  return modelNamed(catalogue, { name, type, now: '' }) === undefined;
+}
+
+function withShortName(known: Catalogue, model: Model): Model {
+  const short = model.id.slice(0, -LATEST.length);
+  if (!model.id.endsWith(LATEST) || short === '' || !isFree(known, short, model.type)) return model;
+  return { ...model, aliases: [short] };
+}

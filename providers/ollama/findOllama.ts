@@ -1,0 +1,101 @@
+/**
+ * Looks once whether an Ollama answers at an address, and which models it has: GET /api/tags, then POST /api/show for
+ * each. What answers and is no Ollama is asked nothing further; nothing that it says can make this throw.
+ */
+import type { EmbeddingModel, TextModel } from '../../domain/catalogue/model.ts';
+import { createProviderHttp, type ProviderHttp } from '../../infra/http/providerHttp.ts';
+import { type Fields, isFields, parseJson } from '../textFailures.ts';
+import { toModel } from './toModel.ts';
+
+export interface FoundOllama {
+  /** Those for text and for embeddings, the last changed first. */
+  models: (TextModel | EmbeddingModel)[];
+  /** Names of its list that are not among them. */
+  leftOut: number;
+}
+
+export interface LookOptions {
+  /** http(s), without a slash at the end. */
+  address: string;
+  /** For the list: what a start without an Ollama can lose. A refused connection costs nothing. */
+  listMs?: number;
+  /** For the descriptions of all its models; those that come later are left out. */
+  showMs?: number;
+}
+
+const LIST_MS = 500;
+const SHOW_MS = 3_000;
+/** Nobody chats with more; each costs a question at every start. */
+const MOST_MODELS = 200;
+const AT_ONCE = 8;
+/** A list of ten thousand models, or the longest licence in a description. */
+const MAX_REPLY_BYTES = 8 * 1024 * 1024;
+
+/** Undefined: there is none. */
+export async function findOllama(options: LookOptions): Promise<FoundOllama | undefined> {
+  const { address, listMs = LIST_MS, showMs = SHOW_MS } = options;
+  const timeouts = { connectMs: listMs, totalMs: Math.max(listMs, showMs) };
+  const service = createProviderHttp({
+    ...{ baseUrl: address, allowPrivateNetwork: true, maxReplyBytes: MAX_REPLY_BYTES, timeouts },
+  });
+  try {
+    const listed = await listOf(service, AbortSignal.timeout(listMs));
+    if (listed === undefined) return undefined;
+    const wanted = listed.toSorted(lastChangedFirst).slice(0, MOST_MODELS);
+    const models = await describeAll(service, wanted, AbortSignal.timeout(showMs));
+    return { models, leftOut: listed.length - models.length };
+  } finally {
+    // What still runs was given up by its signal.
+    void service.close();
+  }
+}
+
+interface Listed {
+  name: string;
+  modifiedAt: unknown;
+}
+
+/** Without what it only hands on to a service elsewhere (`remote_host`): that is neither here nor free. */
+async function listOf(service: ProviderHttp, signal: AbortSignal): Promise<Listed[] | undefined> {
+  const body = await ask(service, { method: 'GET', path: '/api/tags', signal });
+  if (body === undefined || !Object.hasOwn(body, 'models')) return undefined;
+  const entries: unknown = body.models ?? [];
+  if (!Array.isArray(entries) || !entries.every(isFields)) return undefined;
+  const names = new Map<string, Listed>();
+  for (const { name, modified_at: modifiedAt, remote_host: remote } of entries) {
+    if (typeof name !== 'string' || name === '') return undefined;
+    if (!remote) names.set(name, { name, modifiedAt });
+  }
+  return [...names.values()];
+}
+
+function lastChangedFirst(left: Listed, right: Listed): number {
+  return String(right.modifiedAt).localeCompare(String(left.modifiedAt));
+}
+
+async function describeAll(service: ProviderHttp, listed: readonly Listed[], signal: AbortSignal) {
+  const found = new Array<TextModel | EmbeddingModel | undefined>(listed.length);
+  const left = listed.entries();
+  const line = async () => {
+    for (const [at, { name, modifiedAt }] of left) {
+      const shown = await ask(service, { method: 'POST', path: '/api/show', json: { model: name }, signal });
+      found[at] = shown && toModel({ name, modifiedAt, shown });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, line));
+  return found.filter((model) => model !== undefined);
+}
+
+/** The object that it answers with status 200; undefined for whatever else happens. */
+async function ask(
+  service: ProviderHttp,
+  call: Parameters<ProviderHttp['request']>[0],
+): Promise<Fields | undefined> {
+  try {
+    const { status, body } = await service.request(call);
+    const json = status === 200 ? parseJson(body.toString('utf8')) : undefined;
+    return isFields(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}

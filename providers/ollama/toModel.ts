@@ -1,0 +1,112 @@
+/** A model as an Ollama describes it (POST /api/show), in the words of the catalogue. */
+import type { EmbeddingModel, ModelBase, TextModel } from '../../domain/catalogue/model.ts';
+import type { Capabilities } from '../../domain/catalogue/specs.ts';
+import { count, type Fields, isFields, words } from '../textFailures.ts';
+
+/** What both kinds cost where nobody set a price: the machine is the operator's own. */
+const FREE = { input: { usd: 0, diem: 0 }, output: { usd: 0, diem: 0 } } as const;
+/** What Ollama itself loads a model with at the least. */
+const LEAST_CONTEXT_TOKENS = 4_096;
+
+export interface Described {
+  /** The name by which it is asked for, tag included. */
+  name: string;
+  /** Of its entry in the list, if that is a time. */
+  modifiedAt: unknown;
+  shown: Fields;
+}
+
+/** Undefined: neither for text nor for embeddings (a model that draws), or no description of a model at all. */
+export function toModel({ name, modifiedAt, shown }: Described): TextModel | EmbeddingModel | undefined {
+  const info = isFields(shown.model_info) ? shown.model_info : undefined;
+  if (info === undefined) return undefined;
+  const details = isFields(shown.details) ? shown.details : {};
+  const can = capabilitiesOf(shown, info);
+  const base = baseOf(name, modifiedAt, details);
+  const contextTokens = contextOf(shown, info);
+  if (can.has('completion')) {
+    const capabilities = featuresOf(can, details);
+    const availableContextTokens = contextTokens ?? LEAST_CONTEXT_TOKENS;
+    return {
+      ...base,
+      kind: 'text',
+      type: 'text',
+      spec: { availableContextTokens, capabilities, pricing: FREE },
+    };
+  }
+  if (!can.has('embedding')) return undefined;
+  const dimensions = ofArchitecture(info, 'embedding_length');
+  return {
+    ...{ ...base, kind: 'embedding', type: 'embedding' },
+    spec: {
+      ...(dimensions === undefined ? {} : { embeddingDimensions: dimensions }),
+      ...(contextTokens === undefined ? {} : { maxInputTokens: contextTokens }),
+      pricing: FREE,
+    },
+  };
+}
+
+function baseOf(
+  name: string,
+  modifiedAt: unknown,
+  { parameter_size: size, quantization_level: level }: Fields,
+) {
+  const facts = [words(size) && `${words(size)} parameters`, words(level)].filter((fact) => fact !== '');
+  return {
+    ...{ id: name, provider: 'ollama', upstreamModel: name, privacy: 'private', name },
+    description: ['A model of the Ollama that serves here', ...facts].join(', '),
+    modelSource: '',
+    created: secondsOf(modifiedAt),
+  } satisfies ModelBase;
+}
+
+/** 0 where it is no time. */
+function secondsOf(time: unknown): number {
+  const milliseconds = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  return milliseconds > 0 ? Math.floor(milliseconds / 1_000) : 0;
+}
+
+/** Older ones do not tell; then a model that pools its tokens is for embeddings, and every other writes. */
+function capabilitiesOf({ capabilities }: Fields, info: Fields): ReadonlySet<unknown> {
+  if (Array.isArray(capabilities)) return new Set(capabilities);
+  return new Set([ofArchitecture(info, 'pooling_type') === undefined ? 'completion' : 'embedding']);
+}
+
+/** Any model that writes can be held to a schema: the server does that, not the model. */
+function featuresOf(can: ReadonlySet<unknown>, { quantization_level: level }: Fields): Capabilities {
+  return {
+    supportsFunctionCalling: can.has('tools'),
+    supportsVision: can.has('vision'),
+    supportsAudioInput: can.has('audio'),
+    supportsReasoning: can.has('thinking'),
+    supportsResponseSchema: true,
+    quantization: quantizationOf(level),
+  };
+}
+
+const QUANTIZATIONS: readonly [RegExp, NonNullable<Capabilities['quantization']>][] = [
+  [/^I?Q4_/, 'int4'],
+  [/^Q8_/, 'int8'],
+  [/^F16$/, 'fp16'],
+  [/^BF16$/, 'bf16'],
+  [/FP8/, 'fp8'],
+  [/FP4/, 'fp4'],
+];
+
+function quantizationOf(level: unknown): NonNullable<Capabilities['quantization']> {
+  const name = typeof level === 'string' ? level.toUpperCase() : '';
+  return QUANTIZATIONS.find(([pattern]) => pattern.test(name))?.[1] ?? 'not-available';
+}
+
+/** What the model was made for, unless its own settings load less of it. */
+function contextOf({ parameters }: Fields, info: Fields): number | undefined {
+  const made = ofArchitecture(info, 'context_length') || undefined;
+  const set = typeof parameters === 'string' ? /^num_ctx\s+(\d{1,9})\s*$/m.exec(parameters)?.[1] : undefined;
+  const loaded = Number(set ?? 0);
+  return loaded > 0 ? Math.min(loaded, made ?? loaded) : made;
+}
+
+/** `llama.context_length` of a model whose `general.architecture` is `llama`. */
+function ofArchitecture(info: Fields, key: string): number | undefined {
+  return count(info[`${String(info['general.architecture'])}.${key}`]);
+}
