@@ -9,6 +9,7 @@ const RETRYABLE: Record<ErrorCode, boolean> = {
   invalid_json: false,
   invalid_content_type: false,
   unsupported_feature: false,
+  context_length_exceeded: false,
   invalid_source: false,
   blocked_source: false,
   page_failed: false,

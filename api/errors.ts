@@ -12,7 +12,9 @@ export type BodyShape =
   /** `{code, error}` */
   | 'coded'
   /** `{error, customMessage}` */
-  | 'limited';
+  | 'limited'
+  /** `{error: {message, type, param, code}}`, which clients of the common chat convention look into. */
+  | 'typed';
 
 interface ErrorRow {
   status: number;
@@ -24,6 +26,7 @@ const ROWS: Record<ErrorCode, ErrorRow> = {
   invalid_json: { status: 400, body: 'plain' },
   invalid_content_type: { status: 400, body: 'plain' },
   unsupported_feature: { status: 400, body: 'validation' },
+  context_length_exceeded: { status: 400, body: 'typed' },
   invalid_source: { status: 400, body: 'validation' },
   blocked_source: { status: 400, body: 'plain' },
   page_failed: { status: 500, body: 'plain' },
@@ -86,6 +89,9 @@ const BODIES: Record<BodyShape, (error: FareboxError) => unknown> = {
   plain: ({ message }) => ({ error: message }),
   coded: ({ code, message }) => ({ code: code.toUpperCase(), error: message }),
   limited: ({ message }) => ({ error: message, customMessage: message }),
+  typed: ({ code, message }) => ({
+    error: { message, type: 'invalid_request_error', param: 'messages', code },
+  }),
   validation: (error) => {
     if (error.cause instanceof z.ZodError) return { error: error.message, ...presentIssues(error.cause) };
     return error.fields ? { error: error.message, ...presentFields(error.fields) } : { error: error.message };

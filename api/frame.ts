@@ -264,6 +264,10 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     return () => performance.now() - state.startedAt - state.waitedMs;
   }
 
+  async admitModel(modelId: string): Promise<void> {
+    await this.#call?.admitModel(modelId);
+  }
+
   async noteTokens(used: number): Promise<void> {
     await this.#call?.noteTokens(used);
   }

@@ -8,6 +8,7 @@ export const FAILURE_STATUS: Record<ErrorCode, number> = {
   invalid_json: FAILED,
   invalid_content_type: FAILED,
   unsupported_feature: 400,
+  context_length_exceeded: FAILED,
   invalid_source: 400,
   blocked_source: FAILED,
   page_failed: FAILED,

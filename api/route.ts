@@ -69,6 +69,11 @@ export interface RouteRequest<Body, Query, A extends Access> {
   requestId: string;
   /** Aborted at the route's deadline and when the client goes away. */
   signal: AbortSignal;
+  /**
+   * Counts the call against the limits of this model, which is to answer in place of the one that was named; the tokens
+   * count for it alone. Throws FareboxError `rate_limited`. Nothing happens for the model that is counted already.
+   */
+  admitModel(modelId: string): Promise<void>;
   /** The tokens that were really used; the limit per minute goes by them. */
   noteTokens(used: number): Promise<void>;
   /** Waits for somebody else: that time is not ours, in the figures and in `overheadMs`. */

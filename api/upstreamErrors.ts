@@ -8,6 +8,10 @@ type Told = Pick<ErrorParameters, 'code' | 'message' | 'retryAfterSeconds'>;
 
 const TOLD: Record<UpstreamFailureReason, Told> = {
   refused: { code: 'invalid_request', message: 'The model refused this request as invalid.' },
+  context_length: {
+    code: 'context_length_exceeded',
+    message: 'The messages are longer than the context of the model.',
+  },
   content_policy: {
     code: 'provider_refused',
     message: 'The request violates the content policy of the model.',

@@ -7,6 +7,7 @@ export const ERROR_CODES = [
   'invalid_json',
   'invalid_content_type',
   'unsupported_feature',
+  'context_length_exceeded',
   'invalid_source',
   'blocked_source',
   'page_failed',

@@ -4,6 +4,7 @@
  * named under `dropped`, so that it is missed. Text that comes from elsewhere (messages of errors) is scrubbed.
  */
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
+import { FareboxError } from '../domain/errors.ts';
 
 export type Logger = PinoLogger;
 
@@ -72,15 +73,35 @@ const DEEPEST_CAUSE = 4;
 export function describeError(error: unknown, depth = 0): ErrorFields | string {
   if (!(error instanceof Error)) return scrub(String(error));
   const { code, internal } = error as { code?: unknown; internal?: unknown };
+  const stack = framesOf(error);
   return {
     type: error.name,
-    message: scrub(error.message),
+    message: scrub(wordsOf(error)),
     ...(typeof code === 'string' && { code }),
     ...(typeof internal === 'string' && { detail: scrub(internal) }),
-    ...(error.stack && { stack: scrub(error.stack) }),
+    ...(stack && { stack: scrub(stack) }),
     ...(error.cause !== undefined &&
       depth < DEEPEST_CAUSE && { cause: describeError(error.cause, depth + 1) }),
   };
+}
+
+/**
+ * What a client is told may quote what it sent, or what a provider said about that; the code and the detail say the same
+ * without it. The findings of a schema name the fields and values that were sent.
+ */
+function wordsOf(error: Error): string {
+  if (error instanceof FareboxError) return error.code;
+  if (!('issues' in error && Array.isArray(error.issues))) return error.message;
+  const codes = error.issues.slice(0, MOST_FINDINGS).map((issue: { code?: unknown }) => String(issue?.code));
+  return [...new Set(codes)].join(', ');
+}
+
+const MOST_FINDINGS = 50;
+
+/** A stack begins with the message, which may itself look like a stack. */
+function framesOf({ stack = '', message }: Error): string {
+  const after = stack.slice(Math.max(0, stack.indexOf(message)) + message.length);
+  return /^ {4}at [\s\S]*/m.exec(stack.includes(message) ? after : stack)?.[0] ?? '';
 }
 
 const LONGEST_TEXT = 8_000;

@@ -26,6 +26,7 @@ const MEANING: Record<UpstreamFailureReason, 'fault' | 'answered' | 'nothing'> =
   rate_limited: 'nothing',
   no_model: 'answered',
   refused: 'answered',
+  context_length: 'answered',
   content_policy: 'answered',
 };
 

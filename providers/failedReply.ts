@@ -5,7 +5,7 @@ import {
   type UpstreamFailureReason,
 } from '../domain/text/upstreamFailure.ts';
 import { retryAfterMs } from './retryAfter.ts';
-import { name } from './textFailures.ts';
+import { idOf, name } from './textFailures.ts';
 
 const BY_STATUS: Record<number, UpstreamFailureReason> = {
   401: 'credential',
@@ -50,7 +50,7 @@ const WORDS: Partial<Record<UpstreamFailureReason, string>> = {
 
 export function failureOf(told: Told): UpstreamFailure {
   const { status, reason } = told;
-  const id = name(told.requestId);
+  const id = idOf(told.requestId);
   const names = told.names.map(name).filter((each) => each !== '');
   const parameters: UpstreamFailureParameters = {
     reason,

@@ -53,10 +53,15 @@ export function lost(detail: string): UpstreamFailure {
   return new UpstreamFailure({ reason: 'lost', detail });
 }
 
-/** A name that a service gave to an error or a request: printable and short, or left out. */
+/** A name that a service gave to an error: a short word without digits, or a status; left out where it could be an echo. */
 export function name(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : value;
-  return typeof text === 'string' && /^[\w.:/-]{1,80}$/.test(text) ? text : '';
+  return typeof text === 'string' && /^([A-Za-z][A-Za-z_.:-]{0,63}|\d{1,3})$/.test(text) ? text : '';
+}
+
+/** A service's id of a request: printable and short, or left out. */
+export function idOf(value: unknown): string {
+  return typeof value === 'string' && /^[\w.:/-]{1,80}$/.test(value) ? value : '';
 }
 
 const MAX_WORDS = 300;

@@ -57,6 +57,8 @@ export interface Subject {
 export interface CallLimits {
   /** Throws FareboxError `rate_limited`. */
   admit(subject: Subject): Promise<void>;
+  /** Another model is to answer: its limits are asked, and the tokens are its own. Throws FareboxError `rate_limited`. */
+  admitModel(modelId: string): Promise<void>;
   /** Set on the answer, whatever it is. */
   readonly headers: Readonly<Record<string, string>>;
   /** The real number, once it is known. */
@@ -97,7 +99,11 @@ const FEATURE_ROUTES = new Set(['/chat/completions', '/responses']);
 
 export function openCall(limits: Limits, caller: Caller): CallLimits {
   const { accountId } = caller;
+  let asked: Subject | undefined;
+  /** Whose failures these are. */
   let counted: Counted | undefined;
+  /** Whose requests and tokens these are. */
+  let answering: Counted | undefined;
   let admission: Admission | undefined;
   let estimatedTokens: number | undefined;
   const headers: Record<string, string> = {};
@@ -110,13 +116,23 @@ export function openCall(limits: Limits, caller: Caller): CallLimits {
     headers['x-ratelimit-remaining'] = String(Math.max(0, Number(headers['x-ratelimit-remaining']) - 1));
   }
 
+  async function noteTokens(used: number): Promise<void> {
+    if (!answering?.tokens || !admission) return;
+    const before = estimatedTokens ?? answering.tokens.cost;
+    const change = { count: Math.round(used) - before, at: admission.at };
+    await limits.limiter.correct(accountId, answering.tokens, change);
+  }
+
   return {
     headers,
+    noteTokens,
     async admit(subject) {
+      asked = subject;
       counted = countedOf(limits, caller, subject);
       if (subject.estimatedTokens !== undefined) {
         estimatedTokens = Math.max(1, Math.round(subject.estimatedTokens));
       }
+      answering = counted;
       admission = await limits.limiter.admit(counted, estimatedTokens);
       const { refusedBy } = admission;
       const isBudget = refusedBy !== undefined && refusedBy.windowMs === BUDGET_MS;
@@ -124,11 +140,15 @@ export function openCall(limits: Limits, caller: Caller): CallLimits {
       if (!isBudget) Object.assign(headers, minuteHeaders(counted, admission));
       if (refusedBy) throw refusal(refusedBy, stateOf(counted, admission, refusedBy), admission.at);
     },
-    async noteTokens(used) {
-      if (!counted?.tokens || !admission) return;
-      const before = estimatedTokens ?? counted.tokens.cost;
-      const change = { count: Math.round(used) - before, at: admission.at };
-      await limits.limiter.correct(accountId, counted.tokens, change);
+    async admitModel(modelId) {
+      if (!asked || answering?.about?.modelId === modelId) return;
+      const next = countedOf(limits, caller, { ...asked, model: modelId });
+      const admitted = await limits.limiter.admit(next, estimatedTokens);
+      const { refusedBy } = admitted;
+      if (refusedBy) throw refusal(refusedBy, stateOf(next, admitted, refusedBy), admitted.at);
+      await noteTokens(0);
+      [answering, admission] = [next, admitted];
+      Object.assign(headers, minuteHeaders(next, admitted));
     },
     ended(status, code) {
       if (!counted || status < 400 || status === 429 || (code && UNCOUNTED.has(code))) return undefined;

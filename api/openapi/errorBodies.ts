@@ -29,6 +29,17 @@ const limited = z
   .strictObject({ error, customMessage: z.string().meta({ description: 'Names the cap.' }) })
   .meta({ id: 'RateLimitError' });
 
+const typed = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      type: z.literal('invalid_request_error'),
+      param: z.literal('messages'),
+      code: z.string(),
+    }),
+  })
+  .meta({ id: 'TypedError' });
+
 /** A request without a credential is told what it could pay and sign in with. */
 export const discoveryBody = z
   .looseObject({
@@ -41,4 +52,4 @@ export const discoveryBody = z
   })
   .meta({ id: 'PaymentRequired' });
 
-export const ERROR_BODIES: Record<BodyShape, z.ZodType> = { plain, validation, coded, limited };
+export const ERROR_BODIES: Record<BodyShape, z.ZodType> = { plain, validation, coded, limited, typed };

@@ -14,6 +14,7 @@ import { type NamedModel, requireAttempts } from '../models.ts';
 import type { RouteRequest } from '../route.ts';
 import type { ChatBody } from './chatBody.ts';
 import { featuresOf } from './featuresOf.ts';
+import { countPrompt } from './tally.ts';
 import { toChatRequest } from './toChatRequest.ts';
 
 export interface ChatAttempt {
@@ -25,7 +26,8 @@ export interface ChatAttempt {
 type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'caller'>;
 
 /**
- * The first model decides whether there is anything to try; a fallback that lacks a feature is passed over. Throws
+ * The first model decides whether there is anything to try; a fallback that lacks a feature, or does not answer at the
+ * length that is asked for, is passed over. Throws
  * FareboxError `model_not_found`, `forbidden`, `model_offline`, `character_not_found` or `unsupported_feature`.
  */
 export function chatAttempts(config: Config, { body, caller }: Asking): ChatAttempt[] {
@@ -38,9 +40,36 @@ export function chatAttempts(config: Config, { body, caller }: Asking): ChatAtte
   if (!first) throw wrongType();
   const missing = missingFeatures(first.model, features);
   if (missing.length > 0) throw unsupported(missing);
-  const able = found.filter(({ model }) => missingFeatures(model, features).length === 0);
   refuseTooLong(body, first.model);
-  return able;
+  return found.filter(
+    ({ model }) => missingFeatures(model, features).length === 0 && !isTooLong(body, model.spec),
+  );
+}
+
+/**
+ * Those whose context has room for the prompt. The estimate is on the high side, so what it finds too long is counted.
+ * Throws FareboxError `context_length_exceeded` when there are none.
+ */
+export async function attemptsWithRoom(
+  attempts: readonly ChatAttempt[],
+  order: { body: ChatBody; accountId: string; messages: ChatMessage[] },
+): Promise<ChatAttempt[]> {
+  const [first] = attempts;
+  if (!first) return [];
+  const request = toChatRequest({ ...order, model: first.model });
+  const most = Math.max(...attempts.map(contextOf));
+  let tokens = promptTokensOf(request);
+  if (attempts.some((attempt) => tokens > contextOf(attempt))) tokens = await countPrompt(request, most);
+  const roomy = attempts.filter((attempt) => tokens <= contextOf(attempt));
+  if (roomy.length > 0) return roomy;
+  throw new FareboxError({
+    code: 'context_length_exceeded',
+    message: `The messages are longer than the context of ${first.model.id}: ${contextOf(first)} tokens.`,
+  });
+}
+
+function contextOf({ model }: ChatAttempt): number {
+  return model.spec.availableContextTokens;
 }
 
 export function characterOf({ characters }: Config, body: ChatBody): Character | undefined {
@@ -56,10 +85,13 @@ function asTextModel({ model, headers }: NamedModel): ChatAttempt[] {
 }
 
 /** Only where the entry sets a cap of its own (api-facts 2.1). */
+function isTooLong(body: ChatBody, { maxCompletionTokens: most }: TextModel['spec']): boolean {
+  return most !== undefined && (body.max_completion_tokens ?? 0) > most;
+}
+
 function refuseTooLong(body: ChatBody, { id, spec }: TextModel): void {
-  const most = spec.maxCompletionTokens;
-  if (most === undefined || (body.max_completion_tokens ?? 0) <= most) return;
-  throw invalid('max_completion_tokens', `${id} answers with at most ${most} tokens`);
+  if (!isTooLong(body, spec)) return;
+  throw invalid('max_completion_tokens', `${id} answers with at most ${spec.maxCompletionTokens} tokens`);
 }
 
 function wrongType(): FareboxError {

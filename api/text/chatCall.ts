@@ -1,4 +1,5 @@
 /** One chat request on its way: the models are tried in order, each behind a hold of its own. */
+import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { billOf, NOTHING, snapshotOf } from '../../domain/text/bill.ts';
 import type { ChatMessage } from '../../domain/text/chat.ts';
@@ -37,7 +38,10 @@ export const DRAIN_MS = 5_000;
 /** Beyond the call: the resolution is written, if need be, for so long. */
 const RESOLVE_MS = 60_000;
 
-/** Throws what the client is told when no model answered; then nothing is held any more. */
+/**
+ * Each attempt is held against the limits and the price of its own model. Throws what the client is told when no model
+ * answered; then nothing is held any more.
+ */
 export async function firstThatAnswers<T>(
   dependencies: Pick<Dependencies, 'ledger' | 'textProviders'>,
   order: ChatOrder,
@@ -45,7 +49,11 @@ export async function firstThatAnswers<T>(
 ): Promise<T> {
   let failure: unknown;
   for (const [index, attempt] of order.attempts.entries()) {
-    const call = await openCall(dependencies, order, { attempt, index });
+    const call = await openCall(dependencies, order, { attempt, index }).catch((error: unknown) => {
+      // What was only the second choice is passed over: the client is told why the first did not answer.
+      if (failure === undefined || !isNoRoom(error)) throw error;
+    });
+    if (!call) continue;
     try {
       return await ask(call);
     } catch (error) {
@@ -59,12 +67,20 @@ export async function firstThatAnswers<T>(
   throw toClientError(failure);
 }
 
+/** This model is too dear or too much in demand for the caller; another one may be neither. */
+const NO_ROOM = new Set<ErrorCode>(['rate_limited', 'insufficient_balance', 'key_limit_exceeded']);
+
+function isNoRoom(error: unknown): boolean {
+  return error instanceof FareboxError && NO_ROOM.has(error.code);
+}
+
 async function openCall(
   { ledger, textProviders }: Pick<Dependencies, 'ledger' | 'textProviders'>,
   { request, messages }: ChatOrder,
   { attempt, index }: { attempt: ChatAttempt; index: number },
 ): Promise<ChatCall> {
   const { caller, body, log } = request;
+  await request.admitModel(attempt.model.id);
   const priced = priceAttempt(attempt, { body, accountId: caller.accountId, messages });
   const provider = textProviders.get(attempt.model.provider);
   if (!provider)

@@ -10,7 +10,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { isDryRun } from '../fixedPrice.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { answeredBy } from './answeredBy.ts';
-import { characterOf, chatAttempts, priceAttempt } from './chatAttempts.ts';
+import { attemptsWithRoom, characterOf, chatAttempts, priceAttempt } from './chatAttempts.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
 import {
   type ChatCall,
@@ -48,8 +48,10 @@ export const chatRoute = defineRoute({
   async handler(dependencies, request) {
     const { body } = request;
     refuseUnconfigured(body);
-    const attempts = chatAttempts(dependencies.config, request);
+    const able = chatAttempts(dependencies.config, request);
     const messages = await messagesOf(dependencies, request);
+    const { accountId } = request.caller;
+    const attempts = await attemptsWithRoom(able, { body, accountId, messages });
     const order: ChatOrder = { request, attempts, messages };
     if (isDryRun(request)) return dryRun(order);
     return body.stream ? await streamed(dependencies, order) : await whole(dependencies, order);

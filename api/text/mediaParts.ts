@@ -8,6 +8,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
 import type { RouteRequest } from '../route.ts';
 import type { ChatBody, SentPart } from './chatBody.ts';
+import { type ImageSize, imageSize } from './imageSize.ts';
 import { sniffImage } from './sniffImage.ts';
 
 type Sent<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
@@ -18,6 +19,10 @@ const LARGEST_BYTES = 25 * 1024 * 1024;
 const FETCH_TIMEOUT_MS = 30_000;
 /** Of a message; of videos also of the whole request (api-facts 2.1). */
 const MOST = { image_url: 10, input_audio: 5, video_url: 3, file: 5 } as const;
+/** api-facts 2.1. */
+const SMALLEST_SIDE = 64;
+/** What libraries that unpack pictures take: 16,383 × 16,383. */
+const MOST_PIXELS = 268_402_689;
 const VIDEO_TYPES = ['video/mp4', 'video/mpeg', 'video/quicktime', 'video/mov', 'video/webm'];
 /** Media of one request that are fetched and read at a time. */
 const AT_ONCE = 4;
@@ -81,11 +86,19 @@ async function image(
 
 function pictureOf(bytes: Buffer, name: string): MediaPart {
   const mediaType = sniffImage(bytes);
-  if (mediaType) return { type: 'image', bytes, mediaType };
-  throw new FareboxError({
-    code: 'invalid_media',
-    message: `${name}: not a PNG, JPEG, WebP, HEIF, HEIC or AVIF image.`,
-  });
+  const why = mediaType
+    ? whyUnfit(imageSize(bytes, mediaType))
+    : 'not a PNG, JPEG, WebP, HEIF, HEIC or AVIF image';
+  if (mediaType && why === undefined) return { type: 'image', bytes, mediaType };
+  throw new FareboxError({ code: 'invalid_media', message: `${name}: ${why}.` });
+}
+
+function whyUnfit(size: ImageSize | undefined): string | undefined {
+  if (!size) return 'the image is damaged';
+  const { width, height } = size;
+  if (Math.min(width, height) < SMALLEST_SIDE)
+    return `each side of an image has at least ${SMALLEST_SIDE} pixels`;
+  return width * height > MOST_PIXELS ? `an image has at most ${MOST_PIXELS} pixels` : undefined;
 }
 
 function audio({ input_audio: { data, format } }: Sent<'input_audio'>): MediaPart {
@@ -157,12 +170,16 @@ async function bytesOf(
   }
 }
 
-const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}\s*$/;
-
-/** Undefined: no base64, or nothing. */
+/**
+ * Undefined: no base64, or nothing. The decoder passes over what it does not know, so a shorter outcome tells that there was
+ * such; a pattern over 35 MB would hold up the event loop for longer than decoding them.
+ */
 function fromBase64(text: string): Buffer | undefined {
-  if (text.length === 0 || !BASE64.test(text)) return undefined;
-  return Buffer.from(text, 'base64');
+  const end = text.length - (/[=\s]{0,8}$/.exec(text.slice(-8))?.[0].length ?? 0);
+  const isAscii = Buffer.byteLength(text) === text.length;
+  if (end === 0 || end % 4 === 1 || !isAscii) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === Math.floor((end * 3) / 4) ? bytes : undefined;
 }
 
 function tooLarge(name: string): FareboxError {

@@ -58,11 +58,15 @@ async function countProduced(
 /** What services add around each message. */
 const AROUND_MESSAGE = 4;
 
-async function countPrompt({ messages, tools }: ChatRequest): Promise<number> {
+/** Of its text; beyond `most` it is not counted to its end. */
+export async function countPrompt(
+  { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>,
+  most?: number,
+): Promise<number> {
   const texts = messages.map((message) => {
     if (typeof message.content === 'string') return message.content;
     return (message.content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n');
   });
   const all = tools ? [...texts, JSON.stringify(tools)] : texts;
-  return (await countTokens(all.join('\n'))) + messages.length * AROUND_MESSAGE;
+  return (await countTokens(all.join('\n'), most)) + messages.length * AROUND_MESSAGE;
 }

@@ -2,6 +2,8 @@
 export const UPSTREAM_FAILURES = [
   /** The request itself is wrong for the service: the client's to mend. */
   'refused',
+  /** The prompt is longer than the context of the model: another one may have room for it. */
+  'context_length',
   'content_policy',
   /** Too many requests or tokens: `retryAfterMs` where the service says so. */
   'rate_limited',

@@ -24,8 +24,8 @@ async function answer({ folder, hints }: DocumentQuestion): Promise<Omit<Documen
     await writeFile(`${folder}/${TEXT_FILE}`, text);
     return { reading: about };
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    // A parser that stumbles over a file says nothing better than that the file is damaged.
-    return { refusal: error instanceof Unreadable ? error.refusal : 'damaged', detail };
+    if (error instanceof Unreadable) return { refusal: error.refusal, detail: error.message };
+    // A parser that stumbles over a file says nothing better than that the file is damaged; its words may quote the file.
+    return { refusal: 'damaged', detail: error instanceof Error ? error.name : 'unknown' };
   }
 }

@@ -35,7 +35,7 @@ function reasonOf(error: unknown): unknown {
   if (error instanceof Unreadable || !(error instanceof Error)) return error;
   return error.name === 'PasswordException'
     ? new Unreadable('protected')
-    : new Unreadable('damaged', error.message);
+    : new Unreadable('damaged', error.name);
 }
 
 async function readPages(document: PDFDocumentProxy): Promise<DocumentText> {

@@ -42,7 +42,7 @@ export function failureOfError(frame: Fields): UpstreamFailure {
     reason: reasonOf(500, error),
     names: [error.type, codeOf(error)],
     message: words(error.message),
-    requestId: typeof frame.request_id === 'string' ? frame.request_id : undefined,
+    requestId: /^req_\w+$/.test(String(frame.request_id)) ? String(frame.request_id) : undefined,
     retryAfterMs: undefined,
   });
 }
@@ -55,6 +55,7 @@ function reasonOf(status: number, error: Fields): UpstreamFailureReason {
   if (known !== 'refused') return known ?? reasonOfStatus(status, true);
   const said = words(error.message).toLowerCase();
   if (said.includes('credit balance')) return 'credential';
+  if (said.startsWith('prompt is too long')) return 'context_length';
   return said.includes('content filtering policy') ? 'content_policy' : 'refused';
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
 import type { ProviderReply } from '../../infra/http/providerHttp.ts';
 import { retryAfterMs } from '../retryAfter.ts';
+import { name } from '../textFailures.ts';
 
 const errorBody = z.object({ error: z.object({ code: z.string() }) });
 
@@ -16,7 +17,7 @@ export function failureOfReply(reply: ProviderReply): UpstreamFailure {
   const pauseMs = reason === 'rate_limited' ? pauseOf(reply.headers) : undefined;
   return new UpstreamFailure({
     reason,
-    detail: `HTTP ${reply.status}${code === '' ? '' : ` ${code}`}`,
+    detail: ['HTTP', reply.status, name(code)].join(' ').trim(),
     status: reply.status,
     ...(pauseMs === undefined ? {} : { retryAfterMs: pauseMs }),
   });

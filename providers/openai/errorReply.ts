@@ -8,6 +8,8 @@ import { type Fields, isFields, name, parseJson, words } from '../textFailures.t
 import type { ErrorReply } from '../textReply.ts';
 
 const BY_NAME: Record<string, UpstreamFailureReason> = {
+  context_length_exceeded: 'context_length',
+  exceed_context_size_error: 'context_length',
   content_filter: 'content_policy',
   content_filter_error: 'content_policy',
   content_policy_violation: 'content_policy',
@@ -83,7 +85,8 @@ function reasonOfNames(error: Fields): UpstreamFailureReason | undefined {
   for (const each of [name(error.code), name(error.type)]) {
     if (Object.hasOwn(BY_NAME, each)) return BY_NAME[each];
   }
-  return undefined;
+  // vLLM has no name of its own for it.
+  return /\bmaximum context length\b/.test(words(error.message)) ? 'context_length' : undefined;
 }
 
 const RESETS = ['requests', 'tokens'] as const;

@@ -85,6 +85,7 @@ describe('every code has one status and one body', () => {
   const STATUS: Record<ErrorCode, number> = {
     ...{ invalid_request: 400, invalid_json: 400, invalid_content_type: 400, invalid_source: 400 },
     unsupported_feature: 400,
+    context_length_exceeded: 400,
     invalid_document: 400,
     ...{ blocked_source: 400, page_failed: 500 },
     ...{ invalid_media: 400, media_too_long: 422, payload_too_large: 413, body_too_large: 413 },
@@ -113,6 +114,9 @@ describe('every code has one status and one body', () => {
     const special: Partial<Record<ErrorCode, unknown>> = {
       payload_too_large: { code: 'PAYLOAD_TOO_LARGE', error },
       rate_limited: { error, customMessage: error },
+      context_length_exceeded: {
+        error: { message: error, type: 'invalid_request_error', param: 'messages', code },
+      },
     };
     expect({ status, body }).toEqual({ status: STATUS[code], body: special[code] ?? { error } });
   });

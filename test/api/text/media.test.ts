@@ -1,10 +1,10 @@
 /** Pictures, recordings and files in messages: what reaches the provider are bytes that we hold. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { png } from './pictures.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
-const PIXEL =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const PICTURE = png(64, 64).toString('base64');
 const DOCX = readFileSync(new URL('../../fixtures/documents/Numbering.docx', import.meta.url));
 
 let world: TextWorld;
@@ -19,7 +19,7 @@ const ask = (part: object, more: object = {}) =>
   world.chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Look:' }, part] }], ...more });
 
 it('a picture is handed on as it is', async () => {
-  const url = `data:image/png;base64,${PIXEL}`;
+  const url = `data:image/png;base64,${PICTURE}`;
   expect((await ask({ type: 'image_url', image_url: { url } })).status).toBe(200);
   expect(told()?.messages[0]?.content).toContainEqual({ type: 'image_url', image_url: { url } });
 });
@@ -54,7 +54,7 @@ describe('nothing is called or charged for', () => {
   });
 
   it('a picture for a model that sees nothing, which counts as an unsupported feature', async () => {
-    const url = `data:image/png;base64,${PIXEL}`;
+    const url = `data:image/png;base64,${PICTURE}`;
     const response = await ask({ type: 'image_url', image_url: { url } }, { model: 'gpt-plain' });
     expect([response.status, ((await response.json()) as { error: string }).error]).toEqual([
       400,

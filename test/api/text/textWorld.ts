@@ -15,7 +15,7 @@ export interface TextWorld {
   second: OpenAiStub;
   key: string;
   accountId: string;
-  chat(body: object, init?: RequestInit): Promise<Response>;
+  chat(body: object, init?: RequestInit & { key?: string }): Promise<Response>;
   entryOf(chatId: string): Promise<Entry | undefined>;
   /** Resolves when nothing is held and nothing is under way any more. */
   settled(): Promise<void>;

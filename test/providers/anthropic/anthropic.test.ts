@@ -243,6 +243,14 @@ describe('a failure', () => {
   const replies: [string, AnthropicScript, UpstreamFailureReason][] = [
     ['400', { status: 400, ...error('invalid_request_error') }, 'refused'],
     [
+      '400 about the context',
+      {
+        status: 400,
+        ...error('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
+      },
+      'context_length',
+    ],
+    [
       '400 filtered',
       { status: 400, ...error('invalid_request_error', 'Output blocked by content filtering policy') },
       'content_policy',

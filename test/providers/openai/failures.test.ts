@@ -37,7 +37,27 @@ const page = '<html><body>Bad gateway</body></html>';
 
 const REPLIES: [string, ChatScript, UpstreamFailureReason][] = [
   ['400', { status: 400, ...error({ type: 'invalid_request_error', code: null }) }, 'refused'],
-  ['400 context_length_exceeded', { status: 400, ...error({ code: 'context_length_exceeded' }) }, 'refused'],
+  [
+    '400 context_length_exceeded',
+    { status: 400, ...error({ code: 'context_length_exceeded' }) },
+    'context_length',
+  ],
+  [
+    '400 of vLLM about the context',
+    {
+      status: 400,
+      body: {
+        ...{ object: 'error', type: 'BadRequestError', code: 400 },
+        message: "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
+      },
+    },
+    'context_length',
+  ],
+  [
+    '400 of llama.cpp about the context',
+    { status: 400, body: { error: { code: 400, type: 'exceed_context_size_error', message: 'no' } } },
+    'context_length',
+  ],
   ['400 content_filter', { status: 400, ...error({ code: 'content_filter' }) }, 'content_policy'],
   [
     '400 content_policy_violation',
@@ -110,10 +130,10 @@ describe('a reply', () => {
   it('says its status, its names and its id to the log, its words to the client', async () => {
     stub.next.push({
       status: 400,
-      ...error({ type: 'invalid_request_error', code: 'context_length_exceeded' }),
+      ...error({ type: 'invalid_request_error', code: 'invalid_value' }),
     });
     expect(await failureOf(complete())).toMatchObject({
-      message: 'HTTP 400 invalid_request_error context_length_exceeded request req_1',
+      message: 'HTTP 400 invalid_request_error invalid_value request req_1',
       words: `no: ${PROMPT}`,
       status: 400,
     });

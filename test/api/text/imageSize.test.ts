@@ -1,0 +1,50 @@
+/** How large pictures say that they are, and what is made of that (api-facts 2.1). */
+import { describe, expect, it } from 'vitest';
+import { imageSize } from '../../../api/text/imageSize.ts';
+import { sniffImage } from '../../../api/text/sniffImage.ts';
+import { heif, jpeg, png, webp } from './pictures.ts';
+
+const sizeOf = (bytes: Buffer) => imageSize(bytes, sniffImage(bytes) ?? '');
+
+const MADE: [string, (width: number, height: number) => Buffer][] = [
+  ['PNG', png],
+  ['JPEG', jpeg],
+  ['lossy WebP', (width, height) => webp('VP8 ', width, height)],
+  ['lossless WebP', (width, height) => webp('VP8L', width, height)],
+  ['extended WebP', (width, height) => webp('VP8X', width, height)],
+  ['HEIC', (width, height) => heif('heic', width, height)],
+  ['HEIF', (width, height) => heif('mif1', width, height)],
+  ['AVIF', (width, height) => heif('avif', width, height)],
+];
+
+describe('the size of a picture', () => {
+  it.each(MADE)('of kind %s is read from its header', (_name, make) => {
+    for (const [width, height] of [
+      [64, 65],
+      [1_920, 1_080],
+      [16_383, 300],
+    ] as const)
+      expect(sizeOf(make(width, height))).toEqual({ width, height });
+  });
+
+  it.each(MADE)(
+    'of kind %s that is cut anywhere is unknown or the same, and never an error',
+    (_name, make) => {
+      const whole = make(300, 200);
+      for (let length = 0; length < Math.min(whole.length, 400); length += 1) {
+        const size = sizeOf(whole.subarray(0, length));
+        if (size && (size.width !== 16 || size.height !== 16))
+          expect(size).toEqual({ width: 300, height: 200 });
+      }
+    },
+  );
+
+  it('of millions of segments or boxes is looked for with an end', () => {
+    const startedAt = performance.now();
+    const segments = Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(20_000_000, 'ffe10002', 'hex')]);
+    expect(imageSize(segments, 'image/jpeg')).toBeUndefined();
+    expect(imageSize(Buffer.alloc(20_000_000, 0xff), 'image/jpeg')).toBeUndefined();
+    expect(imageSize(Buffer.alloc(20_000_000, 'ispe'), 'image/heic')).toBeDefined();
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+});
