@@ -1,5 +1,6 @@
 /** Child processes of our own program that are kept for the next piece of work and never keep this process alive idle. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { getPriority, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 export interface ChildPlan {
@@ -34,7 +35,21 @@ export function startChild({ path, heapMb, memoryMb, cpuSeconds, name }: ChildPl
     serialization: 'advanced',
   });
   child.on('error', () => child.kill('SIGKILL'));
+  yieldTo(child);
   return { process: child, started: firstWord(child, name) };
+}
+
+/** About a third of this process's weight: where both want the same core, whoever only asks for a route comes first. */
+const LESS_URGENT = 5;
+const LEAST_URGENT = 19;
+
+function yieldTo({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, Math.min(getPriority() + LESS_URGENT, LEAST_URGENT));
+  } catch {
+    // It has ended already, or the system does not let it be set: a child that is as urgent works too.
+  }
 }
 
 /** A child says a word when it can take work. */
