@@ -80,6 +80,23 @@ describe('the OpenAI SDK', () => {
     expect(asked.data[0]?.embedding).toHaveLength(512);
   });
 
+  it('asks for vectors as base64 unless it is told otherwise, and gets float32 in it', async () => {
+    const order = { model: 'local-lexical-embedding', input: 'one two' };
+    const sent: unknown[] = [];
+    const watched = client.withOptions({
+      fetch: (url, init) => {
+        sent.push(JSON.parse(String(init?.body)).encoding_format);
+        return fetch(url, init);
+      },
+    });
+    const { data } = await watched.embeddings.create(order);
+    const told = await watched.embeddings.create({ ...order, encoding_format: 'base64' });
+    expect(sent).toEqual(['base64', 'base64']);
+    const bytes = Buffer.from(String(told.data[0]?.embedding), 'base64');
+    const floats = Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4));
+    expect(floats).toEqual(data[0]?.embedding);
+  });
+
   it('gets the error classes that it knows', async () => {
     const wrongKey = new OpenAI({ baseURL: api.baseUrl, apiKey: `sk-${'x'.repeat(40)}`, maxRetries: 0 });
     await expect(wrongKey.models.list()).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
