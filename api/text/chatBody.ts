@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
-const VERBOSITIES = ['low', 'medium', 'high', 'auto'] as const;
+export const VERBOSITIES = ['low', 'medium', 'high', 'auto'] as const;
 const AUDIO_FORMATS = ['wav', 'mp3', 'aiff', 'aac', 'ogg', 'flac', 'm4a', 'pcm16', 'pcm24'] as const;
 
 const cacheControl = z.object({ type: z.literal('ephemeral'), ttl: z.string().max(16).exactOptional() });

@@ -11,12 +11,15 @@ import type { RouteRequest } from '../route.ts';
 import { mayFallBack, toClientError } from '../upstreamErrors.ts';
 import { type ChatAttempt, type PricedRequest, priceAttempt } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
+import type { Citation } from './present.ts';
 import type { Counted } from './tally.ts';
 
 export interface ChatOrder {
   request: RouteRequest<ChatBody, unknown, 'key'>;
   attempts: readonly ChatAttempt[];
   messages: ChatMessage[];
+  /** What a search found for it. */
+  citations: readonly Citation[];
 }
 
 /** A model that is being asked, and what is held for it. */

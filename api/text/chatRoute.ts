@@ -10,6 +10,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { isDryRun } from '../fixedPrice.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { answeredBy } from './answeredBy.ts';
+import type { AnswerForm } from './answerForm.ts';
 import { attemptsWithRoom, characterOf, chatAttempts, priceAttempt } from './chatAttempts.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
 import {
@@ -20,18 +21,19 @@ import {
   type Settled,
   settleCall,
 } from './chatCall.ts';
+import { chatForm } from './chatForm.ts';
 import { chatEvents } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
 import { fetchMedia } from './mediaParts.ts';
-import { presentChoice, presentCost, presentParameters, presentUsage } from './present.ts';
+import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
 import { type Counted, countCompletion } from './tally.ts';
 import { toMessages } from './toChatRequest.ts';
 
 /** Base64 media included (api-facts 4). */
-const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
+export const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
 /** Below the silence after which a connection is cut: who needs longer streams (specification 1). */
-const DEADLINE_MS = 140_000;
+export const DEADLINE_MS = 140_000;
 
 export const chatRoute = defineRoute({
   method: 'POST',
@@ -42,21 +44,32 @@ export const chatRoute = defineRoute({
     needsModel: true,
     modelType: 'text',
   },
-  estimateTokens: ({ messages }) => messages.reduce((sum, { content }) => sum + textTokens(content), 0),
+  estimateTokens: textTokensOf,
   deadlineMs: DEADLINE_MS,
   describes: CHAT_DESCRIPTION,
-  async handler(dependencies, request) {
-    const { body } = request;
-    refuseUnconfigured(body);
-    const able = chatAttempts(dependencies.config, request);
-    const messages = await messagesOf(dependencies, request);
-    const { accountId } = request.caller;
-    const attempts = await attemptsWithRoom(able, { body, accountId, messages });
-    const order: ChatOrder = { request, attempts, messages };
-    if (isDryRun(request)) return dryRun(order);
-    return body.stream ? await streamed(dependencies, order) : await whole(dependencies, order);
-  },
+  handler: (dependencies, request) => answerChat(dependencies, request, chatForm(request.body)),
 });
+
+/** All that a request for text goes through, in whatever form it is answered. */
+export async function answerChat(
+  dependencies: Dependencies,
+  request: RouteRequest<ChatBody, unknown, 'key'>,
+  form: AnswerForm,
+): Promise<Answer> {
+  const { body } = request;
+  refuseUnconfigured(body);
+  const able = form.choose(chatAttempts(dependencies.config, request));
+  const messages = await messagesOf(dependencies, request);
+  const { accountId } = request.caller;
+  const attempts = await attemptsWithRoom(able, { body, accountId, messages });
+  const order: ChatOrder = { request, attempts, messages, citations: [] };
+  if (isDryRun(request)) return dryRun(order);
+  return body.stream ? await streamed(dependencies, order, form) : await whole(dependencies, order, form);
+}
+
+export function textTokensOf({ messages }: ChatBody): number {
+  return messages.reduce((sum, { content }) => sum + textTokens(content), 0);
+}
 
 function textTokens(content: ChatBody['messages'][number]['content']): number {
   if (typeof content === 'string') return estimateTokens(content);
@@ -116,9 +129,8 @@ function dryRun({ request, attempts, messages }: ChatOrder): Answer {
   return json({ object: 'dry_run', bounds });
 }
 
-async function whole(dependencies: Dependencies, order: ChatOrder): Promise<Answer> {
-  const { request } = order;
-  const { service_parameters: parameters } = request.body;
+async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
+  const { request, citations } = order;
   return await firstThatAnswers(dependencies, order, async (call) => {
     const { signal } = call;
     const { complete } = call.provider;
@@ -127,23 +139,13 @@ async function whole(dependencies: Dependencies, order: ChatOrder): Promise<Answ
     const completion = await request.waitFor(complete(call.request, { signal }));
     const counted = await countCompletion(call.request, completion);
     const [settled] = await Promise.all([settleCall(call, counted), noteTokens(order, counted)]);
-    const stripped = parameters.strip_thinking_response || parameters.disable_thinking;
-    const body = {
-      ...{ id: chatId(request.requestId), object: 'chat.completion', created: unixSeconds() },
-      model: call.attempt.model.id,
-      choices: completion.choices.map((choice) => presentChoice(choice, stripped)),
-      usage: presentUsage(settled.usage),
-      cost: presentCost(settled.cost),
-      prompt_logprobs: null,
-      service_parameters: presentParameters(parameters, []),
-    };
+    const body = form.whole({ heading: headingOf(order, call), completion, settled, citations });
     return { ...json(body, { headers: answeredBy(request, call.attempt) }), compressible: true };
   });
 }
 
-async function streamed(dependencies: Dependencies, order: ChatOrder): Promise<Answer> {
-  const { request } = order;
-  const { service_parameters: parameters } = request.body;
+async function streamed(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
+  const { request, citations } = order;
   return await firstThatAnswers(dependencies, order, async (call) => {
     const { signal } = call;
     const { stream: open } = call.provider;
@@ -152,23 +154,26 @@ async function streamed(dependencies: Dependencies, order: ChatOrder): Promise<A
     const stream = await request.waitFor(open(call.request, { signal }));
     const made = chatEvents({
       ...{ call, stream },
-      heading: { id: chatId(request.requestId), created: unixSeconds(), model: call.attempt.model.id },
-      stripped: parameters.strip_thinking_response || parameters.disable_thinking,
-      onSettled: (settled) => afterBill(dependencies, { call, order, settled }),
+      writer: form.stream({ heading: headingOf(order, call), citations }),
+      onSettled: (settled) => afterBill(dependencies, { form, order, settled }),
     });
     return events(made, { headers: answeredBy(request, call.attempt) });
   });
 }
 
 interface AfterBill {
-  call: ChatCall;
+  form: AnswerForm;
   order: ChatOrder;
   settled: Settled;
 }
 
-async function afterBill({ sql }: Dependencies, { order, settled }: AfterBill) {
+async function afterBill({ sql }: Dependencies, { form, order, settled }: AfterBill) {
   const { caller, log } = order.request;
   const noted = noteTokens(order, settled);
+  if (!form.tellsBalance) {
+    await noted;
+    return {};
+  }
   try {
     const balance = await balanceOf(sql, caller.accountId);
     await noted;
@@ -191,6 +196,7 @@ async function noteTokens({ request }: ChatOrder, { usage }: Counted): Promise<v
   }
 }
 
-function unixSeconds(): number {
-  return Math.floor(Date.now() / 1_000);
+function headingOf({ request }: ChatOrder, { attempt }: ChatCall): Heading {
+  const created = Math.floor(Date.now() / 1_000);
+  return { id: chatId(request.requestId), created, model: attempt.model.id };
 }

@@ -1,18 +1,15 @@
-/** A chat completion as server-sent events (api-facts 12.1). Whatever ends it, what was produced is billed once. */
+/** An answer as server-sent events (api-facts 12.1 and 12.2). Whatever ends it, what was produced is billed once. */
 import type { ChatEvent } from '../../domain/text/chat.ts';
 import type { ChatStream } from '../../providers/textProvider.ts';
-import { streamedError } from '../upstreamErrors.ts';
+import type { StreamForm } from './answerForm.ts';
 import { type ChatCall, DRAIN_MS, type Settled, settleCall } from './chatCall.ts';
-import { type Heading, presentCost, presentUsage } from './present.ts';
-import { headOf, StreamWriter } from './streamWriter.ts';
 import { Tally } from './tally.ts';
 
 export interface StreamTerms {
   call: ChatCall;
   stream: ChatStream;
-  heading: Heading;
-  /** Reasoning is taken out. */
-  stripped: boolean;
+  /** How the events are written down. */
+  writer: StreamForm;
   /** What follows the bill: the account's balance, the tokens for the limits. */
   onSettled(settled: Settled): Promise<{ balance?: object }>;
 }
@@ -20,17 +17,18 @@ export interface StreamTerms {
 export const DONE = 'data: [DONE]\n\n';
 
 export async function* chatEvents(terms: StreamTerms): AsyncGenerator<string, void> {
-  const { stream, heading } = terms;
-  const writer = new StreamWriter(heading, terms.stripped);
+  const { stream, writer } = terms;
   const tally = new Tally();
   const iterator = stream.events[Symbol.asyncIterator]();
   let ended: 'no' | 'whole' | 'broken' = 'no';
-  let settled: Promise<string> | undefined;
+  let settled: Promise<Ended> | undefined;
   const settle = () => {
     settled ??= close(terms, tally, ended === 'whole');
     return settled;
   };
   try {
+    const begun = writer.begin();
+    if (begun !== '') yield begun;
     let failure: unknown;
     while (ended === 'no') {
       try {
@@ -46,10 +44,8 @@ export async function* chatEvents(terms: StreamTerms): AsyncGenerator<string, vo
         failure = error;
       }
     }
-    if (ended === 'broken') {
-      await settle();
-      yield `data: ${JSON.stringify({ error: streamedError(failure) })}\n\n`;
-    } else yield await settle();
+    const { bill, after } = await settle();
+    yield ended === 'broken' ? writer.failed(failure, bill) : writer.end(bill, after);
     yield DONE;
   } finally {
     if (settled === undefined) {
@@ -75,10 +71,12 @@ async function drain(iterator: AsyncIterator<ChatEvent[]>, tally: Tally): Promis
   return 'broken';
 }
 
-async function close(terms: StreamTerms, tally: Tally, whole: boolean): Promise<string> {
-  const { call, heading } = terms;
-  const settled = await settleCall(call, await tally.count(call.request, whole));
-  const after = await terms.onSettled(settled);
-  const usage = { usage: presentUsage(settled.usage), cost: presentCost(settled.cost), ...after };
-  return `data: ${JSON.stringify({ ...headOf(heading), choices: [], ...usage })}\n\n`;
+interface Ended {
+  bill: Settled;
+  after: { balance?: object };
+}
+
+async function close({ call, onSettled }: StreamTerms, tally: Tally, whole: boolean): Promise<Ended> {
+  const bill = await settleCall(call, await tally.count(call.request, whole));
+  return { bill, after: await onSettled(bill) };
 }

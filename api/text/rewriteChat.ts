@@ -4,7 +4,7 @@
  */
 import type { Config } from '../../infra/config/config.ts';
 
-type Loose = Record<string, unknown>;
+export type Loose = Record<string, unknown>;
 
 const RENAMED: Readonly<Record<string, string>> = {
   input: 'messages',
@@ -36,13 +36,9 @@ export function rewriteChat(sent: unknown, { brand }: Pick<Config, 'brand'>): un
   if (!isObject(sent)) return sent;
   const body: Loose = { ...sent };
   for (const [from, to] of Object.entries(RENAMED)) rename(body, from, to);
-  for (const alias of [brand.name, ...brand.aliases])
-    rename(body, `${alias}_parameters`, 'service_parameters');
-  const parameters = isObject(body.service_parameters) ? { ...body.service_parameters } : undefined;
-  const settings: Loose = { ...parameters, ...webSearchOf(body) };
-  for (const alias of [brand.name, ...brand.aliases]) {
-    rename(settings, `include_${alias}_system_prompt`, 'include_service_system_prompt');
-  }
+  const search = webSearchOf(body);
+  const parameters = ownParametersOf(body, brand);
+  const settings: Loose = { ...parameters, ...search };
   if (typeof body.model === 'string') {
     const { id, suffix } = splitModelName(body.model);
     body.model = id;
@@ -55,7 +51,19 @@ export function rewriteChat(sent: unknown, { brand }: Pick<Config, 'brand'>): un
   return body;
 }
 
-function isObject(value: unknown): value is Loose {
+/** `service_parameters` under its own name and those of the brand, as a copy; undefined where there is no such object. */
+export function ownParametersOf(body: Loose, brand: Config['brand']): Loose | undefined {
+  const aliases = [brand.name, ...brand.aliases];
+  for (const alias of aliases) rename(body, `${alias}_parameters`, 'service_parameters');
+  if (!isObject(body.service_parameters)) return undefined;
+  const parameters = { ...body.service_parameters };
+  for (const alias of aliases) {
+    rename(parameters, `include_${alias}_system_prompt`, 'include_service_system_prompt');
+  }
+  return parameters;
+}
+
+export function isObject(value: unknown): value is Loose {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -88,7 +96,7 @@ function settingsOf(suffix: string, brand: Config['brand']): Loose {
 }
 
 /** Flat (`{type, name, parameters}`) and with `input_schema`, as the Responses and the Messages API have them. */
-function asFunctionTool(tool: unknown): unknown {
+export function asFunctionTool(tool: unknown): unknown {
   if (!isObject(tool) || isObject(tool.function) || typeof tool.name !== 'string') return tool;
   const { name, description, parameters, input_schema: schema, strict } = tool;
   const described = {

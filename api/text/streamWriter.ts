@@ -1,16 +1,19 @@
 /** Chat events as the frames of a stream (api-facts 12.1). Thousands of them a second pass here: what is the same in all is written once. */
 import type { ChatEvent } from '../../domain/text/chat.ts';
 import { createThinkingFilter, type ThinkingFilter } from '../../domain/text/thinking.ts';
-import { type Heading, presentDelta, presentLogprobs } from './present.ts';
+import { streamedError } from '../upstreamErrors.ts';
+import type { StreamForm } from './answerForm.ts';
+import type { Settled } from './chatCall.ts';
+import { type Heading, presentCost, presentDelta, presentLogprobs, presentUsage } from './present.ts';
 
 type Delta = Extract<ChatEvent, { type: 'delta' }>;
 type Finish = Extract<ChatEvent, { type: 'finish' }>;
 
-export function headOf({ id, created, model }: Heading) {
+function headOf({ id, created, model }: Heading) {
   return { id, object: 'chat.completion.chunk', created, model };
 }
 
-export class StreamWriter {
+export class StreamWriter implements StreamForm {
   readonly #head: string;
   readonly #stripped: boolean;
   /** Choices whose first delta was sent: it names the role. */
@@ -27,6 +30,20 @@ export class StreamWriter {
 
   #frame(choice: object): string {
     return `${this.#head}[${JSON.stringify(choice)}]}\n\n`;
+  }
+
+  /** Nothing: the first event says all. */
+  begin(): string {
+    return '';
+  }
+
+  end({ usage, cost }: Settled, after: { balance?: object }): string {
+    const told = { usage: presentUsage(usage), cost: presentCost(cost), ...after };
+    return `${this.#head}[],${JSON.stringify(told).slice(1)}\n\n`;
+  }
+
+  failed(error: unknown): string {
+    return `data: ${JSON.stringify({ error: streamedError(error) })}\n\n`;
   }
 
   write(batch: readonly ChatEvent[]): string {

@@ -1,0 +1,22 @@
+/** A chat completion (specification 2.2, api-facts 2.2 and 12.1). */
+import type { AnswerForm } from './answerForm.ts';
+import type { ChatBody } from './chatBody.ts';
+import { presentChoice, presentCost, presentParameters, presentUsage } from './present.ts';
+import { StreamWriter } from './streamWriter.ts';
+
+export function chatForm({ service_parameters: parameters }: ChatBody): AnswerForm {
+  const stripped = parameters.strip_thinking_response || parameters.disable_thinking;
+  return {
+    choose: (attempts) => attempts,
+    whole: ({ heading: { id, created, model }, completion, settled, citations }) => ({
+      ...{ id, object: 'chat.completion', created, model },
+      choices: completion.choices.map((choice) => presentChoice(choice, stripped)),
+      usage: presentUsage(settled.usage),
+      cost: presentCost(settled.cost),
+      prompt_logprobs: null,
+      service_parameters: presentParameters(parameters, citations),
+    }),
+    stream: ({ heading }) => new StreamWriter(heading, stripped),
+    tellsBalance: true,
+  };
+}
