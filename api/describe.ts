@@ -52,7 +52,7 @@ export interface RouteDescription {
   /** Markdown. */
   description?: string;
   /** Specification 9: may change without notice. */
-  stage?: 'beta' | 'experimental';
+  stage?: 'alpha' | 'beta' | 'experimental';
   /** What the configuration must have before this route serves anything. */
   setting?: string;
   params?: z.ZodObject;

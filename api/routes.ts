@@ -21,6 +21,7 @@ import { rateLimitLogRoutes, rateLimitsRoute } from './limits/rateLimitsRoutes.t
 import type { Route } from './route.ts';
 import { chatRoute } from './text/chatRoute.ts';
 import { embeddingsRoute } from './text/embeddings.ts';
+import { responsesRoute } from './text/responses/responsesRoute.ts';
 import { completeRoute } from './voiceChanger/complete.ts';
 import { queueRoute } from './voiceChanger/queue.ts';
 import { quoteRoute } from './voiceChanger/quote.ts';
@@ -28,6 +29,7 @@ import { retrieveRoute } from './voiceChanger/retrieve.ts';
 
 export const ROUTES: readonly Route[] = [
   chatRoute,
+  responsesRoute,
   embeddingsRoute,
   scrapeRoute,
   searchRoute,

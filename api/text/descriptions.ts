@@ -2,10 +2,10 @@
 import type { RouteDescription } from '../describe.ts';
 import { completionAnswer, dryRunAnswer, embeddingsAnswer } from './answers.ts';
 
-const DRY_RUN =
+export const DRY_RUN =
   'With the header `x-service-dry-run: true` nothing is called or charged: the answer is the most that the call can cost.';
 
-const HEADERS = {
+export const HEADERS = {
   'x-service-model-id': 'The model that answered.',
   'x-service-model-name': 'Its name.',
   'x-service-model-router': 'The provider entry that served it.',

@@ -193,7 +193,7 @@ async function contentOf(redis: Redis, key: string): Promise<string> {
     case 'set':
       return (await redis.smembers(key)).join('\n');
     case 'zset':
-      return (await redis.zrange(key, 0, -1)).join('\n');
+      return (await redis.zrange(key, '0', '-1')).join('\n');
     default:
       throw new Error(`${key} is of a kind that nobody looked into`);
   }

@@ -33,6 +33,7 @@ describe('the committed description', () => {
 
   // Specification 9.
   test.each([
+    ['post', '/responses', 'alpha'],
     ['get', '/billing/usage-analytics', 'beta'],
     ['get', '/characters', 'experimental'],
     ['get', '/characters/{slug}', 'experimental'],

@@ -1,0 +1,77 @@
+/** The text world with a stub of Anthropic's beside, and the two ways to ask for a response: the official SDK, and by hand. */
+import OpenAI from 'openai';
+import { createCatalogue } from '../../../../domain/catalogue/catalogue.ts';
+import type { Config } from '../../../../infra/config/config.ts';
+import { type AnthropicStub, startAnthropicStub } from '../../../stubs/anthropic.ts';
+import { startTextWorld, type TextWorld, textModel } from '../textWorld.ts';
+
+export interface ResponsesWorld extends TextWorld {
+  anthropic: AnthropicStub;
+  client: OpenAI;
+  respond(body: object, init?: RequestInit & { key?: string }): Promise<Response>;
+}
+
+/** `claude-haiku-4-5` is behind the stub of Anthropic's, `gpt-sealed` claims to be end-to-end encrypted. */
+export async function startResponsesWorld(): Promise<ResponsesWorld> {
+  const anthropic = await startAnthropicStub();
+  const world = await startTextWorld((config) => withMore(config, anthropic));
+  const { api, key } = world;
+  return {
+    ...world,
+    anthropic,
+    client: new OpenAI({ baseURL: api.baseUrl, apiKey: key, maxRetries: 0 }),
+    respond: (body, init = {}) =>
+      api.call('/responses', {
+        ...{ method: 'POST', key, ...init },
+        headers: { 'content-type': 'application/json', ...init.headers },
+        body: JSON.stringify({ model: 'gpt-stub', input: 'Hello there', ...body }),
+      }),
+    async close() {
+      await world.close();
+      await anthropic.close();
+    },
+  };
+}
+
+function withMore(config: Config, { baseUrl, apiKey }: AnthropicStub): Config {
+  const { spec } = textModel({});
+  const sealed = { ...spec, capabilities: { ...spec.capabilities, supportsE2EE: true } };
+  const models = [
+    ...config.models,
+    textModel({ id: 'claude-haiku-4-5', upstreamModel: 'claude-haiku-4-5', provider: 'claude' }),
+    textModel({ id: 'gpt-sealed', spec: sealed }),
+  ];
+  const claude = {
+    kind: 'anthropic',
+    ...{ baseUrl, allowPrivateNetwork: true, apiKeyEnv: 'STUB_KEY' },
+    timeouts: { connectMs: 1_000, firstByteMs: 1_500, idleMs: 1_500 },
+  } as const;
+  return {
+    ...config,
+    models,
+    modelCatalogue: createCatalogue(models),
+    providers: { ...config.providers, claude },
+    secret: (name) => (name === 'STUB_KEY' ? apiKey : config.secret(name)),
+  };
+}
+
+export interface StreamEvent {
+  /** Of the line `event:`. */
+  name: string;
+  data: { type: string; sequence_number?: number; [field: string]: unknown };
+}
+
+/** Of a whole stream; the last line of it must be `[DONE]`. */
+export function eventsOf(text: string): StreamEvent[] {
+  const frames = text.trimEnd().split('\n\n');
+  if (frames.pop() !== 'data: [DONE]') throw new Error('no [DONE] at the end');
+  return frames.map((frame) => {
+    const [, name = '', data = ''] = /^event: (.+)\ndata: (.+)$/.exec(frame) ?? [];
+    return { name, data: JSON.parse(data) };
+  });
+}
+
+/** What the ledger calls a response. */
+export function entryIdOf(responseId: string): string {
+  return responseId.replace(/^resp_/, '');
+}
