@@ -10,6 +10,7 @@ const RETRYABLE: Record<ErrorCode, boolean> = {
   invalid_content_type: false,
   unsupported_feature: false,
   context_length_exceeded: false,
+  malformed_encryption: false,
   invalid_source: false,
   blocked_source: false,
   page_failed: false,

@@ -13,7 +13,7 @@ export type BodyShape =
   | 'coded'
   /** `{error, customMessage}` */
   | 'limited'
-  /** `{error: {message, type, param, code}}`, which clients of the common chat convention look into. */
+  /** `{error: {message, type, param?, code?}}`, which clients of the common chat convention look into. */
   | 'typed';
 
 interface ErrorRow {
@@ -27,6 +27,7 @@ const ROWS: Record<ErrorCode, ErrorRow> = {
   invalid_content_type: { status: 400, body: 'plain' },
   unsupported_feature: { status: 400, body: 'validation' },
   context_length_exceeded: { status: 400, body: 'typed' },
+  malformed_encryption: { status: 400, body: 'typed' },
   invalid_source: { status: 400, body: 'validation' },
   blocked_source: { status: 400, body: 'plain' },
   page_failed: { status: 500, body: 'plain' },
@@ -89,9 +90,10 @@ const BODIES: Record<BodyShape, (error: FareboxError) => unknown> = {
   plain: ({ message }) => ({ error: message }),
   coded: ({ code, message }) => ({ code: code.toUpperCase(), error: message }),
   limited: ({ message }) => ({ error: message, customMessage: message }),
-  typed: ({ code, message }) => ({
-    error: { message, type: 'invalid_request_error', param: 'messages', code },
-  }),
+  typed: ({ code, message }) => {
+    const about = code === 'context_length_exceeded' ? { param: 'messages', code } : {};
+    return { error: { message, type: 'invalid_request_error', ...about } };
+  },
   validation: (error) => {
     if (error.cause instanceof z.ZodError) return { error: error.message, ...presentIssues(error.cause) };
     return error.fields ? { error: error.message, ...presentFields(error.fields) } : { error: error.message };

@@ -9,6 +9,7 @@ export const FAILURE_STATUS: Record<ErrorCode, number> = {
   invalid_content_type: FAILED,
   unsupported_feature: 400,
   context_length_exceeded: FAILED,
+  malformed_encryption: FAILED,
   invalid_source: 400,
   blocked_source: FAILED,
   page_failed: FAILED,

@@ -8,6 +8,7 @@ export const ERROR_CODES = [
   'invalid_content_type',
   'unsupported_feature',
   'context_length_exceeded',
+  'malformed_encryption',
   'invalid_source',
   'blocked_source',
   'page_failed',

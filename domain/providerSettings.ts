@@ -123,6 +123,9 @@ export interface RemoteUpstream {
 /** Whose manner of that API a service has: OpenAI's own, that of vLLM and llama.cpp, or Ollama's. */
 export const OPENAI_DIALECTS = ['openai', 'compatible', 'ollama'] as const;
 export type OpenAiDialect = (typeof OPENAI_DIALECTS)[number];
+/** `{"type": "x_search"}` among the tools, or `search_parameters` with X as the source. */
+export const X_SEARCH_FORMS = ['tool', 'search_parameters'] as const;
+export type XSearchForm = (typeof X_SEARCH_FORMS)[number];
 
 /**
  * A service with OpenAI's API. Without an address OpenAI itself, with the key in OPENAI_API_KEY; with an address and no
@@ -132,6 +135,10 @@ export interface OpenAiSettings extends RemoteSettings {
   kind: 'openai';
   /** Default: by the address. */
   dialect?: OpenAiDialect;
+  /** How a search on X is asked for; left out: the service has none. */
+  xSearch?: XSearchForm;
+  /** True: encrypted requests are passed on with `x-client-pub-key`, `x-model-pub-key` and `x-signing-algo`. */
+  e2ee?: boolean;
   /** Instead of `baseUrl`. */
   upstreams?: readonly RemoteUpstream[];
 }

@@ -1,5 +1,10 @@
 /** Where a text service is reached, and with the key of which variable: what it takes for its models to be online. */
-import type { AnthropicSettings, OpenAiSettings, RemoteUpstream } from './providerSettings.ts';
+import type {
+  AnthropicSettings,
+  OpenAiSettings,
+  ProviderSettings,
+  RemoteUpstream,
+} from './providerSettings.ts';
 
 export type TextSettings = OpenAiSettings | AnthropicSettings;
 
@@ -19,4 +24,14 @@ export function keyVariableOf(settings: TextSettings, address: Partial<RemoteUps
 
 export function isOpenAiItself(baseUrl: string): boolean {
   return /^https?:\/\/(?:[^/@]*\.)?api\.openai\.com(?=[:/?#]|$)/i.test(baseUrl);
+}
+
+/** What a model's provider can beyond answering. */
+export function textFeaturesOf(
+  providers: Readonly<Record<string, ProviderSettings>>,
+  { provider }: { provider: string },
+): { xSearch: boolean; e2ee: boolean } {
+  const settings = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
+  if (settings?.kind !== 'openai') return { xSearch: false, e2ee: false };
+  return { xSearch: settings.xSearch !== undefined, e2ee: settings.e2ee === true };
 }

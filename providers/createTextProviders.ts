@@ -51,7 +51,7 @@ function open(name: string, { settings, address, configuration }: Opening): Upst
   const shared = { name, baseUrl, allowPrivateNetwork, timeouts };
   const provider: TextProvider =
     settings.kind === 'openai'
-      ? createOpenAi({ ...shared, apiKey, dialect: settings.dialect })
+      ? createOpenAi({ ...shared, apiKey, dialect: settings.dialect, xSearch: settings.xSearch })
       : createAnthropic({ ...shared, apiKey: apiKey ?? '' });
   return [{ name: nameOf(baseUrl, variable), provider, weight }];
 }

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { FareboxError } from '../../domain/errors.ts';
+import { ADD_ON_PRICES } from '../../domain/text/addOns.ts';
 import { json, stream } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type FixedPrice, paidOnce } from '../fixedPrice.ts';
@@ -20,10 +21,11 @@ const DEADLINE_MS = 90_000;
 /** The published estimate (api-facts 4.4). */
 const LETTERS_PER_TOKEN = 3.2;
 
-const CENT = { usd: 10_000_000n, diem: 10_000_000n };
-const SCRAPE: FixedPrice = { sku: 'augment-scrape', unit: 'page', price: CENT, provider: 'local' };
-const SEARCH: FixedPrice = { sku: 'augment-search', unit: 'search', price: CENT, provider: 'search' };
-const PARSE: FixedPrice = { sku: 'augment-text-parser', unit: 'document', price: CENT, provider: 'local' };
+const PAGE = ADD_ON_PRICES['page read'];
+const LOOK = ADD_ON_PRICES['web search'];
+const SCRAPE: FixedPrice = { sku: 'augment-scrape', unit: 'page', price: PAGE, provider: 'local' };
+const SEARCH: FixedPrice = { sku: 'augment-search', unit: 'search', price: LOOK, provider: 'search' };
+const PARSE: FixedPrice = { sku: 'augment-text-parser', unit: 'document', price: PAGE, provider: 'local' };
 
 /** Of an account, whatever its key: these reach out to others in our name. */
 async function limitPerMinute({ limits }: Dependencies, accountId: string, path: string): Promise<void> {

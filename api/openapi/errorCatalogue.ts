@@ -8,6 +8,7 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
     'The body must be `application/json`, or `multipart/form-data` where a file is taken.',
   unsupported_feature: 'The model cannot do what a field asks for.',
   context_length_exceeded: 'The messages are longer than the context of the model.',
+  malformed_encryption: 'A header of an end-to-end encrypted request is missing or malformed.',
   invalid_source: 'The source could not be fetched from its URL.',
   blocked_source: 'The site of the URL does not allow automated access.',
   page_failed: 'The page could not be fetched or read. Nothing is charged.',

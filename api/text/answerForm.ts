@@ -1,23 +1,25 @@
 /** How what a model said is written down for the client: as a chat completion, or as a response. */
 import type { ChatEvent, Completion } from '../../domain/text/chat.ts';
 import type { ChatAttempt } from './chatAttempts.ts';
-import type { Settled } from './chatCall.ts';
-import type { Citation, Heading } from './present.ts';
+import type { ChatCall, Settled } from './chatCall.ts';
+import type { Heading } from './present.ts';
 
 export interface Made {
   heading: Heading;
+  /** What the model was asked, and what was looked up before. */
+  call: Pick<ChatCall, 'findings' | 'request'>;
   completion: Completion;
   settled: Settled;
-  /** What a search found before the model was asked; empty when none ran. */
-  citations: readonly Citation[];
 }
+
+export type Attempts = [ChatAttempt, ...ChatAttempt[]];
 
 export interface AnswerForm {
   /** Of the models that may answer those that can in this form. Throws FareboxError when the first cannot. */
-  choose(attempts: ChatAttempt[]): ChatAttempt[];
+  choose(attempts: Attempts): Attempts;
   /** A JSON body. */
   whole(made: Made): object;
-  stream(opened: Pick<Made, 'heading' | 'citations'>): StreamForm;
+  stream(opened: Pick<Made, 'heading' | 'call'>): StreamForm;
   /** The end of a stream tells the account's balance. */
   tellsBalance: boolean;
 }

@@ -4,10 +4,12 @@ import type { Character } from '../../domain/catalogue/character.ts';
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
+import { type AddOn, priceOfAddOns } from '../../domain/text/addOns.ts';
 import type { ChatMessage, ChatRequest } from '../../domain/text/chat.ts';
 import { missingFeatures } from '../../domain/text/features.ts';
-import { boundOf } from '../../domain/text/price.ts';
+import { boundOf, plus } from '../../domain/text/price.ts';
 import { promptTokensOf } from '../../domain/text/promptSize.ts';
+import { textFeaturesOf } from '../../domain/textAddresses.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { invalid } from '../invalid.ts';
 import { type NamedModel, requireAttempts } from '../models.ts';
@@ -16,6 +18,7 @@ import type { ChatBody } from './chatBody.ts';
 import { featuresOf } from './featuresOf.ts';
 import { countPrompt } from './tally.ts';
 import { toChatRequest } from './toChatRequest.ts';
+import type { Errand } from './web/errand.ts';
 
 export interface ChatAttempt {
   model: TextModel;
@@ -30,7 +33,7 @@ type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'caller'>;
  * length that is asked for, is passed over. Throws
  * FareboxError `model_not_found`, `forbidden`, `model_offline`, `character_not_found` or `unsupported_feature`.
  */
-export function chatAttempts(config: Config, { body, caller }: Asking): ChatAttempt[] {
+export function chatAttempts(config: Config, { body, caller }: Asking): [ChatAttempt, ...ChatAttempt[]] {
   const character = characterOf(config, body);
   const fallbacks = (body.fallbacks ?? []).map(({ model }) => model);
   const asked = { name: body.model, type: 'text' as const, fallbacks, ...(character && { character }) };
@@ -38,12 +41,23 @@ export function chatAttempts(config: Config, { body, caller }: Asking): ChatAtte
   const features = featuresOf(body);
   const [first] = found;
   if (!first) throw wrongType();
-  const missing = missingFeatures(first.model, features);
+  const lacks = ({ model }: ChatAttempt) => [
+    ...missingFeatures(model, features),
+    ...missingXSearch(config, body, model),
+  ];
+  const missing = lacks(first);
   if (missing.length > 0) throw unsupported(missing);
   refuseTooLong(body, first.model);
-  return found.filter(
-    ({ model }) => missingFeatures(model, features).length === 0 && !isTooLong(body, model.spec),
-  );
+  const able = (attempt: ChatAttempt) => lacks(attempt).length === 0 && !isTooLong(body, attempt.model.spec);
+  return [first, ...found.slice(1).filter(able)];
+}
+
+/** A model that never searches on X ignores the wish (api-facts 2.1); one that does needs a provider that can. */
+function missingXSearch({ providers }: Config, body: ChatBody, model: TextModel) {
+  if (!body.service_parameters.enable_x_search || !model.spec.capabilities?.supportsXSearch) return [];
+  if (textFeaturesOf(providers, model).xSearch) return [];
+  const words = `enable_x_search is not configured on this service for ${model.id}`;
+  return [{ path: 'service_parameters', words }];
 }
 
 /**
@@ -51,20 +65,19 @@ export function chatAttempts(config: Config, { body, caller }: Asking): ChatAtte
  * Throws FareboxError `context_length_exceeded` when there are none.
  */
 export async function attemptsWithRoom(
-  attempts: readonly ChatAttempt[],
+  attempts: readonly [ChatAttempt, ...ChatAttempt[]],
   order: { body: ChatBody; accountId: string; messages: ChatMessage[] },
-): Promise<ChatAttempt[]> {
-  const [first] = attempts;
-  if (!first) return [];
-  const request = toChatRequest({ ...order, model: first.model });
+): Promise<[ChatAttempt, ...ChatAttempt[]]> {
+  const [asked] = attempts;
+  const request = toChatRequest({ ...order, model: asked.model });
   const most = Math.max(...attempts.map(contextOf));
   let tokens = promptTokensOf(request);
   if (attempts.some((attempt) => tokens > contextOf(attempt))) tokens = await countPrompt(request, most);
-  const roomy = attempts.filter((attempt) => tokens <= contextOf(attempt));
-  if (roomy.length > 0) return roomy;
+  const [first, ...others] = attempts.filter((attempt) => tokens <= contextOf(attempt));
+  if (first) return [first, ...others];
   throw new FareboxError({
     code: 'context_length_exceeded',
-    message: `The messages are longer than the context of ${first.model.id}: ${contextOf(first)} tokens.`,
+    message: `The messages are longer than the context of ${asked.model.id}: ${contextOf(asked)} tokens.`,
   });
 }
 
@@ -98,7 +111,7 @@ function wrongType(): FareboxError {
   return invalid('model', 'This endpoint takes text models only');
 }
 
-function unsupported(missing: readonly { path: string; words: string }[]): FareboxError {
+export function unsupported(missing: readonly { path: string; words: string }[]): FareboxError {
   const fields: Record<string, string[]> = {};
   for (const { path, words } of missing) fields[path] = [...(fields[path] ?? []), words];
   return new FareboxError({
@@ -109,18 +122,31 @@ function unsupported(missing: readonly { path: string; words: string }[]): Fareb
 }
 
 export interface PricedRequest {
+  /** Without what is still to be looked up for it. */
   request: ChatRequest;
-  /** The most that it can cost, without searches and pages. */
+  /** The most that it can cost, with searches and pages. */
   bound: LedgerPrice;
+  /** The most that its prompt comes to, with what was found. */
   promptTokens: number;
 }
 
-export function priceAttempt(
-  { model }: ChatAttempt,
-  order: { body: ChatBody; accountId: string; messages: ChatMessage[] },
-): PricedRequest {
+interface Asked {
+  body: ChatBody;
+  accountId: string;
+  messages: ChatMessage[];
+  e2eeHeaders?: Record<string, string>;
+  errand: Pick<Errand, 'addOns' | 'promptTokens'> | undefined;
+}
+
+export function priceAttempt({ model }: ChatAttempt, { errand, ...order }: Asked): PricedRequest {
   const request = toChatRequest({ ...order, model });
-  const promptTokens = promptTokensOf(request);
+  const promptTokens = promptTokensOf(request) + (errand?.promptTokens ?? 0);
   const outputTokens = request.maxTokens * request.n;
-  return { request, promptTokens, bound: boundOf(model.spec.pricing, { promptTokens, outputTokens }) };
+  const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens });
+  return { request, promptTokens, bound: plus(tokens, priceOfAddOns(addOnsOf(request, errand?.addOns))) };
+}
+
+/** `found`: what was looked up here; a search on X is the model's own. */
+export function addOnsOf({ xSearch }: ChatRequest, found: readonly AddOn[] = []): AddOn[] {
+  return [...found, ...(xSearch ? [{ kind: 'X search', count: 1 } as const] : [])];
 }

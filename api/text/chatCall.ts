@@ -9,17 +9,20 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Hold, openHold } from '../paid.ts';
 import type { RouteRequest } from '../route.ts';
 import { mayFallBack, toClientError } from '../upstreamErrors.ts';
-import { type ChatAttempt, type PricedRequest, priceAttempt } from './chatAttempts.ts';
+import { addOnsOf, type ChatAttempt, type PricedRequest, priceAttempt } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
-import type { Citation } from './present.ts';
 import type { Counted } from './tally.ts';
+import type { Errand } from './web/errand.ts';
+import type { Findings } from './web/findings.ts';
 
 export interface ChatOrder {
   request: RouteRequest<ChatBody, unknown, 'key'>;
   attempts: readonly ChatAttempt[];
   messages: ChatMessage[];
-  /** What a search found for it. */
-  citations: readonly Citation[];
+  /** What is looked up before a model answers. */
+  errand?: Errand | undefined;
+  /** The request is encrypted for the first model, and for no other. */
+  e2eeHeaders?: Record<string, string>;
 }
 
 /** A model that is being asked, and what is held for it. */
@@ -32,6 +35,8 @@ export interface ChatCall extends PricedRequest {
   /** To be called when the upstream has nothing more to say. */
   end(): void;
   startedAt: number;
+  /** What was looked up for it; the request has it already. */
+  findings: Findings | undefined;
 }
 
 /** From the first word to the last; then the upstream is cut and what it sent is billed. */
@@ -58,7 +63,7 @@ export async function firstThatAnswers<T>(
     });
     if (!call) continue;
     try {
-      return await ask(call);
+      return await ask(await informed(call, order));
     } catch (error) {
       call.end();
       await call.hold.release();
@@ -77,14 +82,22 @@ function isNoRoom(error: unknown): boolean {
   return error instanceof FareboxError && NO_ROOM.has(error.code);
 }
 
+/** What a model is asked, and the most that it can cost. */
+export function priceOf({ request, messages, errand, e2eeHeaders }: ChatOrder, attempt: ChatAttempt) {
+  const { body, caller } = request;
+  const asked = { body, accountId: caller.accountId, messages, ...(e2eeHeaders && { e2eeHeaders }) };
+  return priceAttempt(attempt, { ...asked, errand });
+}
+
 async function openCall(
   { ledger, textProviders }: Pick<Dependencies, 'ledger' | 'textProviders'>,
-  { request, messages }: ChatOrder,
+  order: ChatOrder,
   { attempt, index }: { attempt: ChatAttempt; index: number },
 ): Promise<ChatCall> {
-  const { caller, body, log } = request;
+  const { request } = order;
+  const { caller, log } = request;
   await request.admitModel(attempt.model.id);
-  const priced = priceAttempt(attempt, { body, accountId: caller.accountId, messages });
+  const priced = priceOf(order, attempt);
   const provider = textProviders.get(attempt.model.provider);
   if (!provider)
     throw toClientError(new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' }));
@@ -100,7 +113,23 @@ async function openCall(
     },
   );
   const { signal, end } = outliving(request.signal);
-  return { ...priced, attempt, provider, hold, signal, end, startedAt: performance.now() };
+  const startedAt = performance.now();
+  return { ...priced, attempt, provider, hold, signal, end, startedAt, findings: undefined };
+}
+
+/** The call with what was found in its request: looked up behind the hold, once for all models that are tried. */
+async function informed(call: ChatCall, { errand }: ChatOrder): Promise<ChatCall> {
+  if (!errand) return call;
+  const findings = await errand.findings();
+  const messages = withBlock(call.request.messages, findings.block);
+  return { ...call, request: { ...call.request, messages }, findings, startedAt: performance.now() };
+}
+
+/** Behind what leads the conversation: there a prompt that is the same each time ends anyway. */
+function withBlock(messages: readonly ChatMessage[], block: string): ChatMessage[] {
+  const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  const at = first < 0 ? messages.length : first;
+  return messages.toSpliced(at, 0, { role: 'system', content: block });
 }
 
 /** Also the name under which the ledger knows the request (api-facts 2.2). */
@@ -135,12 +164,15 @@ export interface Settled extends Counted {
 
 /** Writes the bill; resolves when it stands. */
 export async function settleCall(
-  { attempt, hold, startedAt, end }: ChatCall,
+  { attempt, hold, startedAt, end, request, findings }: ChatCall,
   produced: Counted,
 ): Promise<Settled> {
   end();
   const executionMs = Math.round(performance.now() - startedAt);
-  const { price, details } = billOf(attempt.model, { ...produced, executionMs });
+  const { price, details } = billOf(attempt.model, {
+    ...{ ...produced, executionMs, addOns: addOnsOf(request, findings?.addOns) },
+    ...(findings && { remarks: findings.remarks }),
+  });
   if (price.usd === 0n && price.diem === 0n) {
     await hold.release();
     return { ...produced, cost: NOTHING };

@@ -1,22 +1,26 @@
 /** A chat completion (specification 2.2, api-facts 2.2 and 12.1). */
 import type { AnswerForm } from './answerForm.ts';
 import type { ChatBody } from './chatBody.ts';
-import { presentChoice, presentCost, presentParameters, presentUsage } from './present.ts';
+import { presentChoice, presentCost, presentUsage } from './present.ts';
 import { StreamWriter } from './streamWriter.ts';
+import { effectiveParameters, withDocuments } from './web/presentFindings.ts';
 
 export function chatForm({ service_parameters: parameters }: ChatBody): AnswerForm {
   const stripped = parameters.strip_thinking_response || parameters.disable_thinking;
   return {
     choose: (attempts) => attempts,
-    whole: ({ heading: { id, created, model }, completion, settled, citations }) => ({
+    whole: ({ heading: { id, created, model }, call, completion, settled }) => ({
       ...{ id, object: 'chat.completion', created, model },
-      choices: completion.choices.map((choice) => presentChoice(choice, stripped)),
+      choices: withDocuments(
+        completion.choices.map((choice) => presentChoice(choice, stripped)),
+        { call, parameters },
+      ),
       usage: presentUsage(settled.usage),
       cost: presentCost(settled.cost),
       prompt_logprobs: null,
-      service_parameters: presentParameters(parameters, citations),
+      service_parameters: effectiveParameters({ call, parameters }),
     }),
-    stream: ({ heading }) => new StreamWriter(heading, stripped),
+    stream: ({ heading, call }) => new StreamWriter(heading, { call, parameters }),
     tellsBalance: true,
   };
 }

@@ -2,7 +2,6 @@
 
 import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumberDown } from '../../domain/money.ts';
-import type { ChatMessage } from '../../domain/text/chat.ts';
 import { estimateTokens } from '../../domain/text/promptSize.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { type Answer, events, json } from '../answer.ts';
@@ -11,24 +10,23 @@ import { isDryRun } from '../fixedPrice.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { answeredBy } from './answeredBy.ts';
 import type { AnswerForm } from './answerForm.ts';
-import { attemptsWithRoom, characterOf, chatAttempts, priceAttempt } from './chatAttempts.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
 import {
   type ChatCall,
   type ChatOrder,
   chatId,
   firstThatAnswers,
+  priceOf,
   type Settled,
   settleCall,
 } from './chatCall.ts';
 import { chatForm } from './chatForm.ts';
+import { openOrder } from './chatOrder.ts';
 import { chatEvents } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
-import { fetchMedia } from './mediaParts.ts';
 import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
 import { type Counted, countCompletion } from './tally.ts';
-import { toMessages } from './toChatRequest.ts';
 
 /** Base64 media included (api-facts 4). */
 export const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
@@ -56,15 +54,11 @@ export async function answerChat(
   request: RouteRequest<ChatBody, unknown, 'key'>,
   form: AnswerForm,
 ): Promise<Answer> {
-  const { body } = request;
-  refuseUnconfigured(body);
-  const able = form.choose(chatAttempts(dependencies.config, request));
-  const messages = await messagesOf(dependencies, request);
-  const { accountId } = request.caller;
-  const attempts = await attemptsWithRoom(able, { body, accountId, messages });
-  const order: ChatOrder = { request, attempts, messages, citations: [] };
+  const order = await openOrder(dependencies, request, form);
   if (isDryRun(request)) return dryRun(order);
-  return body.stream ? await streamed(dependencies, order, form) : await whole(dependencies, order, form);
+  return request.body.stream
+    ? await streamed(dependencies, order, form)
+    : await whole(dependencies, order, form);
 }
 
 export function textTokensOf({ messages }: ChatBody): number {
@@ -79,46 +73,10 @@ function textTokens(content: ChatBody['messages'][number]['content']): number {
   );
 }
 
-/** What this deployment has no means for is refused by name, and never passed over in silence. */
-function refuseUnconfigured({ service_parameters: wanted }: ChatBody): void {
-  const asked = [
-    wanted.enable_web_search !== 'off' && 'enable_web_search',
-    wanted.enable_web_scraping && 'enable_web_scraping',
-  ].find((name) => name !== false);
-  if (asked === undefined) return;
-  throw new FareboxError({
-    code: 'unsupported_feature',
-    message: `${asked} is not configured on this service`,
-    fields: { service_parameters: [`${asked} is not configured on this service`] },
-  });
-}
-
-async function messagesOf(
-  dependencies: Dependencies,
-  request: RouteRequest<ChatBody, unknown, 'key'>,
-): Promise<ChatMessage[]> {
-  const { config } = dependencies;
-  const { body } = request;
-  const media = await fetchMedia(dependencies, request);
-  const told: ChatMessage[] = [];
-  const prompt = config.brand.systemPrompt;
-  if (prompt !== '' && body.service_parameters.include_service_system_prompt) {
-    told.push({ role: 'system', content: prompt });
-  }
-  const character = characterOf(config, body);
-  if (character) told.push({ role: 'system', content: character.systemPrompt });
-  return [...told, ...toMessages(body.messages, media)];
-}
-
 /** Beyond the published API: the most that the call can cost, without making it. */
-function dryRun({ request, attempts, messages }: ChatOrder): Answer {
-  const bounds = attempts.map((attempt) => {
-    const { accountId } = request.caller;
-    const {
-      bound,
-      promptTokens,
-      request: chat,
-    } = priceAttempt(attempt, { body: request.body, accountId, messages });
+function dryRun(order: ChatOrder): Answer {
+  const bounds = order.attempts.map((attempt) => {
+    const { bound, promptTokens, request: chat } = priceOf(order, attempt);
     return {
       model: attempt.model.id,
       cost: presentCost(bound),
@@ -130,7 +88,7 @@ function dryRun({ request, attempts, messages }: ChatOrder): Answer {
 }
 
 async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
-  const { request, citations } = order;
+  const { request } = order;
   return await firstThatAnswers(dependencies, order, async (call) => {
     const { signal } = call;
     const { complete } = call.provider;
@@ -139,13 +97,13 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
     const completion = await request.waitFor(complete(call.request, { signal }));
     const counted = await countCompletion(call.request, completion);
     const [settled] = await Promise.all([settleCall(call, counted), noteTokens(order, counted)]);
-    const body = form.whole({ heading: headingOf(order, call), completion, settled, citations });
+    const body = form.whole({ heading: headingOf(order, call), call, completion, settled });
     return { ...json(body, { headers: answeredBy(request, call.attempt) }), compressible: true };
   });
 }
 
 async function streamed(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
-  const { request, citations } = order;
+  const { request } = order;
   return await firstThatAnswers(dependencies, order, async (call) => {
     const { signal } = call;
     const { stream: open } = call.provider;
@@ -154,7 +112,7 @@ async function streamed(dependencies: Dependencies, order: ChatOrder, form: Answ
     const stream = await request.waitFor(open(call.request, { signal }));
     const made = chatEvents({
       ...{ call, stream },
-      writer: form.stream({ heading: headingOf(order, call), citations }),
+      writer: form.stream({ heading: headingOf(order, call), call }),
       onSettled: (settled) => afterBill(dependencies, { form, order, settled }),
     });
     return events(made, { headers: answeredBy(request, call.attempt) });

@@ -5,6 +5,17 @@ import { completionAnswer, dryRunAnswer, embeddingsAnswer } from './answers.ts';
 export const DRY_RUN =
   'With the header `x-service-dry-run: true` nothing is called or charged: the answer is the most that the call can cost.';
 
+const WEB =
+  '`enable_web_search` (`on`, or `auto`: when the last message speaks of the present or asks to be looked up) searches for ' +
+  'the last user message; `enable_web_scraping` reads up to five addresses that stand in it, in place of a search. The ' +
+  'model gets what was found, and so does the client as `web_search_citations`, in a stream at its beginning with ' +
+  '`include_search_results_in_stream`; with `enable_web_citations` the text has marks such as `^1^`. A search is 0.01 USD, ' +
+  'and so are a page and a search on X (`enable_x_search`), charged only when they were delivered with an answer.';
+
+const SEALED =
+  'To a model with `supportsE2EE` a conversation can be sent encrypted, with the headers `x-service-tee-client-pub-key`, ' +
+  '`x-service-tee-model-pub-key` and `x-service-tee-signing-algo: ecdsa`; it is passed on as it is.';
+
 export const HEADERS = {
   'x-service-model-id': 'The model that answered.',
   'x-service-model-name': 'Its name.',
@@ -19,7 +30,7 @@ export const CHAT_DESCRIPTION: RouteDescription = {
   description:
     'The request follows the common chat-completion convention; `service_parameters` adds what is this service’s own. With ' +
     '`stream: true` the answer comes as server-sent events, and the last one before `[DONE]` has `usage`, `cost` and ' +
-    `\`balance\`. \`fallbacks\` are asked in their order when a model does not answer. ${DRY_RUN}`,
+    `\`balance\`. \`fallbacks\` are asked in their order when a model does not answer. ${WEB} ${SEALED} ${DRY_RUN}`,
   answers: {
     200: {
       means: 'The answer, its usage and its cost.',
@@ -40,6 +51,7 @@ export const CHAT_DESCRIPTION: RouteDescription = {
     'invalid_media',
     'invalid_document',
     'payload_too_large',
+    'malformed_encryption',
     'provider_refused',
     'provider_failed',
     'provider_busy',

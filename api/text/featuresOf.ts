@@ -14,6 +14,7 @@ export function featuresOf(body: ChatBody): Map<Feature, string> {
   if (body.response_format && body.response_format.type !== 'text') asked.set('schema', 'response_format');
   if (body.logprobs === true) asked.set('logprobs', 'logprobs');
   else if (body.top_logprobs != null) asked.set('logprobs', 'top_logprobs');
+  if (body.service_parameters.enable_web_search !== 'off') asked.set('webSearch', 'service_parameters');
   return asked;
 }
 

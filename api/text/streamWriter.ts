@@ -1,10 +1,11 @@
 /** Chat events as the frames of a stream (api-facts 12.1). Thousands of them a second pass here: what is the same in all is written once. */
-import type { ChatEvent } from '../../domain/text/chat.ts';
+import type { ChatEvent, ToolCall } from '../../domain/text/chat.ts';
 import { createThinkingFilter, type ThinkingFilter } from '../../domain/text/thinking.ts';
 import { streamedError } from '../upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';
 import type { Settled } from './chatCall.ts';
 import { type Heading, presentCost, presentDelta, presentLogprobs, presentUsage } from './present.ts';
+import { documentsCall, effectiveParameters, type Presenting } from './web/presentFindings.ts';
 
 type Delta = Extract<ChatEvent, { type: 'delta' }>;
 type Finish = Extract<ChatEvent, { type: 'finish' }>;
@@ -15,26 +16,44 @@ function headOf({ id, created, model }: Heading) {
 
 export class StreamWriter implements StreamForm {
   readonly #head: string;
+  readonly #presenting: Presenting;
   readonly #stripped: boolean;
   /** Choices whose first delta was sent: it names the role. */
   readonly #begun = new Set<number>();
   /** Choices that call a tool: what the service calls the end of their text is the end of their calls. */
   readonly #calling = new Set<number>();
+  /** Our own call stands first in choice 0. */
+  #calledFirst = false;
   readonly #filters = new Map<number, ThinkingFilter>();
 
-  /** `stripped`: reasoning is taken out. */
-  constructor(heading: Heading, stripped: boolean) {
+  constructor(heading: Heading, presenting: Presenting) {
+    const { parameters } = presenting;
     this.#head = `data: ${JSON.stringify(headOf(heading)).slice(0, -1)},"choices":`;
-    this.#stripped = stripped;
+    this.#presenting = presenting;
+    // Reasoning is taken out.
+    this.#stripped = parameters.strip_thinking_response || parameters.disable_thinking;
+  }
+
+  /** A call of ours, before the model says a word; its own calls are counted on from there. */
+  #callFirst({ id, function: { name, arguments: text } }: ToolCall): string {
+    const call = { index: 0, id, name, arguments: text };
+    const frame = this.#delta({ type: 'delta', index: 0, delta: { tool_calls: [call] } });
+    this.#calledFirst = true;
+    return frame;
   }
 
   #frame(choice: object): string {
     return `${this.#head}[${JSON.stringify(choice)}]}\n\n`;
   }
 
-  /** Nothing: the first event says all. */
+  /** What was looked up, where the client wants it first; otherwise the model's first event says all. */
   begin(): string {
-    return '';
+    const { parameters } = this.#presenting;
+    const results = parameters.include_search_results_in_stream
+      ? `${this.#head}[],${JSON.stringify({ service_parameters: effectiveParameters(this.#presenting) }).slice(1)}\n\n`
+      : '';
+    const call = documentsCall(this.#presenting);
+    return call ? results + this.#callFirst(call) : results;
   }
 
   end({ usage, cost }: Settled, after: { balance?: object }): string {
@@ -55,8 +74,9 @@ export class StreamWriter implements StreamForm {
     return text;
   }
 
-  #delta(event: Delta): string {
-    const { index } = event;
+  #delta(sent: Delta): string {
+    const { index } = sent;
+    const event = this.#calledFirst && index === 0 && sent.delta.tool_calls ? countedOn(sent) : sent;
     if (event.delta.tool_calls) this.#calling.add(index);
     const shown = this.#stripped ? this.#withoutReasoning(event) : presentDelta(event.delta);
     if (shown === undefined) return '';
@@ -88,4 +108,9 @@ export class StreamWriter implements StreamForm {
     const stop = finished === 'stop' || finished === 'length' ? finished : null;
     return rest + this.#frame({ index, delta: {}, finish_reason: finished, stop_reason: stop });
   }
+}
+
+function countedOn({ delta, ...event }: Delta): Delta {
+  const calls = delta.tool_calls?.map((call) => ({ ...call, index: call.index + 1 }));
+  return { ...event, delta: { ...delta, ...(calls && { tool_calls: calls }) } };
 }

@@ -9,6 +9,7 @@ import type {
   TextPart,
   UserPart,
 } from '../../domain/text/chat.ts';
+import { invalid } from '../invalid.ts';
 import type { ChatBody, SentMessage } from './chatBody.ts';
 
 export interface ChatOrder {
@@ -17,9 +18,11 @@ export interface ChatOrder {
   accountId: string;
   /** Those of the body, with their media fetched. */
   messages: ChatMessage[];
+  /** Those of an encrypted request, for the provider. */
+  e2eeHeaders?: Record<string, string>;
 }
 
-export function toChatRequest({ body, model, accountId, messages }: ChatOrder): ChatRequest {
+export function toChatRequest({ body, model, accountId, messages, e2eeHeaders }: ChatOrder): ChatRequest {
   const tools = toolsOf(body);
   return {
     upstreamModel: model.upstreamModel,
@@ -38,6 +41,7 @@ export function toChatRequest({ body, model, accountId, messages }: ChatOrder): 
     ...(body.service_parameters.enable_x_search && model.spec.capabilities?.supportsXSearch
       ? { xSearch: true }
       : {}),
+    ...(e2eeHeaders && { e2eeHeaders }),
   };
 }
 
@@ -53,6 +57,9 @@ export function maxTokensOf(body: ChatBody, { spec }: TextModel): number {
 
 function samplingOf(body: ChatBody, { spec }: TextModel): Sampling {
   const { constraints = {} } = spec;
+  if (body.min_temp != null && body.max_temp != null && body.min_temp > body.max_temp) {
+    throw invalid('min_temp', 'must not be above max_temp');
+  }
   const stop = typeof body.stop === 'string' ? [body.stop] : body.stop;
   return withoutNothing({
     temperature: body.temperature ?? constraints.temperature?.default,

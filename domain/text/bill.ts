@@ -3,8 +3,9 @@ import type { EmbeddingModel, TextModel } from '../catalogue/model.ts';
 import type { TokenPricing } from '../catalogue/specs.ts';
 import type { LedgerPrice, PriceSnapshot } from '../ledger.ts';
 import { formatNano } from '../money.ts';
+import { type AddOn, priceOfAddOns, wordsOfAddOns } from './addOns.ts';
 import type { TokenUsage } from './chat.ts';
-import { linesOf, sumOf } from './price.ts';
+import { linesOf, plus, sumOf } from './price.ts';
 
 /** In the notes of an entry whose tokens its service did not tell. */
 export const COUNTED_HERE = 'tokens counted here: the service did not tell them';
@@ -16,6 +17,10 @@ export interface Produced {
   /** True: the service did not say, and we counted. */
   counted: boolean;
   executionMs: number;
+  /** Delivered beside the tokens. */
+  addOns?: readonly AddOn[];
+  /** What else the entry is to say. */
+  remarks?: readonly string[];
 }
 
 export interface Bill {
@@ -24,12 +29,15 @@ export interface Bill {
   details: Partial<PriceSnapshot>;
 }
 
-/** Nothing is billed for tokens when nothing was produced (api-facts 2.2). */
+/** Nothing at all is billed when nothing was produced (api-facts 2.2). */
 export function billOf(model: TextModel, produced: Produced): Bill {
-  const { usage, counted, executionMs } = produced;
-  const lines = usage.completionTokens === 0 ? [] : linesOf(model.spec.pricing, usage);
-  const price = sumOf(lines);
+  const { usage, counted, executionMs, addOns = [], remarks = [] } = produced;
+  const isEmpty = usage.completionTokens === 0;
+  const lines = isEmpty ? [] : linesOf(model.spec.pricing, usage);
+  const sold = isEmpty ? [] : addOns;
+  const price = plus(sumOf(lines), priceOfAddOns(sold));
   const words = lines.map(({ kind, tokens, rate }) => `${kind} ${tokens} × ${formatNano(rate.usd)} USD/M`);
+  words.push(...wordsOfAddOns(sold), ...remarks);
   if (counted) words.push(COUNTED_HERE);
   return {
     price,

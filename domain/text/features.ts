@@ -10,6 +10,7 @@ const NEEDED = {
   tools: 'supportsFunctionCalling',
   schema: 'supportsResponseSchema',
   logprobs: 'supportsLogProbs',
+  webSearch: 'supportsWebSearch',
 } as const satisfies Record<string, CapabilityFlag>;
 export type Feature = keyof typeof NEEDED;
 
@@ -20,6 +21,7 @@ const WORDS: Record<Feature, string> = {
   tools: 'function calling',
   schema: 'response_format',
   logprobs: 'log probabilities',
+  webSearch: 'web search',
 };
 
 /** Each feature with the place in the body where it was asked for; one complaint per feature that is missing. */

@@ -52,6 +52,10 @@ export function boundOf(
   return { usd: larger(fresh.usd, written.usd), diem: larger(fresh.diem, written.diem) };
 }
 
+export function plus(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
+  return { usd: left.usd + right.usd, diem: left.diem + right.diem };
+}
+
 function larger(left: Nano, right: Nano): Nano {
   return left < right ? right : left;
 }

@@ -6,7 +6,8 @@ import type { ChatMessage, ChatRequest, TextPart, UserPart } from './chat.ts';
 
 /** English comes to four and a half letters a token, dense code to three; other scripts to about one token a letter. */
 const LETTERS_PER_TOKEN = 2.5;
-const PER_MESSAGE = 8;
+/** What services add around each message. */
+export const TOKENS_PER_MESSAGE = 8;
 /** Of the largest sizes that services cut a picture to. */
 const PER_IMAGE = 2_000;
 /** A compressed second of sound is 4 kB or more and 32 tokens at most; of a film a second is 258 tokens and 100 kB. */
@@ -19,9 +20,25 @@ export function estimateTokens(text: string): number {
   return Math.ceil(units / LETTERS_PER_TOKEN);
 }
 
+/** As much of the beginning of a text as comes to so many tokens at most, by the same estimate. */
+export function cutToTokens(text: string, tokens: number): string {
+  const most = tokens * LETTERS_PER_TOKEN;
+  let units = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    units += text.charCodeAt(at) < 0x80 ? 1 : LETTERS_PER_TOKEN;
+    if (units > most) return text.slice(0, isLowSurrogate(text.charCodeAt(at)) ? at - 1 : at);
+  }
+  return text;
+}
+
+/** The second half of a letter that takes two. */
+function isLowSurrogate(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
+}
+
 export function promptTokensOf({ messages, tools, responseFormat }: ChatRequest): number {
-  let tokens = PER_MESSAGE;
-  for (const message of messages) tokens += PER_MESSAGE + tokensOf(message);
+  let tokens = TOKENS_PER_MESSAGE;
+  for (const message of messages) tokens += TOKENS_PER_MESSAGE + tokensOf(message);
   if (tools) tokens += estimateTokens(JSON.stringify(tools));
   if (responseFormat?.type === 'json_schema') tokens += estimateTokens(JSON.stringify(responseFormat));
   return tokens;
@@ -34,7 +51,8 @@ function tokensOf(message: ChatMessage): number {
   if (message.role !== 'assistant') return tokens;
   tokens += estimateTokens(message.reasoning_content ?? '');
   for (const call of message.tool_calls ?? []) {
-    tokens += PER_MESSAGE + estimateTokens(call.function.name) + estimateTokens(call.function.arguments);
+    tokens +=
+      TOKENS_PER_MESSAGE + estimateTokens(call.function.name) + estimateTokens(call.function.arguments);
   }
   return tokens;
 }

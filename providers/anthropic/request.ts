@@ -1,6 +1,7 @@
 /** Our request in the words of the Messages API. */
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
 import type { ChatRequest, FunctionTool } from '../../domain/text/chat.ts';
+import { temperatureWithin } from '../temperature.ts';
 import { type Fields, isFields } from '../textFailures.ts';
 import { refused, toSystem, toTurns } from './messages.ts';
 import { type ClaudeForms, formsOf } from './models.ts';
@@ -34,7 +35,8 @@ function toSampling({ sampling }: ChatRequest, taken: boolean): Fields {
   const stop = sampling.stop?.filter((sequence) => sequence.trim() !== '') ?? [];
   if (stop.length > 0) fields.stop_sequences = stop;
   if (!taken) return fields;
-  if (sampling.temperature !== undefined) fields.temperature = Math.min(1, sampling.temperature);
+  const temperature = temperatureWithin(sampling);
+  if (temperature !== undefined) fields.temperature = Math.min(1, temperature);
   else if (sampling.top_p !== undefined) fields.top_p = sampling.top_p;
   if (sampling.top_k !== undefined && sampling.top_k > 0) fields.top_k = sampling.top_k;
   return fields;

@@ -1,7 +1,7 @@
 /** What services with OpenAI's API have not in common. */
 
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
-import type { OpenAiDialect } from '../../domain/providerSettings.ts';
+import type { OpenAiDialect, XSearchForm } from '../../domain/providerSettings.ts';
 import { isOpenAiItself } from '../../domain/textAddresses.ts';
 
 export interface Dialect {
@@ -23,6 +23,8 @@ export interface Dialect {
   reasoningOff: 'effort' | 'template';
   /** Its word for each of our efforts. */
   efforts: Record<Exclude<ReasoningEffort, 'none'>, string>;
+  /** How a search on X is asked for: the operator's to say. Undefined: there is none. */
+  xSearch?: XSearchForm | undefined;
 }
 
 const OPENAI: Dialect = {

@@ -2,7 +2,7 @@
  * Chat completions and embeddings of OpenAI and of every service with the same API: vLLM, llama.cpp, Ollama and others.
  * One call each, never repeated here: no operation takes an idempotency key.
  */
-import type { OpenAiDialect } from '../../domain/providerSettings.ts';
+import type { OpenAiDialect, XSearchForm } from '../../domain/providerSettings.ts';
 import type { ChatRequest, Completion } from '../../domain/text/chat.ts';
 import {
   createTextHttp,
@@ -35,13 +35,15 @@ export interface OpenAiOptions extends Omit<TextHttpOptions, 'baseUrl' | 'header
   apiKey?: string | undefined;
   /** Default: by the address. */
   dialect?: OpenAiDialect | undefined;
+  /** How a search on X is asked for; undefined: the service has none. */
+  xSearch?: XSearchForm | undefined;
 }
 
 export const OPENAI_BASE_URL = 'https://api.openai.com/v1';
 
 export function createOpenAi(options: OpenAiOptions): Required<TextProvider> {
-  const { baseUrl = OPENAI_BASE_URL, apiKey, dialect: chosen, ...rest } = options;
-  const dialect = dialectOf(baseUrl, chosen);
+  const { baseUrl = OPENAI_BASE_URL, apiKey, dialect: chosen, xSearch, ...rest } = options;
+  const dialect = { ...dialectOf(baseUrl, chosen), xSearch };
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const service: Service = { http: createTextHttp({ ...rest, baseUrl, headers }), dialect };
   return {

@@ -1,5 +1,6 @@
 /** Our request in the words of chat completions. */
 import type { ChatRequest, FunctionTool, Sampling, ToolChoice } from '../../domain/text/chat.ts';
+import { temperatureWithin } from '../temperature.ts';
 import type { Fields } from '../textFailures.ts';
 import type { Dialect } from './dialects.ts';
 import { toMessages } from './messages.ts';
@@ -11,10 +12,13 @@ export function toChatBody(request: ChatRequest, dialect: Dialect, stream: boole
     [dialect.maxTokens]: request.maxTokens,
     [dialect.userField]: request.endUser,
     ...toSampling(request.sampling, dialect),
-    ...toToolFields(request),
+    ...toToolFields(request, dialect),
     ...toReasoning(request, dialect),
     ...(dialect.openAiFields ? openAiFields(request) : {}),
   };
+  if (request.xSearch === true && dialect.xSearch === 'search_parameters') {
+    body.search_parameters = { mode: 'on', sources: [{ type: 'x' }] };
+  }
   if (request.n !== 1) body.n = request.n;
   if (request.responseFormat !== undefined) body.response_format = request.responseFormat;
   if (request.logprobs !== undefined) {
@@ -31,17 +35,33 @@ export function toChatBody(request: ChatRequest, dialect: Dialect, stream: boole
 const COMMON = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'seed', 'stop'] as const;
 const EXTENDED = ['top_k', 'min_p', 'repetition_penalty', 'stop_token_ids'] as const;
 
-/** Bounds of a temperature that moves (`min_temp`, `max_temp`) are known to none of these services. */
 function toSampling(sampling: Sampling, dialect: Dialect): Fields {
   const known: readonly (keyof Sampling)[] = dialect.extendedSampling ? [...COMMON, ...EXTENDED] : COMMON;
-  return Object.fromEntries(
+  const fields = Object.fromEntries(
     known.flatMap((field) => (sampling[field] === undefined ? [] : [[field, sampling[field]]])),
   );
+  return { ...fields, ...toTemperature(sampling, dialect) };
 }
 
-function toToolFields(request: ChatRequest): Fields {
-  if (request.tools === undefined || request.tools.length === 0) return {};
-  const fields: Fields = { tools: request.tools.map(toTool) };
+/**
+ * A temperature that moves between two bounds is llama.cpp's `dynatemp_range`, to both sides of `temperature`; its like
+ * ignore the field and keep the middle. Elsewhere the temperature stands still within the bounds.
+ */
+function toTemperature(sampling: Sampling, dialect: Dialect): Fields {
+  const { min_temp: least, max_temp: most } = sampling;
+  if (dialect.extendedSampling && least !== undefined && most !== undefined && least < most) {
+    return { temperature: (least + most) / 2, dynatemp_range: (most - least) / 2 };
+  }
+  const temperature = temperatureWithin(sampling);
+  return temperature === undefined ? {} : { temperature };
+}
+
+function toToolFields(request: ChatRequest, dialect: Dialect): Fields {
+  const searching = request.xSearch === true && dialect.xSearch === 'tool' ? [{ type: 'x_search' }] : [];
+  if (request.tools === undefined || request.tools.length === 0) {
+    return searching.length > 0 ? { tools: searching } : {};
+  }
+  const fields: Fields = { tools: [...request.tools.map(toTool), ...searching] };
   if (request.toolChoice !== undefined) fields.tool_choice = toChoice(request.toolChoice);
   if (request.parallelToolCalls !== undefined) fields.parallel_tool_calls = request.parallelToolCalls;
   return fields;

@@ -84,8 +84,7 @@ async function post(path: string, body: unknown, headers: Record<string, string>
 describe('every code has one status and one body', () => {
   const STATUS: Record<ErrorCode, number> = {
     ...{ invalid_request: 400, invalid_json: 400, invalid_content_type: 400, invalid_source: 400 },
-    unsupported_feature: 400,
-    context_length_exceeded: 400,
+    ...{ unsupported_feature: 400, context_length_exceeded: 400, malformed_encryption: 400 },
     invalid_document: 400,
     ...{ blocked_source: 400, page_failed: 500 },
     ...{ invalid_media: 400, media_too_long: 422, payload_too_large: 413, body_too_large: 413 },
@@ -117,6 +116,7 @@ describe('every code has one status and one body', () => {
       context_length_exceeded: {
         error: { message: error, type: 'invalid_request_error', param: 'messages', code },
       },
+      malformed_encryption: { error: { message: error, type: 'invalid_request_error' } },
     };
     expect({ status, body }).toEqual({ status: STATUS[code], body: special[code] ?? { error } });
   });

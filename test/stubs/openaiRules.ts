@@ -54,7 +54,10 @@ const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'];
 const PARTS = ['text', 'image_url', 'input_audio', 'file', 'refusal', 'video_url'];
 
 /** Fields of vLLM, llama.cpp and Ollama, which their models take and OpenAI's do not. */
-const EXTENDED = new Set(['top_k', 'min_p', 'repetition_penalty', 'stop_token_ids', 'chat_template_kwargs']);
+const EXTENDED = new Set([
+  ...['top_k', 'min_p', 'repetition_penalty', 'stop_token_ids', 'chat_template_kwargs'],
+  ...['dynatemp_range', 'search_parameters'],
+]);
 
 export function checkChat(body: ChatBody): Invalid | undefined {
   const own = body.model?.startsWith('gpt-') ?? true;

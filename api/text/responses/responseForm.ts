@@ -1,7 +1,8 @@
 /** What a model said as a response (api-facts 4.1b and A.3). */
 import { FareboxError } from '../../../domain/errors.ts';
-import type { AnswerForm, Made } from '../answerForm.ts';
+import type { AnswerForm, Attempts, Made } from '../answerForm.ts';
 import type { ChatAttempt } from '../chatAttempts.ts';
+import type { Citation } from '../present.ts';
 import {
   annotationsOf,
   callItem,
@@ -21,23 +22,29 @@ export function responseForm(order: ResponsesOrder): AnswerForm {
   return {
     choose: (attempts) => choose(attempts, order),
     whole: (made) => whole(made, sealedReasoning),
-    stream: (opened) => new ResponseWriter({ ...opened, sealedReasoning }),
+    stream: ({ heading, call }) =>
+      new ResponseWriter({ heading, citations: citationsOf(call), sealedReasoning }),
     tellsBalance: false,
   };
 }
 
+function citationsOf({ findings }: Made['call']): readonly Citation[] {
+  return findings?.citations ?? [];
+}
+
 /** This form has no place for what an end-to-end encrypted answer takes. */
-function choose(attempts: ChatAttempt[], { service_parameters: wanted }: ResponsesOrder): ChatAttempt[] {
+function choose(attempts: Attempts, { service_parameters: wanted }: ResponsesOrder): Attempts {
   if (wanted.enable_e2ee === false) return attempts;
   const sealed = ({ model }: ChatAttempt) => model.spec.capabilities?.supportsE2EE === true;
-  const [first] = attempts;
-  if (!first || !sealed(first)) return attempts.filter((attempt) => !sealed(attempt));
+  const [first, ...others] = attempts;
+  if (!sealed(first)) return [first, ...others.filter((attempt) => !sealed(attempt))];
   const message = `${first.model.id} is end-to-end encrypted: use /chat/completions, or enable_e2ee false`;
   throw new FareboxError({ code: 'unsupported_feature', message, fields: { model: [message] } });
 }
 
 /** In the published order: reasoning, search, calls, message. */
-function whole({ heading, completion, settled, citations }: Made, sealedReasoning: boolean): object {
+function whole({ heading, call, completion, settled }: Made, sealedReasoning: boolean): object {
+  const citations = citationsOf(call);
   const [choice] = completion.choices;
   const {
     content,

@@ -281,7 +281,7 @@ const SIMULATOR: TextModel = {
   spec: {
     availableContextTokens: 32_768,
     maxCompletionTokens: 4_096,
-    capabilities: { supportsResponseSchema: true, quantization: 'not-available' },
+    capabilities: { supportsResponseSchema: true, supportsWebSearch: true, quantization: 'not-available' },
     pricing: { input: price(0.1), output: price(0.4), cache_input: price(0.01) },
   },
 };

@@ -5,6 +5,7 @@ import {
   SIMULATOR_FAULTS,
   SIMULATOR_OUTCOMES,
   SIMULATOR_STAGES,
+  X_SEARCH_FORMS,
 } from '../../../domain/providerSettings.ts';
 import { closed, count, environmentName, filePath, modelId, serviceUrl, timeouts } from './primitives.ts';
 
@@ -24,19 +25,20 @@ const upstream = closed({
 /** A text service, which may have several addresses. */
 const textService = { ...service, upstreams: z.array(upstream).min(1).max(64).exactOptional() };
 
-function isOneOrSeveral(entry: { baseUrl?: string; upstreams?: unknown }): boolean {
+function hasOneAddress(entry: { baseUrl?: string; upstreams?: unknown }): boolean {
   return entry.baseUrl === undefined || entry.upstreams === undefined;
 }
-
-const NOT_BOTH = { path: ['upstreams'], error: 'either "baseUrl" or "upstreams", not both' };
+const EITHER = { path: ['upstreams'], error: 'either "baseUrl" or "upstreams", not both' };
 
 const openai = closed({
   kind: z.literal('openai'),
   ...textService,
   dialect: z.enum(OPENAI_DIALECTS).exactOptional(),
-}).refine(isOneOrSeveral, NOT_BOTH);
+  xSearch: z.enum(X_SEARCH_FORMS).exactOptional(),
+  e2ee: z.boolean().exactOptional(),
+}).refine(hasOneAddress, EITHER);
 
-const anthropic = closed({ kind: z.literal('anthropic'), ...textService }).refine(isOneOrSeveral, NOT_BOTH);
+const anthropic = closed({ kind: z.literal('anthropic'), ...textService }).refine(hasOneAddress, EITHER);
 
 const fault = closed({
   at: z.enum(SIMULATOR_STAGES),

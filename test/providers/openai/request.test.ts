@@ -57,8 +57,23 @@ describe('a field', () => {
     [
       'sampling',
       { sampling },
-      common,
-      { ...common, top_k: 4, min_p: 0.1, repetition_penalty: 1.1, stop_token_ids: [1, 2] },
+      { ...common, temperature: 0.1 },
+      {
+        ...{ ...common, temperature: 0.5, dynatemp_range: 0.4 },
+        ...{ top_k: 4, min_p: 0.1, repetition_penalty: 1.1, stop_token_ids: [1, 2] },
+      },
+    ],
+    [
+      'an upper bound of the temperature alone',
+      { sampling: { max_temp: 0.6 } },
+      { temperature: 0.6 },
+      { temperature: 0.6 },
+    ],
+    [
+      'bounds around the temperature',
+      { sampling: { temperature: 0.7, min_temp: 0.7, max_temp: 0.7 } },
+      { temperature: 0.7 },
+      { temperature: 0.7 },
     ],
     ['choices', { n: 3 }, { n: 3 }, { n: 3 }],
     [

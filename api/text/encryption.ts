@@ -1,0 +1,107 @@
+/**
+ * End-to-end encryption (specification 2.1, api-facts 2.1 and 4.1): the client encrypts for the model's enclave, and this
+ * service passes on what it cannot read. It is on where the client sends its headers to a model that has it.
+ */
+import type { TextModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { textFeaturesOf } from '../../domain/textAddresses.ts';
+import type { Config } from '../../infra/config/config.ts';
+import type { RouteRequest } from '../route.ts';
+import { unsupported } from './chatAttempts.ts';
+import type { ChatBody } from './chatBody.ts';
+
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'headers'>;
+
+/** Behind `x-service-tee-`, or the brand's own name in place of `service`; and the name under which enclaves take it. */
+const HEADERS = {
+  'client-pub-key': 'x-client-pub-key',
+  'model-pub-key': 'x-model-pub-key',
+  'signing-algo': 'x-signing-algo',
+} as const;
+type Header = keyof typeof HEADERS;
+const NAMES = Object.keys(HEADERS) as Header[];
+
+/** A point of secp256k1 in hex: whole, whole without its mark, or compressed. */
+const PUBLIC_KEY = /^(?:0x)?(?:(?:04)?[0-9a-f]{128}|0[23][0-9a-f]{64})$/i;
+
+/**
+ * The headers for the provider; undefined: the request is not encrypted. Throws FareboxError `malformed_encryption`, or
+ * `unsupported_feature` where the model has no encryption or the request asks for what would have to read it.
+ */
+export function encryptionOf(
+  config: Config,
+  { body, headers }: Asking,
+  model: TextModel,
+): Record<string, string> | undefined {
+  const { enable_e2ee: wished } = body.service_parameters;
+  const sent = wished === false ? undefined : sentHeaders(headers, config.brand);
+  if (!sent && wished !== true) return undefined;
+  if (model.spec.capabilities?.supportsE2EE !== true || !textFeaturesOf(config.providers, model).e2ee) {
+    throw unsupported([
+      {
+        path: 'service_parameters',
+        words: `${model.id} does not support end-to-end encryption (enable_e2ee)`,
+      },
+    ]);
+  }
+  if (!sent) return undefined;
+  const read = whatReads(body);
+  if (read.length > 0) {
+    throw unsupported(
+      read.map(({ path, name }) => ({ path, words: `${name} cannot be used with end-to-end encryption` })),
+    );
+  }
+  return wellFormed(sent);
+}
+
+type Sent = Partial<Record<Header, string>>;
+
+function sentHeaders(headers: Asking['headers'], brand: Config['brand']): Sent | undefined {
+  const sent: Sent = {};
+  for (const name of NAMES) {
+    for (const prefix of ['service', brand.name, ...brand.aliases]) {
+      const value = headers[`x-${prefix.toLowerCase()}-tee-${name}`];
+      if (typeof value === 'string') sent[name] ??= value;
+    }
+  }
+  return Object.keys(sent).length === 0 ? undefined : sent;
+}
+
+/** The values are in no message: they stay between the client and the enclave. */
+function wellFormed(sent: Sent): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of NAMES) {
+    const value = sent[name];
+    if (value === undefined) throw malformed(`the header x-service-tee-${name} is missing`);
+    const isFine = name === 'signing-algo' ? value.toLowerCase() === 'ecdsa' : PUBLIC_KEY.test(value);
+    if (!isFine) {
+      throw malformed(
+        `the header x-service-tee-${name} must be ${name === 'signing-algo' ? 'ecdsa' : 'a public key in hex'}`,
+      );
+    }
+    passed[HEADERS[name]] = value;
+  }
+  return passed;
+}
+
+function malformed(words: string): FareboxError {
+  return new FareboxError({ code: 'malformed_encryption', message: `End-to-end encryption: ${words}.` });
+}
+
+/** What of the request would have to be read here, or added to what was encrypted. */
+function whatReads({ messages, service_parameters: wanted }: ChatBody): { path: string; name: string }[] {
+  const settings = [
+    wanted.enable_web_search !== 'off' && 'enable_web_search',
+    wanted.enable_web_scraping && 'enable_web_scraping',
+    wanted.enable_x_search && 'enable_x_search',
+    wanted.character_slug !== undefined && 'character_slug',
+  ].filter((name) => name !== false);
+  const isMedia = messages.some(
+    ({ role, content }) =>
+      role === 'user' && Array.isArray(content) && content.some(({ type }) => type !== 'text'),
+  );
+  return [
+    ...settings.map((name) => ({ path: 'service_parameters', name })),
+    ...(isMedia ? [{ path: 'messages', name: 'a media part' }] : []),
+  ];
+}

@@ -1,0 +1,77 @@
+/**
+ * What a conversation has looked up on the web before a model answers (specification 2.1, api-facts 2.1 and 4.1): a search,
+ * or the pages that the last message names, which take the search's place. What it can cost and how much it can add to the
+ * prompt are known before anything is asked.
+ */
+import type { TextModel } from '../../../domain/catalogue/model.ts';
+import { FareboxError } from '../../../domain/errors.ts';
+import type { AddOn } from '../../../domain/text/addOns.ts';
+import { TOKENS_PER_MESSAGE } from '../../../domain/text/promptSize.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import type { RouteRequest } from '../../route.ts';
+import type { ChatBody } from '../chatBody.ts';
+import { type Findings, readPages, searchWeb } from './findings.ts';
+import { addressesIn, lastWords, searchQuery, speaksOfThePresent } from './question.ts';
+
+export interface Errand {
+  /** The most that it can cost. */
+  addOns: readonly AddOn[];
+  /** The most that it adds to the prompt. */
+  promptTokens: number;
+  /** Goes once, however often it is asked: models that are tried after another share what was found. */
+  findings(): Promise<Findings>;
+}
+
+/** The published limit (api-facts 2.1). */
+const MOST_PAGES = 5;
+const TOKENS_OF_SEARCH = 4_000;
+const TOKENS_OF_PAGE = 8_000;
+
+type Tools = Pick<Dependencies, 'pages' | 'search'>;
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'signal' | 'log' | 'waitFor'>;
+
+/** Undefined: nothing is to be looked up. `model`: the first that is asked, whose context says how much is worth reading. */
+export function webErrand(tools: Tools, request: Asking, { spec }: TextModel): Errand | undefined {
+  const { body, signal, log, waitFor } = request;
+  const asking = { body, signal, log, waitFor };
+  const { enable_web_scraping: scraping, enable_web_search: search } = body.service_parameters;
+  const said = lastWords(body);
+  const { availableContextTokens: context } = spec;
+  const addresses = scraping ? addressesIn(said) : [];
+  if (addresses.length > 0) {
+    const read = addresses.slice(0, MOST_PAGES);
+    const tokens = Math.min(TOKENS_OF_PAGE * read.length, Math.floor(context / 2));
+    const job = { ...asking, addresses: read, passedOver: addresses.length - read.length, tokens };
+    return errand([{ kind: 'page read', count: read.length }], tokens, () => readPages(tools.pages, job));
+  }
+  const engine = tools.search;
+  const query = search === 'on' || (search === 'auto' && speaksOfThePresent(said)) ? searchQuery(said) : '';
+  if (query === '' || !engine) return undefined;
+  const tokens = Math.min(TOKENS_OF_SEARCH, Math.floor(context / 4));
+  return errand([{ kind: 'web search', count: 1 }], tokens, () =>
+    searchWeb(engine, { ...asking, query, tokens }),
+  );
+}
+
+function errand(addOns: AddOn[], tokens: number, go: () => Promise<Findings>): Errand {
+  let going: Promise<Findings> | undefined;
+  return {
+    addOns,
+    promptTokens: tokens + TOKENS_PER_MESSAGE,
+    findings() {
+      going ??= go();
+      return going;
+    },
+  };
+}
+
+/** What this deployment has no means for is refused by name, and never passed over in silence. */
+export function refuseWithoutEngine({ search }: Pick<Dependencies, 'search'>, body: ChatBody): void {
+  if (search || body.service_parameters.enable_web_search === 'off') return;
+  const message = 'enable_web_search is not configured on this service';
+  throw new FareboxError({
+    code: 'unsupported_feature',
+    message,
+    fields: { service_parameters: [message] },
+  });
+}

@@ -1,0 +1,116 @@
+/** Searches and reads, and writes down for the model what was found. What fails is told to the model and not charged. */
+import { FareboxError } from '../../../domain/errors.ts';
+import type { AddOn } from '../../../domain/text/addOns.ts';
+import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import type { PageReader } from '../../../infra/web/pageReader.ts';
+import type { SearchProvider, SearchResult } from '../../../providers/search/searchProvider.ts';
+import type { RouteRequest } from '../../route.ts';
+import type { ChatBody } from '../chatBody.ts';
+import type { Citation } from '../present.ts';
+import { type FoundPage, pagesBlock, searchBlock } from './block.ts';
+
+export interface Findings {
+  kind: 'search' | 'pages';
+  /** What the model is told, as a system message. */
+  block: string;
+  /** In the order of their numbers in the block, which is that of the marks in an answer. */
+  citations: Citation[];
+  /** What was delivered, and is charged with the answer. */
+  addOns: AddOn[];
+  /** For the notes of the entry. */
+  remarks: string[];
+}
+
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'signal' | 'log' | 'waitFor'>;
+
+const MOST_RESULTS = 10;
+const SEARCH_TIMEOUT_MS = 15_000;
+const PAGES_TIMEOUT_MS = 30_000;
+/** Of a result or a page in the answer. */
+const LONGEST_EXCERPT = 2_000;
+
+/** Throws the signal's reason when nobody waits any more. */
+export async function searchWeb(
+  engine: SearchProvider,
+  { query, tokens, body, signal, log, waitFor }: Asking & { query: string; tokens: number },
+): Promise<Findings> {
+  const limits = { limit: MOST_RESULTS, signal: within(signal, SEARCH_TIMEOUT_MS) };
+  const terms = { tokens, marked: body.service_parameters.enable_web_citations };
+  try {
+    const results = (await waitFor(engine.search(query, limits))).filter(isOnTheWeb);
+    return {
+      ...{ kind: 'search', block: searchBlock(results, terms), remarks: [] },
+      citations: results.map(toCitation),
+      addOns: [{ kind: 'web search', count: 1 }],
+    };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (!(error instanceof UpstreamFailure) && !isTimeout(error)) throw error;
+    log.warn({ err: error }, 'the search engine did not answer');
+    const block = searchBlock(undefined, terms);
+    return { kind: 'search', block, citations: [], addOns: [], remarks: ['web search failed: not charged'] };
+  }
+}
+
+/** An engine is somebody else: what it says is an address may be anything. */
+function isOnTheWeb({ url }: SearchResult): boolean {
+  return /^https?:\/\//i.test(url) && URL.canParse(url) && url.length <= 2_048;
+}
+
+function toCitation({ title, url, content, date }: SearchResult): Citation {
+  const dated = date === '' ? {} : { date: date.slice(0, 64) };
+  return { title: title.slice(0, 300), url, content: content.slice(0, LONGEST_EXCERPT), ...dated };
+}
+
+interface Reading extends Asking {
+  addresses: readonly string[];
+  /** Addresses beyond those. */
+  passedOver: number;
+  tokens: number;
+}
+
+/** Throws the signal's reason when nobody waits any more. */
+export async function readPages(reader: PageReader, reading: Reading): Promise<Findings> {
+  const { addresses, passedOver, tokens, body, signal, waitFor } = reading;
+  const deadline = within(signal, PAGES_TIMEOUT_MS);
+  const pages = await waitFor(
+    Promise.all(addresses.map((url) => readPage(reader, url, { deadline, reading }))),
+  );
+  const read = pages.filter((page) => page.content !== undefined);
+  const failed = pages.length - read.length;
+  const marked = body.service_parameters.enable_web_citations;
+  return {
+    kind: 'pages',
+    block: pagesBlock(pages, { tokens, marked, passedOver }),
+    citations: read.map(({ title, url, content = '' }) => ({
+      ...{ title: title.slice(0, 300), url, content: content.slice(0, LONGEST_EXCERPT) },
+    })),
+    addOns: [{ kind: 'page read', count: read.length }],
+    remarks: failed === 0 ? [] : [`pages that could not be read, not charged: ${failed}`],
+  };
+}
+
+async function readPage(
+  reader: PageReader,
+  url: string,
+  { deadline, reading: { signal, log } }: { deadline: AbortSignal; reading: Reading },
+): Promise<FoundPage> {
+  try {
+    const { content, title = '' } = await reader.read(url, { signal: deadline });
+    return { url, content, title, failure: '' };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    const known = error instanceof FareboxError;
+    if (!known && !isTimeout(error)) throw error;
+    log.info({ err: error }, 'a page could not be read for a conversation');
+    return { url, content: undefined, title: '', failure: known ? error.message : 'It took too long.' };
+  }
+}
+
+function within(signal: AbortSignal, timeoutMs: number): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
+}

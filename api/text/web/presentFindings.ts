@@ -1,0 +1,55 @@
+/** What was looked up, as the client sees it: in a whole answer, and at the beginning of a stream (api-facts 2.2 and 12.1). */
+import type { ToolCall } from '../../../domain/text/chat.ts';
+import type { ServiceParameters } from '../chatBody.ts';
+import type { ChatCall } from '../chatCall.ts';
+import { presentParameters } from '../present.ts';
+
+export interface Presenting {
+  call: Pick<ChatCall, 'findings' | 'request'>;
+  parameters: ServiceParameters;
+}
+
+/** The settings as they took effect, with what was found. */
+export function effectiveParameters({ call, parameters }: Presenting) {
+  const settings = { ...parameters, enable_x_search: call.request.xSearch === true };
+  // To what is encrypted nothing is added.
+  if (call.request.e2eeHeaders) settings.include_service_system_prompt = false;
+  return presentParameters(settings, call.findings?.citations ?? []);
+}
+
+/** Undefined: not wished, or nothing was looked up. */
+export function documentsCall({ call: { findings }, parameters }: Presenting): ToolCall | undefined {
+  if (!parameters.return_search_results_as_documents) return undefined;
+  if (!findings?.addOns.some(({ count }) => count > 0)) return undefined;
+  const documents = findings.citations.map(({ title, url, content = '', date = null }, index) => ({
+    ...{ id: String(index + 1), title, url, snippet: content, published_at: date },
+  }));
+  return {
+    id: 'web_search_call',
+    type: 'function',
+    function: { name: 'web_search', arguments: JSON.stringify({ documents }) },
+  };
+}
+
+interface Choice {
+  index: number;
+  finish_reason: string;
+  stop_reason: string | null;
+  message: { tool_calls?: ToolCall[] };
+}
+
+/** The first choice with the documents as a call of a tool, before those of the model. */
+export function withDocuments<Shown extends Choice>(choices: readonly Shown[], presenting: Presenting) {
+  const call = documentsCall(presenting);
+  if (!call) return choices;
+  return choices.map((choice) => {
+    if (choice.index !== 0) return choice;
+    const { message, finish_reason: finish } = choice;
+    const calls = [call, ...(message.tool_calls ?? [])];
+    return {
+      ...choice,
+      ...(finish === 'stop' ? { finish_reason: 'tool_calls', stop_reason: null } : {}),
+      message: { ...message, tool_calls: calls },
+    };
+  });
+}

@@ -1,0 +1,90 @@
+/**
+ * What of the last user message is looked up: the addresses in it, or words for a search engine. No model is asked: the
+ * same message always gives the same question.
+ */
+import type { ChatBody } from '../chatBody.ts';
+
+/** What the user said last; empty when no user spoke or no word was said. */
+export function lastWords({ messages }: Pick<ChatBody, 'messages'>): string {
+  const last = messages.findLast(({ role }) => role === 'user');
+  if (last === undefined) return '';
+  const { content } = last;
+  if (typeof content === 'string') return content;
+  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+}
+
+const ADDRESS = /\bhttps?:\/\/[^\s<>"'`{}|\\^]+/gi;
+/** A message can hold megabytes: its beginning is looked through. */
+const LONGEST_LOOKED_THROUGH = 200_000;
+const LONGEST_ADDRESS = 2_048;
+
+/** In their order, each once, without what a sentence puts behind them. */
+export function addressesIn(text: string): string[] {
+  const found = text.slice(0, LONGEST_LOOKED_THROUGH).match(ADDRESS) ?? [];
+  const addresses = found.filter((address) => address.length <= LONGEST_ADDRESS).map(withoutSentence);
+  return [...new Set(addresses.filter((address) => URL.canParse(address)))];
+}
+
+function withoutSentence(found: string): string {
+  let address = found;
+  for (;;) {
+    const last = address.at(-1) ?? '';
+    const closes = (last === ')' && !address.includes('(')) || (last === ']' && !address.includes('['));
+    if (!closes && !'.,;:!?*_'.includes(last)) return address;
+    address = address.slice(0, -1);
+  }
+}
+
+/** What search engines take at most. */
+const MOST_LETTERS = 400;
+const MOST_WORDS = 50;
+
+const CODE = /```[\s\S]*?(?:```|$)/g;
+/** How people speak to a model, and nobody to a search engine. */
+const SPOKEN = new RegExp(
+  '^(?:(?:hi|hello|hey)\\b[ ,!.]*|please\\b[ ,]*|(?:can|could|would|will) you\\b ?(?:please\\b)?[ ,]*|' +
+    '(?:tell me|let me know|find out|search(?: the (?:web|internet))?(?: for)?|look up|google)\\b[ :,]*)+',
+  'i',
+);
+/** Marks in front of a word by which some engines choose others (`!g`, `:de`). */
+const COMMANDS = /(^|\s)[!:?]+(?=\S)/g;
+
+/** Empty: there is nothing to ask for. */
+export function searchQuery(text: string): string {
+  const said = text
+    .slice(0, LONGEST_LOOKED_THROUGH)
+    .replace(CODE, ' ')
+    .replace(ADDRESS, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const whole = said.length <= MOST_LETTERS ? said : (lastQuestion(said) ?? said.slice(0, 2 * MOST_LETTERS));
+  return cut(whole.replace(SPOKEN, '').replace(COMMANDS, '$1').trim() || whole);
+}
+
+/** In a long message the question stands at the end, or is all there is to go by. */
+function lastQuestion(said: string): string | undefined {
+  const sentences = said.split(/(?<=[.!?]) /);
+  return sentences.findLast((sentence) => sentence.endsWith('?') && sentence.length <= MOST_LETTERS);
+}
+
+function cut(text: string): string {
+  const words = text.split(' ').slice(0, MOST_WORDS);
+  let query = '';
+  for (const word of words) {
+    const longer = query === '' ? word : `${query} ${word}`;
+    if (longer.length > MOST_LETTERS) break;
+    query = longer;
+  }
+  return query === '' ? [...text.slice(0, MOST_LETTERS)].slice(0, -1).join('') : query;
+}
+
+const OF_TODAY =
+  /\b(?:today|tonight|tomorrow|yesterday|currently|latest|newest|most recent|recently|breaking|news|headlines?|weather|forecast|exchange rate|stock price|(?:this|last|next) (?:week|month|year)|right now|as of now|20(?:2[5-9]|[3-9]\d))\b/i;
+const ASKED_FOR =
+  /\b(?:search|look (?:it |this |that )?up|google|browse|on(?:line| the (?:web|internet))|with sources|cite|citations?)\b/i;
+
+/** `auto`: a search is worth its price where the message speaks of the present, or asks to be looked up. */
+export function speaksOfThePresent(text: string): boolean {
+  const said = text.slice(0, LONGEST_LOOKED_THROUGH).replace(CODE, ' ').replace(ADDRESS, ' ');
+  return OF_TODAY.test(said) || ASKED_FOR.test(said);
+}

@@ -1,0 +1,177 @@
+/** Whatever fails on the way, a search or a page is paid for exactly when it was delivered with an answer. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { checkLedger } from '../../../../infra/postgres/ledgerCheck.ts';
+import { until } from '../../../harness/until.ts';
+import { answering } from '../../../stubs/searchEngines.ts';
+import { ask, CENT, lastMessages, nano, says, startWebWorld, stream, type WebWorld } from './webWorld.ts';
+
+const ON = { enable_web_search: 'on' };
+const NEWS = 'Who won the final?';
+
+let world: WebWorld;
+let spent: bigint;
+
+beforeAll(async () => {
+  world = await startWebWorld();
+});
+
+afterAll(() => world.close());
+
+afterEach(async () => {
+  await world.text.settled();
+  expect(await checkLedger(world.text.api.opened.dependencies.sql)).toEqual([]);
+});
+
+async function remember(): Promise<void> {
+  spent = await world.spentNano();
+}
+
+async function sinceThen(): Promise<bigint> {
+  await world.text.settled();
+  return (await world.spentNano()) - spent;
+}
+
+const failing = { status: 500, body: { error: { message: 'no', type: 'server_error' } } };
+
+describe('a search that fails', () => {
+  it.each([
+    ['fails', answering(500, 'oops')],
+    ['refuses our key', answering(401, 'no')],
+    ['is busy', answering(429, 'slow down')],
+    ['answers with a page', answering(200, '<html>')],
+    ['cuts the connection', (_: unknown, response: { destroy(): void }) => response.destroy()],
+  ])(
+    'because the engine %s is told to the model, is no failure, and costs nothing',
+    async (_name, behaviour) => {
+      await remember();
+      world.engine.next.push(behaviour as ReturnType<typeof answering>);
+      const answer = await ask(world, says(NEWS, { ...ON, return_search_results_as_documents: true }));
+      expect(lastMessages(world)[0]?.content).toContain('was tried and failed');
+      expect(answer.choices[0]?.message.tool_calls).toBeUndefined();
+      const amount = BigInt(answer.usage.prompt_tokens * 1_000 + answer.usage.completion_tokens * 2_000);
+      expect([await sinceThen(), nano(answer.cost.usd)]).toEqual([amount, amount]);
+      expect((await world.text.entryOf(answer.id))?.notes).toContain('web search failed: not charged');
+    },
+  );
+});
+
+describe('nothing at all is charged when', () => {
+  it.each([false, true])('the model fails after the search (stream: %s)', async (streamed) => {
+    await remember();
+    world.text.stub.next.push(failing);
+    const response = await world.text.chat({ ...says(NEWS, ON), stream: streamed });
+    expect(response.status).toBe(500);
+    expect(await sinceThen()).toBe(0n);
+  });
+
+  it('the model says nothing', async () => {
+    await remember();
+    world.text.stub.next.push({ tokens: [] });
+    const answer = await ask(world, says(NEWS, ON));
+    expect([answer.cost.usd, await sinceThen()]).toEqual([0, 0n]);
+  });
+
+  it('the client goes while the engine is asked: no model is asked then', async () => {
+    await remember();
+    const asked = world.engine.requests.length;
+    const answered = world.text.stub.received.length;
+    world.engine.next.push(() => undefined);
+    const away = new AbortController();
+    const call = world.text.chat(says(NEWS, ON), { signal: away.signal });
+    await until('the engine is asked', () => world.engine.requests.length > asked, 10_000);
+    away.abort();
+    await expect(call).rejects.toThrow();
+    expect(await sinceThen()).toBe(0n);
+    expect(world.text.stub.received).toHaveLength(answered);
+  });
+
+  it('the credit does not cover the most that it can cost: the engine is not asked', async () => {
+    const { api } = world.text;
+    const { secret } = await api.newKey('INFERENCE');
+    const asked = world.engine.requests.length;
+    const response = await world.text.chat(says(NEWS, ON), { key: secret } as RequestInit);
+    expect([response.status, world.engine.requests.length]).toEqual([402, asked]);
+  });
+
+  it('only the price is asked for', async () => {
+    await remember();
+    const asked = world.engine.requests.length;
+    const init = { headers: { 'x-service-dry-run': 'true' } };
+    const searched = await (await world.text.chat(says(NEWS, ON), init)).json();
+    const plain = await (await world.text.chat(says(NEWS), init)).json();
+    const costs = [searched, plain].map((answer) => nano((answer as Dry).bounds[0]?.cost.usd ?? 0));
+    const tokens = [searched, plain].map((answer) => (answer as Dry).bounds[0]?.prompt_tokens ?? 0);
+    expect((costs[0] ?? 0n) - (costs[1] ?? 0n)).toBe(
+      CENT + BigInt((tokens[0] ?? 0) - (tokens[1] ?? 0)) * 1_000n,
+    );
+    expect([world.engine.requests.length, await sinceThen()]).toEqual([asked, 0n]);
+  });
+});
+
+interface Dry {
+  bounds: { cost: { usd: number }; prompt_tokens: number }[];
+}
+
+describe('while the engine is asked', () => {
+  it('all that it can cost is held in one piece: a process that dies there leaves that, and it expires', async () => {
+    await remember();
+    const dry = await world.text.chat(says(NEWS, ON), { headers: { 'x-service-dry-run': 'true' } });
+    const bound = nano(((await dry.json()) as Dry).bounds[0]?.cost.usd ?? 0);
+    const asked = world.engine.requests.length;
+    let answerNow: () => void = () => undefined;
+    world.engine.next.push((request, response) => {
+      answerNow = () => answering(200, { results: [] })(request, response);
+    });
+    const call = ask(world, says(NEWS, ON));
+    await until('the engine is asked', () => world.engine.requests.length > asked, 10_000);
+    const { sql } = world.text.api.opened.dependencies;
+    const { rows } = await sql.query(
+      'select o.held_usd::text as held, h.expires_at > now() as expires from holds h join operations o using (operation_id) where h.account_id = $1',
+      [world.text.accountId],
+    );
+    expect(rows).toEqual([{ held: bound.toString(), expires: true }]);
+    answerNow();
+    await call;
+  });
+});
+
+describe('a fallback', () => {
+  it.each([false, true])(
+    'answers with the search of the first model, paid for once (stream: %s)',
+    async (streamed) => {
+      await remember();
+      const asked = world.engine.requests.length;
+      world.text.stub.next.push(failing);
+      const body = { ...says(NEWS, ON), fallbacks: [{ model: 'gpt-second' }] };
+      const cost = streamed
+        ? (await stream(world, body)).at(-1)?.cost?.usd
+        : (await ask(world, body)).cost.usd;
+      expect(world.engine.requests.length - asked).toBe(1);
+      const { messages = [] } = world.text.second.received.at(-1)?.body ?? {};
+      expect(String(messages[0]?.content)).toContain('https://example.org/0');
+      const amount = await sinceThen();
+      expect(amount).toBe(nano(cost ?? 0));
+      expect(amount > CENT && amount < 2n * CENT).toBe(true);
+    },
+  );
+
+  it('that does not search is passed over', async () => {
+    world.text.stub.next.push(failing);
+    const body = { ...says(NEWS, ON), fallbacks: [{ model: 'gpt-plain' }] };
+    expect((await world.text.chat(body)).status).toBe(500);
+  });
+});
+
+describe('a client that goes', () => {
+  it('in the middle of the words pays for the search and for what came', async () => {
+    await remember();
+    world.text.stub.next.push({ tokens: Array.from({ length: 20 }, () => ' word'), pauseMs: 5 });
+    const away = new AbortController();
+    const response = await world.text.chat({ ...says(NEWS, ON), stream: true }, { signal: away.signal });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    away.abort();
+    const amount = await sinceThen();
+    expect(amount > CENT && amount < 2n * CENT).toBe(true);
+  });
+});

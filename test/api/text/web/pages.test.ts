@@ -1,0 +1,122 @@
+/** Pages that a message names are read for the model: the search's place is theirs, and each that was read is paid for. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { checkLedger } from '../../../../infra/postgres/ledgerCheck.ts';
+import { ask, CENT, lastMessages, nano, says, startWebWorld, stream, type WebWorld } from './webWorld.ts';
+
+const READ = { enable_web_scraping: true };
+
+let world: WebWorld;
+
+beforeAll(async () => {
+  world = await startWebWorld();
+});
+
+afterAll(() => world.close());
+
+afterEach(async () => {
+  await world.text.settled();
+  expect(await checkLedger(world.text.api.opened.dependencies.sql)).toEqual([]);
+});
+
+/** Beside the tokens, in cents. */
+async function centsOf(answer: { id: string; usage: { prompt_tokens: number; completion_tokens: number } }) {
+  await world.text.settled();
+  const { prompt_tokens, completion_tokens } = answer.usage;
+  const entry = await world.text.entryOf(answer.id);
+  const rest = (entry?.amountNano ?? 0n) - BigInt(prompt_tokens * 1_000 + completion_tokens * 2_000);
+  return { cents: rest / CENT, rest: rest % CENT, notes: entry?.notes ?? '' };
+}
+
+describe('the pages of a message', () => {
+  it('stand before the conversation as text, take the place of a search, and cost a cent each', async () => {
+    const before = await world.spentNano();
+    const searches = world.engine.requests.length;
+    const words = `Compare ${world.site}/fares with (${world.site}/rules), and ${world.site}/fares.`;
+    const answer = await ask(
+      world,
+      says(words, { ...READ, enable_web_search: 'on', enable_web_citations: true }),
+    );
+    const block = lastMessages(world)[0]?.content ?? '';
+    expect(block).toContain(`<page number="1">\n${world.site}/fares\nFares\n# Fares`);
+    expect(block).toContain(`<page number="2">\n${world.site}/rules\n`);
+    expect(block).toContain('^1,3^');
+    expect(world.engine.requests.length).toBe(searches);
+    expect(answer.service_parameters.web_search_citations.map(({ url }) => url)).toEqual([
+      `${world.site}/fares`,
+      `${world.site}/rules`,
+    ]);
+    expect(await centsOf(answer)).toMatchObject({ cents: 2n, rest: 0n });
+    expect((await world.spentNano()) - before).toBe(nano(answer.cost.usd));
+  });
+
+  it('cannot speak for us: what looks like the end of one is none', async () => {
+    await ask(world, says(`${world.site}/rules`, READ));
+    expect(lastMessages(world)[0]?.content.match(/<\/page>/g)).toHaveLength(1);
+  });
+
+  it('are five at most, and the model is told of the others', async () => {
+    world.visited.length = 0;
+    const addresses = Array.from({ length: 7 }, (_, index) => `${world.site}/fares?n=${index}`);
+    const answer = await ask(world, says(addresses.join(' '), READ));
+    expect(world.visited.filter((path) => path.startsWith('/fares'))).toHaveLength(5);
+    expect(lastMessages(world)[0]?.content).toContain('2 more addresses were not read.');
+    expect((await centsOf(answer)).cents).toBe(5n);
+  });
+
+  it('that cannot be read are told to the model and are not charged', async () => {
+    const words = `${world.site}/gone http://169.254.169.254/latest https://www.reddit.com/r/node ${world.site}/fares`;
+    const answer = await ask(world, says(words, READ));
+    const block = lastMessages(world)[0]?.content ?? '';
+    expect(block.match(/<unread>/g)).toHaveLength(3);
+    expect(block).toContain('it answered with status 404');
+    expect(block).toContain('<page number="1">');
+    const { cents, notes } = await centsOf(answer);
+    expect([cents, notes]).toEqual([
+      1n,
+      expect.stringContaining('pages that could not be read, not charged: 3'),
+    ]);
+  });
+
+  it('when none can be read, the answer comes without them and costs its tokens', async () => {
+    const wished = { ...READ, return_search_results_as_documents: true };
+    const answer = await ask(world, says(`${world.site}/gone`, wished));
+    expect(answer.choices[0]?.message.tool_calls).toBeUndefined();
+    expect((await centsOf(answer)).cents).toBe(0n);
+  });
+
+  it('are cut to what was held for them', async () => {
+    const body = says(`${world.site}/long`, READ);
+    await ask(world, body);
+    const block = lastMessages(world)[0]?.content ?? '';
+    expect(block.length).toBeGreaterThan(15_000);
+    expect(block.length).toBeLessThanOrEqual(20_000);
+    expect(block.endsWith('</page>')).toBe(true);
+  });
+
+  it('begin a stream that wished for them', async () => {
+    const wished = { ...READ, include_search_results_in_stream: true };
+    const [first, ...chunks] = await stream(world, says(`${world.site}/fares`, wished));
+    expect(first?.service_parameters?.web_search_citations.map(({ title }) => title)).toEqual(['Fares']);
+    expect(nano(chunks.at(-1)?.cost?.usd ?? 0) > CENT).toBe(true);
+  });
+
+  it('are those of the last message only; without one, a search is made where one is wished', async () => {
+    world.visited.length = 0;
+    const searches = world.engine.requests.length;
+    await ask(world, {
+      messages: [
+        { role: 'user', content: `${world.site}/fares` },
+        { role: 'assistant', content: 'Hm.' },
+        { role: 'user', content: 'Who won the final?' },
+      ],
+      service_parameters: { ...READ, enable_web_search: 'on' },
+    });
+    expect([world.visited, world.engine.requests.length - searches]).toEqual([[], 1]);
+  });
+
+  it('are in no log line', async () => {
+    await ask(world, says(`${world.site}/fares?canary-of-the-query`, READ));
+    expect(lastMessages(world)[0]?.content).toContain('canary-of-the-page');
+    expect(world.text.api.log.filter((line) => line.includes('canary-of-the-'))).toEqual([]);
+  });
+});
