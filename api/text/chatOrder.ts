@@ -9,7 +9,7 @@ import type { ChatOrder } from './chatCall.ts';
 import { encryptionOf } from './encryption.ts';
 import { fetchMedia } from './mediaParts.ts';
 import { toMessages } from './toChatRequest.ts';
-import { refuseWithoutEngine, webErrand } from './web/errand.ts';
+import { limitVisits, refuseWithoutEngine, webErrand } from './web/errand.ts';
 
 type Asking = RouteRequest<ChatBody, unknown, 'key'>;
 
@@ -31,7 +31,9 @@ export async function openOrder(
   }
   const messages = await messagesOf(dependencies, request);
   const attempts = await attemptsWithRoom(able, { body, accountId: caller.accountId, messages });
-  return { request, attempts, messages, errand: webErrand(dependencies, request, attempts[0].model) };
+  const errand = webErrand(dependencies, request, attempts[0].model);
+  await limitVisits(dependencies, caller.accountId, errand);
+  return { request, attempts, messages, errand };
 }
 
 async function messagesOf(dependencies: Dependencies, request: Asking): Promise<ChatMessage[]> {

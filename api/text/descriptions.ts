@@ -10,7 +10,8 @@ const WEB =
   'the last user message; `enable_web_scraping` reads up to five addresses that stand in it, in place of a search. The ' +
   'model gets what was found, and so does the client as `web_search_citations`, in a stream at its beginning with ' +
   '`include_search_results_in_stream`; with `enable_web_citations` the text has marks such as `^1^`. A search is 0.01 USD, ' +
-  'and so are a page and a search on X (`enable_x_search`), charged only when they were delivered with an answer.';
+  'and so are a page and a search on X (`enable_x_search`), charged only when they were delivered with an answer. ' +
+  'Pages are read for 60 requests a minute.';
 
 const SEALED =
   'To a model with `supportsE2EE` a conversation can be sent encrypted, with the headers `x-service-tee-client-pub-key`, ' +

@@ -29,9 +29,12 @@ const MARKS =
 export function searchBlock(results: readonly SearchResult[] | undefined, { tokens, marked }: Terms): string {
   const day = `Today is ${new Date().toISOString().slice(0, 10)} (UTC).`;
   if (results === undefined) {
-    return `${day} A web search for the last message was tried and failed: answer from what you know, and say that it may be out of date.`;
+    const words =
+      'A web search for the last message was tried and failed: answer from what you know, and say that it may be out of date.';
+    return cutToTokens(`${day} ${words}`, tokens);
   }
-  if (results.length === 0) return `${day} A web search for the last message found nothing.`;
+  if (results.length === 0)
+    return cutToTokens(`${day} A web search for the last message found nothing.`, tokens);
   const head = [
     `${day} Below is what a web search for the last message found. ${FOREIGN}`,
     marked ? MARKS : '',

@@ -8,6 +8,7 @@ import { FareboxError } from '../../../domain/errors.ts';
 import type { AddOn } from '../../../domain/text/addOns.ts';
 import { TOKENS_PER_MESSAGE } from '../../../domain/text/promptSize.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import { limitRoute } from '../../limitRoute.ts';
 import type { RouteRequest } from '../../route.ts';
 import type { ChatBody } from '../chatBody.ts';
 import { type Findings, readPages, searchWeb } from './findings.ts';
@@ -18,6 +19,8 @@ export interface Errand {
   addOns: readonly AddOn[];
   /** The most that it adds to the prompt. */
   promptTokens: number;
+  /** Hosts that the client chose are visited. */
+  visits: boolean;
   /** Goes once, however often it is asked: models that are tried after another share what was found. */
   findings(): Promise<Findings>;
 }
@@ -57,12 +60,28 @@ function errand(addOns: AddOn[], tokens: number, go: () => Promise<Findings>): E
   let going: Promise<Findings> | undefined;
   return {
     addOns,
+    visits: addOns.some(({ kind }) => kind === 'page read'),
     promptTokens: tokens + TOKENS_PER_MESSAGE,
     findings() {
       going ??= go();
       return going;
     },
   };
+}
+
+/** Conversations with pages, of one account: what cannot be read is free, and is somebody's server all the same. */
+const VISITS_PER_MINUTE = 60;
+
+/** Throws FareboxError `rate_limited`. */
+export async function limitVisits(
+  { limits }: Pick<Dependencies, 'limits'>,
+  accountId: string,
+  errand: Errand | undefined,
+): Promise<void> {
+  if (!errand?.visits) return;
+  const perMinute = limits.overrideOf(accountId).requestsPerMinute ?? VISITS_PER_MINUTE;
+  const words = ' with pages of the web';
+  await limitRoute({ limits }, { accountId, path: '/chat/completions with pages', perMinute, words });
 }
 
 /** What this deployment has no means for is refused by name, and never passed over in silence. */

@@ -204,6 +204,7 @@ describe('a request', () => {
       { thinking: { type: 'enabled', budget_tokens: 2_000 } },
     ],
     [{ sampling: { temperature: 1.7, top_p: 0.5 }, upstreamModel: 'claude-haiku-4-5' }, { temperature: 1 }],
+    [{ sampling: { min_temp: 0.1, max_temp: 0.4 }, upstreamModel: 'claude-haiku-4-5' }, { temperature: 0.4 }],
     [
       { responseFormat: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } } },
       { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },

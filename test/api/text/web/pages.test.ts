@@ -114,9 +114,23 @@ describe('the pages of a message', () => {
     expect([world.visited, world.engine.requests.length - searches]).toEqual([[], 1]);
   });
 
+  it('are read for sixty requests a minute, by one account', async () => {
+    const { secret } = await world.text.api.newKey('INFERENCE');
+    const init = { key: secret, headers: { 'x-service-dry-run': 'true' } };
+    const ask = (words: string) => world.text.chat(says(words, READ), init);
+    const answers = await Promise.all(Array.from({ length: 61 }, () => ask(`${world.site}/fares`)));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.map(({ status }) => status)).toEqual([429]);
+    expect(await refused[0]?.json()).toMatchObject({
+      error: expect.stringContaining('60 requests per minute with pages of the web'),
+    });
+    expect((await ask('no address')).status).toBe(200);
+  });
+
   it('are in no log line', async () => {
-    await ask(world, says(`${world.site}/fares?canary-of-the-query`, READ));
+    const gone = `${world.site}/gone/canary-of-the-failure http://canary-of-the-host.invalid/`;
+    await ask(world, says(`${world.site}/fares?canary-of-the-query ${gone}`, READ));
     expect(lastMessages(world)[0]?.content).toContain('canary-of-the-page');
-    expect(world.text.api.log.filter((line) => line.includes('canary-of-the-'))).toEqual([]);
+    expect(world.text.api.log.filter((line) => line.includes('canary-of-the'))).toEqual([]);
   });
 });
