@@ -1,6 +1,7 @@
 /** The text world with a stub of Anthropic's beside, and the two ways to ask for a response: the official SDK, and by hand. */
 import OpenAI from 'openai';
 import { createCatalogue } from '../../../../domain/catalogue/catalogue.ts';
+import type { ProviderSettings } from '../../../../domain/providerSettings.ts';
 import type { Config } from '../../../../infra/config/config.ts';
 import { type AnthropicStub, startAnthropicStub } from '../../../stubs/anthropic.ts';
 import { startTextWorld, type TextWorld, textModel } from '../textWorld.ts';
@@ -11,10 +12,13 @@ export interface ResponsesWorld extends TextWorld {
   respond(body: object, init?: RequestInit & { key?: string }): Promise<Response>;
 }
 
-/** `claude-haiku-4-5` is behind the stub of Anthropic's, `gpt-sealed` claims to be end-to-end encrypted. */
-export async function startResponsesWorld(): Promise<ResponsesWorld> {
+/**
+ * `claude-haiku-4-5` is behind the stub of Anthropic's, `gpt-sealed` claims to be end-to-end encrypted. `patienceMs`: how
+ * long a service may be silent.
+ */
+export async function startResponsesWorld(patienceMs = 1_500): Promise<ResponsesWorld> {
   const anthropic = await startAnthropicStub();
-  const world = await startTextWorld((config) => withMore(config, anthropic));
+  const world = await startTextWorld((config) => withMore(config, anthropic, patienceMs));
   const { api, key } = world;
   return {
     ...world,
@@ -33,7 +37,8 @@ export async function startResponsesWorld(): Promise<ResponsesWorld> {
   };
 }
 
-function withMore(config: Config, { baseUrl, apiKey }: AnthropicStub): Config {
+function withMore(config: Config, { baseUrl, apiKey }: AnthropicStub, patienceMs: number): Config {
+  const timeouts = { connectMs: patienceMs, firstByteMs: patienceMs, idleMs: patienceMs };
   const { spec } = textModel({});
   const sealed = { ...spec, capabilities: { ...spec.capabilities, supportsE2EE: true } };
   const models = [
@@ -44,13 +49,14 @@ function withMore(config: Config, { baseUrl, apiKey }: AnthropicStub): Config {
   const claude = {
     kind: 'anthropic',
     ...{ baseUrl, allowPrivateNetwork: true, apiKeyEnv: 'STUB_KEY' },
-    timeouts: { connectMs: 1_000, firstByteMs: 1_500, idleMs: 1_500 },
+    timeouts,
   } as const;
+  const stub = { ...config.providers.stub, timeouts } as ProviderSettings;
   return {
     ...config,
     models,
     modelCatalogue: createCatalogue(models),
-    providers: { ...config.providers, claude },
+    providers: { ...config.providers, stub, claude },
     secret: (name) => (name === 'STUB_KEY' ? apiKey : config.secret(name)),
   };
 }
