@@ -10,6 +10,8 @@ const LONGEST = [
   'kill/chaos',
   'kill/twoApis',
   'acceptance/badInput',
+  'acceptance/textBadInput',
+  'acceptance/canaries',
   'acceptance/voiceChangerOrders',
   'acceptance/voiceChanger',
   'providers/local/localProvider',

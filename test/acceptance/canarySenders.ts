@@ -168,6 +168,10 @@ function pageSenders({ farebox, site }: World): Sender[] {
     scrape('inside', (word) => `http://10.0.0.1/${word}`),
     scrape('with a credential', (word) => `https://${word}:${word}@example.com/`),
     scrape('that is none', (word) => word),
+    [
+      'a search',
+      async (word) => (await farebox.account.api.post('/augment/search', { json: { query: word } })).status,
+    ],
   ];
 }
 
@@ -178,8 +182,10 @@ function voiceSenders({ farebox, site }: World): Sender[] {
     if (status === 200) await completeForGood(api, { model, queueId });
     return status;
   };
-  const recording = (word: string) =>
-    new File([new Uint8Array(Buffer.concat([toneWav(1), Buffer.from(`LIST${word}`)]))], `${word}.wav`);
+  const recording = (word: string) => {
+    const bytes = Buffer.concat([toneWav(1), Buffer.from(`LIST${word}`)]);
+    return new File([new Uint8Array(bytes)], `${word}.wav`, { type: `audio/${word}` });
+  };
   return [
     [
       'voice of a file',

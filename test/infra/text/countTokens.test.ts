@@ -1,0 +1,46 @@
+/** Our own count of tokens: right, and no matter what is counted, nobody waits for it. */
+import { readFileSync } from 'node:fs';
+import { countTokens as countAtOnce } from 'gpt-tokenizer/encoding/o200k_base';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { countTokens } from '../../../infra/text/countTokens.ts';
+import { measureStall } from '../../harness/stall.ts';
+
+/** 16,000 of these letters took two seconds when they were counted in one piece. */
+const LONGEST_STALL_MS = 250;
+const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+
+beforeAll(() => countTokens('the vocabulary is loaded'));
+
+describe('the count of tokens', () => {
+  it('of a long text is the one of its pieces, within a thousandth', async () => {
+    const whole = countAtOnce(README);
+    expect(Math.abs((await countTokens(README)) - whole)).toBeLessThan(whole / 1_000);
+    const words = 'One word after another, and a number: 1234. '.repeat(500);
+    expect(await countTokens(words)).toBe(countAtOnce(words));
+    expect(await countTokens('')).toBe(0);
+  });
+
+  it('counts what looks like a control token as the text that it is', async () => {
+    expect(await countTokens('<|endoftext|>')).toBeGreaterThan(1);
+  });
+
+  it('ends soon after the most that anybody needs to know', async () => {
+    const counted = await countTokens(README.repeat(1_000), 100);
+    expect(counted).toBeGreaterThan(100);
+    expect(counted).toBeLessThan(1_000);
+  });
+
+  it.each([
+    ['one letter', 'a'],
+    ['no space', '漢字'],
+    ['spaces', ' '],
+    ['lines', '\n'],
+    ['pictures of two halves', '😀'],
+    ['marks', '*_`['],
+  ])('of %s without end holds nobody up', async (_name, piece) => {
+    const stall = measureStall();
+    await countTokens(piece.repeat(32_768 / piece.length));
+    stall.stop();
+    expect(stall.longestMs()).toBeLessThan(LONGEST_STALL_MS);
+  });
+});
