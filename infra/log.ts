@@ -3,7 +3,7 @@
  * prompts, headers and URLs have no field, so they cannot get in by accident; a field that is not listed is left out and
  * named under `dropped`, so that it is missed. Text that comes from elsewhere (messages of errors) is scrubbed.
  */
-import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
+import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from 'pino';
 import { FareboxError } from '../domain/errors.ts';
 
 export type Logger = PinoLogger;
@@ -43,9 +43,24 @@ export function createLogger(options: LogOptions): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), bindings: (bindings) => bindings, log: allowed },
       serializers: { err: describeError, error: describeError },
+      hooks: {
+        logMethod(given, method) {
+          method.apply(this, withWords(given));
+        },
+      },
     },
     destination,
   );
+}
+
+type Given = Parameters<LogFn>;
+
+/** An error that is logged without words would lend its own, unscrubbed. */
+function withWords(given: Given): Given {
+  const [first, words] = given as [unknown, unknown];
+  if (words !== undefined || typeof first !== 'object' || first === null) return given;
+  if (first instanceof Error) return [{ err: first }, 'an error'] as unknown as Given;
+  return 'err' in first ? ([first, 'an error'] as unknown as Given) : given;
 }
 
 function allowed(fields: Record<string, unknown>): Record<string, unknown> {

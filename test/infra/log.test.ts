@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { FareboxError } from '../../domain/errors.ts';
 import { createLogger, scrub } from '../../infra/log.ts';
 
 function logged(work: (log: ReturnType<typeof createLogger>) => void): Record<string, unknown> {
@@ -34,6 +36,28 @@ describe('the log', () => {
       stack: expect.stringContaining('log.test.ts'),
       cause: { message: 'deep', code: 'ECONNRESET' },
     });
+    expect(JSON.stringify(line)).not.toContain('private');
+  });
+
+  it('tells of what a client is told the code and the detail, and never the words, which may be quoted', () => {
+    const cause = new FareboxError({ code: 'provider_refused', message: 'private words of a provider' });
+    const message = 'private\n    at private';
+    const err = new FareboxError({ code: 'invalid_request', message, internal: 'HTTP 400', cause });
+    const line = logged((log) => log.error({ err }));
+    expect(line.err).toMatchObject({
+      ...{ type: 'FareboxError', message: 'invalid_request', code: 'invalid_request', detail: 'HTTP 400' },
+      stack: expect.stringContaining('log.test.ts'),
+      cause: { message: 'provider_refused' },
+    });
+    expect(JSON.stringify(line)).not.toContain('private');
+    expect(JSON.stringify(logged((log) => log.error(err)))).not.toContain('private');
+  });
+
+  it('tells of the findings of a schema their codes, and no field or value that was sent', () => {
+    const { error } = z.strictObject({ a: z.enum(['b']) }).safeParse({ a: 'private', private: 1 });
+    const err = new FareboxError({ code: 'invalid_request', message: 'Invalid', cause: error });
+    const line = logged((log) => log.debug({ err }));
+    expect(line.err).toMatchObject({ cause: { message: 'invalid_value, unrecognized_keys' } });
     expect(JSON.stringify(line)).not.toContain('private');
   });
 
