@@ -21,12 +21,12 @@ const DRAIN_DEADLINE_MS = 30_000;
 async function main(): Promise<void> {
   const configured = loadConfig();
   const log = createLogger({ level: configured.logLevel, name: 'api' });
-  const config = await addFoundModels(configured, log);
-  armPoint(config.testPoint);
+  armPoint(configured.testPoint);
   const metrics = createMetrics('api');
   surviveMistakes(log, metrics);
-  const tracing = await startTracing(config, 'api', log);
+  const tracing = await startTracing(configured, 'api', log);
   const told = toldToStop();
+  const config = await addFoundModels(configured, log);
   const opened = await openDependencies(config, log);
   const inFlight = createInFlight();
   const app = createApp({
