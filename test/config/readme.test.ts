@@ -9,7 +9,7 @@ import { ROOT } from '../harness/spawn.ts';
 const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
 const examples = [...readme.matchAll(/```json\n(.*?)```/gs)].map((match) => match[1] ?? '');
 const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map((match) => match[1] ?? '');
-const scripts = [...readme.matchAll(/`npm (?:run )?([a-z]+)[ `]/g)].map((match) => match[1] ?? '');
+const scripts = [...readme.matchAll(/`npm (?:run )?([a-z:]+)[ `]/g)].map((match) => match[1] ?? '');
 
 test('has examples, links and commands', () => {
   expect([examples.length, links.length, scripts.length].every((count) => count > 2)).toBe(true);
