@@ -1,9 +1,9 @@
 /** What may be sent (api-facts 4.1b, A.2), what becomes of it, and what is refused by name. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { png } from '../pictures.ts';
 import { type ResponsesWorld, startResponsesWorld } from './responsesWorld.ts';
 
-const PIXEL =
-  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const PIXEL = `data:image/png;base64,${png(64, 64).toString('base64')}`;
 const NOTE = `data:text/plain;base64,${Buffer.from('A note.').toString('base64')}`;
 
 let world: ResponsesWorld;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { responseForm } from '../../../../api/text/responses/responseForm.ts';
 import { responsesOrder } from '../../../../api/text/responses/toChatBody.ts';
+import type { ChatRequest } from '../../../../domain/text/chat.ts';
 
 const CITATIONS = [
   { title: 'A', url: 'https://a.example/' },
@@ -41,12 +42,19 @@ describe('a search is asked for', () => {
 it('what it found stands between the reasoning and the calls, and the marks of the text point to it', () => {
   const text = 'One ^1^, both ^1,2^, none ^9^.';
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
+  const asked: ChatRequest = {
+    ...{ upstreamModel: 'm', messages: [], sampling: {}, maxTokens: 10, n: 1, endUser: '' },
+  };
+  const findings = {
+    ...{ kind: 'search' as const, block: '', citations: CITATIONS, remarks: [] },
+    addOns: [{ kind: 'web search' as const, count: 1 }],
+  };
   const message = { content: text, reasoning_content: 'Hm.', tool_calls: [call] };
   const body = responseForm(order({})).whole({
     heading: { id: 'chatcmpl-x', created: 1, model: 'm' },
+    call: { request: asked, findings },
     completion: { choices: [{ index: 0, message, finishReason: 'stop' }], usage: ZERO },
     settled: { usage: ZERO, counted: false, cost: { usd: 0n, diem: 0n } },
-    citations: CITATIONS,
   }) as { output: { type: string; content?: { annotations: object[] }[] }[] };
   expect(body.output.map(({ type }) => type)).toEqual([
     ...['reasoning', 'web_search_call', 'function_call', 'message'],
