@@ -20,6 +20,7 @@ import {
 import { rateLimitLogRoutes, rateLimitsRoute } from './limits/rateLimitsRoutes.ts';
 import type { Route } from './route.ts';
 import { chatRoute } from './text/chatRoute.ts';
+import { decisionRoutes } from './text/decisions/decisionRoutes.ts';
 import { embeddingsRoute } from './text/embeddings.ts';
 import { responsesRoute } from './text/responses/responsesRoute.ts';
 import { completeRoute } from './voiceChanger/complete.ts';
@@ -31,6 +32,7 @@ export const ROUTES: readonly Route[] = [
   chatRoute,
   responsesRoute,
   embeddingsRoute,
+  ...decisionRoutes,
   scrapeRoute,
   searchRoute,
   parserRoute,

@@ -7,10 +7,10 @@ import { addressesOf, keyVariableOf } from './textAddresses.ts';
 /** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
 const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
   local: ['voice-changer', 'embedding'],
-  simulator: ['voice-changer', 'text'],
+  simulator: ['voice-changer', 'text', 'decision'],
   elevenlabs: ['voice-changer'],
-  openai: ['text', 'embedding'],
-  anthropic: ['text'],
+  openai: ['text', 'embedding', 'decision'],
+  anthropic: ['text', 'decision'],
   fal: [],
   replicate: [],
 };

@@ -1,7 +1,8 @@
 /** How what a model said is written down for the client: as a chat completion, or as a response. */
 import type { ChatEvent, Completion } from '../../domain/text/chat.ts';
 import type { ChatAttempt } from './chatAttempts.ts';
-import type { ChatCall, Settled } from './chatCall.ts';
+import type { ChatCall } from './chatCall.ts';
+import type { Settled } from './modelCall.ts';
 import type { Heading } from './present.ts';
 
 export interface Made {

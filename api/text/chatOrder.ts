@@ -3,9 +3,9 @@ import type { ChatMessage } from '../../domain/text/chat.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
-import { attemptsWithRoom, characterOf, chatAttempts } from './chatAttempts.ts';
+import { attemptsWithRoom, characterOf, chatAttempts, priceAttempt } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
-import type { ChatOrder } from './chatCall.ts';
+import { type ChatOrder, informedBy } from './chatCall.ts';
 import { encryptionOf } from './encryption.ts';
 import { fetchMedia } from './mediaParts.ts';
 import { toMessages } from './toChatRequest.ts';
@@ -27,13 +27,24 @@ export async function openOrder(
   if (e2eeHeaders) {
     // What was encrypted for one model is noise to another, and to whoever would add to it.
     const messages = toMessages(body.messages, () => undefined);
-    return { request, attempts: [first], messages, e2eeHeaders };
+    return {
+      request,
+      attempts: [first],
+      price: pricing(request, { messages, errand: undefined, e2eeHeaders }),
+    };
   }
   const messages = await messagesOf(dependencies, request);
   const attempts = await attemptsWithRoom(able, { body, accountId: caller.accountId, messages });
   const errand = webErrand(dependencies, request, attempts[0].model);
   await limitVisits(dependencies, caller.accountId, errand);
-  return { request, attempts, messages, errand };
+  const order: ChatOrder = { request, attempts, price: pricing(request, { messages, errand }) };
+  return errand ? { ...order, inform: (priced) => informedBy(errand, priced) } : order;
+}
+
+type Said = Pick<Parameters<typeof priceAttempt>[1], 'messages' | 'errand' | 'e2eeHeaders'>;
+
+function pricing({ body, caller }: Asking, said: Said): ChatOrder['price'] {
+  return (attempt) => priceAttempt(attempt, { body, accountId: caller.accountId, ...said });
 }
 
 async function messagesOf(dependencies: Dependencies, request: Asking): Promise<ChatMessage[]> {

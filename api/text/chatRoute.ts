@@ -11,22 +11,15 @@ import { defineRoute, type RouteRequest } from '../route.ts';
 import { answeredBy } from './answeredBy.ts';
 import type { AnswerForm } from './answerForm.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
-import {
-  type ChatCall,
-  type ChatOrder,
-  chatId,
-  firstThatAnswers,
-  priceOf,
-  type Settled,
-  settleCall,
-} from './chatCall.ts';
+import { type ChatCall, type ChatOrder, settleChat } from './chatCall.ts';
 import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
 import { chatEvents } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
+import { chatId, firstThatAnswers, noteTokens, type Settled } from './modelCall.ts';
 import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
-import { type Counted, countCompletion } from './tally.ts';
+import { countCompletion } from './tally.ts';
 
 /** Base64 media included (api-facts 4). */
 export const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
@@ -74,9 +67,9 @@ function textTokens(content: ChatBody['messages'][number]['content']): number {
 }
 
 /** Beyond the published API: the most that the call can cost, without making it. */
-function dryRun(order: ChatOrder): Answer {
-  const bounds = order.attempts.map((attempt) => {
-    const { bound, promptTokens, request: chat } = priceOf(order, attempt);
+function dryRun({ attempts, price }: ChatOrder): Answer {
+  const bounds = attempts.map((attempt) => {
+    const { bound, promptTokens, request: chat } = price(attempt);
     return {
       model: attempt.model.id,
       cost: presentCost(bound),
@@ -96,7 +89,7 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
       throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
     const completion = await request.waitFor(complete(call.request, { signal }));
     const counted = await countCompletion(call.request, completion);
-    const [settled] = await Promise.all([settleCall(call, counted), noteTokens(order, counted)]);
+    const [settled] = await Promise.all([settleChat(call, counted), noteTokens(request, counted)]);
     const body = form.whole({ heading: headingOf(order, call), call, completion, settled });
     return { ...json(body, { headers: answeredBy(request, call.attempt) }), compressible: true };
   });
@@ -127,7 +120,7 @@ interface AfterBill {
 
 async function afterBill({ sql }: Dependencies, { form, order, settled }: AfterBill) {
   const { caller, log } = order.request;
-  const noted = noteTokens(order, settled);
+  const noted = noteTokens(order.request, settled);
   if (!form.tellsBalance) {
     await noted;
     return {};
@@ -142,15 +135,6 @@ async function afterBill({ sql }: Dependencies, { form, order, settled }: AfterB
     // The bill stands; the answer is whole without this.
     log.warn({ err: error }, 'the balance after a stream could not be read');
     return {};
-  }
-}
-
-/** Beside the bill: whatever happens here is no failure of the call. */
-async function noteTokens({ request }: ChatOrder, { usage }: Counted): Promise<void> {
-  try {
-    await request.noteTokens(usage.promptTokens + usage.completionTokens);
-  } catch (error) {
-    request.log.warn({ err: error }, 'the tokens of a call could not be counted');
   }
 }
 

@@ -2,7 +2,8 @@
 import type { ChatEvent } from '../../domain/text/chat.ts';
 import type { ChatStream } from '../../providers/textProvider.ts';
 import type { StreamForm } from './answerForm.ts';
-import { type ChatCall, DRAIN_MS, type Settled, settleCall } from './chatCall.ts';
+import { type ChatCall, settleChat } from './chatCall.ts';
+import { DRAIN_MS, type Settled } from './modelCall.ts';
 import { Tally } from './tally.ts';
 
 export interface StreamTerms {
@@ -77,6 +78,6 @@ interface Ended {
 }
 
 async function close({ call, onSettled }: StreamTerms, tally: Tally, whole: boolean): Promise<Ended> {
-  const bill = await settleCall(call, await tally.count(call.request, whole));
+  const bill = await settleChat(call, await tally.count(call.request, whole));
   return { bill, after: await onSettled(bill) };
 }

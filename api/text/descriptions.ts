@@ -17,7 +17,7 @@ const SEALED =
   'To a model with `supportsE2EE` a conversation can be sent encrypted, with the headers `x-service-tee-client-pub-key`, ' +
   '`x-service-tee-model-pub-key` and `x-service-tee-signing-algo: ecdsa`; it is passed on as it is.';
 
-export const HEADERS = {
+export const ANSWER_HEADERS = {
   'x-service-model-id': 'The model that answered.',
   'x-service-model-name': 'Its name.',
   'x-service-model-router': 'The provider entry that served it.',
@@ -36,7 +36,7 @@ export const CHAT_DESCRIPTION: RouteDescription = {
     200: {
       means: 'The answer, its usage and its cost.',
       bodies: [{ schema: completionAnswer }, { mediaType: 'text/event-stream' }, { schema: dryRunAnswer }],
-      headers: HEADERS,
+      headers: ANSWER_HEADERS,
     },
   },
   errors: [
@@ -72,7 +72,7 @@ export const EMBEDDINGS_DESCRIPTION: RouteDescription = {
     200: {
       means: 'A vector per text.',
       bodies: [{ schema: embeddingsAnswer }, { schema: dryRunAnswer }],
-      headers: HEADERS,
+      headers: ANSWER_HEADERS,
     },
   },
   errors: [

@@ -18,8 +18,8 @@ import { openHold } from '../paid.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
 import { answeredBy } from './answeredBy.ts';
-import { chatId } from './chatCall.ts';
 import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
+import { chatId } from './modelCall.ts';
 import { presentCost } from './present.ts';
 import { endUserOf } from './toChatRequest.ts';
 

@@ -3,7 +3,7 @@ import type { ChatEvent, ToolCall } from '../../domain/text/chat.ts';
 import { createThinkingFilter, type ThinkingFilter } from '../../domain/text/thinking.ts';
 import { streamedError } from '../upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';
-import type { Settled } from './chatCall.ts';
+import type { Settled } from './modelCall.ts';
 import { type Heading, presentCost, presentDelta, presentLogprobs, presentUsage } from './present.ts';
 import { documentsCall, effectiveParameters, type Presenting } from './web/presentFindings.ts';
 

@@ -1,4 +1,5 @@
 /** A model entry: what is sold, by whom it is served, at which price (specification 2.6, api-facts 2.6). */
+import type { Evaluation } from '../decisions/evaluation.ts';
 import { type Nano, nanoFromNumber } from '../money.ts';
 import type {
   AsrSpec,
@@ -97,7 +98,10 @@ export interface TextModel extends PlainModel<'text', TextSpec> {
 export interface EmbeddingModel extends PlainModel<'embedding', EmbeddingSpec> {
   size?: ModelSize;
 }
-export type DecisionModel = PlainModel<'decision', DecisionSpec>;
+export interface DecisionModel extends PlainModel<'decision', DecisionSpec> {
+  /** What is not said has its default. */
+  evaluation?: Partial<Evaluation>;
+}
 export type ImageModel = PlainModel<'image', ImageSpec>;
 export type InpaintModel = PlainModel<'inpaint', InpaintSpec>;
 export type UpscaleModel = PlainModel<'upscale', UpscaleSpec>;

@@ -29,6 +29,11 @@ const BY_SIZE: Record<ModelSize, Record<'paid' | 'partner', PerMinute>> = {
   L: { paid: { requests: 100, tokens: 2_000_000 }, partner: { requests: 150, tokens: 3_000_000 } },
 };
 
+/** Api-facts 4.1d. */
+const DECISIONS = {
+  paid: { requests: 100, tokens: 1_000_000 },
+  partner: { requests: 300, tokens: 10_000_000 },
+};
 const PICTURES = { paid: 20, partner: 60 } as const;
 const SPEECH = { paid: 60, partner: 120 } as const;
 
@@ -45,8 +50,9 @@ export function perMinuteOf(model: LimitedModel, tier: Tier, override: LimitOver
 function publishedOf({ type, size }: LimitedModel, tier: 'paid' | 'partner'): PerMinute {
   switch (type) {
     case 'text':
-    case 'decision':
       return BY_SIZE[size ?? 'L'][tier];
+    case 'decision':
+      return DECISIONS[tier];
     case 'embedding':
       return BY_SIZE.XS[tier];
     case 'image':

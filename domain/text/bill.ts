@@ -1,5 +1,5 @@
 /** What a finished text call is billed for, and how the ledger remembers it. */
-import type { EmbeddingModel, TextModel } from '../catalogue/model.ts';
+import type { DecisionModel, EmbeddingModel, TextModel } from '../catalogue/model.ts';
 import type { TokenPricing } from '../catalogue/specs.ts';
 import type { LedgerPrice, PriceSnapshot } from '../ledger.ts';
 import { formatNano } from '../money.ts';
@@ -30,7 +30,7 @@ export interface Bill {
 }
 
 /** Nothing at all is billed when nothing was produced (api-facts 2.2). */
-export function billOf(model: TextModel, produced: Produced): Bill {
+export function billOf(model: TextModel | DecisionModel, produced: Produced): Bill {
   const { usage, counted, executionMs, addOns = [], remarks = [] } = produced;
   const isEmpty = usage.completionTokens === 0;
   const lines = isEmpty ? [] : linesOf(model.spec.pricing, usage);
@@ -54,7 +54,10 @@ export function billOf(model: TextModel, produced: Produced): Bill {
 }
 
 /** What the hold is taken with; the units are known at its end only. */
-export function snapshotOf(model: TextModel | EmbeddingModel, requestId: string): PriceSnapshot {
+export function snapshotOf(
+  model: TextModel | EmbeddingModel | DecisionModel,
+  requestId: string,
+): PriceSnapshot {
   return {
     sku: `${model.id}-llm-mtoken`,
     modelId: model.id,

@@ -36,7 +36,9 @@ function isLowSurrogate(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff;
 }
 
-export function promptTokensOf({ messages, tools, responseFormat }: ChatRequest): number {
+type Prompt = Pick<ChatRequest, 'messages' | 'tools' | 'responseFormat'>;
+
+export function promptTokensOf({ messages, tools, responseFormat }: Prompt): number {
   let tokens = TOKENS_PER_MESSAGE;
   for (const message of messages) tokens += TOKENS_PER_MESSAGE + tokensOf(message);
   if (tools) tokens += estimateTokens(JSON.stringify(tools));

@@ -1,5 +1,6 @@
 /** What a schema cannot say: names that must exist, ids that must differ, parts that must fit together. */
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
+import { tellsLogprobs } from '../../domain/decisions/evaluation.ts';
 import { providersOf, serves } from '../../domain/modelAccess.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { mergeProviders } from './builtInProviders.ts';
@@ -37,6 +38,11 @@ function checkModel(entry: ModelEntry, index: number, providers: Record<string, 
     problems.push(problem(['models', index, 'provider'], found, allowed));
   }
   if (isVoiceChanger(entry) && provider?.kind === 'local') problems.push(...checkLocalVoices(entry, index));
+  const method = entry.type === 'decision' ? entry.evaluation?.method : undefined;
+  if (method === 'logprobs' && provider !== undefined && !tellsLogprobs(provider.kind)) {
+    const allowed = `"sampling": a provider of kind "${provider.kind}" tells no log probabilities`;
+    problems.push(problem(['models', index, 'evaluation', 'method'], JSON.stringify(method), allowed));
+  }
   if (entry.spec.privacy !== undefined && entry.spec.privacy !== entry.privacy) {
     const allowed = `the same as models[${index}].privacy, or nothing`;
     problems.push(problem(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed));

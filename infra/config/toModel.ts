@@ -21,7 +21,13 @@ export function toModel(entry: ModelEntry): Model {
     case 'embedding':
       return { ...shared, ...sizeOf(entry), kind: 'embedding', type: 'embedding', spec: ownSpec(entry.spec) };
     case 'decision':
-      return { ...shared, kind: 'decision', type: 'decision', spec: ownSpec(entry.spec) };
+      return {
+        ...shared,
+        ...evaluationOf(entry),
+        kind: 'decision',
+        type: 'decision',
+        spec: ownSpec(entry.spec),
+      };
     case 'image':
       return { ...shared, kind: 'image', type: 'image', spec: ownSpec(entry.spec) };
     case 'inpaint':
@@ -91,6 +97,10 @@ function ownSpec<Spec extends object>(spec: Spec): Omit<Spec, Shared> {
 
 function sizeOf({ size }: Extract<ModelEntry, { type: 'text' | 'embedding' }>) {
   return size === undefined ? {} : { size };
+}
+
+function evaluationOf({ evaluation }: Extract<ModelEntry, { type: 'decision' }>) {
+  return evaluation === undefined ? {} : { evaluation };
 }
 
 function toVoiceChanger(entry: VoiceChangerEntry): VoiceChangerModel {

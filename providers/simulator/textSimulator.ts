@@ -4,10 +4,20 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SimulatorSettings } from '../../domain/providerSettings.ts';
-import type { ChatEvent, ChatMessage, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
+import type {
+  ChatEvent,
+  ChatMessage,
+  ChatRequest,
+  Completion,
+  TokenLogprob,
+  TokenUsage,
+} from '../../domain/text/chat.ts';
 import { promptTokensOf } from '../../domain/text/promptSize.ts';
 import type { TextCallContext, TextProvider } from '../textProvider.ts';
+import { simulatedLabel } from './simulatedChoice.ts';
 
+/** A longer answer is no label: it is asked for a text. */
+const LONGEST_LABEL = 4;
 const NO_PIECES = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 
 export function createTextSimulator(settings: Pick<SimulatorSettings, 'latencyMs'>): TextProvider {
@@ -25,6 +35,12 @@ export function createTextSimulator(settings: Pick<SimulatorSettings, 'latencyMs
     },
     close: async () => undefined,
   };
+}
+
+/** A label in the place of a text, where one was asked for; only these answers have log probabilities. */
+function label({ messages, logprobs, maxTokens }: ChatRequest): TokenLogprob | undefined {
+  if (logprobs === undefined && maxTokens > LONGEST_LABEL) return undefined;
+  return simulatedLabel(lastWords(messages), logprobs?.top ?? 0);
 }
 
 interface Said {
@@ -60,10 +76,12 @@ function usageOf(request: ChatRequest, { words }: Said): TokenUsage {
 }
 
 function completionOf(request: ChatRequest): Completion {
-  const said = say(request);
+  const labelled = label(request);
+  const said = labelled ? { words: [labelled.token], cut: true } : say(request);
+  const logprobs = labelled && request.logprobs ? { logprobs: [labelled] } : {};
   const finishReason = said.cut ? 'length' : 'stop';
   const choices = Array.from({ length: request.n }, (_, index) => {
-    return { index, message: { content: said.words.join('') }, finishReason } as const;
+    return { index, message: { content: said.words.join('') }, finishReason, ...logprobs } as const;
   });
   return { choices, usage: usageOf(request, said) };
 }

@@ -84,6 +84,21 @@ const REFUSALS = {
   'data[].timestamp': 'string',
 };
 
+const DECISION = {
+  model: 'string',
+  answers: 'object',
+  'answers{}': 'object',
+  'answers{}.type': 'string',
+  'answers{}.noul': 'number?',
+  'answers{}.choice': 'string?',
+  'answers{}.score': 'number?',
+  'answers{}.legend': 'object?',
+  'answers{}.probabilities': 'object?',
+  'answers{}.confidence': 'number?',
+  'usage.input_tokens': 'number',
+  'usage.output_tokens': 'number',
+};
+
 export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
   quoteVoiceChange: { quote: 'number', duration_seconds: 'number' },
   queueVoiceChange: { model: 'string', queue_id: 'string', status: 'string', duration_seconds: 'number' },
@@ -155,6 +170,8 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
     'usage.total_tokens': 'number',
   },
   parseDocument: { text: 'string', tokens: 'number' },
+  createDecision: DECISION,
+  createDecisionByOtherName: DECISION,
   createEmbeddings: {
     object: 'string',
     model: 'string',

@@ -31,7 +31,7 @@ function leaves(value: unknown, path = ''): [string, number][] {
 }
 
 /** Ours: published by nobody else, and priced by us. */
-const ON_THIS_MACHINE = ['simulator-text', 'local-lexical-embedding'];
+const ON_THIS_MACHINE = ['simulator-text', 'local-lexical-embedding', 'simulator-decision'];
 
 describe('the built-in catalogue', () => {
   it('has every id once, and every type', () => {

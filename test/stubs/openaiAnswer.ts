@@ -4,6 +4,8 @@ import { type ChatScript, type Frame, toTokens } from './openaiScript.ts';
 
 export interface Answer {
   text: readonly string[];
+  /** Likeliest first. */
+  alternatives: readonly (readonly [token: string, probability: number])[];
   reasoning: readonly string[];
   /** Of all choices: what the usage says. */
   tokens: number;
@@ -14,11 +16,20 @@ const DEFAULT_TEXT = 'Hello from the stub, in a few words.';
 
 export function planAnswer(body: ChatBody, script: ChatScript): Answer {
   const limit = body.max_completion_tokens ?? body.max_tokens ?? Number.POSITIVE_INFINITY;
-  const wanted = script.tokens ?? (script.toolCalls === undefined ? toTokens(DEFAULT_TEXT) : []);
+  const alternatives = alternativesOf(body, script);
+  const likeliest = alternatives.slice(0, 1).map(([token]) => token);
+  const told = script.tokens ?? (likeliest.length > 0 ? likeliest : undefined);
+  const wanted = told ?? (script.toolCalls === undefined ? toTokens(DEFAULT_TEXT) : []);
   const reasoning = (script.reasoning ?? []).slice(0, limit);
   const text = wanted.slice(0, Math.max(0, limit - reasoning.length));
   const each = text.length + reasoning.length + callTokens(script);
-  return { text, reasoning, tokens: each * (body.n ?? 1), cut: text.length < wanted.length };
+  return { text, alternatives, reasoning, tokens: each * (body.n ?? 1), cut: text.length < wanted.length };
+}
+
+function alternativesOf({ messages = [] }: ChatBody, { alternatives = {} }: ChatScript) {
+  const prompt = messages.map(({ content }) => String(content)).join('\n');
+  const told = typeof alternatives === 'function' ? alternatives(prompt) : alternatives;
+  return Object.entries(told).sort(([, one], [, other]) => other - one);
 }
 
 function callTokens({ toolCalls = [] }: ChatScript): number {
@@ -62,7 +73,7 @@ export function completionOf(body: ChatBody, answer: Answer, script: ChatScript)
   const choices = Array.from({ length: body.n ?? 1 }, (_, index) => ({
     index,
     message,
-    logprobs: body.logprobs ? logprobsOf(answer.text) : null,
+    logprobs: body.logprobs ? logprobsOf(answer, body.top_logprobs) : null,
     finish_reason: finishOf(script, answer),
   }));
   const usage = usageOf(body, answer, script);
@@ -75,12 +86,17 @@ export function completionOf(body: ChatBody, answer: Answer, script: ChatScript)
   };
 }
 
-function logprobsOf(tokens: readonly string[]) {
-  const content = tokens.map((token) => ({
+function logprobsOf({ text, alternatives }: Pick<Answer, 'text' | 'alternatives'>, top = 0) {
+  const listed = alternatives.map(([token, probability]) => ({
     token,
-    logprob: -0.5,
+    logprob: Math.log(probability),
+    bytes: null,
+  }));
+  const content = text.map((token) => ({
+    token,
+    logprob: listed[0]?.logprob ?? -0.5,
     bytes: [...Buffer.from(token)],
-    top_logprobs: [{ token, logprob: -0.5, bytes: null }],
+    top_logprobs: listed.length > 0 ? listed.slice(0, top) : [{ token, logprob: -0.5, bytes: null }],
   }));
   return { content, refusal: null };
 }
@@ -109,7 +125,9 @@ export function* chunkFrames(body: ChatBody, answer: Answer, script: ChatScript)
       yield { frame: chunk(index, { [script.reasoningField ?? 'reasoning_content']: token }), tokens: 1 };
     }
     for (const token of answer.text) {
-      const rest = body.logprobs ? { logprobs: logprobsOf([token]) } : {};
+      const rest = body.logprobs
+        ? { logprobs: logprobsOf({ ...answer, text: [token] }, body.top_logprobs) }
+        : {};
       yield { frame: chunk(index, { content: token }, rest), tokens: 1 };
     }
     for (const delta of callDeltas(script)) yield { frame: chunk(index, delta), tokens: 1 };

@@ -73,6 +73,9 @@ export function checkChat(body: ChatBody): Invalid | undefined {
     const wrong = parts.find(({ type }) => !PARTS.includes(type));
     if (wrong !== undefined) return invalid(`messages[${at}].content`, `Invalid value: '${wrong.type}'.`);
   }
+  if (body.top_logprobs !== undefined && (body.logprobs !== true || body.top_logprobs > 20)) {
+    return invalid('top_logprobs', "Invalid 'top_logprobs'.");
+  }
   if (body.stream_options !== undefined && body.stream !== true) {
     return invalid(
       'stream_options',

@@ -2,6 +2,9 @@
 
 export type Frame = Record<string, unknown> | string;
 
+/** Of the first token: each alternative with its probability. */
+export type Alternatives = Readonly<Record<string, number>>;
+
 export interface ChatScript {
   /** Before the head of the answer. */
   delayMs?: number;
@@ -11,6 +14,8 @@ export interface ChatScript {
   body?: unknown;
   /** The text of the answer, a token per piece. */
   tokens?: readonly string[];
+  /** In place of `tokens`: the likeliest is the text, and as many as were asked for are listed with their logarithms. */
+  alternatives?: Alternatives | ((prompt: string) => Alternatives);
   reasoning?: readonly string[];
   /** Which field the reasoning has; `reasoning_content` by default. */
   reasoningField?: 'reasoning' | 'reasoning_content';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { RouteDescription } from '../../describe.ts';
 import { dryRunAnswer } from '../answers.ts';
-import { CHAT_DESCRIPTION, DRY_RUN, HEADERS } from '../descriptions.ts';
+import { ANSWER_HEADERS, CHAT_DESCRIPTION, DRY_RUN } from '../descriptions.ts';
 
 const count = z.int().min(0);
 const status = z.enum(['completed', 'in_progress']);
@@ -76,7 +76,7 @@ export const RESPONSES_DESCRIPTION: RouteDescription = {
     200: {
       means: 'The items of the answer, and its usage.',
       bodies: [{ schema: responseAnswer }, { mediaType: 'text/event-stream' }, { schema: dryRunAnswer }],
-      headers: HEADERS,
+      headers: ANSWER_HEADERS,
     },
   },
   ...(CHAT_DESCRIPTION.errors && { errors: CHAT_DESCRIPTION.errors }),

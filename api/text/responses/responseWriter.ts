@@ -2,7 +2,7 @@
 import type { ChatDelta, ChatEvent, FinishReason, ReasoningDetail } from '../../../domain/text/chat.ts';
 import { streamedError } from '../../upstreamErrors.ts';
 import type { StreamForm } from '../answerForm.ts';
-import type { Settled } from '../chatCall.ts';
+import type { Settled } from '../modelCall.ts';
 import type { Citation, Heading } from '../present.ts';
 import {
   type Call,

@@ -9,6 +9,7 @@ export const COMPATIBILITY: Partial<Record<ModelType, Readonly<Record<string, st
     'claude-3-5-sonnet-20241022': 'llama-3.3-70b',
     'qwen3-235b': 'qwen3-235b-a22b-thinking-2507',
   },
+  decision: { 'jev-1-13-0': 'jev-latest', 'typesafe-jev': 'jev-latest' },
   embedding: { 'text-embedding-ada-002': 'text-embedding-bge-m3' },
 };
 

@@ -1,6 +1,8 @@
 /** Model entries of the configuration file. */
 import { z } from 'zod';
 import { MODEL_SIZES } from '../../../domain/catalogue/model.ts';
+import { EVALUATION_METHODS } from '../../../domain/decisions/evaluation.ts';
+import { MOST_LABELS } from '../../../domain/decisions/question.ts';
 import { videoPrice } from './pricing.ts';
 import { closed, count, modelId, name, text } from './primitives.ts';
 import {
@@ -31,10 +33,28 @@ const common = {
 /** Size classes of specification 8.1: they decide the request and token limits of text and embedding models. */
 const size = z.enum(MODEL_SIZES).exactOptional();
 
+/** How a decision model finds its probabilities; the defaults are in domain/decisions/evaluation.ts. */
+const evaluation = closed({
+  method: z
+    .enum(EVALUATION_METHODS)
+    .exactOptional()
+    .describe(
+      'From the log probabilities of one token, or by asking several times. Default: what the provider can.',
+    ),
+  samples: count(1, 50).exactOptional().describe('Answers per question with `sampling`. Default 10.'),
+  topLogprobs: count(5, MOST_LABELS)
+    .exactOptional()
+    .describe('Alternatives to a token that the service lists at most. Default 20.'),
+  turnOffThinking: z
+    .boolean()
+    .exactOptional()
+    .describe('For models that think before they answer unless they are told not to. Default false.'),
+}).exactOptional();
+
 export const model = z.discriminatedUnion('type', [
   closed({ ...common, type: z.literal('text'), size, spec: textSpec }),
   closed({ ...common, type: z.literal('embedding'), size, spec: embeddingSpec }),
-  closed({ ...common, type: z.literal('decision'), spec: decisionSpec }),
+  closed({ ...common, type: z.literal('decision'), evaluation, spec: decisionSpec }),
   closed({ ...common, type: z.literal('image'), spec: imageSpec }),
   closed({ ...common, type: z.literal('inpaint'), spec: inpaintSpec }),
   closed({ ...common, type: z.literal('upscale'), spec: upscaleSpec }),

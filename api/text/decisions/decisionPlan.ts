@@ -1,0 +1,105 @@
+/** What a decision takes: which calls of the model, how many tokens, and the documented refusals of too much of either. */
+import type { DecisionModel } from '../../../domain/catalogue/model.ts';
+import { type Evaluation, evaluationOf } from '../../../domain/decisions/evaluation.ts';
+import { messagesFor, questionText, textOf } from '../../../domain/decisions/prompt.ts';
+import { labelsOf, optionsOf, type Question } from '../../../domain/decisions/question.ts';
+import { longestRounds } from '../../../domain/decisions/rounds.ts';
+import type { LedgerPrice } from '../../../domain/ledger.ts';
+import { boundOf } from '../../../domain/text/price.ts';
+import { estimateTokens, promptTokensOf } from '../../../domain/text/promptSize.ts';
+import type { Config } from '../../../infra/config/config.ts';
+import { countTokens } from '../../../infra/text/countTokens.ts';
+import { invalid } from '../../invalid.ts';
+import type { DecisionBody } from './decisionBody.ts';
+
+/** Of one request: each is paid for. Eight at a time, it ends well before its deadline. */
+const MOST_CALLS = 400;
+
+export interface PlannedQuestion {
+  id: string;
+  question: Question;
+  instructions: string;
+  options: string[];
+}
+
+export interface DecisionPlan {
+  evaluation: Evaluation;
+  state: string;
+  questions: PlannedQuestion[];
+  /** Of all calls together, at most. */
+  promptTokens: number;
+  completionTokens: number;
+  bound: LedgerPrice;
+}
+
+/** Enough for a label, and for the marks that some models put around it when they are not held to one token. */
+const OUTPUT_TOKENS = { logprobs: 1, sampling: 4 } as const;
+
+export function maxTokensOf({ method }: Evaluation): number {
+  return OUTPUT_TOKENS[method];
+}
+
+/** Throws FareboxError `invalid_request`. Nothing is held yet. */
+export async function planDecision(
+  config: Pick<Config, 'providers'>,
+  model: DecisionModel,
+  body: DecisionBody,
+): Promise<DecisionPlan> {
+  const evaluation = evaluationOf(model, config.providers[model.provider]?.kind ?? 'openai');
+  const questions = Object.entries(body.questions).map(([id, question]) => ({
+    ...{ id, question, instructions: textOf(question.instructions), options: optionsOf(question) },
+  }));
+  const state = textOf(body.state);
+  const rounds = questions.map(({ options }) => longestRounds(options, evaluation.topLogprobs));
+  const each = evaluation.method === 'sampling' ? evaluation.samples : 1;
+  const calls = each * rounds.reduce((sum, { length }) => sum + length, 0);
+  if (calls > MOST_CALLS) {
+    throw invalid(
+      'questions',
+      `These questions take ${calls} calls of the model, ${MOST_CALLS} are possible`,
+    );
+  }
+  await refuseTooLong(model, state, questions);
+  const around = promptTokensOf({ messages: messagesFor(state, '') });
+  const promptTokens = questions.reduce((sum, planned, at) => {
+    const texts = (rounds[at] ?? []).map((options) => longestText(planned, options));
+    return sum + texts.reduce((tokens, text) => tokens + each * (around + estimateTokens(text)), 0);
+  }, 0);
+  const completionTokens = calls * maxTokensOf(evaluation);
+  const bound = boundOf(model.spec.pricing, { promptTokens, outputTokens: completionTokens });
+  return { evaluation, state, questions, promptTokens, completionTokens, bound };
+}
+
+function longestText({ question, instructions, options: all }: PlannedQuestion, options: string[]): string {
+  const labels = labelsOf(question.type, { count: options.length, whole: options.length === all.length });
+  return questionText(
+    instructions,
+    options.map((words, at) => ({ label: labels[at] ?? '', words })),
+  );
+}
+
+/** Of a text that is surely too long not every token is counted. */
+const MOST_LETTERS_PER_TOKEN = 16;
+
+/** `maxStateTokens`: the state with its longest question; `maxTotalTokens`: with all of them (api-facts 4.1d). */
+async function refuseTooLong(
+  { id, spec }: DecisionModel,
+  state: string,
+  questions: readonly PlannedQuestion[],
+): Promise<void> {
+  const { maxStateTokens: mostState = Infinity, maxTotalTokens: mostTotal = Infinity } = spec;
+  const texts = questions.map(({ instructions, options }) => [instructions, ...options].join('\n'));
+  const letters = texts.reduce((sum, { length }) => sum + length, state.length);
+  if (letters > mostTotal * MOST_LETTERS_PER_TOKEN) {
+    throw invalid('state', `State and questions exceed the maximum of ${mostTotal} tokens of ${id}`);
+  }
+  const ofState = await countTokens(state);
+  const counts: number[] = [];
+  for (const text of texts) counts.push(await countTokens(text));
+  if (ofState + Math.max(...counts) > mostState) {
+    throw invalid('state', `State and longest question exceed the maximum of ${mostState} tokens of ${id}`);
+  }
+  if (counts.reduce((sum, count) => sum + count, ofState) > mostTotal) {
+    throw invalid('questions', `State and questions exceed the maximum of ${mostTotal} tokens of ${id}`);
+  }
+}

@@ -1,0 +1,93 @@
+/** POST /decisions and its other name (api-facts 4.1d). */
+import type { DecisionModel } from '../../../domain/catalogue/model.ts';
+import { textOf } from '../../../domain/decisions/prompt.ts';
+import { FareboxError } from '../../../domain/errors.ts';
+import { estimateTokens } from '../../../domain/text/promptSize.ts';
+import { type Answer, json } from '../../answer.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { isDryRun } from '../../fixedPrice.ts';
+import { invalid } from '../../invalid.ts';
+import { requireCallable, requireModel } from '../../models.ts';
+import { defineRoute } from '../../route.ts';
+import { answeredBy } from '../answeredBy.ts';
+import { type CallOrder, firstThatAnswers, noteTokens, settleCall } from '../modelCall.ts';
+import { presentCost } from '../present.ts';
+import { endUserOf } from '../toChatRequest.ts';
+import { type DecisionBody, decisionBody } from './decisionBody.ts';
+import { type DecisionPlan, planDecision } from './decisionPlan.ts';
+import { decisionDescription } from './descriptions.ts';
+import { DecisionTally, evaluate } from './evaluate.ts';
+
+/** Many times what `maxTotalTokens` lets through. */
+const LARGEST_BODY_BYTES = 4 * 1024 * 1024;
+const DEADLINE_MS = 120_000;
+
+type DecisionOrder = CallOrder<DecisionModel, DecisionPlan, DecisionBody>;
+
+const decisionRoute = (path: string, operationId: string) =>
+  defineRoute({
+    method: 'POST',
+    path,
+    access: 'key',
+    body: {
+      json: { schema: decisionBody, maxBytes: LARGEST_BODY_BYTES },
+      needsModel: true,
+      modelType: 'decision',
+    },
+    estimateTokens: estimateOf,
+    deadlineMs: DEADLINE_MS,
+    describes: decisionDescription(operationId),
+    async handler(dependencies, request) {
+      const { config } = dependencies;
+      const { model, headers } = requireModel(config, request.body.model, 'decision');
+      if (model.kind !== 'decision') throw invalid('model', 'This endpoint takes decision models only');
+      requireCallable(config, model, request.caller);
+      const plan = await planDecision(config, model, request.body);
+      const order: DecisionOrder = { request, attempts: [{ model, headers }], price: () => plan };
+      return isDryRun(request) ? dryRun(model, plan) : await decide(dependencies, order);
+    },
+  });
+
+export const decisionRoutes = [
+  decisionRoute('/decisions', 'createDecision'),
+  decisionRoute('/systemone', 'createDecisionByOtherName'),
+];
+
+/** As if each question were one call. */
+function estimateOf({ state, questions }: DecisionBody): number {
+  const all = Object.values(questions);
+  const ofQuestions = all.reduce((sum, question) => sum + estimateTokens(JSON.stringify(question)), 0);
+  return all.length * estimateTokens(textOf(state)) + ofQuestions;
+}
+
+function dryRun(model: DecisionModel, { bound, promptTokens, completionTokens }: DecisionPlan): Answer {
+  const tokens = { prompt_tokens: promptTokens, completion_tokens: completionTokens };
+  return json({ object: 'dry_run', bounds: [{ model: model.id, cost: presentCost(bound), ...tokens }] });
+}
+
+async function decide(dependencies: Dependencies, order: DecisionOrder): Promise<Answer> {
+  const { request } = order;
+  const endUser = endUserOf(request.caller.accountId, undefined);
+  return await firstThatAnswers(dependencies, order, async (call) => {
+    const { model } = call.attempt;
+    const { complete } = call.provider;
+    if (!complete)
+      throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
+    const tally = new DecisionTally();
+    try {
+      const answers = await request.waitFor(evaluate({ call, complete, endUser, tally }));
+      const settled = await settleCall(call, tally.sum());
+      await noteTokens(request, settled);
+      const usage = {
+        input_tokens: settled.usage.promptTokens,
+        output_tokens: settled.usage.completionTokens,
+      };
+      const body = { model: model.id, answers, usage };
+      return { ...json(body, { headers: answeredBy(request, call.attempt) }), compressible: true };
+    } catch (error) {
+      // Who leaves before the end pays for what was answered until then; who is told of a failure pays nothing.
+      if (request.signal.aborted) await settleCall(call, tally.sum());
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,134 @@
+/** Asks a decision model all questions of a request, side by side; the first failure ends all of them. */
+import type { DecisionModel } from '../../../domain/catalogue/model.ts';
+import { fromLogprobs, fromSamples } from '../../../domain/decisions/evidence.ts';
+import { messagesFor, questionText } from '../../../domain/decisions/prompt.ts';
+import { answerTo, type DecisionAnswer, labelsOf } from '../../../domain/decisions/question.ts';
+import { inRounds } from '../../../domain/decisions/rounds.ts';
+import type { ChatRequest, Completion, TokenUsage } from '../../../domain/text/chat.ts';
+import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import type { TextProvider } from '../../../providers/textProvider.ts';
+import type { ModelCall } from '../modelCall.ts';
+import { type Counted, countCompletion } from '../tally.ts';
+import { type DecisionPlan, maxTokensOf, type PlannedQuestion } from './decisionPlan.ts';
+import { Gate } from './gate.ts';
+
+/** Calls of one request that are under way at once. */
+const SIDE_BY_SIDE = 8;
+
+export interface Evaluating {
+  call: ModelCall<DecisionModel, DecisionPlan>;
+  complete: NonNullable<TextProvider['complete']>;
+  endUser: string;
+  /** Grows with every call that was answered, also when a later one fails. */
+  tally: DecisionTally;
+}
+
+export class DecisionTally {
+  #usage: TokenUsage = {
+    ...{ promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 },
+    ...{ completionTokens: 0, reasoningTokens: 0 },
+  };
+  #counted = false;
+
+  add({ usage, counted }: Counted): void {
+    for (const kind of Object.keys(this.#usage) as (keyof TokenUsage)[]) this.#usage[kind] += usage[kind];
+    this.#counted ||= counted;
+  }
+
+  /** All calls so far. */
+  sum(): Counted {
+    return { usage: { ...this.#usage }, counted: this.#counted };
+  }
+}
+
+/** Throws UpstreamFailure; then no call is under way any more. */
+export async function evaluate(terms: Evaluating): Promise<Record<string, DecisionAnswer>> {
+  const failed = new AbortController();
+  const desk: Desk = {
+    ...terms,
+    gate: new Gate(SIDE_BY_SIDE),
+    signal: AbortSignal.any([terms.call.signal, failed.signal]),
+  };
+  let first: { error: unknown } | undefined;
+  const answers = await Promise.all(
+    terms.call.questions.map(async (planned) => {
+      try {
+        const indices = planned.options.map((_, at) => at);
+        const ask = (asked: readonly number[]) => probabilitiesOf(desk, planned, asked);
+        const probabilities = await inRounds(indices, terms.call.evaluation.topLogprobs, ask);
+        return [planned.id, answerTo(planned.question, probabilities)] as const;
+      } catch (error) {
+        // The others end because of this one: theirs are no reasons of their own.
+        first ??= { error };
+        failed.abort();
+        return undefined;
+      }
+    }),
+  );
+  if (first !== undefined) {
+    await desk.gate.empty();
+    throw first.error;
+  }
+  return Object.fromEntries(answers.filter((answer) => answer !== undefined));
+}
+
+interface Desk extends Evaluating {
+  gate: Gate;
+  signal: AbortSignal;
+}
+
+async function probabilitiesOf(
+  desk: Desk,
+  { question, instructions, options }: PlannedQuestion,
+  asked: readonly number[],
+): Promise<number[]> {
+  const { evaluation, state } = desk.call;
+  const labels = labelsOf(question.type, { count: asked.length, whole: asked.length === options.length });
+  const shown = asked.map((index, at) => ({ label: labels[at] ?? '', words: options[index] ?? '' }));
+  const request = requestFor(desk, messagesFor(state, questionText(instructions, shown)));
+  if (evaluation.method === 'logprobs') {
+    const { choices } = await complete(desk, request);
+    const token = choices[0]?.logprobs?.[0];
+    if (token === undefined)
+      throw notUsable('no log probabilities: its entry needs "evaluation.method": "sampling"');
+    return fromLogprobs(labels, token) ?? unlabelled();
+  }
+  const answers = await Promise.all(
+    Array.from({ length: evaluation.samples }, () => complete(desk, request)),
+  );
+  const texts = answers.map(({ choices }) => choices[0]?.message.content ?? '');
+  return fromSamples(labels, texts) ?? unlabelled();
+}
+
+function unlabelled(): never {
+  throw notUsable('none of the labels that it was asked for');
+}
+
+function notUsable(detail: string): UpstreamFailure {
+  return new UpstreamFailure({ reason: 'garbage', detail: `the answer has ${detail}` });
+}
+
+function requestFor({ call, endUser }: Desk, messages: ChatRequest['messages']): ChatRequest {
+  const { evaluation, attempt } = call;
+  const sampled = evaluation.method === 'sampling';
+  return {
+    upstreamModel: attempt.model.upstreamModel,
+    messages,
+    sampling: { temperature: sampled ? 1 : 0 },
+    n: 1,
+    maxTokens: maxTokensOf(evaluation),
+    endUser,
+    ...(sampled ? {} : { logprobs: { top: evaluation.topLogprobs } }),
+    ...(evaluation.turnOffThinking ? { reasoning: { enabled: false } } : {}),
+  };
+}
+
+function complete({ gate, signal, complete, tally }: Desk, request: ChatRequest): Promise<Completion> {
+  return gate.run(async () => {
+    if (signal.aborted)
+      throw new UpstreamFailure({ reason: 'lost', detail: 'not sent: nobody waits for it' });
+    const completion = await complete(request, { signal });
+    tally.add(await countCompletion(request, completion));
+    return completion;
+  });
+}

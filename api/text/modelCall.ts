@@ -1,0 +1,183 @@
+/** One paid call of a model that answers in text: the models are tried in order, each behind a hold of its own. */
+import type { DecisionModel, TextModel } from '../../domain/catalogue/model.ts';
+import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
+import type { LedgerPrice } from '../../domain/ledger.ts';
+import { billOf, NOTHING, type Produced, snapshotOf } from '../../domain/text/bill.ts';
+import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import type { TextProvider } from '../../providers/textProvider.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { NamedModel } from '../models.ts';
+import { type Hold, openHold } from '../paid.ts';
+import type { RouteRequest } from '../route.ts';
+import { mayFallBack, toClientError } from '../upstreamErrors.ts';
+import type { Counted } from './tally.ts';
+
+/** Models that answer through `complete` and `stream`. */
+export type Answering = TextModel | DecisionModel;
+
+interface Bounded {
+  /** The most that it can cost. */
+  bound: LedgerPrice;
+}
+
+/** `Priced`: what a model is asked, with the most that it can cost. */
+export interface CallOrder<Model extends Answering, Priced extends Bounded, Body> {
+  request: RouteRequest<Body, unknown, 'key'>;
+  attempts: readonly NamedModel<Model>[];
+  price(attempt: NamedModel<Model>): Priced;
+  /** What is to be done behind the hold, before the model is asked: it gets this instead. */
+  inform?(priced: Priced): Promise<Priced>;
+}
+
+/** A model that is being asked, and what is held for it. */
+export type ModelCall<Model extends Answering, Priced> = Priced & OpenCall<Model>;
+
+interface OpenCall<Model extends Answering> {
+  attempt: NamedModel<Model>;
+  provider: TextProvider;
+  hold: Hold;
+  /** Ends the upstream call. */
+  signal: AbortSignal;
+  /** To be called when the upstream has nothing more to say. */
+  end(): void;
+  startedAt: number;
+}
+
+/** From the first word to the last; then the upstream is cut and what it sent is billed. */
+const LONGEST_CALL_MS = 600_000;
+/** How long an upstream may finish what a client does not wait for any more. */
+export const DRAIN_MS = 5_000;
+/** Beyond the call: the resolution is written, if need be, for so long. */
+const RESOLVE_MS = 60_000;
+
+type Desk = Pick<Dependencies, 'ledger' | 'textProviders'>;
+
+/**
+ * Each attempt is held against the limits and the price of its own model. Throws what the client is told when no model
+ * answered; then nothing is held any more.
+ */
+export async function firstThatAnswers<Model extends Answering, Priced extends Bounded, T>(
+  desk: Desk,
+  order: CallOrder<Model, Priced, unknown>,
+  ask: (call: ModelCall<Model, Priced>) => Promise<T>,
+): Promise<T> {
+  let failure: unknown;
+  for (const [index, attempt] of order.attempts.entries()) {
+    const call = await openCall(desk, order, { attempt, index }).catch((error: unknown) => {
+      // What was only the second choice is passed over: the client is told why the first did not answer.
+      if (failure === undefined || !isNoRoom(error)) throw error;
+    });
+    if (!call) continue;
+    try {
+      return await ask(await informed(call, order));
+    } catch (error) {
+      call.end();
+      // After a bill that stands this changes nothing.
+      await call.hold.release();
+      order.request.log.warn({ err: error, model: attempt.model.id }, 'a model did not answer');
+      failure = error;
+      if (!mayFallBack(error) || order.request.signal.aborted) break;
+    }
+  }
+  throw toClientError(failure);
+}
+
+/** This model is too dear or too much in demand for the caller; another one may be neither. */
+const NO_ROOM = new Set<ErrorCode>(['rate_limited', 'insufficient_balance', 'key_limit_exceeded']);
+
+function isNoRoom(error: unknown): boolean {
+  return error instanceof FareboxError && NO_ROOM.has(error.code);
+}
+
+async function openCall<Model extends Answering, Priced extends Bounded>(
+  { ledger, textProviders }: Desk,
+  { request, price }: CallOrder<Model, Priced, unknown>,
+  { attempt, index }: { attempt: NamedModel<Model>; index: number },
+): Promise<ModelCall<Model, Priced>> {
+  const { caller, log } = request;
+  await request.admitModel(attempt.model.id);
+  const priced = price(attempt);
+  const provider = textProviders.get(attempt.model.provider);
+  if (!provider)
+    throw toClientError(new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' }));
+  // The second model that is tried is an operation of its own: a hold that was released stays so.
+  const requestId = index === 0 ? request.requestId : `${request.requestId}:${index + 1}`;
+  const hold = await openHold(
+    { ledger },
+    {
+      ...{ requestId, caller, log },
+      bound: priced.bound,
+      snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
+      ttlMs: LONGEST_CALL_MS + DRAIN_MS + RESOLVE_MS,
+    },
+  );
+  const { signal, end } = outliving(request.signal);
+  return { ...priced, attempt, provider, hold, signal, end, startedAt: performance.now() };
+}
+
+async function informed<Model extends Answering, Priced extends Bounded>(
+  call: ModelCall<Model, Priced>,
+  { inform }: CallOrder<Model, Priced, unknown>,
+): Promise<ModelCall<Model, Priced>> {
+  if (!inform) return call;
+  return { ...call, ...(await inform(call)), startedAt: performance.now() };
+}
+
+/** Also the name under which the ledger knows the request (api-facts 2.2). */
+export function chatId(requestId: string): string {
+  return `chatcmpl-${requestId}`;
+}
+
+/** Goes on for a while after nobody waits any more: what an upstream has begun is paid for, here and there. */
+function outliving(waiting: AbortSignal): { signal: AbortSignal; end(): void } {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  let timer = setTimeout(abort, LONGEST_CALL_MS);
+  const hurry = () => {
+    clearTimeout(timer);
+    timer = setTimeout(abort, DRAIN_MS);
+  };
+  if (waiting.aborted) hurry();
+  else waiting.addEventListener('abort', hurry, { once: true });
+  return {
+    signal: controller.signal,
+    end() {
+      clearTimeout(timer);
+      waiting.removeEventListener('abort', hurry);
+    },
+  };
+}
+
+export interface Settled extends Counted {
+  /** What it cost, as the client is told. */
+  cost: LedgerPrice;
+}
+
+/** Writes the bill; resolves when it stands. */
+export async function settleCall(
+  { attempt, hold, startedAt, end }: OpenCall<Answering>,
+  produced: Omit<Produced, 'executionMs'>,
+): Promise<Settled> {
+  end();
+  const { usage, counted } = produced;
+  const executionMs = Math.round(performance.now() - startedAt);
+  const { price, details } = billOf(attempt.model, { ...produced, executionMs });
+  if (price.usd === 0n && price.diem === 0n) {
+    await hold.release();
+    return { usage, counted, cost: NOTHING };
+  }
+  await hold.settle(price, details);
+  return { usage, counted, cost: price };
+}
+
+/** Beside the bill: whatever happens here is no failure of the call. */
+export async function noteTokens(
+  request: Pick<RouteRequest<unknown, unknown, 'key'>, 'noteTokens' | 'log'>,
+  { usage }: Counted,
+): Promise<void> {
+  try {
+    await request.noteTokens(usage.promptTokens + usage.completionTokens);
+  } catch (error) {
+    request.log.warn({ err: error }, 'the tokens of a call could not be counted');
+  }
+}

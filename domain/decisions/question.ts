@@ -1,0 +1,82 @@
+/** A typed question about a state, what can be answered to it, and its answer (api-facts 4.1d). */
+import { certaintyOf, largest } from './evidence.ts';
+
+/** Text, or anything that JSON can say. */
+export type Words = string | Readonly<Record<string, unknown>> | readonly unknown[];
+
+export type Question =
+  /** How likely something is true. */
+  | { type: 'noul'; instructions: Words; criteria?: { true?: string; false?: string } }
+  /** One of several options; the value describes the option, or is null. */
+  | { type: 'choice'; instructions: Words; criteria: Readonly<Record<string, string | null>> }
+  /** A place on a scale, from low to high. */
+  | { type: 'score'; instructions: Words; criteria: readonly string[] };
+
+export type DecisionAnswer =
+  | { type: 'noul'; noul: number }
+  | { type: 'choice'; choice: string; probabilities: Record<string, number>; confidence: number }
+  | {
+      type: 'score';
+      score: number;
+      legend: Record<string, string>;
+      probabilities: Record<string, number>;
+      confidence: number;
+    };
+
+/** In the words in which a model reads them; `answerTo` takes their probabilities in the same order. */
+export function optionsOf(question: Question): string[] {
+  switch (question.type) {
+    case 'noul': {
+      const { true: isTrue = '', false: isFalse = '' } = question.criteria ?? {};
+      return [described('It is true', isTrue), described('It is not true', isFalse)];
+    }
+    case 'choice':
+      return Object.entries(question.criteria).map(([name, words]) => described(name, words ?? ''));
+    case 'score':
+      return [...question.criteria];
+  }
+}
+
+function described(name: string, words: string): string {
+  return words === '' ? name : `${name}: ${words}`;
+}
+
+/** Letters by which a model can tell so many options apart; one token each with every tokenizer. */
+const LETTERS = 'ABCDEFGHIJKLMNOPQRST';
+const DIGITS = '0123456789';
+/** As many as services list alternatives to a token. */
+export const MOST_LABELS = LETTERS.length;
+
+/** A scale that is asked whole is labelled by its levels, lowest 0; a part of one is not, as its places would mislead. */
+export function labelsOf(
+  type: Question['type'],
+  { count, whole }: { count: number; whole: boolean },
+): string[] {
+  if (type === 'noul') return ['yes', 'no'];
+  const alphabet = type === 'score' && whole && count <= DIGITS.length ? DIGITS : LETTERS;
+  return [...alphabet.slice(0, count)];
+}
+
+/** `probabilities`: of each option, together one. */
+export function answerTo(question: Question, probabilities: readonly number[]): DecisionAnswer {
+  const confidence = certaintyOf(probabilities);
+  switch (question.type) {
+    case 'noul':
+      return { type: 'noul', noul: probabilities[0] ?? 0 };
+    case 'choice': {
+      const names = Object.keys(question.criteria);
+      const choice = names[largest(probabilities)] ?? '';
+      return { type: 'choice', choice, probabilities: keyed(names, probabilities), confidence };
+    }
+    case 'score': {
+      const levels = question.criteria.map((_, level) => String(level));
+      const score = probabilities.reduce((sum, probability, level) => sum + probability * level, 0);
+      const legend = Object.fromEntries(question.criteria.map((words, level) => [String(level), words]));
+      return { type: 'score', score, legend, probabilities: keyed(levels, probabilities), confidence };
+    }
+  }
+}
+
+function keyed(names: readonly string[], values: readonly number[]): Record<string, number> {
+  return Object.fromEntries(names.map((name, at) => [name, values[at] ?? 0]));
+}

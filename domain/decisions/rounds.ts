@@ -1,0 +1,47 @@
+/**
+ * More options than a model can be asked about at once: they are asked about in groups, then the first of each group
+ * against each other. Within its group an option is so many times as likely as the group's first, and that is a share of
+ * what the last round says about the first: by Luce's choice axiom the same as asking about all at once. It takes n/size
+ * calls more, where a comparison of pairs would take n.
+ */
+import { estimateTokens } from '../text/promptSize.ts';
+import { largest } from './evidence.ts';
+
+/** Answers with the probabilities of these options, in their order, together one. */
+type Ask = (options: readonly number[]) => Promise<number[]>;
+
+/** Groups are asked about side by side. `size` is 4 or more, so that no group has a single option. */
+export async function inRounds(options: readonly number[], size: number, ask: Ask): Promise<number[]> {
+  if (options.length === 1) return [1];
+  if (options.length <= size) return await ask(options);
+  const groups = groupsOf(options, size);
+  const within = await Promise.all(groups.map((group) => ask(group)));
+  const firsts = within.map((probabilities, at) => groups[at]?.[largest(probabilities)] ?? 0);
+  const between = await inRounds(firsts, size, ask);
+  const shares = within.flatMap((probabilities, at) => {
+    const first = Math.max(...probabilities);
+    return probabilities.map((each) => (between[at] ?? 0) * (each / first));
+  });
+  const sum = shares.reduce((total, each) => total + each, 0);
+  return shares.map((each) => each / sum);
+}
+
+/** The calls that `inRounds` makes, each with the options that it could at most be about: the longest of each group go on. */
+export function longestRounds(options: readonly string[], size: number): string[][] {
+  if (options.length <= 1) return [];
+  if (options.length <= size) return [[...options]];
+  const groups = groupsOf(options, size);
+  const longest = groups.map((group) =>
+    group.reduce((most, each) => (estimateTokens(each) > estimateTokens(most) ? each : most)),
+  );
+  return [...groups, ...longestRounds(longest, size)];
+}
+
+/** In order, as even as can be. */
+function groupsOf<T>(options: readonly T[], size: number): T[][] {
+  const count = Math.ceil(options.length / size);
+  return Array.from({ length: count }, (_, at) => {
+    const from = Math.floor((at * options.length) / count);
+    return options.slice(from, Math.floor(((at + 1) * options.length) / count));
+  });
+}
