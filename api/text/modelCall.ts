@@ -153,21 +153,29 @@ export interface Settled extends Counted {
   cost: LedgerPrice;
 }
 
-/** Writes the bill; resolves when it stands. */
+/** Writes the bill; resolves when it stands. A service that counts more than what was held is paid by what was held. */
 export async function settleCall(
-  { attempt, hold, startedAt, end }: OpenCall<Answering>,
+  { attempt, hold, bound, startedAt, end }: OpenCall<Answering> & Bounded,
   produced: Omit<Produced, 'executionMs'>,
 ): Promise<Settled> {
   end();
   const { usage, counted } = produced;
   const executionMs = Math.round(performance.now() - startedAt);
-  const { price, details } = billOf(attempt.model, { ...produced, executionMs });
+  const { price: asked, details } = billOf(attempt.model, { ...produced, executionMs });
+  const price = lesser(asked, bound);
   if (price.usd === 0n && price.diem === 0n) {
     await hold.release();
     return { usage, counted, cost: NOTHING };
   }
   await hold.settle(price, details);
   return { usage, counted, cost: price };
+}
+
+function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
+  return {
+    usd: left.usd < right.usd ? left.usd : right.usd,
+    diem: left.diem < right.diem ? left.diem : right.diem,
+  };
 }
 
 /** Beside the bill: whatever happens here is no failure of the call. */

@@ -171,7 +171,7 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
   },
   parseDocument: { text: 'string', tokens: 'number' },
   createDecision: DECISION,
-  createDecisionByOtherName: DECISION,
+  createDecisionAlias: DECISION,
   createEmbeddings: {
     object: 'string',
     model: 'string',

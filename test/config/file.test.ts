@@ -30,6 +30,10 @@ const SPEC = {
   pricing: { durations: { '120': { usd: 0.2, diem: 0.3 }, '60': { usd: 0.1, diem: 0.15 } } },
 };
 const MODEL = { id: 'deep', type: 'music', provider: 'local', privacy: 'private', spec: SPEC };
+const JUDGE = {
+  ...{ id: 'judge', type: 'decision', provider: 'simulator', privacy: 'private' },
+  spec: { name: 'Judge', pricing: { input: { usd: 1, diem: 1 }, output: { usd: 0, diem: 0 } } },
+};
 
 function withSpec(spec: Record<string, unknown>) {
   return { models: [{ ...MODEL, spec: { ...SPEC, ...spec } }] };
@@ -188,6 +192,25 @@ describe('a configuration file with an error is refused, and the error names it'
     [
       { models: [{ ...MODEL, provider: 'toString' }] },
       'models[0].provider: found "toString", allowed: one of local',
+    ],
+    [
+      { models: [{ ...JUDGE, evaluation: { method: 'guess' } }] },
+      'models[0].evaluation.method: found "guess", allowed: "logprobs", "sampling"',
+    ],
+    [
+      { models: [{ ...JUDGE, evaluation: { samples: 51 } }] },
+      'models[0].evaluation.samples: found 51, allowed: at most 50',
+    ],
+    [
+      { models: [{ ...JUDGE, evaluation: { topLogprobs: 4 } }] },
+      'models[0].evaluation.topLogprobs: found 4, allowed: at least 5',
+    ],
+    [
+      {
+        models: [{ ...JUDGE, provider: 'c', evaluation: { method: 'logprobs' } }],
+        providers: { c: { kind: 'anthropic' } },
+      },
+      'models[0].evaluation.method: found "logprobs", allowed: "sampling": a provider of kind "anthropic"',
     ],
     [
       { models: [MODEL, MODEL] },

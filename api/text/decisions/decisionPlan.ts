@@ -52,6 +52,10 @@ export async function planDecision(
   const state = textOf(body.state);
   const rounds = questions.map(({ options }) => longestRounds(options, evaluation.topLogprobs));
   const each = evaluation.method === 'sampling' ? evaluation.samples : 1;
+  // One with a single option takes no call, and is one all the same.
+  if (questions.length > MOST_CALLS) {
+    throw invalid('questions', `At most ${MOST_CALLS} questions are possible, not ${questions.length}`);
+  }
   const calls = each * rounds.reduce((sum, { length }) => sum + length, 0);
   if (calls > MOST_CALLS) {
     throw invalid(
@@ -78,8 +82,8 @@ function longestText({ question, instructions, options: all }: PlannedQuestion, 
   );
 }
 
-/** Of a text that is surely too long not every token is counted. */
-const MOST_LETTERS_PER_TOKEN = 16;
+/** More letters than that are too many tokens in any language. */
+const MOST_LETTERS_PER_TOKEN = 8;
 
 /** `maxStateTokens`: the state with its longest question; `maxTotalTokens`: with all of them (api-facts 4.1d). */
 async function refuseTooLong(
@@ -88,18 +92,31 @@ async function refuseTooLong(
   questions: readonly PlannedQuestion[],
 ): Promise<void> {
   const { maxStateTokens: mostState = Infinity, maxTotalTokens: mostTotal = Infinity } = spec;
-  const texts = questions.map(({ instructions, options }) => [instructions, ...options].join('\n'));
-  const letters = texts.reduce((sum, { length }) => sum + length, state.length);
-  if (letters > mostTotal * MOST_LETTERS_PER_TOKEN) {
-    throw invalid('state', `State and questions exceed the maximum of ${mostTotal} tokens of ${id}`);
-  }
-  const ofState = await countTokens(state);
+  const tooLong = ([ofState = 0, ...ofQuestions]: readonly number[], share = 1) => {
+    if (ofState + Math.max(...ofQuestions) > mostState * share) {
+      return invalid(
+        'state',
+        `State and longest question exceed the maximum of ${mostState} tokens of ${id}`,
+      );
+    }
+    if (ofQuestions.reduce((sum, count) => sum + count, ofState) > mostTotal * share) {
+      return invalid('questions', `State and questions exceed the maximum of ${mostTotal} tokens of ${id}`);
+    }
+    return undefined;
+  };
+  const texts = [
+    state,
+    ...questions.map(({ instructions, options }) => [instructions, ...options].join('\n')),
+  ];
+  // The estimate is on the high side: most requests are not counted at all.
+  if (tooLong(texts.map(estimateTokens)) === undefined) return;
+  const surely = tooLong(
+    texts.map(({ length }) => length),
+    MOST_LETTERS_PER_TOKEN,
+  );
+  if (surely) throw surely;
   const counts: number[] = [];
   for (const text of texts) counts.push(await countTokens(text));
-  if (ofState + Math.max(...counts) > mostState) {
-    throw invalid('state', `State and longest question exceed the maximum of ${mostState} tokens of ${id}`);
-  }
-  if (counts.reduce((sum, count) => sum + count, ofState) > mostTotal) {
-    throw invalid('questions', `State and questions exceed the maximum of ${mostTotal} tokens of ${id}`);
-  }
+  const found = tooLong(counts);
+  if (found) throw found;
 }

@@ -24,7 +24,7 @@ const DEADLINE_MS = 120_000;
 
 type DecisionOrder = CallOrder<DecisionModel, DecisionPlan, DecisionBody>;
 
-const decisionRoute = (path: string, operationId: string) =>
+const decisionRoute = (path: string, alias: boolean) =>
   defineRoute({
     method: 'POST',
     path,
@@ -36,7 +36,7 @@ const decisionRoute = (path: string, operationId: string) =>
     },
     estimateTokens: estimateOf,
     deadlineMs: DEADLINE_MS,
-    describes: decisionDescription(operationId),
+    describes: decisionDescription(alias),
     async handler(dependencies, request) {
       const { config } = dependencies;
       const { model, headers } = requireModel(config, request.body.model, 'decision');
@@ -48,10 +48,7 @@ const decisionRoute = (path: string, operationId: string) =>
     },
   });
 
-export const decisionRoutes = [
-  decisionRoute('/decisions', 'createDecision'),
-  decisionRoute('/systemone', 'createDecisionByOtherName'),
-];
+export const decisionRoutes = [decisionRoute('/decisions', false), decisionRoute('/systemone', true)];
 
 /** As if each question were one call. */
 function estimateOf({ state, questions }: DecisionBody): number {

@@ -44,12 +44,12 @@ const DESCRIPTION =
   'against each other. `usage` counts every call of the model, and is what is billed; when a call fails, nothing is. ' +
   `A request takes at most 400 calls. ${DRY_RUN}`;
 
-export function decisionDescription(operationId: string): RouteDescription {
+export function decisionDescription(alias: boolean): RouteDescription {
   return {
     group: 'Text',
-    operationId,
+    operationId: alias ? 'createDecisionAlias' : 'createDecision',
     summary: 'Answer typed questions about a state, with probabilities',
-    description: DESCRIPTION,
+    description: alias ? 'Another name of `POST /decisions`.' : DESCRIPTION,
     stage: 'beta',
     answers: {
       200: {

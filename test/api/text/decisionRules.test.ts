@@ -40,6 +40,7 @@ describe('taken', () => {
     ['noul with other criteria, which are dropped', noul({ criteria: { maybe: 7 } })],
     ['options with and without a description', choice({ a: 'one', b: null })],
     ['two levels', score(['low', 'high'])],
+    ['a state of nearly as many tokens as there may be', { state: 'word '.repeat(31_000) }],
     ['a question without a name', { questions: { '': { type: 'noul', instructions: 'Is it?' } } }],
   ])('%s', async (_name, body) => {
     const response = await world.decide(body);
@@ -101,9 +102,16 @@ describe('refused', () => {
       'maximum of 32000 tokens',
     ],
     ['questions that are too long together', longQuestions(), 400, 'maximum of 64000 tokens'],
-    ['a state of a megabyte', { state: 'a'.repeat(2_000_000) }, 400, 'maximum of 64000 tokens'],
+    ['a state of a megabyte', { state: 'a'.repeat(1_000_000) }, 400, 'maximum of 32000 tokens'],
+    ['a state of letters without sense', { state: senseless(250_000) }, 400, 'maximum of 32000 tokens'],
     ['a body of five megabytes', { state: 'a'.repeat(5_000_000) }, 413, 'maximum allowed size'],
-    ['more calls than are possible', many(401), 400, 'take 401 calls of the model, 400 are possible'],
+    ['more calls than are possible', many(401), 400, 'At most 400 questions are possible'],
+    [
+      'more calls by groups of options',
+      { ...choice(named(1_600)), model: 'judge-narrow' },
+      400,
+      'take 401 calls of the model, 400 are',
+    ],
     ['more calls by sampling', { model: 'judge-claude', ...many(41) }, 400, 'take 410 calls'],
     ['more options than so many calls tell apart', choice(named(8_000)), 400, 'calls of the model'],
   ])('%s', async (_name, body, status, words) => {
@@ -118,6 +126,16 @@ describe('refused', () => {
     expect(response.status).toBe(402);
   });
 });
+
+/** The same on every run. */
+function senseless(length: number): string {
+  let state = 7;
+  const letter = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return String.fromCharCode(97 + (state % 26));
+  };
+  return Array.from({ length }, letter).join('');
+}
 
 function longQuestions(): object {
   const question = { type: 'noul', instructions: 'word '.repeat(13_000) };

@@ -26,18 +26,27 @@ export function decisionModel(changes: Partial<DecisionModel>): DecisionModel {
   };
 }
 
+/** One for each way to be asked. */
+const MODELS = [
+  decisionModel({}),
+  decisionModel({ id: 'jev-latest', privacy: 'anonymized' }),
+  decisionModel({ id: 'judge-narrow', evaluation: { topLogprobs: 5 } }),
+  decisionModel({ id: 'judge-second', provider: 'second' }),
+  // Not one of OpenAI's own: only others take the arguments of a template.
+  decisionModel({
+    id: 'judge-thinking',
+    upstreamModel: 'embed-stub',
+    evaluation: { turnOffThinking: true },
+  }),
+  decisionModel({ id: 'judge-sampled', evaluation: { method: 'sampling', samples: 4 } }),
+  decisionModel({ id: 'judge-claude', provider: 'claude', upstreamModel: 'claude-haiku-4-5' }),
+  decisionModel({ id: 'judge-offline', provider: 'nobody' }),
+];
+
 export async function startDecisionWorld(): Promise<DecisionWorld> {
   const anthropic = await startAnthropicStub();
-  const added = [
-    decisionModel({}),
-    decisionModel({ id: 'jev-latest', privacy: 'anonymized' }),
-    decisionModel({ id: 'judge-narrow', evaluation: { topLogprobs: 5, turnOffThinking: false } }),
-    decisionModel({ id: 'judge-sampled', evaluation: { method: 'sampling', samples: 4 } }),
-    decisionModel({ id: 'judge-claude', provider: 'claude', upstreamModel: 'claude-haiku-4-5' }),
-    decisionModel({ id: 'judge-offline', provider: 'nobody' }),
-  ];
   const more = (config: Config): Config => {
-    const models = [...config.models.filter(({ id }) => id !== 'jev-latest'), ...added];
+    const models = [...config.models.filter(({ id }) => id !== 'jev-latest'), ...MODELS];
     const { baseUrl } = anthropic;
     const claude = {
       kind: 'anthropic',

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
+import type { ChatScript } from '../../stubs/openaiScript.ts';
 import { type DecisionWorld, startDecisionWorld } from './decisionWorld.ts';
 
 let world: DecisionWorld;
@@ -74,6 +75,12 @@ describe('probabilities of a model that tells them', () => {
     const prompt = String(body?.messages?.at(-1)?.content);
     expect(prompt).toContain('State:\n{"parcel":["broken",2]}\n\nQuestion:\nIs it broken?');
     expect(prompt).toContain('Options:\nyes) It is true\nno) It is not true');
+  });
+
+  it('of a model that thinks are asked for without a thought', async () => {
+    world.stub.otherwise = { alternatives: { yes: 1 } };
+    await world.decide({ model: 'judge-thinking' });
+    expect(world.stub.received[0]?.body.chat_template_kwargs).toEqual({ enable_thinking: false });
   });
 
   it.each([
@@ -255,6 +262,26 @@ describe('money', () => {
     expect(await world.entries()).toEqual(before);
     expect(world.stub.received.length).toBeLessThan(40);
     await vi.waitFor(() => expect(world.stub.running()).toBe(0));
+  });
+
+  test.each<[string, ChatScript, number]>([
+    ['refuses', { status: 400, body: { error: { message: 'no', type: 'invalid_request_error' } } }, 400],
+    ['does not accept our key', { status: 401, body: { error: { message: 'no' } } }, 503],
+    ['has too many requests', { status: 429, body: { error: { message: 'no' } } }, 429],
+    ['has no such model', { status: 404, body: { error: { message: 'no', code: 'model_not_found' } } }, 503],
+    ['loses the reply', { lost: 'accepted' }, 500],
+    ['never answers', { hang: 'head' }, 504],
+  ])('a service that %s is told as in chat, and nothing is charged', async (_name, script, status) => {
+    const before = await world.entries();
+    world.second.otherwise = script;
+    const response = await world.decide({ model: 'judge-second' });
+    expect(response.status).toBe(status);
+    await world.settled();
+    expect(await world.entries()).toEqual(before);
+    // So that what this did to the health of the address is no matter of the next.
+    world.second.otherwise = { alternatives: { yes: 1 } };
+    const heal = async () => (await world.decide({ model: 'judge-second' })).status;
+    await expect.poll(heal, { timeout: 10_000, interval: 100 }).toBe(200);
   });
 
   test.each([
