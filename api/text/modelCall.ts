@@ -173,8 +173,8 @@ export async function settleCall(
 
 function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
   return {
-    usd: left.usd < right.usd ? left.usd : right.usd,
-    diem: left.diem < right.diem ? left.diem : right.diem,
+    usd: (left.usd < right.usd ? left : right).usd,
+    diem: (left.diem < right.diem ? left : right).diem,
   };
 }
 

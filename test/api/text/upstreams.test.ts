@@ -253,3 +253,16 @@ describe('a fallback', () => {
     expect(world.second.received).toHaveLength(before);
   });
 });
+
+it('a service that counts more than could be held is paid by the hold, and the client is told that', async () => {
+  await heal();
+  world.stub.next = [{ ...WORDS, ...usage(90_000_000, 5) }];
+  const response = await world.chat({ max_completion_tokens: 10 });
+  const { id, cost } = (await response.json()) as { id: string; cost: { usd: number } };
+  await world.settled();
+  const entry = await world.entryOf(id);
+  // Ten tokens of output at 2 USD per million, and a few of the prompt at 1.
+  expect(entry?.amountNano).toBeLessThan(100_000n);
+  expect(entry?.promptTokens).toBe(90_000_000);
+  expect(BigInt(Math.round(cost.usd * 1e9))).toBe(entry?.amountNano);
+});
