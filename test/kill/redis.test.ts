@@ -125,7 +125,9 @@ it('killed and brought back, then hung: no error, bounded waiting, exact books, 
   redis.goOn();
   await expect.poll(redisSeen, { timeout: 10_000 }).toBe('200 ok');
   load.enter('after');
-  await sleep(500);
+  const kindsAfter = () =>
+    new Set(load.answered.filter((one) => one.phase === 'after').map(({ kind }) => kind));
+  await expect.poll(() => kindsAfter().size, { timeout: 10_000 }).toBe(2);
   await load.stop();
   expectNoErrors(load.answered);
   expectBoundedWaiting(load.answered);

@@ -38,6 +38,11 @@ describe('a recording of exactly 60 s costs 60 s', () => {
   }
 });
 
+/** One of them for each encoding, in turn, so that every one is told; `--long` tells all of all. */
+function liesFor(encoding: number): readonly Lie[] {
+  return isLong() ? LIES : LIES.filter((_, at) => at === encoding % LIES.length);
+}
+
 /** A half second over: past what encoders add, so every format has to charge the second minute. */
 const REAL_SECONDS = 60.5;
 
@@ -46,12 +51,12 @@ describe('a recording of a little over a minute costs the second minute, whateve
   const chosen = ENCODINGS.filter(
     (encoding) => isLong() || !/bare|vbr|float|mulaw|start|webm vorbis|ogg flac|^opus/.test(encoding.name),
   );
-  for (const encoding of chosen) {
+  for (const [at, encoding] of chosen.entries()) {
     it(`as ${encoding.name}`, async () => {
       const original = encode(encoding, { folder, seconds: REAL_SECONDS, sampleRate: 16_000 });
       expect(await billed(original)).toBe(61);
       const bytes = readFileSync(original);
-      for (const lie of LIES) {
+      for (const lie of liesFor(at)) {
         const all = spoofs(encoding, bytes, lie);
         tried.push(...all.map((spoof) => `${encoding.name} ${lie} ${spoof.field}`));
         await Promise.all(all.map((spoof) => expectTruth(encoding, lie, spoof)));
@@ -60,7 +65,7 @@ describe('a recording of a little over a minute costs the second minute, whateve
   }
 
   it('and enough such files were tried', () => {
-    expect(tried.length).toBeGreaterThanOrEqual(isLong() ? 300 : 100);
+    expect(tried.length).toBeGreaterThanOrEqual(isLong() ? 300 : 20);
   });
 });
 

@@ -1,7 +1,7 @@
 /** What is counted deep below the wiring, told by the figures before and after. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLedger } from '../../../infra/postgres/createLedger.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
 import { type Counter, createLimiter } from '../../../infra/redis/limiter.ts';
@@ -20,6 +20,8 @@ beforeAll(async () => {
   world = await createLedgerWorld();
 });
 afterAll(() => world?.close());
+// Other files of this process count too.
+beforeEach(() => registry.resetMetrics());
 
 test('decisions of the limiter tell the limit and who counted, and whether Redis is missed', async () => {
   const decisions = (outcome: string, limit: string, counted: string) =>
