@@ -25,10 +25,11 @@ export class Tally {
 
   /** `whole`: the stream came to its end, so a usage that was told is the last word. */
   async count(request: ChatRequest, whole: boolean): Promise<Counted> {
-    const counted = await countProduced(request, { output: this.#output, reasoning: this.#reasoning });
     const told = this.usage;
+    if (told && whole) return { usage: told, counted: false };
+    const counted = await countProduced(request, { output: this.#output, reasoning: this.#reasoning });
     if (!told) return { usage: counted, counted: true };
-    if (whole || told.completionTokens >= counted.completionTokens) return { usage: told, counted: false };
+    if (told.completionTokens >= counted.completionTokens) return { usage: told, counted: false };
     return { usage: { ...told, completionTokens: counted.completionTokens }, counted: true };
   }
 }
