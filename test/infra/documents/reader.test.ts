@@ -57,6 +57,8 @@ describe('whoever gives up', () => {
     const first = reader
       .read({ bytes: BYTES, filename: 'x.hang' }, { signal: working.signal })
       .catch(() => 'gone');
+    // It has the only child before anybody else asks.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
     const waiting = new AbortController();
     const second = reader.read({ bytes: BYTES }, { signal: waiting.signal }).catch(() => 'gone');
     const third = outcome(reader, BYTES);
