@@ -1,6 +1,6 @@
 /** How what a model said is written down for the client: as a chat completion, or as a response. */
 import type { ChatEvent, Completion } from '../../domain/text/chat.ts';
-import type { ChatAttempt } from './chatAttempts.ts';
+import type { Attempts } from './chatAttempts.ts';
 import type { ChatCall } from './chatCall.ts';
 import type { Settled } from './modelCall.ts';
 import type { Heading } from './present.ts';
@@ -12,8 +12,6 @@ export interface Made {
   completion: Completion;
   settled: Settled;
 }
-
-export type Attempts = [ChatAttempt, ...ChatAttempt[]];
 
 export interface AnswerForm {
   /** Of the models that may answer those that can in this form. Throws FareboxError when the first cannot. */

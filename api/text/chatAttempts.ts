@@ -20,6 +20,8 @@ import { countPrompt } from './tally.ts';
 import { toChatRequest } from './toChatRequest.ts';
 import type { Errand } from './web/errand.ts';
 
+export type Attempts = [ChatAttempt, ...ChatAttempt[]];
+
 export interface ChatAttempt {
   model: TextModel;
   /** The notice of a model that is to go. */
@@ -33,7 +35,7 @@ type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'caller'>;
  * length that is asked for, is passed over. Throws
  * FareboxError `model_not_found`, `forbidden`, `model_offline`, `character_not_found` or `unsupported_feature`.
  */
-export function chatAttempts(config: Config, { body, caller }: Asking): [ChatAttempt, ...ChatAttempt[]] {
+export function chatAttempts(config: Config, { body, caller }: Asking): Attempts {
   const character = characterOf(config, body);
   const fallbacks = (body.fallbacks ?? []).map(({ model }) => model);
   const asked = { name: body.model, type: 'text' as const, fallbacks, ...(character && { character }) };
@@ -60,18 +62,29 @@ function missingXSearch({ providers }: Config, body: ChatBody, model: TextModel)
   return [{ path: 'service_parameters', words }];
 }
 
+/** The same for every model that is tried: estimated once, since a prompt can have megabytes. */
+export interface Prompt {
+  request: Pick<ChatRequest, 'messages' | 'tools' | 'responseFormat'>;
+  /** The estimate. */
+  promptTokens: number;
+}
+
+export function promptOf(order: Parameters<typeof toChatRequest>[0]): Prompt {
+  const request = toChatRequest(order);
+  return { request, promptTokens: promptTokensOf(request) };
+}
+
 /**
  * Those whose context has room for the prompt. The estimate is on the high side, so what it finds too long is counted.
  * Throws FareboxError `context_length_exceeded` when there are none.
  */
 export async function attemptsWithRoom(
-  attempts: readonly [ChatAttempt, ...ChatAttempt[]],
-  order: { body: ChatBody; accountId: string; messages: ChatMessage[] },
-): Promise<[ChatAttempt, ...ChatAttempt[]]> {
+  attempts: Attempts,
+  { request, promptTokens }: Prompt,
+): Promise<Attempts> {
   const [asked] = attempts;
-  const request = toChatRequest({ ...order, model: asked.model });
   const most = Math.max(...attempts.map(contextOf));
-  let tokens = promptTokensOf(request);
+  let tokens = promptTokens;
   if (attempts.some((attempt) => tokens > contextOf(attempt))) tokens = await countPrompt(request, most);
   const [first, ...others] = attempts.filter((attempt) => tokens <= contextOf(attempt));
   if (first) return [first, ...others];
@@ -135,12 +148,17 @@ interface Asked {
   accountId: string;
   messages: ChatMessage[];
   e2eeHeaders?: Record<string, string>;
+  /** Of the messages and all that goes with them. */
+  promptTokens: number;
   errand: Pick<Errand, 'addOns' | 'promptTokens'> | undefined;
 }
 
-export function priceAttempt({ model }: ChatAttempt, { errand, ...order }: Asked): PricedRequest {
+export function priceAttempt(
+  { model }: ChatAttempt,
+  { errand, promptTokens: said, ...order }: Asked,
+): PricedRequest {
   const request = toChatRequest({ ...order, model });
-  const promptTokens = promptTokensOf(request) + (errand?.promptTokens ?? 0);
+  const promptTokens = said + (errand?.promptTokens ?? 0);
   const outputTokens = request.maxTokens * request.n;
   const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens });
   return { request, promptTokens, bound: plus(tokens, priceOfAddOns(addOnsOf(request, errand?.addOns))) };

@@ -1,12 +1,12 @@
 /** A chat completion (specification 2.2, api-facts 2.2 and 12.1). */
 import type { AnswerForm } from './answerForm.ts';
 import type { ChatBody } from './chatBody.ts';
-import { presentChoice, presentCost, presentUsage } from './present.ts';
+import { isStripped, presentChoice, presentCost, presentUsage } from './present.ts';
 import { StreamWriter } from './streamWriter.ts';
 import { effectiveParameters, withDocuments } from './web/presentFindings.ts';
 
 export function chatForm({ service_parameters: parameters }: ChatBody): AnswerForm {
-  const stripped = parameters.strip_thinking_response || parameters.disable_thinking;
+  const stripped = isStripped(parameters);
   return {
     choose: (attempts) => attempts,
     whole: ({ heading: { id, created, model }, call, completion, settled }) => ({

@@ -3,7 +3,7 @@ import type { ChatMessage } from '../../domain/text/chat.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
-import { attemptsWithRoom, characterOf, chatAttempts, priceAttempt } from './chatAttempts.ts';
+import { attemptsWithRoom, characterOf, chatAttempts, priceAttempt, promptOf } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 import { type ChatOrder, informedBy } from './chatCall.ts';
 import { encryptionOf } from './encryption.ts';
@@ -24,27 +24,26 @@ export async function openOrder(
   const able = form.choose(chatAttempts(dependencies.config, request));
   const [first] = able;
   const e2eeHeaders = encryptionOf(dependencies.config, request, first.model);
+  // What was encrypted for one model is noise to another, and to whoever would add to it.
+  const messages = e2eeHeaders
+    ? toMessages(body.messages, () => undefined)
+    : await messagesOf(dependencies, request);
+  const asked = { body, accountId: caller.accountId, messages };
+  const prompt = promptOf({ ...asked, model: first.model });
+  const priced = { ...asked, promptTokens: prompt.promptTokens };
   if (e2eeHeaders) {
-    // What was encrypted for one model is noise to another, and to whoever would add to it.
-    const messages = toMessages(body.messages, () => undefined);
-    return {
-      request,
-      attempts: [first],
-      price: pricing(request, { messages, errand: undefined, e2eeHeaders }),
-    };
+    const price: ChatOrder['price'] = (attempt) =>
+      priceAttempt(attempt, { ...priced, e2eeHeaders, errand: undefined });
+    return { request, attempts: [first], price };
   }
-  const messages = await messagesOf(dependencies, request);
-  const attempts = await attemptsWithRoom(able, { body, accountId: caller.accountId, messages });
+  const attempts = await attemptsWithRoom(able, prompt);
   const errand = webErrand(dependencies, request, attempts[0].model);
   await limitVisits(dependencies, caller.accountId, errand);
-  const order: ChatOrder = { request, attempts, price: pricing(request, { messages, errand }) };
-  return errand ? { ...order, inform: (priced) => informedBy(errand, priced) } : order;
-}
-
-type Said = Pick<Parameters<typeof priceAttempt>[1], 'messages' | 'errand' | 'e2eeHeaders'>;
-
-function pricing({ body, caller }: Asking, said: Said): ChatOrder['price'] {
-  return (attempt) => priceAttempt(attempt, { body, accountId: caller.accountId, ...said });
+  const order: ChatOrder = {
+    ...{ request, attempts },
+    price: (attempt) => priceAttempt(attempt, { ...priced, errand }),
+  };
+  return errand ? { ...order, inform: (found) => informedBy(errand, found) } : order;
 }
 
 async function messagesOf(dependencies: Dependencies, request: Asking): Promise<ChatMessage[]> {

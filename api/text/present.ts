@@ -36,6 +36,11 @@ export function presentCost({ usd, diem }: LedgerPrice) {
   return { usd: nanoToNumber(usd), diem: nanoToNumber(diem) };
 }
 
+/** Reasoning is taken out of what the client sees. */
+export function isStripped(parameters: ServiceParameters): boolean {
+  return parameters.strip_thinking_response || parameters.disable_thinking;
+}
+
 export function presentChoice(choice: ChatChoice, stripped: boolean) {
   const { content, reasoning_content, reasoning_details, thought_signature, tool_calls } = choice.message;
   const hasCalls = tool_calls !== undefined && tool_calls.length > 0;

@@ -4,7 +4,14 @@ import { createThinkingFilter, type ThinkingFilter } from '../../domain/text/thi
 import { streamedError } from '../upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';
 import type { Settled } from './modelCall.ts';
-import { type Heading, presentCost, presentDelta, presentLogprobs, presentUsage } from './present.ts';
+import {
+  type Heading,
+  isStripped,
+  presentCost,
+  presentDelta,
+  presentLogprobs,
+  presentUsage,
+} from './present.ts';
 import { documentsCall, effectiveParameters, type Presenting } from './web/presentFindings.ts';
 
 type Delta = Extract<ChatEvent, { type: 'delta' }>;
@@ -27,11 +34,9 @@ export class StreamWriter implements StreamForm {
   readonly #filters = new Map<number, ThinkingFilter>();
 
   constructor(heading: Heading, presenting: Presenting) {
-    const { parameters } = presenting;
     this.#head = `data: ${JSON.stringify(headOf(heading)).slice(0, -1)},"choices":`;
     this.#presenting = presenting;
-    // Reasoning is taken out.
-    this.#stripped = parameters.strip_thinking_response || parameters.disable_thinking;
+    this.#stripped = isStripped(presenting.parameters);
   }
 
   /** A call of ours, before the model says a word; its own calls are counted on from there. */

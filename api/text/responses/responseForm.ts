@@ -1,7 +1,7 @@
 /** What a model said as a response (api-facts 4.1b and A.3). */
 import { FareboxError } from '../../../domain/errors.ts';
-import type { AnswerForm, Attempts, Made } from '../answerForm.ts';
-import type { ChatAttempt } from '../chatAttempts.ts';
+import type { AnswerForm, Made } from '../answerForm.ts';
+import type { Attempts, ChatAttempt } from '../chatAttempts.ts';
 import type { Citation } from '../present.ts';
 import {
   annotationsOf,
