@@ -3,6 +3,10 @@
  * service, and answers one of three values. A lost reply is `unknown`, never a guess: the caller decides what to ask next.
  */
 
+import type { AudioOrder } from '../domain/generation/audioOrder.ts';
+import type { MeasuredMedium } from '../domain/generation/media.ts';
+import type { VideoOrder } from '../domain/generation/videoOrder.ts';
+
 /** A voice-changer order in our words. The source is the very file that was measured. */
 export interface VoiceChangeRequest {
   kind: 'voice-changer';
@@ -19,7 +23,29 @@ export interface VoiceChangeRequest {
   seed?: number;
 }
 
-export type GenerationRequest = VoiceChangeRequest;
+/** Speech, music and sounds from words. */
+export interface AudioRequest extends AudioOrder {
+  /** As for a voice change. */
+  reference: string;
+  upstreamModel: string;
+}
+
+/** Moving pictures from words and media, and the enlargement of a video. */
+export interface VideoRequest extends VideoOrder {
+  /** As for a voice change. */
+  reference: string;
+  upstreamModel: string;
+  /** In the order of the request; the files may be read, not changed. */
+  media: readonly MediaFile[];
+}
+
+/** A medium of the order as a file in the `workFolder`. */
+export interface MediaFile extends MeasuredMedium {
+  path: string;
+}
+
+export type GenerationRequest = VoiceChangeRequest | AudioRequest | VideoRequest;
+export type GenerationKind = GenerationRequest['kind'];
 
 /** Where the output was put: a file below the `workFolder` that the caller gave; the caller deletes the folder. */
 export interface GenerationOutput {
@@ -64,6 +90,15 @@ export interface CallContext {
   signal: AbortSignal;
   /** Called while work goes on, so that a dead worker is noticed quickly. */
   heartbeat: () => void;
+  /** Where the service may tell the end of the order, for those that call back; absent where we cannot be reached. */
+  callbackUrl?: string;
+}
+
+/** A call that says it comes from the service; exactly what arrived. */
+export interface Callback {
+  /** Lower-case names. */
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
 }
 
 export interface GenerationProvider {
@@ -79,4 +114,9 @@ export interface GenerationProvider {
   find?(reference: string, context: CallContext): Promise<Outcome | undefined>;
   /** Tells the service to stop; best effort. */
   cancel?(operation: OperationHandle, context: CallContext): Promise<void>;
+  /**
+   * Whether a call to the `callbackUrl` of an order is the service's own, by its signature. A genuine call only wakes the
+   * job, which then asks the service itself, so its content is never believed. False for a forged, stale or repeated one.
+   */
+  isGenuine?(call: Callback, signal: AbortSignal): Promise<boolean>;
 }

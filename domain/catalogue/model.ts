@@ -1,5 +1,6 @@
 /** A model entry: what is sold, by whom it is served, at which price (specification 2.6, api-facts 2.6). */
 import type { Evaluation } from '../decisions/evaluation.ts';
+import type { OmniReferenceTask } from '../generation/videoOrder.ts';
 import { type Nano, nanoFromNumber } from '../money.ts';
 import type {
   AsrSpec,
@@ -110,7 +111,54 @@ export type TtsModel = PlainModel<'tts', TtsSpec>;
 export type MusicModel = PlainModel<'music', MusicSpec>;
 export interface VideoModel extends PlainModel<'video', VideoSpec> {
   /** Told by the quote route only. Without one the model is offline: it has no published price. */
-  price?: { readonly perSecond: ByResolution };
+  price?: VideoPrice;
+  /** What it takes beside what the constraints say; not published. */
+  inputs?: VideoInputs;
+}
+
+/**
+ * Exactly one unit. `perSecond` and `perGeneration` go by the resolution as a request says it, where `any` stands for all
+ * that are not named; `perOutputSecond` by the height of the output in pixels, each key up to and including itself.
+ */
+export interface VideoPrice {
+  readonly perSecond?: ByResolution;
+  readonly perGeneration?: ByResolution;
+  readonly perOutputSecond?: ByResolution;
+  /** Instead of the above, where an order asks for no sound track. */
+  readonly silent?: ByResolution;
+  /** Of `perOutputSecond`: above this frame rate the price is multiplied. */
+  readonly highFrameRate?: { readonly above: number; readonly factor: number };
+}
+
+/** The fields of an order (specification 4.8) that a video model takes; what is left out it refuses. */
+export interface VideoInputs {
+  /** Default: required, except of upscalers, which have none. */
+  readonly prompt?: 'required' | 'optional' | 'none';
+  /** Default: required of `image-to-video`, none otherwise. */
+  readonly image?: 'required' | 'optional' | 'none';
+  /** Default: required of `video`, none otherwise. */
+  readonly video?: 'required' | 'optional' | 'none';
+  readonly endImage?: 'required' | 'optional' | 'none';
+  readonly negativePrompt?: boolean;
+  /** The most of each that it takes; default 0. */
+  readonly referenceImages?: number;
+  readonly referenceVideos?: number;
+  readonly referenceAudios?: number;
+  readonly referenceDocuments?: number;
+  readonly sceneImages?: number;
+  readonly elements?: number;
+  readonly keyframes?: number;
+  /** Longest total length of the reference videos, in seconds. */
+  readonly referenceVideoSeconds?: number;
+  readonly cameraTrajectory?: boolean;
+  readonly omniReferenceTasks?: readonly OmniReferenceTask[];
+  readonly bitrateMode?: boolean;
+  /** It enlarges: takes `upscale_factor` and the like, and no resolution. */
+  readonly upscale?: boolean;
+  /** Whose terms a person must have consented to before faces may be sent. */
+  readonly consent?: 'seedance';
+  /** True: the output is fetched by a link of its own (`download_url`) and not by retrieve. */
+  readonly downloadLink?: boolean;
 }
 
 export interface VoiceChangerModel extends ModelBase {

@@ -234,5 +234,14 @@ export interface VideoSpec {
     readonly reference_image_min_short_side_pixels?: number;
     readonly reference_image_min_aspect_ratio?: number;
     readonly reference_image_max_aspect_ratio?: number;
+    /** Of upscalers. */
+    readonly topaz?: {
+      readonly models: readonly string[];
+      readonly sliders?: readonly string[];
+      readonly selects?: readonly string[];
+      readonly no_upscale_models?: readonly string[];
+      readonly h264_output?: boolean;
+      readonly prompt?: boolean;
+    };
   };
 }

@@ -43,7 +43,14 @@ export function toModel(entry: ModelEntry): Model {
       return { ...shared, kind: 'music', type: 'music', spec };
     }
     case 'video':
-      return { ...shared, kind: 'video', type: 'video', price: entry.price, spec: ownSpec(entry.spec) };
+      return {
+        ...shared,
+        kind: 'video',
+        type: 'video',
+        price: entry.price,
+        ...(entry.inputs === undefined ? {} : { inputs: entry.inputs }),
+        spec: ownSpec(entry.spec),
+      };
   }
 }
 

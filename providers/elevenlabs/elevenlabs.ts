@@ -12,7 +12,8 @@ import { createProviderHttp, type ProviderHttp, ProviderHttpError } from '../../
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import { checkAudioFile } from '../audioFile.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import type { CallContext, GenerationProvider, GenerationRequest, Outcome } from '../provider.ts';
+import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../provider.ts';
+import { unserved } from '../unserved.ts';
 import { outcomeOfError } from './errorReply.ts';
 import { replyFacts } from './replyFacts.ts';
 import { toVoice, type Voice } from './voices.ts';
@@ -45,13 +46,16 @@ export function createElevenLabs(options: ElevenLabsOptions): GenerationProvider
   });
   return {
     repeatable: false,
-    start: (request, context) => withHeartbeat(context, () => convert(http, request, context)),
+    async start(request, context) {
+      if (request.kind !== 'voice-changer') return unserved(request);
+      return await withHeartbeat(context, () => convert(http, request, context));
+    },
   };
 }
 
 async function convert(
   http: ProviderHttp,
-  request: GenerationRequest,
+  request: VoiceChangeRequest,
   context: CallContext,
 ): Promise<Outcome> {
   const voice = toVoice(request.voice);
@@ -70,7 +74,7 @@ async function convert(
   }
 }
 
-function conversion(request: GenerationRequest, voice: Voice, signal: AbortSignal) {
+function conversion(request: VoiceChangeRequest, voice: Voice, signal: AbortSignal) {
   const fields: Record<string, string> = {
     model_id: request.upstreamModel,
     remove_background_noise: String(request.removeBackgroundNoise),

@@ -5,6 +5,7 @@ import { FORMAT_READINGS } from '../../infra/media/formats.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
 import type { FfmpegEnd } from '../../infra/media/runFfmpeg.ts';
 import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../provider.ts';
+import { unserved } from '../unserved.ts';
 import { filterChain } from './filterChain.ts';
 import { localVoice } from './voices.ts';
 
@@ -20,6 +21,7 @@ export function createLocalProvider(tools: MediaTools): GenerationProvider {
   return {
     repeatable: true,
     async start(request, context) {
+      if (request.kind !== 'voice-changer') return unserved(request);
       const voice = localVoice(request.voice);
       if (voice === undefined) {
         return { status: 'refused', reason: 'invalid_request', message: `Unknown voice: ${request.voice}.` };

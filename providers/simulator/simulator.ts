@@ -11,10 +11,11 @@ import type { SimulatorBehaviour, SimulatorFault, SimulatorSettings } from '../.
 import type {
   CallContext,
   GenerationProvider,
-  GenerationRequest,
   OperationHandle,
   Outcome,
+  VoiceChangeRequest,
 } from '../provider.ts';
+import { unserved } from '../unserved.ts';
 import { behaviourOf, DEFAULT_DELAY_MS, REPLY_LOST, refusal, silence, strike } from './faults.ts';
 import { type Order, type Orders, openOrders } from './orders.ts';
 import { writeTone } from './tone.ts';
@@ -30,7 +31,10 @@ export function createSimulator(settings: SimulatorSettings, stateFolder: string
   const asked = settings.lookup || Object.values(settings.models).some((model) => model.lookup === true);
   return {
     repeatable: false,
-    start: (request, context) => submit(orders, behaviour(request.upstreamModel), { request, context }),
+    async start(request, context) {
+      if (request.kind !== 'voice-changer') return unserved(request);
+      return await submit(orders, behaviour(request.upstreamModel), { request, context });
+    },
     check: (operation, context) => {
       const order = toOrder(operation);
       return poll(orders, behaviour(order.model), { order, context });
@@ -42,7 +46,7 @@ export function createSimulator(settings: SimulatorSettings, stateFolder: string
 async function submit(
   orders: Orders,
   behaviour: SimulatorBehaviour,
-  { request, context }: { request: GenerationRequest; context: CallContext },
+  { request, context }: { request: VoiceChangeRequest; context: CallContext },
 ): Promise<Outcome> {
   const fault = await strike(orders, behaviour, { model: request.upstreamModel, stage: 'submit' });
   const refused = fault && refusal(fault.kind, fault.retryAfterMs);
@@ -137,7 +141,7 @@ async function writeOutput(path: string, order: Order, spoiled: Order['spoiled']
 }
 
 function newOrder(
-  request: GenerationRequest,
+  request: VoiceChangeRequest,
   behaviour: SimulatorBehaviour,
   fault: SimulatorFault | undefined,
 ): Order {

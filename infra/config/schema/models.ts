@@ -15,6 +15,7 @@ import {
   textSpec,
   ttsSpec,
   upscaleSpec,
+  videoInputs,
   videoSpec,
   voiceChangerSpec,
 } from './specs.ts';
@@ -65,7 +66,13 @@ export const model = z.discriminatedUnion('type', [
     type: z.literal('music'),
     spec: z.discriminatedUnion('voice_changer', [voiceChangerSpec, musicSpec]),
   }),
-  closed({ ...common, type: z.literal('video'), price: videoPrice, spec: videoSpec }),
+  closed({
+    ...common,
+    type: z.literal('video'),
+    price: videoPrice,
+    inputs: videoInputs.exactOptional(),
+    spec: videoSpec,
+  }),
 ]);
 
 export type ModelEntry = z.output<typeof model>;

@@ -81,9 +81,26 @@ export const musicPricing = closed({
   error: `exactly one of ${MUSIC_UNITS.join(', ')}`,
 });
 
+const VIDEO_UNITS = ['perSecond', 'perGeneration', 'perOutputSecond'] as const;
+
+const videoResolutions = z
+  .record(z.string().min(1).max(32), price)
+  .refine(atLeastOne, 'at least one resolution with its price');
+const byHeight = z
+  .record(z.string().regex(/^[1-9][0-9]{1,4}$/, 'a height in pixels, e.g. "1080"'), price)
+  .refine(atLeastOne, 'at least one height with its price');
+
 /** Video has no price in the catalogue: it stands beside the spec and is told by the quote route. */
 export const videoPrice = closed({
-  perSecond: z
-    .record(z.string().min(1).max(32), price)
-    .refine(atLeastOne, 'at least one resolution with its price'),
+  perSecond: videoResolutions.exactOptional().describe('By resolution; `any` for all that are not named.'),
+  perGeneration: videoResolutions
+    .exactOptional()
+    .describe('By resolution; `any` for all that are not named.'),
+  perOutputSecond: byHeight.exactOptional().describe('By the height of the output: each key up to itself.'),
+  silent: videoResolutions.exactOptional().describe('Instead, where an order asks for no sound track.'),
+  highFrameRate: closed({ above: z.number().min(1).max(240), factor: z.number().min(1).max(100) })
+    .exactOptional()
+    .describe('Of `perOutputSecond`: above this frame rate the price is multiplied.'),
+}).refine((entry) => VIDEO_UNITS.filter((unit) => entry[unit] !== undefined).length === 1, {
+  error: `exactly one of ${VIDEO_UNITS.join(', ')}`,
 });

@@ -1,6 +1,7 @@
 /** `spec` by type of model: the shapes that `GET /models` shows. What is left out is false or has its default. */
 import { z } from 'zod';
 import { AUDIO_FORMATS } from '../../../domain/catalogue/model.ts';
+import { OMNI_REFERENCE_TASKS } from '../../../domain/generation/videoOrder.ts';
 import {
   asrPricing,
   embeddingPricing,
@@ -223,5 +224,39 @@ export const videoSpec = closed({
     reference_image_min_short_side_pixels: count(1, 100_000).exactOptional(),
     reference_image_min_aspect_ratio: amount.exactOptional(),
     reference_image_max_aspect_ratio: amount.exactOptional(),
+    topaz: closed({
+      models: words.min(1),
+      sliders: optionalWords,
+      selects: optionalWords,
+      no_upscale_models: optionalWords,
+      h264_output: flag,
+      prompt: flag,
+    }).exactOptional(),
   }),
+});
+
+const need = z.enum(['required', 'optional', 'none']).exactOptional();
+const most = count(0, 100).exactOptional();
+
+/** What a video model takes beside what its constraints say. */
+export const videoInputs = closed({
+  prompt: need,
+  image: need,
+  video: need,
+  endImage: need,
+  negativePrompt: flag,
+  referenceImages: most,
+  referenceVideos: most,
+  referenceAudios: most,
+  referenceDocuments: most,
+  sceneImages: most,
+  elements: most,
+  keyframes: most,
+  referenceVideoSeconds: count(1, 3_600).exactOptional(),
+  cameraTrajectory: flag,
+  omniReferenceTasks: z.array(z.enum(OMNI_REFERENCE_TASKS)).max(4).exactOptional(),
+  bitrateMode: flag,
+  upscale: flag,
+  consent: z.enum(['seedance']).exactOptional(),
+  downloadLink: flag,
 });

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createElevenLabs, type ElevenLabsOptions } from '../../../providers/elevenlabs/elevenlabs.ts';
-import type { GenerationRequest, Outcome } from '../../../providers/provider.ts';
+import type { Outcome, VoiceChangeRequest } from '../../../providers/provider.ts';
 import type { ElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
@@ -12,7 +12,7 @@ export const STS_MODEL = 'eleven_multilingual_sts_v2';
 
 export interface Call {
   options?: Partial<ElevenLabsOptions>;
-  order?: Partial<GenerationRequest>;
+  order?: Partial<VoiceChangeRequest>;
   signal?: AbortSignal;
 }
 
@@ -60,7 +60,7 @@ export async function createCaller(): Promise<Caller> {
   };
 }
 
-function orderOf(sourcePath: string, change: Partial<GenerationRequest> = {}): GenerationRequest {
+function orderOf(sourcePath: string, change: Partial<VoiceChangeRequest> = {}): VoiceChangeRequest {
   return {
     kind: 'voice-changer',
     reference: crypto.randomUUID(),

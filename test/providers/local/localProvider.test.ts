@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LOCAL_VOICE_CHANGER } from '../../../domain/catalogue/voiceChangers.ts';
 import { createLocalProvider } from '../../../providers/local/localProvider.ts';
 import { LOCAL_VOICES, type LocalVoice } from '../../../providers/local/voices.ts';
-import type { GenerationRequest, Outcome } from '../../../providers/provider.ts';
+import type { Outcome, VoiceChangeRequest } from '../../../providers/provider.ts';
 import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../infra/media/recordings.ts';
 import { decodeSamples, fundamentalHz, secondsOf, timbre, timbreDistance } from './pitch.ts';
 
@@ -33,7 +33,7 @@ interface Run {
 }
 
 async function change(
-  changes: Partial<GenerationRequest>,
+  changes: Partial<VoiceChangeRequest>,
   signal = new AbortController().signal,
 ): Promise<Run> {
   const workFolder = join(folder, String(runs++));
@@ -98,7 +98,7 @@ describe('each voice', () => {
 describe('an order', () => {
   it('with a seed gives the same bytes again; with another seed, or none, another take', async () => {
     const order = { sourcePath: short, sourceDemuxer: 'wav', sourceSeconds: 2 };
-    const bytes = async (changes: Partial<GenerationRequest>) =>
+    const bytes = async (changes: Partial<VoiceChangeRequest>) =>
       readFileSync((await change({ ...order, ...changes })).path);
     const first = await bytes({ seed: 7 });
     expect((await bytes({ seed: 7, reference: 'job-2' })).equals(first)).toBe(true);
@@ -209,7 +209,7 @@ async function unseededOrders() {
 }
 
 /** Root mean square of the quietest tenth of the recording, which is what is left where nobody speaks. */
-async function quietestLevel(order: Partial<GenerationRequest>): Promise<number> {
+async function quietestLevel(order: Partial<VoiceChangeRequest>): Promise<number> {
   const samples = decodeSamples(mediaTools().ffmpegPath, (await change(order)).path);
   const levels: number[] = [];
   for (let start = 8_000; start + 800 <= samples.length - 8_000; start += 800) {

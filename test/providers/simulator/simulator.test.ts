@@ -12,7 +12,7 @@ import {
 } from '../../../domain/providerSettings.ts';
 import { verifyAudio } from '../../../infra/media/verifyAudio.ts';
 import { checkAudioFile } from '../../../providers/audioFile.ts';
-import type { CallContext, GenerationRequest, Outcome } from '../../../providers/provider.ts';
+import type { CallContext, Outcome, VoiceChangeRequest } from '../../../providers/provider.ts';
 import { openOrders } from '../../../providers/simulator/orders.ts';
 import { createSimulator } from '../../../providers/simulator/simulator.ts';
 
@@ -38,7 +38,7 @@ function simulator(change: Partial<SimulatorSettings> = {}) {
   return createSimulator(settings(change), join(root, 'state'));
 }
 
-function order(change: Partial<GenerationRequest> = {}): GenerationRequest {
+function order(change: Partial<VoiceChangeRequest> = {}): VoiceChangeRequest {
   return {
     kind: 'voice-changer',
     reference: crypto.randomUUID(),
@@ -93,7 +93,7 @@ describe('without latency', () => {
 
   it('the output depends on the voice and the seed alone, and names the simulator', async () => {
     const provider = simulator();
-    const tone = async (change: Partial<GenerationRequest>) =>
+    const tone = async (change: Partial<VoiceChangeRequest>) =>
       outputOf(await provider.start(order(change), await context()));
     expect(await tone({})).toEqual(await tone({}));
     expect(await tone({ voice: 'bass' })).not.toEqual(await tone({}));

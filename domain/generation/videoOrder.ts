@@ -1,0 +1,63 @@
+/**
+ * A video order (specification 4.8, api-facts 4.8) after every default was filled in: what is quoted is what is sent. A
+ * member that the model does not have is absent; the media of the order travel beside it.
+ */
+export interface VideoOrder {
+  kind: 'video';
+  prompt?: string;
+  negativePrompt?: string;
+  /** Absent where the service decides (`auto`, `-1`), and where a source video does. */
+  durationSeconds?: number;
+  /** As in the request, e.g. `16:9` or `adaptive`. */
+  aspectRatio?: string;
+  /** As in the request, e.g. `720p`, `4k` or `768P`. */
+  resolution?: string;
+  /** Whether a sound track is wanted; absent where the model leaves no choice. */
+  audio?: boolean;
+  /** The i-th belongs to the medium of role `keyframe` with index i. */
+  keyframes?: readonly { frameIndex: number }[];
+  cameraTrajectory?: readonly CameraPoint[];
+  omniReferenceTask?: OmniReferenceTask;
+  bitrateMode?: 'standard' | 'high';
+  upscale?: UpscaleOrder;
+}
+
+/** Where the camera is at a moment, seen from the subject. */
+export interface CameraPoint {
+  /** Share of the whole length, 0 to 1, strictly increasing. */
+  time: number;
+  /** Degrees around the subject; positive to the right. More than 360 is more than one turn. */
+  azimuth: number;
+  /** Degrees above the horizon, −90 to 90. */
+  elevation: number;
+  /** Above 0; 1 is where the picture was taken from. */
+  distance: number;
+}
+
+export const OMNI_REFERENCE_TASKS = ['auto', 'reference', 'edit', 'extend'] as const;
+export type OmniReferenceTask = (typeof OMNI_REFERENCE_TASKS)[number];
+
+/** What an upscaler is asked for; strengths are 0 to 1 unless said otherwise. */
+export interface UpscaleOrder {
+  /** By how much width and height grow; 1 only enhances. */
+  factor: 1 | 2 | 4;
+  enhancementModel?: string;
+  /** 16 to 120; absent: the source's. */
+  targetFps?: number;
+  /** 1 is the source's speed; 2 takes twice as long. */
+  slowdownFactor?: 1 | 2 | 4 | 8;
+  compression?: number;
+  creativity?: number;
+  halo?: number;
+  noise?: number;
+  realism?: number;
+  recoverDetail?: number;
+  sharp?: number;
+  /** 0 to 0.1. */
+  grain?: number;
+  /** 1 to 5. */
+  softness?: number;
+  /** H.264 instead of the service's own choice of codec. */
+  h264Output?: boolean;
+  outputFormat?: 'mp4' | 'prores';
+}
