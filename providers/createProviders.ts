@@ -1,6 +1,7 @@
 /** Opens the provider entries that this release can serve; the third of the three wiring functions. */
 import { join } from 'node:path';
 import type { ProviderSettings } from '../domain/providerSettings.ts';
+import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createLocalProvider } from './local/localProvider.ts';
@@ -16,22 +17,27 @@ export interface ProviderConfiguration {
   secret(name: string): string | undefined;
 }
 
+/** What adapters work with. */
+export interface ProviderMeans {
+  tools: MediaTools;
+  guardedFetch: GuardedFetch;
+}
+
 /**
  * By entry name. An entry whose key is missing, or whose kind is not served yet, is absent: its models are offline.
  */
 export function createProviders(
   configuration: ProviderConfiguration,
-  tools: MediaTools,
+  means: ProviderMeans,
 ): Map<string, GenerationProvider> {
   const opened = Object.entries(configuration.providers).map(([name, settings]) => {
-    return [name, open(name, settings, { configuration, tools })] as const;
+    return [name, open(name, settings, { configuration, ...means })] as const;
   });
   return new Map(opened.flatMap(([name, provider]) => (provider ? [[name, provider]] : [])));
 }
 
-interface Surroundings {
+interface Surroundings extends ProviderMeans {
   configuration: ProviderConfiguration;
-  tools: MediaTools;
 }
 
 function open(

@@ -26,6 +26,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();
   const tools = { ffmpegPath: config.ffmpegPath, ffprobePath: config.ffprobePath, workFolder: folders.root };
+  const guardedFetch = createGuardedFetch({ allowPrivateHosts: config.fetch.allowPrivateHosts });
   return {
     temporal,
     activities: {
@@ -35,8 +36,8 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       tools,
       log,
       models: config.modelCatalogue.byId,
-      providers: createProviders(config, tools),
-      guardedFetch: createGuardedFetch({ allowPrivateHosts: config.fetch.allowPrivateHosts }),
+      providers: createProviders(config, { tools, guardedFetch }),
+      guardedFetch,
       isWorkflowOpen: (workflowId) => isOpen(temporal, workflowId),
     },
     async close() {

@@ -11,6 +11,7 @@ import {
   resolveConfiguredHost,
   resolvePublicHost,
 } from './resolveHost.ts';
+import { TargetRefused } from './targetUrl.ts';
 
 export interface GuardOptions {
   /** True for hosts on private networks that the operator named; `port` is the effective one. */
@@ -62,11 +63,12 @@ async function checkedAddresses(options: GuardOptions, target: buildConnector.Op
   const hostname = target.hostname.replace(/^\[|\]$/g, '');
   const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
   const trusted = options.isTrustedHost(hostname, port);
-  if (!trusted && isIP(hostname) === 0 && !isPublicName(hostname)) throw new Error('not a public name');
+  if (!trusted && isIP(hostname) === 0 && !isPublicName(hostname))
+    throw new TargetRefused('not a public name');
   const resolve = options.resolve ?? (trusted ? resolveConfiguredHost : resolvePublicHost);
   const addresses = isIP(hostname) === 0 ? await inTime(resolve(hostname)) : [hostname];
   if (addresses.length === 0) throw new Error('no address');
-  if (!trusted && !addresses.every(isPublicAddress)) throw new Error('not a public address');
+  if (!trusted && !addresses.every(isPublicAddress)) throw new TargetRefused('not a public address');
   return oneOfEachFamily(addresses);
 }
 

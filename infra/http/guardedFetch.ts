@@ -14,6 +14,7 @@ import {
 } from './guardedGet.ts';
 import { paced } from './paced.ts';
 import { BodyTooLarge, type SavedBody, saveBody } from './saveBody.ts';
+import { TargetRefused } from './targetUrl.ts';
 
 export type { GuardedFetchOptions } from './guardedGet.ts';
 
@@ -30,7 +31,10 @@ export interface Downloaded extends SavedBody {
 }
 
 export interface GuardedFetch {
-  /** Throws FareboxError `invalid_source` (one message for every cause) or `payload_too_large`. */
+  /**
+   * Throws FareboxError `invalid_source` (one message for every cause) or `payload_too_large`. `isRefusedTarget` tells of
+   * the former whether another try is in vain, for those whose answer to the client does not depend on it.
+   */
   download(url: string, target: DownloadTarget): Promise<Downloaded>;
 }
 
@@ -82,7 +86,12 @@ function notFetched(error: unknown): FareboxError {
     code: 'invalid_source',
     message: 'The audio_url could not be fetched.',
     internal: describeFailure(error),
+    cause: error,
   });
+}
+
+export function isRefusedTarget(error: unknown): boolean {
+  return error instanceof TargetRefused || (error instanceof Error && isRefusedTarget(error.cause));
 }
 
 /** A full or broken disk of ours is not the fault of the URL. */

@@ -4,20 +4,27 @@ export interface AllowedHosts {
   has(hostname: string, port: number): boolean;
 }
 
+/** An address that may not be asked for at all, whatever answers there: asking again changes nothing. */
+export class TargetRefused extends Error {}
+
 const MAX_URL_LENGTH = 4_096;
 const OPEN_PORTS = [80, 443];
 
-/** Throws a plain Error with the reason, for the log, when the URL is not one that may be asked for. */
+/** Throws TargetRefused with the reason, for the log, when the URL is not one that may be asked for. */
 export function parseTarget(text: string, hosts: AllowedHosts): URL {
-  if (text.length > MAX_URL_LENGTH) throw new Error('URL too long');
-  const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error('scheme not allowed');
-  if (url.username !== '' || url.password !== '') throw new Error('credentials in the URL');
-  if (url.hostname === '') throw new Error('no host');
+  if (text.length > MAX_URL_LENGTH) refuse('URL too long');
+  const url = URL.canParse(text) ? new URL(text) : refuse('not a URL');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('scheme not allowed');
+  if (url.username !== '' || url.password !== '') refuse('credentials in the URL');
+  if (url.hostname === '') refuse('no host');
   const port = effectivePort(url);
-  if (!OPEN_PORTS.includes(port) && !hosts.has(hostnameOf(url), port)) throw new Error('port not allowed');
+  if (!OPEN_PORTS.includes(port) && !hosts.has(hostnameOf(url), port)) refuse('port not allowed');
   url.hash = '';
   return url;
+}
+
+function refuse(reason: string): never {
+  throw new TargetRefused(reason);
 }
 
 /** Reads `host:port` entries in the way in which URLs are read, so that both sides of the comparison are normal. */

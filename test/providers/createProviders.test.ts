@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
 import type { ProviderSettings, SimulatorSettings } from '../../domain/providerSettings.ts';
+import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
 import { createProviders } from '../../providers/createProviders.ts';
 import { LOCAL_VOICES } from '../../providers/local/voices.ts';
 
@@ -24,7 +25,11 @@ const simulator: SimulatorSettings = {
 
 function providers(entries: Record<string, ProviderSettings>, secrets: Record<string, string> = {}) {
   const configuration = { providers: entries, dataFolder: root, secret: (name: string) => secrets[name] };
-  return createProviders(configuration, { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: root });
+  const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: root };
+  return createProviders(configuration, {
+    tools,
+    guardedFetch: createGuardedFetch({ allowPrivateHosts: [] }),
+  });
 }
 
 describe('the providers of a configuration', () => {

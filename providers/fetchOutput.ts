@@ -1,0 +1,107 @@
+/**
+ * Fetches an output from the address that a service named. From the service itself it comes over the adapter's own
+ * connection, credential included; from anywhere else through the guarded fetch and without a credential, so that an answer
+ * can make us call no address of ours.
+ */
+import { FareboxError } from '../domain/errors.ts';
+import { type GuardedFetch, isRefusedTarget } from '../infra/http/guardedFetch.ts';
+import { type ProviderHttp, ProviderHttpError } from '../infra/http/providerHttp.ts';
+import { BodyTooLarge } from '../infra/http/saveBody.ts';
+import { withHeartbeat } from './heartbeat.ts';
+import type { CallContext, Outcome } from './provider.ts';
+
+export interface OutputSource {
+  http: ProviderHttp;
+  /** The configured address of the service, of which only the origin counts. */
+  baseUrl: string;
+  guardedFetch: GuardedFetch;
+}
+
+export interface OutputTarget {
+  /** A file that does not exist yet, below the `workFolder`. */
+  path: string;
+  maxBytes: number;
+  timeoutMs: number;
+}
+
+export type FetchedOutput =
+  /** `contentType` as the server declared it, in lower case and without parameters; '' when it said nothing. */
+  | { ok: true; contentType: string }
+  /** `unknown`: ask for the order again later; `refused`: this address will never give a usable output. */
+  | { ok: false; outcome: Outcome };
+
+export async function fetchOutput(
+  source: OutputSource,
+  url: string,
+  { target, context }: { target: OutputTarget; context: CallContext },
+): Promise<FetchedOutput> {
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  const own = address?.origin === new URL(source.baseUrl).origin;
+  return await withHeartbeat(context, async () => {
+    try {
+      return address && own
+        ? await fromService(source.http, address, { target, context })
+        : await fromElsewhere(source.guardedFetch, url, { target, context });
+    } catch (error) {
+      if (context.signal.aborted) throw context.signal.reason;
+      return failureOf(error);
+    }
+  });
+}
+
+interface Fetching {
+  target: OutputTarget;
+  context: CallContext;
+}
+
+async function fromService(
+  http: ProviderHttp,
+  address: URL,
+  { target, context }: Fetching,
+): Promise<FetchedOutput> {
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(target.timeoutMs)]);
+  const call = { method: 'GET', path: address.pathname, query: queryOf(address), signal } as const;
+  const reply = await http.download(call, target);
+  if (reply.saved) return { ok: true, contentType: typeOf(reply.headers['content-type']) };
+  if (reply.status === 404 || reply.status === 410) return never(`it is gone (${reply.status})`);
+  return later(`status ${reply.status}`);
+}
+
+async function fromElsewhere(
+  guardedFetch: GuardedFetch,
+  url: string,
+  { target, context }: Fetching,
+): Promise<FetchedOutput> {
+  const { contentType } = await guardedFetch.download(url, { ...target, signal: context.signal });
+  return { ok: true, contentType: typeOf(contentType) };
+}
+
+function failureOf(error: unknown): FetchedOutput {
+  if (error instanceof ProviderHttpError) {
+    return error.cause instanceof BodyTooLarge ? never('it is too large') : later(error.message);
+  }
+  if (!(error instanceof FareboxError)) throw error;
+  if (error.code === 'payload_too_large') return never('it is too large');
+  const why = error.internal ?? error.code;
+  return isRefusedTarget(error) ? never(why) : later(why);
+}
+
+function never(why: string): FetchedOutput {
+  const message = 'The provider did not deliver a usable output.';
+  return {
+    ok: false,
+    outcome: { status: 'refused', reason: 'failed', message, detail: `the output: ${why}` },
+  };
+}
+
+function later(detail: string): FetchedOutput {
+  return { ok: false, outcome: { status: 'unknown', detail: `the output was not fetched: ${detail}` } };
+}
+
+function queryOf(address: URL): Record<string, string> {
+  return Object.fromEntries(address.searchParams);
+}
+
+function typeOf(declared: string | undefined): string {
+  return (declared ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}
