@@ -2,7 +2,6 @@
 
 import { FareboxError } from '../domain/errors.ts';
 import { formatNano } from '../domain/money.ts';
-import { billableSeconds, quoteVoiceChanger } from '../domain/pricing.ts';
 import { INSUFFICIENT, keyLimitReached } from '../domain/refusals.ts';
 import { point } from '../infra/points.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
@@ -12,18 +11,18 @@ import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import type { AcceptJobResult, MeasuredSource } from './types.ts';
-
-interface Order {
-  job: GenerationInput;
-  source: MeasuredSource;
-}
+import { type JobTerms, jobTerms } from './jobTerms.ts';
+import type { MeasuredOrder } from './measuredOrder.ts';
+import type { AcceptJobResult } from './types.ts';
 
 /**
  * Whoever runs this a second time need not know that there was a first: its charge stands although its answer was lost, and
  * time, catalogue and prices may have moved on since. So before anything is refused the books are asked.
  */
-export async function acceptJob(dependencies: ActivityDependencies, order: Order): Promise<AcceptJobResult> {
+export async function acceptJob(
+  dependencies: ActivityDependencies,
+  order: MeasuredOrder,
+): Promise<AcceptJobResult> {
   const result = await accept(dependencies, order);
   return result.ok ? result : ((await standing(dependencies, order.job)) ?? result);
 }
@@ -37,33 +36,30 @@ async function standing(
   const { durationSeconds, chargeId, priceUsdNano } = row;
   const charged = await findCharge(pool, queueId);
   const paid = describeParts(charged?.parts ?? []);
-  return { ok: true, durationSeconds, chargeId, priceUsd: priceUsdNano.toString(), paid };
+  const told = { chargeId, priceUsd: priceUsdNano.toString(), paid };
+  return { ok: true, ...(durationSeconds === null ? {} : { durationSeconds }), ...told };
 }
 
-async function accept(dependencies: ActivityDependencies, order: Order): Promise<AcceptJobResult> {
-  const { job, source } = order;
-  const model = dependencies.models.get(job.modelId);
-  if (model?.kind !== 'voice-changer')
-    return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
-  const durationSeconds = billableSeconds(source.decodedSeconds, source.lossy);
-  const price = quoteVoiceChanger(model, durationSeconds);
-  if (!price)
-    return { ok: false, code: 'media_too_long', message: 'The recording is longer than this model takes.' };
+async function accept(dependencies: ActivityDependencies, order: MeasuredOrder): Promise<AcceptJobResult> {
+  const { job } = order;
+  const found = jobTerms(dependencies.models.get(job.modelId), order);
+  if (!found.ok) return found;
+  const { terms, durationSeconds } = found;
   const outcome = await unlessLate(dependencies, async (client) => {
     await point('tx-begin');
     const charged = await charge(client, {
       operationId: job.queueId,
       accountId: job.accountId,
       keyId: job.keyId,
-      price,
-      snapshot: snapshotOf(order, durationSeconds, price.usd),
+      price: terms.price,
+      snapshot: snapshotOf(job, found),
     });
     await point('charge-inserted');
     if (charged.outcome !== 'charged') {
       await closeOrder(client, job);
       return charged;
     }
-    await writeJob(client, order, { durationSeconds, priceUsdNano: price.usd, charged });
+    await writeJob(client, order, { ...found, charged });
     await point('job-inserted');
     return charged;
   });
@@ -74,9 +70,9 @@ async function accept(dependencies: ActivityDependencies, order: Order): Promise
   if (outcome.outcome === 'key_limit') return { ok: false, ...keyLimitReached(outcome.currency) };
   return {
     ok: true,
-    durationSeconds,
+    ...(durationSeconds === undefined ? {} : { durationSeconds }),
     chargeId: outcome.chargeId,
-    priceUsd: price.usd.toString(),
+    priceUsd: terms.price.usd.toString(),
     paid: describeParts(outcome.parts),
   };
 }
@@ -105,30 +101,29 @@ const TOO_LATE: AcceptJobResult = {
   message: 'The job could not be accepted in time. Nothing was charged; please try again.',
 };
 
-function snapshotOf({ job }: Order, durationSeconds: number, priceUsdNano: bigint): Charge['snapshot'] {
+function snapshotOf(job: GenerationInput, { terms, durationSeconds }: JobTerms): Charge['snapshot'] {
   return {
-    sku: `${job.modelId}-audio-minute`,
+    sku: terms.sku,
     modelId: job.modelId,
     provider: job.provider,
-    unit: 'minute',
-    units: Math.ceil(durationSeconds / 60).toString(),
-    pricePerUnitUsd: (priceUsdNano / BigInt(Math.ceil(durationSeconds / 60))).toString(),
+    unit: terms.unit,
+    units: terms.units,
+    pricePerUnitUsd: terms.pricePerUnitUsd.toString(),
     requestId: job.requestId,
-    durationSeconds,
+    ...(durationSeconds === undefined ? {} : { durationSeconds }),
     queueId: job.queueId,
   };
 }
 
+interface Accepted extends JobTerms {
+  charged: Extract<ChargeOutcome, { outcome: 'charged' }>;
+}
+
 async function writeJob(
   client: SqlClient,
-  { job, source }: Order,
-  terms: {
-    durationSeconds: number;
-    priceUsdNano: bigint;
-    charged: Extract<ChargeOutcome, { outcome: 'charged' }>;
-  },
+  { job, source }: MeasuredOrder,
+  { terms, durationSeconds, measured, charged }: Accepted,
 ): Promise<void> {
-  const { durationSeconds, priceUsdNano, charged } = terms;
   const row = {
     queueId: job.queueId,
     accountId: job.accountId,
@@ -137,15 +132,20 @@ async function writeJob(
     modelId: job.modelId,
     provider: job.provider,
     requestId: job.requestId,
-    durationSeconds,
-    priceUsdNano,
+    durationSeconds: durationSeconds ?? null,
+    priceUsdNano: terms.price.usd,
     chargeId: charged.chargeId,
     deadlineMs: job.timing.deadlineMs,
     acceptBy: job.acceptBy,
   };
-  const measured = `${source.decodedSeconds.toFixed(3)} s of ${source.format}`;
+  const consent = job.kind === 'video' ? job.consentVersion : undefined;
   const inserted = await insertJob(client, row, [
-    { event: 'measured', at: source.measuredAt, detail: measured },
+    ...(consent === undefined
+      ? []
+      : [{ event: 'consented', at: source.measuredAt, detail: consent } as const]),
+    ...(measured === undefined
+      ? []
+      : [{ event: 'measured', at: source.measuredAt, detail: measured } as const]),
     { event: 'charged', ledgerId: charged.chargeId, detail: describeParts(charged.parts) },
   ]);
   if (inserted) return;

@@ -7,12 +7,13 @@ import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { lockJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
 import { inTransaction } from '../infra/postgres/pool.ts';
-import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
+import { mediaKey, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached, refunds } from '../infra/telemetry/counters.ts';
+import type { GenerationInput } from '../workflows/contract.ts';
 import { describeParts } from './acceptJob.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { removeOutputs } from './removeOutputs.ts';
-import type { EndJobInput, EndJobResult } from './types.ts';
+import type { Discarded, EndJobInput, EndJobResult } from './types.ts';
 
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
   let refundOf: string | undefined;
@@ -51,19 +52,30 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
   }
   // A late output of a provider that came after all belongs to nobody.
   if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);
-  await discardSource(dependencies, input.queueId);
+  await discardSource(dependencies, input);
   return ended;
+}
+
+/** What the steps that remove a source need to know of an order. */
+export function handedIn(job: GenerationInput): Discarded {
+  const { queueId } = job;
+  if (job.kind === 'voice-changer') return { queueId };
+  return { queueId, mediaCount: job.kind === 'video' ? job.mediaCount : 0 };
 }
 
 /** Removes what the client handed in: the bytes and, where there may be one, the sealed order. */
 export async function discardSource(
   dependencies: ActivityDependencies,
-  queueId: string,
+  { queueId, mediaCount }: Discarded,
   from: 'upload' | 'url' = 'url',
 ): Promise<void> {
+  const { storage } = dependencies;
+  // Audio and video orders have no source; what media they have are numbered.
+  const media = Array.from({ length: mediaCount ?? 0 }, (_, index) => mediaKey(queueId, index));
   await Promise.all([
-    dependencies.storage.remove(sourceKey(queueId)),
-    from === 'url' ? dependencies.storage.remove(sealedOrderKey(queueId)) : undefined,
+    mediaCount === undefined ? storage.remove(sourceKey(queueId)) : undefined,
+    from === 'url' ? storage.remove(sealedOrderKey(queueId)) : undefined,
+    ...media.map((key) => storage.remove(key)),
   ]);
 }
 
@@ -73,15 +85,16 @@ export async function discardSource(
  */
 export async function abandonJob(
   dependencies: ActivityDependencies,
-  { queueId, accountId }: { queueId: string; accountId: string },
+  { accountId, ...discarded }: Discarded & { accountId: string },
 ): Promise<void> {
+  const { queueId } = discarded;
   const row = await inTransaction(dependencies.pool, async (client) => {
     await closeOrder(client, { queueId, accountId });
     return await lockJob(client, queueId);
   });
   if (row) {
     const message = 'The job could not be accepted in time.';
-    await endJob(dependencies, { queueId, state: 'failed', failure: { code: 'unavailable', message } });
+    await endJob(dependencies, { ...discarded, state: 'failed', failure: { code: 'unavailable', message } });
   }
-  await discardSource(dependencies, queueId);
+  await discardSource(dependencies, discarded);
 }

@@ -1,39 +1,37 @@
 /** The conversation with a provider: written ahead, asked once, and whatever comes back is checked before it counts. */
-import { join } from 'node:path';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { type ErrorCode, FareboxError } from '../domain/errors.ts';
+import type { ErrorCode } from '../domain/errors.ts';
 import { point } from '../infra/points.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
-import { closeSubmission, openSubmission, recordOperation } from '../infra/postgres/jobs.ts';
-import { sourceKey } from '../infra/s3/objectKeys.ts';
-import type {
-  GenerationProvider,
-  GenerationRequest,
-  OperationHandle,
-  Outcome,
-  RefusalReason,
-} from '../providers/provider.ts';
+import {
+  closeSubmission,
+  openSubmission,
+  recordOperation,
+  recordProgress,
+  recordSuggestion,
+} from '../infra/postgres/submissions.ts';
+import type { GenerationProvider, OperationHandle, Outcome, RefusalReason } from '../providers/provider.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import { askProvider } from './askProvider.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { discardSource } from './endJob.ts';
+import { discardSource, handedIn } from './endJob.ts';
 import { inWorkplace, type Workplace } from './folders.ts';
+import type { MeasuredOrder } from './measuredOrder.ts';
+import { requestOf } from './requestOf.ts';
 import { storeOutput } from './storeOutput.ts';
-import type { GenerateResult, MeasuredSource } from './types.ts';
+import type { GenerateResult } from './types.ts';
 
-interface Order {
-  job: GenerationInput;
-  source: MeasuredSource;
-}
-
-export async function generate(dependencies: ActivityDependencies, order: Order): Promise<GenerateResult> {
+export async function generate(
+  dependencies: ActivityDependencies,
+  order: MeasuredOrder,
+): Promise<GenerateResult> {
   const { queueId, provider: name } = order.job;
   const provider = dependencies.providers.get(name);
   if (!provider)
     return { kind: 'failed', code: 'unavailable', message: 'The model is offline at the moment.' };
   const gate = await openSubmission(dependencies.pool, queueId);
   if (gate.go === 'stop') {
-    await discardSource(dependencies, queueId);
+    await discardSource(dependencies, handedIn(order.job));
     return { kind: gate.state === 'stored' ? 'stored' : 'ended' };
   }
   if (gate.go === 'poll') return { kind: 'running', operation: gate.operation };
@@ -50,7 +48,7 @@ export async function generate(dependencies: ActivityDependencies, order: Order)
 /** An earlier attempt asked and its answer is lost: the provider is asked what became of it, never ordered anew. */
 async function askAgain(
   dependencies: ActivityDependencies,
-  order: Order,
+  order: MeasuredOrder,
   provider: GenerationProvider,
 ): Promise<GenerateResult> {
   const { find } = provider;
@@ -82,10 +80,22 @@ export async function awaitOutcome(
     const outcome = await askProvider(job, 'check', () => check.call(provider, operation, context));
     await point('polled');
     if (outcome.status === 'running' || outcome.status === 'busy' || outcome.status === 'unknown') {
+      await noteProgress(dependencies, job, outcome);
       throw stillRunning(outcome);
     }
     return await concludeOutcome(dependencies, job, { outcome, provider, place });
   });
+}
+
+/** Only a step forward is written, and only to a whole percent: most questions change nothing. */
+async function noteProgress(
+  { pool }: ActivityDependencies,
+  { queueId }: GenerationInput,
+  outcome: Outcome,
+): Promise<void> {
+  const percent = outcome.status === 'running' ? outcome.percent : undefined;
+  if (percent !== undefined)
+    await recordProgress(pool, queueId, Math.floor(Math.max(0, Math.min(99, percent))));
 }
 
 function stillRunning(outcome: Outcome): ApplicationFailure {
@@ -97,29 +107,6 @@ function stillRunning(outcome: Outcome): ApplicationFailure {
     category: 'BENIGN',
     ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
   });
-}
-
-async function requestOf(
-  dependencies: ActivityDependencies,
-  { job, source }: Order,
-  place: Workplace,
-): Promise<GenerationRequest> {
-  const sourcePath = join(place.folder, 'source');
-  const wanted = { path: sourcePath, sha256: source.sha256, signal: place.signal };
-  const taken = await dependencies.storage.getFile(sourceKey(job.queueId), wanted);
-  if (!taken) throw new FareboxError({ code: 'unavailable', message: 'The source is not in storage.' });
-  return {
-    kind: 'voice-changer',
-    reference: job.queueId,
-    upstreamModel: dependencies.models.get(job.modelId)?.upstreamModel ?? job.modelId,
-    sourcePath,
-    sourceContentType: source.contentType,
-    sourceDemuxer: source.demuxer,
-    sourceSeconds: source.decodedSeconds,
-    voice: job.voice,
-    removeBackgroundNoise: job.removeBackgroundNoise,
-    ...(job.seed === undefined ? {} : { seed: job.seed }),
-  };
 }
 
 /** Turns a provider's answer into what the workflow goes on with, after writing down what must not be forgotten. */
@@ -146,6 +133,8 @@ async function concludeOutcome(
       await point('provider-id-saved');
       return { kind: 'running', operation: outcome.operation };
     case 'refused':
+      // A proposal is made of the client's own words, which enter no history: the row has it for the answer.
+      if (outcome.suggestedPrompt) await recordSuggestion(pool, job.queueId, outcome.suggestedPrompt);
       return { kind: 'failed', ...failureOf(outcome.reason, outcome.message) };
     case 'busy':
       await closeSubmission(pool, job.queueId);

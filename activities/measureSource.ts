@@ -1,16 +1,16 @@
 /** Takes the source of a job and measures it: what is billed is what was decoded here. */
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { FareboxError } from '../domain/errors.ts';
 import { longestBillableSeconds } from '../domain/pricing.ts';
 import { measureAudio } from '../infra/media/measureAudio.ts';
 import { point } from '../infra/points.ts';
 import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
-import type { GenerationInput } from '../workflows/contract.ts';
+import type { VoiceChange } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { inWorkplace, type Workplace } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
+import { soon } from './unseal.ts';
 
 /** Sources are at most 25 MB (specification 8.5). */
 export const MAX_SOURCE_BYTES = 25 * 1024 * 1024;
@@ -19,7 +19,7 @@ const FETCH_LIMIT_MS = 30_000;
 
 export async function measureSource(
   dependencies: ActivityDependencies,
-  job: GenerationInput,
+  job: VoiceChange,
 ): Promise<MeasureResult> {
   await point('activity-start');
   const model = dependencies.models.get(job.modelId);
@@ -54,7 +54,7 @@ interface TakenSource {
 /** Brings the bytes here: from storage, or from the URL and then into storage, so that every later step sees the same. */
 async function takeSource(
   dependencies: ActivityDependencies,
-  job: GenerationInput,
+  job: VoiceChange,
   place: Workplace & { path: string },
 ): Promise<TakenSource | Refusal> {
   const { source, queueId } = job;
@@ -95,14 +95,4 @@ function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof FareboxError)) return undefined;
   if (error.code !== 'invalid_source' && error.code !== 'payload_too_large') return undefined;
   return { ok: false, code: error.code, message: error.message };
-}
-
-/** What comes together with its order may be behind it by a moment; this step is tried again when it is more. */
-async function soon<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
-  for (let pauseMs = 5; pauseMs < 500; pauseMs *= 2) {
-    const found = await look();
-    if (found) return found;
-    await sleep(pauseMs);
-  }
-  throw new FareboxError({ code: 'unavailable', message: 'The source is not in storage.' });
 }

@@ -12,7 +12,7 @@ export async function removeMedia(
   { queueId, as }: { queueId: string; as: 'deleted' | 'expired' },
 ): Promise<void> {
   await removeOutputs(dependencies, queueId);
-  await discardSource(dependencies, queueId);
+  await discardSource(dependencies, { queueId });
   await point('media-removed');
   const model = await recordRemoved(dependencies.pool, queueId, as);
   if (model !== undefined) jobsReached.labels(model, as).inc();

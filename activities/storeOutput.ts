@@ -12,7 +12,7 @@ import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { GenerationOutput } from '../providers/provider.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { discardSource } from './endJob.ts';
+import { discardSource, handedIn } from './endJob.ts';
 import type { Workplace } from './folders.ts';
 import { removeOutputs } from './removeOutputs.ts';
 import type { GenerateResult } from './types.ts';
@@ -58,7 +58,8 @@ export async function storeOutput(
   }
   jobsReached.labels(job.modelId, 'stored').inc();
   if (Context.current().info.attempt > 1) await removeOutputs(dependencies, job.queueId, key);
-  await discardSource(dependencies, job.queueId, job.source.from);
+  const from = job.kind === 'voice-changer' ? job.source.from : 'url';
+  await discardSource(dependencies, handedIn(job), from);
   return { kind: 'stored' };
 }
 

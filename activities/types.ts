@@ -1,6 +1,7 @@
 /** Inputs and results of the activities: plain JSON, small, without a byte of media or a word of the user's. */
 import type { AudioFormat } from '../domain/catalogue/model.ts';
 import type { ErrorCode } from '../domain/errors.ts';
+import type { MeasuredMedium } from '../domain/generation/media.ts';
 import type { JobState } from '../domain/jobs.ts';
 import type { GenerationInput, UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
 
@@ -17,7 +18,16 @@ export interface MeasuredSource {
   measuredAt: string;
 }
 
-export type MeasureResult = { ok: true; source: MeasuredSource } | Refusal;
+/** What came with an audio or video order: often nothing. */
+export interface MeasuredMedia {
+  media: MeasuredMedium[];
+  /** As of a source. */
+  measuredAt: string;
+}
+
+export type Measured = MeasuredSource | MeasuredMedia;
+
+export type MeasureResult = { ok: true; source: Measured } | Refusal;
 
 export interface Refusal {
   ok: false;
@@ -27,13 +37,16 @@ export interface Refusal {
 }
 
 export type AcceptJobResult =
-  | { ok: true; durationSeconds: number; chargeId: string; priceUsd: string; paid: string }
+  | { ok: true; durationSeconds?: number; chargeId: string; priceUsd: string; paid: string }
   | Refusal;
+
+/** The provider's own handle of a running generation. */
+export type OperationHandle = { [key: string]: string | number | boolean };
 
 /** What the provider's step came to. Everything but `stored` leaves the job running or ends it. */
 export type GenerateResult =
   | { kind: 'stored' }
-  | { kind: 'running'; operation: { [key: string]: string | number | boolean } }
+  | { kind: 'running'; operation: OperationHandle }
   | { kind: 'busy'; retryAfterMs: number }
   | { kind: 'failed'; code: ErrorCode; message: string }
   /** The provider may have accepted. `askable`: it can be asked again by our reference. */
@@ -41,8 +54,13 @@ export type GenerateResult =
   /** The job was ended by somebody else meanwhile; nothing was kept. */
   | { kind: 'ended' };
 
-export interface EndJobInput {
+/** Whose source goes; how many media its order has. */
+export interface Discarded {
   queueId: string;
+  mediaCount?: number;
+}
+
+export interface EndJobInput extends Discarded {
   state: Extract<JobState, 'failed' | 'timed_out' | 'cancelled'>;
   failure: { code: ErrorCode; message: string };
 }
@@ -54,11 +72,11 @@ export interface EndJobResult {
 }
 
 export interface JobsActivities {
-  acceptJob(input: { job: GenerationInput; source: MeasuredSource }): Promise<AcceptJobResult>;
-  discardSource(input: { queueId: string }): Promise<void>;
+  acceptJob(input: { job: GenerationInput; source: Measured }): Promise<AcceptJobResult>;
+  discardSource(input: Discarded): Promise<void>;
   endJob(input: EndJobInput): Promise<EndJobResult>;
   /** Refunds and ends whatever an acceptance of unknown outcome may have left behind. */
-  abandonJob(input: { queueId: string; accountId: string }): Promise<void>;
+  abandonJob(input: Discarded & { accountId: string }): Promise<void>;
   removeMedia(input: { queueId: string; as: 'deleted' | 'expired' }): Promise<void>;
 }
 
@@ -67,12 +85,9 @@ export interface MediaActivities {
 }
 
 export interface ProviderActivities {
-  generate(input: { job: GenerationInput; source: MeasuredSource }): Promise<GenerateResult>;
+  generate(input: { job: GenerationInput; source: Measured }): Promise<GenerateResult>;
   /** Asks for a running generation; throws the retryable `StillRunning` until there is an outcome. */
-  awaitOutcome(input: {
-    job: GenerationInput;
-    operation: { [key: string]: string | number | boolean };
-  }): Promise<GenerateResult>;
+  awaitOutcome(input: { job: GenerationInput; operation: OperationHandle }): Promise<GenerateResult>;
 }
 
 export interface UpkeepActivities {

@@ -1,6 +1,7 @@
 /** Answers a retrieve: how far the job is, its media, or how it ended. Reads one row; asks Temporal for nothing. */
 import { LRUCache } from 'lru-cache';
-import { FareboxError, isErrorCode } from '../domain/errors.ts';
+import type { Model } from '../domain/catalogue/model.ts';
+import { FareboxError } from '../domain/errors.ts';
 import { isRunning } from '../domain/jobs.ts';
 import { point } from '../infra/points.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
@@ -9,13 +10,13 @@ import type { SqlClient } from '../infra/postgres/pool.ts';
 import { type Answer, binary, json } from './answer.ts';
 import { parseRange } from './byteRange.ts';
 import type { Dependencies } from './dependencies.ts';
-import { FAILURE_STATUS } from './jobFailures.ts';
+import { verdictOf } from './jobVerdict.ts';
 import { completeGeneration } from './queued.ts';
 
 export interface Delivery {
   job: JobRow;
   /** Undefined when the model was taken out of the catalogue since. */
-  model: { name: string; defaultExecutionMs: number } | undefined;
+  model: Model | undefined;
   rangeHeader: string | undefined;
   /** Delete the media once the last byte has been delivered. */
   deleteAfterwards: boolean;
@@ -26,11 +27,7 @@ export async function deliver(dependencies: Dependencies, delivery: Delivery): P
   if (isRunning(job.state)) {
     return json({
       status: 'PROCESSING',
-      average_execution_time: await averageMs(
-        dependencies.sql,
-        job.modelId,
-        delivery.model?.defaultExecutionMs ?? 0,
-      ),
+      average_execution_time: await averageMs(dependencies.sql, job.modelId, usualMs(delivery.model)),
       execution_duration: job.elapsedMs,
     });
   }
@@ -40,7 +37,15 @@ export async function deliver(dependencies: Dependencies, delivery: Delivery): P
     return await media(dependencies, delivery);
   }
   if (job.state === 'deleted' || job.state === 'expired') throw gone();
-  return verdict(job);
+  return verdictOf(dependencies.config, job);
+}
+
+/** Until there are executions to go by. */
+const USUAL_MS = { music: 20_000, video: 90_000 } as const;
+
+function usualMs(model: Model | undefined): number {
+  if (model?.kind === 'voice-changer') return model.defaultExecutionMs;
+  return model?.kind === 'music' || model?.kind === 'video' ? USUAL_MS[model.kind] : 0;
 }
 
 function gone(): FareboxError {
@@ -48,13 +53,6 @@ function gone(): FareboxError {
     code: 'media_not_found',
     message: 'The media of this job is no longer available.',
   });
-}
-
-/** A job that failed says so in the same words each time; the refund is in the books before these words are said. */
-function verdict(job: JobRow): Answer {
-  const code = isErrorCode(job.failureCode) ? job.failureCode : 'provider_failed';
-  const body = { error: job.failureMessage ?? 'The job failed.', credits_refunded: job.refundId !== null };
-  return json(body, { status: FAILURE_STATUS[code] });
 }
 
 async function media(dependencies: Dependencies, delivery: Delivery): Promise<Answer> {
@@ -89,17 +87,24 @@ async function media(dependencies: Dependencies, delivery: Delivery): Promise<An
 }
 
 function mediaHeaders({ job, model }: Delivery): Record<string, string> {
-  const seconds = job.outputSeconds;
   return {
     'Accept-Ranges': 'bytes',
     ETag: `"${job.outputSha256 ?? ''}"`,
     'Cache-Control': 'private, no-store',
-    'x-service-audio-format': formatOf(job.outputContentType ?? ''),
-    ...(seconds === null ? {} : { 'x-service-audio-duration': seconds.toFixed(3) }),
+    ...formatHeaders(job),
     'x-service-inference-time': (job.elapsedMs / 1000).toFixed(3),
     'x-service-model-id': job.modelId,
     ...(model ? { 'x-service-model-name': model.name } : {}),
   };
+}
+
+/** Audio says what it is; of a video the file does. */
+function formatHeaders({ kind, outputContentType, outputSeconds }: JobRow): Record<string, string> {
+  if (kind === 'video') return {};
+  const format = { 'x-service-audio-format': formatOf(outputContentType ?? '') };
+  return outputSeconds === null
+    ? format
+    : { ...format, 'x-service-audio-duration': outputSeconds.toFixed(3) };
 }
 
 /** The word that models use for a format: `mp3` for `audio/mpeg`, otherwise the subtype. */

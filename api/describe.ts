@@ -7,6 +7,9 @@ export const GROUPS = {
   Text: 'Conversations and embeddings.',
   Augment: 'Pages, searches and documents, for models and their users.',
   'Voice changer': 'A recording in another voice: quote, queue, retrieve, complete.',
+  Audio: 'Music, sounds and speech from words: quote, queue, retrieve, complete.',
+  Video:
+    'Moving pictures from words and media, and larger ones from small: quote, queue, retrieve, complete.',
   Jobs: 'Every queued job: where it stands, what it cost, what happened when.',
   Catalogue: 'Models with their prices, names that stand for them, and characters.',
   Keys: 'API keys: what they may call, what they may spend, and how long.',
@@ -85,3 +88,16 @@ export const AN_ORDERED_JOB: readonly string[] = [
   `QUEUE_ID=$(curl -sS "$FAREBOX_URL/audio/voice-changer/queue" -H "Authorization: Bearer $FAREBOX_API_KEY" \\
   -F model=local-voice-changer -F 'file=@infra/stack/demo/recording.mp3;type=audio/mpeg' | field queue_id)`,
 ];
+
+/** The commands that wait until the job of `$QUEUE_ID` has its media; `retrieve` alone would answer with progress. */
+export const UNTIL_STORED = `until curl -sS "$FAREBOX_URL/jobs/$QUEUE_ID" -H "Authorization: Bearer $FAREBOX_API_KEY" | grep -q '"state":"stored"'
+do sleep 1; done`;
+
+/** The commands that set `$QUEUE_ID` to that of a job newly ordered with a JSON body. */
+export function anOrder(path: string, body: Readonly<Record<string, unknown>>): readonly string[] {
+  return [
+    FIELD,
+    `QUEUE_ID=$(curl -sS "$FAREBOX_URL${path}" -H "Authorization: Bearer $FAREBOX_API_KEY" \\
+  -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' | field queue_id)`,
+  ];
+}

@@ -96,6 +96,8 @@ const BODIES: Record<BodyShape, (error: FareboxError) => unknown> = {
   },
   validation: (error) => {
     if (error.cause instanceof z.ZodError) return { error: error.message, ...presentIssues(error.cause) };
-    return error.fields ? { error: error.message, ...presentFields(error.fields) } : { error: error.message };
+    if (!error.fields) return { error: error.message };
+    const { details, issues } = presentFields(error.fields);
+    return { error: error.message, details: { ...details, ...error.details }, issues };
   },
 };

@@ -1,4 +1,5 @@
 /** A paid call of one price: held, done, and charged only when it was delivered. */
+import { z } from 'zod';
 import type { LedgerPrice, PriceSnapshot } from '../domain/ledger.ts';
 import { nanoToNumber } from '../domain/money.ts';
 import { type Answer, json } from './answer.ts';
@@ -13,11 +14,26 @@ export interface FixedPrice {
   provider: string;
 }
 
+/** What a dry run of a call or job of one price answers. */
+export const dryRunCost = z
+  .strictObject({
+    object: z.literal('dry_run'),
+    cost: z.strictObject({ usd: z.number(), diem: z.number() }),
+  })
+  .meta({ id: 'DryRunCost' });
+
 const TTL_MS = 180_000;
 
 /** The client wants to know the price, and nothing else to happen. */
 export function isDryRun({ headers }: Pick<RouteRequest<unknown, unknown, 'key'>, 'headers'>): boolean {
   return headers['x-service-dry-run'] === 'true';
+}
+
+export function dryRun(price: LedgerPrice): Answer {
+  return json({
+    object: 'dry_run',
+    cost: { usd: nanoToNumber(price.usd), diem: nanoToNumber(price.diem) },
+  });
 }
 
 export async function paidOnce(
@@ -27,10 +43,7 @@ export async function paidOnce(
 ): Promise<Answer> {
   const { sku, unit, price, provider } = offer;
   if (isDryRun(request)) {
-    return json({
-      object: 'dry_run',
-      cost: { usd: nanoToNumber(price.usd), diem: nanoToNumber(price.diem) },
-    });
+    return dryRun(price);
   }
   const { caller, requestId, log } = request;
   const snapshot: PriceSnapshot = {

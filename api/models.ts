@@ -2,9 +2,17 @@
 
 import type { Caller } from '../domain/caller.ts';
 import { type Asked, attemptsOf } from '../domain/catalogue/attempts.ts';
-import type { Model, ModelType, VoiceChangerModel } from '../domain/catalogue/model.ts';
+import type {
+  Model,
+  ModelKind,
+  ModelType,
+  MusicModel,
+  VideoModel,
+  VoiceChangerModel,
+} from '../domain/catalogue/model.ts';
 import { type Retirement, resolveModel } from '../domain/catalogue/resolveModel.ts';
 import { FareboxError } from '../domain/errors.ts';
+import type { JobKind } from '../domain/jobs.ts';
 import { offlineReason, whyForbidden } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
 import { invalid } from './invalid.ts';
@@ -30,26 +38,42 @@ export function requireVoiceChanger(config: Config, name: string): NamedModel<Vo
   throw invalid('model', 'This endpoint takes voice-changer models only');
 }
 
+/** A model of music or speech that is not a voice changer, which has routes of its own (400). */
+export function requireAudioModel(config: Config, name: string): NamedModel<MusicModel> {
+  const { model, headers } = requireModel(config, name, 'music');
+  if (model.kind === 'music') return { model, headers };
+  throw invalid('model', 'This endpoint takes no voice-changer models');
+}
+
+export function requireVideoModel(config: Config, name: string): NamedModel<VideoModel> {
+  const { model, headers } = requireModel(config, name, 'video');
+  if (model.kind === 'video') return { model, headers };
+  throw invalid('model', 'This endpoint takes video models only');
+}
+
+/** Which models the jobs of a kind have. */
+export const MODEL_OF_JOB = {
+  'voice-changer': { type: 'music', kind: 'voice-changer' },
+  audio: { type: 'music', kind: 'music' },
+  video: { type: 'video', kind: 'video' },
+} as const satisfies Record<JobKind, { type: ModelType; kind: ModelKind }>;
+
 /**
- * The voice changer of a job that exists already, which may have left the catalogue since: then the name is the id, and
- * there is no model.
+ * The model of a job that exists already, which may have left the catalogue since: then the name is the id, and there is
+ * no model. Throws FareboxError `invalid_request` for a model of other routes.
  */
-export function voiceChangerOfJob(config: Config, name: string) {
-  const resolution = resolveModel(config.modelCatalogue, {
-    name,
-    type: 'music',
-    now: new Date().toISOString(),
-  });
+export function modelOfJob(config: Config, name: string, job: JobKind) {
+  const { type, kind } = MODEL_OF_JOB[job];
+  const resolution = resolveModel(config.modelCatalogue, { name, type, now: new Date().toISOString() });
   if (!resolution.ok) return { modelId: name, model: undefined, headers: {} };
   const { model, deprecated } = resolution;
   // A job keeps the model it was ordered with, also when another one answers for new orders.
   const modelId = deprecated?.id ?? model.id;
   const itself = config.modelCatalogue.byId.get(modelId);
-  return {
-    modelId,
-    model: itself?.kind === 'voice-changer' ? itself : undefined,
-    headers: noticeOf(deprecated),
-  };
+  if (itself !== undefined && itself.kind !== kind) {
+    throw invalid('model', `This endpoint takes no ${itself.kind} models`);
+  }
+  return { modelId, model: itself, headers: noticeOf(deprecated) };
 }
 
 function noticeOf(deprecated: Retirement | undefined): Record<string, string> {

@@ -100,10 +100,11 @@ function ask(client: Client, input: GenerationInput): Promise<AcceptResult> {
 
 /** What an operator can read beside the job although no worker is there to be asked for more. */
 function detailsOf(input: GenerationInput): string {
+  const voice = input.kind === 'voice-changer' ? `, voice ${input.voice}` : '';
   return [
     `- account: ${input.accountId}`,
     `- key: ${input.keyId ?? 'none'}`,
-    `- model: ${input.modelId} at ${input.provider}, voice ${input.voice}`,
+    `- model: ${input.modelId} at ${input.provider}${voice}`,
     `- request: ${input.requestId}`,
   ].join('\n');
 }

@@ -1,5 +1,6 @@
 /** Every route of the public API. */
 
+import { AUDIO_ROUTES } from './audio/audioRoutes.ts';
 import { listAuditRoute } from './audit/auditRoutes.ts';
 import { parserRoute, scrapeRoute, searchRoute } from './augment/augmentRoutes.ts';
 import { billingBalance } from './billing/balance.ts';
@@ -23,10 +24,9 @@ import { chatRoute } from './text/chatRoute.ts';
 import { decisionRoutes } from './text/decisions/decisionRoutes.ts';
 import { embeddingsRoute } from './text/embeddings.ts';
 import { responsesRoute } from './text/responses/responsesRoute.ts';
-import { completeRoute } from './voiceChanger/complete.ts';
+import { completeVoiceChangeRoute, retrieveVoiceChangeRoute } from './voiceChanger/mediaRoutes.ts';
 import { queueRoute } from './voiceChanger/queue.ts';
 import { quoteRoute } from './voiceChanger/quote.ts';
-import { retrieveRoute } from './voiceChanger/retrieve.ts';
 
 export const ROUTES: readonly Route[] = [
   chatRoute,
@@ -50,8 +50,9 @@ export const ROUTES: readonly Route[] = [
   reviewsRoute,
   quoteRoute,
   queueRoute,
-  retrieveRoute,
-  completeRoute,
+  retrieveVoiceChangeRoute,
+  completeVoiceChangeRoute,
+  ...AUDIO_ROUTES,
   listJobsRoute,
   showJobRoute,
   cancelJobRoute,

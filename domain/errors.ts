@@ -53,6 +53,8 @@ export interface ErrorParameters {
   internal?: string;
   /** Validation detail per field, in the shape of specification 7. */
   fields?: Record<string, string[]>;
+  /** Further members of `details` beside the fields (api-facts 4.6, `supported_voices`). */
+  details?: Readonly<Record<string, readonly string[]>>;
   /** Seconds after which trying again makes sense. */
   retryAfterSeconds?: number;
   cause?: unknown;
@@ -62,6 +64,7 @@ export class FareboxError extends Error {
   readonly code: ErrorCode;
   readonly internal: string | undefined;
   readonly fields: Record<string, string[]> | undefined;
+  readonly details: Readonly<Record<string, readonly string[]>> | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(parameters: ErrorParameters) {
@@ -70,6 +73,7 @@ export class FareboxError extends Error {
     this.code = parameters.code;
     this.internal = parameters.internal;
     this.fields = parameters.fields;
+    this.details = parameters.details;
     this.retryAfterSeconds = parameters.retryAfterSeconds;
   }
 }

@@ -47,6 +47,7 @@ export function isRunning(state: JobState): boolean {
 
 /** What the timeline of a job can say, in the order in which it normally happens. */
 export const TIMELINE_EVENTS = [
+  'consented',
   'measured',
   'charged',
   'submitted',
@@ -63,5 +64,5 @@ export const TIMELINE_EVENTS = [
 ] as const;
 export type TimelineEvent = (typeof TIMELINE_EVENTS)[number];
 
-export const JOB_KINDS = ['voice-changer'] as const;
+export const JOB_KINDS = ['voice-changer', 'audio', 'video'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];

@@ -3,7 +3,9 @@
  * decimal strings of nano units, bytes never travel.
  */
 import type { ErrorCode } from '../domain/errors.ts';
-import type { JobKind, JobState } from '../domain/jobs.ts';
+import type { AudioUsage } from '../domain/generation/audioOffer.ts';
+import type { VideoUsage } from '../domain/generation/priceVideo.ts';
+import type { JobState } from '../domain/jobs.ts';
 import type { NanoString } from '../domain/money.ts';
 
 export const GENERATION_WORKFLOW = 'generation';
@@ -29,32 +31,54 @@ export type JobSource =
   /** The URL lies in the sealed order object: a user's URL never enters a history. */
   | { from: 'url' };
 
-/** Everything a generation is ordered with. Durations are inputs, so that a test can pass short ones. */
-export interface GenerationInput {
+/** What every generation is ordered with. Durations are inputs, so that a test can pass short ones. */
+interface AnyGeneration {
   queueId: string;
   accountId: string;
   /** Null for callers without an API key (wallets). */
   keyId: string | null;
   requestId: string;
-  kind: JobKind;
   modelId: string;
   provider: string;
   /** Where the provider's step runs: an engine of our own burns cores, a foreign service is waited for. */
   providerQueue: 'media' | 'providers';
-  source: JobSource;
-  voice: string;
-  removeBackgroundNoise: boolean;
-  seed?: number;
   /** Unix ms by the caller's clock: past it nobody waits for the answer any more, so nothing is charged. */
   acceptBy: number;
   timing: GenerationTiming;
 }
+
+export interface VoiceChange extends AnyGeneration {
+  kind: 'voice-changer';
+  source: JobSource;
+  voice: string;
+  removeBackgroundNoise: boolean;
+  seed?: number;
+}
+
+/** What was ordered lies sealed in storage; here is only what decides about the price. */
+export interface AudioGeneration extends AnyGeneration {
+  kind: 'audio';
+  usage: AudioUsage;
+}
+
+export interface VideoGeneration extends AnyGeneration {
+  kind: 'video';
+  usage: VideoUsage;
+  /** How many media the client handed in; their addresses are in the sealed order. */
+  mediaCount: number;
+  /** The terms that a person agreed to with this order. */
+  consentVersion?: string;
+}
+
+export type GenerationInput = VoiceChange | AudioGeneration | VideoGeneration;
 
 export interface GenerationTiming {
   /** How long a started workflow waits for the question that comes with it, before it gives up uncharged. */
   acceptMs: number;
   /** From acceptance to the stored output; past it the job is `timed_out` and refunded. */
   deadlineMs: number;
+  /** The client's own limit (`Cancel-After`): past it the job is cancelled and refunded. */
+  cancelAfterMs?: number;
   /** From the stored output to its deletion when nobody completes the job. */
   retentionMs: number;
   /** First and longest pause between two questions to the provider. */
@@ -67,7 +91,7 @@ export interface GenerationTiming {
 /** Update `accepted`: resolves when the job is charged, or with the exact refusal and nothing charged. */
 export const ACCEPTED_UPDATE = 'accepted';
 export type AcceptResult =
-  | { accepted: true; durationSeconds: number; chargeId: string; priceUsd: NanoString }
+  | { accepted: true; durationSeconds?: number; chargeId: string; priceUsd: NanoString }
   | { accepted: false; code: ErrorCode; message: string; fields?: Record<string, string[]> };
 
 /** Update `cancel`: `cancelled` once the refund is committed, `too_late` when the output is already stored. */
@@ -91,6 +115,9 @@ export interface GenerationResult {
   refundId?: string;
   failure?: { code: ErrorCode; message: string };
 }
+
+/** Signal: the provider says that it is done. It only ends a pause: what came of the order the provider is asked itself. */
+export const CALLED_BACK_SIGNAL = 'calledBack';
 
 export const UPKEEP_WORKFLOW = 'upkeep';
 

@@ -10,7 +10,13 @@ import {
   setHandler,
   sleep,
 } from '@temporalio/workflow';
-import type { GenerateResult, MeasuredSource, Refusal } from '../activities/types.ts';
+import type {
+  GenerateResult,
+  Measured,
+  MeasureResult,
+  OperationHandle,
+  Refusal,
+} from '../activities/types.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type {
   AcceptResult,
@@ -20,7 +26,7 @@ import type {
   GenerationInput,
   GenerationResult,
 } from './contract.ts';
-import { acceptedUpdate, cancelUpdate, completeUpdate } from './messages.ts';
+import { acceptedUpdate, calledBackSignal, cancelUpdate, completeUpdate } from './messages.ts';
 import { describeJob } from './operatorView.ts';
 import { createSteps, type Steps } from './steps.ts';
 
@@ -30,9 +36,11 @@ interface Story {
   input: GenerationInput;
   steps: Steps;
   answer?: AcceptResult;
-  source?: MeasuredSource;
+  source?: Measured;
   /** What a wish to cancel interrupts: the measuring, or the conversation with the provider. */
   interruptible?: CancellationScope;
+  /** Ends the pause before the next question to the provider. */
+  calledBack?: () => void;
   /** Somebody waits for the answer; without that nothing is charged. */
   asked: boolean;
   cancelRequested: boolean;
@@ -87,46 +95,69 @@ async function accept(story: Story): Promise<AcceptResult> {
     await condition(() => story.asked || story.cancelRequested, input.timing.acceptMs);
     if (!story.asked || story.cancelRequested) return await refuse(story, UNHEARD);
     story.interruptible = new CancellationScope({ cancellable: true });
-    const measured = await story.interruptible.run(() => steps.media.measureSource({ job: input }));
+    const measured = await story.interruptible.run(() => measure(story));
     if (!measured.ok) return await refuse(story, measured);
     story.source = measured.source;
     const charged = await steps.ledger.acceptJob({ job: input, source: measured.source });
     if (!charged.ok) return await refuse(story, charged);
     const { durationSeconds, chargeId, priceUsd } = charged;
-    story.result = { state: 'accepted', durationSeconds, chargeId, priceUsd };
+    const told = { ...(durationSeconds === undefined ? {} : { durationSeconds }), chargeId, priceUsd };
+    story.result = { state: 'accepted', ...told };
     describeJob(input, story.result, `charged ${charged.paid}; next: the provider`);
-    return { accepted: true, durationSeconds, chargeId, priceUsd };
+    return { accepted: true, ...told };
   } catch {
     // Whether the charge was made is not known here: the books decide, and what they hold is given back.
     await CancellationScope.nonCancellable(() =>
-      steps.sure.abandonJob({ queueId: input.queueId, accountId: input.accountId }),
+      steps.sure.abandonJob({ ...handedIn(input), accountId: input.accountId }),
     );
     return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
   }
 }
 
+/** An order of words alone has nothing to be measured. */
+function measure({ input, steps }: Story): Promise<MeasureResult> {
+  const wordsOnly = input.kind === 'audio' || (input.kind === 'video' && input.mediaCount === 0);
+  if (!wordsOnly) return steps.media.measureSource({ job: input });
+  return Promise.resolve({ ok: true, source: { media: [], measuredAt: new Date().toISOString() } });
+}
+
+/** What the client handed in, for the steps that remove it. */
+function handedIn(input: GenerationInput): { queueId: string; mediaCount?: number } {
+  const { queueId } = input;
+  if (input.kind === 'voice-changer') return { queueId };
+  return { queueId, mediaCount: input.kind === 'video' ? input.mediaCount : 0 };
+}
+
 async function refuse(story: Story, refusal: Refusal): Promise<AcceptResult> {
-  await story.steps.ledger.discardSource({ queueId: story.input.queueId });
+  await story.steps.ledger.discardSource(handedIn(story.input));
   const { code, message, fields } = refusal;
   return { accepted: false, code, message, ...(fields ? { fields } : {}) };
 }
 
 /** Talks to the provider until the output is stored, the provider says no, the client cancels or time is up. */
 async function produce(story: Story): Promise<'stored' | Ending> {
-  const production = new CancellationScope({ cancellable: true, timeout: story.input.timing.deadlineMs });
+  const { deadlineMs, cancelAfterMs = deadlineMs } = story.input.timing;
+  const limited = cancelAfterMs < deadlineMs;
+  const timeout = Math.min(deadlineMs, cancelAfterMs);
+  const production = new CancellationScope({ cancellable: true, timeout });
   story.interruptible = production;
   try {
     return story.cancelRequested ? CANCELLED : await production.run(() => converse(story));
   } catch (error) {
     if (!isCancellation(error)) return failed('provider_failed', 'The job could not be finished.');
     // An operator may cancel the workflow itself; then this scope, the root, is cancelled too.
-    return story.cancelRequested || CancellationScope.current().consideredCancelled ? CANCELLED : TIMED_OUT;
+    if (story.cancelRequested || CancellationScope.current().consideredCancelled) return CANCELLED;
+    return limited ? CANCELLED_IN_TIME : TIMED_OUT;
   }
 }
 
 const CANCELLED: Ending = {
   state: 'cancelled',
   failure: { code: 'cancelled', message: 'The job was cancelled before its output was stored.' },
+};
+const CANCELLED_IN_TIME: Ending = {
+  state: 'cancelled',
+  failure: { code: 'cancelled', message: 'The job was cancelled: it took longer than Cancel-After allows.' },
 };
 const TIMED_OUT: Ending = {
   state: 'timed_out',
@@ -150,7 +181,7 @@ async function converse(story: Story): Promise<'stored' | Ending> {
       case 'ended':
         return failed('provider_failed', 'The job was ended before its output was stored.');
       case 'running':
-        outcome = await steps.polling.awaitOutcome({ job: input, operation: outcome.operation });
+        outcome = await awaitOutcome(story, outcome.operation);
         break;
       case 'busy':
         await sleep(outcome.retryAfterMs);
@@ -165,10 +196,32 @@ async function converse(story: Story): Promise<'stored' | Ending> {
   }
 }
 
+/**
+ * Asks until there is an outcome. A call of the provider ends the pause between two questions, but only a few times: each
+ * costs the history some events, and who calls too often is asked at the usual times.
+ */
+async function awaitOutcome(story: Story, operation: OperationHandle): Promise<GenerateResult> {
+  const ask = () => story.steps.polling.awaitOutcome({ job: story.input, operation });
+  for (let calls = 0; calls < MOST_CALLS_HEARD; calls += 1) {
+    const pause = new CancellationScope({ cancellable: true });
+    story.calledBack = () => pause.cancel();
+    try {
+      return await pause.run(ask);
+    } catch (error) {
+      const calledBack = isCancellation(error) && !CancellationScope.current().consideredCancelled;
+      if (!calledBack) throw error;
+    }
+  }
+  delete story.calledBack;
+  return await ask();
+}
+
+const MOST_CALLS_HEARD = 3;
+
 /** Refunds and ends the job; the row decides when the output and the end raced each other. */
 async function close(story: Story, ending: Ending): Promise<'stored' | 'closed'> {
   return await CancellationScope.nonCancellable(async () => {
-    const ended = await story.steps.sure.endJob({ queueId: story.input.queueId, ...ending });
+    const ended = await story.steps.sure.endJob({ ...handedIn(story.input), ...ending });
     if (ended.state === 'stored') return 'stored';
     story.result = {
       ...story.result,
@@ -205,6 +258,7 @@ function listen(story: Story): void {
   setHandler(acceptedUpdate, () => answer(story));
   setHandler(cancelUpdate, () => cancel(story));
   setHandler(completeUpdate, (request) => complete(story, request));
+  setHandler(calledBackSignal, () => story.calledBack?.());
 }
 
 async function answer(story: Story): Promise<AcceptResult> {

@@ -1,8 +1,9 @@
-/** The updates of a generation, typed by the contract. */
-import { defineUpdate } from '@temporalio/workflow';
+/** The messages to a generation, typed by the contract. */
+import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import {
   ACCEPTED_UPDATE,
   type AcceptResult,
+  CALLED_BACK_SIGNAL,
   CANCEL_UPDATE,
   type CancelResult,
   COMPLETE_UPDATE,
@@ -13,3 +14,4 @@ import {
 export const acceptedUpdate = defineUpdate<AcceptResult>(ACCEPTED_UPDATE);
 export const cancelUpdate = defineUpdate<CancelResult>(CANCEL_UPDATE);
 export const completeUpdate = defineUpdate<CompleteResult, [CompleteRequest?]>(COMPLETE_UPDATE);
+export const calledBackSignal = defineSignal(CALLED_BACK_SIGNAL);

@@ -13,12 +13,13 @@ export function describeJob(input: GenerationInput, result: GenerationResult, ne
   const lines = [
     `**${state}** · ${result.failure ? `${result.failure.code}: ` : ''}${next}`,
     '',
-    `- price: ${price === undefined ? 'not charged' : `${price} USD for ${result.durationSeconds} s`}`,
+    `- price: ${price === undefined ? 'not charged' : `${price} USD${lengthOf(result)}`}`,
     ...(result.chargeId ? [`- charge: ${result.chargeId}`] : []),
     ...(result.refundId ? [`- refund: ${price} USD, ${result.refundId}`] : []),
     `- model: ${input.modelId} at ${input.provider}`,
     `- account: ${input.accountId}`,
-    `- voice: ${input.voice}`,
+    ...(input.kind === 'voice-changer' ? [`- voice: ${input.voice}`] : []),
+    ...(input.kind === 'video' && input.mediaCount > 0 ? [`- media handed in: ${input.mediaCount}`] : []),
     `- request: ${input.requestId}`,
   ];
   setCurrentDetails(lines.join('\n'));
@@ -26,4 +27,8 @@ export function describeJob(input: GenerationInput, result: GenerationResult, ne
     [SEARCH_ATTRIBUTES.state]: [result.refundId ? `${result.state}-refunded` : result.state],
     ...(price === undefined ? {} : { [SEARCH_ATTRIBUTES.costUsd]: [Number(price)] }),
   });
+}
+
+function lengthOf({ durationSeconds }: GenerationResult): string {
+  return durationSeconds === undefined ? '' : ` for ${durationSeconds} s`;
 }

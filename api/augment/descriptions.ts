@@ -1,6 +1,7 @@
 /** How the augment routes describe themselves. */
 import type { RouteDescription } from '../describe.ts';
-import { dryRunAnswer, parserAnswer, scrapeAnswer, searchAnswer } from './shapes.ts';
+import { dryRunCost } from '../fixedPrice.ts';
+import { parserAnswer, scrapeAnswer, searchAnswer } from './shapes.ts';
 
 const PRICE =
   '0.01 USD, charged only when it is delivered. With the header `x-service-dry-run: true` nothing is called or charged.';
@@ -14,7 +15,7 @@ export const AUGMENT_DESCRIPTIONS: Descriptions = {
     summary: 'A page of the web as markdown',
     description: `Main content, headings, tables, code and absolute links. ${PRICE} 20 a minute.`,
     stage: 'experimental',
-    answers: { 200: { means: 'The page.', bodies: [{ schema: scrapeAnswer }, { schema: dryRunAnswer }] } },
+    answers: { 200: { means: 'The page.', bodies: [{ schema: scrapeAnswer }, { schema: dryRunCost }] } },
     errors: ['insufficient_balance', 'key_limit_exceeded', 'invalid_source', 'blocked_source', 'page_failed'],
     example: { json: { url: 'https://example.com/' } },
   },
@@ -26,7 +27,7 @@ export const AUGMENT_DESCRIPTIONS: Descriptions = {
     stage: 'experimental',
     setting: '`search` in the configuration file, or BRAVE_API_KEY',
     answers: {
-      200: { means: 'What was found.', bodies: [{ schema: searchAnswer }, { schema: dryRunAnswer }] },
+      200: { means: 'What was found.', bodies: [{ schema: searchAnswer }, { schema: dryRunCost }] },
     },
     errors: [
       ...(['insufficient_balance', 'key_limit_exceeded', 'unsupported_feature', 'rate_limited'] as const),
@@ -43,7 +44,7 @@ export const AUGMENT_DESCRIPTIONS: Descriptions = {
     answers: {
       200: {
         means: 'Its text and an estimate of its tokens.',
-        bodies: [{ schema: parserAnswer }, { schema: dryRunAnswer }, { mediaType: 'text/plain' }],
+        bodies: [{ schema: parserAnswer }, { schema: dryRunCost }, { mediaType: 'text/plain' }],
       },
     },
     errors: ['insufficient_balance', 'key_limit_exceeded', 'invalid_document', 'payload_too_large'],

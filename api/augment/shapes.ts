@@ -23,8 +23,3 @@ export const searchAnswer = z.strictObject({
 
 export const parserFields = z.strictObject({ response_format: z.enum(['json', 'text']).default('json') });
 export const parserAnswer = z.strictObject({ text: z.string(), tokens: z.int().min(0) });
-
-export const dryRunAnswer = z.strictObject({
-  object: z.literal('dry_run'),
-  cost: z.strictObject({ usd: z.number(), diem: z.number() }),
-});

@@ -1,16 +1,12 @@
 /** How the voice-changer routes describe themselves. */
-import { AN_ORDERED_JOB, answersWith, type RouteDescription } from '../describe.ts';
-import { completeAnswer, failedAnswer, processingAnswer, queuedAnswer, quoteAnswer } from './answers.ts';
+import { AN_ORDERED_JOB, answersWith, type RouteDescription, UNTIL_STORED } from '../describe.ts';
+import { completeAnswer, failedAnswer, processingAnswer } from '../jobBodies.ts';
+import { queuedAnswer, quoteAnswer } from './answers.ts';
 
 const MODEL = 'local-voice-changer';
 const RECORDING = '@infra/stack/demo/recording.mp3;type=audio/mpeg';
 
-/** `retrieve` asks until there is something else than progress. */
-const FINISHED_JOB = [
-  ...AN_ORDERED_JOB,
-  `until curl -sS "$FAREBOX_URL/jobs/$QUEUE_ID" -H "Authorization: Bearer $FAREBOX_API_KEY" | grep -q '"state":"stored"'
-do sleep 1; done`,
-];
+const FINISHED_JOB = [...AN_ORDERED_JOB, UNTIL_STORED];
 
 type Descriptions = Record<'quote' | 'queue' | 'retrieve' | 'complete', RouteDescription>;
 

@@ -4,12 +4,11 @@ import { nanoToNumber } from '../../domain/money.ts';
 import { longestBillableSeconds, quoteVoiceChanger } from '../../domain/pricing.ts';
 import { json } from '../answer.ts';
 import { invalid } from '../invalid.ts';
+import { SMALL_JSON_BYTES } from '../jobBodies.ts';
 import { requireVoiceChanger } from '../models.ts';
 import { defineRoute } from '../route.ts';
 import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
 import { quoteBody } from './shapes.ts';
-
-export const SMALL_JSON_BYTES = 64 * 1024;
 
 export const quoteRoute = defineRoute({
   method: 'POST',

@@ -45,12 +45,3 @@ export const queueFields = z.strictObject({
 });
 
 export type QueueBody = z.output<typeof queueJson>;
-
-/** Any string is let in as `queue_id`: a malformed one gets the same words as an unknown one. */
-export const retrieveBody = z.strictObject({
-  model,
-  queue_id: z.string(),
-  delete_media_on_completion: z.boolean().default(false),
-});
-
-export const completeBody = z.strictObject({ model, queue_id: z.string() });

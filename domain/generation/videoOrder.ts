@@ -34,7 +34,8 @@ export interface CameraPoint {
   distance: number;
 }
 
-export const OMNI_REFERENCE_TASKS = ['auto', 'reference', 'edit', 'extend'] as const;
+/** `stitch` is the specification's, the others are published too (api-facts 4.8). */
+export const OMNI_REFERENCE_TASKS = ['auto', 'reference', 'edit', 'extend', 'stitch'] as const;
 export type OmniReferenceTask = (typeof OMNI_REFERENCE_TASKS)[number];
 
 /** What an upscaler is asked for; strengths are 0 to 1 unless said otherwise. */

@@ -1,5 +1,5 @@
 /** The rows of jobs and their timelines: every statement is a step of a job and does nothing the second time. */
-import { isRunning, type JobState, predecessors } from '../../domain/jobs.ts';
+import { type JobState, predecessors } from '../../domain/jobs.ts';
 import { eventColumns, type NewEvent } from './jobEvents.ts';
 import type { SqlClient } from './pool.ts';
 
@@ -12,7 +12,8 @@ export interface JobRow {
   provider: string;
   state: JobState;
   requestId: string;
-  durationSeconds: number;
+  /** Null where the order has no length: words by the character. */
+  durationSeconds: number | null;
   priceUsdNano: bigint;
   chargeId: string;
   refundId: string | null;
@@ -23,6 +24,9 @@ export interface JobRow {
   outputSeconds: number | null;
   failureCode: string | null;
   failureMessage: string | null;
+  suggestedPrompt: string | null;
+  /** Percent; null while the provider says nothing. */
+  progress: number | null;
   createdAt: Date;
   storedAt: Date | null;
   endedAt: Date | null;
@@ -32,7 +36,7 @@ export interface JobRow {
 
 const COLUMNS = `queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
   price_usd_nano, charge_id, refund_id, output_key, output_content_type, output_bytes, output_sha256, output_seconds,
-  failure_code, failure_message, created_at, stored_at, ended_at,
+  failure_code, failure_message, suggested_prompt, progress, created_at, stored_at, ended_at,
   (extract(epoch from coalesce(stored_at, ended_at, clock_timestamp()) - created_at) * 1000)::float8 as elapsed_ms`;
 
 interface RawJob {
@@ -44,7 +48,7 @@ interface RawJob {
   provider: string;
   state: JobState;
   request_id: string;
-  duration_seconds: number;
+  duration_seconds: number | null;
   price_usd_nano: string;
   charge_id: string;
   refund_id: string | null;
@@ -55,6 +59,8 @@ interface RawJob {
   output_seconds: number | null;
   failure_code: string | null;
   failure_message: string | null;
+  suggested_prompt: string | null;
+  progress: number | null;
   created_at: Date;
   stored_at: Date | null;
   ended_at: Date | null;
@@ -82,6 +88,8 @@ function toJob(raw: RawJob): JobRow {
     outputSeconds: raw.output_seconds,
     failureCode: raw.failure_code,
     failureMessage: raw.failure_message,
+    suggestedPrompt: raw.suggested_prompt,
+    progress: raw.progress,
     createdAt: raw.created_at,
     storedAt: raw.stored_at,
     endedAt: raw.ended_at,
@@ -131,7 +139,7 @@ export interface NewJob {
   modelId: string;
   provider: string;
   requestId: string;
-  durationSeconds: number;
+  durationSeconds: number | null;
   priceUsdNano: bigint;
   chargeId: string;
   deadlineMs: number;
@@ -177,60 +185,6 @@ export async function insertJob(sql: SqlClient, job: NewJob, events: NewEvent[])
     ],
   });
   return rows.length === 1;
-}
-
-export type SubmissionGate =
-  /** Nobody has asked the provider, or it is known that it did not accept: go ahead. */
-  | { go: 'submit' }
-  /** An earlier attempt asked and its answer is lost. */
-  | { go: 'ask' }
-  | { go: 'poll'; operation: { [key: string]: string | number | boolean } }
-  /** The output is there, or the job was ended. */
-  | { go: 'stop'; state: JobState };
-
-/** Writes ahead that the provider is about to be asked, and says what an earlier attempt left behind. */
-export async function openSubmission(sql: SqlClient, queueId: string): Promise<SubmissionGate> {
-  const opened = await sql.query({
-    name: 'open-submission',
-    text: `with opened as (
-       update jobs set state = 'submitted', submission = 'sent'
-        where queue_id = $1 and state in ('accepted', 'submitted') and submission in ('none', 'not_accepted')
-       returning queue_id, provider
-     ), told as (
-       insert into job_events (queue_id, event, detail) select queue_id, 'submitted', provider from opened
-       on conflict (queue_id, event) do nothing
-     ) select queue_id from opened`,
-    values: [queueId],
-  });
-  if (opened.rows.length === 1) return { go: 'submit' };
-  const { rows } = await sql.query<{
-    state: JobState;
-    operation: { [key: string]: string | number | boolean } | null;
-  }>('select state, operation from jobs where queue_id = $1', [queueId]);
-  const row = rows[0];
-  if (!row) throw new Error(`job ${queueId} has no row`);
-  if (!isRunning(row.state)) return { go: 'stop', state: row.state };
-  return row.operation ? { go: 'poll', operation: row.operation } : { go: 'ask' };
-}
-
-/** The provider is known not to have accepted, so asking again is safe. */
-export async function closeSubmission(sql: SqlClient, queueId: string): Promise<void> {
-  await sql.query(
-    `update jobs set submission = 'not_accepted' where queue_id = $1 and submission = 'sent' and operation is null`,
-    [queueId],
-  );
-}
-
-/** The provider accepted and gave a handle; it is kept before anything else is done with it. */
-export async function recordOperation(
-  sql: SqlClient,
-  queueId: string,
-  operation: { [key: string]: string | number | boolean },
-): Promise<void> {
-  await sql.query(
-    `update jobs set submission = 'acknowledged', operation = $2 where queue_id = $1 and operation is null`,
-    [queueId, JSON.stringify(operation)],
-  );
 }
 
 export interface JobOutput {

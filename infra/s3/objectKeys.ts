@@ -7,7 +7,12 @@ export function sourceKey(queueId: string): string {
   return `${INCOMING}${queueId}/source`;
 }
 
-/** What the order says that must not enter a history: a user's URL. */
+/** The n-th medium of an order, from 0. */
+export function mediaKey(queueId: string, index: number): string {
+  return `${INCOMING}${queueId}/media/${index}`;
+}
+
+/** What the order says that must not enter a history: words and URLs of a user. */
 export function sealedOrderKey(queueId: string): string {
   return `${INCOMING}${queueId}/order.json`;
 }

@@ -1,0 +1,9 @@
+/** What the audio routes answer (specification 4.6, api-facts 4.6). */
+import { z } from 'zod';
+import { uuid } from '../describe.ts';
+
+export const audioQuoteAnswer = z.strictObject({ quote: z.number().min(0).meta({ description: 'USD.' }) });
+
+export const queuedAudioAnswer = z
+  .strictObject({ model: z.string(), queue_id: uuid, status: z.literal('QUEUED') })
+  .meta({ id: 'QueuedAudio' });

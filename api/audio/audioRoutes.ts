@@ -1,0 +1,95 @@
+/** POST /audio/quote, /audio/queue, /audio/retrieve and /audio/complete: music, sounds and speech from words. */
+import { durationOf, offerAudio, priceAudio } from '../../domain/generation/audioOffer.ts';
+import { type SealedOrder, sealOrder } from '../../domain/generation/sealedOrder.ts';
+import { nanoToNumber } from '../../domain/money.ts';
+import { point } from '../../infra/points.ts';
+import { type Answer, json, withHeaders } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { dryRun, isDryRun } from '../fixedPrice.ts';
+import { invalid, invalidOffer } from '../invalid.ts';
+import { SMALL_JSON_BYTES } from '../jobBodies.ts';
+import { completeRouteOf, retrieveRouteOf } from '../jobRoutes.ts';
+import { requireAudioModel, requireCallable } from '../models.ts';
+import { jobOf, placeOrder, QUEUE_DEADLINE_MS, type QueuedJob } from '../placeOrder.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { sealedParts } from '../sealedParts.ts';
+import { AUDIO_DESCRIPTIONS } from './descriptions.ts';
+import { audioQueueBody, audioQuoteBody } from './shapes.ts';
+
+const kind = 'audio';
+/** Prompt and lyrics, in a script of four bytes a letter, escaped. */
+const QUEUE_BODY_BYTES = 2 * 1024 * 1024;
+
+const quoteRoute = defineRoute({
+  method: 'POST',
+  path: '/audio/quote',
+  access: 'catalogue',
+  body: {
+    json: { schema: audioQuoteBody, maxBytes: SMALL_JSON_BYTES },
+    needsModel: true,
+    modelType: 'music',
+  },
+  describes: AUDIO_DESCRIPTIONS.quote,
+  async handler({ config }, { body }) {
+    const { model, headers } = requireAudioModel(config, body.model);
+    const { pricing, prompt_character_limit: most } = model.spec;
+    const characters = body.character_count;
+    if (pricing.per_thousand_characters && characters === undefined) {
+      throw invalid('character_count', 'This model is priced by the character: character_count is required');
+    }
+    if (characters !== undefined && most !== undefined && characters > most) {
+      throw invalid('character_count', `Must be at most ${most} for this model`);
+    }
+    const duration = durationOf(model.spec, body.duration_seconds);
+    if (!duration.ok) throw invalidOffer(duration);
+    const terms = priceAudio(model, { characters: characters ?? 0, ...duration.member });
+    if (!terms) throw invalid('duration_seconds', 'This model has no price for this length');
+    return json({ quote: nanoToNumber(terms.price.usd) }, { headers });
+  },
+});
+
+const queueRoute = defineRoute({
+  method: 'POST',
+  path: '/audio/queue',
+  access: 'key',
+  body: {
+    json: { schema: audioQueueBody, maxBytes: QUEUE_BODY_BYTES },
+    needsModel: true,
+    modelType: 'music',
+  },
+  deadlineMs: QUEUE_DEADLINE_MS,
+  describes: AUDIO_DESCRIPTIONS.queue,
+  async handler(dependencies: Dependencies, request) {
+    await point('request-parsed');
+    const { body, caller } = request;
+    const { model, headers } = requireAudioModel(dependencies.config, body.model);
+    requireCallable(dependencies.config, model, caller);
+    const offer = offerAudio(model, body);
+    if (!offer.ok) throw invalidOffer(offer);
+    const { order, usage, terms } = offer;
+    if (isDryRun(request)) return withHeaders(dryRun(terms.price), headers);
+    const sealed: SealedOrder = { order, media: [] };
+    const answer = await placeOrder(dependencies, request, {
+      route: 'audio/queue',
+      body,
+      parts: sealedParts(dependencies, { sealed: sealOrder(sealed), media: [] }),
+      inputOf: (queueId) => ({ ...jobOf(dependencies, request, { model, queueId }), kind, usage }),
+      answer: queued,
+    });
+    return withHeaders(answer, headers);
+  },
+});
+
+function queued({ queueId, modelId, replayed }: QueuedJob): Answer {
+  return json(
+    { model: modelId, queue_id: queueId, status: 'QUEUED' },
+    replayed ? { headers: { 'Idempotent-Replayed': 'true' } } : undefined,
+  );
+}
+
+export const AUDIO_ROUTES: readonly Route[] = [
+  quoteRoute,
+  queueRoute,
+  retrieveRouteOf({ kind, path: '/audio/retrieve', describes: AUDIO_DESCRIPTIONS.retrieve }),
+  completeRouteOf({ kind, path: '/audio/complete', describes: AUDIO_DESCRIPTIONS.complete }),
+];

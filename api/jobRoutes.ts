@@ -1,0 +1,76 @@
+/** The routes that every kind of queued media has alike: fetch what came of a job, and say that one is done with it. */
+import type { JobKind } from '../domain/jobs.ts';
+import { isFinal } from '../domain/jobs.ts';
+import { point } from '../infra/points.ts';
+import { recordEvents } from '../infra/postgres/jobEvents.ts';
+import { releaseMedia } from '../infra/postgres/jobs.ts';
+import { json, withHeaders } from './answer.ts';
+import { deliver } from './deliver.ts';
+import type { RouteDescription } from './describe.ts';
+import { findJobOf } from './findOwnJob.ts';
+import { completeBody, retrieveBody, SMALL_JSON_BYTES } from './jobBodies.ts';
+import { MODEL_OF_JOB, modelOfJob } from './models.ts';
+import { completeGeneration } from './queued.ts';
+import { defineRoute, type Route } from './route.ts';
+
+interface JobRoute {
+  kind: JobKind;
+  path: string;
+  describes: RouteDescription;
+}
+
+/** Progress as JSON, the media as bytes, or the stored verdict of a failed job. */
+export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
+  return defineRoute({
+    method: 'POST',
+    path,
+    access: 'key',
+    body: {
+      json: { schema: retrieveBody, maxBytes: SMALL_JSON_BYTES },
+      needsModel: true,
+      modelType: MODEL_OF_JOB[kind].type,
+    },
+    describes,
+    async handler(dependencies, { body, caller, headers }) {
+      const { modelId, model, headers: notice } = modelOfJob(dependencies.config, body.model, kind);
+      const job = await findJobOf(dependencies.sql, caller, { queueId: body.queue_id, modelId, kind });
+      const answer = await deliver(dependencies, {
+        job,
+        model,
+        rangeHeader: headers.range,
+        deleteAfterwards: body.delete_media_on_completion,
+      });
+      return withHeaders(answer, notice);
+    },
+  });
+}
+
+/** The client is done with the media. Safe to repeat; `success: false` means ask again. */
+export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
+  return defineRoute({
+    method: 'POST',
+    path,
+    access: 'key',
+    body: {
+      json: { schema: completeBody, maxBytes: SMALL_JSON_BYTES },
+      needsModel: true,
+      modelType: MODEL_OF_JOB[kind].type,
+    },
+    describes,
+    async handler({ config, sql, temporal, log }, { body, caller }) {
+      const { modelId, headers } = modelOfJob(config, body.model, kind);
+      const job = await findJobOf(sql, caller, { queueId: body.queue_id, modelId, kind });
+      if (isFinal(job.state)) return json({ success: true }, { headers });
+      try {
+        const completed = await completeGeneration(temporal, job.queueId, { stored: job.state === 'stored' });
+        await recordEvents(sql, job.queueId, [{ event: 'completed' }]);
+        if (!completed) await releaseMedia(sql, job.queueId);
+        await point('complete-answer');
+        return json({ success: completed?.outcome === 'deleted' }, { headers });
+      } catch (error) {
+        log.warn({ err: error, queueId: job.queueId }, 'the media could not be deleted now');
+        return json({ success: false }, { headers });
+      }
+    },
+  });
+}

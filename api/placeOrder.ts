@@ -1,0 +1,215 @@
+/**
+ * How every queue route takes an order: the key of the request is claimed, what the order needs is put into storage, its
+ * workflow is asked, and whatever was left without an answer is taken back.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Caller } from '../domain/caller.ts';
+import type { Model } from '../domain/catalogue/model.ts';
+import { FareboxError } from '../domain/errors.ts';
+import { isRunning } from '../domain/jobs.ts';
+import type { Config } from '../infra/config/config.ts';
+import type { Logger } from '../infra/log.ts';
+import { findJob, type JobRow } from '../infra/postgres/jobs.ts';
+import type { GenerationInput, GenerationTiming } from '../workflows/contract.ts';
+import type { Answer } from './answer.ts';
+import type { Dependencies } from './dependencies.ts';
+import { type Claim, claimKey, renewClaim, withdrawClaim } from './idempotency.ts';
+import { ACCEPT_LIMIT_MS, cancelGeneration, submitGeneration, withdrawGeneration } from './queued.ts';
+import type { RouteRequest } from './route.ts';
+
+/** The answer is waited for a little longer than the workflow may take to charge, so none comes after we gave up. */
+export const QUEUE_DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000;
+
+/** A busy machine may be late by a second or two; a dead one should not hold a job up for much longer. */
+const HEARTBEAT_MS = 5_000;
+
+/** What the parts of an order know of the request that brought it. */
+export type Ordering = Pick<
+  RouteRequest<unknown, unknown, 'key'>,
+  'caller' | 'headers' | 'log' | 'requestId'
+>;
+
+export interface Order {
+  /** The route, for the `Idempotency-Key`. */
+  route: string;
+  /** What makes two requests with one key the same. */
+  body: Readonly<Record<string, unknown>>;
+  inputOf(queueId: string): GenerationInput;
+  /** What the workflow needs in storage, if anything. */
+  parts: OrderParts;
+  answer(job: QueuedJob): Answer;
+}
+
+export interface OrderParts {
+  /**
+   * Small enough to be on its way together with its order, whose way is the longer one: the step that needs it waits a
+   * moment for it.
+   */
+  together: boolean;
+  put(queueId: string): Promise<void>;
+  remove(queueId: string): Promise<void>;
+}
+
+export interface QueuedJob {
+  queueId: string;
+  /** The job's own: the catalogue may have another by now. */
+  modelId: string;
+  durationSeconds: number | null;
+  replayed: boolean;
+}
+
+/** Throws FareboxError with the exact refusal; nothing is charged then. */
+export async function placeOrder(
+  dependencies: Dependencies,
+  ordering: Ordering,
+  order: Order,
+): Promise<Answer> {
+  const claimed = await claimKey(dependencies.sql, {
+    caller: ordering.caller,
+    header: ordering.headers['idempotency-key'],
+    route: order.route,
+    body: order.body,
+  });
+  const claim = claimed.withdrawn ? await seeThrough(dependencies, ordering.caller, claimed) : claimed;
+  const replay = claim.known ? await replayOf(dependencies, ordering.caller, claim.queueId) : undefined;
+  return replay ? order.answer(replay) : await accept(dependencies, ordering, { order, claim });
+}
+
+/** The first answer of this key, also when it was lost on its way: the row is the truth. */
+async function replayOf(
+  { sql }: Dependencies,
+  { accountId }: Caller,
+  queueId: string,
+): Promise<QueuedJob | undefined> {
+  const job = await findJob(sql, { queueId, accountId });
+  return job && { ...told(job), replayed: true };
+}
+
+function told({ queueId, modelId, durationSeconds }: JobRow) {
+  return { queueId, modelId, durationSeconds };
+}
+
+/** An order that is being taken back ends first; the key then stands for a new one, unless the job came to an output. */
+async function seeThrough(dependencies: Dependencies, caller: Caller, claim: Claim): Promise<Claim> {
+  const { sql, temporal } = dependencies;
+  await cancelGeneration(temporal, claim.queueId);
+  const job = await findJob(sql, { queueId: claim.queueId, accountId: caller.accountId });
+  return job?.outputKey ? claim : await renewClaim(sql, caller, claim);
+}
+
+interface Attempt {
+  order: Order;
+  claim: Claim;
+}
+
+async function accept(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<Answer> {
+  const { order, claim } = attempt;
+  const { parts } = order;
+  const input = order.inputOf(claim.queueId);
+  const put = () => parts.put(input.queueId);
+  const stored = parts.together ? nextTurn().then(put) : put();
+  if (!parts.together) await stored;
+  const answer = await submit(dependencies, ordering, { ...attempt, input, stored });
+  await stored.catch(() => undefined);
+  // A refusal may be what an earlier request with this key was told: what was wrong then need not be wrong now.
+  const old = answer === 'ended' || (!answer.accepted && claim.known && !claim.renewed);
+  if (old) return await again(dependencies, ordering, attempt);
+  if (claim.key !== undefined || !answer.accepted) await removeLate(dependencies, parts, input);
+  if (answer.accepted) {
+    const { durationSeconds = null } = answer;
+    const { queueId, modelId } = input;
+    return order.answer({ queueId, modelId, durationSeconds, replayed: claim.known });
+  }
+  const { code, message, fields } = answer;
+  throw new FareboxError({ code, message, ...(fields ? { fields } : {}) });
+}
+
+interface Submission extends Attempt {
+  input: GenerationInput;
+  /** Without its parts the order cannot be accepted: then nobody needs to wait for the answer. */
+  stored: Promise<void>;
+}
+
+async function submit(dependencies: Dependencies, ordering: Ordering, submission: Submission) {
+  try {
+    const answer = submitGeneration(dependencies, submission.input);
+    return await Promise.race([answer, submission.stored.then(() => answer)]);
+  } catch (error) {
+    // It may have arrived although its answer did not: it is taken back while the client reads that nothing was charged.
+    void takeBack(dependencies, ordering.caller, submission).catch((err: unknown) =>
+      ordering.log.warn({ err, queueId: submission.input.queueId }, 'an unanswered order was not taken back'),
+    );
+    throw error;
+  }
+}
+
+async function takeBack(
+  dependencies: Dependencies,
+  caller: Caller,
+  { input, claim, order }: Submission,
+): Promise<void> {
+  const decide = () => withdrawClaim(dependencies.sql, caller, claim);
+  const outcome = await withdrawGeneration(dependencies, input, decide);
+  if (outcome === 'never_came') await order.parts.remove(input.queueId);
+  // The key stood for the order that is gone now; whoever asks again means a new one.
+  if (outcome === 'cancelled') await renewClaim(dependencies.sql, caller, claim);
+}
+
+/** What came later than the job's own end was put back by that: a twin's with the same key, or a refused one's. */
+async function removeLate(
+  { sql, log }: { sql: Dependencies['sql']; log: Logger },
+  parts: OrderParts,
+  { queueId, accountId }: GenerationInput,
+): Promise<void> {
+  try {
+    const job = await findJob(sql, { queueId, accountId });
+    if (!job || !isRunning(job.state)) await parts.remove(queueId);
+  } catch (err) {
+    // The order has its answer; what is left is for the sweeper.
+    log.warn({ err, queueId }, 'a source may have been left behind');
+  }
+}
+
+/** The key's earlier attempt was refused and is over: this one gets a queue_id of its own, unless a twin was faster. */
+async function again(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<Answer> {
+  const { claim, order } = attempt;
+  await order.parts.remove(claim.queueId);
+  const replay = await replayOf(dependencies, ordering.caller, claim.queueId);
+  if (replay) return order.answer(replay);
+  if (claim.renewed) {
+    const message = 'Requests with this Idempotency-Key are still being decided; please try again.';
+    throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
+  }
+  const renewed = await renewClaim(dependencies.sql, ordering.caller, claim);
+  return await accept(dependencies, ordering, { ...attempt, claim: renewed });
+}
+
+/** What orders of every kind say about the job that is to come of them. */
+export function jobOf(
+  { config, clock }: Pick<Dependencies, 'config' | 'clock'>,
+  { caller, requestId }: Ordering,
+  { model, queueId }: { model: Model; queueId: string },
+) {
+  return {
+    queueId,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    requestId,
+    modelId: model.id,
+    provider: model.provider,
+    providerQueue: config.providers[model.provider]?.kind === 'local' ? 'media' : 'providers',
+    acceptBy: clock.now() + ACCEPT_LIMIT_MS,
+    timing: timingOf(config),
+  } as const;
+}
+
+function timingOf(config: Config): GenerationTiming {
+  return {
+    acceptMs: ACCEPT_LIMIT_MS,
+    deadlineMs: config.jobs.deadlineMinutes * 60_000,
+    retentionMs: config.media.retentionHours * 3_600_000,
+    pollFirstMs: config.jobs.pollFirstMs,
+    pollLongestMs: config.jobs.pollLongestMs,
+    heartbeatMs: HEARTBEAT_MS,
+  };
+}

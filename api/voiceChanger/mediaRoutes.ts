@@ -1,0 +1,17 @@
+/** POST /audio/voice-changer/retrieve and /complete. */
+import { completeRouteOf, retrieveRouteOf } from '../jobRoutes.ts';
+import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
+
+const kind = 'voice-changer';
+
+export const retrieveVoiceChangeRoute = retrieveRouteOf({
+  kind,
+  path: '/audio/voice-changer/retrieve',
+  describes: VOICE_CHANGER_DESCRIPTIONS.retrieve,
+});
+
+export const completeVoiceChangeRoute = completeRouteOf({
+  kind,
+  path: '/audio/voice-changer/complete',
+  describes: VOICE_CHANGER_DESCRIPTIONS.complete,
+});

@@ -1,0 +1,66 @@
+/** What an order is charged for: one line of the bill, and the same words in the quote and in the ledger. */
+import { type Price, priceOf } from '../catalogue/model.ts';
+import type { PublishedPrice } from '../catalogue/specs.ts';
+import { formatNanoFixed, lineCost, NANO_PER_UNIT, type Nano } from '../money.ts';
+
+export interface Terms {
+  price: Price;
+  sku: string;
+  unit: string;
+  /** A decimal. */
+  units: string;
+  pricePerUnitUsd: Nano;
+}
+
+interface Line {
+  sku: string;
+  unit: string;
+  each: PublishedPrice;
+  /** In thousandths of the unit, so that characters and halves of a second stay exact. */
+  thousandths: bigint;
+  /** 2 doubles the price of the unit; three decimals count. */
+  factor?: number;
+}
+
+/** Rounded up once, per currency. */
+export function termsOf({ sku, unit, each, thousandths, factor = 1 }: Line): Terms {
+  const published = priceOf(each);
+  const raised = BigInt(Math.round(factor * 1_000));
+  const cost = (amount: Nano) => lineCost(thousandths * raised, amount, 1_000_000n);
+  return {
+    price: { usd: cost(published.usd), diem: cost(published.diem) },
+    sku,
+    unit,
+    units: decimal(thousandths),
+    pricePerUnitUsd: lineCost(raised, published.usd, 1_000n),
+  };
+}
+
+function decimal(thousandths: bigint): string {
+  const text = formatNanoFixed((thousandths * NANO_PER_UNIT) / 1_000n, 3, 'down');
+  return text.replace(/\.?0+$/, '');
+}
+
+/** A field of an order that the model does not take as it is; `fields` as in the body of an error (specification 7). */
+export interface WrongField {
+  ok: false;
+  field: string;
+  message: string;
+  /** For voices: what there is to choose from (api-facts 4.6). */
+  supportedVoices?: readonly string[];
+}
+
+export function wrong(field: string, message: string): WrongField {
+  return { ok: false, field, message };
+}
+
+export function unsupported(field: string): WrongField {
+  return wrong(field, `This model does not support ${field}`);
+}
+
+/** Letters as a person counts them: code points, so that no script costs twice. */
+export function characterCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}

@@ -1,0 +1,109 @@
+/** Which media an order may and must have, before any of them is looked at (api-facts 4.8). */
+import { unsupported, type WrongField, wrong } from './terms.ts';
+import type { VideoFields } from './videoFields.ts';
+import type { VideoNeeds } from './videoNeeds.ts';
+import type { CameraPoint } from './videoOrder.ts';
+
+/** Key frames count in frames of this rate, whatever rate the output has. */
+export const KEYFRAME_RATE = 24;
+const MOST_TURNS = 32;
+
+export function wrongMedia(
+  needs: VideoNeeds,
+  fields: VideoFields,
+  durationSeconds: number | undefined,
+): WrongField | undefined {
+  return (
+    wrongSingle(needs, fields) ??
+    wrongLists(needs, fields) ??
+    wrongElements(fields) ??
+    wrongKeyframes(fields, durationSeconds) ??
+    wrongCamera(needs, fields)
+  );
+}
+
+function wrongSingle(needs: VideoNeeds, fields: VideoFields): WrongField | undefined {
+  const rows = [
+    ['image_url', needs.image],
+    ['end_image_url', needs.endImage],
+    ['audio_url', needs.audioInput],
+    ['video_url', needs.video],
+  ] as const;
+  for (const [field, need] of rows) {
+    if (fields[field] !== undefined && need === 'none') return unsupported(field);
+    if (fields[field] === undefined && need === 'required') return wrong(field, 'Required for this model');
+  }
+  if (fields.end_image_url !== undefined && fields.image_url === undefined && needs.image !== 'none') {
+    return wrong('end_image_url', 'Needs image_url');
+  }
+  return undefined;
+}
+
+/** Publicly a model that takes reference images and says no number takes four. */
+function wrongLists({ inputs }: VideoNeeds, fields: VideoFields): WrongField | undefined {
+  const rows = [
+    ['reference_image_urls', inputs.referenceImages],
+    ['reference_video_urls', inputs.referenceVideos],
+    ['reference_audio_urls', inputs.referenceAudios],
+    ['reference_document_urls', inputs.referenceDocuments],
+    ['scene_image_urls', inputs.sceneImages],
+    ['elements', inputs.elements],
+    ['keyframes', inputs.keyframes],
+  ] as const;
+  for (const [field, most = 0] of rows) {
+    const count = fields[field]?.length ?? 0;
+    if (fields[field] !== undefined && most === 0) return unsupported(field);
+    if (count > most) return wrong(field, `At most ${most} for this model`);
+  }
+  const references = (fields.reference_image_urls?.length ?? 0) + (fields.reference_video_urls?.length ?? 0);
+  if (fields.reference_audio_urls?.length && references === 0) {
+    return wrong('reference_audio_urls', 'Needs a reference image or a reference video');
+  }
+  return undefined;
+}
+
+function wrongElements({ elements = [] }: VideoFields): WrongField | undefined {
+  const empty = elements.findIndex(
+    (element) => element.frontal_image_url === undefined && element.video_url === undefined,
+  );
+  return empty < 0 ? undefined : wrong(`elements.${empty}`, 'Needs frontal_image_url or video_url');
+}
+
+function wrongKeyframes(
+  { keyframes = [] }: VideoFields,
+  durationSeconds: number | undefined,
+): WrongField | undefined {
+  const last = durationSeconds === undefined ? Number.POSITIVE_INFINITY : durationSeconds * KEYFRAME_RATE;
+  const seen = new Set<number>();
+  for (const [place, { frame_index: frame }] of keyframes.entries()) {
+    const field = `keyframes.${place}.frame_index`;
+    if (seen.has(frame)) return wrong(field, 'Each frame_index must be unique');
+    if (frame > last) return wrong(field, `Must be at most ${last} for this duration`);
+    seen.add(frame);
+  }
+  return undefined;
+}
+
+function wrongCamera(
+  needs: VideoNeeds,
+  { camera_trajectory: points, image_url }: VideoFields,
+): WrongField | undefined {
+  if (points === undefined) return undefined;
+  if (needs.inputs.cameraTrajectory !== true) return unsupported('camera_trajectory');
+  if (image_url === undefined) return wrong('camera_trajectory', 'Needs image_url');
+  const backwards = points.findIndex(
+    (point, place) => place > 0 && point.time <= (points[place - 1]?.time ?? 0),
+  );
+  if (backwards >= 0)
+    return wrong(`camera_trajectory.${backwards}.time`, 'Must be later than the one before');
+  if (travelOf(points) > MOST_TURNS * 360) {
+    return wrong('camera_trajectory', `The azimuth may travel ${MOST_TURNS} turns in all`);
+  }
+  return undefined;
+}
+
+function travelOf(points: readonly CameraPoint[]): number {
+  return points
+    .slice(1)
+    .reduce((sum, point, place) => sum + Math.abs(point.azimuth - (points[place]?.azimuth ?? 0)), 0);
+}
