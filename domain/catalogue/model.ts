@@ -38,8 +38,8 @@ export type AudioFormat = (typeof AUDIO_FORMATS)[number];
 
 /** An amount per currency. Bundled credit is spent at the USD price. */
 export interface Price {
-  usd: Nano;
-  diem: Nano;
+  readonly usd: Nano;
+  readonly diem: Nano;
 }
 
 /** One whole-minute tier: everything up to `ceilingSeconds` costs `price`. */
@@ -50,8 +50,15 @@ export interface DurationTier {
 
 /** A published price in nano units. Throws RangeError for what they cannot express; the schema lets no such price in. */
 export function priceOf(published: PublishedPrice): Price {
-  return { usd: toNano(published.usd), diem: toNano(published.diem) };
+  const known = prices.get(published);
+  if (known) return known;
+  const price = { usd: toNano(published.usd), diem: toNano(published.diem) };
+  prices.set(published, price);
+  return price;
 }
+
+/** Every request asks for a dozen prices of the same entries, and reading decimals is slow. An entry never changes. */
+const prices = new WeakMap<PublishedPrice, Price>();
 
 function toNano(units: number): Nano {
   const nano = nanoFromNumber(units);
