@@ -45,13 +45,19 @@ export interface StreamAnswer {
   contentType: string;
 }
 
+/** Takes the text of whole events. False: nobody takes any more. A promise only where the client is behind. */
+export type TakeText = (text: string) => boolean | Promise<boolean>;
+
 /** Server-sent events, each text written out as it comes. */
 export interface EventAnswer {
   kind: 'events';
   status: number;
   headers: Record<string, string>;
-  /** Its first text is there: what failed before it was an ordinary answer. Its `finally` is where a client that is gone is noticed. */
-  events: AsyncGenerator<string, void>;
+  /**
+   * To be called once, also where nobody takes anything: it ends what was begun. What failed before it was an ordinary
+   * answer. Texts are pushed, not asked for: thousands a second pass here.
+   */
+  tell(take: TakeText): Promise<void>;
 }
 
 export type Answer = JsonAnswer | PreparedAnswer | BinaryAnswer | StreamAnswer | EventAnswer;
@@ -71,19 +77,8 @@ export function prepared(bytes: Buffer | undefined, options?: AnswerOptions): Pr
   return { kind: 'prepared', status: options?.status ?? 200, headers: options?.headers ?? NO_HEADERS, bytes };
 }
 
-export function events(from: AsyncGenerator<string, void>, options?: AnswerOptions): EventAnswer {
-  return {
-    kind: 'events',
-    status: options?.status ?? 200,
-    headers: options?.headers ?? NO_HEADERS,
-    events: from,
-  };
-}
-
-/** Tells whoever makes the events that nobody takes them. One that has not begun would end without a word: it begins first. */
-export async function endEvents(made: EventAnswer['events']): Promise<void> {
-  await made.next();
-  await made.return();
+export function events(tell: EventAnswer['tell'], options?: AnswerOptions): EventAnswer {
+  return { kind: 'events', status: options?.status ?? 200, headers: options?.headers ?? NO_HEADERS, tell };
 }
 
 /** The same answer with further headers. */
@@ -94,7 +89,7 @@ export function withHeaders(answer: Answer, headers: Readonly<Record<string, str
 /** Lets go of what an answer holds that nobody will be sent. */
 export async function discardAnswer(answer: Answer): Promise<void> {
   if (answer.kind === 'json' || answer.kind === 'prepared') return;
-  if (answer.kind === 'events') return await endEvents(answer.events);
+  if (answer.kind === 'events') return await answer.tell(() => false);
   answer.stream.destroy();
   if (answer.kind === 'binary') await answer.onAborted?.();
 }

@@ -31,7 +31,7 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
     if (answer.kind === 'json') await sendJson(ctx, answer);
     else if (answer.kind === 'prepared') sendPrepared(ctx, answer);
     else if (answer.kind === 'stream') await sendStream(ctx, answer);
-    else if (answer.kind === 'events') await sendEvents(ctx, answer, options.inFlight);
+    else if (answer.kind === 'events') await sendEvents(ctx, answer);
     else await sendBinary(ctx, answer, options.inFlight);
   };
 }

@@ -1,9 +1,8 @@
 /** Sends server-sent events as they come (api-facts 12.1). */
-import { once } from 'node:events';
-import { type EventAnswer, endEvents } from './answer.ts';
+import type { ServerResponse } from 'node:http';
+import type { EventAnswer } from './answer.ts';
 import type { ApiContext } from './requestState.ts';
 import { STREAM_IDLE_MS } from './sendStream.ts';
-import type { InFlight } from './server/inFlight.ts';
 
 /**
  * Whoever makes the events learns that the client is gone, or takes nothing for too long; what is left to
@@ -11,37 +10,65 @@ import type { InFlight } from './server/inFlight.ts';
  */
 export async function sendEvents(
   ctx: ApiContext,
-  { events }: EventAnswer,
-  inFlight: InFlight,
+  { tell }: EventAnswer,
+  idleMs = STREAM_IDLE_MS,
 ): Promise<void> {
-  const { res } = ctx;
+  const { res, state } = ctx;
   ctx.respond = false;
   res.setHeader('Content-Type', 'text/event-stream');
   res.setHeader('X-Accel-Buffering', 'no');
-  const end = () => inFlight.track(endEvents(events));
-  res.once('close', end);
+  res.flushHeaders();
+  const body = bodyOf(res);
   try {
-    res.flushHeaders();
-    for await (const text of events) {
-      if (res.destroyed) break;
-      if (!res.write(text)) await taken(res);
-    }
-    res.off('close', end);
-    res.end();
+    await tell((text) => {
+      if (res.destroyed) return false;
+      return body.write(text) || drained(ctx, idleMs);
+    });
+    body.end();
   } catch (error) {
-    ctx.state.log.info({ err: error, route: ctx.state.route }, 'events broke off');
+    state.log.info({ err: error, route: state.route }, 'events broke off');
     res.destroy();
   }
 }
 
-async function taken(res: ApiContext['res']): Promise<void> {
-  const tooLong = AbortSignal.timeout(STREAM_IDLE_MS);
-  const gone = new AbortController();
-  const leave = () => gone.abort();
-  res.once('close', leave);
-  try {
-    await once(res, 'drain', { signal: AbortSignal.any([tooLong, gone.signal]) });
-  } finally {
-    res.off('close', leave);
-  }
+interface Body {
+  /** False: the client is behind. */
+  write(text: string): boolean;
+  end(): void;
+}
+
+/**
+ * Node sends a chunk as four pieces, gathered in a buffer of their own. Written here as one text, a frame costs about a
+ * sixth less on its way out. An answer to HTTP/1.0 has no chunks.
+ */
+function bodyOf(res: ServerResponse): Body {
+  if (!res.chunkedEncoding) return { write: (text) => res.write(text), end: () => res.end() };
+  res.chunkedEncoding = false;
+  return {
+    // A chunk of nothing would be the last one.
+    write: (text) => text === '' || res.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`),
+    end: () => res.end('0\r\n\r\n'),
+  };
+}
+
+/** Resolves with false when the client went away, or was cut off because it took nothing for too long. */
+function drained({ res, state }: ApiContext, idleMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      state.log.info({ route: state.route }, `events broke off: the client took nothing for ${idleMs} ms`);
+      res.destroy();
+    }, idleMs);
+    const over = (taken: boolean) => () => {
+      clearTimeout(timer);
+      res.off('drain', drain);
+      res.off('close', close);
+      resolve(taken);
+    };
+    const drain = over(true);
+    const close = over(false);
+    res.once('drain', drain);
+    res.once('close', close);
+    // One that is gone already closes no more.
+    if (res.destroyed) close();
+  });
 }

@@ -26,11 +26,15 @@ export async function openChatStream(body: TextBody, reader: FrameReader): Promi
   };
 }
 
+type Step = IteratorResult<ChatEvent[], undefined>;
+
+const OVER: Step = { done: true, value: undefined };
+
 class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
   private readonly parser = new EventStreamParser();
   private readonly body: TextBody;
   private readonly reader: FrameReader;
-  private first: ChatEvent[] | undefined;
+  private first: Step | undefined;
   private anyBytes = false;
   private anyFrame = false;
   private over = false;
@@ -49,35 +53,35 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
     this.first = await this.more();
   }
 
-  async next(): Promise<IteratorResult<ChatEvent[], undefined>> {
-    const value = this.first ?? (await this.more());
+  next(): Promise<Step> {
+    const { first } = this;
+    if (first === undefined) return this.more();
     this.first = undefined;
-    return value === undefined ? { done: true, value } : { done: false, value };
+    return Promise.resolve(first);
   }
 
-  async return(): Promise<IteratorResult<ChatEvent[], undefined>> {
+  async return(): Promise<Step> {
     if (!this.over) this.body.abort();
     this.over = true;
-    return { done: true, value: undefined };
+    return OVER;
   }
 
-  private async more(): Promise<ChatEvent[] | undefined> {
+  /** The only wait per piece: each further one would cost hundreds of streams more than the reading of their frames. */
+  private async more(): Promise<Step> {
     const events: ChatEvent[] = [];
     while (events.length === 0) {
       if (this.failure !== undefined) throw this.failure;
-      if (this.over) return undefined;
+      if (this.over) return OVER;
       try {
-        await this.take(events);
+        this.take(await this.body.next(), events);
       } catch (error) {
-        this.failure = asFailure(error);
-        this.body.abort();
+        this.fail(error);
       }
     }
-    return events;
+    return { done: false, value: events };
   }
 
-  private async take(events: ChatEvent[]): Promise<void> {
-    const piece = await this.piece();
+  private take(piece: Buffer | undefined, events: ChatEvent[]): void {
     if (this.over) return;
     this.anyBytes ||= piece !== undefined;
     for (const data of piece === undefined ? this.parser.end() : this.parser.push(piece)) {
@@ -91,15 +95,15 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
     if (piece === undefined) this.end();
   }
 
-  private async piece(): Promise<Buffer | undefined> {
-    try {
-      return await this.body.next();
-    } catch (error) {
-      const broke = error instanceof TextHttpError && error.failure !== 'stopped';
-      if (!broke || !this.reader.complete()) throw error;
+  /** Only the body fails with a TextHttpError: what a reader makes of its frames has other names. */
+  private fail(error: unknown): void {
+    const broke = error instanceof TextHttpError && error.failure !== 'stopped';
+    if (broke && this.reader.complete()) {
       this.over = true;
-      return undefined;
+      return;
     }
+    this.failure = asFailure(error);
+    this.body.abort();
   }
 
   private end(): void {

@@ -14,7 +14,7 @@ import { type ChatBody, chatBody } from './chatBody.ts';
 import { type ChatCall, type ChatOrder, settleChat } from './chatCall.ts';
 import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
-import { chatEvents } from './chatStream.ts';
+import { type StreamTerms, tellChat } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
 import { chatId, firstThatAnswers, noteTokens, type Settled } from './modelCall.ts';
 import { type Heading, presentCost } from './present.ts';
@@ -103,12 +103,12 @@ async function streamed(dependencies: Dependencies, order: ChatOrder, form: Answ
     if (!open)
       throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
     const stream = await request.waitFor(open(call.request, { signal }));
-    const made = chatEvents({
+    const terms: StreamTerms = {
       ...{ call, stream },
       writer: form.stream({ heading: headingOf(order, call), call }),
       onSettled: (settled) => afterBill(dependencies, { form, order, settled }),
-    });
-    return events(made, { headers: answeredBy(request, call.attempt) });
+    };
+    return events((take) => tellChat(terms, take), { headers: answeredBy(request, call.attempt) });
   });
 }
 
