@@ -1,5 +1,6 @@
 /**
- * Builds `dist/` when a source is newer than it: compile, copy what is not TypeScript, bundle the workflows.
+ * Builds `dist/` when a source is newer than it: compile, copy what is not TypeScript, bundle the packages and the
+ * workflows.
  * Run directly it builds; imported, `build()` does the same.
  */
 import { spawnSync } from 'node:child_process';
@@ -40,6 +41,9 @@ export async function build(say = () => undefined) {
     // Types are judged by `npm run check`; whoever starts the service does not wait for that.
     node([tsc(), '-p', path.join(ROOT, 'tsconfig.build.json'), '--noCheck']);
     for (const file of assets()) copy(file);
+    // Loaded here: where the packages are not installed yet, the launchers load this file nevertheless.
+    const { bundlePackages } = await import('./bundlePackages.mjs');
+    await bundlePackages(compiledFiles());
     bundleWorkflows();
     writeFileSync(path.join(DIST, 'build.json'), `${JSON.stringify({ version: versionOf(new Date()) })}\n`);
     writeFileSync(STAMP, sources);
@@ -78,6 +82,13 @@ function filesUnder(folder) {
 
 function assets() {
   return sourceFiles().filter((file) => !NOT_COPIED.has(path.extname(file)));
+}
+
+/** Relative to dist/. */
+function compiledFiles() {
+  return sourceFiles()
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .map((file) => file.replace(/\.ts$/, '.js'));
 }
 
 function copy(file) {

@@ -87,6 +87,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   pg: ['infra/postgres/', 'infra/stack/'],
   pino: ['infra/log.ts', 'infra/telemetry/'],
   'prom-client': ['infra/telemetry/', 'api/', 'workers/'],
+  rolldown: ['infra/launch/'],
   turndown: ['infra/web/'],
   undici: ['infra/http/'],
   zod: ['api/', 'infra/', 'providers/'],
