@@ -23,6 +23,10 @@ import { lockFile, ROOT } from './root.mjs';
 
 const DIST = path.join(ROOT, 'dist');
 const STAMP = path.join(DIST, '.built');
+const WORKFLOWS = 'workers/workflows.bundle.js';
+const WORKFLOWS_STAMP = path.join(DIST, '.workflows');
+/** All that the workflows are made of: they import nothing else of ours (the architecture test). */
+const OF_WORKFLOWS = /^(domain|workflows)\/|^workers\/bundle\.ts$/;
 const FLOORS = ['domain', 'infra', 'providers', 'workflows', 'activities', 'workers', 'api', 'cli', 'bench'];
 const TEST_FOLDERS = ['test/stubs', 'test/harness'];
 const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
@@ -31,10 +35,10 @@ const NOT_COPIED = new Set(['.ts', '.mts']);
 
 /** Builds if needed; concurrent calls build once. `say` gets one line when there is something to do. */
 export async function build(say = () => undefined) {
-  if (isCurrent(fingerprint())) return;
+  if (holds(STAMP, fingerprint(sourceFiles()))) return;
   await withLock(lockFile('build'), async () => {
-    const sources = fingerprint();
-    if (isCurrent(sources)) return;
+    const sources = fingerprint(sourceFiles());
+    if (holds(STAMP, sources)) return;
     say('building dist/');
     rmSync(STAMP, { force: true });
     removeStale();
@@ -55,14 +59,14 @@ function versionOf(moment) {
   return moment.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '.');
 }
 
-function isCurrent(sources) {
-  return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === sources;
+function holds(stamp, sources) {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === sources;
 }
 
-/** Names, sizes and times of all that the build reads: quicker than hashing contents, and enough. */
-function fingerprint() {
+/** Names, sizes and times of what is read: quicker than hashing contents, and enough. */
+function fingerprint(files) {
   const hash = createHash('sha256');
-  for (const file of [...sourceFiles(), ...SETTINGS].sort()) {
+  for (const file of [...files, ...SETTINGS].sort()) {
     const { mtimeMs, size } = statSync(path.join(ROOT, file));
     hash.update(`${file}\0${mtimeMs}\0${size}\n`);
   }
@@ -103,16 +107,19 @@ function removeStale() {
   for (const folder of [...FLOORS, ...TEST_FOLDERS]) {
     for (const file of filesUnder(path.join('dist', folder))) {
       const source = path.relative('dist', file);
+      if (source === WORKFLOWS) continue;
       const typescript = source.replace(/\.js(\.map)?$/, '.ts');
       if (!sources.has(source) && !sources.has(typescript)) rmSync(path.join(ROOT, file));
     }
   }
 }
 
+/** A second and more of work, and seldom needed: most changes are to other floors. */
 function bundleWorkflows() {
-  const script = path.join(DIST, 'workers', 'bundle.js');
-  if (!existsSync(script)) return;
-  node([script]);
+  const sources = fingerprint(sourceFiles().filter((file) => OF_WORKFLOWS.test(file)));
+  if (existsSync(path.join(DIST, WORKFLOWS)) && holds(WORKFLOWS_STAMP, sources)) return;
+  node([path.join(DIST, 'workers', 'bundle.js')]);
+  writeFileSync(WORKFLOWS_STAMP, sources);
 }
 
 /** Quiet when all is well; throws with the words of what failed. */

@@ -1,6 +1,7 @@
 /**
  * Writes `dist/node_modules/`: the npm packages that the built code imports, each in a few files. Node finds them there
- * before those of `node_modules/`, and a process reads some thirty files at its start instead of two thousand.
+ * before those of `node_modules/`, and a process reads some thirty files at its start instead of two thousand. Our own
+ * code is not bundled: its paths, and the lines that its errors name, stay those of the compiled files.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,15 +17,17 @@ const STAMP = path.join(FOLDER, '.bundled');
 /** What belongs to the result beside the code that imports. */
 const MADE_FROM = ['package-lock.json', 'infra/launch/bundlePackages.mjs'];
 
-/** These stay as they are: webpack reads the first for the workflows' own bundle, the others look for files of theirs. */
-const LEFT = ['@temporalio/workflow', 'pdfjs-dist', 'gpt-tokenizer', 'swagger-ui-dist'];
-/** Only who bundles workflows needs them; loading them is quick, and bundled they would be the larger part. */
 const OF_TESTS = /^(bench|test)\//;
+/** These stay as they are: webpack reads the first for the workflows' own bundle, the other loads more of its files. */
+const LEFT = ['@temporalio/workflow', 'pdfjs-dist'];
+/** Only who bundles workflows needs them; loading them is quick, and bundled they would be the larger part. */
 const TOOLS = ['webpack', 'swc-loader', 'source-map-loader', '@swc/core'];
+/** In this thread the worker runs workflows; it loads much of the same. */
 const THREAD = '@temporalio/worker/lib/workflow/workflow-worker-thread.js';
 const THREAD_AS_ASKED = './workflow-worker-thread';
 const BUNDLED_THREAD = path.join(FOLDER, '.chunks/workflowThread.js');
 
+/** The repository, or the image's folder: seen at run time from a bundle, however deep it lies. */
 const WHERE_WE_ARE = `import { fileURLToPath as __toPath } from 'node:url';
 const __root = __toPath(import.meta.url.slice(0, import.meta.url.lastIndexOf('/dist/node_modules/') + 1));`;
 
@@ -37,6 +40,8 @@ export async function bundlePackages(files) {
   const bundle = await rolldown({
     cwd: ROOT,
     platform: 'node',
+    // AWS offers its client also in a form of which only the used commands are kept.
+    resolve: { mainFields: ['module', 'main'] },
     input: Object.fromEntries([
       ...[...entries.keys()].map((name) => [`${name}/index`, `farebox:${name}`]),
       ['.chunks/workflowThread', THREAD],
