@@ -7,6 +7,7 @@ import { abandonJob, discardSource, endJob } from './endJob.ts';
 import { asActivity } from './failures.ts';
 import { awaitOutcome, generate } from './generate.ts';
 import { measuredOrder } from './measuredOrder.ts';
+import { measureMedia } from './measureMedia.ts';
 import { measureSource } from './measureSource.ts';
 import { removeMedia } from './removeMedia.ts';
 import type {
@@ -36,5 +37,6 @@ export function createActivities(dependencies: ActivityDependencies): Activities
 
 function measure(dependencies: ActivityDependencies, job: GenerationInput): Promise<MeasureResult> {
   if (job.kind === 'voice-changer') return measureSource(dependencies, job);
+  if (job.kind === 'video') return measureMedia(dependencies, job);
   throw new Error(`nothing to measure of a job of kind ${job.kind}`);
 }

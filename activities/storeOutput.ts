@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Context } from '@temporalio/activity';
 import { verifyAudio } from '../infra/media/verifyAudio.ts';
+import { verifyVideo } from '../infra/media/verifyVideo.ts';
 import { point } from '../infra/points.ts';
 import { recordStored } from '../infra/postgres/jobs.ts';
 import { outputKey } from '../infra/s3/objectKeys.ts';
@@ -17,8 +18,9 @@ import type { Workplace } from './folders.ts';
 import { removeOutputs } from './removeOutputs.ts';
 import type { GenerateResult } from './types.ts';
 
-/** No voice-changer output of ten minutes comes near it; a provider that sends more is broken. */
-const MAX_OUTPUT_BYTES = 200 * 1024 * 1024;
+/** No recording of ten minutes and no video of minutes comes near them; a provider that sends more is broken. */
+const MAX_AUDIO_BYTES = 200 * 1024 * 1024;
+const MAX_VIDEO_BYTES = 2 * 1024 * 1024 * 1024;
 
 export async function storeOutput(
   dependencies: ActivityDependencies,
@@ -27,13 +29,12 @@ export async function storeOutput(
 ): Promise<GenerateResult> {
   const { output, place } = made;
   const sizeBytes = (await stat(output.path)).size;
-  const checked =
-    sizeBytes > 0 && sizeBytes <= MAX_OUTPUT_BYTES ? await verifyAudio(output.path, place.signal) : undefined;
+  const checked = await verifyOutput(job, { path: output.path, sizeBytes }, place.signal);
   if (!checked) {
     return {
       kind: 'failed',
       code: 'provider_failed',
-      message: 'The provider did not deliver a usable recording.',
+      message: `The provider did not deliver a usable ${job.kind === 'video' ? 'video' : 'recording'}.`,
     };
   }
   const key = outputKey(job.queueId, randomUUID());
@@ -61,6 +62,17 @@ export async function storeOutput(
   const from = job.kind === 'voice-changer' ? job.source.from : 'url';
   await discardSource(dependencies, handedIn(job), from);
   return { kind: 'stored' };
+}
+
+/** By signature and structure, never by what the provider says of it. */
+async function verifyOutput(
+  { kind }: GenerationInput,
+  { path, sizeBytes }: { path: string; sizeBytes: number },
+  signal: AbortSignal,
+): Promise<{ contentType: string; seconds?: number } | undefined> {
+  const most = kind === 'video' ? MAX_VIDEO_BYTES : MAX_AUDIO_BYTES;
+  if (sizeBytes === 0 || sizeBytes > most) return undefined;
+  return await (kind === 'video' ? verifyVideo(path, signal) : verifyAudio(path, signal));
 }
 
 async function sha256Of(path: string): Promise<string> {

@@ -25,11 +25,7 @@ export interface Delivery {
 export async function deliver(dependencies: Dependencies, delivery: Delivery): Promise<Answer> {
   const { job } = delivery;
   if (isRunning(job.state)) {
-    return json({
-      status: 'PROCESSING',
-      average_execution_time: await averageMs(dependencies.sql, job.modelId, usualMs(delivery.model)),
-      execution_duration: job.elapsedMs,
-    });
+    return await statusOf(dependencies, delivery, 'PROCESSING');
   }
   if (job.state === 'stored') {
     const leaving = departures.get(job.queueId);
@@ -38,6 +34,19 @@ export async function deliver(dependencies: Dependencies, delivery: Delivery): P
   }
   if (job.state === 'deleted' || job.state === 'expired') throw gone();
   return verdictOf(dependencies.config, job);
+}
+
+/** How long it has taken so far, and usually takes. */
+export async function statusOf(
+  { sql }: Pick<Dependencies, 'sql'>,
+  { job, model }: Pick<Delivery, 'job' | 'model'>,
+  status: 'PROCESSING' | 'COMPLETED',
+): Promise<Answer> {
+  return json({
+    status,
+    average_execution_time: await averageMs(sql, job.modelId, usualMs(model)),
+    execution_duration: job.elapsedMs,
+  });
 }
 
 /** Until there are executions to go by. */

@@ -5,11 +5,11 @@ import { point } from '../infra/points.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { releaseMedia } from '../infra/postgres/jobs.ts';
 import { json, withHeaders } from './answer.ts';
-import { deliver } from './deliver.ts';
+import { deliver, statusOf } from './deliver.ts';
 import type { RouteDescription } from './describe.ts';
 import { findJobOf } from './findOwnJob.ts';
 import { completeBody, retrieveBody, SMALL_JSON_BYTES } from './jobBodies.ts';
-import { MODEL_OF_JOB, modelOfJob } from './models.ts';
+import { isLinked, MODEL_OF_JOB, modelOfJob } from './models.ts';
 import { completeGeneration } from './queued.ts';
 import { defineRoute, type Route } from './route.ts';
 
@@ -34,6 +34,10 @@ export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
     async handler(dependencies, { body, caller, headers }) {
       const { modelId, model, headers: notice } = modelOfJob(dependencies.config, body.model, kind);
       const job = await findJobOf(dependencies.sql, caller, { queueId: body.queue_id, modelId, kind });
+      // Media of their own address are fetched there; here is only told that they are ready.
+      if (model && isLinked(model) && job.state === 'stored') {
+        return withHeaders(await statusOf(dependencies, { job, model }, 'COMPLETED'), notice);
+      }
       const answer = await deliver(dependencies, {
         job,
         model,

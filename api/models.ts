@@ -51,6 +51,11 @@ export function requireVideoModel(config: Config, name: string): NamedModel<Vide
   throw invalid('model', 'This endpoint takes video models only');
 }
 
+/** Whether the media of a model are fetched by an address of their own (`download_url`). */
+export function isLinked(model: Model): boolean {
+  return model.kind === 'video' && model.inputs?.downloadLink === true;
+}
+
 /** Which models the jobs of a kind have. */
 export const MODEL_OF_JOB = {
   'voice-changer': { type: 'music', kind: 'voice-changer' },

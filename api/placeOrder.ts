@@ -37,7 +37,7 @@ export interface Order {
   inputOf(queueId: string): GenerationInput;
   /** What the workflow needs in storage, if anything. */
   parts: OrderParts;
-  answer(job: QueuedJob): Answer;
+  answer(job: QueuedJob): Answer | Promise<Answer>;
 }
 
 export interface OrderParts {
@@ -72,7 +72,7 @@ export async function placeOrder(
   });
   const claim = claimed.withdrawn ? await seeThrough(dependencies, ordering.caller, claimed) : claimed;
   const replay = claim.known ? await replayOf(dependencies, ordering.caller, claim.queueId) : undefined;
-  return replay ? order.answer(replay) : await accept(dependencies, ordering, { order, claim });
+  return replay ? await order.answer(replay) : await accept(dependencies, ordering, { order, claim });
 }
 
 /** The first answer of this key, also when it was lost on its way: the row is the truth. */
@@ -118,7 +118,7 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
   if (answer.accepted) {
     const { durationSeconds = null } = answer;
     const { queueId, modelId } = input;
-    return order.answer({ queueId, modelId, durationSeconds, replayed: claim.known });
+    return await order.answer({ queueId, modelId, durationSeconds, replayed: claim.known });
   }
   const { code, message, fields } = answer;
   throw new FareboxError({ code, message, ...(fields ? { fields } : {}) });
@@ -175,7 +175,7 @@ async function again(dependencies: Dependencies, ordering: Ordering, attempt: At
   const { claim, order } = attempt;
   await order.parts.remove(claim.queueId);
   const replay = await replayOf(dependencies, ordering.caller, claim.queueId);
-  if (replay) return order.answer(replay);
+  if (replay) return await order.answer(replay);
   if (claim.renewed) {
     const message = 'Requests with this Idempotency-Key are still being decided; please try again.';
     throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });

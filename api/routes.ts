@@ -25,6 +25,7 @@ import { decisionRoutes } from './text/decisions/decisionRoutes.ts';
 import { embeddingsRoute } from './text/embeddings.ts';
 import { responsesRoute } from './text/responses/responsesRoute.ts';
 import { completeVoiceChangeRoute, retrieveVoiceChangeRoute } from './voiceChanger/mediaRoutes.ts';
+import { VIDEO_ROUTES } from './video/videoRoutes.ts';
 import { queueRoute } from './voiceChanger/queue.ts';
 import { quoteRoute } from './voiceChanger/quote.ts';
 
@@ -53,6 +54,7 @@ export const ROUTES: readonly Route[] = [
   retrieveVoiceChangeRoute,
   completeVoiceChangeRoute,
   ...AUDIO_ROUTES,
+  ...VIDEO_ROUTES,
   listJobsRoute,
   showJobRoute,
   cancelJobRoute,

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import type { MediaPart, TextPart, UserPart } from '../../domain/text/chat.ts';
+import { fromBase64, readDataUrl } from '../dataUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
 import type { RouteRequest } from '../route.ts';
@@ -135,21 +136,15 @@ async function file(tools: Tools, { file: sent }: Sent<'file'>, signal: AbortSig
   return { type: 'text', text: `${title}${reading.text}` } satisfies TextPart;
 }
 
-const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)?((?:;[\w-]+=[^;,]*)*)(;base64)?,/i;
-
 async function bytesOf(
   { downloads, folders }: Tools,
   { name, url }: { name: string; url: string },
   signal: AbortSignal,
 ): Promise<{ bytes: Buffer; type: string | undefined }> {
-  const announced = DATA_URL.exec(url.slice(0, 512));
-  if (announced) {
-    const [head, type, , base64] = announced;
-    const bytes = base64 ? fromBase64(url.slice(head.length)) : undefined;
-    if (!bytes) throw invalid('messages', `${name}: a data URL must be base64`);
-    if (bytes.length > LARGEST_BYTES) throw tooLarge(name);
-    return { bytes, type: type?.toLowerCase() };
-  }
+  const inline = readDataUrl(url);
+  if (inline === 'malformed') throw invalid('messages', `${name}: a data URL must be base64`);
+  if (inline && inline.bytes.length > LARGEST_BYTES) throw tooLarge(name);
+  if (inline) return inline;
   const folder = await folders.create();
   try {
     const path = join(folder, 'fetched');
@@ -168,18 +163,6 @@ async function bytesOf(
   } finally {
     await folders.remove(folder);
   }
-}
-
-/**
- * Undefined: no base64, or nothing. The decoder passes over what it does not know, so a shorter outcome tells that there was
- * such; a pattern over 35 MB would hold up the event loop for longer than decoding them.
- */
-function fromBase64(text: string): Buffer | undefined {
-  const end = text.length - (/[=\s]{0,8}$/.exec(text.slice(-8))?.[0].length ?? 0);
-  const isAscii = Buffer.byteLength(text) === text.length;
-  if (end === 0 || end % 4 === 1 || !isAscii) return undefined;
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.length === Math.floor((end * 3) / 4) ? bytes : undefined;
 }
 
 function tooLarge(name: string): FareboxError {

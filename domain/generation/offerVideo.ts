@@ -131,15 +131,15 @@ function choiceOf(field: string, listed: readonly string[], wanted: string | und
 }
 
 function wrongWords(needs: VideoNeeds, { prompt, negative_prompt }: VideoFields): WrongField | undefined {
+  if (negative_prompt !== undefined && needs.inputs.negativePrompt !== true) {
+    return unsupported('negative_prompt');
+  }
   if (prompt === undefined) return needs.prompt === 'required' ? wrong('prompt', 'Required') : undefined;
   if (needs.prompt === 'none') return unsupported('prompt');
   const most = needs.constraints.prompt_character_limit ?? LONGEST_PROMPT;
   if (characterCount(prompt) > most)
     return wrong('prompt', `Must have at most ${most} characters for this model`);
-  if (prompt.trim() === '') return wrong('prompt', 'Must not be empty');
-  return negative_prompt !== undefined && needs.inputs.negativePrompt !== true
-    ? unsupported('negative_prompt')
-    : undefined;
+  return prompt.trim() === '' ? wrong('prompt', 'Must not be empty') : undefined;
 }
 
 function wordsOf({ prompt, negative_prompt: negativePrompt }: VideoFields): Partial<VideoOrder> {

@@ -1,0 +1,135 @@
+/** Takes the media of a video order and measures them: what is billed and what providers get is what was decoded here. */
+import { join } from 'node:path';
+import type { VideoModel } from '../domain/catalogue/model.ts';
+import { FareboxError } from '../domain/errors.ts';
+import { fieldOf, type MeasuredMedium } from '../domain/generation/media.ts';
+import { limitsOfRole } from '../domain/generation/mediaLimits.ts';
+import type { SealedMedium } from '../domain/generation/sealedOrder.ts';
+import { wrongMeasured } from '../domain/generation/wrongMeasured.ts';
+import { measureMedium } from '../infra/media/measureMedium.ts';
+import { point } from '../infra/points.ts';
+import { mediaKey } from '../infra/s3/objectKeys.ts';
+import type { VideoGeneration } from '../workflows/contract.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { inWorkplace, type Workplace } from './folders.ts';
+import type { MeasureResult, Refusal } from './types.ts';
+import { soon, unseal } from './unseal.ts';
+
+const FETCH_LIMIT_MS = 30_000;
+/** Fetched at the same time; decoding takes its turn in the media tools. */
+const AT_ONCE = 4;
+
+export async function measureMedia(
+  dependencies: ActivityDependencies,
+  job: VideoGeneration,
+): Promise<MeasureResult> {
+  await point('activity-start');
+  const model = dependencies.models.get(job.modelId);
+  if (model?.kind !== 'video')
+    return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
+  const { media: sealed } = await unseal(dependencies, job.queueId);
+  const taken = await inWorkplace(dependencies, (place) => takeAll(dependencies, { job, sealed }, place));
+  if ('ok' in taken) return taken;
+  await point('measured');
+  return conclude(model, taken);
+}
+
+function conclude(model: VideoModel, media: MeasuredMedium[]): MeasureResult {
+  const problem = wrongMeasured(model, media);
+  if (problem) {
+    const message = `${problem.field}: ${problem.message}`;
+    return { ok: false, code: 'invalid_media', message, fields: { [problem.field]: [problem.message] } };
+  }
+  return { ok: true, source: { media, measuredAt: new Date().toISOString() } };
+}
+
+interface Ordered {
+  job: VideoGeneration;
+  sealed: readonly SealedMedium[];
+}
+
+/** In the order of the request; the first refusal is the answer. */
+async function takeAll(
+  dependencies: ActivityDependencies,
+  { job, sealed }: Ordered,
+  place: Workplace,
+): Promise<MeasuredMedium[] | Refusal> {
+  const media: MeasuredMedium[] = [];
+  for (let from = 0; from < sealed.length; from += AT_ONCE) {
+    const some = sealed.slice(from, from + AT_ONCE);
+    const outcomes = await Promise.all(
+      some.map((medium, offset) =>
+        takeOne(dependencies, { queueId: job.queueId, medium, number: from + offset }, place),
+      ),
+    );
+    for (const outcome of outcomes) {
+      if ('ok' in outcome) return outcome;
+      media.push(outcome);
+    }
+    place.heartbeat();
+  }
+  return media;
+}
+
+interface Numbered {
+  queueId: string;
+  medium: SealedMedium;
+  number: number;
+}
+
+async function takeOne(
+  dependencies: ActivityDependencies,
+  { queueId, medium, number }: Numbered,
+  { folder, signal }: Workplace,
+): Promise<MeasuredMedium | Refusal> {
+  const path = join(folder, `medium-${number}`);
+  const limits = limitsOfRole(medium.role);
+  const taken = await bring(dependencies, { queueId, medium, number }, { path, signal });
+  if ('ok' in taken) return taken;
+  const outcome = await measureMedium(dependencies.tools, medium, { path, limits, signal });
+  if (!outcome.ok) return { ok: false, code: outcome.code, message: outcome.message };
+  const { role, index, element, ...found } = outcome.medium;
+  const at = { role, index, ...(element === undefined ? {} : { element }) };
+  return { ...at, ...found, ...taken };
+}
+
+interface Target {
+  path: string;
+  signal: AbortSignal;
+}
+
+/** From storage, or from the URL and then into storage, so that every later step sees the same bytes. */
+async function bring(
+  dependencies: ActivityDependencies,
+  { queueId, medium, number }: Numbered,
+  { path, signal }: Target,
+): Promise<{ sizeBytes: number; sha256: string } | Refusal> {
+  const { storage, guardedFetch } = dependencies;
+  const key = mediaKey(queueId, number);
+  if (!('url' in medium)) {
+    const { sizeBytes, sha256 } = medium;
+    await soon(() => storage.getFile(key, { path, sha256, signal }));
+    return { sizeBytes, sha256 };
+  }
+  try {
+    const { maxBytes } = limitsOfRole(medium.role);
+    const limits = { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal };
+    const { sizeBytes, sha256 } = await guardedFetch.download(medium.url, limits);
+    await storage.putFile(key, path, { sizeBytes, sha256, contentType: 'application/octet-stream' });
+    return { sizeBytes, sha256 };
+  } catch (error) {
+    const refusal = refusalOf(error, fieldOf(medium));
+    if (refusal) return refusal;
+    throw error;
+  }
+}
+
+/** One sentence for every cause of a fetch that failed (reliability S6). */
+function refusalOf(error: unknown, field: string): Refusal | undefined {
+  if (!(error instanceof FareboxError)) return undefined;
+  if (error.code === 'payload_too_large') return { ok: false, code: error.code, message: `${field}: ${error.message}` };
+  if (error.code !== 'invalid_source') return undefined;
+  const message = `The ${field} could not be fetched.`;
+  return { ok: false, code: 'invalid_source', message, fields: { [field]: [message] } };
+}
+

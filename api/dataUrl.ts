@@ -1,0 +1,31 @@
+/** Data URLs in fields that also take the address of a medium. */
+
+const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)?((?:;[\w-]+=[^;,]*)*)(;base64)?,/i;
+
+export interface DataUrl {
+  bytes: Buffer;
+  /** As claimed, in lower case; never believed. */
+  type: string | undefined;
+}
+
+/** Undefined: the text is no data URL. `malformed`: it is one, and not in base64 or empty. */
+export function readDataUrl(url: string): DataUrl | 'malformed' | undefined {
+  if (!/^data:/i.test(url)) return undefined;
+  const announced = DATA_URL.exec(url.slice(0, 512));
+  if (!announced) return 'malformed';
+  const [head, type, , base64] = announced;
+  const bytes = base64 ? fromBase64(url.slice(head.length)) : undefined;
+  return bytes ? { bytes, type: type?.toLowerCase() } : 'malformed';
+}
+
+/**
+ * Undefined: no base64, or nothing. The decoder passes over what it does not know, so a shorter outcome tells that there was
+ * such; a pattern over 35 MB would hold up the event loop for longer than decoding them.
+ */
+export function fromBase64(text: string): Buffer | undefined {
+  const end = text.length - (/[=\s]{0,8}$/.exec(text.slice(-8))?.[0].length ?? 0);
+  const isAscii = Buffer.byteLength(text) === text.length;
+  if (end === 0 || end % 4 === 1 || !isAscii) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === Math.floor((end * 3) / 4) ? bytes : undefined;
+}

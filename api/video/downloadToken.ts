@@ -1,0 +1,41 @@
+/**
+ * The address under which a finished video lies for a short time, without a credential: whoever has it may fetch and delete.
+ * It is made of the queue_id and a signature of 192 bits, so it can be guessed no better than that, and repeated.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type pg from 'pg';
+import type { Config } from '../../infra/config/config.ts';
+import { signingKey } from '../../infra/postgres/signingKey.ts';
+
+/** Relative to `/api/v1`. */
+export const DOWNLOAD_PATH = '/video/downloads/{token}';
+
+const ID_BYTES = 16;
+const SIGNATURE_BYTES = 24;
+const TOKEN = /^[A-Za-z0-9_-]{54}$/;
+
+export async function downloadUrl(
+  { config, sql }: { config: Config; sql: pg.Pool },
+  queueId: string,
+): Promise<string> {
+  const id = Buffer.from(queueId.replaceAll('-', ''), 'hex');
+  const token = Buffer.concat([id, await signatureOf(sql, id)]).toString('base64url');
+  return `${config.publicUrl}/api/v1${DOWNLOAD_PATH.replace('{token}', token)}`;
+}
+
+/** The queue_id that a token stands for; undefined when we did not make it. */
+export async function queueIdOfToken(sql: pg.Pool, token: string): Promise<string | undefined> {
+  if (!TOKEN.test(token)) return undefined;
+  const bytes = Buffer.from(token, 'base64url');
+  // A last character can hide bits that decoding drops: only the one spelling counts.
+  if (bytes.length !== ID_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token) return undefined;
+  const id = bytes.subarray(0, ID_BYTES);
+  if (!timingSafeEqual(bytes.subarray(ID_BYTES), await signatureOf(sql, id))) return undefined;
+  const hex = id.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+async function signatureOf(sql: pg.Pool, id: Buffer): Promise<Buffer> {
+  const key = await signingKey(sql);
+  return createHmac('sha256', key).update('video download ').update(id).digest().subarray(0, SIGNATURE_BYTES);
+}

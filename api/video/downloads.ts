@@ -1,0 +1,64 @@
+/** GET and DELETE of a `download_url` (specification 4.8): no credential, no listing, and 404 for everything that is not there. */
+import { FareboxError } from '../../domain/errors.ts';
+import { isFinal } from '../../domain/jobs.ts';
+import { recordEvents } from '../../infra/postgres/jobEvents.ts';
+import { type JobRow, readJob, releaseMedia } from '../../infra/postgres/jobs.ts';
+import { prepared } from '../answer.ts';
+import { deliver } from '../deliver.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { isLinked } from '../models.ts';
+import { completeGeneration } from '../queued.ts';
+import { defineRoute } from '../route.ts';
+import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
+import { DOWNLOAD_PATH, queueIdOfToken } from './downloadToken.ts';
+
+/** However long media are kept otherwise. */
+const LINK_LIFE_MS = 24 * 3_600_000;
+
+export const downloadRoute = defineRoute({
+  method: 'GET',
+  path: DOWNLOAD_PATH,
+  access: 'open',
+  describes: VIDEO_DESCRIPTIONS.download,
+  async handler(dependencies, { params, headers }) {
+    const job = await linkedJob(dependencies, params.token ?? '');
+    if (job.state !== 'stored') throw notThere();
+    return await deliver(dependencies, {
+      job,
+      model: dependencies.config.modelCatalogue.byId.get(job.modelId),
+      rangeHeader: headers.range,
+      deleteAfterwards: false,
+    });
+  },
+});
+
+export const deleteDownloadRoute = defineRoute({
+  method: 'DELETE',
+  path: DOWNLOAD_PATH,
+  access: 'open',
+  describes: VIDEO_DESCRIPTIONS.deleteDownload,
+  async handler(dependencies, { params }) {
+    const { sql, temporal } = dependencies;
+    const job = await linkedJob(dependencies, params.token ?? '');
+    if (isFinal(job.state)) throw notThere();
+    const completed = await completeGeneration(temporal, job.queueId, { stored: job.state === 'stored' });
+    await recordEvents(sql, job.queueId, [{ event: 'completed' }]);
+    if (!completed) await releaseMedia(sql, job.queueId);
+    if (completed?.outcome === 'deleted') return prepared(undefined, { status: 204 });
+    const message = 'The media could not be deleted yet; please try again.';
+    throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
+  },
+});
+
+async function linkedJob({ sql, config }: Dependencies, token: string): Promise<JobRow> {
+  const queueId = await queueIdOfToken(sql, token);
+  const job = queueId === undefined ? undefined : await readJob(sql, queueId);
+  const model = job && config.modelCatalogue.byId.get(job.modelId);
+  if (!job || !model || !isLinked(model)) throw notThere();
+  if (job.createdAt.getTime() + LINK_LIFE_MS < Date.now()) throw notThere();
+  return job;
+}
+
+function notThere(): FareboxError {
+  return new FareboxError({ code: 'media_not_found', message: 'There is no such download.' });
+}

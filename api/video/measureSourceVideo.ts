@@ -1,0 +1,61 @@
+/** Fetches and measures the source of a quote, as the workers do for an order: nothing is kept of it. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FareboxError } from '../../domain/errors.ts';
+import { limitsOfRole } from '../../domain/generation/mediaLimits.ts';
+import type { MeasuredVideo } from '../../domain/generation/priceVideo.ts';
+import { measureMedium } from '../../infra/media/measureMedium.ts';
+import { readDataUrl } from '../dataUrl.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { invalid } from '../invalid.ts';
+
+const FETCH_LIMIT_MS = 30_000;
+/** Each keeps a core busy; who comes while so many are measured is asked to come back. */
+const MOST_AT_ONCE = 2;
+let measuring = 0;
+
+type Tools = Pick<Dependencies, 'downloads' | 'folders' | 'config'>;
+
+/** Throws FareboxError with the refusal of the order that would follow. */
+export async function measureSourceVideo(
+  tools: Tools,
+  url: string,
+  signal: AbortSignal,
+): Promise<MeasuredVideo> {
+  if (measuring >= MOST_AT_ONCE) {
+    const message = 'Too many videos are being measured for quotes; please try again.';
+    throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 5 });
+  }
+  measuring += 1;
+  const folder = await tools.folders.create();
+  try {
+    const path = join(folder, 'source');
+    await bring(tools, { url, path }, signal);
+    return await measure(tools, path, signal);
+  } finally {
+    measuring -= 1;
+    await tools.folders.remove(folder);
+  }
+}
+
+async function bring(
+  { downloads }: Tools,
+  { url, path }: { url: string; path: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const inline = readDataUrl(url);
+  if (inline === 'malformed') throw invalid('video_url', 'A data URL must be base64');
+  const { maxBytes } = limitsOfRole('video');
+  if (inline) await writeFile(path, inline.bytes);
+  else await downloads.download(url, { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal });
+}
+
+async function measure({ config, folders }: Tools, path: string, signal: AbortSignal): Promise<MeasuredVideo> {
+  const { ffmpegPath, ffprobePath } = config;
+  const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
+  const place = { role: 'video', index: 0 } as const;
+  const outcome = await measureMedium(tools, place, { path, limits: limitsOfRole('video'), signal });
+  if (!outcome.ok) throw new FareboxError({ code: outcome.code, message: outcome.message });
+  const { seconds = 0, height = 0, framesPerSecond = 0 } = outcome.medium;
+  return { seconds, height, framesPerSecond };
+}

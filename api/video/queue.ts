@@ -1,0 +1,105 @@
+/**
+ * POST /video/queue: takes an order with its media, has them measured and charges. What can be refused without looking at a
+ * medium is refused here; the rest by the workflow, before the charge.
+ */
+import type { VideoModel } from '../../domain/catalogue/model.ts';
+import { offerVideo, type VideoOffer } from '../../domain/generation/offerVideo.ts';
+import { priceVideo } from '../../domain/generation/priceVideo.ts';
+import { sealOrder } from '../../domain/generation/sealedOrder.ts';
+import { point } from '../../infra/points.ts';
+import { type Answer, json, withHeaders } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { dryRun, isDryRun } from '../fixedPrice.ts';
+import { invalid, invalidOffer } from '../invalid.ts';
+import { isLinked, requireCallable, requireVideoModel } from '../models.ts';
+import { jobOf, placeOrder, QUEUE_DEADLINE_MS, type QueuedJob } from '../placeOrder.ts';
+import { defineRoute, type RouteRequest } from '../route.ts';
+import { sealedParts } from '../sealedParts.ts';
+import { consentTo } from './consent.ts';
+import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
+import { downloadUrl } from './downloadToken.ts';
+import { takeMedia } from './handedIn.ts';
+import { measureSourceVideo } from './measureSourceVideo.ts';
+import { type VideoQueueBody, videoQueueBody } from './shapes.ts';
+
+/** Media in the request itself; larger ones come by URL. */
+const BODY_BYTES = 35 * 1024 * 1024;
+
+type QueueRequest = RouteRequest<VideoQueueBody, undefined, 'key'>;
+
+export const queueRoute = defineRoute({
+  method: 'POST',
+  path: '/video/queue',
+  access: 'key',
+  body: { json: { schema: videoQueueBody, maxBytes: BODY_BYTES }, needsModel: true, modelType: 'video' },
+  deadlineMs: QUEUE_DEADLINE_MS,
+  describes: VIDEO_DESCRIPTIONS.queue,
+  async handler(dependencies, request: QueueRequest): Promise<Answer> {
+    await point('request-parsed');
+    const { body, caller } = request;
+    const { config } = dependencies;
+    const { model, headers } = requireVideoModel(config, body.model);
+    requireCallable(config, model, caller);
+    const offer = offerVideo(model, body);
+    if (!offer.ok) throw invalidOffer(offer);
+    const consent = consentTo(offer.needs, body, config);
+    if (consent.needed && !consent.given) return withHeaders(consent.answer, headers);
+    if (!offer.needs.bySource && !priceVideo(model, offer.usage)) {
+      throw invalid('resolution', 'This model has no price for this order');
+    }
+    if (isDryRun(request)) {
+      return withHeaders(await dryRunOf(dependencies, request, { model, offer }), headers);
+    }
+    const { sealed, handedIn } = takeMedia(offer.media);
+    const answer = await placeOrder(dependencies, request, {
+      route: 'video/queue',
+      body: { model: body.model, order: offer.order, media: sealed },
+      parts: sealedParts(dependencies, {
+        sealed: sealOrder({ order: offer.order, media: sealed }),
+        media: handedIn,
+      }),
+      inputOf: (queueId) => ({
+        ...jobOf(dependencies, request, { model, queueId }),
+        kind: 'video',
+        usage: offer.usage,
+        mediaCount: sealed.length,
+        ...(consent.needed ? { consentVersion: consent.version } : {}),
+      }),
+      answer: (job) => queued(dependencies, job),
+    });
+    return withHeaders(answer, headers);
+  },
+});
+
+interface Offered {
+  model: VideoModel;
+  offer: Extract<VideoOffer, { ok: true }>;
+}
+
+async function dryRunOf(
+  dependencies: Dependencies,
+  { body, signal }: QueueRequest,
+  { model, offer }: Offered,
+): Promise<Answer> {
+  const source =
+    offer.needs.bySource && body.video_url !== undefined
+      ? await measureSourceVideo(dependencies, body.video_url, signal)
+      : undefined;
+  const terms = priceVideo(model, offer.usage, source);
+  if (!terms) throw invalid('resolution', 'This model has no price for this order');
+  return dryRun(terms.price);
+}
+
+/** Media of models that are linked have an address of their own from the beginning. */
+async function queued(
+  { config, sql }: Pick<Dependencies, 'config' | 'sql'>,
+  { queueId, modelId, replayed }: QueuedJob,
+): Promise<Answer> {
+  const model = config.modelCatalogue.byId.get(modelId);
+  const linked = model !== undefined && isLinked(model);
+  const link = linked ? { download_url: await downloadUrl({ config, sql }, queueId) } : {};
+  return json(
+    { model: modelId, queue_id: queueId, ...link },
+    replayed ? { headers: { 'Idempotent-Replayed': 'true' } } : undefined,
+  );
+}

@@ -1,0 +1,73 @@
+/** POST /video/quote: the price of an order, by the very function that charges it. */
+import { frameOf } from '../../domain/generation/offerVideo.ts';
+import { type MeasuredVideo, priceVideo } from '../../domain/generation/priceVideo.ts';
+import { orderUpscale } from '../../domain/generation/upscaleRules.ts';
+import { needsOf, type VideoNeeds } from '../../domain/generation/videoNeeds.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { nanoToNumber } from '../../domain/money.ts';
+import { json } from '../answer.ts';
+import { invalid, invalidOffer } from '../invalid.ts';
+import { requireVideoModel } from '../models.ts';
+import { defineRoute } from '../route.ts';
+import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
+import { measureSourceVideo } from './measureSourceVideo.ts';
+import { type VideoQuoteBody, videoQuoteBody } from './shapes.ts';
+
+/** A source video as a data URL is at most 25 MB. */
+const BODY_BYTES = 35 * 1024 * 1024;
+/** Fetching and decoding the source included. */
+const DEADLINE_MS = 75_000;
+
+export const quoteRoute = defineRoute({
+  method: 'POST',
+  path: '/video/quote',
+  access: 'catalogue',
+  body: { json: { schema: videoQuoteBody, maxBytes: BODY_BYTES }, needsModel: true, modelType: 'video' },
+  deadlineMs: DEADLINE_MS,
+  describes: VIDEO_DESCRIPTIONS.quote,
+  async handler(dependencies, { body, caller, signal }) {
+    const { model, headers } = requireVideoModel(dependencies.config, body.model);
+    if (!model.price) throw new FareboxError({ code: 'model_offline', message: 'This model has no price' });
+    const needs = needsOf(model);
+    checkReferences(needs, body);
+    const framing = frameOf(needs, frameFields(needs, body));
+    if (!framing.ok) throw invalidOffer(framing);
+    const upscale = orderUpscale(needs, needs.upscales ? body : {});
+    if (!upscale.ok) throw invalidOffer(upscale);
+    let source: MeasuredVideo | undefined;
+    if (needs.bySource) {
+      if (body.video_url === undefined) throw invalid('video_url', 'Required for this model');
+      if (!caller) throw new FareboxError({ code: 'forbidden', message: 'This quote needs an API key' });
+      source = await measureSourceVideo(dependencies, body.video_url, signal);
+    }
+    const { frame } = framing;
+    const usage = {
+      ...(frame.resolution === undefined ? {} : { resolution: frame.resolution }),
+      ...(frame.pricedSeconds === undefined ? {} : { durationSeconds: frame.pricedSeconds }),
+      ...(frame.audio === false ? { silent: true } : {}),
+      ...(upscale.member.upscale ? { upscale: upscale.member.upscale } : {}),
+    };
+    const terms = priceVideo(model, usage, source);
+    if (!terms) throw invalid('resolution', 'This model has no price for this order');
+    return json({ quote: nanoToNumber(terms.price.usd) }, { headers });
+  },
+});
+
+/** Fields that the model does not have are passed over. */
+function frameFields({ constraints, upscales }: VideoNeeds, body: VideoQuoteBody): VideoQuoteBody {
+  const { aspect_ratio, resolution, audio, ...rest } = body;
+  return {
+    ...rest,
+    ...(constraints.aspect_ratios.length > 0 ? { aspect_ratio } : {}),
+    ...(constraints.resolutions.length > 0 && !upscales ? { resolution } : {}),
+    ...(constraints.audio_configurable === true ? { audio } : {}),
+  };
+}
+
+function checkReferences({ inputs }: VideoNeeds, body: VideoQuoteBody): void {
+  const most = inputs.referenceVideoSeconds;
+  const total = body.reference_video_total_duration;
+  if (total !== undefined && most !== undefined && total > most) {
+    throw invalid('reference_video_total_duration', `Must be at most ${most} for this model`);
+  }
+}

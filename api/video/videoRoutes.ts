@@ -1,0 +1,18 @@
+/** The video routes (specification 4.8). */
+import { completeRouteOf, retrieveRouteOf } from '../jobRoutes.ts';
+import type { Route } from '../route.ts';
+import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
+import { deleteDownloadRoute, downloadRoute } from './downloads.ts';
+import { queueRoute } from './queue.ts';
+import { quoteRoute } from './quote.ts';
+
+const kind = 'video';
+
+export const VIDEO_ROUTES: readonly Route[] = [
+  quoteRoute,
+  queueRoute,
+  retrieveRouteOf({ kind, path: '/video/retrieve', describes: VIDEO_DESCRIPTIONS.retrieve }),
+  completeRouteOf({ kind, path: '/video/complete', describes: VIDEO_DESCRIPTIONS.complete }),
+  downloadRoute,
+  deleteDownloadRoute,
+];
