@@ -1,5 +1,6 @@
 /** The built-in voice changers (api-facts 4.6). Offline while their provider has no key. */
 import { NANO_PER_UNIT } from '../money.ts';
+import { ELEVENLABS_VOICES } from './elevenlabsVoices.ts';
 import { DEFAULT_CREATED, type DurationTier, type VoiceChangerModel } from './model.ts';
 
 /** Whole-minute tiers 1…`minutes`, each a multiple of the price of a minute; diem costs the same number as USD. */
@@ -46,29 +47,7 @@ export const ELEVENLABS_VOICE_CHANGER = {
   created: DEFAULT_CREATED,
   acceptedAudioFormats: ['mp3', 'wav', 'ogg', 'mp4', 'aac'],
   maxSourceAudioDurationSeconds: 300,
-  // The default voices that the service publishes; their ids are in providers/elevenlabs/voices.ts.
-  voices: [
-    'Alice',
-    'Aria',
-    'Bill',
-    'Brian',
-    'Callum',
-    'Charlie',
-    'Charlotte',
-    'Chris',
-    'Daniel',
-    'Eric',
-    'George',
-    'Jessica',
-    'Laura',
-    'Liam',
-    'Lily',
-    'Matilda',
-    'River',
-    'Roger',
-    'Sarah',
-    'Will',
-  ],
+  voices: ELEVENLABS_VOICES,
   defaultVoice: 'Aria',
   supportsCustomVoiceId: true,
   supportsBackgroundNoiseRemoval: true,

@@ -93,6 +93,28 @@ const voiceChanger = {
 };
 
 const music = {
+  supports_lyrics: z.boolean().optional(),
+  lyrics_required: z.boolean().optional(),
+  lyrics_character_limit: z.number().optional(),
+  supports_force_instrumental: z.boolean().optional(),
+  supports_lyrics_optimizer: z.boolean().optional(),
+  supports_loop: z.boolean().optional(),
+  supports_language_code: z.boolean().optional(),
+  supports_speed: z.boolean().optional(),
+  default_speed: z.number().optional(),
+  min_speed: z.number().optional(),
+  max_speed: z.number().optional(),
+  voices: z.array(z.string()).optional(),
+  default_voice: z.string().optional(),
+  supports_custom_voice_id: z.boolean().optional(),
+  duration_options: z.array(z.number()).optional(),
+  min_duration: z.number().optional(),
+  max_duration: z.number().optional(),
+  default_duration: z.number().optional(),
+  supported_formats: z.array(z.string()).optional(),
+  default_format: z.string().optional(),
+  prompt_character_limit: z.number().optional(),
+  min_prompt_length: z.number().optional(),
   pricing: z.union([
     z.strictObject({ generation: price }),
     z.strictObject({ durations: z.record(z.string(), tier) }),

@@ -1,0 +1,23 @@
+/** The default voices that ElevenLabs publishes, for its models that speak; their ids are in providers/elevenlabs/voices.ts. */
+export const ELEVENLABS_VOICES = [
+  'Alice',
+  'Aria',
+  'Bill',
+  'Brian',
+  'Callum',
+  'Charlie',
+  'Charlotte',
+  'Chris',
+  'Daniel',
+  'Eric',
+  'George',
+  'Jessica',
+  'Laura',
+  'Liam',
+  'Lily',
+  'Matilda',
+  'River',
+  'Roger',
+  'Sarah',
+  'Will',
+] as const;
