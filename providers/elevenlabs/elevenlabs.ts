@@ -1,10 +1,10 @@
 /**
- * ElevenLabs speech to speech: one synchronous call, POST /v1/speech-to-speech/{voice_id}, whose answer is the audio.
+ * ElevenLabs: voice changes and audio from words. Each order is one synchronous call whose answer is the audio.
  *
  * No operation of the service takes an idempotency key or a reference of ours, so an order is never repeated blindly and
- * there is no `find`: its history lists its own ids, times and voices, by which two orders of the same minute and voice
- * cannot be told apart, and it is empty for accounts with zero retention. A guess there would hand one client's recording
- * to another; a lost reply stays unknown and the job is refunded.
+ * there is no `find`: its history lists its own ids, times, voices and texts, by which two orders of the same minute
+ * cannot be told apart, and it is empty for accounts with zero retention. A guess there would hand one client's output to
+ * another; a lost reply stays unknown and the job is refunded.
  */
 import { join } from 'node:path';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
@@ -12,11 +12,13 @@ import { createProviderHttp, type ProviderHttp, ProviderHttpError } from '../../
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import { checkAudioFile } from '../audioFile.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../provider.ts';
+import type { CallContext, GenerationProvider, Outcome } from '../provider.ts';
 import { unserved } from '../unserved.ts';
+import { planAudio } from './audio.ts';
 import { outcomeOfError } from './errorReply.ts';
+import type { PlannedCall } from './plannedCall.ts';
 import { replyFacts } from './replyFacts.ts';
-import { toVoice, type Voice } from './voices.ts';
+import { planVoiceChange } from './voiceChange.ts';
 
 export interface ElevenLabsOptions {
   apiKey: string;
@@ -29,13 +31,6 @@ export interface ElevenLabsOptions {
 const BASE_URL = 'https://api.elevenlabs.io';
 /** The service converts before it answers; its own client waits as long. */
 const FIRST_BYTE_MS = 240_000;
-const OUTPUT_FORMAT = 'mp3_44100_128';
-/** Four times what the output format needs, and something for a short one. */
-const MAX_OUTPUT_BYTES_PER_SECOND = 64_000;
-const MAX_OUTPUT_BYTES_BASE = 2_000_000;
-/** Seeds of the service are unsigned 32-bit; ours are any integer from 0. */
-const SEED_RANGE = 2 ** 32;
-const VOICE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$/;
 
 export function createElevenLabs(options: ElevenLabsOptions): GenerationProvider {
   const http = createProviderHttp({
@@ -47,54 +42,25 @@ export function createElevenLabs(options: ElevenLabsOptions): GenerationProvider
   return {
     repeatable: false,
     async start(request, context) {
-      if (request.kind !== 'voice-changer') return unserved(request);
-      return await withHeartbeat(context, () => convert(http, request, context));
+      if (request.kind === 'video') return unserved(request);
+      const plan = request.kind === 'audio' ? planAudio(request) : planVoiceChange(request);
+      if ('status' in plan) return plan;
+      return await withHeartbeat(context, () => perform(http, plan, context));
     },
   };
 }
 
-async function convert(
-  http: ProviderHttp,
-  request: VoiceChangeRequest,
-  context: CallContext,
-): Promise<Outcome> {
-  const voice = toVoice(request.voice);
-  if (!VOICE_ID.test(voice.id)) {
-    return { status: 'refused', reason: 'invalid_request', message: 'The voice id is malformed.' };
-  }
+async function perform(http: ProviderHttp, plan: PlannedCall, context: CallContext): Promise<Outcome> {
   const path = join(context.workFolder, 'elevenlabs.mp3');
-  const maxBytes = MAX_OUTPUT_BYTES_BASE + Math.ceil(request.sourceSeconds) * MAX_OUTPUT_BYTES_PER_SECOND;
+  const call = { ...plan.call, signal: context.signal };
   try {
-    const reply = await http.download(conversion(request, voice, context.signal), { path, maxBytes });
-    if (!reply.saved) return outcomeOfError(reply, voice.custom);
+    const reply = await http.download(call, { path, maxBytes: plan.maxBytes });
+    if (!reply.saved) return outcomeOfError(reply, plan.custom);
     return await delivered(path, reply.headers);
   } catch (error) {
     if (error instanceof ProviderHttpError) return outcomeOfFailure(error);
     throw error;
   }
-}
-
-function conversion(request: VoiceChangeRequest, voice: Voice, signal: AbortSignal) {
-  const fields: Record<string, string> = {
-    model_id: request.upstreamModel,
-    remove_background_noise: String(request.removeBackgroundNoise),
-    file_format: 'other',
-  };
-  if (request.seed !== undefined) fields.seed = String(request.seed % SEED_RANGE);
-  const audio = {
-    name: 'audio',
-    path: request.sourcePath,
-    // The service goes by the content; the name says nothing about the person's file.
-    filename: 'source',
-    contentType: request.sourceContentType,
-  };
-  return {
-    method: 'POST' as const,
-    path: `/v1/speech-to-speech/${encodeURIComponent(voice.id)}`,
-    query: { output_format: OUTPUT_FORMAT },
-    multipart: { fields, files: [audio] },
-    signal,
-  };
 }
 
 /** A 2xx is believed only when its body is the audio that was asked for. */
@@ -123,7 +89,7 @@ function unusable(detail: string): Outcome {
   return {
     status: 'refused',
     reason: 'failed',
-    message: 'The voice service answered no usable audio.',
+    message: 'The audio service answered no usable audio.',
     detail,
   };
 }

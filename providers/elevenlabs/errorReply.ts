@@ -1,7 +1,8 @@
 /**
- * What an error reply of ElevenLabs means for an order. The service names errors by `detail.code`, or `detail.status` in
- * its older form; wrong fields come as a list (FastAPI). Sources: the pages "Errors" and "Error messages" of its
- * documentation and its OpenAPI description.
+ * What an error reply of ElevenLabs means for an order. The service names errors by `detail.code`, by `detail.status` in
+ * its older form, and some by both, of which only `status` is specific (`bad_request` and `bad_prompt`); wrong fields
+ * come as a list (FastAPI). Sources: the pages "Errors", "Error messages" and "Music quickstart" of its documentation and
+ * its OpenAPI description.
  */
 import { z } from 'zod';
 import type { ProviderReply } from '../../infra/http/providerHttp.ts';
@@ -10,16 +11,25 @@ import { retryAfterMs } from '../retryAfter.ts';
 import { replyFacts } from './replyFacts.ts';
 
 const detail = z.union([
-  z.object({ code: z.string().nullish(), status: z.string().nullish(), message: z.string().nullish() }),
+  z.object({
+    code: z.string().nullish(),
+    status: z.string().nullish(),
+    message: z.string().nullish(),
+    data: z
+      .object({ prompt_suggestion: z.string().nullish().catch(undefined) })
+      .nullish()
+      .catch(undefined),
+  }),
   z.array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() })),
   z.string(),
 ]);
 const errorBody = z.object({ detail });
 
 interface ServiceError {
-  /** The service's own name for it; empty where it gave none. */
-  code: string;
+  /** The service's own names for it, none where it gave none. */
+  names: readonly string[];
   message: string;
+  suggestedPrompt?: string;
 }
 
 /** The operator's to mend, whatever the status: the key, the account, the plan. */
@@ -41,11 +51,16 @@ const CREDENTIAL_CODES = new Set([
   'output_format_not_allowed',
 ]);
 
+/** The order's fault, whatever the status: a length is refused with 400 or 401. */
+const ORDER_CODES = new Set(['max_character_limit_exceeded', 'text_too_long', 'voice_not_found']);
+
 /** Plans decide which voices of others may be used: with a voice id of the client's own choice the order is at fault. */
 const VOICE_PLAN_CODES = new Set(['payment_required', 'paid_plan_required', 'only_for_creator+']);
 
 const CONTENT_CODES = new Set([
   'bad_prompt',
+  // Music from a prompt is planned first, and the plan is judged too; a plan that is suggested is no prompt.
+  'bad_composition_plan',
   'content_policy_violation',
   'content_violation',
   'flagged_content',
@@ -58,42 +73,43 @@ const CONTENT_CODES = new Set([
 /** Answered by gateways before or between the service's servers: the order may be running behind them. */
 const GATEWAY_STATUSES = new Set([502, 503, 504, 520, 522, 524]);
 
+const CONCURRENCY_CODES = new Set(['too_many_concurrent_requests', 'concurrent_limit_exceeded']);
+const OVERLOAD_CODES = new Set(['system_busy']);
+const EMPTY_CODES = new Set(['quota_exceeded', 'insufficient_credits']);
+
 const MAX_MESSAGE = 300;
+const MAX_NAME = 60;
+/** Room for the longest prompt that music is made from: a suggestion that was cut could not be used. */
+const MAX_SUGGESTION = 5_000;
 
 /** For every status but 2xx. `custom`: the client chose a voice id of its own. */
 export function outcomeOfError(reply: ProviderReply, custom: boolean): Outcome {
   const error = readError(reply.body);
-  const told = `HTTP ${reply.status}${error?.code ? ` ${error.code}` : ''}${replyFacts(reply.headers)}`;
+  const told = [`HTTP ${reply.status}`, ...(error?.names ?? [])].join(' ') + replyFacts(reply.headers);
   if (reply.status === 429) return busyOrEmpty(reply, error, told);
   if (reply.status === 408 || reply.status === 425) return busy(reply, 'overloaded', told);
   if (reply.status >= 500) return serverError(reply, error, told);
   const reason = refusalReason(reply.status, error, custom);
-  return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
+  const refused = { status: 'refused', reason, message: publicMessage(reason, error), detail: told } as const;
+  const suggestedPrompt = reason === 'content_policy' ? error?.suggestedPrompt : undefined;
+  return { ...refused, ...(suggestedPrompt !== undefined && { suggestedPrompt }) };
 }
 
 /** Two kinds of 429 that need opposite answers: our own slots are full, or the whole service is. */
 function busyOrEmpty(reply: ProviderReply, error: ServiceError | undefined, told: string): Outcome {
-  switch (error?.code) {
-    case 'too_many_concurrent_requests':
-    case 'concurrent_limit_exceeded':
-      return busy(reply, 'concurrency', told);
-    case 'system_busy':
-      return busy(reply, 'overloaded', told);
-    case 'quota_exceeded':
-    case 'insufficient_credits':
-      return {
-        status: 'refused',
-        reason: 'credential',
-        message: publicMessage('credential', error),
-        detail: told,
-      };
-    default:
-      return busy(reply, 'rate_limited', told);
-  }
+  if (isOneOf(error, CONCURRENCY_CODES)) return busy(reply, 'concurrency', told);
+  if (isOneOf(error, OVERLOAD_CODES)) return busy(reply, 'overloaded', told);
+  if (!isOneOf(error, EMPTY_CODES)) return busy(reply, 'rate_limited', told);
+  const message = publicMessage('credential', error);
+  return { status: 'refused', reason: 'credential', message, detail: told };
+}
+
+function isOneOf(error: ServiceError | undefined, codes: ReadonlySet<string>): boolean {
+  return error?.names.some((name) => codes.has(name)) ?? false;
 }
 
 function serverError(reply: ProviderReply, error: ServiceError | undefined, told: string): Outcome {
-  const overloaded = error?.code === 'system_busy' || (reply.status === 503 && error !== undefined);
+  const overloaded = isOneOf(error, OVERLOAD_CODES) || (reply.status === 503 && error !== undefined);
   if (overloaded) return busy(reply, 'overloaded', told);
   // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
   if (error === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail: told };
@@ -110,35 +126,41 @@ function busy(
 }
 
 function refusalReason(status: number, error: ServiceError | undefined, custom: boolean): RefusalReason {
-  const code = error?.code ?? '';
-  if (CONTENT_CODES.has(code)) return 'content_policy';
-  if (custom && VOICE_PLAN_CODES.has(code)) return 'invalid_request';
-  if (CREDENTIAL_CODES.has(code)) return 'credential';
+  if (isOneOf(error, CONTENT_CODES)) return 'content_policy';
+  if (isOneOf(error, ORDER_CODES)) return 'invalid_request';
+  if (custom && isOneOf(error, VOICE_PLAN_CODES)) return 'invalid_request';
+  if (isOneOf(error, CREDENTIAL_CODES)) return 'credential';
   if (status === 401 || status === 402 || status === 403) return 'credential';
   // Without the service's own words a 4xx, like a redirect, comes from something in front of it.
   return error === undefined || status < 400 ? 'failed' : 'invalid_request';
 }
 
 function publicMessage(reason: RefusalReason, error: ServiceError | undefined): string {
-  if (reason === 'credential') return 'The voice service did not accept our credential.';
-  if (reason === 'failed') return 'The voice service failed.';
+  if (reason === 'credential') return 'The audio service did not accept our credential.';
+  if (reason === 'failed') return 'The audio service failed.';
   const words = error?.message ?? '';
   if (words !== '') return words;
   return reason === 'content_policy'
-    ? 'The voice service refused the recording under its content policy.'
-    : 'The voice service refused the request.';
+    ? 'The audio service refused the order under its content policy.'
+    : 'The audio service refused the request.';
 }
 
 function readError(body: Buffer): ServiceError | undefined {
   const parsed = errorBody.safeParse(parseJson(body));
   if (!parsed.success) return undefined;
   const found = parsed.data.detail;
-  if (typeof found === 'string') return { code: '', message: clean(found) };
+  if (typeof found === 'string') return { names: [], message: clean(found, MAX_MESSAGE) };
   if (Array.isArray(found)) {
     const fields = found.slice(0, 5).map((field) => `${field.loc.join('.')}: ${field.msg}`);
-    return { code: 'validation_error', message: clean(fields.join('; ')) };
+    return { names: ['validation_error'], message: clean(fields.join('; '), MAX_MESSAGE) };
   }
-  return { code: clean(found.code ?? found.status ?? ''), message: clean(found.message ?? '') };
+  const names = [found.code, found.status].map((name) => clean(name ?? '', MAX_NAME));
+  const suggestedPrompt = clean(found.data?.prompt_suggestion ?? '', MAX_SUGGESTION);
+  return {
+    names: [...new Set(names)].filter((name) => name !== ''),
+    message: clean(found.message ?? '', MAX_MESSAGE),
+    ...(suggestedPrompt !== '' && { suggestedPrompt }),
+  };
 }
 
 function parseJson(body: Buffer): unknown {
@@ -150,9 +172,11 @@ function parseJson(body: Buffer): unknown {
 }
 
 /** Foreign words on one line and of bounded length, before they reach a client or a log. */
-function clean(text: string): string {
-  return text
+function clean(text: string, maxLength: number): string {
+  const line = text
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
-    .slice(0, MAX_MESSAGE);
+    .slice(0, maxLength);
+  // Half a character at the cut could not be stored as JSON.
+  return line.replace(/\p{Cs}$/u, '');
 }

@@ -1,32 +1,34 @@
 /**
  * A stand-in for the ElevenLabs API, built from its published OpenAPI description (POST /v1/speech-to-speech/{voice_id}
- * and …/stream, GET /v1/voices, GET /v1/voices/{voice_id}), its page on errors and its page on concurrency. The tests
- * exercise it with the service's own SDK first, so that it is not a mirror of our adapter.
+ * and …/stream, POST /v1/text-to-speech/{voice_id}, POST /v1/music, POST /v1/sound-generation, GET /v1/voices,
+ * GET /v1/voices/{voice_id}), as its repository of documentation (github.com/elevenlabs/elevenlabs-docs, fern/apis/api)
+ * and the types of its SDK 2.73 have it; its pages on errors, concurrency and models; and its music quickstart
+ * ("Copyrighted material": `detail.data.prompt_suggestion`). The tests exercise it with the service's own SDK first, so
+ * that it is not a mirror of our adapter.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentMp3, testWav } from './elevenlabsAudio.ts';
 import { handled, misbehave, type StubBehaviour } from './elevenlabsFaults.ts';
-
-export interface AcceptedConversion {
-  voiceId: string;
-  modelId: string;
-  seed: number | undefined;
-  removeBackgroundNoise: boolean;
-  fileFormat: string;
-  outputFormat: string;
-  audioBytes: number;
-  audioType: string;
-  streamed: boolean;
-}
+import {
+  type Accepted,
+  type AcceptedConversion,
+  type AcceptedGeneration,
+  checkOrder,
+  type Operation,
+  type Refusal,
+  type StubOrder,
+} from './elevenlabsRules.ts';
 
 export interface ElevenLabsStub {
   baseUrl: string;
   apiKey: string;
   /** Conversions that the service took in, whatever became of the reply. */
   accepted: AcceptedConversion[];
-  /** How the next conversions misbehave, one each. */
+  /** The like for speech, music and sounds from words. */
+  generated: AcceptedGeneration[];
+  /** How the next orders misbehave, one each. */
   next: StubBehaviour[];
   settings: StubSettings;
   /** Bytes of bodies written so far. */
@@ -57,13 +59,18 @@ const ERRORS = {
   quota_exceeded: { status: 401, type: 'authentication_error' },
   voice_not_found: { status: 404, type: 'not_found' },
   model_not_found: { status: 400, type: 'validation_error' },
+  output_format_not_allowed: { status: 403, type: 'authorization_error' },
+  max_character_limit_exceeded: { status: 400, type: 'validation_error' },
+  unsupported_language: { status: 400, type: 'validation_error' },
+  invalid_voice_settings: { status: 400, type: 'validation_error' },
+  bad_prompt: { status: 400, type: 'validation_error' },
+  bad_composition_plan: { status: 400, type: 'validation_error' },
   too_many_concurrent_requests: { status: 429, type: 'rate_limit_error' },
   concurrent_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   system_busy: { status: 429, type: 'rate_limit_error' },
 } as const;
-const MODELS = new Set(['eleven_multilingual_sts_v2', 'eleven_english_sts_v2']);
-const OUTPUT_FORMAT =
-  /^(mp3_(22050_32|24000_48|44100_(32|64|96|128|192))|wav_(8000|16000|22050|24000|32000|44100|48000))$/;
+/** Errors that say only in `status` which they are; their `code` is the class. */
+const UNSPECIFIC = new Set<keyof typeof ERRORS>(['bad_prompt', 'bad_composition_plan']);
 
 export async function startElevenLabsStub(): Promise<ElevenLabsStub> {
   const stub = new Stub();
@@ -84,6 +91,7 @@ class Stub implements ElevenLabsStub {
   baseUrl = '';
   apiKey = 'stub-key';
   accepted: AcceptedConversion[] = [];
+  generated: AcceptedGeneration[] = [];
   next: StubBehaviour[] = [];
   settings: StubSettings = {
     conversionMs: 0,
@@ -105,7 +113,8 @@ class Stub implements ElevenLabsStub {
     const url = new URL(request.url ?? '/', 'http://stub');
     this.requests += 1;
     response.setHeader('request-id', `req-${this.requests}`);
-    const behaviour = url.pathname.startsWith('/v1/speech-to-speech/') ? this.next.shift() : undefined;
+    const target = targetOf(url.pathname);
+    const behaviour = target === undefined ? undefined : this.next.shift();
     const count = (size: number) => {
       this.bytes += size;
     };
@@ -116,16 +125,9 @@ class Stub implements ElevenLabsStub {
       return this.fail(response, 'invalid_api_key', 'Invalid API key');
     }
     if (request.method === 'GET') return this.voices(response, url.pathname);
-    const match = /^\/v1\/speech-to-speech\/([^/]+)(\/stream)?$/.exec(url.pathname);
-    if (request.method !== 'POST' || !match) return send(response, 404, { detail: 'Not Found' });
-    const order = { voiceId: decodeURIComponent(match[1] ?? ''), streamed: match[2] !== undefined, url };
-    return this.convert(response, {
-      ...order,
-      type: request.headers['content-type'] ?? '',
-      body,
-      behaviour,
-      count,
-    });
+    if (request.method !== 'POST' || !target) return send(response, 404, { detail: 'Not Found' });
+    const type = request.headers['content-type'] ?? '';
+    return this.convert(response, { ...target, url, type, body, behaviour, count });
   }
 
   private voices(response: ServerResponse, path: string): void {
@@ -139,7 +141,7 @@ class Stub implements ElevenLabsStub {
     else this.fail(response, 'voice_not_found', `A voice with the voice_id ${id} was not found.`);
   }
 
-  private async convert(response: ServerResponse, order: Conversion): Promise<void> {
+  private async convert(response: ServerResponse, order: StubOrder): Promise<void> {
     response.setHeader('current-concurrent-requests', String(this.running + 1));
     response.setHeader('maximum-concurrent-requests', String(this.settings.maximumConcurrent));
     if (this.settings.systemBusy) {
@@ -160,92 +162,64 @@ class Stub implements ElevenLabsStub {
     this.fail(response, code, 'Too many concurrent requests for your subscription.');
   }
 
-  private async accept(response: ServerResponse, order: Conversion): Promise<void> {
-    const checked = await readConversion(order);
-    if ('invalid' in checked) return send(response, 422, { detail: checked.invalid });
-    if (!STUB_VOICES.some((voice) => voice.voice_id === order.voiceId)) {
+  private async accept(response: ServerResponse, order: StubOrder): Promise<void> {
+    if (order.voiceId !== undefined && !STUB_VOICES.some((voice) => voice.voice_id === order.voiceId)) {
       const words = `A voice with the voice_id ${order.voiceId} was not found.`;
       return this.fail(response, 'voice_not_found', words);
     }
-    if (!MODELS.has(checked.modelId)) {
-      return this.fail(response, 'model_not_found', 'The model was not found.');
+    const checked = await checkOrder(order);
+    if ('invalid' in checked) return send(response, 422, { detail: checked.invalid });
+    if ('refused' in checked) {
+      const { code, message, data } = checked.refused;
+      return this.fail(response, code, message, data);
     }
-    const seconds = Math.max(1, Math.round(checked.audioBytes / 16_000));
-    if (seconds > this.settings.quotaLeftSeconds) {
+    if (checked.seconds > this.settings.quotaLeftSeconds) {
       return this.fail(response, 'quota_exceeded', 'This request exceeds your quota.');
     }
-    this.settings.quotaLeftSeconds -= seconds;
-    this.accepted.push(checked);
+    this.settings.quotaLeftSeconds -= checked.seconds;
+    this.take(checked.record);
     await sleep(this.settings.conversionMs);
     if (order.behaviour) return misbehave(response, order.behaviour, order.count);
     const wav = checked.outputFormat.startsWith('wav_');
-    const audio = wav ? testWav(seconds) : silentMp3(seconds);
+    const audio = wav ? testWav(checked.seconds) : silentMp3(checked.seconds);
     response.writeHead(200, { 'content-type': wav ? 'audio/wav' : 'audio/mpeg' });
     order.count(audio.length);
     response.end(audio);
   }
 
-  private fail(response: ServerResponse, code: keyof typeof ERRORS, message: string): void {
-    const { status, type } = ERRORS[code];
+  private take(record: Accepted['record']): void {
+    if ('operation' in record) this.generated.push(record);
+    else this.accepted.push(record);
+  }
+
+  private fail(
+    response: ServerResponse,
+    status: Refusal['code'] | keyof typeof ERRORS,
+    message: string,
+    data?: object,
+  ): void {
+    const { status: httpStatus, type } = ERRORS[status];
+    const code = UNSPECIFIC.has(status) ? 'bad_request' : status;
     const request_id = String(response.getHeader('request-id'));
-    const legacy = { status: code, message };
-    const current = { type, code, message, status: code, request_id };
-    send(response, status, { detail: this.settings.errors === 'legacy' ? legacy : current });
+    const legacy = { status, message, ...(data && { data }) };
+    const current = { type, code, request_id, ...legacy };
+    send(response, httpStatus, { detail: this.settings.errors === 'legacy' ? legacy : current });
   }
 }
 
-interface Conversion {
-  voiceId: string;
-  streamed: boolean;
-  url: URL;
-  type: string;
-  body: Buffer<ArrayBuffer>;
-  behaviour: StubBehaviour | undefined;
-  count: (size: number) => void;
-}
+const WITH_VOICE = /^\/v1\/(speech-to-speech|text-to-speech)\/([^/]+)(\/stream)?$/;
+const WITHOUT_VOICE: Readonly<Record<string, Operation>> = {
+  '/v1/music': 'music',
+  '/v1/sound-generation': 'sound-generation',
+};
 
-interface InvalidField {
-  loc: (string | number)[];
-  msg: string;
-  type: string;
-}
-
-/** The rules of the published request schema. */
-async function readConversion(order: Conversion): Promise<AcceptedConversion | { invalid: InvalidField[] }> {
-  const form = await new Response(order.body, { headers: { 'content-type': order.type } })
-    .formData()
-    .catch(() => new FormData());
-  const text = (name: string) => {
-    const value = form.get(name);
-    return typeof value === 'string' ? value : undefined;
-  };
-  const invalid: InvalidField[] = [];
-  const wrong = (name: string, msg: string) =>
-    invalid.push({ loc: ['body', name], msg, type: 'value_error' });
-  const audio = form.get('audio');
-  if (!(audio instanceof Blob)) wrong('audio', 'Field required');
-  const seed = text('seed');
-  if (seed !== undefined && !(/^\d+$/.test(seed) && Number(seed) <= 4_294_967_295))
-    wrong('seed', 'Invalid seed');
-  const noise = text('remove_background_noise') ?? 'false';
-  if (noise !== 'true' && noise !== 'false')
-    wrong('remove_background_noise', 'Input should be a valid boolean');
-  const fileFormat = text('file_format') ?? 'other';
-  if (fileFormat !== 'other' && fileFormat !== 'pcm_s16le_16') wrong('file_format', 'Invalid format');
-  const outputFormat = order.url.searchParams.get('output_format') ?? 'mp3_44100_128';
-  if (!OUTPUT_FORMAT.test(outputFormat)) wrong('output_format', 'Invalid format');
-  if (!(audio instanceof Blob) || invalid.length > 0) return { invalid };
-  return {
-    voiceId: order.voiceId,
-    modelId: text('model_id') ?? 'eleven_english_sts_v2',
-    seed: seed === undefined ? undefined : Number(seed),
-    removeBackgroundNoise: noise === 'true',
-    fileFormat,
-    outputFormat,
-    audioBytes: audio.size,
-    audioType: audio.type,
-    streamed: order.streamed,
-  };
+function targetOf(path: string): Pick<StubOrder, 'operation' | 'voiceId' | 'streamed'> | undefined {
+  const [, operation, voiceId = '', stream] = WITH_VOICE.exec(path) ?? [];
+  if (operation === 'speech-to-speech' || operation === 'text-to-speech') {
+    return { operation, voiceId: decodeURIComponent(voiceId), streamed: stream !== undefined };
+  }
+  const plain = WITHOUT_VOICE[path];
+  return plain && { operation: plain, voiceId: undefined, streamed: false };
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer<ArrayBuffer>> {

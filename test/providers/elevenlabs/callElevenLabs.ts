@@ -2,17 +2,29 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ElevenLabsClient, ElevenLabsError } from '@elevenlabs/elevenlabs-js';
 import { createElevenLabs, type ElevenLabsOptions } from '../../../providers/elevenlabs/elevenlabs.ts';
-import type { Outcome, VoiceChangeRequest } from '../../../providers/provider.ts';
+import type {
+  AudioRequest,
+  GenerationRequest,
+  Outcome,
+  VoiceChangeRequest,
+} from '../../../providers/provider.ts';
 import type { ElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
 
 export const STS_MODEL = 'eleven_multilingual_sts_v2';
+export const SPEECH = 'eleven_multilingual_v2';
+export const SPEECH_V3 = 'eleven_v3';
+export const MUSIC = 'music_v1';
+export const SOUND = 'eleven_text_to_sound_v2';
 
 export interface Call {
   options?: Partial<ElevenLabsOptions>;
   order?: Partial<VoiceChangeRequest>;
+  /** Instead of a voice change. */
+  audio?: Pick<AudioRequest, 'upstreamModel'> & Partial<AudioRequest>;
   signal?: AbortSignal;
 }
 
@@ -32,7 +44,7 @@ export async function createCaller(): Promise<Caller> {
   const sourcePath = join(root, 'source.wav');
   await writeFile(sourcePath, testWav(2));
 
-  async function run(stub: ElevenLabsStub, { options, order, signal }: Call = {}): Promise<Answer> {
+  async function run(stub: ElevenLabsStub, { options, order, audio, signal }: Call = {}): Promise<Answer> {
     const workFolder = await mkdtemp(join(root, 'call-'));
     const provider = createElevenLabs({
       apiKey: stub.apiKey,
@@ -41,7 +53,8 @@ export async function createCaller(): Promise<Caller> {
       timeouts: { connectMs: 1_000, firstByteMs: 400, idleMs: 400 },
       ...options,
     });
-    const outcome = await provider.start(orderOf(sourcePath, order), {
+    const request = audio === undefined ? orderOf(sourcePath, order) : audioOf(audio);
+    const outcome = await provider.start(request, {
       workFolder,
       signal: signal ?? AbortSignal.timeout(20_000),
       heartbeat: () => undefined,
@@ -58,6 +71,40 @@ export async function createCaller(): Promise<Caller> {
     },
     close: () => rm(root, { recursive: true, force: true }),
   };
+}
+
+type AudioChange = Partial<NonNullable<Call['audio']>>;
+
+export function music(change: AudioChange = {}): Call {
+  return { audio: { upstreamModel: MUSIC, ...change } };
+}
+
+export function speech(change: AudioChange = {}): Call {
+  return { audio: { upstreamModel: SPEECH, voice: 'Aria', ...change } };
+}
+
+export function effect(change: AudioChange = {}): Call {
+  return { audio: { upstreamModel: SOUND, ...change } };
+}
+
+export function sdkClient(stub: ElevenLabsStub, apiKey = stub.apiKey): ElevenLabsClient {
+  return new ElevenLabsClient({ apiKey, baseUrl: stub.baseUrl, maxRetries: 0, timeoutInSeconds: 10 });
+}
+
+/** The error that the SDK makes of the service's reply. */
+export async function sdkFailure(
+  work: PromiseLike<unknown>,
+): Promise<{ status: number | undefined; detail: unknown }> {
+  const error = await Promise.resolve(work).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ElevenLabsError)) throw new Error(`no error of the SDK: ${String(error)}`);
+  return { status: error.statusCode, detail: (error.body as { detail?: unknown }).detail };
+}
+
+function audioOf(change: NonNullable<Call['audio']>): GenerationRequest {
+  return { kind: 'audio', reference: crypto.randomUUID(), prompt: 'Rain on a tin roof.', ...change };
 }
 
 function orderOf(sourcePath: string, change: Partial<VoiceChangeRequest> = {}): VoiceChangeRequest {

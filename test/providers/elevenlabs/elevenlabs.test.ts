@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { ElevenLabsClient, ElevenLabsError } from '@elevenlabs/elevenlabs-js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ELEVENLABS_VOICE_CHANGER } from '../../../domain/catalogue/voiceChangers.ts';
 import { createElevenLabs } from '../../../providers/elevenlabs/elevenlabs.ts';
@@ -8,7 +7,7 @@ import { DEFAULT_VOICES } from '../../../providers/elevenlabs/voices.ts';
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { silentMp3 } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
-import { type Call, type Caller, createCaller, STS_MODEL } from './callElevenLabs.ts';
+import { type Call, type Caller, createCaller, STS_MODEL, sdkClient, sdkFailure } from './callElevenLabs.ts';
 
 const ARIA = '9BWtsMINqrJLrRacOk9x';
 
@@ -24,10 +23,6 @@ beforeEach(async () => {
 afterEach(() => stub.close());
 
 describe("the stub, exercised by the service's own SDK", () => {
-  function client(apiKey = stub.apiKey): ElevenLabsClient {
-    return new ElevenLabsClient({ apiKey, baseUrl: stub.baseUrl, maxRetries: 0, timeoutInSeconds: 10 });
-  }
-
   function convert(change: { seed?: number; voice?: string; modelId?: string } = {}, apiKey?: string) {
     const { voice = ARIA, modelId = STS_MODEL, ...rest } = change;
     const request = {
@@ -36,18 +31,10 @@ describe("the stub, exercised by the service's own SDK", () => {
       removeBackgroundNoise: true,
       ...rest,
     };
-    return client(apiKey).speechToSpeech.convert(voice, { ...request, outputFormat: 'mp3_44100_128' });
-  }
-
-  async function failure(
-    work: PromiseLike<unknown>,
-  ): Promise<{ status: number | undefined; detail: unknown }> {
-    const error = await Promise.resolve(work).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    if (!(error instanceof ElevenLabsError)) throw new Error(`no error of the SDK: ${String(error)}`);
-    return { status: error.statusCode, detail: (error.body as { detail?: unknown }).detail };
+    return sdkClient(stub, apiKey).speechToSpeech.convert(voice, {
+      ...request,
+      outputFormat: 'mp3_44100_128',
+    });
   }
 
   it('converts a recording and understands every field', async () => {
@@ -66,53 +53,55 @@ describe("the stub, exercised by the service's own SDK", () => {
   });
 
   it('streams a conversion', async () => {
-    const stream = await client().speechToSpeech.stream(ARIA, { audio: createReadStream(caller.sourcePath) });
+    const stream = await sdkClient(stub).speechToSpeech.stream(ARIA, {
+      audio: createReadStream(caller.sourcePath),
+    });
     const audio = Buffer.from(await new Response(stream).arrayBuffer());
     expect(audio.length).toBe(silentMp3(2).length);
     expect(stub.accepted).toMatchObject([{ streamed: true, modelId: 'eleven_english_sts_v2' }]);
   });
 
   it('shows a voice and lists voices', async () => {
-    const { voices } = await client().voices.getAll();
+    const { voices } = await sdkClient(stub).voices.getAll();
     expect(voices.find((voice) => voice.voiceId === ARIA)?.name).toBe('Aria');
-    expect(await client().voices.get(ARIA)).toMatchObject({ voiceId: ARIA, category: 'premade' });
-    expect(await failure(client().voices.get('nobody'))).toMatchObject({
+    expect(await sdkClient(stub).voices.get(ARIA)).toMatchObject({ voiceId: ARIA, category: 'premade' });
+    expect(await sdkFailure(sdkClient(stub).voices.get('nobody'))).toMatchObject({
       status: 404,
       detail: { status: 'voice_not_found' },
     });
   });
 
   it('refuses a wrong key, an unknown voice, wrong fields and an empty account', async () => {
-    expect(await failure(convert({}, 'wrong'))).toMatchObject({
+    expect(await sdkFailure(convert({}, 'wrong'))).toMatchObject({
       status: 401,
       detail: { code: 'invalid_api_key' },
     });
-    expect(await failure(convert({ voice: 'nobody' }))).toMatchObject({
+    expect(await sdkFailure(convert({ voice: 'nobody' }))).toMatchObject({
       status: 404,
       detail: { code: 'voice_not_found' },
     });
-    expect(await failure(convert({ seed: -1 }))).toMatchObject({
+    expect(await sdkFailure(convert({ seed: -1 }))).toMatchObject({
       status: 422,
       detail: [{ loc: ['body', 'seed'] }],
     });
     stub.settings.quotaLeftSeconds = 1;
-    expect(await failure(convert())).toMatchObject({ status: 401, detail: { code: 'quota_exceeded' } });
+    expect(await sdkFailure(convert())).toMatchObject({ status: 401, detail: { code: 'quota_exceeded' } });
     expect(stub.accepted).toHaveLength(0);
   });
 
   it('answers both kinds of 429, with the headers of the concurrency', async () => {
     stub.settings.maximumConcurrent = 0;
-    expect(await failure(convert())).toMatchObject({
+    expect(await sdkFailure(convert())).toMatchObject({
       status: 429,
       detail: { code: 'concurrent_limit_exceeded' },
     });
     stub.settings.errors = 'legacy';
-    expect(await failure(convert())).toMatchObject({
+    expect(await sdkFailure(convert())).toMatchObject({
       status: 429,
       detail: { status: 'too_many_concurrent_requests' },
     });
     stub.settings.systemBusy = true;
-    expect(await failure(convert())).toMatchObject({ status: 429, detail: { status: 'system_busy' } });
+    expect(await sdkFailure(convert())).toMatchObject({ status: 429, detail: { status: 'system_busy' } });
     stub.settings = { ...stub.settings, systemBusy: false, maximumConcurrent: 3 };
     const { rawResponse } = await convert().withRawResponse();
     expect(rawResponse.headers.get('maximum-concurrent-requests')).toBe('3');
