@@ -8,7 +8,7 @@ import { addressesOf, keyVariableOf } from './textAddresses.ts';
 const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
   local: ['voice-changer', 'embedding'],
   simulator: ['voice-changer', 'text', 'decision'],
-  elevenlabs: ['voice-changer'],
+  elevenlabs: ['voice-changer', 'music'],
   openai: ['text', 'embedding', 'decision'],
   anthropic: ['text', 'decision'],
   fal: [],

@@ -95,6 +95,12 @@ describe('the built-in catalogue', () => {
     expect(withKey.map((model) => model.id)).toEqual([
       ...['local-voice-changer', 'elevenlabs-voice-changer'],
       ...ON_THIS_MACHINE,
+      ...[
+        'elevenlabs-tts-multilingual-v2',
+        'elevenlabs-music',
+        'elevenlabs-sound-effects-v2',
+        'elevenlabs-tts-v3',
+      ],
     ]);
   });
 
