@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import type { MediaPart, TextPart, UserPart } from '../../domain/text/chat.ts';
 import { fromBase64, readDataUrl } from '../dataUrl.ts';
+import { type ImageSize, imageSize } from '../../infra/media/image/imageSize.ts';
+import { sniffImage } from '../../infra/media/image/sniffImage.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
 import type { RouteRequest } from '../route.ts';
 import type { ChatBody, SentPart } from './chatBody.ts';
-import { type ImageSize, imageSize } from './imageSize.ts';
-import { sniffImage } from './sniffImage.ts';
 
 type Sent<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
 type Tools = Pick<Dependencies, 'downloads' | 'documents' | 'folders'>;

@@ -1,8 +1,8 @@
 /** How large pictures say that they are, and what is made of that (api-facts 2.1). */
 import { describe, expect, it } from 'vitest';
-import { imageSize } from '../../../api/text/imageSize.ts';
-import { sniffImage } from '../../../api/text/sniffImage.ts';
-import { heif, jpeg, png, webp } from './pictures.ts';
+import { imageSize } from '../../../../infra/media/image/imageSize.ts';
+import { sniffImage } from '../../../../infra/media/image/sniffImage.ts';
+import { heif, jpeg, png, webp } from '../../../api/text/pictures.ts';
 
 const sizeOf = (bytes: Buffer) => imageSize(bytes, sniffImage(bytes) ?? '');
 
