@@ -67,3 +67,24 @@ const KINDS: Record<MediaRole, MediaKind> = {
 export function kindOfRole(role: MediaRole): MediaKind {
   return KINDS[role];
 }
+
+const FIELDS: Record<MediaRole, (place: MediaPlace) => string> = {
+  image: () => 'image_url',
+  end_image: () => 'end_image_url',
+  audio: () => 'audio_url',
+  video: () => 'video_url',
+  reference_image: ({ index }) => `reference_image_urls[${index}]`,
+  reference_video: ({ index }) => `reference_video_urls[${index}]`,
+  reference_audio: ({ index }) => `reference_audio_urls[${index}]`,
+  reference_document: ({ index }) => `reference_document_urls[${index}]`,
+  scene_image: ({ index }) => `scene_image_urls[${index}]`,
+  element_frontal_image: ({ element }) => `elements[${element ?? 0}].frontal_image_url`,
+  element_reference_image: ({ element, index }) => `elements[${element ?? 0}].reference_image_urls[${index}]`,
+  element_video: ({ element }) => `elements[${element ?? 0}].video_url`,
+  keyframe: ({ index }) => `keyframes[${index}].image_url`,
+};
+
+/** The name of the field that the medium came in, as the public API has it, e.g. `keyframes[3].image_url`. */
+export function fieldOf(place: MediaPlace): string {
+  return FIELDS[place.role](place);
+}
