@@ -1,4 +1,5 @@
 /** Decodes the first audio stream of a file really to samples and counts them; timestamps and headers do not count. */
+import { readDecodeLog } from './decodeLog.ts';
 import { runFfmpeg } from './runFfmpeg.ts';
 
 export interface DecodeRequest {
@@ -28,12 +29,6 @@ export interface DecodedAudio {
   broken: boolean;
 }
 
-/** Indented by two or four, as the version has it. A tag can only add a line that looks so, and an added one is refused. */
-const STREAM = /^\[info\] {3,5}Stream #0:\d+\S*: (\w+): (\w+)(.*)$/;
-const FAILED_PACKET = /\[error\] (Error while decoding|Error submitting|Decoding error)/;
-const BROKEN =
-  /(corrupt input packet|partial file|ended prematurely|\[error\] (file:.*: |Error during demuxing))/;
-
 /** Eight-bit samples in native rate and channels, behind a WAV header that tells both. */
 const TO_COUNTABLE_SAMPLES = [
   '-map',
@@ -49,7 +44,7 @@ const TO_COUNTABLE_SAMPLES = [
 ];
 
 export async function decodeAudio(request: DecodeRequest): Promise<DecodedAudio> {
-  const log = readLog();
+  const log = readDecodeLog();
   const counter = countSamples(request.maxSeconds);
   const end = await runFfmpeg({
     ffmpegPath: request.ffmpegPath,
@@ -70,24 +65,6 @@ function input(request: DecodeRequest): string[] {
     ...['-flags2', '+skip_manual', '-codec_whitelist', request.decoders.join(',')],
     ...['-f', request.demuxer, ...request.demuxerOptions, '-i', `file:${request.path}`],
   ];
-}
-
-function readLog() {
-  const result = { streams: [] as string[], codec: '', failedPackets: 0, broken: false };
-  let inInput = false;
-  const line = (text: string) => {
-    if (text.startsWith('[info] Input #0')) inInput = true;
-    if (text.startsWith('[info] Stream mapping')) inInput = false;
-    const stream = inInput ? STREAM.exec(text) : null;
-    if (stream) {
-      const [, kind = '', codec = '', rest = ''] = stream;
-      result.streams.push(rest.includes('(attached pic)') ? 'picture' : kind.toLowerCase());
-      if (kind === 'Audio') result.codec ||= codec;
-    }
-    if (FAILED_PACKET.test(text)) result.failedPackets += 1;
-    if (BROKEN.test(text)) result.broken = true;
-  };
-  return { line, result };
 }
 
 const MAX_WAV_HEAD = 4_096;

@@ -3,6 +3,7 @@
  * asks, which stops a worker of 250 MB for 10 ms and that child for less than two.
  */
 import type { DecodedAudio, DecodeRequest } from './decodeAudio.ts';
+import type { DecodedPictures, DecodePicturesRequest } from './decodePictures.ts';
 import { hold, type KeptChild, letGo, shippedChild, startChild } from './keptChild.ts';
 import type { FfmpegEnd, FfmpegRun } from './runFfmpeg.ts';
 
@@ -10,11 +11,12 @@ export type Conversion = Pick<FfmpegRun, 'ffmpegPath' | 'arguments' | 'timeoutMs
 
 export type FfmpegTask =
   | { task: 'decode'; request: Omit<DecodeRequest, 'signal'> }
+  | { task: 'decode_pictures'; request: Omit<DecodePicturesRequest, 'signal'> }
   | { task: 'convert'; request: Conversion };
 export type FfmpegOrder = { run: number } & (FfmpegTask | { task: 'abort' });
 
 export type FfmpegAnswer =
-  | { run: number; result: DecodedAudio | FfmpegEnd }
+  | { run: number; result: DecodedAudio | DecodedPictures | FfmpegEnd }
   | { run: number; failed: string }
   | { run: number; progress: true };
 
@@ -22,6 +24,8 @@ export interface Ffmpeg {
   /** Decodes really and counts. Throws when it was aborted, and when no ffmpeg can be run, which is no file's fault. */
   decodeAudio(request: DecodeRequest): Promise<DecodedAudio>;
   /** `onProgress` is called now and then while it writes to its standard output. */
+  /** The same for the pictures of an image or a video, and the sound of the latter. */
+  decodePictures(request: DecodePicturesRequest): Promise<DecodedPictures>;
   convert(
     conversion: Conversion,
     options: { signal: AbortSignal; onProgress: () => void },
@@ -59,6 +63,10 @@ export function createFfmpeg(childPath = shippedChild('media/ffmpegChild')): Ffm
     decodeAudio({ signal, ...request }) {
       const { timeoutMs } = request;
       return perform(current(), { task: 'decode', request }, { timeoutMs, signal });
+    },
+    decodePictures({ signal, ...request }) {
+      const { timeoutMs } = request;
+      return perform(current(), { task: 'decode_pictures', request }, { timeoutMs, signal });
     },
     convert(request, { signal, onProgress }) {
       const { timeoutMs } = request;

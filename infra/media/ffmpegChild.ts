@@ -3,6 +3,7 @@
  * a process that is gone.
  */
 import { decodeAudio } from './decodeAudio.ts';
+import { decodePictures } from './decodePictures.ts';
 import type { FfmpegAnswer, FfmpegOrder, FfmpegTask } from './ffmpeg.ts';
 import { runFfmpeg } from './runFfmpeg.ts';
 
@@ -31,6 +32,7 @@ async function perform(run: number, task: FfmpegTask): Promise<void> {
 
 async function resultOf(run: number, task: FfmpegTask, signal: AbortSignal) {
   if (task.task === 'decode') return await decodeAudio({ ...task.request, signal });
+  if (task.task === 'decode_pictures') return await decodePictures({ ...task.request, signal });
   const onOutput = () => {
     tell({ run, progress: true });
     return true;

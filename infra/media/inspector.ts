@@ -1,7 +1,20 @@
 /** What the bytes of a file say it is, found out in a child process. */
+
+import type { MediaKind } from '../../domain/generation/media.ts';
 import { type ChildAnswer, createChildPool } from './childPool.ts';
 import type { Inspection } from './inspectFile.ts';
+import type { ImageInspection } from './inspectImage.ts';
 import { shippedChild } from './keptChild.ts';
+import type { VideoStructure } from './structure/videoStructure.ts';
+
+/** What is found out about a file that should be of this kind; undefined: it is not. */
+export interface Inspections extends Record<MediaKind, unknown> {
+  audio: Inspection;
+  image: ImageInspection | undefined;
+  video: VideoStructure | undefined;
+  /** The content type. */
+  document: string | undefined;
+}
 
 export interface InspectorOptions {
   /** The compiled child; the shipped one by default. */
@@ -12,19 +25,24 @@ export interface InspectorOptions {
 
 export interface Inspector {
   /** Undefined: the file could not be parsed within the limits. Throws when no child starts, which is no file's fault. */
-  inspect(path: string): Promise<Inspection | undefined>;
+  inspect<View extends MediaKind>(view: View, path: string): Promise<Inspections[View] | undefined>;
   close(): void;
 }
 
+interface Question {
+  view: MediaKind;
+  path: string;
+}
+
 interface Answer extends ChildAnswer {
-  inspection?: Inspection;
+  inspection?: Inspections[MediaKind];
 }
 
 const LIMITS = { heapMb: 256, cpuSeconds: 300, filesPerChild: 1_000, maxWaiting: 1_000 };
 
 export function createInspector(options: InspectorOptions = {}): Inspector {
   const { childPath = shippedChild('media/inspectChild'), maxChildren = 2, timeoutMs = 5_000 } = options;
-  const pool = createChildPool<{ path: string }, Answer>({
+  const pool = createChildPool<Question, Answer>({
     ...LIMITS,
     path: childPath,
     name: 'inspection',
@@ -32,11 +50,15 @@ export function createInspector(options: InspectorOptions = {}): Inspector {
     timeoutMs,
   });
   return {
-    async inspect(path) {
-      return (await pool.ask({ path }))?.inspection;
+    async inspect<View extends MediaKind>(view: View, path: string) {
+      // The child answers about the view that it was asked for.
+      return (await pool.ask({ view, path }))?.inspection as Inspections[View] | undefined;
     },
     close() {
       pool.close();
     },
   };
 }
+
+/** The one of this process; its children start with the first file. */
+export const inspector = createInspector();

@@ -12,8 +12,8 @@ import { ENCODER_PADDING_SECONDS } from '../../domain/pricing.ts';
 import type { DecodedAudio } from './decodeAudio.ts';
 import { ffmpeg } from './ffmpeg.ts';
 import { FORMAT_READINGS, isLossy } from './formats.ts';
-import { inspectAudio } from './inspectAudio.ts';
 import type { Inspection } from './inspectFile.ts';
+import { inspector } from './inspector.ts';
 import type { MediaTools } from './mediaTools.ts';
 
 export interface MeasureRequest {
@@ -52,7 +52,7 @@ const PADDED_BY_FRAMES = /^(mp[123]|aac)/;
 export async function measureAudio(tools: MediaTools, request: MeasureRequest): Promise<MeasureOutcome> {
   const { size } = await stat(request.path);
   if (size === 0) return invalid('The audio file is empty.');
-  const inspection = await inspectAudio(request.path);
+  const inspection = await inspector.inspect('audio', request.path);
   request.signal?.throwIfAborted();
   if (inspection === undefined) return invalid('The audio file could not be read.');
   const { format, structure } = inspection;

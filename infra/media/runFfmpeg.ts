@@ -12,6 +12,10 @@ export interface FfmpegRun {
   timeoutMs: number;
   /** Largest file that it may write. */
   maxFileBytes: number;
+  /** Largest piece of memory that it may ask for at once; enough for sound when left out. */
+  maxPieceBytes?: number;
+  /** How many of its threads may compute at the same time; 1 when left out. */
+  threads?: number;
   signal?: AbortSignal | undefined;
   /** A line of its log, of level info and above, as `[level] text` or `[part @ 0x…] [level] text`. */
   onLog?: (line: string) => void;
@@ -23,7 +27,8 @@ export type FfmpegEnd = 'finished' | 'failed' | 'stopped' | 'timed_out' | 'abort
 
 const MAX_MEMORY_KB = 1024 * 1024;
 const MAX_LOG_LINE = 2_000;
-const COMMON = ['-hide_banner', '-nostdin', '-nostats', '-v', 'level+info', '-max_alloc', '134217728'];
+const MAX_PIECE_BYTES = 128 * 1024 * 1024;
+const COMMON = ['-hide_banner', '-nostdin', '-nostats', '-v', 'level+info', '-max_alloc'];
 /** `ulimit` because it is in every shell; where a limit is not known, the other ones still hold. */
 const LIMITED = 'ulimit -c 0; ulimit -v "$1"; ulimit -t "$2"; ulimit -f "$3"; shift 3; exec "$@"';
 
@@ -60,10 +65,12 @@ function isNotItsFault(status: number | null, signal: NodeJS.Signals | null): bo
 }
 
 function spawnLimited(run: FfmpegRun): ChildProcess {
-  const seconds = Math.ceil(run.timeoutMs / 1_000) + 1;
+  const { threads = 1, maxPieceBytes = MAX_PIECE_BYTES } = run;
+  const seconds = (Math.ceil(run.timeoutMs / 1_000) + 1) * threads;
   const blocks = Math.ceil(run.maxFileBytes / 512);
   const limits = [String(MAX_MEMORY_KB), String(seconds), String(blocks)];
-  return spawn('/bin/sh', ['-c', LIMITED, 'sh', ...limits, run.ffmpegPath, ...COMMON, ...run.arguments], {
+  const command = [run.ffmpegPath, ...COMMON, String(maxPieceBytes), ...run.arguments];
+  return spawn('/bin/sh', ['-c', LIMITED, 'sh', ...limits, ...command], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', AV_LOG_FORCE_NOCOLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

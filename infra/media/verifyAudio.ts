@@ -1,7 +1,7 @@
 /** Whether what a provider delivered is a whole recording, by signature and structure; a page of HTML is not. */
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { FORMAT_READINGS } from './formats.ts';
-import { inspectAudio } from './inspectAudio.ts';
+import { inspector } from './inspector.ts';
 
 export interface VerifiedAudio {
   format: AudioFormat;
@@ -12,7 +12,7 @@ export interface VerifiedAudio {
 
 /** Undefined: not a recording that a client could use. */
 export async function verifyAudio(path: string, signal?: AbortSignal): Promise<VerifiedAudio | undefined> {
-  const inspection = await inspectAudio(path);
+  const inspection = await inspector.inspect('audio', path);
   signal?.throwIfAborted();
   if (inspection?.format === undefined) return undefined;
   const { format, structure } = inspection;

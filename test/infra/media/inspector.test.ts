@@ -11,23 +11,23 @@ describe('the inspection of a file', () => {
   it('is given up when its parser hangs, and the next file is inspected by a new child', async () => {
     const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 1_500 });
     const startedAt = performance.now();
-    expect(await inspector.inspect('/hang')).toBeUndefined();
+    expect(await inspector.inspect('audio', '/hang')).toBeUndefined();
     expect(performance.now() - startedAt).toBeLessThan(4_000);
-    expect((await inspector.inspect('/fine'))?.format).toBe('mp3');
+    expect((await inspector.inspect('audio', '/fine'))?.format).toBe('mp3');
     inspector.close();
   });
 
   it('survives a parser that takes its process down', async () => {
     const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 5_000 });
-    expect(await inspector.inspect('/die')).toBeUndefined();
-    expect((await inspector.inspect('/fine'))?.format).toBe('mp3');
+    expect(await inspector.inspect('audio', '/die')).toBeUndefined();
+    expect((await inspector.inspect('audio', '/fine'))?.format).toBe('mp3');
     inspector.close();
   });
 
   it('waits for its turn and gets one, however many wait', async () => {
     const inspector = createInspector({ childPath, maxChildren: 2, timeoutMs: 5_000 });
     const paths = Array.from({ length: 200 }, (_, index) => (index % 50 === 7 ? '/die' : '/fine'));
-    const answers = await Promise.all(paths.map((path) => inspector.inspect(path)));
+    const answers = await Promise.all(paths.map((path) => inspector.inspect('audio', path)));
     expect(answers.filter((answer) => answer === undefined)).toHaveLength(4);
     inspector.close();
   });
@@ -35,11 +35,11 @@ describe('the inspection of a file', () => {
   it('does not count the start of its child against the file, and blames no file for a child that never starts', async () => {
     const lateChild = childPath.replace('stubborn', 'late');
     const late = createInspector({ childPath: lateChild, maxChildren: 1, timeoutMs: 800 });
-    expect((await late.inspect('/fine'))?.format).toBe('mp3');
+    expect((await late.inspect('audio', '/fine'))?.format).toBe('mp3');
     late.close();
     const broken = createInspector({ childPath: `${childPath}.missing`, maxChildren: 1 });
-    await expect(broken.inspect('/fine')).rejects.toThrow('ended at its start');
-    await expect(broken.inspect('/fine')).rejects.toThrow('ended at its start');
+    await expect(broken.inspect('audio', '/fine')).rejects.toThrow('ended at its start');
+    await expect(broken.inspect('audio', '/fine')).rejects.toThrow('ended at its start');
     broken.close();
   });
 
@@ -52,7 +52,7 @@ describe('the inspection of a file', () => {
     writeFileSync(path, head);
     const inspector = createInspector({ timeoutMs: 3_000 });
     const startedAt = performance.now();
-    const inspection = await inspector.inspect(path);
+    const inspection = await inspector.inspect('audio', path);
     expect(inspection?.format).toBeUndefined();
     expect(performance.now() - startedAt).toBeLessThan(5_000);
     inspector.close();

@@ -1,0 +1,21 @@
+/**
+ * Which pictures are taken, and how each is decoded: one demuxer, one decoder. All are what every ffmpeg of these years
+ * decodes; BMP and TIFF no service takes, and HEIC, which is tiled, only the newest can put together.
+ */
+export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif'] as const;
+export type ImageType = (typeof IMAGE_TYPES)[number];
+
+export interface ImageReading {
+  /** For people. */
+  name: string;
+  demuxer: string;
+  decoders: readonly string[];
+}
+
+export const IMAGE_READINGS: Record<ImageType, ImageReading> = {
+  'image/png': { name: 'PNG', demuxer: 'png_pipe', decoders: ['png', 'apng'] },
+  'image/jpeg': { name: 'JPEG', demuxer: 'jpeg_pipe', decoders: ['mjpeg'] },
+  'image/webp': { name: 'WebP', demuxer: 'webp_pipe', decoders: ['webp', 'vp8'] },
+  'image/gif': { name: 'GIF', demuxer: 'gif', decoders: ['gif'] },
+  'image/avif': { name: 'AVIF', demuxer: 'mov', decoders: ['libdav1d', 'libaom-av1', 'av1'] },
+};

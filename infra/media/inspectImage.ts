@@ -1,0 +1,40 @@
+/** Runs in the inspection child only: which picture a file is by its signature, its size by its header, its structure. */
+import { readFileSync, statSync } from 'node:fs';
+import { walkAvif } from './image/avif.ts';
+import { gifSize, isGif, walkGif } from './image/gif.ts';
+import { IMAGE_TYPES, type ImageType } from './image/imageReadings.ts';
+import { type ImageSize, imageSize } from './image/imageSize.ts';
+import type { ImageStructure } from './image/imageStructure.ts';
+import { walkJpeg } from './image/jpeg.ts';
+import { walkPng } from './image/png.ts';
+import { sniffImage } from './image/sniffImage.ts';
+import { walkWebp } from './image/webp.ts';
+
+export interface ImageInspection {
+  type: ImageType;
+  /** As the header has it, before rotation; undefined where it tells none. */
+  size: ImageSize | undefined;
+  structure: ImageStructure;
+}
+
+/** Above it nothing is read into memory. */
+const MAX_INSPECTED_BYTES = 64 * 1024 * 1024;
+
+const WALKS: Record<ImageType, (file: Buffer) => ImageStructure> = {
+  'image/png': walkPng,
+  'image/jpeg': walkJpeg,
+  'image/webp': walkWebp,
+  'image/gif': walkGif,
+  'image/avif': walkAvif,
+};
+
+/** Undefined: no such picture. */
+export function inspectImage(path: string): ImageInspection | undefined {
+  if (statSync(path).size > MAX_INSPECTED_BYTES) return undefined;
+  const file = readFileSync(path);
+  const sniffed = isGif(file) ? 'image/gif' : sniffImage(file);
+  const type = IMAGE_TYPES.find((each) => each === sniffed);
+  if (type === undefined) return undefined;
+  const size = type === 'image/gif' ? gifSize(file) : imageSize(file, type);
+  return { type, size, structure: WALKS[type](file) };
+}

@@ -1,0 +1,147 @@
+/**
+ * Length is money: every picture and every sample of the first tracks is really decoded. Counting packets and decoding only
+ * key pictures would be several times cheaper, but then a track whose other packets are empty, or change the size of the
+ * picture, would be measured by what it claims. What keeps the full decode affordable: a header that tells too much ends it
+ * before it began, it stops at the first picture past the longest length, and what is only for the eye is left out.
+ *
+ * How long a picture is shown only the file can say, so several readings are taken: the times of the decoded pictures, the
+ * decoded sound, and the longest length that any header field tells. Where a header tells more than was decoded by over 2 %
+ * or 1 s, the larger counts (reliability J4): whoever bills us may go by it.
+ */
+import { stat } from 'node:fs/promises';
+import type { DecodedPictures } from './decodePictures.ts';
+import { ffmpeg } from './ffmpeg.ts';
+import { inspector } from './inspector.ts';
+import type { MediaTools } from './mediaTools.ts';
+import { invalidMedia, type MediaRefusal, refuseSize, tooLong } from './refusal.ts';
+import type { VideoStructure, VideoTrack } from './structure/videoStructure.ts';
+import { VIDEO_DECODERS, VIDEO_READINGS } from './videoReadings.ts';
+
+export interface VideoRequest {
+  path: string;
+  maxBytes: number;
+  minSeconds?: number | undefined;
+  maxSeconds: number;
+  /** Width times height of a picture. */
+  maxPixels: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface MeasuredVideo {
+  contentType: string;
+  /** ffmpeg's name of the demuxer that read it. */
+  demuxer: string;
+  /** As shown, after rotation. */
+  width: number;
+  height: number;
+  seconds: number;
+  framesPerSecond: number;
+  hasAudio: boolean;
+  /** Decoded length of the sound; 0 without. */
+  audioSeconds: number;
+}
+
+export type VideoOutcome = { ok: true; video: MeasuredVideo } | MediaRefusal;
+
+/** What encoders of sound add at both ends is nobody's length, and clocks of two tracks never end together. */
+export const TOLERATED_SECONDS = 0.15;
+const TOLERATED_SHARE = 0.02;
+const MOST_TOLERATED_SECONDS = 1;
+/** Cameras for slow motion record so many; more in a second are there to make a short video long. */
+const MAX_FRAMES_PER_SECOND = 240;
+/** One is a picture. */
+const MIN_FRAMES = 2;
+/** A stream that was cut out of a longer one starts with a few undecodable packets. */
+const TOLERATED_FAILURES = 2;
+
+/** Throws only when it was aborted or the tools themselves do not work. */
+export async function measureVideo(tools: MediaTools, request: VideoRequest): Promise<VideoOutcome> {
+  const { size } = await stat(request.path);
+  const unfit = refuseSize('The video', size, request.maxBytes);
+  if (unfit) return unfit;
+  const structure = await inspector.inspect('video', request.path);
+  request.signal?.throwIfAborted();
+  if (structure === undefined)
+    return invalidMedia('The video format is not accepted. Accepted formats: MP4, MOV, WebM, MKV.');
+  const [track] = structure.videoTracks;
+  const refused = refuseStructure(structure, request);
+  if (refused || track === undefined) return refused ?? invalidMedia('The file has no video track.');
+  const decoded = await decode(tools, request, structure);
+  request.signal?.throwIfAborted();
+  return refuseDecoded(decoded, request) ?? judge(decoded, structure, { ...request, track });
+}
+
+function refuseStructure(structure: VideoStructure, request: VideoRequest): MediaRefusal | undefined {
+  if (structure.cut) return invalidMedia('The video is truncated.');
+  if (structure.foreign) return invalidMedia('The file is damaged, or not only a video.');
+  const [track, second] = structure.videoTracks;
+  if (track === undefined) return invalidMedia('The file has no video track.');
+  if (second !== undefined) return invalidMedia('The file has more than one video track.');
+  if (track.width * track.height > request.maxPixels) return tooLarge(request);
+  return isTooLong(structure.declaredSeconds ?? 0, request)
+    ? tooLong('The video', request.maxSeconds)
+    : undefined;
+}
+
+function decode(tools: MediaTools, request: VideoRequest, { container }: VideoStructure) {
+  const { demuxer, demuxerOptions } = VIDEO_READINGS[container];
+  return ffmpeg.decodePictures({
+    ...{ ffmpegPath: tools.ffmpegPath, path: request.path, demuxer, demuxerOptions },
+    ...{ decoders: VIDEO_DECODERS, maxPixels: request.maxPixels },
+    maxPictures: request.maxSeconds * MAX_FRAMES_PER_SECOND,
+    maxSeconds: request.maxSeconds + MOST_TOLERATED_SECONDS,
+    // Faster than it plays even where pictures are large; half as fast on a busy machine is still in time.
+    timeoutMs: Math.min(600_000, 30_000 + request.maxSeconds * 2_000),
+    signal: request.signal,
+  });
+}
+
+function refuseDecoded(decoded: DecodedPictures, request: VideoRequest): MediaRefusal | undefined {
+  if (decoded.over === 'seconds') return tooLong('The video', request.maxSeconds);
+  if (decoded.over === 'pictures') return tooManyFrames();
+  if (decoded.end === 'timed_out') return invalidMedia('The video takes too long to decode.');
+  if (decoded.end !== 'finished') return invalidMedia('The video could not be decoded.');
+  if (decoded.pictures === 0) return invalidMedia('The video has no picture that could be decoded.');
+  if (decoded.pictures < MIN_FRAMES) return invalidMedia('The video is a single picture.');
+  if (decoded.sizeChanges) return invalidMedia('The size of the picture changes within the video.');
+  const isDamaged = decoded.broken || decoded.failedPackets > TOLERATED_FAILURES;
+  return isDamaged ? invalidMedia('The video is damaged or truncated.') : undefined;
+}
+
+type Judged = VideoRequest & { track: VideoTrack };
+
+function judge(decoded: DecodedPictures, structure: VideoStructure, request: Judged): VideoOutcome {
+  const seconds = secondsOf(decoded, structure.declaredSeconds ?? 0);
+  if (isTooLong(seconds, request)) return tooLong('The video', request.maxSeconds);
+  if (seconds < (request.minSeconds ?? 0) - TOLERATED_SECONDS)
+    return invalidMedia(`The video is shorter than ${request.minSeconds} seconds.`);
+  const framesPerSecond = decoded.pictures / decoded.pictureSeconds;
+  if (!(framesPerSecond <= MAX_FRAMES_PER_SECOND)) return tooManyFrames();
+  if (structure.audioTracks > 0 && !decoded.hasSound)
+    return invalidMedia('The sound of the video could not be decoded.');
+  const { width, height } = decoded;
+  if (width * height > request.maxPixels) return tooLarge(request);
+  const { contentType, demuxer } = VIDEO_READINGS[structure.container];
+  const shown = request.track.quarterTurned ? { width: height, height: width } : { width, height };
+  const sound = { hasAudio: decoded.hasSound, audioSeconds: decoded.soundSeconds };
+  return { ok: true, video: { contentType, demuxer, ...shown, seconds, framesPerSecond, ...sound } };
+}
+
+/** The pictures' length, unless another reading tells notably more. */
+function secondsOf({ pictureSeconds, soundSeconds }: DecodedPictures, declaredSeconds: number): number {
+  const larger = Math.max(soundSeconds, declaredSeconds);
+  const share = Math.min(MOST_TOLERATED_SECONDS, pictureSeconds * TOLERATED_SHARE);
+  return larger > pictureSeconds + Math.max(TOLERATED_SECONDS, share) ? larger : pictureSeconds;
+}
+
+function isTooLong(seconds: number, { maxSeconds }: VideoRequest): boolean {
+  return seconds > maxSeconds + TOLERATED_SECONDS;
+}
+
+function tooLarge({ maxPixels }: VideoRequest): MediaRefusal {
+  return invalidMedia(`The picture of the video has more than ${maxPixels} pixels.`);
+}
+
+function tooManyFrames(): MediaRefusal {
+  return invalidMedia(`The video has more than ${MAX_FRAMES_PER_SECOND} pictures per second.`);
+}

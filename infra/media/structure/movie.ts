@@ -1,0 +1,129 @@
+/** Walks an MP4 or MOV file: its boxes, its tracks, and whether the samples that its index names are there. */
+import { type Box, child, childrenOf, descendant, topBoxes } from './boxes.ts';
+import { type FileWindow, MAX_PIECE_BYTES } from './fileWindow.ts';
+import { fragmentSeconds } from './fragments.ts';
+import type { VideoStructure, VideoTrack } from './videoStructure.ts';
+
+const MAX_TRACKS = 64;
+
+export function walkMovie(file: FileWindow, container: 'mp4' | 'mov'): VideoStructure {
+  const { boxes, cut, foreign } = topBoxes(file);
+  const none: VideoStructure = { container, cut, foreign, videoTracks: [], audioTracks: 0 };
+  const moov = boxes.find(({ type }) => type === 'moov');
+  // Writers put the index last: without one, the end is missing.
+  if (moov === undefined) return { ...none, cut: true };
+  if (cut || foreign) return none;
+  if (moov.end - moov.bodyStart > MAX_PIECE_BYTES) return { ...none, foreign: true };
+  const index = Buffer.from(file.bytes(moov.bodyStart, moov.end - moov.bodyStart));
+  const tracks = childrenOf(index).filter(({ type }) => type === 'trak');
+  if (tracks.length > MAX_TRACKS) return { ...none, foreign: true };
+  return { ...none, ...contentsOf({ file, boxes, index }, tracks) };
+}
+
+interface Movie {
+  file: FileWindow;
+  boxes: readonly Box[];
+  index: Buffer;
+}
+
+function contentsOf(movie: Movie, tracks: readonly { body: Buffer }[]) {
+  const kinds = tracks.map(({ body }) => ({ body, kind: handlerOf(body) }));
+  const named = kinds.reduce((sum, { body }) => sum + sampleBytes(body), 0);
+  const there = movie.boxes.reduce(
+    (sum, box) => sum + (box.type === 'mdat' ? box.end - box.bodyStart : 0),
+    0,
+  );
+  const declared = declaredSeconds(movie, tracks);
+  return {
+    // An mdat box without a size goes on to wherever the file was cut.
+    cut: named > there,
+    videoTracks: kinds.filter(({ kind }) => kind === 'vide').map(({ body }) => videoTrack(body)),
+    audioTracks: kinds.filter(({ kind }) => kind === 'soun').length,
+    ...(declared > 0 ? { declaredSeconds: declared } : {}),
+  };
+}
+
+function handlerOf(track: Buffer): string | undefined {
+  return descendant(track, ['mdia', 'hdlr'])?.toString('latin1', 8, 12);
+}
+
+/** Of all samples that the track's table names. */
+function sampleBytes(track: Buffer): number {
+  const sizes = descendant(track, ['mdia', 'minf', 'stbl', 'stsz']);
+  if (sizes === undefined || sizes.length < 12) return 0;
+  const each = sizes.readUInt32BE(4);
+  const count = sizes.readUInt32BE(8);
+  if (each > 0) return each * count;
+  let sum = 0;
+  for (let at = 12; at + 4 <= Math.min(sizes.length, 12 + count * 4); at += 4) sum += sizes.readUInt32BE(at);
+  return sum;
+}
+
+/** The sample entry has the stored size; the header's matrix tells how it is turned. */
+function videoTrack(track: Buffer): VideoTrack {
+  const entry = descendant(track, ['mdia', 'minf', 'stbl', 'stsd'])?.subarray(8);
+  const told = entry !== undefined && entry.length >= 36;
+  return {
+    codec: entry?.toString('latin1', 4, 8) ?? '',
+    width: told ? entry.readUInt16BE(32) : 0,
+    height: told ? entry.readUInt16BE(34) : 0,
+    quarterTurned: isQuarterTurned(child(track, 'tkhd')),
+  };
+}
+
+/** The matrix is a, b, u, c, d, …: turned by a quarter when a and d are nothing and b and c are not. */
+function isQuarterTurned(header: Buffer | undefined): boolean {
+  const matrixAt = header?.[0] === 1 ? 52 : 40;
+  if (header === undefined || header.length < matrixAt + 20) return false;
+  const [a, b, c, d] = [0, 4, 12, 16].map((offset) => header.readInt32BE(matrixAt + offset));
+  return a === 0 && d === 0 && b !== 0 && c !== 0;
+}
+
+/** Of all the fields that tell a length, the longest: whoever plays or bills by one of them must not be told less by us. */
+function declaredSeconds(movie: Movie, tracks: readonly { body: Buffer }[]): number {
+  const whole = lengthOf(child(movie.index, 'mvhd'));
+  const told = [whole?.seconds ?? 0];
+  for (const { body } of tracks) {
+    told.push(lengthOf(descendant(body, ['mdia', 'mdhd']))?.seconds ?? 0);
+    told.push(editSeconds(descendant(body, ['edts', 'elst']), whole?.scale ?? 0));
+  }
+  if (child(movie.index, 'mvex'))
+    told.push(...fragmentSeconds(movie.file, movie.boxes, scalesOf(movie.index)));
+  return Math.max(...told.filter(Number.isFinite));
+}
+
+/** Ticks per second by track number. */
+function scalesOf(index: Buffer): Map<number, number> {
+  const scales = new Map<number, number>();
+  for (const { type, body } of childrenOf(index)) {
+    if (type !== 'trak') continue;
+    const header = child(body, 'tkhd');
+    const idAt = header?.[0] === 1 ? 20 : 12;
+    const scale = lengthOf(descendant(body, ['mdia', 'mdhd']))?.scale ?? 0;
+    if (header !== undefined && header.length >= idAt + 4 && scale > 0)
+      scales.set(header.readUInt32BE(idAt), scale);
+  }
+  return scales;
+}
+
+/** Of `mvhd` and `mdhd`, which are alike up to here. All ones: not known. */
+function lengthOf(header: Buffer | undefined): { scale: number; seconds: number } | undefined {
+  const long = header?.[0] === 1;
+  const scaleAt = long ? 20 : 12;
+  if (header === undefined || header.length < scaleAt + (long ? 12 : 8)) return undefined;
+  const scale = header.readUInt32BE(scaleAt);
+  const ticks = long ? Number(header.readBigUInt64BE(scaleAt + 4)) : header.readUInt32BE(scaleAt + 4);
+  const unknown = ticks === (long ? 2 ** 64 : 0xffff_ffff);
+  return { scale, seconds: unknown || scale === 0 ? 0 : ticks / scale };
+}
+
+/** A list of edits may show one piece many times. */
+function editSeconds(list: Buffer | undefined, scale: number): number {
+  if (list === undefined || list.length < 8 || scale === 0) return 0;
+  const row = list[0] === 1 ? 20 : 12;
+  const count = Math.min(list.readUInt32BE(4), Math.floor((list.length - 8) / row));
+  let ticks = 0;
+  for (let at = 8; at < 8 + count * row; at += row)
+    ticks += list[0] === 1 ? Number(list.readBigUInt64BE(at)) : list.readUInt32BE(at);
+  return ticks / scale;
+}
