@@ -1,0 +1,85 @@
+/** Measures a medium of a video order as what its field says that it is; a refusal names the field. */
+import { stat } from 'node:fs/promises';
+import { fieldOf, kindOfRole, type MeasuredMedium, type MediaPlace } from '../../domain/generation/media.ts';
+import type { AudioLimits, DocumentLimits, MediaLimits } from '../../domain/generation/mediaLimits.ts';
+import { billableSeconds } from '../../domain/pricing.ts';
+import { inspector } from './inspector.ts';
+import { measureAudio } from './measureAudio.ts';
+import { measureImage } from './measureImage.ts';
+import { measureVideo } from './measureVideo.ts';
+import type { MediaTools } from './mediaTools.ts';
+import { invalidMedia, type MediaRefusal, refuseSize, tooLong } from './refusal.ts';
+
+export interface MediumRequest {
+  path: string;
+  /** Of the kind that the place takes, e.g. `limitsOfRole(place.role)`; others are a mistake in the program. */
+  limits: MediaLimits;
+  signal?: AbortSignal | undefined;
+}
+
+/** Size and checksum are known to whoever took the file. */
+export type MediumFound = Omit<MeasuredMedium, 'sizeBytes' | 'sha256'>;
+export type MediumOutcome = { ok: true; medium: MediumFound } | MediaRefusal;
+
+type Found = Omit<MediumFound, keyof MediaPlace | 'kind'>;
+type KindOutcome = { ok: true; found: Found } | MediaRefusal;
+
+/** Throws only when it was aborted, the tools themselves do not work, or the limits are of another kind. */
+export async function measureMedium(
+  tools: MediaTools,
+  place: MediaPlace,
+  request: MediumRequest,
+): Promise<MediumOutcome> {
+  const kind = kindOfRole(place.role);
+  if (request.limits.kind !== kind) throw new TypeError(`limits of ${request.limits.kind} for ${place.role}`);
+  const outcome = await measure(tools, request);
+  if (!outcome.ok) return { ...outcome, message: `${fieldOf(place)}: ${outcome.message}` };
+  return { ok: true, medium: { ...place, kind, ...outcome.found } };
+}
+
+async function measure(tools: MediaTools, { limits, path, signal }: MediumRequest): Promise<KindOutcome> {
+  switch (limits.kind) {
+    case 'image': {
+      const outcome = await measureImage(tools, { ...limits, path, signal });
+      return outcome.ok ? { ok: true, found: outcome.image } : outcome;
+    }
+    case 'video': {
+      const outcome = await measureVideo(tools, { ...limits, path, signal });
+      if (!outcome.ok) return outcome;
+      const { audioSeconds: _, ...found } = outcome.video;
+      return { ok: true, found };
+    }
+    case 'audio':
+      return await measureSound(tools, limits, { path, signal });
+    case 'document':
+      return await checkDocument(limits, { path, signal });
+  }
+}
+
+interface Given {
+  path: string;
+  signal: AbortSignal | undefined;
+}
+
+async function measureSound(tools: MediaTools, limits: AudioLimits, given: Given): Promise<KindOutcome> {
+  const unfit = refuseSize('The audio', (await stat(given.path)).size, limits.maxBytes);
+  if (unfit) return unfit;
+  const { accepted, maxSeconds } = limits;
+  const { path, signal } = given;
+  const outcome = await measureAudio(tools, { path, accepted, maxSeconds, ...(signal && { signal }) });
+  if (!outcome.ok) return outcome;
+  const { contentType, demuxer, decodedSeconds, lossy } = outcome.audio;
+  // Half a minute of MP3 decodes to a little more: what its encoder added does not make it too long.
+  if (billableSeconds(decodedSeconds, lossy) > maxSeconds) return tooLong('The audio', maxSeconds);
+  return { ok: true, found: { contentType, demuxer, seconds: decodedSeconds } };
+}
+
+/** What a document says is for the service that reads it: here only what it is. */
+async function checkDocument({ maxBytes }: DocumentLimits, { path, signal }: Given): Promise<KindOutcome> {
+  const unfit = refuseSize('The document', (await stat(path)).size, maxBytes);
+  if (unfit) return unfit;
+  const contentType = await inspector.inspect('document', path);
+  signal?.throwIfAborted();
+  if (contentType !== undefined) return { ok: true, found: { contentType } };
+  return invalidMedia('The document is not accepted. Accepted formats: PDF, DOCX, PPTX, XLSX, plain text.');
+}
