@@ -6,7 +6,7 @@ import { addressesOf, keyVariableOf } from './textAddresses.ts';
 
 /** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
 const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
-  local: ['voice-changer', 'embedding'],
+  local: ['voice-changer', 'embedding', 'video'],
   simulator: ['voice-changer', 'text', 'decision'],
   elevenlabs: ['voice-changer', 'music'],
   openai: ['text', 'embedding', 'decision'],

@@ -3,6 +3,7 @@ import { DECISION_MODELS } from './builtin/decision.ts';
 import { EMBEDDING_MODELS } from './builtin/embedding.ts';
 import { IMAGE_MODELS, UPSCALE_MODELS } from './builtin/images.ts';
 import { INPAINT_MODELS } from './builtin/inpaint.ts';
+import { LOCAL_VIDEO_MODELS } from './builtin/localVideo.ts';
 import { MUSIC_MODELS } from './builtin/music.ts';
 import { COMPATIBILITY } from './builtin/names.ts';
 import { ASR_MODELS, TTS_MODELS } from './builtin/speech.ts';
@@ -23,6 +24,7 @@ export const BUILT_IN_MODELS: readonly Model[] = [
   ...UPSCALE_MODELS,
   ...MUSIC_MODELS,
   ...VIDEO_MODELS,
+  ...LOCAL_VIDEO_MODELS,
 ];
 
 /** Built-in models first, then configured ones; a configured model replaces the built-in one of the same id. */

@@ -7,6 +7,7 @@ import type { FfmpegEnd } from '../../infra/media/runFfmpeg.ts';
 import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../provider.ts';
 import { unserved } from '../unserved.ts';
 import { filterChain } from './filterChain.ts';
+import { startVideo } from './startVideo.ts';
 import { localVoice } from './voices.ts';
 
 const BYTES_PER_SECOND = 16_000;
@@ -21,6 +22,7 @@ export function createLocalProvider(tools: MediaTools): GenerationProvider {
   return {
     repeatable: true,
     async start(request, context) {
+      if (request.kind === 'video') return await startVideo(tools, request, context);
       if (request.kind !== 'voice-changer') return unserved(request);
       const voice = localVoice(request.voice);
       if (voice === undefined) {

@@ -1,0 +1,51 @@
+/** How outputs are written: nothing of us and nothing of the sources but pictures and sound, and always the same bytes. */
+import type { Size } from './frames.ts';
+
+/** Always as many, whatever the machine has: the encoder's output goes by their number. */
+const THREADS = '2';
+
+export const BEFORE_INPUTS = ['-y', '-filter_complex_threads', THREADS, '-protocol_whitelist', 'file,pipe'];
+
+const WITHOUT_METADATA = [
+  ...['-map_metadata', '-1', '-map_chapters', '-1', '-fflags', '+bitexact'],
+  ...['-flags:v', '+bitexact', '-flags:a', '+bitexact'],
+];
+/** Of pictures that were painted or fitted here; a video that was handed in keeps its own. */
+export const COLOURS = [
+  '-colorspace',
+  'bt709',
+  '-color_primaries',
+  'bt709',
+  '-color_trc',
+  'bt709',
+  '-color_range',
+  'tv',
+];
+const SOUND = ['-c:a', 'aac', '-b:a', '160k', '-ar', '48000'];
+/** The encoder's settings, which it would write into the stream (an SEI unit, type 6). */
+const WITHOUT_SETTINGS = ['-bsf:v', 'filter_units=remove_types=6'];
+
+/** For H.264 in MP4 that can be played while it is fetched. */
+export function mp4(size: Size, path: string): string[] {
+  const rate = String(Math.ceil(mostBitsPerSecond(size)));
+  return [
+    ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '19', '-pix_fmt', 'yuv420p', '-threads', THREADS],
+    ...['-maxrate', rate, '-bufsize', rate, '-rc-lookahead', '12', ...WITHOUT_SETTINGS],
+    ...[...SOUND, ...WITHOUT_METADATA, '-movflags', '+faststart', '-f', 'mp4'],
+    ...[`file:${path}`, '-progress', 'pipe:1'],
+  ];
+}
+
+/** For ProRes 422 in MOV. */
+export function prores(path: string): string[] {
+  return [
+    ...['-c:v', 'prores_ks', '-profile:v', 'standard', '-vendor', 'apl0', '-pix_fmt', 'yuv422p10le'],
+    ...['-threads', THREADS, '-c:a', 'pcm_s16le', '-ar', '48000', ...WITHOUT_METADATA],
+    ...['-f', 'mov', `file:${path}`, '-progress', 'pipe:1'],
+  ];
+}
+
+/** Far above what a picture needs at this quality: it only bounds the file. */
+export function mostBitsPerSecond({ width, height }: Size): number {
+  return 2_000_000 + width * height * 12;
+}
