@@ -127,9 +127,9 @@ async function bring(
 /** One sentence for every cause of a fetch that failed (reliability S6). */
 function refusalOf(error: unknown, field: string): Refusal | undefined {
   if (!(error instanceof FareboxError)) return undefined;
-  if (error.code === 'payload_too_large') return { ok: false, code: error.code, message: `${field}: ${error.message}` };
+  if (error.code === 'payload_too_large')
+    return { ok: false, code: error.code, message: `${field}: ${error.message}` };
   if (error.code !== 'invalid_source') return undefined;
   const message = `The ${field} could not be fetched.`;
   return { ok: false, code: 'invalid_source', message, fields: { [field]: [message] } };
 }
-

@@ -24,8 +24,8 @@ import { chatRoute } from './text/chatRoute.ts';
 import { decisionRoutes } from './text/decisions/decisionRoutes.ts';
 import { embeddingsRoute } from './text/embeddings.ts';
 import { responsesRoute } from './text/responses/responsesRoute.ts';
-import { completeVoiceChangeRoute, retrieveVoiceChangeRoute } from './voiceChanger/mediaRoutes.ts';
 import { VIDEO_ROUTES } from './video/videoRoutes.ts';
+import { completeVoiceChangeRoute, retrieveVoiceChangeRoute } from './voiceChanger/mediaRoutes.ts';
 import { queueRoute } from './voiceChanger/queue.ts';
 import { quoteRoute } from './voiceChanger/quote.ts';
 

@@ -6,7 +6,12 @@ import { completeAnswer, contentPolicyAnswer, failedAnswer, linkedStatusAnswer }
 import { needsConsentAnswer, queuedVideoAnswer, videoQuoteAnswer } from './answers.ts';
 
 const MODEL = 'local-video';
-const ORDER = { model: MODEL, prompt: 'A tram at dawn. The doors close.', duration: '2s', resolution: '256p' };
+const ORDER = {
+  model: MODEL,
+  prompt: 'A tram at dawn. The doors close.',
+  duration: '2s',
+  resolution: '256p',
+};
 const FINISHED_JOB = [...anOrder('/video/queue', ORDER), UNTIL_STORED];
 const TOKEN = z.object({ token: z.string().meta({ description: 'As the queue answered it.' }) });
 /** Of the right shape; nothing lies there. */
@@ -23,7 +28,14 @@ export const VIDEO_DESCRIPTIONS: Record<Routes, RouteDescription> = {
       'Fields that the model does not have are passed over. Where the source decides the price, `video_url` is fetched ' +
       'and measured, which needs an API key.',
     answers: answersWith(videoQuoteAnswer),
-    errors: ['forbidden', 'model_offline', 'invalid_source', 'invalid_media', 'payload_too_large', 'unavailable'],
+    errors: [
+      'forbidden',
+      'model_offline',
+      'invalid_source',
+      'invalid_media',
+      'payload_too_large',
+      'unavailable',
+    ],
     example: { json: { model: MODEL, duration: '5s', resolution: '720p' } },
   },
   queue: {
@@ -76,7 +88,10 @@ export const VIDEO_DESCRIPTIONS: Record<Routes, RouteDescription> = {
       },
       206: { means: 'The part that `Range` asked for.', bodies: [{ mediaType: 'video/*' }] },
       416: { means: 'The media has no such part.', bodies: [] },
-      422: { means: 'Refused under the content policy; refunded.', bodies: [{ schema: contentPolicyAnswer }] },
+      422: {
+        means: 'Refused under the content policy; refunded.',
+        bodies: [{ schema: contentPolicyAnswer }],
+      },
       500: { means: 'The job failed and was refunded.', bodies: [{ schema: failedAnswer }] },
     },
     errors: ['media_not_found'],

@@ -50,7 +50,11 @@ async function bring(
   else await downloads.download(url, { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal });
 }
 
-async function measure({ config, folders }: Tools, path: string, signal: AbortSignal): Promise<MeasuredVideo> {
+async function measure(
+  { config, folders }: Tools,
+  path: string,
+  signal: AbortSignal,
+): Promise<MeasuredVideo> {
   const { ffmpegPath, ffprobePath } = config;
   const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
   const place = { role: 'video', index: 0 } as const;

@@ -1,9 +1,10 @@
 /** POST /video/quote: the price of an order, by the very function that charges it. */
+
+import { FareboxError } from '../../domain/errors.ts';
 import { frameOf } from '../../domain/generation/offerVideo.ts';
 import { type MeasuredVideo, priceVideo } from '../../domain/generation/priceVideo.ts';
 import { orderUpscale } from '../../domain/generation/upscaleRules.ts';
 import { needsOf, type VideoNeeds } from '../../domain/generation/videoNeeds.ts';
-import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumber } from '../../domain/money.ts';
 import { json } from '../answer.ts';
 import { invalid, invalidOffer } from '../invalid.ts';
