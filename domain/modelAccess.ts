@@ -12,7 +12,7 @@ const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
   openai: ['text', 'embedding', 'decision'],
   anthropic: ['text', 'decision'],
   fal: [],
-  replicate: [],
+  replicate: ['music', 'video'],
 };
 
 export function serves(provider: ProviderKind, kind: ModelKind): boolean {
@@ -47,6 +47,8 @@ function hasKey(settings: ProviderSettings, hasSecret: (name: string) => boolean
   switch (settings.kind) {
     case 'elevenlabs':
       return hasSecret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
+    case 'replicate':
+      return hasSecret(settings.apiKeyEnv ?? 'REPLICATE_API_TOKEN');
     case 'openai':
     case 'anthropic':
       return addressesOf(settings).some((address) => {

@@ -150,9 +150,14 @@ export interface AnthropicSettings extends RemoteSettings {
   upstreams?: readonly RemoteUpstream[];
 }
 
+/** The default of `apiKeyEnv` is REPLICATE_API_TOKEN. */
+export interface ReplicateSettings extends RemoteSettings {
+  kind: 'replicate';
+}
+
 /** Kinds that are accepted in the configuration and served by later parts of the project. */
 export interface LaterSettings extends RemoteSettings {
-  kind: 'fal' | 'replicate';
+  kind: 'fal';
 }
 
 export type ProviderSettings =
@@ -161,6 +166,7 @@ export type ProviderSettings =
   | SimulatorSettings
   | OpenAiSettings
   | AnthropicSettings
+  | ReplicateSettings
   | LaterSettings;
 
 /** The search engine, as the configuration's `search` gives it. */

@@ -6,6 +6,7 @@ import type { MediaTools } from '../infra/media/mediaTools.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createLocalProvider } from './local/localProvider.ts';
 import type { GenerationProvider } from './provider.ts';
+import { createReplicate } from './replicate/replicate.ts';
 import { createSimulator } from './simulator/simulator.ts';
 
 /** The part of the configuration that providers are made of. */
@@ -13,6 +14,7 @@ export interface ProviderConfiguration {
   /** By entry name. */
   providers: Readonly<Record<string, ProviderSettings>>;
   dataFolder: string;
+  jobs: { deadlineMinutes: number };
   /** The value of an environment variable that an entry names; undefined when unset. */
   secret(name: string): string | undefined;
 }
@@ -43,7 +45,7 @@ interface Surroundings extends ProviderMeans {
 function open(
   name: string,
   settings: ProviderSettings,
-  { configuration, tools }: Surroundings,
+  { configuration, tools, guardedFetch }: Surroundings,
 ): GenerationProvider | undefined {
   switch (settings.kind) {
     case 'local':
@@ -51,6 +53,11 @@ function open(
     case 'elevenlabs': {
       const apiKey = configuration.secret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
       return apiKey ? createElevenLabs({ ...settings, apiKey }) : undefined;
+    }
+    case 'replicate': {
+      const apiKey = configuration.secret(settings.apiKeyEnv ?? 'REPLICATE_API_TOKEN');
+      const deadlineMs = configuration.jobs.deadlineMinutes * 60_000;
+      return apiKey ? createReplicate({ ...settings, apiKey, deadlineMs, guardedFetch }) : undefined;
     }
     case 'simulator':
       return createSimulator(
@@ -60,7 +67,6 @@ function open(
     case 'openai':
     case 'anthropic':
     case 'fal':
-    case 'replicate':
       return undefined;
   }
 }

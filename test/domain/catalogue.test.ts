@@ -211,8 +211,11 @@ describe('a model is offline', () => {
     ...BUILT_IN_PROVIDERS,
     own: { kind: 'elevenlabs', apiKeyEnv: 'OWN_KEY' },
     llm: { kind: 'openai' },
+    hub: { kind: 'replicate' },
+    ownHub: { kind: 'replicate', apiKeyEnv: 'OWN_KEY' },
   } as const;
   const video = { kind: 'video', type: 'video', spec: {} } as const;
+  const priced = { ...video, price: { perSecond: {} } } as const;
   it.each<[string, Partial<Model>, string | undefined]>([
     ['never, when it runs here', {}, undefined],
     ['when its entry says so', { listing: { offline: true } }, 'it was taken offline'],
@@ -230,7 +233,9 @@ describe('a model is offline', () => {
     ['not with the key that its provider names', { provider: 'own' }, undefined],
     ['with a provider of another kind', { provider: 'llm' }, 'this release does not serve such models'],
     ['without a price', video, 'it has no price'],
-    ['when nobody serves its kind', { ...video, price: { perSecond: {} } }, 'this release does not serve'],
+    ['without the usual key of its provider', { ...priced, provider: 'hub' }, 'is not configured'],
+    ['not with a key of its own name', { ...priced, provider: 'ownHub' }, undefined],
+    ['when nobody serves its kind', priced, 'this release does not serve'],
   ])('%s', (_when, more, reason) => {
     const answer = offlineReason(voice('some', more), providers, (name) => name === 'OWN_KEY');
     if (reason === undefined) expect(answer).toBeUndefined();

@@ -24,7 +24,8 @@ const simulator: SimulatorSettings = {
 };
 
 function providers(entries: Record<string, ProviderSettings>, secrets: Record<string, string> = {}) {
-  const configuration = { providers: entries, dataFolder: root, secret: (name: string) => secrets[name] };
+  const secret = (name: string) => secrets[name];
+  const configuration = { providers: entries, dataFolder: root, jobs: { deadlineMinutes: 30 }, secret };
   const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: root };
   return createProviders(configuration, {
     tools,
@@ -38,15 +39,18 @@ describe('the providers of a configuration', () => {
       local: { kind: 'local' },
       elevenlabs: { kind: 'elevenlabs', apiKeyEnv: 'ELEVENLABS_API_KEY' },
       second: { kind: 'elevenlabs', apiKeyEnv: 'SECOND_KEY' },
+      replicate: { kind: 'replicate' },
       flaky: simulator,
     };
     expect([...providers(entries).keys()]).toEqual(['local', 'flaky']);
     expect([...providers(entries, { ELEVENLABS_API_KEY: '' }).keys()]).toEqual(['local', 'flaky']);
     expect([...providers(entries, { SECOND_KEY: 'k' }).keys()]).toEqual(['local', 'second', 'flaky']);
+    const replicate = providers(entries, { REPLICATE_API_TOKEN: 'k' });
+    expect([...replicate.keys()]).toEqual(['local', 'replicate', 'flaky']);
   });
 
   it('of kinds that are served later are absent', () => {
-    const kinds = ['openai', 'anthropic', 'fal', 'replicate'] as const;
+    const kinds = ['openai', 'anthropic', 'fal'] as const;
     for (const kind of kinds) expect(providers({ later: { kind, apiKeyEnv: 'K' } }, { K: 'k' }).size).toBe(0);
   });
 

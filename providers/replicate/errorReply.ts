@@ -1,0 +1,120 @@
+/**
+ * What an error reply of the service means for an order. Errors are problem objects with `title`, `detail` and `status`;
+ * a refused input comes with `invalid_fields`. Sources: the service's OpenAPI description, its page "Rate limits" (429 and
+ * "Your rate limit resets in ~30s."), and the replies quoted in the threads of its JavaScript client.
+ */
+import { z } from 'zod';
+import type { ProviderReply } from '../../infra/http/providerHttp.ts';
+import type { Outcome, RefusalReason } from '../provider.ts';
+import { retryAfterMs } from '../retryAfter.ts';
+import { failed, parseJson } from './prediction.ts';
+import { clean, isContentPolicy } from './words.ts';
+
+const text = z.string().optional().catch(undefined);
+const invalidField = z.object({ field: text, description: text });
+const problem = z.object({
+  title: text,
+  detail: text,
+  error: text,
+  retry_after: z.number().nonnegative().optional().catch(undefined),
+  invalid_fields: z.array(invalidField).optional().catch(undefined),
+});
+type Problem = z.infer<typeof problem>;
+
+/** Answered by gateways before or between the service's servers: the order may be running behind them. */
+const GATEWAY_STATUSES = new Set([502, 503, 504, 520, 522, 524]);
+const MAX_FIELDS = 5;
+
+/** For every status but 2xx in reply to a new order. */
+export function outcomeOfSubmission(reply: ProviderReply): Outcome {
+  const told = readProblem(reply.body);
+  const detail = describe(reply, told);
+  const waiting = waitOf(reply, told);
+  if (waiting) return waiting;
+  // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
+  if (told === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail };
+  if (reply.status >= 500 || reply.status < 400) return failed(detail);
+  const reason = reasonOf(reply.status, told);
+  return reason === 'failed'
+    ? failed(detail)
+    : { status: 'refused', reason, message: publicMessage(reason, told), detail };
+}
+
+/** For every status but 2xx in reply to a question about an order: only what cannot change ends it. */
+export function outcomeOfQuestion(reply: ProviderReply): Outcome {
+  const told = readProblem(reply.body);
+  const detail = describe(reply, told);
+  const waiting = waitOf(reply, told);
+  if (waiting) return waiting;
+  if (isCredential(reply.status)) {
+    return { status: 'refused', reason: 'credential', message: publicMessage('credential', told), detail };
+  }
+  const gone = told !== undefined && (reply.status === 404 || reply.status === 410);
+  return gone ? failed(`the prediction is gone: ${detail}`) : { status: 'unknown', detail };
+}
+
+/** Known not to have been taken in. */
+function waitOf(reply: ProviderReply, told: Problem | undefined): Outcome | undefined {
+  const overloaded = reply.status === 503 && told !== undefined;
+  const early = reply.status === 408 || reply.status === 425 || reply.status === 429;
+  if (!early && !overloaded) return undefined;
+  const pauseMs = pauseOf(reply, told);
+  return {
+    status: 'busy',
+    reason: reply.status === 429 ? 'rate_limited' : 'overloaded',
+    detail: describe(reply, told),
+    ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
+  };
+}
+
+/** By the header, by `retry_after`, or by the sentence: "Expected available in 1 second.", "resets in ~30s." */
+function pauseOf(reply: ProviderReply, told: Problem | undefined): number | undefined {
+  const said = /(?:available|resets) in ~?(\d{1,6})(?:\.\d+)? ?s/i.exec(told?.detail ?? '')?.[1];
+  const pause = reply.headers['retry-after'] ?? told?.retry_after?.toString() ?? said;
+  return retryAfterMs(pause, Date.now());
+}
+
+function isCredential(status: number): boolean {
+  return status === 401 || status === 402 || status === 403;
+}
+
+function reasonOf(status: number, told: Problem | undefined): RefusalReason {
+  if (isCredential(status)) return 'credential';
+  // Without the service's own words a 4xx comes from something in front of it.
+  if (told === undefined) return 'failed';
+  if (isContentPolicy(`${told.title ?? ''} ${told.detail ?? ''}`)) return 'content_policy';
+  // A model or version that is not there, or not for us, is what the operator configured.
+  if (status === 404 || /invalid version/i.test(told.title ?? '')) return 'credential';
+  const fields = told.invalid_fields ?? [];
+  // What is wrong outside the model's input is of our making, e.g. the address for the callback.
+  const ours = fields.length > 0 && fields.every(({ field }) => !/^input\b/.test(field ?? ''));
+  return ours ? 'failed' : 'invalid_request';
+}
+
+function publicMessage(reason: RefusalReason, told: Problem | undefined): string {
+  if (reason === 'credential') return 'The provider did not accept our credential.';
+  const words = wordsOf(told);
+  if (words !== '') return words;
+  return reason === 'content_policy'
+    ? 'The provider refused the order under its content policy.'
+    : 'The provider refused the order.';
+}
+
+function wordsOf(told: Problem | undefined): string {
+  const fields = (told?.invalid_fields ?? [])
+    .slice(0, MAX_FIELDS)
+    .flatMap(({ field, description }) => (description ? [`${field ?? 'input'}: ${description}`] : []));
+  return clean(fields.length > 0 ? fields.join('; ') : (told?.detail ?? told?.error ?? told?.title ?? ''));
+}
+
+/** For the log: the title is one of the service's own few, while the detail may repeat what the client wrote. */
+function describe(reply: ProviderReply, told: Problem | undefined): string {
+  return `HTTP ${reply.status} ${clean(told?.title ?? '')}`.trim();
+}
+
+function readProblem(body: Buffer): Problem | undefined {
+  const parsed = problem.safeParse(parseJson(body));
+  if (!parsed.success) return undefined;
+  const { title, detail, error, invalid_fields } = parsed.data;
+  return (title ?? detail ?? error ?? invalid_fields) ? parsed.data : undefined;
+}

@@ -1,0 +1,99 @@
+/**
+ * Puts addresses in the place of an order's media: a data URL for a small file, an upload to the service's files for any
+ * other, by the limits that it publishes (256 kB for data URLs, 100 MB for files). The uploads expire there by themselves. An
+ * upload orders nothing, so that a lost one may be done again.
+ */
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
+import type { CallContext, MediaFile, Outcome } from '../provider.ts';
+import { outcomeOfSubmission } from './errorReply.ts';
+import { failed, parseJson } from './prediction.ts';
+
+const MAX_DATA_URL_BYTES = 256 * 1024;
+/** Of one order, since the service repeats the whole input in every answer about it. */
+const MAX_INLINE_BYTES = 2 * 1024 * 1024;
+const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
+
+const uploaded = z.object({ urls: z.object({ get: z.url({ protocol: /^https?$/ }).max(2_000) }) });
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'audio/mpeg': 'mp3',
+  'audio/x-wav': 'wav',
+  'image/jpeg': 'jpg',
+  'video/quicktime': 'mov',
+  'video/x-matroska': 'mkv',
+};
+
+/** Either every medium has an address, or the order ends with an outcome. */
+export type Addresses = { ok: true; of: ReadonlyMap<MediaFile, string> } | { ok: false; outcome: Outcome };
+
+export async function addressMedia(
+  api: ProviderHttp,
+  media: readonly MediaFile[],
+  context: CallContext,
+): Promise<Addresses> {
+  const tooLarge = media.find(({ sizeBytes }) => sizeBytes >= MAX_UPLOAD_BYTES);
+  if (tooLarge) {
+    const message = `The ${tooLarge.role} is too large for the model: at most 100 MB are taken.`;
+    return { ok: false, outcome: { status: 'refused', reason: 'invalid_request', message } };
+  }
+  const addresses = new Map<MediaFile, string>();
+  let inlineBytes = 0;
+  for (const medium of media) {
+    const small = medium.sizeBytes <= MAX_DATA_URL_BYTES;
+    if (small && inlineBytes + medium.sizeBytes <= MAX_INLINE_BYTES) {
+      inlineBytes += medium.sizeBytes;
+      addresses.set(medium, await dataUrl(medium));
+      continue;
+    }
+    const answer = await upload(api, medium, context);
+    if (typeof answer !== 'string') return { ok: false, outcome: answer };
+    addresses.set(medium, answer);
+  }
+  return { ok: true, of: addresses };
+}
+
+/** The same input with addresses instead of files, at whatever depth they stand. */
+export function withAddresses(input: unknown, addresses: ReadonlyMap<MediaFile, string>): unknown {
+  if (typeof input !== 'object' || input === null) return input;
+  const address = addresses.get(input as MediaFile);
+  if (address !== undefined) return address;
+  if (Array.isArray(input)) return input.map((each) => withAddresses(each, addresses));
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [name, withAddresses(value, addresses)]),
+  );
+}
+
+async function dataUrl({ path, contentType }: MediaFile): Promise<string> {
+  return `data:${contentType};base64,${(await readFile(path)).toString('base64')}`;
+}
+
+async function upload(
+  api: ProviderHttp,
+  { path, contentType, role }: MediaFile,
+  { signal }: CallContext,
+): Promise<string | Outcome> {
+  // The name says nothing about the person's file; some models go by the ending.
+  const filename = `${role}.${EXTENSIONS[contentType] ?? contentType.replace(/^.*\/|[^a-z0-9]/g, '')}`;
+  const content = { name: 'content', path, filename, contentType };
+  try {
+    const reply = await api.request({
+      method: 'POST',
+      path: '/v1/files',
+      multipart: { fields: {}, files: [content] },
+      signal,
+    });
+    if (reply.status < 200 || reply.status > 299) return lostIsHarmless(outcomeOfSubmission(reply));
+    const parsed = uploaded.safeParse(parseJson(reply.body));
+    return parsed.success ? parsed.data.urls.get : failed('the upload was answered without an address');
+  } catch (error) {
+    if (!(error instanceof ProviderHttpError)) throw error;
+    return { status: 'busy', reason: 'overloaded', detail: `the upload: ${error.message}` };
+  }
+}
+
+function lostIsHarmless(outcome: Outcome): Outcome {
+  if (outcome.status !== 'unknown') return outcome;
+  return { status: 'busy', reason: 'overloaded', detail: `the upload: ${outcome.detail}` };
+}

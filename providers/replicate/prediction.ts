@@ -1,0 +1,98 @@
+/**
+ * A prediction, as every operation of the service answers it, and where an order stands by it. Source: the schema
+ * `prediction_response` of the service's OpenAPI description (api.replicate.com/openapi.json).
+ */
+import { z } from 'zod';
+import type { Outcome } from '../provider.ts';
+import { outputAddress } from './outputAddress.ts';
+import { clean, isContentPolicy } from './words.ts';
+
+const prediction = z.object({
+  id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  status: z.string(),
+  output: z.unknown(),
+  error: z.unknown(),
+  logs: z.unknown(),
+  data_removed: z.unknown(),
+});
+export type Prediction = z.infer<typeof prediction>;
+
+export type MediumKind = 'audio' | 'video';
+
+export type Standing =
+  | { is: 'running'; percent?: number }
+  /** The output is at this address. */
+  | { is: 'succeeded'; url: string }
+  | { is: 'over'; outcome: Outcome };
+
+/** Undefined when the body is no prediction. */
+export function readPrediction(body: Buffer): Prediction | undefined {
+  const parsed = prediction.safeParse(parseJson(body));
+  return parsed.success ? parsed.data : undefined;
+}
+
+/**
+ * A status that is not known yet counts as running: the job's deadline ends it. A prediction is `aborted` when its time was
+ * over before it began, and `canceled` when it was over later or somebody cancelled it in the service's console.
+ */
+export function standingOf(found: Prediction, kind: MediumKind): Standing {
+  switch (found.status) {
+    case 'succeeded':
+      return succeeded(found, kind);
+    case 'failed':
+      return { is: 'over', outcome: failure(found) };
+    case 'canceled':
+    case 'aborted':
+      return { is: 'over', outcome: failed(`prediction ${found.id} was ${found.status}`) };
+    default:
+      return { is: 'running', ...percentOf(found) };
+  }
+}
+
+function succeeded(found: Prediction, kind: MediumKind): Standing {
+  const url = outputAddress(found.output, kind);
+  if (url !== undefined) return { is: 'succeeded', url };
+  const why = found.data_removed === true ? 'its output was removed' : 'its output names no file';
+  return { is: 'over', outcome: failed(`prediction ${found.id} succeeded and ${why}`) };
+}
+
+/**
+ * The service says in one sentence what went wrong; only the sentence tells whose fault it is. It may repeat what the client
+ * wrote, so the log gets its code alone; the operator reads the rest in the service's console under the id.
+ */
+function failure({ id, error: told }: Prediction): Outcome {
+  const error = typeof told === 'string' ? told : '';
+  const words = clean(error);
+  const detail = [`prediction ${id} failed`, ...(/\bE\d{3,4}\b/.exec(error) ?? [])].join(' ');
+  if (isContentPolicy(error)) {
+    const message = words || 'The provider refused the order under its content policy.';
+    return { status: 'refused', reason: 'content_policy', message, detail };
+  }
+  // The check of the input that the service does when it hands the order to the model.
+  if (/^Input validation error/i.test(words)) {
+    return { status: 'refused', reason: 'invalid_request', message: words, detail };
+  }
+  return failed(detail);
+}
+
+export function failed(detail: string): Outcome {
+  return { status: 'refused', reason: 'failed', message: 'The provider failed.', detail };
+}
+
+const LOG_TAIL = 4_096;
+
+/** Models print how far they are as tqdm does, `42%|████ | 21/50`; the last one counts. */
+function percentOf({ logs }: Prediction): { percent?: number } {
+  if (typeof logs !== 'string') return {};
+  const last = [...logs.slice(-LOG_TAIL).matchAll(/(?<![\d.])(\d{1,3})(?:\.\d+)?%/g)].at(-1)?.[1];
+  const percent = Number(last);
+  return last === undefined || percent > 100 ? {} : { percent: Math.min(99, percent) };
+}
+
+export function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

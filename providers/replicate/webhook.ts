@@ -1,0 +1,115 @@
+/**
+ * Whether a callback is the service's own, by its signature: HMAC-SHA-256 over `id.timestamp.body` in `webhook-signature`
+ * (Standard Webhooks), with the secret of the account. Sources: the service's pages "Verify webhooks" and
+ * webhooks.default.secret.get, and `validateWebhook` of its JavaScript client, which does not look at the time.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
+import type { Callback } from '../provider.ts';
+import { parseJson } from './prediction.ts';
+
+const TOLERANCE_MS = 5 * 60_000;
+const MAX_SIGNATURES = 16;
+/** Calls remembered so that a repeated one is known; more within ten minutes only lets a copy wake a job once more. */
+const MAX_REMEMBERED = 10_000;
+/** A secret is believed for so long, and asked for at most once in a minute, however many forged calls arrive. */
+const SECRET_LIFE_MS = 60 * 60_000;
+const SECRET_PAUSE_MS = 60_000;
+const SECRET_WAIT_MS = 10_000;
+
+const secretBody = z.object({ key: z.string().regex(/^(whsec_)?[A-Za-z0-9+/]{16,500}={0,2}$/) });
+
+/**
+ * The memory is this process's own: another replica takes a copy of a call once more, which only wakes a job that is then
+ * looked up anyway.
+ */
+export function createWebhookCheck(api: ProviderHttp): (call: Callback) => Promise<boolean> {
+  const secret = createSecret(api);
+  const remembered = new Map<string, number>();
+  return async (call) => {
+    const signed = readSigned(call, Date.now());
+    if (!signed) return false;
+    const genuine = await secret.some((key) => isSignedWith(key, signed, call.body));
+    if (!genuine || remembered.has(signed.id)) return false;
+    remembered.set(signed.id, Date.now() + 2 * TOLERANCE_MS);
+    forget(remembered, Date.now());
+    return true;
+  };
+}
+
+interface Signed {
+  id: string;
+  timestamp: string;
+  signatures: Buffer[];
+}
+
+/** Undefined when a header is missing or malformed, or the call is older or newer than it may be. */
+function readSigned({ headers }: Callback, nowMs: number): Signed | undefined {
+  const id = headers['webhook-id'] ?? '';
+  const timestamp = headers['webhook-timestamp'] ?? '';
+  if (!/^[\w.-]{1,200}$/.test(id) || !/^\d{1,12}$/.test(timestamp)) return undefined;
+  if (Math.abs(nowMs - Number(timestamp) * 1_000) > TOLERANCE_MS) return undefined;
+  const signatures = (headers['webhook-signature'] ?? '')
+    .split(' ')
+    .slice(0, MAX_SIGNATURES)
+    .flatMap((each) => (each.startsWith('v1,') ? [Buffer.from(each.slice(3), 'base64')] : []));
+  return signatures.length === 0 ? undefined : { id, timestamp, signatures };
+}
+
+function isSignedWith(key: Buffer, { id, timestamp, signatures }: Signed, body: Buffer): boolean {
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
+  return signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected));
+}
+
+/** From the oldest on, as they were put in. */
+function forget(remembered: Map<string, number>, nowMs: number): void {
+  for (const [id, untilMs] of remembered) {
+    if (untilMs > nowMs && remembered.size <= MAX_REMEMBERED) return;
+    remembered.delete(id);
+  }
+}
+
+interface Secret {
+  /** Tries the secret that is known, and once more after asking when it is old or does not fit, since it may be replaced. */
+  some(fits: (key: Buffer) => boolean): Promise<boolean>;
+}
+
+function createSecret(api: ProviderHttp): Secret {
+  let known: { key: Buffer; readAtMs: number } | undefined;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let asking: Promise<void> | undefined;
+
+  async function ask(): Promise<void> {
+    askedAtMs = Date.now();
+    const key = await readSecret(api);
+    if (key) known = { key, readAtMs: askedAtMs };
+  }
+
+  return {
+    async some(fits) {
+      const fresh = known !== undefined && Date.now() - known.readAtMs < SECRET_LIFE_MS;
+      if (known && fresh && fits(known.key)) return true;
+      if (asking === undefined && Date.now() - askedAtMs < SECRET_PAUSE_MS) return false;
+      asking ??= ask().finally(() => {
+        asking = undefined;
+      });
+      await asking;
+      return known !== undefined && Date.now() - known.readAtMs < SECRET_LIFE_MS && fits(known.key);
+    },
+  };
+}
+
+/** Undefined when the service does not tell it now: the jobs that wait are polled anyway. */
+async function readSecret(api: ProviderHttp): Promise<Buffer | undefined> {
+  try {
+    const signal = AbortSignal.timeout(SECRET_WAIT_MS);
+    const reply = await api.request({ method: 'GET', path: '/v1/webhooks/default/secret', signal });
+    const parsed = secretBody.safeParse(parseJson(reply.body));
+    if (reply.status !== 200 || !parsed.success) return undefined;
+    return Buffer.from(parsed.data.key.replace(/^whsec_/, ''), 'base64');
+  } catch (error) {
+    if (error instanceof ProviderHttpError) return undefined;
+    throw error;
+  }
+}
