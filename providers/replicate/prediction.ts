@@ -10,10 +10,10 @@ import { clean, isContentPolicy } from './words.ts';
 const prediction = z.object({
   id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
   status: z.string(),
-  output: z.unknown(),
-  error: z.unknown(),
-  logs: z.unknown(),
-  data_removed: z.unknown(),
+  output: z.unknown().optional(),
+  error: z.unknown().optional(),
+  logs: z.unknown().optional(),
+  data_removed: z.unknown().optional(),
 });
 export type Prediction = z.infer<typeof prediction>;
 
@@ -63,7 +63,7 @@ function succeeded(found: Prediction, kind: MediumKind): Standing {
 function failure({ id, error: told }: Prediction): Outcome {
   const error = typeof told === 'string' ? told : '';
   const words = clean(error);
-  const detail = [`prediction ${id} failed`, ...(/\bE\d{3,4}\b/.exec(error) ?? [])].join(' ');
+  const detail = [`prediction ${id} failed`, ...(/\bE\d{3,4}\b/.exec(words) ?? [])].join(' ');
   if (isContentPolicy(error)) {
     const message = words || 'The provider refused the order under its content policy.';
     return { status: 'refused', reason: 'content_policy', message, detail };

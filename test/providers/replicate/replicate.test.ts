@@ -6,7 +6,9 @@ import { OWN_VERSION } from '../../stubs/replicate/models.ts';
 import { type ReplicateStub, startReplicateStub } from '../../stubs/replicate/replicate.ts';
 import { signedCall } from '../../stubs/replicate/webhooks.ts';
 import { type Caller, createCaller, DEADLINE_MS, song } from './callReplicate.ts';
-import { mp3, QUESTIONS, type Row, SUBMISSIONS, SUBMIT, succeeded } from './outcomes.ts';
+import { mp3, type Row, SUBMIT, succeeded } from './plans.ts';
+import { QUESTIONS } from './questions.ts';
+import { SUBMISSIONS } from './submissions.ts';
 
 let stub: ReplicateStub;
 let caller: Caller;
@@ -142,6 +144,22 @@ describe('an order', () => {
     expect(outcome).toMatchObject({ status: 'busy', reason: 'overloaded' });
   });
 
+  it('of a kind that is not served is refused without a call', async () => {
+    const voice = { removeBackgroundNoise: false, sourceSeconds: 1, voice: 'Aria' };
+    const source = { sourcePath: '/none', sourceContentType: 'audio/wav', sourceDemuxer: 'wav' };
+    const order = {
+      kind: 'voice-changer',
+      reference: 'r',
+      upstreamModel: 'a/b',
+      ...voice,
+      ...source,
+    } as const;
+    expect(await caller.provider().start(order, await caller.context())).toMatchObject({
+      reason: 'credential',
+    });
+    expect(stub.requests).toEqual([]);
+  });
+
   it('is handed in once, whatever became of the reply', async () => {
     stub.faults.push({ at: SUBMIT, fault: { kind: 'lost' } });
     await caller.start(song());
@@ -164,6 +182,9 @@ describe('an order', () => {
       { version: OWN_VERSION },
     ]);
     expect(stub.predictions[1]).not.toHaveProperty('webhook');
+    const hasty = caller.provider({ deadlineMs: 1 });
+    expect(await hasty.start(song(), await caller.context())).toMatchObject({ status: 'running' });
+    expect(stub.predictions[2]?.cancelAfterSeconds).toBe(5);
   });
 
   it('can be cancelled, and a cancellation that is not heard harms nobody', async () => {

@@ -51,7 +51,7 @@ export interface ReplicateStub {
   /** One for each of the next requests whose method and path begin so. */
   faults: { at: string; fault: StubFault }[];
   /** What is at each path of the delivery host. */
-  outputs: Map<string, { contentType: string; body: Buffer }>;
+  outputs: Map<string, { contentType: string; body: Buffer; announcedBytes?: number; cut?: boolean }>;
   /** Method and path of every request. */
   requests: string[];
   /** Authorization headers that the delivery host was sent. */
@@ -114,7 +114,10 @@ function deliver(stub: Context, request: IncomingMessage, response: ServerRespon
   stub.deliveryCredentials.push(request.headers.authorization);
   const found = stub.outputs.get(request.url ?? '');
   if (!found) return void response.writeHead(404).end();
-  response.writeHead(200, { 'content-type': found.contentType }).end(found.body);
+  const { contentType, body, announcedBytes = body.length } = found;
+  response.writeHead(200, { 'content-type': contentType, 'content-length': announcedBytes }).write(body);
+  if (announcedBytes === body.length) response.end();
+  else if (found.cut) setTimeout(() => response.destroy(), 20);
 }
 
 async function route(stub: Context, request: IncomingMessage, response: ServerResponse): Promise<void> {
