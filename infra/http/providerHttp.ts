@@ -2,6 +2,8 @@
  * How adapters call the service that the operator configured. Redirects are never followed, every body has a cap and every
  * wait a deadline; a failure says whether the request can have reached the service at all.
  */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request as send } from 'undici';
 import { inSpan, type SpanStart } from '../telemetry/spans.ts';
@@ -44,7 +46,16 @@ export interface ProviderCall {
   headers?: Record<string, string>;
   json?: unknown;
   multipart?: MultipartParts;
+  /** A file, or a part of one, as the whole body. */
+  file?: BodyFile;
   signal?: AbortSignal;
+}
+
+export interface BodyFile {
+  path: string;
+  contentType: string;
+  /** In bytes; all of the file when left out. `end` is the first byte that is not sent. */
+  range?: { start: number; end: number };
 }
 
 export interface ProviderReply {
@@ -176,8 +187,17 @@ async function encode(call: ProviderCall): Promise<EncodedBody> {
     const { contentType, sizeBytes, stream } = await multipartBody(call.multipart);
     return { headers: { 'content-type': contentType, 'content-length': String(sizeBytes) }, body: stream };
   }
+  if (call.file !== undefined) return await fileBody(call.file);
   if (call.json === undefined) return { headers: {}, body: null };
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(call.json) };
+}
+
+/** With its length told beforehand: stores that take uploads refuse a body of unknown length. */
+async function fileBody({ path, contentType, range }: BodyFile): Promise<EncodedBody> {
+  const { start, end } = range ?? { start: 0, end: (await stat(path)).size };
+  const headers = { 'content-type': contentType, 'content-length': String(end - start) };
+  // A stream always sends the byte at `end`, so there is none of nothing.
+  return { headers, body: end > start ? createReadStream(path, { start, end: end - 1 }) : '' };
 }
 
 async function afterSend<T>(read: () => Promise<T>): Promise<T> {

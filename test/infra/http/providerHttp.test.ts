@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  type BodyFile,
   createProviderHttp,
   type ProviderHttp,
   ProviderHttpError,
@@ -99,6 +100,24 @@ describe('a call', () => {
     expect(seen.body).toContain('name="voice"\r\n\r\nalto\r\n');
     expect(seen.body).toContain('name="a%22b%0D%0A"');
     expect(seen.body).toContain('filename="sou%22rce.wav"\r\nContent-Type: audio/wav\r\n\r\n\x07');
+  });
+
+  it('sends a file, a part of one or an empty one as the whole body, with a known length', async () => {
+    const path = join(folder, 'medium');
+    writeFileSync(path, '0123456789');
+    writeFileSync(`${path}-empty`, '');
+    const send = async (file: BodyFile) => {
+      const reply = await provider().request({ method: 'PUT', path: '/echo', file });
+      const { headers, body } = JSON.parse(reply.body.toString());
+      return [headers['content-type'], headers['content-length'], body, headers['transfer-encoding']];
+    };
+    const contentType = 'video/mp4';
+    expect(await send({ path, contentType })).toEqual([contentType, '10', '0123456789', undefined]);
+    const part = { path, contentType, range: { start: 3, end: 5 } };
+    expect(await send(part)).toEqual([contentType, '2', '34', undefined]);
+    expect(await send({ path: `${path}-empty`, contentType })).toEqual([contentType, '0', '', undefined]);
+    const gone = { path: '/nowhere', contentType };
+    expect(await sent(provider().request({ method: 'PUT', path: '/echo', file: gone }))).toBe('not_sent');
   });
 
   it('puts an answer into a file with its hash, and tells other statuses without a file', async () => {
