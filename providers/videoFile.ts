@@ -1,5 +1,5 @@
-/** Is this file a video at all? A look at the first bytes, cheap enough to do before any output is stored. */
-import { open } from 'node:fs/promises';
+/** Is this file a video at all, and all of it? A look at its outermost structure, cheap enough to do before it is stored. */
+import { type FileHandle, open } from 'node:fs/promises';
 
 export type VideoContentType = 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/x-matroska';
 
@@ -8,14 +8,15 @@ export type VideoCheck =
   | { ok: false; detail: string };
 
 const HEAD_BYTES = 64;
-/** Boxes with which a QuickTime file without `ftyp` begins. */
-const QUICKTIME_BOXES = new Set(['moov', 'mdat', 'wide', 'free', 'skip', 'pnot']);
-/** Brands of MP4 files that hold sound only. */
-const AUDIO_BRANDS = new Set(['M4A ', 'M4B ', 'M4P ']);
+const BOX_HEAD_BYTES = 16;
+/** Fragmented files have two boxes a fragment; this is hours of them. */
+const MOST_BOXES = 20_000;
+/** With what MP4 and QuickTime files begin; very old QuickTime has no `ftyp`. */
+const FIRST_BOXES = ['ftyp', 'moov', 'mdat', 'wide', 'free', 'skip'];
 
 /**
- * Tells the container by its signature, never by what anybody says about it. Not a video container or empty: not ok. It
- * reads 64 bytes and parses nothing that could be made to hang.
+ * Tells the container by its signature, never by what anybody says about it. Not video, empty, or an MP4 that ends before
+ * the lengths it declares or has no index: not ok. It reads the heads of the boxes and decodes nothing.
  */
 export async function checkVideoFile(path: string): Promise<VideoCheck> {
   const file = await open(path, 'r');
@@ -25,7 +26,9 @@ export async function checkVideoFile(path: string): Promise<VideoCheck> {
     const head = Buffer.alloc(Math.min(HEAD_BYTES, size));
     await file.read(head, 0, head.length, 0);
     const contentType = videoContentType(head);
-    if (contentType === undefined) return { ok: false, detail: 'the output is not a video' };
+    if (contentType === undefined) return { ok: false, detail: 'the output is not video' };
+    const boxed = contentType === 'video/mp4' || contentType === 'video/quicktime';
+    if (boxed && !(await isWhole(file, size))) return { ok: false, detail: 'the output is cut off' };
     return { ok: true, contentType, sizeBytes: size };
   } finally {
     await file.close();
@@ -35,14 +38,44 @@ export async function checkVideoFile(path: string): Promise<VideoCheck> {
 /** The type that the first bytes of a file show; undefined when they are of no video container. */
 export function videoContentType(head: Buffer): VideoContentType | undefined {
   const ascii = head.toString('latin1');
-  if (ascii.startsWith('ftyp', 4)) return ofBrand(ascii.slice(8, 12));
-  if (QUICKTIME_BOXES.has(ascii.slice(4, 8))) return 'video/quicktime';
+  const box = ascii.slice(4, 8);
+  if (box === 'ftyp') return typeOfBrand(ascii.slice(8, 12));
+  if (FIRST_BOXES.includes(box)) return 'video/quicktime';
   if (head.length < 4 || head.readUInt32BE(0) !== 0x1a45dfa3) return undefined;
-  if (ascii.includes('webm')) return 'video/webm';
-  return ascii.includes('matroska') ? 'video/x-matroska' : undefined;
+  return ascii.includes('webm') ? 'video/webm' : 'video/x-matroska';
 }
 
-function ofBrand(brand: string): VideoContentType | undefined {
-  if (AUDIO_BRANDS.has(brand)) return undefined;
-  return brand === 'qt  ' ? 'video/quicktime' : 'video/mp4';
+function typeOfBrand(brand: string): VideoContentType | undefined {
+  if (brand === 'qt  ') return 'video/quicktime';
+  // Sound and still pictures come in the same container.
+  return /^(M4A|M4B|heic|heix|mif1|avif)/.test(brand) ? undefined : 'video/mp4';
+}
+
+/** Every box ends where the next begins, the last at the end of the file, and the index is among them. */
+async function isWhole(file: FileHandle, sizeBytes: number): Promise<boolean> {
+  let offset = 0;
+  let indexed = false;
+  for (let boxes = 0; offset < sizeBytes; boxes += 1) {
+    const box = await boxAt(file, offset);
+    if (box === undefined || boxes === MOST_BOXES) return false;
+    indexed ||= box.type === 'moov';
+    // Length 0: up to the end of the file.
+    offset = box.sizeBytes === 0 ? sizeBytes : offset + box.sizeBytes;
+  }
+  return indexed && offset === sizeBytes;
+}
+
+async function boxAt(
+  file: FileHandle,
+  offset: number,
+): Promise<{ type: string; sizeBytes: number } | undefined> {
+  const head = Buffer.alloc(BOX_HEAD_BYTES);
+  const { bytesRead } = await file.read(head, 0, BOX_HEAD_BYTES, offset);
+  if (bytesRead < 8) return undefined;
+  const type = head.toString('latin1', 4, 8);
+  const short = head.readUInt32BE(0);
+  if (short === 0) return { type, sizeBytes: 0 };
+  if (short !== 1) return short < 8 ? undefined : { type, sizeBytes: short };
+  const long = bytesRead < BOX_HEAD_BYTES ? 0n : head.readBigUInt64BE(8);
+  return long < 16n || long > BigInt(Number.MAX_SAFE_INTEGER) ? undefined : { type, sizeBytes: Number(long) };
 }
