@@ -11,7 +11,7 @@ const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
   elevenlabs: ['voice-changer', 'music'],
   openai: ['text', 'embedding', 'decision'],
   anthropic: ['text', 'decision'],
-  fal: [],
+  fal: ['music', 'video'],
   replicate: ['music', 'video'],
 };
 
@@ -49,6 +49,8 @@ function hasKey(settings: ProviderSettings, hasSecret: (name: string) => boolean
       return hasSecret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
     case 'replicate':
       return hasSecret(settings.apiKeyEnv ?? 'REPLICATE_API_TOKEN');
+    case 'fal':
+      return hasSecret(settings.apiKeyEnv ?? 'FAL_KEY');
     case 'openai':
     case 'anthropic':
       return addressesOf(settings).some((address) => {

@@ -155,8 +155,8 @@ export interface ReplicateSettings extends RemoteSettings {
   kind: 'replicate';
 }
 
-/** Kinds that are accepted in the configuration and served by later parts of the project. */
-export interface LaterSettings extends RemoteSettings {
+/** The default of `apiKeyEnv` is FAL_KEY. A `baseUrl` stands for all of the service's hosts: queue, storage and keys. */
+export interface FalSettings extends RemoteSettings {
   kind: 'fal';
 }
 
@@ -167,7 +167,7 @@ export type ProviderSettings =
   | OpenAiSettings
   | AnthropicSettings
   | ReplicateSettings
-  | LaterSettings;
+  | FalSettings;
 
 /** The search engine, as the configuration's `search` gives it. */
 export type SearchSettings =

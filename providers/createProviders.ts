@@ -4,6 +4,7 @@ import type { ProviderSettings } from '../domain/providerSettings.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
+import { createFal } from './fal/fal.ts';
 import { createLocalProvider } from './local/localProvider.ts';
 import type { GenerationProvider } from './provider.ts';
 import { createReplicate } from './replicate/replicate.ts';
@@ -64,9 +65,12 @@ function open(
         settings,
         settings.stateFolder ?? join(configuration.dataFolder, 'simulator', encodeURIComponent(name)),
       );
+    case 'fal': {
+      const apiKey = configuration.secret(settings.apiKeyEnv ?? 'FAL_KEY');
+      return apiKey ? createFal({ ...settings, apiKey }, guardedFetch) : undefined;
+    }
     case 'openai':
     case 'anthropic':
-    case 'fal':
       return undefined;
   }
 }

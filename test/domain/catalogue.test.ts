@@ -213,6 +213,8 @@ describe('a model is offline', () => {
     llm: { kind: 'openai' },
     hub: { kind: 'replicate' },
     ownHub: { kind: 'replicate', apiKeyEnv: 'OWN_KEY' },
+    media: { kind: 'fal', apiKeyEnv: 'OWN_KEY' },
+    fal: { kind: 'fal' },
   } as const;
   const video = { kind: 'video', type: 'video', spec: {} } as const;
   const priced = { ...video, price: { perSecond: {} } } as const;
@@ -235,7 +237,9 @@ describe('a model is offline', () => {
     ['without a price', video, 'it has no price'],
     ['without the usual key of its provider', { ...priced, provider: 'hub' }, 'is not configured'],
     ['not with a key of its own name', { ...priced, provider: 'ownHub' }, undefined],
-    ['when nobody serves its kind', priced, 'this release does not serve'],
+    ['with the key of its provider unset', { ...priced, provider: 'fal' }, 'its provider "fal" is not configured'],
+    ['not with a key of another name', { ...priced, provider: 'media' }, undefined],
+    ['when nobody serves its kind', { ...priced, provider: 'llm' }, 'this release does not serve'],
   ])('%s', (_when, more, reason) => {
     const answer = offlineReason(voice('some', more), providers, (name) => name === 'OWN_KEY');
     if (reason === undefined) expect(answer).toBeUndefined();

@@ -40,28 +40,36 @@ describe('the providers of a configuration', () => {
       elevenlabs: { kind: 'elevenlabs', apiKeyEnv: 'ELEVENLABS_API_KEY' },
       second: { kind: 'elevenlabs', apiKeyEnv: 'SECOND_KEY' },
       replicate: { kind: 'replicate' },
+      media: { kind: 'fal' },
       flaky: simulator,
     };
     expect([...providers(entries).keys()]).toEqual(['local', 'flaky']);
     expect([...providers(entries, { ELEVENLABS_API_KEY: '' }).keys()]).toEqual(['local', 'flaky']);
+    expect([...providers(entries, { FAL_KEY: 'k' }).keys()]).toEqual(['local', 'media', 'flaky']);
     expect([...providers(entries, { SECOND_KEY: 'k' }).keys()]).toEqual(['local', 'second', 'flaky']);
     const replicate = providers(entries, { REPLICATE_API_TOKEN: 'k' });
     expect([...replicate.keys()]).toEqual(['local', 'replicate', 'flaky']);
   });
 
   it('of kinds that are served later are absent', () => {
-    const kinds = ['openai', 'anthropic', 'fal'] as const;
+    const kinds = ['openai', 'anthropic'] as const;
     for (const kind of kinds) expect(providers({ later: { kind, apiKeyEnv: 'K' } }, { K: 'k' }).size).toBe(0);
   });
 
   it('may be repeated only where nobody is paid for it', () => {
     const all = providers(
-      { local: { kind: 'local' }, elevenlabs: { kind: 'elevenlabs' }, flaky: simulator },
-      { ELEVENLABS_API_KEY: 'k' },
+      {
+        local: { kind: 'local' },
+        elevenlabs: { kind: 'elevenlabs' },
+        fal: { kind: 'fal' },
+        flaky: simulator,
+      },
+      { ELEVENLABS_API_KEY: 'k', FAL_KEY: 'k' },
     );
     expect([...all].map(([name, provider]) => [name, provider.repeatable])).toEqual([
       ['local', true],
       ['elevenlabs', false],
+      ['fal', false],
       ['flaky', false],
     ]);
   });

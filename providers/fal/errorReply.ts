@@ -1,0 +1,164 @@
+/**
+ * What an error reply of fal means for an order. Models name what is wrong in a list of `detail` (FastAPI's form, with
+ * types of fal's own), the platform in one `detail` with an `error_type`, also in the header `x-fal-error-type`. Sources:
+ * the pages "Model Errors" and "Request Error Types" of its documentation, and its OpenAPI description of the queue.
+ */
+import { z } from 'zod';
+import type { ProviderReply } from '../../infra/http/providerHttp.ts';
+import type { Outcome, RefusalReason } from '../provider.ts';
+import { retryAfterMs } from '../retryAfter.ts';
+
+const place = z.union([z.string(), z.number()]);
+const fieldError = z.object({
+  loc: z.array(place).catch([]),
+  msg: z.string().catch(''),
+  type: z.string().catch(''),
+});
+const errorBody = z.object({
+  detail: z.union([z.string(), z.array(fieldError).min(1), fieldError]),
+  error_type: z.string().nullish().catch(undefined),
+});
+
+export interface ServiceError {
+  /** fal's names for it; empty where it gave none. */
+  types: readonly string[];
+  message: string;
+}
+
+/** Refused for what is in the order, or for what came out of it. */
+const CONTENT_TYPES = new Set(['content_policy_violation']);
+
+/** The service's own failures, whatever the status that they come with. */
+const FAILED_TYPES = new Set([
+  'internal_error',
+  'internal_server_error',
+  'generation_timeout',
+  'downstream_service_error',
+  'downstream_service_unavailable',
+  'file_download_error',
+  'no_media_generated',
+  'request_cancelled',
+  'request_timeout',
+  'startup_timeout',
+]);
+
+/** Answered by gateways before or between the service's servers: the order may be running behind them. */
+const GATEWAY_STATUSES = new Set([502, 503, 504, 520, 522, 524]);
+
+const MAX_MESSAGE = 300;
+const MOST_FIELDS = 5;
+
+/**
+ * `submit`: for every status but 2xx. `poll`: of an order that was accepted, where "not now" is asked again and never
+ * means that the order was not taken.
+ */
+export function outcomeOfError(reply: ProviderReply, stage: 'submit' | 'poll'): Outcome {
+  const error = readError(reply.body);
+  const told = toldBy(reply, error);
+  const { status } = reply;
+  if (status === 429) return busy(reply, 'rate_limited', told);
+  if (status === 408 || status === 425) return busy(reply, 'overloaded', told);
+  if (status >= 500) return serverError(reply, error, { stage, told });
+  const reason = refusalReason(reply, error, stage);
+  return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
+}
+
+interface Told {
+  stage: 'submit' | 'poll';
+  told: string;
+}
+
+function serverError(reply: ProviderReply, error: ServiceError | undefined, { stage, told }: Told): Outcome {
+  const named = error !== undefined && error.types.length > 0;
+  // Of an accepted order the service repeats the error of the model, after it tried again by itself.
+  if (stage === 'poll' && named) return refusedAs(contentOr(error, 'failed'), error, told);
+  const asksToWait = error !== undefined || reply.headers['retry-after'] !== undefined;
+  if (reply.status === 503 && asksToWait) return busy(reply, 'overloaded', told);
+  // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
+  if (error === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail: told };
+  return refusedAs(contentOr(error, 'failed'), error, told);
+}
+
+function refusedAs(reason: RefusalReason, error: ServiceError | undefined, told: string): Outcome {
+  return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
+}
+
+function busy(reply: ProviderReply, reason: 'overloaded' | 'rate_limited', told: string): Outcome {
+  const pauseMs = retryAfterMs(reply.headers['retry-after'], Date.now());
+  return { status: 'busy', reason, detail: told, ...(pauseMs !== undefined && { retryAfterMs: pauseMs }) };
+}
+
+function contentOr(error: ServiceError | undefined, otherwise: RefusalReason): RefusalReason {
+  return error?.types.some((type) => CONTENT_TYPES.has(type)) ? 'content_policy' : otherwise;
+}
+
+function refusalReason(
+  { status }: ProviderReply,
+  error: ServiceError | undefined,
+  stage: 'submit' | 'poll',
+): RefusalReason {
+  if (status === 401 || status === 402 || status === 403) return 'credential';
+  // An unknown endpoint is a wrong `upstreamModel`; an unknown order is one that fal forgot.
+  if (status === 404) return stage === 'submit' && error !== undefined ? 'credential' : 'failed';
+  // Without the service's own words a 4xx, like a redirect, comes from something in front of it.
+  if (error === undefined || status < 400) return 'failed';
+  if (error.types.some((type) => FAILED_TYPES.has(type))) return 'failed';
+  return contentOr(error, 'invalid_request');
+}
+
+function publicMessage(reason: RefusalReason, error: ServiceError | undefined): string {
+  if (reason === 'credential') return 'The media service did not accept our credential.';
+  if (reason === 'failed') return 'The media service failed.';
+  const words = error?.message ?? '';
+  if (words !== '') return words;
+  return reason === 'content_policy'
+    ? 'The media service refused the request under its content policy.'
+    : 'The media service refused the request.';
+}
+
+function toldBy({ status, headers }: ProviderReply, error: ServiceError | undefined): string {
+  const header = headers['x-fal-error-type'];
+  const types = [...(error?.types ?? []), ...(header === undefined ? [] : [header])];
+  const requestId = headers['x-fal-request-id'];
+  const parts = [...new Set(types), ...(requestId === undefined ? [] : [`request ${requestId}`])];
+  return [`HTTP ${status}`, ...parts.filter(isName)].join(' ');
+}
+
+function isName(text: string): boolean {
+  return /^[\w .-]{1,100}$/.test(text);
+}
+
+export function readError(body: Buffer): ServiceError | undefined {
+  const parsed = errorBody.safeParse(parseJson(body));
+  if (!parsed.success) return undefined;
+  const { detail, error_type: kind } = parsed.data;
+  const named = kind === undefined || kind === null || kind === '' ? [] : [clean(kind)];
+  if (typeof detail === 'string') return { types: named, message: clean(detail) };
+  const fields = (Array.isArray(detail) ? detail : [detail]).slice(0, MOST_FIELDS);
+  const types = fields.map(({ type }) => clean(type)).filter((type) => type !== '');
+  return { types: [...types, ...named], message: clean(fields.map(wordsOf).join('; ')) };
+}
+
+/** The first part of the place is always "body". */
+function wordsOf({ loc, msg }: z.infer<typeof fieldError>): string {
+  const field = loc.filter((part, index) => index > 0 || part !== 'body').join('.');
+  return field === '' ? msg : `${field}: ${msg}`;
+}
+
+export function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Foreign words on one line and of bounded length, without addresses: those are of the client's media as fal keeps them. */
+function clean(text: string): string {
+  return text
+    .slice(0, 10 * MAX_MESSAGE)
+    .replace(/\b(https?|data):\S+/gi, '(address)')
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_MESSAGE);
+}

@@ -1,0 +1,74 @@
+/**
+ * The answers of fal's queue, of which only what is used is asked for. Source: its OpenAPI description of the queue
+ * (fal.ai/docs/api-reference/inference-api/openapi/queue.json) and the types of its own client (fal-ai/fal-js).
+ */
+import { z } from 'zod';
+import type { ProviderReply } from '../../infra/http/providerHttp.ts';
+import { parseJson } from './errorReply.ts';
+
+const requestId = z.string().regex(/^[A-Za-z0-9_-]{1,100}$/);
+
+const submitted = z.object({ request_id: requestId });
+
+const logLine = z.object({ message: z.string() }).catch({ message: '' });
+const status = z.object({
+  /** Unknown ones count as running. */
+  status: z.string(),
+  request_id: requestId.optional(),
+  logs: z.array(logLine).nullish().catch(undefined),
+});
+
+const file = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
+const files = z.union([file, z.array(file).transform((all) => all[0])]);
+const named = files.optional().catch(undefined);
+const output = z.object({
+  audio: named,
+  audio_file: named,
+  audio_url: named,
+  audios: named,
+  video: named,
+  video_url: named,
+  videos: named,
+});
+
+export interface QueueStatus {
+  completed: boolean;
+  requestId: string | undefined;
+  percent: number | undefined;
+}
+
+/** The id of the accepted order; undefined when the answer has none. */
+export function readSubmitted({ body }: ProviderReply): string | undefined {
+  return submitted.safeParse(parseJson(body)).data?.request_id;
+}
+
+export function readStatus({ body }: ProviderReply): QueueStatus | undefined {
+  const found = status.safeParse(parseJson(body)).data;
+  if (found === undefined) return undefined;
+  return {
+    completed: found.status === 'COMPLETED',
+    requestId: found.request_id,
+    percent: percentOf(found.logs ?? []),
+  };
+}
+
+/** The address of the output; undefined when the answer names none. Models differ in the name, not in what it means. */
+export function readOutputUrl({ body }: ProviderReply, kind: 'audio' | 'video'): string | undefined {
+  const found = output.safeParse(parseJson(body)).data;
+  if (found === undefined) return undefined;
+  return kind === 'audio'
+    ? (found.audio ?? found.audio_file ?? found.audio_url ?? found.audios)
+    : (found.video ?? found.video_url ?? found.videos);
+}
+
+const LAST_LINES = 50;
+
+/** fal has no progress of its own; the models that run there print the bar of tqdm into their logs: ` 45%|████`. */
+function percentOf(logs: readonly { message: string }[]): number | undefined {
+  for (const { message } of logs.slice(-LAST_LINES).reverse()) {
+    const bars = [...message.slice(-1_000).matchAll(/(?<!\d)(\d{1,3})%\|/g)];
+    const percent = Number(bars.at(-1)?.[1] ?? Number.NaN);
+    if (percent <= 100) return Math.min(99, percent);
+  }
+  return undefined;
+}

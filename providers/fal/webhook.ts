@@ -1,0 +1,139 @@
+/**
+ * Whether a call comes from fal: an Ed25519 signature over the ids, the time and the hash of the body, by one of the keys
+ * that fal publishes. Source: the page "Webhooks" of its documentation (verifying your webhook).
+ *
+ * What is kept here is a process's own and may be lost: the keys, and which calls of the last minutes were seen. Another
+ * replica may therefore take a call that this one has seen; all that a genuine call does is to wake a job.
+ */
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { z } from 'zod';
+import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
+import type { Callback } from '../provider.ts';
+import { parseJson } from './errorReply.ts';
+
+/** How far the time of a call may be from ours, as published. */
+const TOLERANCE_MS = 300_000;
+/** Published keys may be kept for a day; asked for earlier, a key that was withdrawn is not believed for so long. */
+const FRESH_MS = 3_600_000;
+const USABLE_MS = 24 * 3_600_000;
+/** Forged calls cannot make us ask more often than this. */
+const PAUSE_MS = 60_000;
+const FETCH_MS = 10_000;
+const MOST_KEYS = 20;
+const MOST_SEEN = 10_000;
+
+const id = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+const signedHeaders = z.object({
+  'x-fal-webhook-request-id': id,
+  'x-fal-webhook-user-id': id,
+  'x-fal-webhook-timestamp': z.string().regex(/^\d{1,12}$/),
+  'x-fal-webhook-signature': z.string().regex(/^[0-9a-f]{128}$/i),
+});
+const keySet = z.object({ keys: z.array(z.unknown()) });
+const publicKey = z.object({ kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: z.string().max(100) });
+
+interface Keys {
+  list: readonly KeyObject[];
+  fetchedAtMs: number;
+}
+
+/** `rest`: the host that publishes the keys; it needs no credential. */
+export function createWebhookCheck(
+  rest: ProviderHttp,
+): (call: Callback, signal: AbortSignal) => Promise<boolean> {
+  const keysNow = createKeyring(rest);
+  const isFirst = createSeen();
+  return async ({ headers, body }, signal) => {
+    const read = signedHeaders.safeParse(headers);
+    if (!read.success) return false;
+    const sentAtMs = Number(read.data['x-fal-webhook-timestamp']) * 1_000;
+    if (Math.abs(Date.now() - sentAtMs) > TOLERANCE_MS) return false;
+    const message = signedMessage(read.data, body);
+    const signature = Buffer.from(read.data['x-fal-webhook-signature'], 'hex');
+    const signed = (keys: readonly KeyObject[]) => keys.some((key) => verify(null, message, key, signature));
+    const genuine = signed(await keysNow('any', signal)) || signed(await keysNow('newer', signal));
+    return genuine && isFirst(message.toString('latin1'), sentAtMs + TOLERANCE_MS);
+  };
+}
+
+function signedMessage(headers: z.infer<typeof signedHeaders>, body: Buffer): Buffer {
+  const parts = [
+    headers['x-fal-webhook-request-id'],
+    headers['x-fal-webhook-user-id'],
+    headers['x-fal-webhook-timestamp'],
+    createHash('sha256').update(body).digest('hex'),
+  ];
+  return Buffer.from(parts.join('\n'), 'utf8');
+}
+
+/** `newer`: a key may have been added since the kept ones were fetched. Answers none when there are none to be had. */
+function createKeyring(rest: ProviderHttp) {
+  let kept: Keys = { list: [], fetchedAtMs: Number.NEGATIVE_INFINITY };
+  let triedAtMs = Number.NEGATIVE_INFINITY;
+  let running: Promise<void> | undefined;
+  const renew = async () => {
+    triedAtMs = Date.now();
+    const list = await fetchKeys(rest);
+    if (list.length > 0) kept = { list, fetchedAtMs: Date.now() };
+  };
+  return async (wanted: 'any' | 'newer', signal: AbortSignal): Promise<readonly KeyObject[]> => {
+    const ageMs = Date.now() - kept.fetchedAtMs;
+    const due = wanted === 'newer' || ageMs > FRESH_MS;
+    if (running === undefined && due && Date.now() - triedAtMs > PAUSE_MS) {
+      // Fetched for all who wait for it: no single caller may stop it.
+      running = renew().finally(() => {
+        running = undefined;
+      });
+    }
+    if (due && running !== undefined) await orAborted(running, signal);
+    return Date.now() - kept.fetchedAtMs > USABLE_MS ? [] : kept.list;
+  };
+}
+
+async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}
+
+async function fetchKeys(rest: ProviderHttp): Promise<KeyObject[]> {
+  try {
+    const signal = AbortSignal.timeout(FETCH_MS);
+    const reply = await rest.request({ method: 'GET', path: '/.well-known/jwks.json', signal });
+    if (reply.status !== 200) return [];
+    const found = keySet.safeParse(parseJson(reply.body)).data?.keys ?? [];
+    return found.slice(0, MOST_KEYS).flatMap(toKey);
+  } catch (error) {
+    if (error instanceof ProviderHttpError) return [];
+    throw error;
+  }
+}
+
+function toKey(entry: unknown): KeyObject[] {
+  const jwk = publicKey.safeParse(entry).data;
+  if (jwk === undefined) return [];
+  try {
+    return [createPublicKey({ key: jwk, format: 'jwk' })];
+  } catch {
+    // 32 bytes that are no key: as if it were not there.
+    return [];
+  }
+}
+
+/** Remembers as long as a call could be repeated at all; when there are too many the oldest go first. */
+function createSeen(): (message: string, untilMs: number) => boolean {
+  const seen = new Map<string, number>();
+  return (message, untilMs) => {
+    const nowMs = Date.now();
+    for (const [old, endMs] of seen) {
+      if (endMs >= nowMs && seen.size < MOST_SEEN) break;
+      seen.delete(old);
+    }
+    if (seen.has(message)) return false;
+    seen.set(message, untilMs);
+    return true;
+  };
+}

@@ -1,0 +1,47 @@
+/** The ways in which fal, or what stands before it, goes wrong (reliability C.5, Provider). */
+import type { ServerResponse } from 'node:http';
+
+/** Where a fault strikes; `keys` are the published ones. */
+export type FalStage =
+  | 'submit'
+  | 'status'
+  | 'result'
+  | 'cancel'
+  | 'output'
+  | 'initiate'
+  | 'put'
+  | 'complete'
+  | 'keys';
+
+export type FalFault =
+  /** The connection ends without a word; at `submit` the order is accepted first. */
+  | { kind: 'destroy' }
+  /** Never answered; at `submit` the order is accepted first. */
+  | { kind: 'hang' }
+  /** Head and half of the body, then the connection ends. */
+  | { kind: 'cut'; body: string }
+  | { kind: 'reply'; status: number; headers?: Record<string, string>; body?: unknown };
+
+export function strike(response: ServerResponse, fault: FalFault): void {
+  switch (fault.kind) {
+    case 'destroy':
+      response.destroy();
+      return;
+    case 'hang':
+      return;
+    case 'cut':
+      response.writeHead(200, {
+        'content-type': 'application/json',
+        'content-length': fault.body.length * 2,
+      });
+      response.write(fault.body, () => response.destroy());
+      return;
+    case 'reply': {
+      const { status, headers, body } = fault;
+      const raw = typeof body === 'string' || Buffer.isBuffer(body);
+      const type = raw ? 'text/html' : 'application/json';
+      response.writeHead(status, { 'content-type': type, ...headers });
+      response.end(raw ? body : JSON.stringify(body ?? {}));
+    }
+  }
+}
