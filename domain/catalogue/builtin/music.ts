@@ -1,9 +1,8 @@
 /**
  * Music, sounds and long speech (api-facts 11). Their privacy is not published; `anonymized` is the side on which a key
- * that asks for private models is safe. What the models of ElevenLabs take is what its OpenAPI description and its page
- * "Models" say; the default durations are ours, since their price goes by the second.
+ * that asks for private models is safe. What the models of fal take is what their endpoints do (fal-ai/fal-js,
+ * libs/client/src/types/endpoints.ts, and the pages of the models).
  */
-import { ELEVENLABS_VOICES } from '../elevenlabsVoices.ts';
 import type { MusicModel } from '../model.ts';
 import type { DurationPrices, MusicSpec } from '../specs.ts';
 import { type BuiltInProvider, base, price } from './entry.ts';
@@ -19,26 +18,33 @@ function tiers(rows: readonly Tier[]): { durations: DurationPrices } {
   return { durations: Object.fromEntries(entries) };
 }
 
-interface Row extends MusicSpec {
+interface Row {
   id: string;
   provider: BuiltInProvider;
   /** Default: the id. */
   upstreamModel?: string;
+  pricing: MusicSpec['pricing'];
+  /** What it takes beside a prompt. */
+  takes?: Omit<MusicSpec, 'pricing'>;
 }
 
-/** Of the models of ElevenLabs that speak: its default voices, and any other by its id. */
-const ELEVENLABS_SPEECH = {
-  voices: ELEVENLABS_VOICES,
-  default_voice: 'Aria',
-  supports_custom_voice_id: true,
-  supported_formats: ['mp3'],
-  default_format: 'mp3',
+const MP3 = { supported_formats: ['mp3'], default_format: 'mp3' } as const;
+const MINIMAX_SONG = {
+  supports_lyrics: true,
+  lyrics_character_limit: 3_500,
+  supports_force_instrumental: true,
+  supports_lyrics_optimizer: true,
+  prompt_character_limit: 2_000,
+  ...MP3,
 } as const;
 
 const ROWS: readonly Row[] = [
   {
     id: 'ace-step-15',
-    provider: 'fal',
+    // fal has the first version of the model only.
+    provider: 'replicate',
+    upstreamModel: 'fishaudio/ace-step-1.5',
+    takes: { supports_lyrics: true, min_duration: 60, max_duration: 210, default_duration: 60 },
     pricing: tiers([
       [60, 60, 0.03],
       [61, 90, 0.04],
@@ -51,30 +57,11 @@ const ROWS: readonly Row[] = [
   {
     id: 'elevenlabs-tts-multilingual-v2',
     provider: 'elevenlabs',
-    upstreamModel: 'eleven_multilingual_v2',
-    ...ELEVENLABS_SPEECH,
-    // It hears the language from the text and refuses an order that names one.
-    supports_language_code: false,
-    supports_speed: true,
-    min_speed: 0.7,
-    max_speed: 1.2,
-    default_speed: 1,
-    prompt_character_limit: 10_000,
     pricing: { per_thousand_characters: price(0.115) },
   },
   {
     id: 'elevenlabs-music',
     provider: 'elevenlabs',
-    // Its successors have published ids of their own.
-    upstreamModel: 'music_v1',
-    supports_force_instrumental: true,
-    min_duration: 3,
-    max_duration: 600,
-    // The whole of the first price.
-    default_duration: 60,
-    prompt_character_limit: 4_100,
-    supported_formats: ['mp3'],
-    default_format: 'mp3',
     pricing: tiers([
       [3, 60, 0.69],
       [61, 120, 1.38],
@@ -88,48 +75,99 @@ const ROWS: readonly Row[] = [
       [541, 600, 6.9],
     ]),
   },
+  { id: 'elevenlabs-sound-effects-v2', provider: 'elevenlabs', pricing: { per_second: price(0.0023) } },
+  { id: 'elevenlabs-tts-v3', provider: 'elevenlabs', pricing: { per_thousand_characters: price(0.115) } },
   {
-    id: 'elevenlabs-sound-effects-v2',
-    provider: 'elevenlabs',
-    upstreamModel: 'eleven_text_to_sound_v2',
-    supports_loop: true,
-    // The service goes down to half a second; orders are of whole ones.
-    min_duration: 1,
-    max_duration: 30,
-    default_duration: 5,
-    prompt_character_limit: 450,
-    supported_formats: ['mp3'],
-    default_format: 'mp3',
-    pricing: { per_second: price(0.0023) },
+    id: 'lyria-3-pro',
+    provider: 'fal',
+    upstreamModel: 'fal-ai/lyria3/pro',
+    pricing: { generation: price(0.1) },
+    takes: MP3,
   },
   {
-    id: 'elevenlabs-tts-v3',
-    provider: 'elevenlabs',
-    upstreamModel: 'eleven_v3',
-    ...ELEVENLABS_SPEECH,
-    supports_language_code: true,
-    // It takes a speed without a word and speaks as before: its pace is told by tags in the text.
-    supports_speed: false,
-    prompt_character_limit: 5_000,
-    pricing: { per_thousand_characters: price(0.115) },
+    id: 'minimax-music-v2',
+    provider: 'fal',
+    upstreamModel: 'fal-ai/minimax-music/v2',
+    pricing: { generation: price(0.04) },
+    takes: {
+      supports_lyrics: true,
+      lyrics_required: true,
+      lyrics_character_limit: 3_000,
+      min_prompt_length: 10,
+      prompt_character_limit: 300,
+      ...MP3,
+    },
   },
-  { id: 'lyria-3-pro', provider: 'fal', pricing: { generation: price(0.1) } },
-  { id: 'minimax-music-v2', provider: 'fal', pricing: { generation: price(0.04) } },
-  { id: 'minimax-music-v25', provider: 'fal', pricing: { generation: price(0.18) } },
-  { id: 'minimax-music-v26', provider: 'fal', pricing: { generation: price(0.18) } },
-  { id: 'mmaudio-v2-text-to-audio', provider: 'fal', pricing: { per_second: price(0.00092) } },
-  { id: 'seed-audio-1-0', provider: 'fal', pricing: { per_second: price(0.002875) } },
-  { id: 'sonilo-v1-1-music', provider: 'fal', pricing: { per_second: price(0.002875) } },
-  { id: 'sonilo-v1-1-sound-effects', provider: 'fal', pricing: { per_second: price(0.00207) } },
-  { id: 'stable-audio-25', provider: 'fal', pricing: { generation: price(0.19) } },
+  {
+    id: 'minimax-music-v25',
+    provider: 'fal',
+    upstreamModel: 'fal-ai/minimax-music/v2.5',
+    pricing: { generation: price(0.18) },
+    takes: MINIMAX_SONG,
+  },
+  {
+    id: 'minimax-music-v26',
+    provider: 'fal',
+    upstreamModel: 'fal-ai/minimax-music/v2.6',
+    pricing: { generation: price(0.18) },
+    takes: MINIMAX_SONG,
+  },
+  {
+    id: 'mmaudio-v2-text-to-audio',
+    provider: 'fal',
+    upstreamModel: 'fal-ai/mmaudio-v2/text-to-audio',
+    pricing: { per_second: price(0.00092) },
+    takes: { min_duration: 1, max_duration: 30, default_duration: 8 },
+  },
+  {
+    id: 'seed-audio-1-0',
+    provider: 'fal',
+    upstreamModel: 'bytedance/seed-audio-1.0',
+    pricing: { per_second: price(0.002875) },
+    takes: {
+      supports_custom_voice_id: true,
+      supports_speed: true,
+      default_speed: 1,
+      min_speed: 0.5,
+      max_speed: 2,
+      ...MP3,
+    },
+  },
+  {
+    id: 'sonilo-v1-1-music',
+    provider: 'fal',
+    upstreamModel: 'sonilo/v1.1/text-to-music',
+    pricing: { per_second: price(0.002875) },
+    takes: { min_duration: 1, max_duration: 600, default_duration: 90 },
+  },
+  {
+    id: 'sonilo-v1-1-sound-effects',
+    provider: 'fal',
+    upstreamModel: 'sonilo/v1.1/text-to-sound-effects',
+    pricing: { per_second: price(0.00207) },
+    takes: { min_duration: 1, max_duration: 180, default_duration: 8, ...MP3 },
+  },
+  {
+    id: 'stable-audio-25',
+    provider: 'fal',
+    upstreamModel: 'fal-ai/stable-audio-25/text-to-audio',
+    pricing: { generation: price(0.19) },
+    takes: {
+      min_duration: 1,
+      max_duration: 190,
+      default_duration: 190,
+      supported_formats: ['wav'],
+      default_format: 'wav',
+    },
+  },
 ];
 
 export const MUSIC_MODELS: readonly MusicModel[] = ROWS.map(
-  ({ id, provider, upstreamModel = id, ...spec }) => ({
+  ({ id, provider, upstreamModel = id, pricing, takes }) => ({
     ...base({ id, provider, privacy: 'anonymized' }),
+    upstreamModel,
     kind: 'music',
     type: 'music',
-    upstreamModel,
-    spec,
+    spec: { ...takes, pricing },
   }),
 );

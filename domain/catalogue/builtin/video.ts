@@ -1,32 +1,228 @@
 /**
- * Video (api-facts 11): ids without a published price or constraints, so they stay offline until a configuration prices
- * them. Where privacy is not published it is `anonymized`, on which a key that asks for private models is safe.
+ * Video (api-facts 11). Few prices are published; an id without one stays offline until a configuration prices it. Where
+ * privacy is not published it is `anonymized`, on which a key that asks for private models is safe. `upstreamModel` is the
+ * endpoint of fal; what a model takes is what is published of it and fal's endpoint takes too (fal-ai/fal-js,
+ * libs/client/src/types/endpoints.ts).
  */
-import type { VideoModel } from '../model.ts';
-import { base } from './entry.ts';
+import type { VideoInputs, VideoModel, VideoPrice } from '../model.ts';
+import type { VideoSpec } from '../specs.ts';
+import { type BuiltInProvider, base, prices } from './entry.ts';
 
-const PRIVATE_IDS = ['longcat-text-to-video', 'grok-imagine-text-to-video-private'] as const;
-
-const OTHER_IDS = [
-  'wan-2.6-text-to-video',
-  'wan-2.6-image-to-video',
-  'wan-2-7-video-to-video',
-  'seedance-2-5-reference-to-video-basic',
-  'kling-o3-pro-reference-to-video',
-  'kling-v3-pro-text-to-video',
-  'minimax-h3-reference-to-video',
-  'sora-2-text-to-video',
-  'veo3.1-fast-text-to-video',
-  'topaz-video-upscale',
-  'pixverse-c1-transition',
-  'runway-gen4-5',
-] as const;
-
-function video(id: string, privacy: VideoModel['privacy']): VideoModel {
-  return { ...base({ id, provider: 'fal', privacy }), kind: 'video', type: 'video', spec: {} };
+interface Row {
+  id: string;
+  upstreamModel: string;
+  /** Default: fal. */
+  provider?: BuiltInProvider;
+  privacy?: VideoModel['privacy'];
+  constraints?: NonNullable<VideoSpec['constraints']>;
+  inputs?: VideoInputs;
+  price?: VideoPrice;
 }
 
-export const VIDEO_MODELS: readonly VideoModel[] = [
-  ...OTHER_IDS.map((id) => video(id, 'anonymized')),
-  ...PRIVATE_IDS.map((id) => video(id, 'private')),
+/** `["3s", …, "15s"]`. */
+function seconds(from: number, to: number): readonly string[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => `${from + index}s`);
+}
+
+const WIDE_TALL = ['16:9', '9:16'] as const;
+const WIDE_TALL_SQUARE = ['16:9', '9:16', '1:1'] as const;
+const SEVEN = ['16:9', '4:3', '1:1', '3:4', '9:16', '2:3', '3:2'] as const;
+
+const WAN_26: Row = {
+  id: 'wan-2.6-text-to-video',
+  upstreamModel: 'wan/v2.6/text-to-video',
+  constraints: {
+    model_type: 'text-to-video',
+    durations: ['5s', '10s', '15s'],
+    resolutions: ['1080p', '720p'],
+    aspect_ratios: ['16:9', '9:16', '1:1', '4:3', '3:4'],
+    audio: true,
+    audio_input: true,
+    prompt_character_limit: 800,
+  },
+  inputs: { negativePrompt: true },
+  // Published for clips: 5 s of 720p 0.55, 10 s of 1080p 1.65.
+  price: { perSecond: prices({ '720p': 0.11, '1080p': 0.165 }) },
+};
+
+const KLING = {
+  durations: seconds(3, 15),
+  resolutions: [],
+  aspect_ratios: WIDE_TALL_SQUARE,
+  audio: true,
+  audio_configurable: true,
+} as const;
+
+const ROWS: readonly Row[] = [
+  WAN_26,
+  {
+    id: 'wan-2.6-image-to-video',
+    upstreamModel: 'wan/v2.6/image-to-video',
+    constraints: {
+      model_type: 'image-to-video',
+      durations: ['5s', '10s', '15s'],
+      resolutions: ['1080p', '720p'],
+      aspect_ratios: [],
+      audio: true,
+      audio_input: true,
+      prompt_character_limit: 1_500,
+    },
+    inputs: { negativePrompt: true },
+  },
+  {
+    id: 'wan-2-7-video-to-video',
+    upstreamModel: 'fal-ai/wan/v2.7/edit-video',
+    constraints: {
+      model_type: 'video',
+      durations: ['Auto'],
+      resolutions: ['1080p', '720p'],
+      aspect_ratios: ['16:9', '9:16', '1:1', '4:3', '3:4'],
+      video_input: true,
+    },
+    inputs: { referenceImages: 1 },
+  },
+  {
+    id: 'seedance-2-5-reference-to-video-basic',
+    upstreamModel: 'bytedance/seedance-2.5/reference-to-video',
+    constraints: {
+      model_type: 'text-to-video',
+      durations: seconds(4, 30),
+      resolutions: ['480p', '720p', '1080p'],
+      aspect_ratios: ['auto', '21:9', '16:9', '4:3', '1:1', '3:4', '9:16'],
+      audio: true,
+      audio_configurable: true,
+      per_reference_audio: true,
+    },
+    inputs: {
+      referenceImages: 30,
+      referenceVideos: 10,
+      referenceAudios: 10,
+      referenceVideoSeconds: 30,
+      consent: 'seedance',
+    },
+  },
+  {
+    id: 'kling-o3-pro-reference-to-video',
+    upstreamModel: 'fal-ai/kling-video/o3/pro/reference-to-video',
+    constraints: { model_type: 'image-to-video', ...KLING },
+    inputs: { image: 'optional', endImage: 'optional', referenceImages: 4, sceneImages: 4, elements: 4 },
+  },
+  {
+    id: 'kling-v3-pro-text-to-video',
+    upstreamModel: 'fal-ai/kling-video/v3/pro/text-to-video',
+    constraints: { model_type: 'text-to-video', ...KLING },
+    inputs: { negativePrompt: true },
+  },
+  {
+    id: 'minimax-h3-reference-to-video',
+    upstreamModel: 'minimax/h3/reference-to-video',
+    constraints: {
+      model_type: 'text-to-video',
+      durations: seconds(5, 15),
+      resolutions: ['2K'],
+      aspect_ratios: ['adaptive', '21:9', '16:9', '4:3', '1:1', '3:4', '9:16'],
+      audio: true,
+      per_reference_audio: true,
+    },
+    inputs: { referenceImages: 9, referenceVideos: 3, referenceAudios: 3, referenceVideoSeconds: 15 },
+  },
+  {
+    id: 'sora-2-text-to-video',
+    upstreamModel: 'fal-ai/sora-2/text-to-video',
+    constraints: {
+      model_type: 'text-to-video',
+      durations: ['4s', '8s', '12s'],
+      resolutions: ['720p'],
+      aspect_ratios: WIDE_TALL,
+      audio: true,
+    },
+  },
+  {
+    id: 'veo3.1-fast-text-to-video',
+    upstreamModel: 'fal-ai/veo3.1/fast',
+    constraints: {
+      model_type: 'text-to-video',
+      durations: ['4s', '6s', '8s'],
+      resolutions: ['720p', '1080p', '4k'],
+      aspect_ratios: WIDE_TALL,
+      audio: true,
+      audio_configurable: true,
+    },
+    inputs: { negativePrompt: true },
+  },
+  {
+    id: 'topaz-video-upscale',
+    upstreamModel: 'fal-ai/topaz/upscale/video',
+    constraints: {
+      model_type: 'video',
+      durations: ['Auto'],
+      resolutions: [],
+      aspect_ratios: [],
+      video_input: true,
+      topaz: {
+        models: [
+          ...['Proteus', 'Artemis HQ', 'Artemis MQ', 'Artemis LQ', 'Gaia HQ', 'Gaia CG', 'Gaia 2'],
+          ...['Nyx', 'Nyx Fast', 'Nyx XL', 'Nyx HF', 'Starlight Precise 2.5', 'Starlight HQ'],
+          ...['Starlight Mini', 'Starlight Sharp', 'Starlight Fast 2', 'Starlight Precise 1'],
+          ...['Starlight Precise 2', 'Starlight Fast 1'],
+        ],
+        sliders: ['compression', 'grain', 'halo', 'noise', 'recover_detail', 'target_fps'],
+        h264_output: true,
+        prompt: false,
+      },
+    },
+    inputs: { upscale: true, video: 'required' },
+    price: {
+      // Everything above 1080 lines is one price.
+      perOutputSecond: prices({ '720': 0.013, '1080': 0.025, '99999': 0.1 }),
+      highFrameRate: { above: 48, factor: 2 },
+    },
+  },
+  {
+    id: 'pixverse-c1-transition',
+    upstreamModel: 'fal-ai/pixverse/c1/transition',
+    constraints: {
+      model_type: 'image-to-video',
+      durations: ['3s', '5s', '8s', '10s', '15s'],
+      resolutions: ['360p', '540p', '720p', '1080p'],
+      aspect_ratios: [...SEVEN, '21:9'],
+      audio: true,
+      audio_configurable: true,
+      prompt_character_limit: 2_048,
+    },
+    inputs: { endImage: 'required' },
+  },
+  // fal has no model of Runway's.
+  { id: 'runway-gen4-5', provider: 'replicate', upstreamModel: 'runwayml/gen-4.5' },
+  {
+    id: 'longcat-text-to-video',
+    upstreamModel: 'fal-ai/longcat-video/text-to-video/720p',
+    privacy: 'private',
+    inputs: { negativePrompt: true },
+  },
+  {
+    id: 'grok-imagine-text-to-video-private',
+    upstreamModel: 'xai/grok-imagine-video/text-to-video',
+    privacy: 'private',
+    constraints: {
+      model_type: 'text-to-video',
+      durations: seconds(1, 15),
+      resolutions: ['480p', '720p'],
+      aspect_ratios: SEVEN,
+      audio: true,
+    },
+    inputs: { downloadLink: true },
+  },
 ];
+
+export const VIDEO_MODELS: readonly VideoModel[] = ROWS.map(
+  ({ id, upstreamModel, provider = 'fal', privacy = 'anonymized', constraints, inputs, price }) => ({
+    ...base({ id, provider, privacy }),
+    upstreamModel,
+    kind: 'video',
+    type: 'video',
+    spec: constraints === undefined ? {} : { constraints },
+    ...(inputs === undefined ? {} : { inputs }),
+    ...(price === undefined ? {} : { price }),
+  }),
+);
