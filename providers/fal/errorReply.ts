@@ -45,6 +45,9 @@ const FAILED_TYPES = new Set([
 /** Answered by gateways before or between the service's servers: the order may be running behind them. */
 const GATEWAY_STATUSES = new Set([502, 503, 504, 520, 522, 524]);
 
+/** With a status 400, to who asks for a result before its time; it has no type, and is never the client's fault. */
+const NOT_YET = 'Request is still in progress';
+
 const MAX_MESSAGE = 300;
 const MOST_FIELDS = 5;
 
@@ -59,6 +62,7 @@ export function outcomeOfError(reply: ProviderReply, stage: 'submit' | 'poll'): 
   if (status === 429) return busy(reply, 'rate_limited', told);
   if (status === 408 || status === 425) return busy(reply, 'overloaded', told);
   if (status >= 500) return serverError(reply, error, { stage, told });
+  if (stage === 'poll' && error?.message === NOT_YET) return { status: 'unknown', detail: told };
   const reason = refusalReason(reply, error, stage);
   return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
 }

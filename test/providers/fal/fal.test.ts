@@ -263,6 +263,7 @@ const POLL: Row[] = [
     reply(202, { status: 'IN_PROGRESS', logs: [{ message: '999%|#' }, 4] }),
     { status: 'running' },
   ],
+  ['a result before its time', 'result', reply(400, { detail: 'Request is still in progress' }), UNKNOWN],
   ['a lost result', 'result', reply(404, { detail: 'Request not found' }), refused('failed')],
   ['a result that is not to be had now', 'result', reply(429, {}), { status: 'busy' }],
   ['a gateway’s page for the result', 'result', reply(504, PAGE), UNKNOWN],
