@@ -72,8 +72,13 @@ const constraints = z
     audio: z.boolean(),
     audio_configurable: z.boolean(),
     audio_input: z.boolean(),
+    per_reference_audio: z.boolean(),
     video_input: z.boolean(),
     prompt_character_limit: whole,
+    reference_image_min_short_side_pixels: whole,
+    reference_image_min_aspect_ratio: z.number(),
+    reference_image_max_aspect_ratio: z.number(),
+    topaz: z.looseObject({ models: words }).meta({ description: 'Of upscalers: what may be adjusted.' }),
   })
   .partial()
   .meta({ id: 'ModelConstraints' });

@@ -18,14 +18,12 @@ function tiers(rows: readonly Tier[]): { durations: DurationPrices } {
   return { durations: Object.fromEntries(entries) };
 }
 
-interface Row {
+interface Row extends MusicSpec {
   id: string;
   provider: BuiltInProvider;
   /** Default: the id. */
   upstreamModel?: string;
-  pricing: MusicSpec['pricing'];
-  /** What it takes beside a prompt. */
-  takes?: Omit<MusicSpec, 'pricing'>;
+  offline?: boolean;
 }
 
 const MP3 = { supported_formats: ['mp3'], default_format: 'mp3' } as const;
@@ -44,7 +42,10 @@ const ROWS: readonly Row[] = [
     // fal has the first version of the model only.
     provider: 'replicate',
     upstreamModel: 'fishaudio/ace-step-1.5',
-    takes: { supports_lyrics: true, min_duration: 60, max_duration: 210, default_duration: 60 },
+    supports_lyrics: true,
+    min_duration: 60,
+    max_duration: 210,
+    default_duration: 60,
     pricing: tiers([
       [60, 60, 0.03],
       [61, 90, 0.04],
@@ -82,92 +83,96 @@ const ROWS: readonly Row[] = [
     provider: 'fal',
     upstreamModel: 'fal-ai/lyria3/pro',
     pricing: { generation: price(0.1) },
-    takes: MP3,
+    ...MP3,
   },
   {
     id: 'minimax-music-v2',
     provider: 'fal',
     upstreamModel: 'fal-ai/minimax-music/v2',
     pricing: { generation: price(0.04) },
-    takes: {
-      supports_lyrics: true,
-      lyrics_required: true,
-      lyrics_character_limit: 3_000,
-      min_prompt_length: 10,
-      prompt_character_limit: 300,
-      ...MP3,
-    },
+    supports_lyrics: true,
+    lyrics_required: true,
+    lyrics_character_limit: 3_000,
+    min_prompt_length: 10,
+    prompt_character_limit: 300,
+    ...MP3,
   },
   {
     id: 'minimax-music-v25',
     provider: 'fal',
     upstreamModel: 'fal-ai/minimax-music/v2.5',
     pricing: { generation: price(0.18) },
-    takes: MINIMAX_SONG,
+    ...MINIMAX_SONG,
   },
   {
     id: 'minimax-music-v26',
     provider: 'fal',
     upstreamModel: 'fal-ai/minimax-music/v2.6',
     pricing: { generation: price(0.18) },
-    takes: MINIMAX_SONG,
+    ...MINIMAX_SONG,
   },
   {
     id: 'mmaudio-v2-text-to-audio',
     provider: 'fal',
     upstreamModel: 'fal-ai/mmaudio-v2/text-to-audio',
     pricing: { per_second: price(0.00092) },
-    takes: { min_duration: 1, max_duration: 30, default_duration: 8 },
+    min_duration: 1,
+    max_duration: 30,
+    default_duration: 8,
   },
   {
     id: 'seed-audio-1-0',
     provider: 'fal',
     upstreamModel: 'bytedance/seed-audio-1.0',
+    // Its price goes by the second, and nobody but the model decides how many there are.
+    offline: true,
     pricing: { per_second: price(0.002875) },
-    takes: {
-      supports_custom_voice_id: true,
-      supports_speed: true,
-      default_speed: 1,
-      min_speed: 0.5,
-      max_speed: 2,
-      ...MP3,
-    },
+    supports_custom_voice_id: true,
+    supports_speed: true,
+    default_speed: 1,
+    min_speed: 0.5,
+    max_speed: 2,
+    ...MP3,
   },
   {
     id: 'sonilo-v1-1-music',
     provider: 'fal',
     upstreamModel: 'sonilo/v1.1/text-to-music',
     pricing: { per_second: price(0.002875) },
-    takes: { min_duration: 1, max_duration: 600, default_duration: 90 },
+    min_duration: 1,
+    max_duration: 600,
+    default_duration: 90,
   },
   {
     id: 'sonilo-v1-1-sound-effects',
     provider: 'fal',
     upstreamModel: 'sonilo/v1.1/text-to-sound-effects',
     pricing: { per_second: price(0.00207) },
-    takes: { min_duration: 1, max_duration: 180, default_duration: 8, ...MP3 },
+    min_duration: 1,
+    max_duration: 180,
+    default_duration: 8,
+    ...MP3,
   },
   {
     id: 'stable-audio-25',
     provider: 'fal',
     upstreamModel: 'fal-ai/stable-audio-25/text-to-audio',
     pricing: { generation: price(0.19) },
-    takes: {
-      min_duration: 1,
-      max_duration: 190,
-      default_duration: 190,
-      supported_formats: ['wav'],
-      default_format: 'wav',
-    },
+    min_duration: 1,
+    max_duration: 190,
+    default_duration: 190,
+    supported_formats: ['wav'],
+    default_format: 'wav',
   },
 ];
 
 export const MUSIC_MODELS: readonly MusicModel[] = ROWS.map(
-  ({ id, provider, upstreamModel = id, pricing, takes }) => ({
+  ({ id, provider, upstreamModel = id, offline, ...spec }) => ({
     ...base({ id, provider, privacy: 'anonymized' }),
-    upstreamModel,
+    ...(offline === undefined ? {} : { listing: { offline } }),
     kind: 'music',
     type: 'music',
-    spec: { ...takes, pricing },
+    upstreamModel,
+    spec,
   }),
 );

@@ -76,7 +76,8 @@ const ROWS: readonly Row[] = [
       model_type: 'video',
       durations: ['Auto'],
       resolutions: ['1080p', '720p'],
-      aspect_ratios: ['16:9', '9:16', '1:1', '4:3', '3:4'],
+      // A choice of ours would crop sources of another shape.
+      aspect_ratios: [],
       video_input: true,
     },
     inputs: { referenceImages: 1 },
@@ -166,15 +167,16 @@ const ROWS: readonly Row[] = [
           ...['Starlight Mini', 'Starlight Sharp', 'Starlight Fast 2', 'Starlight Precise 1'],
           ...['Starlight Precise 2', 'Starlight Fast 1'],
         ],
-        sliders: ['compression', 'grain', 'halo', 'noise', 'recover_detail', 'target_fps'],
+        sliders: ['compression', 'grain', 'halo', 'noise', 'recover_detail'],
+        selects: ['target_fps'],
         h264_output: true,
         prompt: false,
       },
     },
     inputs: { upscale: true, video: 'required' },
     price: {
-      // Everything above 1080 lines is one price.
-      perOutputSecond: prices({ '720': 0.013, '1080': 0.025, '99999': 0.1 }),
+      // The last one holds for everything above 1080 lines.
+      perOutputSecond: prices({ '720': 0.013, '1080': 0.025, '2160': 0.1 }),
       highFrameRate: { above: 48, factor: 2 },
     },
   },

@@ -123,6 +123,32 @@ const music = {
   ]),
 };
 
+const video = z.strictObject({
+  model_type: z.enum(['text-to-video', 'image-to-video', 'video']),
+  aspect_ratios: strings,
+  resolutions: strings,
+  durations: strings,
+  audio: z.boolean(),
+  audio_configurable: z.boolean(),
+  prompt_character_limit: z.number().optional(),
+  audio_input: z.boolean().optional(),
+  per_reference_audio: z.boolean().optional(),
+  video_input: z.boolean().optional(),
+  reference_image_min_short_side_pixels: z.number().optional(),
+  reference_image_min_aspect_ratio: z.number().optional(),
+  reference_image_max_aspect_ratio: z.number().optional(),
+  topaz: z
+    .strictObject({
+      models: strings,
+      sliders: strings.optional(),
+      selects: strings.optional(),
+      no_upscale_models: strings.optional(),
+      h264_output: z.boolean().optional(),
+      prompt: z.boolean().optional(),
+    })
+    .optional(),
+});
+
 export const modelEntry = z.union([
   of('text', {
     availableContextTokens: z.number(),
@@ -189,5 +215,5 @@ export const modelEntry = z.union([
   }),
   of('music', music),
   of('music', voiceChanger),
-  of('video', {}),
+  of('video', { constraints: video.optional() }),
 ]);
