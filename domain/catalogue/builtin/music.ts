@@ -1,8 +1,11 @@
 /**
  * Music, sounds and long speech (api-facts 11). Their privacy is not published; `anonymized` is the side on which a key
  * that asks for private models is safe. What the models of fal take is what their endpoints do (fal-ai/fal-js,
- * libs/client/src/types/endpoints.ts, and the pages of the models).
+ * libs/client/src/types/endpoints.ts, and the pages of the models); what those of ElevenLabs take is what its API
+ * description, its page "Models" and public clients of the same models say. Default durations of what is priced by the
+ * second are ours.
  */
+import { ELEVENLABS_VOICES } from '../elevenlabsVoices.ts';
 import type { MusicModel } from '../model.ts';
 import type { DurationPrices, MusicSpec } from '../specs.ts';
 import { type BuiltInProvider, base, price } from './entry.ts';
@@ -25,6 +28,15 @@ interface Row extends MusicSpec {
   upstreamModel?: string;
   offline?: boolean;
 }
+
+/** Of the models of ElevenLabs that speak: its default voices, and any other by its id. */
+const ELEVENLABS_SPEECH = {
+  voices: ELEVENLABS_VOICES,
+  default_voice: 'Aria',
+  supports_custom_voice_id: true,
+  supported_formats: ['mp3'],
+  default_format: 'mp3',
+} as const;
 
 const MP3 = { supported_formats: ['mp3'], default_format: 'mp3' } as const;
 const MINIMAX_SONG = {
@@ -58,11 +70,30 @@ const ROWS: readonly Row[] = [
   {
     id: 'elevenlabs-tts-multilingual-v2',
     provider: 'elevenlabs',
+    upstreamModel: 'eleven_multilingual_v2',
+    ...ELEVENLABS_SPEECH,
+    // It hears the language from the text and refuses an order that names one.
+    supports_language_code: false,
+    supports_speed: true,
+    min_speed: 0.7,
+    max_speed: 1.2,
+    default_speed: 1,
+    prompt_character_limit: 10_000,
     pricing: { per_thousand_characters: price(0.115) },
   },
   {
     id: 'elevenlabs-music',
     provider: 'elevenlabs',
+    // Its successors have published ids of their own.
+    upstreamModel: 'music_v1',
+    supports_force_instrumental: true,
+    min_duration: 3,
+    max_duration: 600,
+    // The whole of the first price.
+    default_duration: 60,
+    prompt_character_limit: 4_100,
+    supported_formats: ['mp3'],
+    default_format: 'mp3',
     pricing: tiers([
       [3, 60, 0.69],
       [61, 120, 1.38],
@@ -76,8 +107,31 @@ const ROWS: readonly Row[] = [
       [541, 600, 6.9],
     ]),
   },
-  { id: 'elevenlabs-sound-effects-v2', provider: 'elevenlabs', pricing: { per_second: price(0.0023) } },
-  { id: 'elevenlabs-tts-v3', provider: 'elevenlabs', pricing: { per_thousand_characters: price(0.115) } },
+  {
+    id: 'elevenlabs-sound-effects-v2',
+    provider: 'elevenlabs',
+    upstreamModel: 'eleven_text_to_sound_v2',
+    supports_loop: true,
+    // The service goes down to half a second; orders are of whole ones.
+    min_duration: 1,
+    max_duration: 30,
+    default_duration: 5,
+    prompt_character_limit: 450,
+    supported_formats: ['mp3'],
+    default_format: 'mp3',
+    pricing: { per_second: price(0.0023) },
+  },
+  {
+    id: 'elevenlabs-tts-v3',
+    provider: 'elevenlabs',
+    upstreamModel: 'eleven_v3',
+    ...ELEVENLABS_SPEECH,
+    supports_language_code: true,
+    // It takes a speed without a word and speaks as before: its pace is told by tags in the text.
+    supports_speed: false,
+    prompt_character_limit: 5_000,
+    pricing: { per_thousand_characters: price(0.115) },
+  },
   {
     id: 'lyria-3-pro',
     provider: 'fal',
