@@ -1,18 +1,21 @@
 /**
- * Runs of ffmpeg, each started by a small child process: to start a program, the system copies the page tables of whoever
+ * Runs of ffmpeg and of the speech synthesiser, each started by a small child process: to start a program, the system copies the page tables of whoever
  * asks, which stops a worker of 250 MB for 10 ms and that child for less than two.
  */
 import type { DecodedAudio, DecodeRequest } from './decodeAudio.ts';
 import type { DecodedPictures, DecodePicturesRequest } from './decodePictures.ts';
 import { hold, type KeptChild, letGo, shippedChild, startChild } from './keptChild.ts';
+import type { Synthesis } from './runEspeak.ts';
 import type { FfmpegEnd, FfmpegRun } from './runFfmpeg.ts';
+import type { RunEnd } from './runLimited.ts';
 
 export type Conversion = Pick<FfmpegRun, 'ffmpegPath' | 'arguments' | 'timeoutMs' | 'maxFileBytes'>;
 
 export type FfmpegTask =
   | { task: 'decode'; request: Omit<DecodeRequest, 'signal'> }
   | { task: 'decode_pictures'; request: Omit<DecodePicturesRequest, 'signal'> }
-  | { task: 'convert'; request: Conversion };
+  | { task: 'convert'; request: Conversion }
+  | { task: 'synthesise'; request: Synthesis };
 export type FfmpegOrder = { run: number } & (FfmpegTask | { task: 'abort' });
 
 export type FfmpegAnswer =
@@ -30,6 +33,8 @@ export interface Ffmpeg {
     conversion: Conversion,
     options: { signal: AbortSignal; onProgress: () => void },
   ): Promise<FfmpegEnd>;
+  /** Speech from text. Throws when no engine can be run, which is no text's fault. */
+  synthesise(synthesis: Synthesis, signal: AbortSignal): Promise<RunEnd>;
   /** Ends what is under way, and the child. */
   close(): void;
 }
@@ -72,6 +77,10 @@ export function createFfmpeg(childPath = shippedChild('media/ffmpegChild')): Ffm
       const { timeoutMs } = request;
       return perform(current(), { task: 'convert', request }, { timeoutMs, signal, onProgress });
     },
+    synthesise(request, signal) {
+      const { timeoutMs } = request;
+      return perform(current(), { task: 'synthesise', request }, { timeoutMs, signal });
+    },
     close() {
       if (starter?.child.process.connected) starter.child.process.disconnect();
     },
@@ -102,7 +111,8 @@ function perform<Result>({ child, runs }: Starter, task: FfmpegTask, options: Ru
       over();
       reject(error);
     };
-    const lost = (why: string) => fail(new Error(`ffmpeg could not be run: ${why}`));
+    const program = task.task === 'synthesise' ? 'the speech synthesiser' : 'ffmpeg';
+    const lost = (why: string) => fail(new Error(`${program} could not be run: ${why}`));
     const answered = (answer: FfmpegAnswer) => {
       if ('progress' in answer) return onProgress?.();
       if ('failed' in answer) return lost(answer.failed);

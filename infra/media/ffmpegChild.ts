@@ -1,10 +1,11 @@
 /**
- * Entry point of the child that runs ffmpeg. What it starts dies with it, and it ends with its parent: no ffmpeg goes on for
- * a process that is gone.
+ * Entry point of the child that runs ffmpeg and the speech synthesiser. What it starts dies with it, and it ends with its
+ * parent: nothing goes on for a process that is gone.
  */
 import { decodeAudio } from './decodeAudio.ts';
 import { decodePictures } from './decodePictures.ts';
 import type { FfmpegAnswer, FfmpegOrder, FfmpegTask } from './ffmpeg.ts';
+import { runEspeak } from './runEspeak.ts';
 import { runFfmpeg } from './runFfmpeg.ts';
 
 const running = new Map<number, AbortController>();
@@ -33,6 +34,7 @@ async function perform(run: number, task: FfmpegTask): Promise<void> {
 async function resultOf(run: number, task: FfmpegTask, signal: AbortSignal) {
   if (task.task === 'decode') return await decodeAudio({ ...task.request, signal });
   if (task.task === 'decode_pictures') return await decodePictures({ ...task.request, signal });
+  if (task.task === 'synthesise') return await runEspeak(task.request, signal);
   const onOutput = () => {
     tell({ run, progress: true });
     return true;

@@ -2,6 +2,8 @@
 export interface MediaTools {
   ffmpegPath: string;
   ffprobePath: string;
+  /** The speech synthesiser; absent where none is named. */
+  espeakPath?: string;
   /** Below it every run gets a private folder of its own. */
   workFolder: string;
 }

@@ -1,86 +1,26 @@
-/**
- * One ffmpeg run under limits of time, memory, processor and output, without our environment and without the network.
- * Whoever stops it, it is killed at once: it never holds anything that would have to be put away.
- */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
+/** One ffmpeg run under the limits of every media program. */
+import { type LimitedRun, type RunEnd, runLimited } from './runLimited.ts';
 
-export interface FfmpegRun {
+export interface FfmpegRun extends Omit<LimitedRun, 'title' | 'program'> {
   ffmpegPath: string;
   /** What to read, convert and write; the options that every run has are added. */
   arguments: readonly string[];
-  timeoutMs: number;
-  /** Largest file that it may write. */
-  maxFileBytes: number;
   /** Largest piece of memory that it may ask for at once; enough for sound when left out. */
   maxPieceBytes?: number;
-  /** How many of its threads may compute at the same time; 1 when left out. */
-  threads?: number;
-  signal?: AbortSignal | undefined;
   /** A line of its log, of level info and above, as `[level] text` or `[part @ 0x…] [level] text`. */
   onLog?: (line: string) => void;
-  /** A piece of its standard output; the answer false stops the run. */
-  onOutput?: (piece: Buffer) => boolean;
 }
 
-export type FfmpegEnd = 'finished' | 'failed' | 'stopped' | 'timed_out' | 'aborted';
+export type FfmpegEnd = RunEnd;
 
-const MAX_MEMORY_KB = 1024 * 1024;
-const MAX_LOG_LINE = 2_000;
 const MAX_PIECE_BYTES = 128 * 1024 * 1024;
 const COMMON = ['-hide_banner', '-nostdin', '-nostats', '-v', 'level+info', '-max_alloc'];
-/** `ulimit` because it is in every shell; where a limit is not known, the other ones still hold. */
-const LIMITED = 'ulimit -c 0; ulimit -v "$1"; ulimit -t "$2"; ulimit -f "$3"; shift 3; exec "$@"';
 
-export function runFfmpeg(run: FfmpegRun): Promise<FfmpegEnd> {
-  return new Promise((resolve, reject) => {
-    if (run.signal?.aborted) return resolve('aborted');
-    const child = spawnLimited(run);
-    let verdict: FfmpegEnd | undefined;
-    const stop = (reason: FfmpegEnd) => {
-      verdict ??= reason;
-      child.kill('SIGKILL');
-    };
-    const expiry = setTimeout(stop, run.timeoutMs, 'timed_out');
-    const aborted = () => stop('aborted');
-    run.signal?.addEventListener('abort', aborted, { once: true });
-    readLog(child, run.onLog);
-    child.stdout?.on('data', (piece: Buffer) => {
-      if (verdict === undefined && run.onOutput?.(piece) === false) stop('stopped');
-    });
-    child.on('error', reject);
-    child.on('close', (status, signal) => {
-      clearTimeout(expiry);
-      run.signal?.removeEventListener('abort', aborted);
-      if (verdict === undefined && isNotItsFault(status, signal))
-        reject(new Error('ffmpeg could not be run'));
-      else resolve(verdict ?? (status === 0 ? 'finished' : 'failed'));
-    });
+export function runFfmpeg({ ffmpegPath, maxPieceBytes = MAX_PIECE_BYTES, ...run }: FfmpegRun): Promise<FfmpegEnd> {
+  return runLimited({
+    ...run,
+    title: 'ffmpeg',
+    program: ffmpegPath,
+    arguments: [...COMMON, String(maxPieceBytes), ...run.arguments],
   });
-}
-
-/** It is not there, or somebody else killed it: that says nothing about what it was given to read. */
-function isNotItsFault(status: number | null, signal: NodeJS.Signals | null): boolean {
-  return status === 126 || status === 127 || signal === 'SIGKILL' || signal === 'SIGTERM';
-}
-
-function spawnLimited(run: FfmpegRun): ChildProcess {
-  const { threads = 1, maxPieceBytes = MAX_PIECE_BYTES } = run;
-  const seconds = (Math.ceil(run.timeoutMs / 1_000) + 1) * threads;
-  const blocks = Math.ceil(run.maxFileBytes / 512);
-  const limits = [String(MAX_MEMORY_KB), String(seconds), String(blocks)];
-  const command = [run.ffmpegPath, ...COMMON, String(maxPieceBytes), ...run.arguments];
-  return spawn('/bin/sh', ['-c', LIMITED, 'sh', ...limits, ...command], {
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', AV_LOG_FORCE_NOCOLOR: '1' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-}
-
-function readLog(child: ChildProcess, onLog: ((line: string) => void) | undefined): void {
-  if (child.stderr === null) return;
-  if (onLog === undefined) {
-    child.stderr.resume();
-    return;
-  }
-  createInterface({ input: child.stderr }).on('line', (line) => onLog(line.slice(0, MAX_LOG_LINE)));
 }
