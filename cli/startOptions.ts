@@ -12,7 +12,7 @@ export const START_HELP = `npm start [-- flags]    The whole service on this mac
   --help               this text
 
 PORT, HOST, FAREBOX_DATA, FAREBOX_CONFIG and the variables that name a part (DATABASE_URL, REDIS_URL,
-S3_ENDPOINT …, TEMPORAL_ADDRESS, FFMPEG_PATH, FFPROBE_PATH) are read from the environment, and OLLAMA_HOST:
+S3_ENDPOINT …, TEMPORAL_ADDRESS, FFMPEG_PATH, FFPROBE_PATH, ESPEAK_PATH) are read from the environment, and OLLAMA_HOST:
 where an Ollama is looked for.
 `;
 

@@ -62,6 +62,8 @@ const variables = z.object({
   TEMPORAL_NAMESPACE: z.string().max(200).default('default'),
   FFMPEG_PATH: z.string().default('ffmpeg'),
   FFPROBE_PATH: z.string().default('ffprobe'),
+  /** The speech synthesiser espeak-ng. Unset, models that speak with it are offline: it is no part that all need. */
+  ESPEAK_PATH: z.string().exactOptional(),
   /** Where an Ollama is looked for at the start, as Ollama itself reads it; `npm start` sets 127.0.0.1:11434. */
   OLLAMA_HOST: z.string().max(2048).exactOptional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: http.exactOptional(),

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { type Environment, readEnvironment, requireVariables } from '../config/environment.ts';
 import { USUAL_OLLAMA } from '../config/ollamaAddress.ts';
 import type { DataFolder } from './dataFolder.ts';
-import { type LocateOptions, locateParts, type Programs } from './locate.ts';
-import type { PartName } from './part.ts';
+import { type LocateOptions, locateParts, PartMissing, type Programs } from './locate.ts';
+import { OPTIONAL_PART_NAMES, type OptionalPartName, type PartName } from './part.ts';
 import { SERVER_NAMES, type ServerName } from './startServers.ts';
 
 /** The variable that says: use this one, start none. */
@@ -25,21 +25,43 @@ export function serversToStart(environment: Environment): ServerName[] {
   return SERVER_NAMES.filter((name) => environment[NAMED_BY[name]] === undefined);
 }
 
+/** What runs on this machine; an optional part that is neither there nor to be had is left out. */
+export type FoundPrograms = Programs<PartName> & Partial<Programs<OptionalPartName>>;
+
 /** Finds or obtains what will run on this machine. Throws PartMissing. */
-export function findPrograms(
+export async function findPrograms(
   servers: readonly ServerName[],
   folder: DataFolder,
   options: LocateOptions,
-): Promise<Programs<PartName>> {
+): Promise<FoundPrograms> {
   const { postgresMajor } = folder;
   const names: PartName[] = [...servers, 'ffmpeg', 'ffprobe'];
-  return locateParts(names, { ...options, ...(postgresMajor !== undefined && { postgresMajor }) });
+  const all = await locateParts(names, { ...options, ...(postgresMajor !== undefined && { postgresMajor }) });
+  const extras = await Promise.all(OPTIONAL_PART_NAMES.map((name) => findOptional(name, options)));
+  return Object.assign(all, ...extras);
 }
+
+/** Throws PartMissing only where the operator named a program that cannot be used: what was asked for must not be left out. */
+async function findOptional(
+  name: OptionalPartName,
+  options: LocateOptions,
+): Promise<Partial<Programs<OptionalPartName>>> {
+  try {
+    return await locateParts([name], options);
+  } catch (error) {
+    const isNamed = options.environment[OPTIONAL_VARIABLES[name]];
+    if (!(error instanceof PartMissing) || isNamed) throw error;
+    options.progress.say(`${error.message}\nUntil then the models that need it are offline; all else works.`);
+    return {};
+  }
+}
+
+const OPTIONAL_VARIABLES: Record<OptionalPartName, keyof Environment> = { espeak: 'ESPEAK_PATH' };
 
 export interface DeploymentOptions {
   /** As the operator gave it: provider secrets and all else is passed on. */
   given: NodeJS.ProcessEnv;
-  programs: Programs<PartName>;
+  programs: FoundPrograms;
   dataFolder: string;
   port: number;
   /** Addresses of the servers started here. */
@@ -65,6 +87,7 @@ export function deploymentEnvironment(
     OLLAMA_HOST: environment.OLLAMA_HOST ?? USUAL_OLLAMA,
     FFMPEG_PATH: programs.ffmpeg.path,
     FFPROBE_PATH: programs.ffprobe.path,
+    ...(programs.espeak && { ESPEAK_PATH: programs.espeak.path }),
     ...started,
   };
 }

@@ -5,9 +5,10 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { isExecutable, onPath } from './onPath.ts';
-import type { FoundProgram, PartName } from './part.ts';
+import type { FoundProgram, OptionalPartName, PartName } from './part.ts';
 import type { Progress } from './progress.ts';
 import type { Recipe } from './recipe.ts';
+import { espeakRecipe } from './recipes/espeak.ts';
 import { ffmpegRecipe, ffprobeRecipe } from './recipes/ffmpeg.ts';
 import { objectStoreRecipe } from './recipes/objectStore.ts';
 import { postgresRecipe } from './recipes/postgres.ts';
@@ -21,13 +22,14 @@ export interface LocateOptions {
   postgresMajor?: number;
 }
 
-const RECIPES: Record<PartName, (options: LocateOptions) => Recipe> = {
+const RECIPES: Record<PartName | OptionalPartName, (options: LocateOptions) => Recipe> = {
   postgres: ({ postgresMajor }) => postgresRecipe(postgresMajor),
   redis: () => redisRecipe,
   s3: () => objectStoreRecipe,
   temporal: () => temporalRecipe,
   ffmpeg: () => ffmpegRecipe,
   ffprobe: () => ffprobeRecipe,
+  espeak: () => espeakRecipe,
 };
 
 export class PartMissing extends Error {
@@ -40,10 +42,10 @@ export class PartMissing extends Error {
   }
 }
 
-export type Programs<Name extends PartName> = Record<Name, FoundProgram>;
+export type Programs<Name extends PartName | OptionalPartName> = Record<Name, FoundProgram>;
 
 /** All of `names`; looks for all at once, then obtains what is missing one after the other. Throws PartMissing. */
-export async function locateParts<Name extends PartName>(
+export async function locateParts<Name extends PartName | OptionalPartName>(
   names: readonly Name[],
   options: LocateOptions,
 ): Promise<Programs<Name>> {

@@ -14,7 +14,7 @@ import path from 'node:path';
 import { processEnvironment } from '../../infra/config/environment.ts';
 import { identify, isAlive, type ProcessIdentity } from '../../infra/launch/processIdentity.mjs';
 import { locateParts } from '../../infra/stack/locate.ts';
-import { PART_NAMES } from '../../infra/stack/part.ts';
+import { OPTIONAL_PART_NAMES, PART_NAMES } from '../../infra/stack/part.ts';
 import { createProgress } from '../../infra/stack/progress.ts';
 import { killRecorded, stopOrphans } from '../../infra/stack/runRecords.ts';
 import { startServers } from '../../infra/stack/startServers.ts';
@@ -32,6 +32,7 @@ export interface Services {
   temporal: { address: string; namespace: string; binaryPath: string };
   ffmpegPath: string;
   ffprobePath: string;
+  espeakPath: string;
   /** A folder for whatever a test writes; removed at the end of the run. */
   folder: string;
   /** Where processes that tests start are recorded. */
@@ -91,8 +92,9 @@ function placesOf(folder: string): string[] {
 
 async function startAll(folder: string, started: Supervised[], options: PartsOptions): Promise<Services> {
   const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
-  const programs = await locateParts(PART_NAMES, { environment: processEnvironment(), progress });
-  const { ffmpeg, ffprobe, ...servers } = programs;
+  const names = [...PART_NAMES, ...OPTIONAL_PART_NAMES];
+  const programs = await locateParts(names, { environment: processEnvironment(), progress });
+  const { ffmpeg, ffprobe, espeak, ...servers } = programs;
   const { supervised, environment } = await startServers({
     folder,
     programs: servers,
@@ -128,6 +130,7 @@ async function startAll(folder: string, started: Supervised[], options: PartsOpt
     },
     ffmpegPath: ffmpeg.path,
     ffprobePath: ffprobe.path,
+    espeakPath: espeak.path,
     folder: files,
     runFolder: path.join(folder, SPAWNED),
   };

@@ -73,6 +73,7 @@ export async function createWorld(): Promise<{ environment: Record<string, strin
       TEMPORAL_NAMESPACE: namespace,
       FFMPEG_PATH: started.ffmpegPath,
       FFPROBE_PATH: started.ffprobePath,
+      ESPEAK_PATH: started.espeakPath,
     },
   };
 }

