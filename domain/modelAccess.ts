@@ -6,8 +6,8 @@ import { addressesOf, keyVariableOf } from './textAddresses.ts';
 
 /** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
 const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
-  local: ['voice-changer', 'embedding', 'video'],
-  simulator: ['voice-changer', 'text', 'decision'],
+  local: ['voice-changer', 'music', 'video', 'embedding'],
+  simulator: ['voice-changer', 'music', 'video', 'text', 'decision'],
   elevenlabs: ['voice-changer', 'music'],
   openai: ['text', 'embedding', 'decision'],
   anthropic: ['text', 'decision'],
@@ -39,8 +39,11 @@ export function offlineReason(
   const missing = `its provider "${model.provider}" is not configured`;
   if (settings === undefined) return missing;
   if (!serves(settings.kind, model.kind)) return 'this release does not serve such models';
+  if (settings.kind === 'local' && model.kind === 'music' && settings.speaks !== true) return NO_SPEECH;
   return hasKey(settings, hasSecret) ? undefined : missing;
 }
+
+const NO_SPEECH = 'no speech synthesiser was found; install espeak-ng and set ESPEAK_PATH';
 
 /** A text entry needs the key of one of its addresses. */
 function hasKey(settings: ProviderSettings, hasSecret: (name: string) => boolean): boolean {

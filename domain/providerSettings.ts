@@ -23,9 +23,11 @@ export interface RemoteSettings {
   timeouts?: Partial<ProviderTimeouts>;
 }
 
-/** ffmpeg on this machine: no key, no network. */
+/** ffmpeg and a speech synthesiser on this machine: no key, no network. */
 export interface LocalSettings {
   kind: 'local';
+  /** Whether a speech synthesiser is there: told by the environment (ESPEAK_PATH), not by the file. */
+  speaks?: boolean;
 }
 
 export interface ElevenLabsSettings extends RemoteSettings {
@@ -71,7 +73,7 @@ export const SIMULATOR_FAULTS = [
   'hang',
   /** Accepted, the reply lost, and the output ready only `delayMs` later than usual; at poll: later by `delayMs`. */
   'late-success',
-  /** The order succeeds and its output is not audio, empty, or cut in the middle. */
+  /** The order succeeds and its output is neither audio nor video, empty, or cut in the middle. */
   'garbage-output',
   'empty-output',
   'truncated-output',
@@ -98,6 +100,8 @@ export interface SimulatorBehaviour {
   faults: readonly SimulatorFault[];
   /** Whether an order can be found by our reference after a lost reply. Default true. */
   lookup: boolean;
+  /** True: it has no queue; handing an order in takes the whole latency and answers with the result. Default false. */
+  synchronous: boolean;
 }
 
 /** A deterministic stand-in for tests and demonstrations; it never calls anybody. */

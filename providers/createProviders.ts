@@ -61,10 +61,11 @@ function open(
       return apiKey ? createReplicate({ ...settings, apiKey, deadlineMs, guardedFetch }) : undefined;
     }
     case 'simulator':
-      return createSimulator(
-        settings,
-        settings.stateFolder ?? join(configuration.dataFolder, 'simulator', encodeURIComponent(name)),
-      );
+      return createSimulator(settings, {
+        stateFolder:
+          settings.stateFolder ?? join(configuration.dataFolder, 'simulator', encodeURIComponent(name)),
+        tools,
+      });
     case 'fal': {
       const apiKey = configuration.secret(settings.apiKeyEnv ?? 'FAL_KEY');
       return apiKey ? createFal({ ...settings, apiKey }, guardedFetch) : undefined;

@@ -6,6 +6,7 @@ import { INPAINT_MODELS } from './builtin/inpaint.ts';
 import { LOCAL_VIDEO_MODELS } from './builtin/localVideo.ts';
 import { MUSIC_MODELS } from './builtin/music.ts';
 import { COMPATIBILITY } from './builtin/names.ts';
+import { OFFLINE_AUDIO } from './builtin/offlineAudio.ts';
 import { ASR_MODELS, TTS_MODELS } from './builtin/speech.ts';
 import { TEXT_MODELS } from './builtin/text.ts';
 import { VIDEO_MODELS } from './builtin/video.ts';
@@ -23,6 +24,7 @@ export const BUILT_IN_MODELS: readonly Model[] = [
   ...INPAINT_MODELS,
   ...UPSCALE_MODELS,
   ...MUSIC_MODELS,
+  ...OFFLINE_AUDIO,
   ...VIDEO_MODELS,
   ...LOCAL_VIDEO_MODELS,
 ];

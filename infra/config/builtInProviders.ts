@@ -7,17 +7,37 @@ export const OLLAMA_PROVIDER = 'ollama';
 /** Provider entries that need no configuration; an entry of the same name in the file replaces one. */
 export const BUILT_IN_PROVIDERS = {
   local: { kind: 'local' },
-  simulator: { kind: 'simulator', latencyMs: 0, outcome: 'done', faults: [], lookup: true, models: {} },
+  simulator: {
+    kind: 'simulator',
+    latencyMs: 0,
+    outcome: 'done',
+    faults: [],
+    lookup: true,
+    synchronous: false,
+    models: {},
+  },
   elevenlabs: { kind: 'elevenlabs', apiKeyEnv: 'ELEVENLABS_API_KEY' },
   [OLLAMA_PROVIDER]: ollamaAt(USUAL_OLLAMA),
 } satisfies Record<string, ProviderSettings>;
 
-/** `ollama`: the address of the built-in entry, where it is not the usual one. */
+/** What the environment adds to the entries. */
+export interface Surroundings {
+  /** The address of the built-in entry, where it is not the usual one. */
+  ollama?: string | undefined;
+  /** Whether a speech synthesiser is named. */
+  speaks?: boolean;
+}
+
 export function mergeProviders(
   configured: Record<string, ProviderSettings>,
-  ollama: string = USUAL_OLLAMA,
+  { ollama = USUAL_OLLAMA, speaks = false }: Surroundings = {},
 ): Record<string, ProviderSettings> {
-  return { ...BUILT_IN_PROVIDERS, [OLLAMA_PROVIDER]: ollamaAt(ollama), ...configured };
+  const merged = { ...BUILT_IN_PROVIDERS, [OLLAMA_PROVIDER]: ollamaAt(ollama), ...configured };
+  const entries = Object.entries<ProviderSettings>(merged).map(([name, settings]) => [
+    name,
+    settings.kind === 'local' ? { ...settings, speaks } : settings,
+  ]);
+  return Object.fromEntries(entries);
 }
 
 function ollamaAt(address: string): OpenAiSettings {

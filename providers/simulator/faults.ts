@@ -60,11 +60,16 @@ export const REPLY_LOST = { status: 'unknown', detail: 'simulated: the reply was
 
 /** Says nothing until the caller's patience ends; a living worker goes on telling that it lives. */
 export async function silence(context: CallContext, delayMs: number): Promise<Outcome> {
+  await pause(context, delayMs);
+  return { status: 'unknown', detail: 'simulated: no answer came' };
+}
+
+/** Until the time is over or the call is given up. */
+export async function pause(context: CallContext, delayMs: number): Promise<void> {
   const endMs = Date.now() + delayMs;
   while (!context.signal.aborted && Date.now() < endMs) {
     context.heartbeat();
     const pauseMs = Math.max(1, Math.min(HEARTBEAT_MS, endMs - Date.now()));
     await sleep(pauseMs, undefined, { signal: context.signal }).catch(() => undefined);
   }
-  return { status: 'unknown', detail: 'simulated: no answer came' };
 }

@@ -8,19 +8,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { appendFile, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { OrderedOutput, Spoiled } from './orderedOutput.ts';
 
-export interface Order {
+export type Order = OrderedOutput & {
   reference: string;
   model: string;
   acceptedAtMs: number;
   /** When the output is ready. */
   readyAtMs: number;
-  seconds: number;
-  voice: string;
-  seed: number;
   /** What the output will be where a fault at submission spoiled it. */
-  spoiled?: 'garbage-output' | 'empty-output' | 'truncated-output';
-}
+  spoiled?: Spoiled;
+};
 
 export interface Orders {
   /** Takes the order in; a second submission of a reference is a second accepted order, as it would be anywhere. */

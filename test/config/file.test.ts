@@ -70,6 +70,7 @@ describe('the configuration file', () => {
       outcome: 'done',
       faults: [{ at: 'submit', kind: 'reply-lost', every: 10 }],
       lookup: true,
+      synchronous: false,
       models: {},
     });
   });

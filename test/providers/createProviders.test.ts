@@ -20,6 +20,7 @@ const simulator: SimulatorSettings = {
   outcome: 'done',
   faults: [],
   lookup: true,
+  synchronous: false,
   models: {},
 };
 

@@ -58,6 +58,7 @@ const simulator = closed({
   outcome: outcome.default('done'),
   faults: faults.default([]),
   lookup: z.boolean().default(true),
+  synchronous: z.boolean().default(false),
   models: z
     .record(
       modelId,
@@ -66,6 +67,7 @@ const simulator = closed({
         outcome: outcome.exactOptional(),
         faults: faults.exactOptional(),
         lookup: z.boolean().exactOptional(),
+        synchronous: z.boolean().exactOptional(),
       }),
     )
     .default({}),

@@ -22,6 +22,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
+/** Sounds are made without any program. */
+const NO_TOOLS = { ffmpegPath: '/no/ffmpeg', ffprobePath: '/no/ffprobe', workFolder: '/nowhere' };
+
 function settings(change: Partial<SimulatorSettings> = {}): SimulatorSettings {
   return {
     kind: 'simulator',
@@ -29,13 +32,14 @@ function settings(change: Partial<SimulatorSettings> = {}): SimulatorSettings {
     outcome: 'done',
     faults: [],
     lookup: true,
+    synchronous: false,
     models: {},
     ...change,
   };
 }
 
 function simulator(change: Partial<SimulatorSettings> = {}) {
-  return createSimulator(settings(change), join(root, 'state'));
+  return createSimulator(settings(change), { stateFolder: join(root, 'state'), tools: NO_TOOLS });
 }
 
 function order(change: Partial<VoiceChangeRequest> = {}): VoiceChangeRequest {
@@ -349,6 +353,7 @@ it('state older than two days is swept', async () => {
 function base() {
   const nowMs = Date.now();
   return {
+    kind: 'voice-changer' as const,
     reference: 'r',
     model: 'm',
     acceptedAtMs: nowMs,

@@ -1,0 +1,136 @@
+/** What an order asks the simulator for, in plain values that a handle can carry: lengths and digests, never content. */
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type {
+  AudioRequest,
+  GenerationOutput,
+  GenerationRequest,
+  OperationHandle,
+  VideoRequest,
+} from '../provider.ts';
+import { type FrameSize, frameSize } from './frameSize.ts';
+import { writeMelody } from './melody.ts';
+import { type PatternMeans, writePattern } from './testPattern.ts';
+import { writeTone } from './tone.ts';
+
+export type OrderedOutput =
+  | { kind: 'voice-changer'; seconds: number; voice: string; seed: number }
+  | { kind: 'audio'; seconds: number; theme: string; loop: boolean }
+  | ({ kind: 'video'; seconds: number; theme: string; audio: boolean } & FrameSize);
+
+/** How a fault spoils an output. */
+export type Spoiled = 'garbage-output' | 'empty-output' | 'truncated-output';
+
+const LONGEST_SECONDS = 3_600;
+/** What an encoder can work on in the memory that a run gets. */
+const LARGEST_SIDE = 5_120;
+const MOST_PIXELS = 5_120 * 2_880;
+const DEFAULT_VIDEO_SECONDS = 5;
+/** Of speech, which has no ordered length. */
+const CHARACTERS_PER_SECOND = 15;
+const GARBAGE = 'Farebox simulator: these bytes are deliberately no audio and no video.\n'.repeat(32);
+
+/** A string says why the simulator does not take the order. */
+export function orderedOutput(request: GenerationRequest): OrderedOutput | string {
+  const output = plan(request);
+  if (output.seconds > LONGEST_SECONDS) return `The simulator makes at most ${LONGEST_SECONDS} seconds.`;
+  if (output.kind === 'video' && isTooLarge(output)) {
+    return `The simulator makes pictures of at most ${LARGEST_SIDE} pixels a side and ${MOST_PIXELS} in all.`;
+  }
+  return output;
+}
+
+function isTooLarge({ width, height }: FrameSize): boolean {
+  return Math.max(width, height) > LARGEST_SIDE || width * height > MOST_PIXELS;
+}
+
+function plan(request: GenerationRequest): OrderedOutput {
+  switch (request.kind) {
+    case 'voice-changer': {
+      const { sourceSeconds, voice, seed = 0 } = request;
+      return { kind: 'voice-changer', seconds: sourceSeconds, voice, seed };
+    }
+    case 'audio':
+      return planAudio(request);
+    case 'video':
+      return planVideo(request);
+  }
+}
+
+function planAudio(request: AudioRequest): OrderedOutput {
+  const { prompt, lyrics, durationSeconds, speed = 1, loop = false, voice, languageCode } = request;
+  const spoken = Math.max(1, Math.ceil(prompt.length / CHARACTERS_PER_SECOND / speed));
+  const { forceInstrumental, lyricsOptimizer } = request;
+  const theme = themeOf([prompt, lyrics, forceInstrumental, lyricsOptimizer, voice, languageCode]);
+  return { kind: 'audio', seconds: durationSeconds ?? spoken, theme, loop };
+}
+
+function planVideo(request: VideoRequest): OrderedOutput {
+  const { prompt, negativePrompt, audio = true, media, upscale } = request;
+  const source = media.find(({ role }) => role === 'video');
+  const seconds = request.durationSeconds ?? source?.seconds ?? DEFAULT_VIDEO_SECONDS;
+  const theme = themeOf([prompt, negativePrompt, ...media.map(({ sha256 }) => sha256)]);
+  const slower = upscale?.slowdownFactor ?? 1;
+  return { kind: 'video', seconds: seconds * slower, theme, audio, ...frameSize(request) };
+}
+
+function themeOf(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}
+
+/** Reads what `{...output}` put into a handle. */
+export function outputIn(operation: OperationHandle): OrderedOutput {
+  const seconds = Number(operation.seconds);
+  const theme = String(operation.theme);
+  switch (operation.kind) {
+    case 'audio':
+      return { kind: 'audio', seconds, theme, loop: operation.loop === true };
+    case 'video': {
+      const [width, height] = [Number(operation.width), Number(operation.height)];
+      return { kind: 'video', seconds, theme, audio: operation.audio === true, width, height };
+    }
+    default:
+      return {
+        kind: 'voice-changer',
+        seconds,
+        voice: String(operation.voice),
+        seed: Number(operation.seed),
+      };
+  }
+}
+
+const FILES = {
+  'voice-changer': { name: 'simulated.wav', contentType: 'audio/wav' },
+  audio: { name: 'simulated.wav', contentType: 'audio/wav' },
+  video: { name: 'simulated.mp4', contentType: 'video/mp4' },
+} as const;
+
+/** Writes the output into the call's folder. */
+export async function writeOutput(
+  output: OrderedOutput,
+  spoiled: Spoiled | undefined,
+  means: PatternMeans,
+): Promise<GenerationOutput> {
+  const { name, contentType } = FILES[output.kind];
+  const path = join(means.context.workFolder, name);
+  if (spoiled === 'garbage-output') await writeFile(path, GARBAGE);
+  else if (spoiled === 'empty-output') await writeFile(path, '');
+  else await writeWhole(path, { output, cut: spoiled === 'truncated-output' }, means);
+  return { path, contentType };
+}
+
+async function writeWhole(
+  path: string,
+  { output, cut }: { output: OrderedOutput; cut: boolean },
+  means: PatternMeans,
+): Promise<void> {
+  switch (output.kind) {
+    case 'voice-changer':
+      return await writeTone(path, { ...output, cut });
+    case 'audio':
+      return await writeMelody(path, { ...output, cut });
+    case 'video':
+      return await writePattern(path, { ...output, cut }, means);
+  }
+}
