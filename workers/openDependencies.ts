@@ -25,7 +25,8 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
   const temporal = openTemporal(config.temporal);
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();
-  const tools = { ffmpegPath: config.ffmpegPath, ffprobePath: config.ffprobePath, workFolder: folders.root };
+  const { ffmpegPath, ffprobePath, espeakPath } = config;
+  const tools = { ffmpegPath, ffprobePath, ...(espeakPath && { espeakPath }), workFolder: folders.root };
   const guardedFetch = createGuardedFetch({ allowPrivateHosts: config.fetch.allowPrivateHosts });
   return {
     temporal,

@@ -43,6 +43,8 @@ export interface Config {
   temporal: { address: string; namespace: string };
   ffmpegPath: string;
   ffprobePath: string;
+  /** Undefined: no speech on this machine. */
+  espeakPath?: string;
   workerQueues: TaskQueue[];
   /** Where a worker answers `GET /metrics`: 0 is any free port, undefined is nowhere. */
   workerMetricsPort?: number;
@@ -107,6 +109,7 @@ function fromEnvironment(environment: CompleteEnvironment) {
     ffprobePath: environment.FFPROBE_PATH,
     workerQueues: environment.FAREBOX_WORKER_QUEUES,
     buildId: environment.FAREBOX_BUILD_ID ?? workflowBuildId(),
+    ...optional('espeakPath', environment.ESPEAK_PATH),
     ...optional('otlpEndpoint', environment.OTEL_EXPORTER_OTLP_ENDPOINT),
     ...optional('testPoint', environment.FAREBOX_TEST_POINT),
   };
@@ -131,11 +134,12 @@ function fromFile(file: ConfigurationFile) {
 }
 
 /** An entry of the operator's with the name of the built-in one is the operator's alone: nothing is added to it. */
-function fromBoth({ OLLAMA_HOST }: CompleteEnvironment, file: ConfigurationFile) {
+function fromBoth({ OLLAMA_HOST, ESPEAK_PATH }: CompleteEnvironment, file: ConfigurationFile) {
   const address = OLLAMA_HOST === undefined ? USUAL_OLLAMA : ollamaAddress(OLLAMA_HOST);
   const { find = OLLAMA_HOST !== undefined } = file.ollama;
   const looked = find && !Object.hasOwn(file.providers, OLLAMA_PROVIDER) ? address : undefined;
-  return { providers: mergeProviders(file.providers, address), ...optional('ollamaAddress', looked) };
+  const providers = mergeProviders(file.providers, { ollama: address, speaks: ESPEAK_PATH !== undefined });
+  return { providers, ...optional('ollamaAddress', looked) };
 }
 
 function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {

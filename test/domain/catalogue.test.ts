@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { LOCAL_SPEECH } from '../../domain/catalogue/builtin/offlineAudio.ts';
 import { BUILT_IN_MODELS, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
 import { MODEL_TYPES, type Model } from '../../domain/catalogue/model.ts';
 import { presentModel } from '../../domain/catalogue/presentModel.ts';
@@ -7,7 +8,8 @@ import type { Deprecation } from '../../domain/catalogue/specs.ts';
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
 import { isAllowed, isOffline, offlineReason } from '../../domain/modelAccess.ts';
 import { nanoFromNumber, nanoToNumber } from '../../domain/money.ts';
-import { BUILT_IN_PROVIDERS } from '../../infra/config/builtInProviders.ts';
+import type { ProviderSettings } from '../../domain/providerSettings.ts';
+import { BUILT_IN_PROVIDERS, mergeProviders } from '../../infra/config/builtInProviders.ts';
 import { PRICES, PRIVACY, TEXT_FACTS } from '../fixtures/publishedPrices.ts';
 
 const CATALOGUE = createCatalogue(BUILT_IN_MODELS);
@@ -31,7 +33,15 @@ function leaves(value: unknown, path = ''): [string, number][] {
 }
 
 /** Ours: published by nobody else, and priced by us. */
-const ON_THIS_MACHINE = ['simulator-text', 'local-lexical-embedding', 'simulator-decision'];
+const ON_THIS_MACHINE = [
+  'simulator-text',
+  'local-lexical-embedding',
+  'simulator-decision',
+  'local-speech',
+  'simulator-music',
+];
+/** What `ESPEAK_PATH` does to the built-in entries. */
+const SPEAKING = mergeProviders({}, { speaks: true });
 
 describe('the built-in catalogue', () => {
   it('has every id once, and every type', () => {
@@ -89,9 +99,9 @@ describe('the built-in catalogue', () => {
   );
 
   it('is offline with the built-in providers alone, but for what runs on this machine', () => {
-    const online = BUILT_IN_MODELS.filter((model) => !isOffline(model, BUILT_IN_PROVIDERS, () => false));
+    const online = BUILT_IN_MODELS.filter((model) => !isOffline(model, SPEAKING, () => false));
     expect(online.map((model) => model.id)).toEqual(['local-voice-changer', ...ON_THIS_MACHINE]);
-    const withKey = BUILT_IN_MODELS.filter((model) => !isOffline(model, BUILT_IN_PROVIDERS, () => true));
+    const withKey = BUILT_IN_MODELS.filter((model) => !isOffline(model, SPEAKING, () => true));
     expect(withKey.map((model) => model.id)).toEqual([
       ...['local-voice-changer', 'elevenlabs-voice-changer'],
       ...ON_THIS_MACHINE,
@@ -102,6 +112,17 @@ describe('the built-in catalogue', () => {
         'elevenlabs-tts-v3',
       ],
     ]);
+  });
+
+  it('speaks only where a synthesiser is named, and says what to set where none is', () => {
+    const reason = (providers: Record<string, ProviderSettings>) =>
+      offlineReason(LOCAL_SPEECH, providers, () => true);
+    expect(reason(BUILT_IN_PROVIDERS)).toContain('ESPEAK_PATH');
+    expect(reason(mergeProviders({ mine: { kind: 'local' } }))).toContain('ESPEAK_PATH');
+    expect(reason(SPEAKING)).toBeUndefined();
+    const own = mergeProviders({ mine: { kind: 'local' } }, { speaks: true });
+    expect(offlineReason({ ...LOCAL_SPEECH, provider: 'mine' }, own, () => false)).toBeUndefined();
+    expect(offlineReason(LOCAL_VOICE_CHANGER, BUILT_IN_PROVIDERS, () => false)).toBeUndefined();
   });
 
   it('has the published traits, each of which one model of the type has', () => {

@@ -92,29 +92,30 @@ const voiceChanger = {
   pricing: z.strictObject({ durations: z.record(z.string().regex(/^[1-9]\d*$/), tier) }),
 };
 
+const musicMembers = z
+  .strictObject({
+    ...Object.fromEntries(
+      [
+        ...['supports_lyrics', 'lyrics_required', 'supports_force_instrumental', 'supports_lyrics_optimizer'],
+        ...['supports_loop', 'supports_language_code', 'supports_speed', 'supports_custom_voice_id'],
+      ].map((flag) => [flag, z.boolean()]),
+    ),
+    ...Object.fromEntries(
+      [
+        ...['default_speed', 'min_speed', 'max_speed', 'min_duration', 'max_duration', 'default_duration'],
+        ...['prompt_character_limit', 'min_prompt_length', 'lyrics_character_limit'],
+      ].map((limit) => [limit, z.number()]),
+    ),
+    voices: strings,
+    default_voice: z.string(),
+    duration_options: z.array(z.number()),
+    supported_formats: strings,
+    default_format: z.string(),
+  })
+  .partial().shape;
+
 const music = {
-  supports_lyrics: z.boolean().optional(),
-  lyrics_required: z.boolean().optional(),
-  lyrics_character_limit: z.number().optional(),
-  supports_force_instrumental: z.boolean().optional(),
-  supports_lyrics_optimizer: z.boolean().optional(),
-  supports_loop: z.boolean().optional(),
-  supports_language_code: z.boolean().optional(),
-  supports_speed: z.boolean().optional(),
-  default_speed: z.number().optional(),
-  min_speed: z.number().optional(),
-  max_speed: z.number().optional(),
-  voices: z.array(z.string()).optional(),
-  default_voice: z.string().optional(),
-  supports_custom_voice_id: z.boolean().optional(),
-  duration_options: z.array(z.number()).optional(),
-  min_duration: z.number().optional(),
-  max_duration: z.number().optional(),
-  default_duration: z.number().optional(),
-  supported_formats: z.array(z.string()).optional(),
-  default_format: z.string().optional(),
-  prompt_character_limit: z.number().optional(),
-  min_prompt_length: z.number().optional(),
+  ...musicMembers,
   pricing: z.union([
     z.strictObject({ generation: price }),
     z.strictObject({ durations: z.record(z.string(), tier) }),
