@@ -22,6 +22,8 @@ export const COLOURS = [
   'tv',
 ];
 const SOUND = ['-c:a', 'aac', '-b:a', '160k', '-ar', '48000'];
+/** What stands where the container would name the encoder. */
+const WITHOUT_ENCODER = ['-metadata:s:v', 'encoder=AVC'];
 /** The encoder's settings, which it would write into the stream (an SEI unit, type 6). */
 const WITHOUT_SETTINGS = ['-bsf:v', 'filter_units=remove_types=6'];
 
@@ -31,7 +33,7 @@ export function mp4(size: Size, path: string): string[] {
   return [
     ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '19', '-pix_fmt', 'yuv420p', '-threads', THREADS],
     ...['-maxrate', rate, '-bufsize', rate, '-rc-lookahead', '12', ...WITHOUT_SETTINGS],
-    ...[...SOUND, ...WITHOUT_METADATA, '-movflags', '+faststart', '-f', 'mp4'],
+    ...[...SOUND, ...WITHOUT_METADATA, ...WITHOUT_ENCODER, '-movflags', '+faststart', '-f', 'mp4'],
     ...[`file:${path}`, '-progress', 'pipe:1'],
   ];
 }
