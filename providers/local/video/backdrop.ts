@@ -27,7 +27,8 @@ interface Layer {
 }
 
 /** Chains that end in `[label]`: yuv420p of the size, so many frames at the frame rate. */
-export function backdrop({ label, ...scene }: Backdrop): string[] {
+export function backdrop({ label, size: shown, ...wanted }: Backdrop): string[] {
+  const scene = { ...wanted, size: composedSize(shown) };
   const { theme, size, frames } = scene;
   const layers = [...LAYERS[theme.place](scene), ...(theme.weather ? WEATHERS[theme.weather](scene) : [])];
   const fit = `scale=${size.width}:${size.height}:flags=bicubic`;
@@ -47,7 +48,18 @@ export function backdrop({ label, ...scene }: Backdrop): string[] {
       `[${label}b${index}][${label}l${index}]${place}[${label}b${index + 1}]`,
     );
   }
-  return [...chains, `[${label}b${layers.length}]format=yuv420p[${label}]`];
+  return [
+    ...chains,
+    `[${label}b${layers.length}]format=yuv420p,scale=${shown.width}:${shown.height}:flags=bicubic[${label}]`,
+  ];
+}
+
+/** Layers in 4:4:4 at 4k would not fit into the memory of a run; soft shapes lose nothing by being enlarged. */
+const MOST_COMPOSED_SIDE = 1920;
+
+function composedSize({ width, height }: Size): Size {
+  const share = Math.min(1, MOST_COMPOSED_SIDE / Math.max(width, height));
+  return { width: even(width * share), height: even(height * share) };
 }
 
 /** Where the sky ends and its lower colour is reached. */

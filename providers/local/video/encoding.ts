@@ -4,7 +4,15 @@ import type { Size } from './frames.ts';
 /** Always as many, whatever the machine has: the encoder's output goes by their number. */
 const THREADS = '2';
 
-export const BEFORE_INPUTS = ['-y', '-filter_complex_threads', THREADS, '-protocol_whitelist', 'file,pipe'];
+/** An error in the middle fails the run (`-xerror`): what was made before it must not pass for the whole. */
+export const BEFORE_INPUTS = [
+  '-y',
+  '-xerror',
+  '-filter_complex_threads',
+  THREADS,
+  '-protocol_whitelist',
+  'file,pipe',
+];
 
 const WITHOUT_METADATA = [
   ...['-map_metadata', '-1', '-map_chapters', '-1', '-fflags', '+bitexact'],

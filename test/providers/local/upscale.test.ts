@@ -19,6 +19,9 @@ const moving = (size: string, seconds: number) => [
 const H264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'];
 const SOUND = ['-i', JFK, '-shortest', '-c:a', 'aac'];
 
+/** 181 lines, which chroma in 4:2:0 cannot have. */
+const ODD = ['-vf', 'format=yuv444p,crop=322:181:0:0', '-c:v', 'libx264', '-preset', 'ultrafast'];
+
 const measured: MediaFile = {
   ...{ role: 'video', index: 0, kind: 'video', path: '', sizeBytes: 1, sha256: '', contentType: 'video/mp4' },
   ...{ demuxer: 'mov', width: 1280, height: 720, seconds: 10, framesPerSecond: 25, hasAudio: true },
@@ -71,7 +74,7 @@ describe('a plan', () => {
 
 describe('an enlarged video', () => {
   it('has the ordered size, the source’s frames, its pictures and its sound', async () => {
-    const source = video([...moving('322x181', 2), ...SOUND, '-c:v', 'libx264', '-pix_fmt', 'yuv444p']);
+    const source = video([...moving('322x182', 2), ...SOUND, ...ODD]);
     const { outcome, path, heartbeats } = await make({ media: [source], upscale: { factor: 2 } });
     expect(outcome).toMatchObject({ status: 'done', output: { contentType: 'video/mp4' } });
     const { video: shown, audio } = streamsOf(path);
