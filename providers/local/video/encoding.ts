@@ -35,12 +35,24 @@ const WITHOUT_ENCODER = ['-metadata:s:v', 'encoder=AVC'];
 /** The encoder's settings, which it would write into the stream (an SEI unit, type 6). */
 const WITHOUT_SETTINGS = ['-bsf:v', 'filter_units=remove_types=6'];
 
+/** Above it the encoder keeps fewer pictures at a time, to stay within the memory of a run. */
+const MOST_EASY_PIXELS = 2560 * 1440;
+const SPARING = ['-threads', '1', '-rc-lookahead', '2', '-bf', '0', '-refs', '1'];
+
 /** For H.264 in MP4 that can be played while it is fetched. */
 export function mp4(size: Size, path: string): string[] {
   const rate = String(Math.ceil(mostBitsPerSecond(size)));
+  const easy = size.width * size.height <= MOST_EASY_PIXELS;
   return [
-    ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '19', '-pix_fmt', 'yuv420p', '-threads', THREADS],
-    ...['-maxrate', rate, '-bufsize', rate, '-rc-lookahead', '12', ...WITHOUT_SETTINGS],
+    ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '19', '-pix_fmt', 'yuv420p'],
+    ...[
+      '-maxrate',
+      rate,
+      '-bufsize',
+      rate,
+      ...(easy ? ['-threads', THREADS, '-rc-lookahead', '12'] : SPARING),
+      ...WITHOUT_SETTINGS,
+    ],
     ...[...SOUND, ...WITHOUT_METADATA, ...WITHOUT_ENCODER, '-movflags', '+faststart', '-f', 'mp4'],
     ...[`file:${path}`, '-progress', 'pipe:1'],
   ];

@@ -9,7 +9,10 @@ export interface Size {
   height: number;
 }
 
-/** The short side in pixels by the word of an order. */
+/**
+ * The short side in pixels by the word of an order. There is no 4k: two of its scenes fading into each other do not fit into
+ * the memory of a run.
+ */
 export const SHORT_SIDES = {
   '256p': 256,
   '360p': 360,
@@ -18,7 +21,6 @@ export const SHORT_SIDES = {
   '720p': 720,
   '1080p': 1080,
   '1440p': 1440,
-  '4k': 2160,
 } as const satisfies Record<string, number>;
 
 /** Those that an order may name; `auto` takes the nearest of them to the first picture of the order. */
