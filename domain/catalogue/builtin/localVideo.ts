@@ -27,7 +27,7 @@ export const LOCAL_VIDEO: VideoModel = {
     constraints: {
       model_type: 'image-to-video',
       durations: Array.from({ length: 30 }, (_, index) => `${index + 1}s`),
-      resolutions: ['720p', '256p', '360p', '480p', '540p', '1080p', '1440p'],
+      resolutions: ['720p', '256p', '360p', '480p', '540p', '1080p'],
       aspect_ratios: [
         '16:9',
         '9:16',
@@ -49,8 +49,8 @@ export const LOCAL_VIDEO: VideoModel = {
     },
   },
   price: {
-    perSecond: prices({ any: 0.002, '1080p': 0.004, '1440p': 0.008 }),
-    silent: prices({ any: 0.0015, '1080p': 0.003, '1440p': 0.006 }),
+    perSecond: prices({ any: 0.002, '1080p': 0.004 }),
+    silent: prices({ any: 0.0015, '1080p': 0.003 }),
   },
   inputs: {
     prompt: 'required',

@@ -10,7 +10,7 @@ export interface Size {
 }
 
 /**
- * The short side in pixels by the word of an order. There is no 4k: two of its scenes fading into each other do not fit into
+ * The short side in pixels by the word of an order. There is nothing larger: several such scenes fading into each other do not fit into
  * the memory of a run.
  */
 export const SHORT_SIDES = {
@@ -20,7 +20,6 @@ export const SHORT_SIDES = {
   '540p': 540,
   '720p': 720,
   '1080p': 1080,
-  '1440p': 1440,
 } as const satisfies Record<string, number>;
 
 /** Those that an order may name; `auto` takes the nearest of them to the first picture of the order. */
