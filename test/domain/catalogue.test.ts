@@ -258,7 +258,11 @@ describe('a model is offline', () => {
     ['without a price', video, 'it has no price'],
     ['without the usual key of its provider', { ...priced, provider: 'hub' }, 'is not configured'],
     ['not with a key of its own name', { ...priced, provider: 'ownHub' }, undefined],
-    ['with the key of its provider unset', { ...priced, provider: 'fal' }, 'its provider "fal" is not configured'],
+    [
+      'with the key of its provider unset',
+      { ...priced, provider: 'fal' },
+      'its provider "fal" is not configured',
+    ],
     ['not with a key of another name', { ...priced, provider: 'media' }, undefined],
     ['when nobody serves its kind', { ...priced, provider: 'llm' }, 'this release does not serve'],
   ])('%s', (_when, more, reason) => {
