@@ -139,13 +139,10 @@ async function writeJob(
     acceptBy: job.acceptBy,
   };
   const consent = job.kind === 'video' ? job.consentVersion : undefined;
+  const at = source.measuredAt === undefined ? {} : { at: source.measuredAt };
   const inserted = await insertJob(client, row, [
-    ...(consent === undefined
-      ? []
-      : [{ event: 'consented', at: source.measuredAt, detail: consent } as const]),
-    ...(measured === undefined
-      ? []
-      : [{ event: 'measured', at: source.measuredAt, detail: measured } as const]),
+    ...(consent === undefined ? [] : [{ event: 'consented', ...at, detail: consent } as const]),
+    ...(measured === undefined ? [] : [{ event: 'measured', ...at, detail: measured } as const]),
     { event: 'charged', ledgerId: charged.chargeId, detail: describeParts(charged.parts) },
   ]);
   if (inserted) return;

@@ -21,8 +21,8 @@ export interface MeasuredSource {
 /** What came with an audio or video order: often nothing. */
 export interface MeasuredMedia {
   media: MeasuredMedium[];
-  /** As of a source. */
-  measuredAt: string;
+  /** As of a source; absent where there was nothing to measure. */
+  measuredAt?: string;
 }
 
 export type Measured = MeasuredSource | MeasuredMedia;

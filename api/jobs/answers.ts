@@ -9,7 +9,9 @@ const job = {
   kind: z.string(),
   model: z.string(),
   state: z.enum(JOB_STATES),
-  duration_seconds: z.number().meta({ description: 'Of the source, as charged.' }),
+  duration_seconds: z.number().nullable().meta({
+    description: 'As charged; null where a job has no length: words by the character.',
+  }),
   price_usd: z.number().min(0),
   charge_id: z.string(),
   credits_refunded: z.boolean(),

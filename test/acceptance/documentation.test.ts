@@ -71,7 +71,13 @@ function answerOf(operation: DescribedOperation): Promise<SeenAnswer> {
 }
 
 /** What an example answers that cannot succeed here: by its nature, without its setting, or without a way out to the web. */
-const ELSEWHERE: Record<string, number[]> = { retiredUsage: [410], searchWeb: [400], scrapePage: [200, 500] };
+const ELSEWHERE: Record<string, number[]> = {
+  retiredUsage: [410],
+  searchWeb: [400],
+  scrapePage: [200, 500],
+  downloadVideo: [404],
+  deleteDownload: [404],
+};
 
 describe('the example of', () => {
   test.each(operations.map((each) => [each.operation.operationId, each] as const))(
@@ -101,6 +107,9 @@ describe('the fields of the specification', () => {
   it('names every route that answers with JSON', () => {
     const named = new Set(Object.keys(SPECIFIED_FIELDS));
     const unnamed = operations.map(({ operation }) => operation.operationId).filter((id) => !named.has(id));
-    expect(unnamed).toEqual(['scrapePage', 'searchWeb', 'retrieveVoiceChange']);
+    expect(unnamed).toEqual([
+      ...['scrapePage', 'searchWeb', 'retrieveVoiceChange', 'retrieveAudio', 'retrieveVideo'],
+      ...['downloadVideo', 'deleteDownload'],
+    ]);
   });
 });

@@ -39,6 +39,8 @@ const ON_THIS_MACHINE = [
   'simulator-decision',
   'local-speech',
   'simulator-music',
+  'local-video',
+  'local-upscale',
 ];
 /** What `ESPEAK_PATH` does to the built-in entries. */
 const SPEAKING = mergeProviders({}, { speaks: true });
@@ -104,13 +106,14 @@ describe('the built-in catalogue', () => {
     const withKey = BUILT_IN_MODELS.filter((model) => !isOffline(model, SPEAKING, () => true));
     expect(withKey.map((model) => model.id)).toEqual([
       ...['local-voice-changer', 'elevenlabs-voice-changer'],
-      ...ON_THIS_MACHINE,
+      ...ON_THIS_MACHINE.slice(0, 3),
       ...[
         'elevenlabs-tts-multilingual-v2',
         'elevenlabs-music',
         'elevenlabs-sound-effects-v2',
         'elevenlabs-tts-v3',
       ],
+      ...ON_THIS_MACHINE.slice(3),
     ]);
   });
 
