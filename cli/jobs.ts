@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { formatNano } from '../domain/money.ts';
-import { timelineOf } from '../infra/postgres/jobEvents.ts';
+import { type RecordedEvent, timelineOf } from '../infra/postgres/jobEvents.ts';
 import { type JobRow, listJobs, readJob } from '../infra/postgres/jobs.ts';
 import { readLimit } from './arguments.ts';
 import { requireUuid } from './chooseAccount.ts';
@@ -48,13 +48,17 @@ async function show(queueId: string, options: { json?: boolean }): Promise<void>
   await withDatabase(async (pool) => {
     const job = await readJob(pool, id);
     if (job === undefined) throw new CommandError(`no job ${id}`);
-    const timeline = await timelineOf(pool, id);
-    const steps = timeline.map((step) => ({ ...step, at: step.at.toISOString() }));
+    const timeline = (await timelineOf(pool, id)).map(stepOf);
     print(options, {
       json: { ...view(job), timeline },
-      text: `${list(view(job))}\n\n${table(steps, 'no steps')}`,
+      text: `${list(view(job))}\n\n${table(timeline, 'no steps')}`,
     });
   });
+}
+
+/** What a step moved is told by its detail. */
+function stepOf({ event, at, ledgerId, detail }: RecordedEvent) {
+  return { event, at: at.toISOString(), ledgerId, detail };
 }
 
 function view(job: JobRow) {

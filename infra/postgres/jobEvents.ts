@@ -1,5 +1,7 @@
 /** The timeline of a job: what happened to it and when, each thing once. */
 import type { TimelineEvent } from '../../domain/jobs.ts';
+import type { Part } from '../../domain/ledger.ts';
+import { partsOf, type RawParts } from './jobMoney.ts';
 import type { SqlClient } from './pool.ts';
 
 export interface NewEvent {
@@ -35,14 +37,23 @@ export interface RecordedEvent {
   at: Date;
   ledgerId: string | null;
   detail: string | null;
+  /** What the transfer that the event made took or gave back; none for events without one. */
+  amounts: Part[];
 }
 
 export async function timelineOf(sql: SqlClient, queueId: string): Promise<RecordedEvent[]> {
-  const { rows } = await sql.query<{
-    event: TimelineEvent;
-    at: Date;
-    ledger_id: string | null;
-    detail: string | null;
-  }>('select event, at, ledger_id, detail from job_events where queue_id = $1 order by at, event', [queueId]);
-  return rows.map(({ event, at, ledger_id, detail }) => ({ event, at, ledgerId: ledger_id, detail }));
+  const { rows } = await sql.query<
+    RawParts & { event: TimelineEvent; at: Date; ledger_id: string | null; detail: string | null }
+  >({
+    name: 'timeline-of-job',
+    text: `select e.event, e.at, e.ledger_id, e.detail, o.diem, o.bundled, o.usd from job_events e
+      left join operations o on o.operation_id = e.ledger_id collate "C"
+        and o.kind = case e.event when 'charged' then 'charge' when 'refunded' then 'refund' end
+      where e.queue_id = $1 order by e.at, e.event`,
+    values: [queueId],
+  });
+  return rows.map((row) => {
+    const { event, at, ledger_id: ledgerId, detail } = row;
+    return { event, at, ledgerId, detail, amounts: partsOf(row) };
+  });
 }
