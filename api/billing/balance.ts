@@ -4,8 +4,8 @@ import { canConsume } from '../../domain/ledger.ts';
 import { type Nano, nanoToNumberDown, SPEND_ORDER } from '../../domain/money.ts';
 import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
 import { json } from '../answer.ts';
+import { CURRENCY_NAMES } from '../currencyNames.ts';
 import { defineRoute } from '../route.ts';
-import { CURRENCY_NAMES } from './currencyNames.ts';
 import { BILLING_DESCRIPTIONS } from './descriptions.ts';
 
 export const billingBalance = defineRoute({

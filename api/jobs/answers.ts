@@ -1,7 +1,17 @@
 /** What the job routes answer; beside the specification. */
 import { z } from 'zod';
 import { JOB_STATES } from '../../domain/jobs.ts';
+import { CURRENCY_NAMES } from '../currencyNames.ts';
 import { isoTime, listOf, uuid } from '../describe.ts';
+
+const amounts = z.array(
+  z.strictObject({ currency: z.enum(Object.values(CURRENCY_NAMES)), amount: z.number().min(0) }),
+);
+
+const progress = z
+  .number()
+  .nullable()
+  .meta({ description: 'Percent; null while the provider says nothing.' });
 
 const job = {
   queue_id: uuid,
@@ -9,13 +19,16 @@ const job = {
   kind: z.string(),
   model: z.string(),
   state: z.enum(JOB_STATES),
+  progress,
   duration_seconds: z.number().nullable().meta({
-    description: 'As charged; null where a job has no length: words by the character.',
+    description: 'As charged; null for what is not charged by its length.',
   }),
   price_usd: z.number().min(0),
   charge_id: z.string(),
+  charged: amounts.meta({ description: 'What was taken, by currency.' }),
   credits_refunded: z.boolean(),
   refund_id: z.string().nullable(),
+  refunded: amounts.meta({ description: 'What came back, by currency.' }),
   error: z.string().nullable(),
   request_id: z.string(),
   created_at: isoTime,
@@ -36,6 +49,7 @@ export const jobWithTimelineAnswer = z
         at: isoTime,
         ledger_id: z.string().nullable().meta({ description: 'The transfer that the event made.' }),
         detail: z.string().nullable(),
+        amounts: amounts.meta({ description: 'What that transfer moved.' }),
       }),
     ),
   })

@@ -1,27 +1,31 @@
-/** Where a listing goes on. It names a place in the caller's own list only, so it needs no signature. */
+/**
+ * Where a listing goes on, and by which filters. It names a place in the caller's own list only, so it needs no signature;
+ * with other filters that place means nothing, so it is refused.
+ */
+import { createHash } from 'node:crypto';
+import type { JobFilters, JobPlace } from '../../infra/postgres/jobList.ts';
 import { refuseCursor } from '../paging.ts';
 
-export interface Place {
-  createdAt: Date;
-  queueId: string;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function encodeCursor(place: JobPlace, filters: JobFilters): string {
+  const { createdAt, queueId } = place;
+  return Buffer.from(`${createdAt.toISOString()} ${queueId} ${digestOf(filters)}`).toString('base64url');
 }
 
-const UUID = /^[0-9a-f-]{36}$/;
-
-export function encodeCursor(place: Place): string {
-  return Buffer.from(`${place.createdAt.toISOString()} ${place.queueId}`).toString('base64url');
-}
-
-/** Throws FareboxError `invalid_request` for anything that `encodeCursor` did not make. */
-export function decodeCursor(cursor: string): Place {
+/** Throws FareboxError `invalid_request` for anything that `encodeCursor` did not make for these filters. */
+export function decodeCursor(cursor: string, filters: JobFilters): JobPlace {
   const [time = '', queueId = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ');
   const createdAt = new Date(time);
-  if (
-    UUID.test(queueId) &&
-    !Number.isNaN(createdAt.getTime()) &&
-    encodeCursor({ createdAt, queueId }) === cursor
-  ) {
-    return { createdAt, queueId };
-  }
-  return refuseCursor();
+  const place = { createdAt, queueId };
+  const isPlace = UUID.test(queueId) && !Number.isNaN(createdAt.getTime());
+  return isPlace && encodeCursor(place, filters) === cursor ? place : refuseCursor();
+}
+
+/** The same for the same filters, in whatever order and how often their values were named. */
+function digestOf({ kinds, models, states, createdAfter, createdBefore, order }: JobFilters): string {
+  const sets = [kinds, models, states].map((values) => (values ? [...new Set(values)].sort() : null));
+  const times = [createdAfter, createdBefore].map((time) => time?.toISOString() ?? null);
+  const text = JSON.stringify([...sets, ...times, order]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }

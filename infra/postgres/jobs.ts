@@ -34,12 +34,12 @@ export interface JobRow {
   elapsedMs: number;
 }
 
-const COLUMNS = `queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
+export const JOB_COLUMNS = `queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
   price_usd_nano, charge_id, refund_id, output_key, output_content_type, output_bytes, output_sha256, output_seconds,
   failure_code, failure_message, suggested_prompt, progress, created_at, stored_at, ended_at,
   (extract(epoch from coalesce(stored_at, ended_at, clock_timestamp()) - created_at) * 1000)::float8 as elapsed_ms`;
 
-interface RawJob {
+export interface RawJob {
   queue_id: string;
   account_id: string;
   key_id: string | null;
@@ -67,7 +67,7 @@ interface RawJob {
   elapsed_ms: number;
 }
 
-function toJob(raw: RawJob): JobRow {
+export function toJob(raw: RawJob): JobRow {
   return {
     queueId: raw.queue_id,
     accountId: raw.account_id,
@@ -104,7 +104,7 @@ export async function findJob(
 ): Promise<JobRow | undefined> {
   const { rows } = await sql.query<RawJob>({
     name: 'find-job',
-    text: `select ${COLUMNS} from jobs where queue_id = $1 and account_id = $2`,
+    text: `select ${JOB_COLUMNS} from jobs where queue_id = $1 and account_id = $2`,
     values: [job.queueId, job.accountId],
   });
   return rows[0] && toJob(rows[0]);
@@ -112,21 +112,20 @@ export async function findJob(
 
 /** The same for the workers and the operator, who work for every account. */
 export async function readJob(sql: SqlClient, queueId: string): Promise<JobRow | undefined> {
-  const { rows } = await sql.query<RawJob>(`select ${COLUMNS} from jobs where queue_id = $1`, [queueId]);
+  const { rows } = await sql.query<RawJob>(`select ${JOB_COLUMNS} from jobs where queue_id = $1`, [queueId]);
   return rows[0] && toJob(rows[0]);
 }
 
-/** Jobs newest first; pages by the last one seen. `accountId` left out: those of all accounts, for the operator. */
+/** The operator's view: jobs newest first, of one account or, with `accountId` left out, of all. */
 export async function listJobs(
   sql: SqlClient,
-  page: { accountId?: string; limit: number; before?: { createdAt: Date; queueId: string } },
+  page: { accountId?: string; limit: number },
 ): Promise<JobRow[]> {
   const { rows } = await sql.query<RawJob>(
-    `select ${COLUMNS} from jobs
+    `select ${JOB_COLUMNS} from jobs
       where ($1::uuid is null or account_id = $1)
-        and ($2::timestamptz is null or (created_at, queue_id) < ($2, $3::uuid))
-      order by created_at desc, queue_id desc limit $4`,
-    [page.accountId ?? null, page.before?.createdAt ?? null, page.before?.queueId ?? null, page.limit],
+      order by created_at desc, queue_id desc limit $2`,
+    [page.accountId ?? null, page.limit],
   );
   return rows.map(toJob);
 }

@@ -56,17 +56,24 @@ const CHARACTER = {
 
 const NAMES = { object: 'string', type: 'string', data: 'object', 'data{}': 'string' };
 
+const AMOUNT = { currency: 'string', amount: 'number' };
+
 const JOB = {
   queue_id: 'string',
   object: 'string',
   kind: 'string',
   model: 'string',
   state: 'string',
+  progress: 'number|null',
   duration_seconds: 'number|null',
   price_usd: 'number',
   charge_id: 'string',
+  ...under('charged[]', AMOUNT),
+  charged: 'array',
   credits_refunded: 'boolean',
   refund_id: 'string|null',
+  ...under('refunded[]', AMOUNT),
+  refunded: 'array',
   error: 'string|null',
   request_id: 'string',
   created_at: 'string',
@@ -109,6 +116,7 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
   quoteVideo: { quote: 'number' },
   queueVideo: { model: 'string', queue_id: 'string', download_url: 'string?' },
   completeVideo: { success: 'boolean' },
+  retiredVideoTranscriptions: { error: 'string' },
   listJobs: { object: 'string', data: 'array', ...under('data[]', JOB), next_cursor: 'string|null' },
   showJob: {
     ...JOB,
@@ -117,6 +125,8 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
     'timeline[].at': 'string',
     'timeline[].ledger_id': 'string|null',
     'timeline[].detail': 'string|null',
+    'timeline[].amounts': 'array',
+    ...under('timeline[].amounts[]', AMOUNT),
   },
   cancelJob: JOB,
   createChatCompletion: {

@@ -167,7 +167,7 @@ describe('a cursor', () => {
     const cursor = (await history(api, who.secret, '?pageSize=10')).nextCursor ?? '';
     await expectNoCursor(cursor, other.secret);
     for (const nonsense of ['A', 'AAAA', 'A'.repeat(512)]) await expectNoCursor(nonsense);
-    await expectNoCursor(encodeCursor({ createdAt: new Date(), queueId: who.accountId }));
+    await expectNoCursor(encodeCursor({ createdAt: new Date(), queueId: who.accountId }, { order: 'desc' }));
     const payload = Buffer.from(cursor, 'base64url').subarray(32);
     await expectNoCursor(payload.toString('base64url'));
     await expectNoCursor(Buffer.concat([Buffer.alloc(32), payload]).toString('base64url'));

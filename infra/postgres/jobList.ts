@@ -1,0 +1,85 @@
+/** The jobs of an account by what they are, page by page. */
+import { JOB_KINDS, JOB_STATES } from '../../domain/jobs.ts';
+import { JOB_COLUMNS, type JobRow, type RawJob, toJob } from './jobs.ts';
+import type { SqlClient } from './pool.ts';
+
+export interface JobPlace {
+  createdAt: Date;
+  queueId: string;
+}
+
+export interface JobFilters {
+  /** Undefined: whatever it is. */
+  kinds?: readonly string[] | undefined;
+  models?: readonly string[] | undefined;
+  states?: readonly string[] | undefined;
+  /** Both exclusive. */
+  createdAfter?: Date | undefined;
+  createdBefore?: Date | undefined;
+  order: 'asc' | 'desc';
+}
+
+export interface JobPage extends JobFilters {
+  accountId: string;
+  limit: number;
+  /** The last one seen. */
+  from?: JobPlace | undefined;
+}
+
+const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
+const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/**
+ * Reads, of each combination of what is asked for, the first rows from an index that has them in this order, and of those
+ * the first: as much for an account with a million jobs as for one with a hundred.
+ */
+export async function listJobsBy(sql: SqlClient, page: JobPage): Promise<JobRow[]> {
+  const { order, from } = page;
+  const named = page.models ? 'models' : page.kinds || page.states ? 'kinds' : 'all';
+  const { rows } = await sql.query<RawJob>({
+    name: `list-jobs-${named}-${order}`,
+    text: TEXTS[named](order),
+    values: [
+      page.accountId,
+      page.createdAfter ?? '-infinity',
+      page.createdBefore ?? 'infinity',
+      from?.createdAt ?? (order === 'asc' ? '-infinity' : 'infinity'),
+      from?.queueId ?? (order === 'asc' ? LOWEST_ID : HIGHEST_ID),
+      page.limit,
+      ...(named === 'all' ? [] : [page.kinds ?? JOB_KINDS, page.states ?? JOB_STATES]),
+      ...(named === 'models' ? [page.models] : []),
+    ],
+  });
+  return rows.map(toJob);
+}
+
+const COMBINATIONS = 'unnest($7::text[]) as k (kind) cross join unnest($8::text[]) as s (state)';
+const SAME = 'and kind = k.kind and state = s.state';
+
+const TEXTS: Record<'all' | 'kinds' | 'models', (order: 'asc' | 'desc') => string> = {
+  all: (order) => whole(places('', order), order),
+  kinds: (order) => whole(`${COMBINATIONS} cross join lateral (${places(SAME, order)}) as place`, order),
+  models: (order) =>
+    whole(
+      `${COMBINATIONS} cross join unnest($9::text[]) as m (model_id)
+       cross join lateral (${places(`${SAME} and model_id = m.model_id`, order)}) as place`,
+      order,
+    ),
+};
+
+/** From one stretch of one index. */
+function places(conditions: string, order: 'asc' | 'desc'): string {
+  const beyond = order === 'asc' ? '>' : '<';
+  return `select created_at, queue_id from jobs
+    where account_id = $1 ${conditions} and created_at > $2::timestamptz and created_at < $3::timestamptz
+      and (created_at, queue_id) ${beyond} ($4::timestamptz, $5::uuid)
+    order by created_at ${order}, queue_id ${order} limit $6`;
+}
+
+function whole(found: string, order: 'asc' | 'desc'): string {
+  const from = found.startsWith('select') ? `(${found}) as place` : found;
+  return `select ${JOB_COLUMNS} from jobs
+    where queue_id = any (array(
+      select queue_id from ${from} order by place.created_at ${order}, place.queue_id ${order} limit $6))
+    order by created_at ${order}, queue_id ${order}`;
+}
