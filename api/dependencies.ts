@@ -14,6 +14,7 @@ import type { PageReader } from '../infra/web/pageReader.ts';
 import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
+import type { JobWatch } from './jobWatch.ts';
 import type { Limits } from './limits/callLimits.ts';
 
 export interface Dependencies {
@@ -27,6 +28,8 @@ export interface Dependencies {
   redis: Redis;
   temporal: Temporal;
   storage: Storage;
+  /** Tells who waits for a job that it changed. */
+  jobWatch: JobWatch;
   limits: Limits;
   /** Fetches what users' URLs name. */
   downloads: GuardedFetch;

@@ -66,6 +66,21 @@ export interface RouteDescription {
   example: Example;
 }
 
+/** What every queue route takes beside its body. */
+export const ORDER_HEADERS =
+  ' `Cancel-After` (`30s`, `5m`, `1h` or seconds, from 5 seconds to 24 hours) cancels and refunds a job that takes longer. ' +
+  '`Prefer: wait=N` (1 to 60 seconds) holds the answer back until the job is over or the time is.';
+
+/** What its answer then says. */
+export const WAITED_HEADERS = {
+  'Preference-Applied': '`wait=N` when `Prefer: wait=N` was followed.',
+  'x-service-job-state': 'Of the job when that wait ended: `stored`, `failed`, `submitted`, …',
+};
+
+/** What every retrieve route takes beside its body. */
+export const RETRIEVE_HEADERS =
+  ' With `Prefer: wait=N` (1 to 60 seconds) the answer waits until there is more to say than progress, or the time is over.';
+
 /** One JSON answer with status 200. */
 export function answersWith(schema: z.ZodType, means = 'OK'): RouteDescription['answers'] {
   return { 200: { means, bodies: [{ schema }] } };

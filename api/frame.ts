@@ -40,7 +40,10 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
       ctx.state.caller = identified.caller;
     }
     const call = ctx.state.caller && openCall(frame.dependencies.limits, ctx.state.caller);
-    await frame.respond(ctx, await counted(ctx, call, () => answer(frame, { route, ctx, call })));
+    await frame.respond(
+      ctx,
+      await counted(ctx, call, () => answer(frame, { route, ctx, call, stopping: frame.inFlight.stopping })),
+    );
   };
 }
 
@@ -69,6 +72,7 @@ interface Visit {
   ctx: RoutedContext;
   /** Undefined for callers that nobody knows. */
   call: CallLimits | undefined;
+  stopping: AbortSignal;
 }
 
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
@@ -199,14 +203,16 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly body: unknown;
   readonly file: UploadedFile | undefined;
   readonly query: unknown;
+  readonly stopping: AbortSignal;
   readonly #ctx: RoutedContext;
   readonly #call: CallLimits | undefined;
   #controller: AbortController | undefined = undefined;
   #aborted: FareboxError | undefined = undefined;
 
-  constructor({ ctx, call }: Visit, query: unknown, read: ReadBody) {
+  constructor({ ctx, call, stopping }: Visit, query: unknown, read: ReadBody) {
     this.#ctx = ctx;
     this.#call = call;
+    this.stopping = stopping;
     this.query = query;
     this.body = read.body;
     this.file = read.file;

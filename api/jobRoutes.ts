@@ -5,13 +5,14 @@ import { point } from '../infra/points.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { releaseMedia } from '../infra/postgres/jobs.ts';
 import { json, withHeaders } from './answer.ts';
+import { awaitOutcome, LONGEST_WAIT_MS } from './awaitOutcome.ts';
 import { deliver, statusOf } from './deliver.ts';
 import type { RouteDescription } from './describe.ts';
 import { findJobOf } from './findOwnJob.ts';
 import { completeBody, retrieveBody, SMALL_JSON_BYTES } from './jobBodies.ts';
 import { isLinked, MODEL_OF_JOB, modelOfJob } from './models.ts';
 import { completeGeneration } from './queued.ts';
-import { defineRoute, type Route } from './route.ts';
+import { DEFAULT_DEADLINE_MS, defineRoute, type Route } from './route.ts';
 
 interface JobRoute {
   kind: JobKind;
@@ -19,7 +20,7 @@ interface JobRoute {
   describes: RouteDescription;
 }
 
-/** Progress as JSON, the media as bytes, or the stored verdict of a failed job. */
+/** Progress as JSON, the media as bytes, or the stored verdict of a failed job; for that one can wait a while. */
 export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
   return defineRoute({
     method: 'POST',
@@ -30,21 +31,26 @@ export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
       needsModel: true,
       modelType: MODEL_OF_JOB[kind].type,
     },
+    deadlineMs: DEFAULT_DEADLINE_MS + LONGEST_WAIT_MS,
     describes,
-    async handler(dependencies, { body, caller, headers }) {
+    async handler(dependencies, request) {
+      const { body, caller, headers } = request;
       const { modelId, model, headers: notice } = modelOfJob(dependencies.config, body.model, kind);
-      const job = await findJobOf(dependencies.sql, caller, { queueId: body.queue_id, modelId, kind });
+      const found = await findJobOf(dependencies.sql, caller, { queueId: body.queue_id, modelId, kind });
+      const awaited = await awaitOutcome(dependencies, request, found.queueId);
+      const job = awaited?.job ?? found;
       // Media of their own address are fetched there; here is only told that they are ready.
-      if (model && isLinked(model) && job.state === 'stored') {
-        return withHeaders(await statusOf(dependencies, { job, model }, 'COMPLETED'), notice);
-      }
-      const answer = await deliver(dependencies, {
+      const linked = model !== undefined && isLinked(model) && job.state === 'stored';
+      const delivery = {
         job,
         model,
         rangeHeader: headers.range,
         deleteAfterwards: body.delete_media_on_completion,
-      });
-      return withHeaders(answer, notice);
+      };
+      const answer = linked
+        ? await statusOf(dependencies, delivery, 'COMPLETED')
+        : await deliver(dependencies, delivery);
+      return withHeaders(answer, { ...notice, ...awaited?.headers });
     },
   });
 }

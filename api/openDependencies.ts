@@ -7,8 +7,9 @@ import type { Logger } from '../infra/log.ts';
 import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
 import { createLedger } from '../infra/postgres/createLedger.ts';
 import { createDatabaseClock } from '../infra/postgres/databaseClock.ts';
-import { listenForKeyChanges } from '../infra/postgres/keyChanges.ts';
+import { keyChannel } from '../infra/postgres/keyChanges.ts';
 import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
+import { openListener } from '../infra/postgres/listener.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { openRedis, pingRedis } from '../infra/redis/connect.ts';
 import { createLimiter } from '../infra/redis/limiter.ts';
@@ -27,6 +28,7 @@ import { charactersLoader } from './catalogue/loadedCharacters.ts';
 import { publishCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { Part } from './health.ts';
+import { createJobWatch } from './jobWatch.ts';
 import { createLimits } from './limits/callLimits.ts';
 
 export interface Opened {
@@ -61,11 +63,12 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const { allowPrivateHosts } = config.fetch;
   const downloads = createGuardedFetch({ allowPrivateHosts });
   const pages = createPageReader({ allowPrivateHosts });
-  const { authentication, closeAuthentication } = openAuthentication({ config, sql, clock, log });
+  const jobWatch = createJobWatch();
+  const { authentication, closeAuthentication } = openAuthentication({ config, sql, clock, log, jobWatch });
   return {
     dependencies: {
       ...{ config, sql, clock, ledger, textProviders, redis, temporal, storage, limits, log },
-      ...{ downloads, folders, documents, pages, search },
+      ...{ downloads, folders, documents, pages, search, jobWatch },
       published: publishCatalogue(config),
       charactersLoaded: charactersLoader(sql, config),
     },
@@ -101,29 +104,30 @@ function watchProviders(): (entry: string, outcome: TextOutcome) => void {
   };
 }
 
-type Basis = Pick<Dependencies, 'config' | 'sql' | 'clock' | 'log'>;
+type Basis = Pick<Dependencies, 'config' | 'sql' | 'clock' | 'log' | 'jobWatch'>;
 
-function openAuthentication({ config, sql, clock, log }: Basis) {
+/** Keys and jobs are listened for on one connection. */
+function openAuthentication({ config, sql, clock, log, jobWatch }: Basis) {
   const keys = createKeyCache({
     async find(secretHash) {
       const key = await findKey(sql, secretHash);
       if (key) clock.set(key.readAt);
       return key;
     },
-    listening: () => changes.listening(),
+    listening: () => listener.listening(),
   });
-  const changes = listenForKeyChanges({
-    databaseUrl: config.databaseUrl,
+  const changedKeys = keyChannel({
     onChange: (change) => keys.forget(change),
     onGap: () => keys.clear(),
-    log,
   });
+  const { databaseUrl } = config;
+  const listener = openListener({ databaseUrl, channels: [changedKeys, jobWatch.channel], log });
   const use = createKeyUse((uses) => noteKeyUse(sql, uses), clock);
   const authentication: Authentication = { config, keys, use, clock };
   return {
     authentication,
     closeAuthentication: async () => {
-      await Promise.all([changes.close(), use.close()]);
+      await Promise.all([listener.close(), use.close()]);
     },
   };
 }

@@ -11,23 +11,25 @@ import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import { findJob, type JobRow } from '../infra/postgres/jobs.ts';
 import type { GenerationInput, GenerationTiming } from '../workflows/contract.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, withHeaders } from './answer.ts';
+import { awaitOutcome, LONGEST_WAIT_MS, type Waiting } from './awaitOutcome.ts';
+import { cancelAfterMs } from './cancelAfter.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Claim, claimKey, renewClaim, withdrawClaim } from './idempotency.ts';
 import { ACCEPT_LIMIT_MS, cancelGeneration, submitGeneration, withdrawGeneration } from './queued.ts';
 import type { RouteRequest } from './route.ts';
 
-/** The answer is waited for a little longer than the workflow may take to charge, so none comes after we gave up. */
-export const QUEUE_DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000;
+/**
+ * The answer is waited for a little longer than the workflow may take to charge, so none comes after we gave up; and then
+ * as long as the client would wait for the outcome.
+ */
+export const QUEUE_DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000 + LONGEST_WAIT_MS;
 
 /** A busy machine may be late by a second or two; a dead one should not hold a job up for much longer. */
 const HEARTBEAT_MS = 5_000;
 
 /** What the parts of an order know of the request that brought it. */
-export type Ordering = Pick<
-  RouteRequest<unknown, unknown, 'key'>,
-  'caller' | 'headers' | 'log' | 'requestId'
->;
+export type Ordering = Waiting & Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId'>;
 
 export interface Order {
   /** The route, for the `Idempotency-Key`. */
@@ -58,12 +60,30 @@ export interface QueuedJob {
   replayed: boolean;
 }
 
-/** Throws FareboxError with the exact refusal; nothing is charged then. */
+/**
+ * Throws FareboxError with the exact refusal; nothing is charged then. With `Prefer: wait=N` the answer also says how far
+ * the job came meanwhile.
+ */
 export async function placeOrder(
   dependencies: Dependencies,
   ordering: Ordering,
   order: Order,
 ): Promise<Answer> {
+  const limit = cancelAfterMs(ordering.headers);
+  const inputOf = (queueId: string) => limited(order.inputOf(queueId), limit);
+  const job = await queue(dependencies, ordering, { ...order, inputOf });
+  const answer = await order.answer(job);
+  const awaited = await awaitOutcome(dependencies, ordering, job.queueId);
+  if (!awaited) return answer;
+  return withHeaders(answer, { ...awaited.headers, 'x-service-job-state': awaited.job.state });
+}
+
+function limited(input: GenerationInput, cancelAfter: number | undefined): GenerationInput {
+  if (cancelAfter === undefined) return input;
+  return { ...input, timing: { ...input.timing, cancelAfterMs: cancelAfter } };
+}
+
+async function queue(dependencies: Dependencies, ordering: Ordering, order: Order): Promise<QueuedJob> {
   const claimed = await claimKey(dependencies.sql, {
     caller: ordering.caller,
     header: ordering.headers['idempotency-key'],
@@ -72,7 +92,7 @@ export async function placeOrder(
   });
   const claim = claimed.withdrawn ? await seeThrough(dependencies, ordering.caller, claimed) : claimed;
   const replay = claim.known ? await replayOf(dependencies, ordering.caller, claim.queueId) : undefined;
-  return replay ? await order.answer(replay) : await accept(dependencies, ordering, { order, claim });
+  return replay ?? (await accept(dependencies, ordering, { order, claim }));
 }
 
 /** The first answer of this key, also when it was lost on its way: the row is the truth. */
@@ -102,7 +122,7 @@ interface Attempt {
   claim: Claim;
 }
 
-async function accept(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<Answer> {
+async function accept(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<QueuedJob> {
   const { order, claim } = attempt;
   const { parts } = order;
   const input = order.inputOf(claim.queueId);
@@ -118,7 +138,7 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
   if (answer.accepted) {
     const { durationSeconds = null } = answer;
     const { queueId, modelId } = input;
-    return await order.answer({ queueId, modelId, durationSeconds, replayed: claim.known });
+    return { queueId, modelId, durationSeconds, replayed: claim.known };
   }
   const { code, message, fields } = answer;
   throw new FareboxError({ code, message, ...(fields ? { fields } : {}) });
@@ -171,11 +191,11 @@ async function removeLate(
 }
 
 /** The key's earlier attempt was refused and is over: this one gets a queue_id of its own, unless a twin was faster. */
-async function again(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<Answer> {
+async function again(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<QueuedJob> {
   const { claim, order } = attempt;
   await order.parts.remove(claim.queueId);
   const replay = await replayOf(dependencies, ordering.caller, claim.queueId);
-  if (replay) return await order.answer(replay);
+  if (replay) return replay;
   if (claim.renewed) {
     const message = 'Requests with this Idempotency-Key are still being decided; please try again.';
     throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });

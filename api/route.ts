@@ -69,6 +69,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   requestId: string;
   /** Aborted at the route's deadline and when the client goes away. */
   signal: AbortSignal;
+  /** Aborted when this process was told to stop: an answer that could go on for long ends then, in good order. */
+  stopping: AbortSignal;
   /**
    * Counts the call against the limits of this model, which is to answer in place of the one that was named; the tokens
    * count for it alone. Throws FareboxError `rate_limited`. Nothing happens for the model that is counted already.

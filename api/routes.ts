@@ -9,6 +9,7 @@ import { usageAnalyticsRoute } from './billing/usageAnalytics.ts';
 import { usageHistoryRoute } from './billing/usageHistory.ts';
 import { characterRoute, charactersRoute, reviewsRoute } from './catalogue/charactersRoutes.ts';
 import { compatibilityRoute, modelsRoute, traitsRoute } from './catalogue/modelsRoutes.ts';
+import { jobEventsRoute } from './jobs/eventsRoute.ts';
 import { cancelJobRoute, listJobsRoute, showJobRoute } from './jobs/jobsRoutes.ts';
 import {
   createKeyRoute,
@@ -57,6 +58,7 @@ export const ROUTES: readonly Route[] = [
   ...VIDEO_ROUTES,
   listJobsRoute,
   showJobRoute,
+  jobEventsRoute,
   cancelJobRoute,
   listAuditRoute,
   listKeysRoute,

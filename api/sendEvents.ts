@@ -17,6 +17,11 @@ export async function sendEvents(
   ctx.respond = false;
   res.setHeader('Content-Type', 'text/event-stream');
   res.setHeader('X-Accel-Buffering', 'no');
+  if (ctx.method === 'HEAD') {
+    await tell(() => false);
+    res.end();
+    return;
+  }
   res.flushHeaders();
   const body = bodyOf(res);
   try {

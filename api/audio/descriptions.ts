@@ -1,5 +1,13 @@
 /** How the audio routes describe themselves. */
-import { anOrder, answersWith, type RouteDescription, UNTIL_STORED } from '../describe.ts';
+import {
+  anOrder,
+  answersWith,
+  ORDER_HEADERS,
+  RETRIEVE_HEADERS,
+  type RouteDescription,
+  UNTIL_STORED,
+  WAITED_HEADERS,
+} from '../describe.ts';
 import { dryRunCost } from '../fixedPrice.ts';
 import { completeAnswer, failedAnswer, processingAnswer, suggestionAnswer } from '../jobBodies.ts';
 import { audioQuoteAnswer, queuedAudioAnswer } from './answers.ts';
@@ -29,12 +37,16 @@ export const AUDIO_DESCRIPTIONS: Descriptions = {
     description:
       'Charged before the answer, and refunded when the job ends without an output. With an `Idempotency-Key` header (at ' +
       'most 255 characters, kept for 24 hours) a repeated request gets the first answer and is not charged again. With ' +
-      'the header `x-service-dry-run: true` nothing is ordered: the answer is the price.',
+      'the header `x-service-dry-run: true` nothing is ordered: the answer is the price.' +
+      ORDER_HEADERS,
     answers: {
       200: {
         means: 'Charged and queued.',
         bodies: [{ schema: queuedAudioAnswer }, { schema: dryRunCost }],
-        headers: { 'Idempotent-Replayed': '`true` when this is the answer of an earlier request.' },
+        headers: {
+          'Idempotent-Replayed': '`true` when this is the answer of an earlier request.',
+          ...WAITED_HEADERS,
+        },
       },
     },
     errors: ['insufficient_balance', 'key_limit_exceeded', 'idempotency_mismatch', 'unavailable'],
@@ -46,7 +58,8 @@ export const AUDIO_DESCRIPTIONS: Descriptions = {
     summary: 'Progress, the recording, or how the job ended',
     description:
       'JSON while the job runs, the bytes when it is done (with `Range`, `ETag` and 206), the same error each time when ' +
-      'it failed, after the refund. `delete_media_on_completion` removes the media after its last byte.',
+      'it failed, after the refund. `delete_media_on_completion` removes the media after its last byte.' +
+      RETRIEVE_HEADERS,
     answers: {
       200: {
         means: 'Progress, or the recording.',
@@ -57,6 +70,7 @@ export const AUDIO_DESCRIPTIONS: Descriptions = {
           'x-service-inference-time': 'Seconds.',
           'x-service-model-id': 'The model.',
           'x-service-model-name': 'Its name.',
+          'Preference-Applied': WAITED_HEADERS['Preference-Applied'],
         },
       },
       206: { means: 'The part that `Range` asked for.', bodies: [{ mediaType: 'audio/*' }] },

@@ -1,15 +1,32 @@
 /** How the job routes describe themselves. */
 import { z } from 'zod';
 import { AN_ORDERED_JOB, answersWith, type RouteDescription } from '../describe.ts';
+import { WATCHES_PER_ACCOUNT } from '../jobWatch.ts';
 import { jobAnswer, jobListAnswer, jobWithTimelineAnswer } from './answers.ts';
 
 const params = z.object({ queue_id: z.string().meta({ description: 'As the queue route answered it.' }) });
 
-export const JOB_DESCRIPTIONS: Record<'list' | 'show' | 'cancel', RouteDescription> = {
+const EVENTS = `Server-sent events, first those of the past, then the others within moments of their commit:
+
+- \`state\`: the job is now \`accepted\`, \`submitted\`, \`stored\`, \`failed\`, …
+- \`progress\`: percent, where the provider tells it
+- \`timeline\`: \`measured\`, \`charged\`, \`submitted\`, \`acknowledged\`, \`stored\`, \`refunded\`, …, as in \`GET /jobs/{queue_id}\`,
+  with the ledger id and the amounts of a charge or refund
+- \`end\`: the job is over for the client: its media can be fetched, or it failed and was refunded
+
+The \`data\` of each is JSON with \`queue_id\`, and \`state\` and \`progress\` as they were by then. A client that comes back with
+\`Last-Event-ID\` gets what follows, nothing twice and nothing left out; after \`end\` that is 204. A comment comes every 15
+seconds. A stream lasts an hour at most, and ends early, with \`retry\`, when its process is stopped. ${WATCHES_PER_ACCOUNT} may be open
+at once for one account.`;
+
+export const JOB_DESCRIPTIONS: Record<'list' | 'show' | 'events' | 'cancel', RouteDescription> = {
   list: {
     group: 'Jobs',
     operationId: 'listJobs',
     summary: 'The jobs of the account, newest first',
+    description:
+      'By kind, model, state and time, in both orders. A cursor goes on with the filters of the page before: with others it ' +
+      'is refused.',
     answers: answersWith(jobListAnswer),
     example: { query: { limit: '10' } },
   },
@@ -20,6 +37,19 @@ export const JOB_DESCRIPTIONS: Record<'list' | 'show' | 'cancel', RouteDescripti
     params,
     answers: answersWith(jobWithTimelineAnswer),
     errors: ['media_not_found'],
+    example: { before: AN_ORDERED_JOB, params: { queue_id: '$QUEUE_ID' } },
+  },
+  events: {
+    group: 'Jobs',
+    operationId: 'watchJob',
+    summary: 'What happened to a job and what happens, as it happens',
+    description: EVENTS,
+    params,
+    answers: {
+      200: { means: 'Events until the job is over.', bodies: [{ mediaType: 'text/event-stream' }] },
+      204: { means: 'The client has everything, the end included: nothing more will come.', bodies: [] },
+    },
+    errors: ['request_id_invalid', 'invalid_request'],
     example: { before: AN_ORDERED_JOB, params: { queue_id: '$QUEUE_ID' } },
   },
   cancel: {

@@ -1,8 +1,11 @@
 /** Counts what must be finished before the process may end: requests, and work that outlives its answer. */
+import { setMaxListeners } from 'node:events';
 
 export interface InFlight {
   /** Set once, when the process was told to stop. */
   readonly draining: boolean;
+  /** Aborted at that moment: answers that could go on for an hour end. */
+  readonly stopping: AbortSignal;
   readonly count: number;
   enter(): () => void;
   /** Work that goes on after the answer; its failure is its own business. */
@@ -12,7 +15,9 @@ export interface InFlight {
 }
 
 export function createInFlight(): InFlight {
-  let draining = false;
+  const stop = new AbortController();
+  // One for every open stream; each takes its own away.
+  setMaxListeners(0, stop.signal);
   let count = 0;
   let onEmpty: (() => void) | undefined;
 
@@ -28,8 +33,9 @@ export function createInFlight(): InFlight {
 
   return {
     get draining() {
-      return draining;
+      return stop.signal.aborted;
     },
+    stopping: stop.signal,
     get count() {
       return count;
     },
@@ -39,7 +45,7 @@ export function createInFlight(): InFlight {
       work.then(leave, leave);
     },
     drain() {
-      draining = true;
+      stop.abort();
       return new Promise((resolve) => {
         onEmpty = resolve;
         if (count === 0) resolve();

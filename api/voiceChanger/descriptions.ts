@@ -1,5 +1,13 @@
 /** How the voice-changer routes describe themselves. */
-import { AN_ORDERED_JOB, answersWith, type RouteDescription, UNTIL_STORED } from '../describe.ts';
+import {
+  AN_ORDERED_JOB,
+  answersWith,
+  ORDER_HEADERS,
+  RETRIEVE_HEADERS,
+  type RouteDescription,
+  UNTIL_STORED,
+  WAITED_HEADERS,
+} from '../describe.ts';
 import { completeAnswer, failedAnswer, processingAnswer } from '../jobBodies.ts';
 import { queuedAnswer, quoteAnswer } from './answers.ts';
 
@@ -25,12 +33,16 @@ export const VOICE_CHANGER_DESCRIPTIONS: Descriptions = {
     description:
       'The source is a file part of at most 25 MB, or an `audio_url`; exactly one of them. It is measured, and the ' +
       'measured length is charged before the answer. With an `Idempotency-Key` header (at most 255 characters, kept for ' +
-      '24 hours) a repeated request gets the first answer and is not charged again.',
+      '24 hours) a repeated request gets the first answer and is not charged again.' +
+      ORDER_HEADERS,
     answers: {
       200: {
         means: 'Measured, charged and queued.',
         bodies: [{ schema: queuedAnswer }],
-        headers: { 'Idempotent-Replayed': '`true` when this is the answer of an earlier request.' },
+        headers: {
+          'Idempotent-Replayed': '`true` when this is the answer of an earlier request.',
+          ...WAITED_HEADERS,
+        },
       },
     },
     errors: [
@@ -51,7 +63,8 @@ export const VOICE_CHANGER_DESCRIPTIONS: Descriptions = {
     summary: 'Progress, the recording, or how the job ended',
     description:
       'JSON while the job runs, the bytes when it is done (with `Range`, `ETag` and 206), the same error each time when it ' +
-      'failed: `credits_refunded` is then true. `delete_media_on_completion` removes the media after its last byte.',
+      'failed: `credits_refunded` is then true. `delete_media_on_completion` removes the media after its last byte.' +
+      RETRIEVE_HEADERS,
     answers: {
       200: {
         means: 'Progress, or the recording.',
@@ -62,6 +75,7 @@ export const VOICE_CHANGER_DESCRIPTIONS: Descriptions = {
           'x-service-inference-time': 'Seconds.',
           'x-service-model-id': 'The model.',
           'x-service-model-name': 'Its name.',
+          'Preference-Applied': WAITED_HEADERS['Preference-Applied'],
         },
       },
       206: { means: 'The part that `Range` asked for.', bodies: [{ mediaType: 'audio/*' }] },

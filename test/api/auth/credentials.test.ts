@@ -177,7 +177,7 @@ describe('keys that are kept in memory', () => {
     const operator = new pg.Client({ connectionString: api.environment.DATABASE_URL });
     await operator.connect();
     await operator.query(`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'farebox-key-changes' and datname = current_database()`);
+      where application_name = 'farebox-changes' and datname = current_database()`);
     await operator.end();
     await revokeKey(sql, keyId);
     await expect

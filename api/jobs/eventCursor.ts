@@ -1,0 +1,34 @@
+/**
+ * The `id:` of a job's events, a number that only grows: twice the number of the change, and for the end, which follows the
+ * last change that was told, one more. So a client that lost the connection before the end gets it, and one that has it
+ * is told nothing again.
+ */
+import { invalid } from '../invalid.ts';
+
+export interface EventCursor {
+  /** The number of the last change that the client has. */
+  seq: number;
+  /** It has the end, too. */
+  ended: boolean;
+}
+
+export function changeId(seq: number): string {
+  return String(2 * seq);
+}
+
+export function endId(seq: number): string {
+  return String(2 * seq + 1);
+}
+
+/** Of the header `Last-Event-ID`; an empty one is none. Throws FareboxError `invalid_request` for what is no id. */
+export function readCursor(header: string | string[] | undefined): EventCursor {
+  const text = String(header ?? '').trim();
+  if (text === '') return { seq: 0, ended: false };
+  if (!/^[1-9]\d{0,8}$/.test(text)) refuseEventId();
+  const id = Number(text);
+  return { seq: Math.floor(id / 2), ended: id % 2 === 1 };
+}
+
+export function refuseEventId(): never {
+  throw invalid('Last-Event-ID', 'No event of this job has this id; leave it out to get all of them');
+}

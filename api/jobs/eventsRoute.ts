@@ -1,0 +1,36 @@
+/** GET /jobs/{queue_id}/events: what happened to a job and what happens, as server-sent events. */
+import { readChanges } from '../../infra/postgres/jobChanges.ts';
+import { events, prepared } from '../answer.ts';
+import { findOwnJob } from '../findOwnJob.ts';
+import { defineRoute } from '../route.ts';
+import { JOB_DESCRIPTIONS } from './descriptions.ts';
+import { readCursor, refuseEventId } from './eventCursor.ts';
+import { beginStory, continueStory, isOver } from './jobStory.ts';
+import { tellJob } from './tellJob.ts';
+
+export const jobEventsRoute = defineRoute({
+  method: 'GET',
+  path: '/jobs/{queue_id}/events',
+  access: 'key',
+  describes: JOB_DESCRIPTIONS.events,
+  async handler({ sql, jobWatch }, { caller, params, headers, signal, stopping, log }) {
+    const { queueId } = await findOwnJob(sql, caller, params.queue_id ?? '');
+    const cursor = readCursor(headers['last-event-id']);
+    const read = (after: number) => readChanges(sql, { queueId, after });
+    const watch = jobWatch.watch({ queueId, accountId: caller.accountId });
+    try {
+      const story = beginStory(queueId);
+      const begun = continueStory(story, await read(0), cursor.seq);
+      if (cursor.seq > story.seq || (cursor.ended && !isOver(story))) refuseEventId();
+      if (!cursor.ended) {
+        return events((take) => tellJob({ watch, story, begun, read, signal, stopping, log }, take));
+      }
+    } catch (error) {
+      watch.close();
+      throw error;
+    }
+    watch.close();
+    // The word of server-sent events for: do not come back.
+    return prepared(undefined, { status: 204 });
+  },
+});

@@ -1,0 +1,271 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Sql } from '../../../infra/postgres/pool.ts';
+import { type Payer, payer } from '../billing/usageWorld.ts';
+import { startApi, type TestApi } from '../startApi.ts';
+import {
+  acceptJob,
+  acknowledgeJob,
+  type EventStream,
+  failJob,
+  openEvents,
+  PRICE,
+  progressJob,
+  type SeenEvent,
+  storeJob,
+  submitJob,
+} from './jobsWorld.ts';
+
+let api: TestApi;
+let other: TestApi;
+let sql: Sql;
+let who: Payer;
+beforeAll(async () => {
+  api = await startApi();
+  other = await startApi({ environment: api.environment });
+  sql = api.opened.dependencies.sql;
+  who = await payer(api);
+});
+afterAll(async () => {
+  await other?.stop();
+  await api?.stop();
+});
+
+function watch(queueId: string, lastEventId?: string | number, from: TestApi = api): Promise<EventStream> {
+  return openEvents(from.origin, {
+    queueId,
+    secret: who.secret,
+    ...(lastEventId === undefined ? {} : { lastEventId }),
+  });
+}
+
+const nameOf = ({ event, data }: SeenEvent) =>
+  event === 'timeline'
+    ? `timeline ${data.event}`
+    : `${event} ${event === 'progress' ? data.progress : data.state}`;
+
+/** From acceptance to a stored output, one commit after the other. */
+const STEPS: ((queueId: string) => Promise<void>)[] = [
+  (id) => submitJob(sql, id),
+  (id) => acknowledgeJob(sql, id),
+  (id) => progressJob(sql, id, 10),
+  (id) => progressJob(sql, id, 60),
+  (id) => progressJob(sql, id, 60),
+  (id) => storeJob(sql, id),
+];
+const STORY = [
+  'state accepted',
+  'timeline measured',
+  'timeline charged',
+  'state submitted',
+  'timeline submitted',
+  'timeline acknowledged',
+  'progress 10',
+  'progress 60',
+  'state stored',
+  'timeline stored',
+  'end stored',
+];
+
+async function storedJob(): Promise<string> {
+  const queueId = await acceptJob(sql, who);
+  for (const step of STEPS) await step(queueId);
+  return queueId;
+}
+
+describe('GET /jobs/{queue_id}/events', () => {
+  it('tells the past, then each change within moments of its commit, in order, and ends when the job is over', async () => {
+    const queueId = await acceptJob(sql, who);
+    const stream = await watch(queueId);
+    expect(stream.headers['content-type']).toBe('text/event-stream');
+    await expect.poll(() => stream.events().map(nameOf)).toEqual(STORY.slice(0, 3));
+    for (const [index, step] of STEPS.entries()) {
+      const before = stream.events().length;
+      await step(queueId);
+      // The second word of the same percent is no change; the net under the announcements is at five seconds.
+      if (index !== 4) {
+        await expect
+          .poll(() => stream.events().length, { timeout: 1_500, interval: 5 })
+          .toBeGreaterThan(before);
+      }
+    }
+    await stream.ended;
+    const told = stream.events();
+    expect(told.map(nameOf)).toEqual(STORY);
+    expect(told.map(({ id }) => id)).toEqual([2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 21]);
+    expect(told.map(({ data }) => data.progress)).toEqual([...Array(6).fill(null), 10, ...Array(4).fill(60)]);
+    expect(told.map(({ data }) => data.queue_id)).toEqual(told.map(() => queueId));
+    expect(api.opened.dependencies.jobWatch.open).toBe(0);
+  });
+
+  it('says what was charged and what came back, with the ids of the ledger', async () => {
+    const queueId = await acceptJob(sql, who);
+    await submitJob(sql, queueId);
+    await failJob(sql, queueId);
+    const stream = await watch(queueId);
+    await stream.ended;
+    const amounts = [{ currency: 'USD', amount: Number(PRICE) / 1e9 }];
+    const told = stream.events();
+    const charged = told.find(({ data }) => data.event === 'charged');
+    const refunded = told.find(({ data }) => data.event === 'refunded');
+    expect(charged?.data).toMatchObject({ ledger_id: queueId, amounts, state: 'accepted' });
+    expect(refunded?.data).toMatchObject({ ledger_id: queueId, amounts, state: 'failed' });
+    expect(told.map(nameOf).slice(-4)).toEqual([
+      'state failed',
+      'timeline failed',
+      'timeline refunded',
+      'end failed',
+    ]);
+    expect(told.find(({ data }) => data.event === 'submitted')?.data.amounts).toEqual([]);
+    const shown = (await (await api.call(`/jobs/${queueId}`, { key: who.secret })).json()) as {
+      charged: unknown;
+      refunded: unknown;
+      timeline: { event: string; ledger_id: string | null; amounts: unknown }[];
+    };
+    expect([shown.charged, shown.refunded]).toEqual([amounts, amounts]);
+    for (const event of ['charged', 'refunded']) {
+      const entry = shown.timeline.find((each) => each.event === event);
+      expect(entry).toMatchObject({ ledger_id: queueId, amounts });
+    }
+  });
+
+  it('cut after any event and resumed anywhere is told nothing twice and nothing less', async () => {
+    const queueId = await storedJob();
+    const whole = await watch(queueId);
+    await whole.ended;
+    const all = whole.events();
+    for (const [index, { id }] of all.entries()) {
+      const rest = await watch(queueId, id, index % 2 === 0 ? api : other);
+      await rest.ended;
+      expect(rest.status).toBe(index === all.length - 1 ? 204 : 200);
+      expect(rest.events()).toEqual(all.slice(index + 1));
+    }
+  });
+
+  it('a client that is cut while the job goes on misses nothing between its streams', async () => {
+    const queueId = await acceptJob(sql, who);
+    const told: SeenEvent[] = [];
+    for (const [index, step] of STEPS.entries()) {
+      const stream = await watch(queueId, told.at(-1)?.id, index % 2 === 0 ? api : other);
+      if (index % 3 === 0) await step(queueId);
+      else stream.cut();
+      if (index % 3 !== 0) await step(queueId);
+      else await expect.poll(() => stream.events().length).toBeGreaterThan(0);
+      stream.cut();
+      told.push(...stream.events());
+    }
+    const last = await watch(queueId, told.at(-1)?.id);
+    await last.ended;
+    expect([...told, ...last.events()].map(nameOf)).toEqual(STORY);
+  });
+
+  it('many who write about one job at once leave numbers without a gap in the order of their commits', async () => {
+    const queueId = await acceptJob(sql, who);
+    await submitJob(sql, queueId);
+    const stream = await watch(queueId);
+    const percents = Array.from({ length: 60 }, (_, index) => index + 1);
+    await Promise.all([
+      ...percents.map((each) => progressJob(sql, queueId, each)),
+      acknowledgeJob(sql, queueId),
+    ]);
+    await Promise.all([storeJob(sql, queueId), acknowledgeJob(sql, queueId), storeJob(sql, queueId)]);
+    await stream.ended;
+    const told = stream.events();
+    expect(told.slice(0, -1).map(({ id }) => id)).toEqual(told.slice(0, -1).map((_, index) => 2 * index + 2));
+    const progress = told
+      .filter(({ event }) => event === 'progress')
+      .map(({ data }) => data.progress as number);
+    expect(progress.at(-1)).toBe(60);
+    expect(progress).toEqual([...progress].sort((left, right) => left - right));
+    expect(told.map(nameOf).filter((name) => name === 'timeline acknowledged')).toHaveLength(1);
+  });
+
+  it('a job that is long over is told from its beginning to its deletion', async () => {
+    const queueId = await storedJob();
+    await sql.query(`update jobs set state = 'deleted', ended_at = now() where queue_id = $1`, [queueId]);
+    const stream = await watch(queueId);
+    await stream.ended;
+    expect(stream.events().map(nameOf)).toEqual([...STORY.slice(0, -1), 'state deleted', 'end deleted']);
+  });
+
+  it('loses nothing when the connection that listens is killed, again and again', async () => {
+    const queueId = await acceptJob(sql, who);
+    const streams = [await watch(queueId), await watch(queueId, undefined, other)];
+    const operator = new pg.Client({ connectionString: api.environment.DATABASE_URL });
+    await operator.connect();
+    let killed = 0;
+    for (const step of STEPS) {
+      const { rowCount } = await operator.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'farebox-changes' and datname = current_database()`);
+      killed += rowCount ?? 0;
+      await step(queueId);
+    }
+    expect(killed).toBeGreaterThanOrEqual(2);
+    await operator.end();
+    for (const stream of streams) {
+      await stream.ended;
+      expect(stream.events().map(nameOf)).toEqual(STORY);
+    }
+  }, 20_000);
+
+  it('a change that nobody announced is seen within seconds', async () => {
+    const queueId = await acceptJob(sql, who);
+    const stream = await watch(queueId);
+    const operator = new pg.Client({ connectionString: api.environment.DATABASE_URL });
+    await operator.connect();
+    await operator.query(
+      `insert into job_changes (queue_id, seq, kind, value) values ($1, 4, 'progress', '7')`,
+      [queueId],
+    );
+    await operator.end();
+    await expect.poll(() => stream.events().map(nameOf).at(-1), { timeout: 7_000 }).toBe('progress 7');
+    stream.cut();
+  }, 10_000);
+
+  it('of another account, of nobody, or of no id is refused like everywhere', async () => {
+    const queueId = await acceptJob(sql, who);
+    const stranger = await payer(api);
+    const foreign = await openEvents(api.origin, { queueId, secret: stranger.secret });
+    const unknown = await watch('3f0f7c0e-0000-4000-8000-000000000000');
+    const nonsense = await watch('nonsense');
+    for (const stream of [foreign, unknown, nonsense]) {
+      await stream.ended;
+      expect([stream.status, stream.text()]).toEqual([400, '{"error":"Request ID is invalid."}']);
+    }
+    expect((await api.call(`/jobs/${queueId}/events`)).status).toBe(402);
+  });
+
+  it.each([
+    '-1',
+    '0',
+    '1e1',
+    '2.5',
+    '0x2',
+    'abc',
+    '2, 4',
+    '٢',
+    '999999999',
+    '9999999999',
+    '1',
+    '7',
+    '8',
+    '2-1',
+  ])('Last-Event-ID %j, which no event of this job has, is refused by name', async (lastEventId) => {
+    const queueId = await acceptJob(sql, who);
+    const stream = await watch(queueId, Buffer.from(lastEventId).toString('latin1'));
+    await stream.ended;
+    expect(stream.status).toBe(400);
+    expect(JSON.parse(stream.text()).details).toHaveProperty('Last-Event-ID');
+    expect(api.opened.dependencies.jobWatch.open).toBe(0);
+  });
+
+  it('an empty Last-Event-ID is none, and HEAD is answered without waiting for the job', async () => {
+    const queueId = await acceptJob(sql, who);
+    const stream = await watch(queueId, '');
+    await expect.poll(() => stream.events().map(nameOf)).toEqual(STORY.slice(0, 3));
+    stream.cut();
+    const head = await api.call(`/jobs/${queueId}/events`, { method: 'HEAD', key: who.secret });
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    await expect.poll(() => api.opened.dependencies.jobWatch.open).toBe(0);
+  });
+});
