@@ -26,6 +26,7 @@ import { decisionRoutes } from './text/decisions/decisionRoutes.ts';
 import { embeddingsRoute } from './text/embeddings.ts';
 import { responsesRoute } from './text/responses/responsesRoute.ts';
 import { VIDEO_ROUTES } from './video/videoRoutes.ts';
+import { retiredTranscriptions } from './video/retiredTranscriptions.ts';
 import { completeVoiceChangeRoute, retrieveVoiceChangeRoute } from './voiceChanger/mediaRoutes.ts';
 import { queueRoute } from './voiceChanger/queue.ts';
 import { quoteRoute } from './voiceChanger/quote.ts';
@@ -56,6 +57,7 @@ export const ROUTES: readonly Route[] = [
   completeVoiceChangeRoute,
   ...AUDIO_ROUTES,
   ...VIDEO_ROUTES,
+  retiredTranscriptions,
   listJobsRoute,
   showJobRoute,
   jobEventsRoute,

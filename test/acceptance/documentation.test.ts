@@ -73,6 +73,7 @@ function answerOf(operation: DescribedOperation): Promise<SeenAnswer> {
 /** What an example answers that cannot succeed here: by its nature, without its setting, or without a way out to the web. */
 const ELSEWHERE: Record<string, number[]> = {
   retiredUsage: [410],
+  retiredVideoTranscriptions: [410],
   searchWeb: [400],
   scrapePage: [200, 500],
   downloadVideo: [404],
@@ -109,7 +110,7 @@ describe('the fields of the specification', () => {
     const unnamed = operations.map(({ operation }) => operation.operationId).filter((id) => !named.has(id));
     expect(unnamed).toEqual([
       ...['scrapePage', 'searchWeb', 'retrieveVoiceChange', 'retrieveAudio', 'retrieveVideo'],
-      ...['downloadVideo', 'deleteDownload'],
+      ...['downloadVideo', 'deleteDownload', 'watchJob'],
     ]);
   });
 });
