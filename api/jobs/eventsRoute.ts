@@ -1,5 +1,6 @@
 /** GET /jobs/{queue_id}/events: what happened to a job and what happens, as server-sent events. */
 import { readChanges } from '../../infra/postgres/jobChanges.ts';
+import { keyStands } from '../../infra/postgres/keys.ts';
 import { events, prepared } from '../answer.ts';
 import { findOwnJob } from '../findOwnJob.ts';
 import { defineRoute } from '../route.ts';
@@ -17,13 +18,16 @@ export const jobEventsRoute = defineRoute({
     const { queueId } = await findOwnJob(sql, caller, params.queue_id ?? '');
     const cursor = readCursor(headers['last-event-id']);
     const read = (after: number) => readChanges(sql, { queueId, after });
-    const watch = jobWatch.watch({ queueId, accountId: caller.accountId });
+    const { accountId, keyId } = caller;
+    const mayHear = async () => keyId === null || (await keyStands(sql, keyId));
+    const watch = jobWatch.watch({ queueId, accountId });
     try {
       const story = beginStory(queueId);
       const begun = continueStory(story, await read(0), cursor.seq);
       if (cursor.seq > story.seq || (cursor.ended && !isOver(story))) refuseEventId();
       if (!cursor.ended) {
-        return events((take) => tellJob({ watch, story, begun, read, signal, stopping, log }, take));
+        const telling = { watch, story, begun, read, mayHear, signal, stopping, log };
+        return events((take) => tellJob(telling, take));
       }
     } catch (error) {
       watch.close();

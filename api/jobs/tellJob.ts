@@ -10,6 +10,8 @@ export interface Telling {
   /** The events so far that the client does not have. */
   begun: string;
   read(after: number): Promise<Parameters<typeof continueStory>[1]>;
+  /** False: the client's key is no longer good. */
+  mayHear(): Promise<boolean>;
   /** The client is gone. */
   signal: AbortSignal;
   stopping: AbortSignal;
@@ -59,7 +61,7 @@ async function tell(telling: Telling, take: TakeText): Promise<void> {
       spokenAt = performance.now();
     }
     if (signal.aborted) return;
-    if (stopping.aborted || performance.now() >= until) {
+    if (isTimeUp(stopping, until)) {
       await take(comeBack());
       return;
     }
@@ -69,13 +71,23 @@ async function tell(telling: Telling, take: TakeText): Promise<void> {
       until - performance.now(),
     );
     await watch.rest(Math.max(0, restMs));
-    text = await news(telling);
+    const heard = await news(telling);
+    if (heard === undefined) return;
+    text = heard;
   }
 }
 
-/** A database that does not answer is asked again at the next turn: nothing is lost meanwhile. */
-async function news({ story, read, log }: Telling): Promise<string> {
+function isTimeUp(stopping: AbortSignal, until: number): boolean {
+  return stopping.aborted || performance.now() >= until;
+}
+
+/**
+ * Undefined: there is no more to tell this client. A database that does not answer is asked again at the next turn:
+ * nothing is lost meanwhile.
+ */
+async function news({ story, read, mayHear, log }: Telling): Promise<string | undefined> {
   try {
+    if (!(await mayHear())) return undefined;
     return continueStory(story, await read(story.seq));
   } catch (err) {
     log.info({ err, queueId: story.queueId }, 'the events of a job cannot be read now');

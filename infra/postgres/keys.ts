@@ -215,6 +215,18 @@ export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<Found
   );
 }
 
+/** Whether a key that was accepted before still would be: for answers that go on for long. */
+export async function keyStands(sql: SqlClient, keyId: string): Promise<boolean> {
+  const rows = await runLedgerStatement<object>(sql, {
+    name: 'key_stands',
+    text: `select from api_keys k join accounts a on a.id = k.account_id left join api_keys p on p.id = k.parent_id
+      where k.id = $1 and a.status = 'active' and k.revoked_at is null and p.revoked_at is null
+        and least(k.expires_at, p.expires_at, 'infinity') > ledger_now()`,
+    values: [keyId],
+  });
+  return rows.length === 1;
+}
+
 function termsOf(row: FoundRow): KeyTerms {
   const own = { modelPrivacy: row.model_privacy, models: row.models, expiresAt: row.expires_at };
   if (row.parent_privacy === null) return own;

@@ -48,16 +48,23 @@ begin
   return null;
 end $$;
 
--- What happened before there were numbers.
+-- What happened before there were numbers. Where the timeline tells of a state, the job took it then.
 insert into job_changes (queue_id, seq, kind, value, at)
-select queue_id, row_number() over (partition by queue_id order by rank, at, value), kind, value, at from (
-  select queue_id, 0 as rank, 'state' as kind, 'accepted' as value, created_at as at from jobs
+select queue_id, row_number() over (partition by queue_id order by place, rank, value), kind, value, at from (
+  select queue_id, '-infinity'::timestamptz as place, 0 as rank, 'state' as kind, 'accepted' as value, created_at as at
+    from jobs
   union all
-  select queue_id, 1, 'timeline', event, at from job_events
+  select queue_id, coalesce(stored_at, ended_at, 'infinity'), 1, 'progress', progress::text,
+      coalesce(stored_at, ended_at, clock_timestamp())
+    from jobs where progress is not null
   union all
-  select queue_id, 2, 'progress', progress::text, clock_timestamp() from jobs where progress is not null
+  select queue_id, at, 2, 'state', event, at from job_events
+    where event in ('submitted', 'stored', 'deleted', 'expired', 'failed', 'timed_out', 'cancelled')
   union all
-  select queue_id, 3, 'state', state, coalesce(ended_at, stored_at, clock_timestamp()) from jobs where state <> 'accepted'
+  select queue_id, at, 3, 'timeline', event, at from job_events
+  union all
+  select queue_id, 'infinity', 2, 'state', state, coalesce(ended_at, stored_at, clock_timestamp()) from jobs j
+    where state <> 'accepted' and not exists (select from job_events e where e.queue_id = j.queue_id and e.event = j.state)
 ) as known;
 
 create trigger job_inserted after insert on jobs for each row execute function note_job_state();

@@ -222,6 +222,33 @@ describe('GET /jobs/{queue_id}/events', () => {
     stream.cut();
   }, 10_000);
 
+  it.each<[string, string]>([
+    ['revoked', `update api_keys set revoked_at = now() where id = $1`],
+    ['past its expiry', `update api_keys set expires_at = now() where id = $1`],
+    [
+      'a child of a revoked key',
+      `update api_keys set revoked_at = now() where id = (select parent_id from api_keys where id = $1)`,
+    ],
+    [
+      'of an account that was closed',
+      `update accounts set status = 'suspended' where id = (select account_id from api_keys where id = $1)`,
+    ],
+  ])('ends for a key that is %s meanwhile', async (_, change) => {
+    const owner = await payer(api);
+    const { secret, keyId } = await api.newKey('INFERENCE', {
+      accountId: owner.accountId,
+      parentId: owner.keyId,
+    });
+    const queueId = await acceptJob(sql, owner);
+    const stream = await openEvents(api.origin, { queueId, secret });
+    await expect.poll(() => stream.events().length).toBe(3);
+    await sql.query(change, [keyId]);
+    await submitJob(sql, queueId);
+    await stream.ended;
+    expect(stream.events()).toHaveLength(3);
+    expect(stream.text()).not.toContain('retry');
+  });
+
   it('of another account, of nobody, or of no id is refused like everywhere', async () => {
     const queueId = await acceptJob(sql, who);
     const stranger = await payer(api);

@@ -114,7 +114,8 @@ describe('the telling of a job', () => {
     const watch = watches().watch({ queueId, accountId: who.accountId });
     const { signal } = new AbortController();
     const times = { heartbeatMs: 50, longestMs: more.longestMs ?? 420 };
-    const telling = { watch, story, begun, read, signal, stopping: signal, log: quiet, times };
+    const mayHear = async () => true;
+    const telling = { watch, story, begun, read, mayHear, signal, stopping: signal, log: quiet, times };
     await tellJob(telling, more.take);
     return queueId;
   }
