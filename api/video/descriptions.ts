@@ -1,6 +1,14 @@
 /** How the video routes describe themselves. */
 import { z } from 'zod';
-import { anOrder, answersWith, type RouteDescription, UNTIL_STORED } from '../describe.ts';
+import {
+  anOrder,
+  answersWith,
+  ORDER_HEADERS,
+  RETRIEVE_HEADERS,
+  type RouteDescription,
+  UNTIL_STORED,
+  WAITED_HEADERS,
+} from '../describe.ts';
 import { dryRunCost } from '../fixedPrice.ts';
 import { completeAnswer, contentPolicyAnswer, failedAnswer, linkedStatusAnswer } from '../jobBodies.ts';
 import { needsConsentAnswer, queuedVideoAnswer, videoQuoteAnswer } from './answers.ts';
@@ -47,12 +55,16 @@ export const VIDEO_DESCRIPTIONS: Record<Routes, RouteDescription> = {
       'fetched once, measured and stored, and a provider gets the bytes. Charged before the answer, and refunded when the ' +
       'job ends without an output. With an `Idempotency-Key` header (at most 255 characters, kept for 24 hours) a ' +
       'repeated request gets the first answer. With the header `x-service-dry-run: true` nothing is ordered: the answer ' +
-      'is the price.',
+      'is the price. ' +
+      ORDER_HEADERS,
     answers: {
       200: {
         means: 'Measured, charged and queued.',
         bodies: [{ schema: queuedVideoAnswer }, { schema: dryRunCost }],
-        headers: { 'Idempotent-Replayed': '`true` when this is the answer of an earlier request.' },
+        headers: {
+          'Idempotent-Replayed': '`true` when this is the answer of an earlier request.',
+          ...WAITED_HEADERS,
+        },
       },
       409: { means: 'A person must consent first.', bodies: [{ schema: needsConsentAnswer }] },
     },
@@ -75,12 +87,14 @@ export const VIDEO_DESCRIPTIONS: Record<Routes, RouteDescription> = {
     description:
       'JSON while the job runs, the bytes when it is done (with `Range`, `ETag` and 206), the same error each time when ' +
       'it failed, after the refund. Of models with a `download_url` the state alone. `delete_media_on_completion` ' +
-      'removes the media after its last byte.',
+      'removes the media after its last byte. ' +
+      RETRIEVE_HEADERS,
     answers: {
       200: {
         means: 'Progress, or the video.',
         bodies: [{ schema: linkedStatusAnswer }, { mediaType: 'video/*' }],
         headers: {
+          'Preference-Applied': WAITED_HEADERS['Preference-Applied'],
           'x-service-inference-time': 'Seconds.',
           'x-service-model-id': 'The model.',
           'x-service-model-name': 'Its name.',
