@@ -55,7 +55,7 @@ export const VIDEO_DESCRIPTIONS: Record<Routes, RouteDescription> = {
       'fetched once, measured and stored, and a provider gets the bytes. Charged before the answer, and refunded when the ' +
       'job ends without an output. With an `Idempotency-Key` header (at most 255 characters, kept for 24 hours) a ' +
       'repeated request gets the first answer. With the header `x-service-dry-run: true` nothing is ordered: the answer ' +
-      'is the price. ' +
+      'is the price.' +
       ORDER_HEADERS,
     answers: {
       200: {
@@ -87,7 +87,7 @@ export const VIDEO_DESCRIPTIONS: Record<Routes, RouteDescription> = {
     description:
       'JSON while the job runs, the bytes when it is done (with `Range`, `ETag` and 206), the same error each time when ' +
       'it failed, after the refund. Of models with a `download_url` the state alone. `delete_media_on_completion` ' +
-      'removes the media after its last byte. ' +
+      'removes the media after its last byte.' +
       RETRIEVE_HEADERS,
     answers: {
       200: {
