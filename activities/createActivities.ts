@@ -1,7 +1,9 @@
 /** Wires the steps to the names by which the workflows call them. */
 
+import { Context } from '@temporalio/activity';
 import type { GenerationInput } from '../workflows/contract.ts';
 import { acceptJob } from './acceptJob.ts';
+import { deliverWebhook } from './deliverWebhook.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { abandonJob, discardSource, endJob } from './endJob.ts';
 import { asActivity } from './failures.ts';
@@ -16,10 +18,16 @@ import type {
   MediaActivities,
   ProviderActivities,
   UpkeepActivities,
+  WebhookActivities,
+  WebhookAttempt,
 } from './types.ts';
 import { performDuty } from './upkeep.ts';
 
-export type Activities = JobsActivities & MediaActivities & ProviderActivities & UpkeepActivities;
+export type Activities = JobsActivities &
+  MediaActivities &
+  ProviderActivities &
+  UpkeepActivities &
+  WebhookActivities;
 
 export function createActivities(dependencies: ActivityDependencies): Activities {
   return {
@@ -31,6 +39,7 @@ export function createActivities(dependencies: ActivityDependencies): Activities
     endJob: (input) => asActivity(() => endJob(dependencies, input)),
     abandonJob: (input) => asActivity(() => abandonJob(dependencies, input)),
     removeMedia: (input) => asActivity(() => removeMedia(dependencies, input)),
+    deliverWebhook: (attempt) => asActivity(() => deliverWebhook(dependencies, attempt, stepOf(attempt))),
     performDuty: ({ duty, ...options }) => asActivity(() => performDuty(dependencies, duty, options)),
   };
 }
@@ -39,4 +48,9 @@ function measure(dependencies: ActivityDependencies, job: GenerationInput): Prom
   if (job.kind === 'voice-changer') return measureSource(dependencies, job);
   if (job.kind === 'video') return measureMedia(dependencies, job);
   throw new Error(`nothing to measure of a job of kind ${job.kind}`);
+}
+
+/** The same for every repetition of the step, another for the next run of the workflow. */
+function stepOf({ attempt }: WebhookAttempt): string {
+  return `${Context.current().info.workflowExecution?.runId ?? 'alone'} ${attempt}`;
 }

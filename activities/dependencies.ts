@@ -2,11 +2,13 @@
 import type pg from 'pg';
 import type { Model } from '../domain/catalogue/model.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
+import type { GuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { GenerationProvider } from '../providers/provider.ts';
+import type { WebhookInput } from '../workflows/contract.ts';
 
 export interface ActivityDependencies {
   pool: pg.Pool;
@@ -14,9 +16,12 @@ export interface ActivityDependencies {
   models: ReadonlyMap<string, Model>;
   providers: ReadonlyMap<string, GenerationProvider>;
   guardedFetch: GuardedFetch;
+  guardedPost: GuardedPost;
   tools: MediaTools;
   folders: WorkFolders;
   log: Logger;
   /** Whether the workflow of this id is still open; for the reconciler. */
   isWorkflowOpen(workflowId: string): Promise<boolean>;
+  /** Has an event told that its own workflow did not tell; nothing when somebody does already. */
+  startWebhook(told: WebhookInput): Promise<void>;
 }

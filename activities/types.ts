@@ -3,6 +3,7 @@ import type { AudioFormat } from '../domain/catalogue/model.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { MeasuredMedium } from '../domain/generation/media.ts';
 import type { JobState } from '../domain/jobs.ts';
+import type { WebhookError, WebhookEvent } from '../domain/webhooks.ts';
 import type { GenerationInput, UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
 
 export interface MeasuredSource {
@@ -88,6 +89,24 @@ export interface ProviderActivities {
   generate(input: { job: GenerationInput; source: Measured }): Promise<GenerateResult>;
   /** Asks for a running generation; throws the retryable `StillRunning` until there is an outcome. */
   awaitOutcome(input: { job: GenerationInput; operation: OperationHandle }): Promise<GenerateResult>;
+}
+
+export interface WebhookAttempt {
+  queueId: string;
+  event: WebhookEvent;
+  /** Which attempt of this run it is, from 1. */
+  attempt: number;
+  /** Until the next one, should this one fail; null: there is none. */
+  nextPauseMs: number | null;
+}
+
+/** `forgotten`: nothing is kept of the job any more, or of where to tell it. */
+export type AttemptResult =
+  | { outcome: 'delivered' | 'gone' | 'forgotten' }
+  | { outcome: 'failed'; error: WebhookError; status: number | null };
+
+export interface WebhookActivities {
+  deliverWebhook(attempt: WebhookAttempt): Promise<AttemptResult>;
 }
 
 export interface UpkeepActivities {

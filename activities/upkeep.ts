@@ -1,9 +1,11 @@
 /** The regular duties: nets below the workflows, never the first line. Each does a bounded piece and can be repeated. */
 import { Context } from '@temporalio/activity';
+import { WEBHOOK_PAUSES_MS } from '../domain/webhooks.ts';
 import { point } from '../infra/points.ts';
 import { purgeClosedOrders } from '../infra/postgres/closedOrders.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
 import { liveJobs, overdueJobs } from '../infra/postgres/jobs.ts';
+import { purgeWebhooks, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
 import { expireHolds } from '../infra/postgres/ledger.ts';
 import { INCOMING, OUTPUT, queueIdOf } from '../infra/s3/objectKeys.ts';
 import type { StoredObject } from '../infra/s3/storage.ts';
@@ -19,6 +21,10 @@ const HOUR_MS = 3_600_000;
 export const ORPHAN_GRACE_MS = HOUR_MS;
 const OVERDUE_GRACE_MS = 60_000;
 const IDEMPOTENCY_LIFE_MS = 24 * HOUR_MS;
+/** Where events went and how that went can be looked up for so long after the end of their job. */
+const WEBHOOK_PAGE = { olderThanMs: 30 * 24 * HOUR_MS, limit: PAGE };
+/** The workflow of a job tells its events within a second; who has not after this is gone. */
+const UNTOLD_PAGE = { graceMs: 300_000, withinMs: 7 * 24 * HOUR_MS, limit: PAGE };
 
 export async function performDuty(
   dependencies: ActivityDependencies,
@@ -34,6 +40,10 @@ export async function performDuty(
       return { done: await reconcileJobs(dependencies) };
     case 'purgeIdempotencyKeys':
       return { done: await forget(dependencies) };
+    case 'tellUntold':
+      return { done: await tellUntold(dependencies) };
+    case 'purgeWebhooks':
+      return { done: await inPages(() => purgeWebhooks(dependencies.pool, WEBHOOK_PAGE)) };
   }
 }
 
@@ -113,3 +123,13 @@ const TIMED_OUT = {
   state: 'timed_out',
   failure: { code: 'timed_out', message: 'The job did not finish in time.' },
 } as const;
+
+/** Has the events told whose own workflow is gone: a job that was reconciled, or one that was terminated by hand. */
+async function tellUntold(dependencies: ActivityDependencies): Promise<number> {
+  const untold = await untoldEvents(dependencies.pool, UNTOLD_PAGE);
+  for (const event of untold) {
+    await dependencies.startWebhook({ ...event, pausesMs: WEBHOOK_PAUSES_MS });
+    Context.current().heartbeat();
+  }
+  return untold.length;
+}

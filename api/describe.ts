@@ -11,6 +11,7 @@ export const GROUPS = {
   Video:
     'Moving pictures from words and media, and larger ones from small: quote, queue, retrieve, complete.',
   Jobs: 'Every queued job: where it stands, what it cost, what happened when.',
+  Webhooks: 'What a client is told about its jobs: the secret that signs it, and how each delivery went.',
   Catalogue: 'Models with their prices, names that stand for them, and characters.',
   Keys: 'API keys: what they may call, what they may spend, and how long.',
   Limits: 'Requests and tokens per minute, and what was refused because of them.',
@@ -98,11 +99,17 @@ export const uuid = z.string().meta({ format: 'uuid' });
 export const FIELD = `field() { grep -o "\\"$1\\":\\"[^\\"]*\\"" | head -n 1 | cut -d'"' -f4; }`;
 
 /** Orders a recording in another voice: `$QUEUE_ID` is the job. */
-export const AN_ORDERED_JOB: readonly string[] = [
-  FIELD,
-  `QUEUE_ID=$(curl -sS "$FAREBOX_URL/audio/voice-changer/queue" -H "Authorization: Bearer $FAREBOX_API_KEY" \\
-  -F model=local-voice-changer -F 'file=@infra/stack/demo/recording.mp3;type=audio/mpeg' | field queue_id)`,
-];
+export const AN_ORDERED_JOB = anOrderedJob();
+
+/** The same with a further field of the form, as curl's `-F` takes it. */
+export function anOrderedJob(field?: string): readonly string[] {
+  const further = field === undefined ? '' : ` -F ${field}`;
+  return [
+    FIELD,
+    `QUEUE_ID=$(curl -sS "$FAREBOX_URL/audio/voice-changer/queue" -H "Authorization: Bearer $FAREBOX_API_KEY" \\
+  -F model=local-voice-changer -F 'file=@infra/stack/demo/recording.mp3;type=audio/mpeg'${further} | field queue_id)`,
+  ];
+}
 
 /** The commands that wait until the job of `$QUEUE_ID` has its media; `retrieve` alone would answer with progress. */
 export const UNTIL_STORED = `until curl -sS "$FAREBOX_URL/jobs/$QUEUE_ID" -H "Authorization: Bearer $FAREBOX_API_KEY" | grep -q '"state":"stored"'

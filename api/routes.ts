@@ -30,6 +30,8 @@ import { VIDEO_ROUTES } from './video/videoRoutes.ts';
 import { completeVoiceChangeRoute, retrieveVoiceChangeRoute } from './voiceChanger/mediaRoutes.ts';
 import { queueRoute } from './voiceChanger/queue.ts';
 import { quoteRoute } from './voiceChanger/quote.ts';
+import { listDeliveriesRoute, resendDeliveryRoute } from './webhooks/deliveryRoutes.ts';
+import { rotateWebhookSecretRoute, webhookSecretRoute } from './webhooks/secretRoutes.ts';
 
 export const ROUTES: readonly Route[] = [
   chatRoute,
@@ -62,6 +64,10 @@ export const ROUTES: readonly Route[] = [
   showJobRoute,
   jobEventsRoute,
   cancelJobRoute,
+  listDeliveriesRoute,
+  resendDeliveryRoute,
+  webhookSecretRoute,
+  rotateWebhookSecretRoute,
   listAuditRoute,
   listKeysRoute,
   createKeyRoute,

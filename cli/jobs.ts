@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { formatNano } from '../domain/money.ts';
 import { type RecordedEvent, timelineOf } from '../infra/postgres/jobEvents.ts';
 import { type JobRow, listJobs, readJob } from '../infra/postgres/jobs.ts';
+import { type Delivery, deliveriesOf } from '../infra/postgres/webhookDeliveries.ts';
 import { readLimit } from './arguments.ts';
 import { requireUuid } from './chooseAccount.ts';
 import { CommandError } from './commandError.ts';
@@ -19,7 +20,7 @@ export function addJobCommands(program: Command): void {
     .action(listAll);
   jobs
     .command('show')
-    .description('one job with its timeline and ledger ids')
+    .description('one job with its timeline, its ledger ids and its webhook deliveries')
     .argument('<queue_id>', 'the id that the queue route answered')
     .option('--json', 'print JSON')
     .action(show);
@@ -49,9 +50,13 @@ async function show(queueId: string, options: { json?: boolean }): Promise<void>
     const job = await readJob(pool, id);
     if (job === undefined) throw new CommandError(`no job ${id}`);
     const timeline = (await timelineOf(pool, id)).map(stepOf);
+    const deliveries = (await deliveriesOf(pool, id)).map(deliveryView);
+    const attempts = deliveries.flatMap(({ event, state, attempts: made }) =>
+      made.map((attempt) => ({ event, state, ...attempt })),
+    );
     print(options, {
-      json: { ...view(job), timeline },
-      text: `${list(view(job))}\n\n${table(timeline, 'no steps')}`,
+      json: { ...view(job), timeline, deliveries },
+      text: `${list(view(job))}\n\n${table(timeline, 'no steps')}\n\n${table(attempts, 'no webhook was sent')}`,
     });
   });
 }
@@ -59,6 +64,12 @@ async function show(queueId: string, options: { json?: boolean }): Promise<void>
 /** What a step moved is told by its detail. */
 function stepOf({ event, at, ledgerId, detail }: RecordedEvent) {
   return { event, at: at.toISOString(), ledgerId, detail };
+}
+
+/** Without the URL, which is its owner's: where a delivery goes is no matter of the operator's. */
+function deliveryView({ id, event, state, nextAttemptAt, attempts }: Delivery) {
+  const made = attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }));
+  return { id, event, state, nextAttemptAt: time(nextAttemptAt), attempts: made };
 }
 
 function view(job: JobRow) {

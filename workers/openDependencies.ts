@@ -1,15 +1,17 @@
 /** Opens what the activities stand on. */
 import { join } from 'node:path';
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { ActivityDependencies } from '../activities/dependencies.ts';
 import type { Config } from '../infra/config/config.ts';
 import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
+import { createGuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
 import { workFolders } from '../infra/media/workFolders.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { openTemporal, type Temporal } from '../infra/temporal/connect.ts';
 import { createProviders } from '../providers/createProviders.ts';
+import { WEBHOOK_WORKFLOW, type WebhookInput, webhookOptions } from '../workflows/contract.ts';
 
 export interface WorkerDependencies {
   activities: ActivityDependencies;
@@ -17,6 +19,7 @@ export interface WorkerDependencies {
   close(): Promise<void>;
 }
 
+const START_LIMIT_MS = 10_000;
 const DESCRIBE_LIMIT_MS = 10_000;
 
 export async function openWorkerDependencies(config: Config, log: Logger): Promise<WorkerDependencies> {
@@ -27,7 +30,8 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
   await folders.sweep();
   const { ffmpegPath, ffprobePath, espeakPath } = config;
   const tools = { ffmpegPath, ffprobePath, ...(espeakPath && { espeakPath }), workFolder: folders.root };
-  const guardedFetch = createGuardedFetch({ allowPrivateHosts: config.fetch.allowPrivateHosts });
+  const { allowPrivateHosts } = config.fetch;
+  const guardedFetch = createGuardedFetch({ allowPrivateHosts });
   return {
     temporal,
     activities: {
@@ -39,7 +43,9 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       models: config.modelCatalogue.byId,
       providers: createProviders(config, { tools, guardedFetch }),
       guardedFetch,
+      guardedPost: createGuardedPost({ allowPrivateHosts }),
       isWorkflowOpen: (workflowId) => isOpen(temporal, workflowId),
+      startWebhook: (told) => startWebhook(temporal, told),
     },
     async close() {
       storage.close();
@@ -57,5 +63,19 @@ async function isOpen(temporal: Temporal, workflowId: string): Promise<boolean> 
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;
+  }
+}
+
+async function startWebhook(temporal: Temporal, told: WebhookInput): Promise<void> {
+  try {
+    await temporal.within(START_LIMIT_MS, (client) =>
+      client.workflow.start(WEBHOOK_WORKFLOW, {
+        ...webhookOptions(told),
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }

@@ -29,6 +29,9 @@ export function planOf(queue: TaskQueue): QueuePlan {
       };
     case 'providers':
       return { activities: PROVIDER_STEPS, slots: 200, runsWorkflows: false };
+    case 'webhooks':
+      // Each waits ten seconds at most and holds a socket: a crowd of silent receivers must not keep out the others.
+      return { activities: ['deliverWebhook'], slots: 200, runsWorkflows: false };
   }
 }
 

@@ -7,6 +7,8 @@ const EVERY: Record<UpkeepDuty, '1m' | '10m' | '1h'> = {
   reconcileJobs: '1m',
   sweepObjects: '10m',
   purgeIdempotencyKeys: '1h',
+  tellUntold: '10m',
+  purgeWebhooks: '1h',
 };
 
 export async function ensureSchedules(client: Client): Promise<void> {

@@ -7,6 +7,8 @@ import type { AudioUsage } from '../domain/generation/audioOffer.ts';
 import type { VideoUsage } from '../domain/generation/priceVideo.ts';
 import type { JobState } from '../domain/jobs.ts';
 import type { NanoString } from '../domain/money.ts';
+import type { TaskQueue } from '../domain/queues.ts';
+import type { DeliveryState, WebhookEvent } from '../domain/webhooks.ts';
 
 export const GENERATION_WORKFLOW = 'generation';
 
@@ -45,6 +47,8 @@ interface AnyGeneration {
   /** Unix ms by the caller's clock: past it nobody waits for the answer any more, so nothing is charged. */
   acceptBy: number;
   timing: GenerationTiming;
+  /** What the client wants to be told; where to tell it is in the database: a user's URL never enters a history. */
+  webhook?: { events: readonly WebhookEvent[] };
 }
 
 export interface VoiceChange extends AnyGeneration {
@@ -119,6 +123,45 @@ export interface GenerationResult {
 /** Signal: the provider says that it is done. It only ends a pause: what came of the order the provider is asked itself. */
 export const CALLED_BACK_SIGNAL = 'calledBack';
 
+/** Tells the client of one event, for as long as it takes. */
+export const WEBHOOK_WORKFLOW = 'webhook';
+
+export interface WebhookInput {
+  queueId: string;
+  accountId: string;
+  event: WebhookEvent;
+  /** Between the attempts: one more attempt than pauses. */
+  pausesMs: readonly number[];
+}
+
+export interface WebhookResult {
+  state: Exclude<DeliveryState, 'pending'> | 'forgotten';
+  attempts: number;
+}
+
+export function webhookWorkflowId(queueId: string, event: WebhookEvent): string {
+  return `webhook:${queueId}:${event}`;
+}
+
+/** What everybody who starts one says of it. */
+export function webhookOptions(told: WebhookInput) {
+  const { queueId, accountId, event } = told;
+  const taskQueue: TaskQueue = 'jobs';
+  return {
+    workflowId: webhookWorkflowId(queueId, event),
+    taskQueue,
+    args: [told] as [WebhookInput],
+    priority: { fairnessKey: accountId },
+    staticSummary: `${event} · job ${queueId}`,
+    searchAttributes: { [SEARCH_ATTRIBUTES.account]: [accountId] },
+  };
+}
+
+/** Signal: the client wants it now, whatever the pause has left. */
+export const RESEND_SIGNAL = 'resend';
+
+export type WebhookWorkflow = (input: WebhookInput) => Promise<WebhookResult>;
+
 export const UPKEEP_WORKFLOW = 'upkeep';
 
 /** The regular duties; each is a Temporal Schedule of its own. */
@@ -127,6 +170,8 @@ export const UPKEEP_DUTIES = [
   'sweepObjects',
   'reconcileJobs',
   'purgeIdempotencyKeys',
+  'tellUntold',
+  'purgeWebhooks',
 ] as const;
 export type UpkeepDuty = (typeof UPKEEP_DUTIES)[number];
 

@@ -19,6 +19,7 @@ import type {
   Refusal,
 } from '../activities/types.ts';
 import type { ErrorCode } from '../domain/errors.ts';
+import { webhookEventOf } from '../domain/webhooks.ts';
 import type {
   AcceptResult,
   CancelResult,
@@ -30,12 +31,15 @@ import type {
 import { acceptedUpdate, calledBackSignal, cancelUpdate, completeUpdate } from './messages.ts';
 import { describeJob } from './operatorView.ts';
 import { createSteps, type Steps } from './steps.ts';
+import { tellClient } from './tellClient.ts';
 
 type Ending = { state: 'failed' | 'timed_out' | 'cancelled'; failure: { code: ErrorCode; message: string } };
 
 interface Story {
   input: GenerationInput;
   steps: Steps;
+  /** What the client is told of: started, never waited for while the job goes on. */
+  told: Promise<void>[];
   answer?: AcceptResult;
   source?: Measured;
   /** What a wish to cancel interrupts: the measuring, or the conversation with the provider. */
@@ -56,6 +60,7 @@ export async function generation(input: GenerationInput): Promise<GenerationResu
   const story: Story = {
     input,
     steps: createSteps(input),
+    told: [],
     asked: false,
     cancelRequested: false,
     completeRequested: false,
@@ -78,6 +83,8 @@ export async function generation(input: GenerationInput): Promise<GenerationResu
   story.decided = true;
   // An operator's cancellation must not cut off the answers that clients wait for.
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+  // Only where there is something to wait for: to wait for nothing takes a turn, too, which older histories do not have.
+  if (story.told.length > 0) await Promise.all(story.told);
   return story.result;
 }
 
@@ -233,6 +240,7 @@ async function close(story: Story, ending: Ending): Promise<'stored' | 'closed'>
       failure: ending.failure,
     };
     describeJob(story.input, story.result, ending.failure.message);
+    tell(story);
     return 'closed';
   });
 }
@@ -242,6 +250,7 @@ async function keep(story: Story): Promise<void> {
   const { input, steps } = story;
   story.result = { ...story.result, state: 'stored' };
   describeJob(input, story.result, 'next: delivery, then deletion');
+  tell(story);
   let done = story.completeRequested;
   try {
     done = await condition(() => story.completeRequested, input.timing.retentionMs);
@@ -254,7 +263,13 @@ async function keep(story: Story): Promise<void> {
     story.mediaGone = true;
     story.result = { ...story.result, state: as };
     describeJob(input, story.result, 'the media is gone, the charge stands');
+    tell(story);
   });
+}
+
+function tell({ input, result, told }: Story): void {
+  const event = webhookEventOf(result.state);
+  if (event && input.webhook?.events.includes(event)) told.push(tellClient(input, event));
 }
 
 function listen(story: Story): void {

@@ -9,9 +9,11 @@ import {
   COMPLETE_UPDATE,
   type CompleteRequest,
   type CompleteResult,
+  RESEND_SIGNAL,
 } from './contract.ts';
 
 export const acceptedUpdate = defineUpdate<AcceptResult>(ACCEPTED_UPDATE);
 export const cancelUpdate = defineUpdate<CancelResult>(CANCEL_UPDATE);
 export const completeUpdate = defineUpdate<CompleteResult, [CompleteRequest?]>(COMPLETE_UPDATE);
 export const calledBackSignal = defineSignal(CALLED_BACK_SIGNAL);
+export const resendSignal = defineSignal(RESEND_SIGNAL);

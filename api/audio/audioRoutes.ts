@@ -10,9 +10,10 @@ import { invalid, invalidOffer } from '../invalid.ts';
 import { SMALL_JSON_BYTES } from '../jobBodies.ts';
 import { completeRouteOf, retrieveRouteOf } from '../jobRoutes.ts';
 import { requireAudioModel, requireCallable } from '../models.ts';
-import { jobOf, placeOrder, QUEUE_DEADLINE_MS, type QueuedJob } from '../placeOrder.ts';
+import { jobOf, type Order, placeOrder, QUEUE_DEADLINE_MS, type QueuedJob } from '../placeOrder.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { sealedParts } from '../sealedParts.ts';
+import { readWebhook, withWebhook } from '../webhook.ts';
 import { AUDIO_DESCRIPTIONS } from './descriptions.ts';
 import { audioQueueBody, audioQuoteBody } from './shapes.ts';
 
@@ -67,15 +68,17 @@ const queueRoute = defineRoute({
     const offer = offerAudio(model, body);
     if (!offer.ok) throw invalidOffer(offer);
     const { order, usage, terms } = offer;
+    const webhook = readWebhook(dependencies.config, body);
     if (isDryRun(request)) return withHeaders(dryRun(terms.price), headers);
     const sealed: SealedOrder = { order, media: [] };
-    const answer = await placeOrder(dependencies, request, {
+    const placed: Order = {
       route: 'audio/queue',
       body,
       parts: sealedParts(dependencies, { sealed: sealOrder(sealed), media: [] }),
       inputOf: (queueId) => ({ ...jobOf(dependencies, request, { model, queueId }), kind, usage }),
       answer: queued,
-    });
+    };
+    const answer = await placeOrder(dependencies, request, withWebhook(dependencies, placed, webhook));
     return withHeaders(answer, headers);
   },
 });

@@ -37,7 +37,8 @@ export const AUDIO_DESCRIPTIONS: Descriptions = {
     description:
       'Charged before the answer, and refunded when the job ends without an output. With an `Idempotency-Key` header (at ' +
       'most 255 characters, kept for 24 hours) a repeated request gets the first answer and is not charged again. With ' +
-      'the header `x-service-dry-run: true` nothing is ordered: the answer is the price.' +
+      'the header `x-service-dry-run: true` nothing is ordered: the answer is the price. `webhook_url` is told how it came ' +
+      'out: see Webhooks.' +
       ORDER_HEADERS,
     answers: {
       200: {

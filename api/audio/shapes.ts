@@ -1,6 +1,7 @@
 /** The bodies of the audio routes (specification 4.6, api-facts 4.6). Unknown fields are refused. */
 import { z } from 'zod';
 import { wholeSeconds } from '../jobBodies.ts';
+import { webhookFields } from '../webhook.ts';
 
 const model = z.string().min(1);
 /** More than any model takes; what a model takes is asked of its entry. */
@@ -29,6 +30,7 @@ export const audioQueueBody = z.strictObject({
     .regex(/^[a-z]{2}$/i, 'Must be an ISO 639-1 code of two letters')
     .optional(),
   speed: z.number().min(0.25).max(4).optional(),
+  ...webhookFields,
 });
 
 export type AudioQueueBody = z.output<typeof audioQueueBody>;

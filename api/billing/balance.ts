@@ -4,7 +4,7 @@ import { canConsume } from '../../domain/ledger.ts';
 import { type Nano, nanoToNumberDown, SPEND_ORDER } from '../../domain/money.ts';
 import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
 import { json } from '../answer.ts';
-import { CURRENCY_NAMES } from '../currencyNames.ts';
+import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { defineRoute } from '../route.ts';
 import { BILLING_DESCRIPTIONS } from './descriptions.ts';
 

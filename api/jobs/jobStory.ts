@@ -2,7 +2,7 @@
 import { isRunning, type JobState } from '../../domain/jobs.ts';
 import type { JobChange } from '../../infra/postgres/jobChanges.ts';
 import { changeId, endId } from './eventCursor.ts';
-import { presentEvent } from './presentJob.ts';
+import { presentEvent } from '../../domain/presentJob.ts';
 
 export interface JobStory {
   queueId: string;

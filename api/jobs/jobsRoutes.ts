@@ -1,6 +1,7 @@
 /** GET /jobs, GET /jobs/{queue_id} and POST /jobs/{queue_id}/cancel: beside the specification, for every kind of job. */
 import { FareboxError } from '../../domain/errors.ts';
 import { isRunning } from '../../domain/jobs.ts';
+import { presentEvent, presentJob } from '../../domain/presentJob.ts';
 import { timelineOf } from '../../infra/postgres/jobEvents.ts';
 import { listJobsBy } from '../../infra/postgres/jobList.ts';
 import { moneyOfJobs } from '../../infra/postgres/jobMoney.ts';
@@ -13,7 +14,6 @@ import { defineRoute } from '../route.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { JOB_DESCRIPTIONS } from './descriptions.ts';
 import { filtersOf, listQuery } from './listQuery.ts';
-import { presentEvent, presentJob } from './presentJob.ts';
 
 export const listJobsRoute = defineRoute({
   method: 'GET',

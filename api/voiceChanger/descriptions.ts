@@ -33,7 +33,8 @@ export const VOICE_CHANGER_DESCRIPTIONS: Descriptions = {
     description:
       'The source is a file part of at most 25 MB, or an `audio_url`; exactly one of them. It is measured, and the ' +
       'measured length is charged before the answer. With an `Idempotency-Key` header (at most 255 characters, kept for ' +
-      '24 hours) a repeated request gets the first answer and is not charged again.' +
+      '24 hours) a repeated request gets the first answer and is not charged again. `webhook_url` is told how it came out: ' +
+      'see Webhooks; in a form `webhook_events` stand in one field, with commas between them.' +
       ORDER_HEADERS,
     answers: {
       200: {

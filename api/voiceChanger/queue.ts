@@ -11,8 +11,16 @@ import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
 import { SMALL_JSON_BYTES } from '../jobBodies.ts';
 import { requireCallable, requireVoiceChanger } from '../models.ts';
-import { jobOf, type OrderParts, placeOrder, QUEUE_DEADLINE_MS, type QueuedJob } from '../placeOrder.ts';
+import {
+  jobOf,
+  type Order,
+  type OrderParts,
+  placeOrder,
+  QUEUE_DEADLINE_MS,
+  type QueuedJob,
+} from '../placeOrder.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
+import { readWebhook, withWebhook } from '../webhook.ts';
 import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
 import { type QueueBody, queueFields, queueJson } from './shapes.ts';
 
@@ -37,7 +45,8 @@ export const queueRoute = defineRoute({
     await point('request-parsed');
     const { model, voice, headers } = checkOrder(dependencies, request);
     const { body, file } = request;
-    const answer = await placeOrder(dependencies, request, {
+    const webhook = readWebhook(dependencies.config, body);
+    const order: Order = {
       route: 'audio/voice-changer/queue',
       body: { ...body, file: file?.sha256 ?? null },
       parts: partsOf(dependencies, request),
@@ -50,7 +59,8 @@ export const queueRoute = defineRoute({
         ...(body.seed === undefined ? {} : { seed: body.seed }),
       }),
       answer: queued,
-    });
+    };
+    const answer = await placeOrder(dependencies, request, withWebhook(dependencies, order, webhook));
     return withHeaders(answer, headers);
   },
 });

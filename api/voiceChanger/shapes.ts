@@ -1,5 +1,6 @@
 /** The bodies of the voice-changer routes (specification 4.6). Unknown fields are refused. */
 import { z } from 'zod';
+import { webhookFields, webhookFormFields } from '../webhook.ts';
 
 const DIGITS = /^\d{1,7}(\.\d{1,6})?$/;
 
@@ -25,6 +26,7 @@ export const queueJson = z.strictObject({
   voice: voice.optional(),
   remove_background_noise: z.boolean().optional(),
   seed: seed.optional(),
+  ...webhookFields,
 });
 
 /** Multipart fields are text: booleans are "true" and "false", the seed is digits. */
@@ -42,6 +44,7 @@ export const queueFields = z.strictObject({
     .transform(Number)
     .pipe(seed)
     .optional(),
+  ...webhookFormFields,
 });
 
 export type QueueBody = z.output<typeof queueJson>;

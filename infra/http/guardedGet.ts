@@ -92,14 +92,15 @@ async function visit<Result>(door: Door, url: URL, { get, signal }: Visit<Result
 }
 
 /** The client itself hears of an abort only once it is connected. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     work.then(resolve, reject);
   });
 }
 
-function openClient({ options, hosts }: Door, url: URL): Client {
+/** For one exchange: the connection is checked as it is made, and ends with it. */
+export function openClient({ options, hosts }: Door, url: URL): Client {
   const connect = guardedConnector({
     isTrustedHost: (hostname, port) => hosts.has(hostname, port),
     connectTimeoutMs: CONNECT_TIMEOUT_MS,

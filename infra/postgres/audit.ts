@@ -16,6 +16,7 @@ export const AUDIT_ACTIONS = [
   'key.update',
   'key.rotate',
   'key.revoke',
+  'webhook_secret.rotate',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

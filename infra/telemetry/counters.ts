@@ -53,6 +53,13 @@ export const jobsReached = new Counter({
   registers,
 });
 
+export const webhookAttempts = new Counter({
+  name: 'farebox_webhook_attempts_total',
+  help: 'Attempts to tell a client about its job, by what came of them',
+  labelNames: ['outcome'] as const,
+  registers,
+});
+
 export const refunds = new Counter({
   name: 'farebox_refunds_total',
   help: 'Charges that were given back, by model and reason',

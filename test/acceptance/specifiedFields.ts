@@ -58,6 +58,29 @@ const NAMES = { object: 'string', type: 'string', data: 'object', 'data{}': 'str
 
 const AMOUNT = { currency: 'string', amount: 'number' };
 
+const DELIVERY = {
+  id: 'string',
+  object: 'string',
+  event: 'string',
+  url: 'string',
+  state: 'string',
+  created_at: 'string',
+  next_attempt_at: 'string|null',
+  attempts: 'array',
+  'attempts[].attempt': 'number',
+  'attempts[].at': 'string',
+  'attempts[].status': 'number|null',
+  'attempts[].error': 'string|null',
+  'attempts[].duration_ms': 'number',
+};
+
+const WEBHOOK_SECRET = {
+  object: 'string',
+  secret: 'string',
+  created_at: 'string',
+  previous_works_until: 'string|null',
+};
+
 const JOB = {
   queue_id: 'string',
   object: 'string',
@@ -129,6 +152,10 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
     ...under('timeline[].amounts[]', AMOUNT),
   },
   cancelJob: JOB,
+  listDeliveries: { object: 'string', data: 'array', ...under('data[]', DELIVERY) },
+  resendDelivery: DELIVERY,
+  showWebhookSecret: WEBHOOK_SECRET,
+  rotateWebhookSecret: WEBHOOK_SECRET,
   createChatCompletion: {
     id: 'string',
     object: 'string',

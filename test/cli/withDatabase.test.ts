@@ -182,7 +182,9 @@ describe('worker check', () => {
     const { environment: empty } = await createWorld();
     const before = await runFarebox(['worker', 'check'], empty);
     expect(before).toMatchObject({ code: 1 });
-    expect(before.stderr).toMatch(/farebox: no worker on .+ asks for work on jobs, media, providers/);
+    expect(before.stderr).toMatch(
+      /farebox: no worker on .+ asks for work on jobs, media, providers, webhooks/,
+    );
     const worker = await spawnWorker({ environment: empty });
     try {
       await expect

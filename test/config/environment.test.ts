@@ -27,7 +27,7 @@ describe('the environment', () => {
       temporal: { address: '127.0.0.1:7233', namespace: 'default' },
       ffmpegPath: 'ffmpeg',
       ffprobePath: 'ffprobe',
-      workerQueues: ['jobs', 'media', 'providers'],
+      workerQueues: ['jobs', 'media', 'providers', 'webhooks'],
       brand: { name: 'service', aliases: [], systemPrompt: '' },
       fetch: { allowPrivateHosts: [] },
       media: { retentionHours: 24 },

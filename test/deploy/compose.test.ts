@@ -114,7 +114,7 @@ describe('what the compose file tells our processes', () => {
     const FAREBOX_CONFIG = path.join(ROOT, 'infra/deploy/config/farebox.config.json');
     const config = loadConfig({ ...environment, FAREBOX_CONFIG });
     expect(config.databaseUrl).toBe('postgres://farebox:test-postgres_password@postgres:5432/farebox');
-    expect(config.workerQueues).toEqual(['jobs', 'media', 'providers']);
+    expect(config.workerQueues).toEqual(['jobs', 'media', 'providers', 'webhooks']);
   });
 
   test('addresses name services of the file and the ports they listen on', () => {

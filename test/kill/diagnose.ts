@@ -1,4 +1,5 @@
 /** Why a stack did not heal, in few lines: whoever reads a failed run has nothing else of it. */
+import { TASK_QUEUES } from '../../domain/queues.ts';
 import type { Stack } from './stack.ts';
 import type { StackTools } from './stackTools.ts';
 
@@ -11,9 +12,7 @@ export async function diagnose(stack: Stack, tools: StackTools): Promise<string>
     about('readyz', async () => (await fetch(new URL('/readyz', stack.dev.baseUrl), limited())).text()),
     about('s3', async () => `${(await tools.storage.list('')).objects.length} objects`),
     about('postgres', () => busyBackends(tools)),
-    ...(['jobs', 'media', 'providers'] as const).map((queue) =>
-      about(`pollers of ${queue}`, () => pollersOf(tools, queue)),
-    ),
+    ...TASK_QUEUES.map((queue) => about(`pollers of ${queue}`, () => pollersOf(tools, queue))),
     about('open workflows', () => openWorkflows(tools)),
   ]);
   return [...findings, `supervisor: ${stack.log().trim().split('\n').slice(-6).join(' | ')}`].join('\n');

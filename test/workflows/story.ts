@@ -55,7 +55,13 @@ export interface Stage {
   close(): Promise<void>;
   /** The names of the activities that ran, in order, with the inputs that matter. */
   steps: string[];
-  play(activities: Partial<Activities>, timing?: Partial<GenerationTiming>): Promise<Play>;
+  play(
+    activities: Partial<Activities>,
+    timing?: Partial<GenerationTiming>,
+    webhook?: GenerationInput['webhook'],
+  ): Promise<Play>;
+  /** Without a job: only what comes of the attempts to tell somebody. */
+  attempts(deliver: Activities['deliverWebhook']): void;
   /** Starts it without asking for its answer, as a caller that died in between does. */
   playUnasked(timing: Partial<GenerationTiming>): Promise<Omit<Play, 'accepted'>>;
 }
@@ -89,6 +95,7 @@ function happy(steps: string[]): Activities {
     endJob: ({ state }) => told(`endJob ${state}`, { state, refundId: 'refund-1' }),
     abandonJob: () => told('abandonJob', undefined),
     removeMedia: ({ as }) => told(`removeMedia ${as}`, undefined),
+    deliverWebhook: ({ event }) => told(`deliverWebhook ${event}`, { outcome: 'delivered' }),
     performDuty: () => told('performDuty', { done: 0 }),
   };
 }
@@ -120,22 +127,25 @@ export async function openStage(temporal: { address: string; namespace: string }
       }),
     ),
   );
-  const running = Promise.all(workers.map((worker) => worker.run()));
+  const running = Promise.allSettled(workers.map((worker) => worker.run()));
   return {
     client,
     workflowBundle,
     steps,
     async close() {
       for (const worker of workers) worker.shutdown();
-      // Forced shutdown rejects; the stage is gone either way.
-      await running.catch(() => undefined);
+      // Forced shutdown rejects; the stage is gone either way, once all have ended.
+      await running;
       await connection.close();
       await native.close();
     },
-    async play(activities, timing) {
+    async play(activities, timing, webhook) {
       steps.length = 0;
       current = { ...happy(steps), ...activities };
-      return await start(client, { ...TIMING, ...timing });
+      return await start(client, { ...inputOf({ ...TIMING, ...timing }), ...(webhook && { webhook }) });
+    },
+    attempts(deliverWebhook) {
+      current = { ...happy(steps), deliverWebhook };
     },
     async playUnasked(timing) {
       steps.length = 0;
@@ -169,8 +179,7 @@ function inputOf(timing: GenerationTiming): GenerationInput {
   };
 }
 
-async function start(client: Client, timing: GenerationTiming): Promise<Play> {
-  const input = inputOf(timing);
+async function start(client: Client, input: GenerationInput): Promise<Play> {
   const operation = new WithStartWorkflowOperation<GenerationWorkflow>(GENERATION_WORKFLOW, {
     workflowId: input.queueId,
     workflowIdConflictPolicy: 'USE_EXISTING',

@@ -1,5 +1,5 @@
 /** What the currencies of the ledger are called outside (specification 2.4, 2.7). */
-import type { Currency } from '../domain/money.ts';
+import type { Currency } from './money.ts';
 
 export const CURRENCY_NAMES = {
   diem: 'DIEM',

@@ -1,0 +1,80 @@
+/** GET /jobs/{queue_id}/deliveries and POST …/{id}/resend: what a client was told about a job, and to tell it again. */
+import { FareboxError } from '../../domain/errors.ts';
+import { MOST_WEBHOOK_ATTEMPTS, WEBHOOK_PAUSES_MS } from '../../domain/webhooks.ts';
+import { type Delivery, deliveriesOf, type RecordedAttempt } from '../../infra/postgres/webhookDeliveries.ts';
+import type { Temporal } from '../../infra/temporal/connect.ts';
+import {
+  RESEND_SIGNAL,
+  WEBHOOK_WORKFLOW,
+  type WebhookInput,
+  webhookOptions,
+} from '../../workflows/contract.ts';
+import { json } from '../answer.ts';
+import { findOwnJob } from '../findOwnJob.ts';
+import { defineRoute } from '../route.ts';
+import { WEBHOOK_DESCRIPTIONS } from './descriptions.ts';
+
+const RESEND_LIMIT_MS = 10_000;
+
+export const listDeliveriesRoute = defineRoute({
+  method: 'GET',
+  path: '/jobs/{queue_id}/deliveries',
+  access: 'key',
+  describes: WEBHOOK_DESCRIPTIONS.deliveries,
+  async handler({ sql }, { caller, params }) {
+    const job = await findOwnJob(sql, caller, params.queue_id ?? '');
+    const deliveries = await deliveriesOf(sql, job.queueId);
+    return json({ object: 'list', data: deliveries.map(presentDelivery) });
+  },
+});
+
+/** The same message under the same id: at once where it is still tried, else by a new round of attempts. */
+export const resendDeliveryRoute = defineRoute({
+  method: 'POST',
+  path: '/jobs/{queue_id}/deliveries/{id}/resend',
+  access: 'key',
+  describes: WEBHOOK_DESCRIPTIONS.resend,
+  async handler({ sql, temporal }, { caller, params }) {
+    const job = await findOwnJob(sql, caller, params.queue_id ?? '');
+    const id = params.id?.toLowerCase();
+    const delivery = (await deliveriesOf(sql, job.queueId)).find((each) => each.id === id);
+    if (!delivery) throw new FareboxError({ code: 'request_id_invalid', message: 'Delivery ID is invalid.' });
+    const room = MOST_WEBHOOK_ATTEMPTS - delivery.attempts.length;
+    if (room <= WEBHOOK_PAUSES_MS.length) {
+      const message = `This delivery was attempted ${delivery.attempts.length} times; it is not sent again.`;
+      throw new FareboxError({ code: 'conflict', message });
+    }
+    const { queueId, event } = delivery;
+    await resend(temporal, { queueId, accountId: job.accountId, event, pausesMs: WEBHOOK_PAUSES_MS });
+    return json(presentDelivery(delivery));
+  },
+});
+
+async function resend(temporal: Temporal, told: WebhookInput): Promise<void> {
+  try {
+    await temporal.within(RESEND_LIMIT_MS, (client) =>
+      client.workflow.signalWithStart(WEBHOOK_WORKFLOW, {
+        ...webhookOptions(told),
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        signal: RESEND_SIGNAL,
+      }),
+    );
+  } catch (cause) {
+    const message = 'The delivery cannot be sent again at the moment; please try again.';
+    throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 5, cause });
+  }
+}
+
+function presentDelivery(delivery: Delivery) {
+  const { id, event, url, state, createdAt, nextAttemptAt, attempts } = delivery;
+  return {
+    ...{ id, object: 'webhook_delivery', event, url, state },
+    created_at: createdAt.toISOString(),
+    next_attempt_at: nextAttemptAt?.toISOString() ?? null,
+    attempts: attempts.map(presentAttempt),
+  };
+}
+
+function presentAttempt({ attempt, at, status, error, durationMs }: RecordedAttempt) {
+  return { attempt, at: at.toISOString(), status, error, duration_ms: durationMs };
+}

@@ -1,0 +1,79 @@
+/**
+ * One POST to a URL that a user named: over a connection of its own to a checked address, with the deadlines of a download
+ * (reliability B.1). What is answered is a status; redirects are not followed, and the body is nobody's.
+ */
+import { FareboxError } from '../../domain/errors.ts';
+import {
+  type Door,
+  describeFailure,
+  type GuardedFetchOptions,
+  openClient,
+  openDoor,
+  orAborted,
+  settleFailure,
+} from './guardedGet.ts';
+import { parseTarget } from './targetUrl.ts';
+import { unpaused } from './unpaused.ts';
+
+export interface Posted {
+  /** Everything that a foreign host learns about us beside the body. */
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** From the name to the first line of the answer. */
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
+export interface GuardedPost {
+  /**
+   * The status of the answer. Throws FareboxError `invalid_source`, one message for every cause, when there is none; what
+   * it was is in `internal`, for the log.
+   */
+  post(url: string, posted: Posted): Promise<number>;
+}
+
+/** So much of an answer is taken, for as long, so that a polite receiver does not see its answer cut off. */
+const MOST_ANSWER_BYTES = 64 * 1024;
+const ANSWER_BODY_MS = 1_000;
+
+export function createGuardedPost(options: GuardedFetchOptions): GuardedPost {
+  const door = openDoor(options);
+  return {
+    async post(url, posted) {
+      const startedAt = performance.now();
+      try {
+        return await exchange(door, parseTarget(url, door.hosts), posted);
+      } catch (error) {
+        if (posted.signal?.aborted) throw posted.signal.reason;
+        await settleFailure(door, startedAt);
+        throw new FareboxError({
+          code: 'invalid_source',
+          message: 'The URL could not be reached.',
+          internal: describeFailure(error),
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+async function exchange(door: Door, url: URL, posted: Posted): Promise<number> {
+  const deadline = AbortSignal.timeout(posted.timeoutMs);
+  const signal = posted.signal === undefined ? deadline : AbortSignal.any([posted.signal, deadline]);
+  const client = openClient(door, url);
+  try {
+    const sender = client.compose(unpaused(MOST_ANSWER_BYTES));
+    const path = `${url.pathname}${url.search}`;
+    const { headers, body } = posted;
+    const response = await orAborted(
+      sender.request({ method: 'POST', path, headers: { ...headers }, body, signal }),
+      signal,
+    );
+    const limit = MOST_ANSWER_BYTES;
+    await response.body.dump({ limit, signal: AbortSignal.timeout(ANSWER_BODY_MS) }).catch(() => undefined);
+    return response.statusCode;
+  } finally {
+    // Not waited for: while a connection is still being made, it would take as long as that.
+    client.destroy().catch(() => {});
+  }
+}

@@ -1,0 +1,83 @@
+/** The secret that an account's webhooks are signed with, and for a day the one before it. */
+import { randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { type Actor, recordAct } from './audit.ts';
+import { inTransaction, type SqlClient } from './pool.ts';
+
+export interface WebhookSecret {
+  /** Bytes; the client reads them as `whsec_` and base64. */
+  secret: Buffer;
+  createdAt: Date;
+  /** Signs as well; null when its time is over. */
+  previous: Buffer | null;
+  previousUntil: Date | null;
+}
+
+const SECRET_BYTES = 32;
+/** How long receivers have to learn of a new secret. */
+export const OVERLAP_HOURS = 24;
+
+interface SecretRow {
+  secret: Buffer;
+  created_at: Date;
+  previous: Buffer | null;
+  previous_until: Date | null;
+}
+
+const COLUMNS = `secret, created_at,
+  case when previous_until > clock_timestamp() then previous end as previous,
+  case when previous_until > clock_timestamp() then previous_until end as previous_until`;
+
+/** Makes the secret when it is asked for the first time: of two who do, both get the same. */
+export async function webhookSecretOf(sql: SqlClient, accountId: string): Promise<WebhookSecret> {
+  const found = await read(sql, accountId);
+  if (found) return found;
+  await sql.query(
+    'insert into webhook_secrets (account_id, secret) values ($1, $2) on conflict (account_id) do nothing',
+    [accountId, randomBytes(SECRET_BYTES)],
+  );
+  const made = await read(sql, accountId);
+  if (!made) throw new Error('the webhook secret was made and is not there');
+  return made;
+}
+
+/** A new secret; the present one signs beside it for a day, one that was replaced before no longer. */
+export async function rotateWebhookSecret(
+  pool: pg.Pool,
+  { accountId, actor }: { accountId: string; actor: Actor },
+): Promise<WebhookSecret> {
+  return await inTransaction(pool, async (client) => {
+    // Acts of one account take effect in the order of their ids.
+    await client.query('select from accounts where id = $1 for no key update', [accountId]);
+    await webhookSecretOf(client, accountId);
+    const { rows } = await client.query<SecretRow>(
+      `update webhook_secrets set secret = $2, created_at = clock_timestamp(), previous = secret,
+         previous_until = clock_timestamp() + $3 * interval '1 hour'
+        where account_id = $1 returning ${COLUMNS}`,
+      [accountId, randomBytes(SECRET_BYTES), OVERLAP_HOURS],
+    );
+    const rotated = rows[0] && toSecret(rows[0]);
+    if (!rotated) throw new Error('the webhook secret is not there');
+    const changes = { previousWorksUntil: rotated.previousUntil?.toISOString() ?? null };
+    await recordAct(client, {
+      ...{ accountId, actor, changes },
+      action: 'webhook_secret.rotate',
+      targetId: accountId,
+    });
+    return rotated;
+  });
+}
+
+async function read(sql: SqlClient, accountId: string): Promise<WebhookSecret | undefined> {
+  const { rows } = await sql.query<SecretRow>({
+    name: 'webhook-secret',
+    text: `select ${COLUMNS} from webhook_secrets where account_id = $1`,
+    values: [accountId],
+  });
+  return rows[0] && toSecret(rows[0]);
+}
+
+function toSecret(row: SecretRow): WebhookSecret {
+  const { secret, created_at: createdAt, previous, previous_until: previousUntil } = row;
+  return { secret, createdAt, previous, previousUntil };
+}
