@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
-import { webhookWorkflowId } from '../../workflows/contract.ts';
+import { UPKEEP_WORKFLOW, type UpkeepWorkflow, webhookWorkflowId } from '../../workflows/contract.ts';
 import { runFarebox } from '../cli/runFarebox.ts';
 import { type Spawned, spawnWorker } from '../harness/services.ts';
 import { read } from './hookReceiver.ts';
@@ -209,6 +209,44 @@ describe('sending again', () => {
     expect((await stranger.post(`/jobs/${mine}/deliveries/${id}/resend`)).status).toBe(400);
   });
 });
+
+describe('an event whose own workflow was lost', () => {
+  it('is told by the upkeep, once', async () => {
+    const { farebox } = world;
+    const queueId = await world.order({
+      model: 'endless-voice',
+      hook: '/ok/lost',
+      events: ['job.timed_out'],
+    });
+    await farebox.temporal.workflow.getHandle(queueId).terminate();
+    await farebox.pool.query(
+      `insert into job_events (queue_id, event, at) values ($1, 'timed_out', now() - interval '10 minutes')`,
+      [queueId],
+    );
+    const upkeep = () =>
+      farebox.temporal.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
+        ...{ workflowId: randomUUID(), taskQueue: 'jobs', args: ['tellUntold'] as ['tellUntold'] },
+      });
+    expect(await upkeep()).toEqual({ done: 1 });
+    const [message] = await world.arrivals('/ok/lost', 1);
+    expect(message && read(secret, message).type).toBe('job.timed_out');
+    await world.attempted(queueId, 1);
+    expect(await upkeep()).toEqual({ done: 0 });
+    await endJobByHand(queueId);
+  });
+});
+
+/** The upkeep would refund it when its deadline is over: here it is not waited for. */
+async function endJobByHand(queueId: string): Promise<void> {
+  await world.farebox.pool.query(
+    `update jobs set deadline_at = now() - interval '1 hour' where queue_id = $1`,
+    [queueId],
+  );
+  await world.farebox.temporal.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
+    ...{ workflowId: randomUUID(), taskQueue: 'jobs', args: ['reconcileJobs'] as ['reconcileJobs'] },
+  });
+  await untilState(world.farebox.account.api, queueId, 'timed_out');
+}
 
 describe('many jobs', () => {
   it('are told of one by one: a hundred jobs, a hundred messages', async () => {
