@@ -1,10 +1,11 @@
 /** GET /billing/balance (specification 2.4): what the account can spend, and from where the next charge is taken. */
+
+import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { canConsume } from '../../domain/ledger.ts';
 import { type Nano, nanoToNumberDown, SPEND_ORDER } from '../../domain/money.ts';
 import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
 import { json } from '../answer.ts';
-import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { defineRoute } from '../route.ts';
 import { BILLING_DESCRIPTIONS } from './descriptions.ts';
 

@@ -1,7 +1,8 @@
 /** A usage entry as its owner sees it (specification 2.7, api-facts A.12). */
+
+import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { nanoToNumber } from '../../domain/money.ts';
 import type { UsageRow } from '../../infra/postgres/usageHistory.ts';
-import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 
 /**
  * `amount` is what was billed in `currency`, above zero; a refund is an entry of its own below zero, so that the sum over

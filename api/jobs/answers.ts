@@ -1,7 +1,7 @@
 /** What the job routes answer; beside the specification. */
 import { z } from 'zod';
-import { JOB_STATES } from '../../domain/jobs.ts';
 import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
+import { JOB_STATES } from '../../domain/jobs.ts';
 import { isoTime, listOf, uuid } from '../describe.ts';
 
 const amounts = z.array(

@@ -1,8 +1,8 @@
 /** The changes of a job as server-sent events, each with the state and the progress that the job had by then. */
 import { isRunning, type JobState } from '../../domain/jobs.ts';
+import { presentEvent } from '../../domain/presentJob.ts';
 import type { JobChange } from '../../infra/postgres/jobChanges.ts';
 import { changeId, endId } from './eventCursor.ts';
-import { presentEvent } from '../../domain/presentJob.ts';
 
 export interface JobStory {
   queueId: string;

@@ -55,7 +55,7 @@ export const VIDEO_DESCRIPTIONS: Record<Routes, RouteDescription> = {
       'fetched once, measured and stored, and a provider gets the bytes. Charged before the answer, and refunded when the ' +
       'job ends without an output. With an `Idempotency-Key` header (at most 255 characters, kept for 24 hours) a ' +
       'repeated request gets the first answer. With the header `x-service-dry-run: true` nothing is ordered: the answer ' +
-      'is the price.' +
+      'is the price. `webhook_url` is told how it came out: see Webhooks.' +
       ORDER_HEADERS,
     answers: {
       200: {

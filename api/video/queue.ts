@@ -12,9 +12,10 @@ import type { Dependencies } from '../dependencies.ts';
 import { dryRun, isDryRun } from '../fixedPrice.ts';
 import { invalid, invalidOffer } from '../invalid.ts';
 import { isLinked, requireCallable, requireVideoModel } from '../models.ts';
-import { jobOf, placeOrder, QUEUE_DEADLINE_MS, type QueuedJob } from '../placeOrder.ts';
+import { jobOf, type Order, placeOrder, QUEUE_DEADLINE_MS, type QueuedJob } from '../placeOrder.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { sealedParts } from '../sealedParts.ts';
+import { readWebhook, withWebhook } from '../webhook.ts';
 import { consentTo } from './consent.ts';
 import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
 import { downloadUrl } from './downloadToken.ts';
@@ -47,11 +48,12 @@ export const queueRoute = defineRoute({
     if (!offer.needs.bySource && !priceVideo(model, offer.usage)) {
       throw invalid('resolution', 'This model has no price for this order');
     }
+    const webhook = readWebhook(config, body);
     if (isDryRun(request)) {
       return withHeaders(await dryRunOf(dependencies, request, { model, offer }), headers);
     }
     const { sealed, handedIn } = takeMedia(offer.media);
-    const answer = await placeOrder(dependencies, request, {
+    const order: Order = {
       route: 'video/queue',
       body: { model: body.model, order: offer.order, media: sealed },
       parts: sealedParts(dependencies, {
@@ -66,7 +68,8 @@ export const queueRoute = defineRoute({
         ...(consent.needed ? { consentVersion: consent.version } : {}),
       }),
       answer: (job) => queued(dependencies, job),
-    });
+    };
+    const answer = await placeOrder(dependencies, request, withWebhook(dependencies, order, webhook));
     return withHeaders(answer, headers);
   },
 });

@@ -1,6 +1,7 @@
 /** The bodies of the video routes (specification 4.8, api-facts 4.8 and A.4). Unknown fields are refused. */
 import { z } from 'zod';
 import { OMNI_REFERENCE_TASKS } from '../../domain/generation/videoOrder.ts';
+import { webhookFields } from '../webhook.ts';
 
 const model = z.string().min(1);
 const LONGEST_PROMPT = 20_000;
@@ -129,6 +130,7 @@ export const videoQueueBody = z.strictObject({
   elements: z.array(element).min(1).max(4).optional(),
   keyframes: z.array(keyframe).min(1).max(10).optional(),
   ...upscaleFields,
+  ...webhookFields,
 });
 
 export type VideoQueueBody = z.output<typeof videoQueueBody>;

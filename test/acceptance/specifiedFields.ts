@@ -6,6 +6,8 @@
  * `{}` through an object whose names are free.
  */
 
+import { AMOUNT, DELIVERY, JOB, under, WEBHOOK_SECRET } from './specifiedJobFields.ts';
+
 export type FieldTable = Readonly<Record<string, string>>;
 
 const KEY = {
@@ -55,54 +57,6 @@ const CHARACTER = {
 };
 
 const NAMES = { object: 'string', type: 'string', data: 'object', 'data{}': 'string' };
-
-const AMOUNT = { currency: 'string', amount: 'number' };
-
-const DELIVERY = {
-  id: 'string',
-  object: 'string',
-  event: 'string',
-  url: 'string',
-  state: 'string',
-  created_at: 'string',
-  next_attempt_at: 'string|null',
-  attempts: 'array',
-  'attempts[].attempt': 'number',
-  'attempts[].at': 'string',
-  'attempts[].status': 'number|null',
-  'attempts[].error': 'string|null',
-  'attempts[].duration_ms': 'number',
-};
-
-const WEBHOOK_SECRET = {
-  object: 'string',
-  secret: 'string',
-  created_at: 'string',
-  previous_works_until: 'string|null',
-};
-
-const JOB = {
-  queue_id: 'string',
-  object: 'string',
-  kind: 'string',
-  model: 'string',
-  state: 'string',
-  progress: 'number|null',
-  duration_seconds: 'number|null',
-  price_usd: 'number',
-  charge_id: 'string',
-  ...under('charged[]', AMOUNT),
-  charged: 'array',
-  credits_refunded: 'boolean',
-  refund_id: 'string|null',
-  ...under('refunded[]', AMOUNT),
-  refunded: 'array',
-  error: 'string|null',
-  request_id: 'string',
-  created_at: 'string',
-  ended_at: 'string|null',
-  execution_duration: 'number',
-};
 
 const REFUSALS = {
   object: 'string',
@@ -371,10 +325,6 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
   },
   retiredUsage: { error: 'string' },
 };
-
-function under(place: string, table: FieldTable): Record<string, string> {
-  return Object.fromEntries(Object.entries(table).map(([name, type]) => [`${place}.${name}`, type]));
-}
 
 /** What is missing or of another type, one line each. */
 export function faultsOfFields(table: FieldTable, body: unknown): string[] {
