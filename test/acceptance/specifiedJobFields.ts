@@ -1,6 +1,6 @@
 /** The tables of jobs and their webhooks, for specifiedFields.ts; beside the specification. */
 
-export function under(place: string, table: FieldTable): Record<string, string> {
+export function under(place: string, table: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(table).map(([name, type]) => [`${place}.${name}`, type]));
 }
 
