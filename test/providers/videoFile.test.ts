@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkVideoFile } from '../../providers/videoFile.ts';
 import { silentMp3 } from '../stubs/elevenlabsAudio.ts';
-import { smallMp4 } from '../stubs/fal/media.ts';
+import { smallMp4 } from '../stubs/smallMedia.ts';
 
 let folder: string;
 let serial = 0;

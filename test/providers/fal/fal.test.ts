@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Outcome } from '../../../providers/provider.ts';
 import { type FalStub, type StubOrder, startFalStub } from '../../stubs/fal/fal.ts';
 import type { FalFault, FalStage } from '../../stubs/fal/faults.ts';
-import { STUB_AUDIO, STUB_VIDEO, smallMp4 } from '../../stubs/fal/media.ts';
+import { STUB_AUDIO, STUB_VIDEO, smallMp4 } from '../../stubs/smallMedia.ts';
 import { type Caller, checked, createCaller, music, VIDEO, video } from './callFal.ts';
 
 let stub: FalStub;

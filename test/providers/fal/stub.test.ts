@@ -2,8 +2,8 @@ import { createHash, createPublicKey, verify } from 'node:crypto';
 import { ApiError, createFalClient, type FalClient, ValidationError } from '@fal-ai/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FalStub, startFalStub } from '../../stubs/fal/fal.ts';
-import { STUB_VIDEO } from '../../stubs/fal/media.ts';
 import { newSigningKey, toJwk } from '../../stubs/fal/webhooks.ts';
+import { STUB_VIDEO } from '../../stubs/smallMedia.ts';
 import { MUSIC, VIDEO } from './callFal.ts';
 
 let stub: FalStub;

@@ -17,9 +17,6 @@ import type {
 import { createReplicate, type ReplicateOptions } from '../../../providers/replicate/replicate.ts';
 import type { ReplicateStub } from '../../stubs/replicate/replicate.ts';
 
-/** The first bytes of an MP4 file; enough for what looks at signatures. */
-export const MP4 = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypisom\0\0\x02\0isommp42')]);
-
 export const DEADLINE_MS = 90_000;
 
 export interface Caller {

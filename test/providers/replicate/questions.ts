@@ -1,6 +1,7 @@
 /** What a question about an accepted order comes to. */
 import { expect } from 'vitest';
-import { film, MP4 } from './callReplicate.ts';
+import { STUB_VIDEO } from '../../stubs/smallMedia.ts';
+import { film } from './callReplicate.ts';
 import { answers, ended, mp3, POLL, type Row, refused, succeeded, words } from './plans.ts';
 
 export const QUESTIONS: Row[] = [
@@ -98,7 +99,7 @@ export const QUESTIONS: Row[] = [
   },
   {
     when: 'delivers more video than a film can be',
-    plan: succeeded((at) => at, { body: MP4, announcedBytes: 2_000_000_001 }),
+    plan: succeeded((at) => at, { body: STUB_VIDEO, announcedBytes: 2_000_000_001 }),
     order: film,
     outcome: refused('failed', { detail: expect.stringContaining('too large') }),
   },
@@ -138,7 +139,7 @@ export const QUESTIONS: Row[] = [
   },
   {
     when: 'delivers a video',
-    plan: succeeded((at) => [at], { body: MP4 }),
+    plan: succeeded((at) => [at], { body: STUB_VIDEO }),
     order: film,
     outcome: { status: 'done', output: { contentType: 'video/mp4' } },
   },

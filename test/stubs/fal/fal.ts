@@ -8,8 +8,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Callback } from '../../../providers/provider.ts';
+import { STUB_AUDIO, STUB_VIDEO } from '../smallMedia.ts';
 import { type FalFault, type FalStage, strike } from './faults.ts';
-import { STUB_AUDIO, STUB_VIDEO } from './media.ts';
 import { errorsOf, STUB_MODELS } from './rules.ts';
 import { createStubStorage, type StubStorage } from './storage.ts';
 import { newSigningKey, type SigningKey, signedCall, toJwk } from './webhooks.ts';

@@ -1,5 +1,5 @@
-/** Outputs that the stub answers with, made without any tool. */
-import { silentMp3 } from '../elevenlabsAudio.ts';
+/** Outputs that stubs of media services answer with, made without any tool. */
+import { silentMp3 } from './elevenlabsAudio.ts';
 
 function box(type: string, body: Buffer = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(8);
