@@ -1,26 +1,30 @@
 /**
  * Records one history per way a generation can go, from real processes on real parts, for the replay test: run
- * `npm run build && node dist/test/harness/recordHistories.js` before a release that changes the workflow, and keep the
- * older files: they are the jobs that will still be running when the new version starts.
+ * `npm run build && node dist/test/harness/recordHistories.js` before a release that changes the workflow. What is there
+ * already stays as it is: those are the jobs that will still be running when the new version starts.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { cancelGeneration, completeGeneration, submitGeneration } from '../../api/queued.ts';
 import { toneWav } from '../../bench/wav.ts';
 import { openWorld, type World } from '../../bench/world.ts';
+import { sealOrder } from '../../domain/generation/sealedOrder.ts';
 import { createDatabaseClock } from '../../infra/postgres/databaseClock.ts';
-import { sourceKey } from '../../infra/s3/objectKeys.ts';
+import { sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
 import { openStorage, type Storage } from '../../infra/s3/storage.ts';
 import { openTemporal, type Temporal } from '../../infra/temporal/connect.ts';
-import type { GenerationInput, GenerationTiming } from '../../workflows/contract.ts';
+import { CALLED_BACK_SIGNAL, type GenerationInput, type GenerationTiming } from '../../workflows/contract.ts';
 import { simulatedVoice, simulator } from './simulatedVoices.ts';
 import { ROOT } from './spawn.ts';
 
 interface Recording {
   name: string;
+  /** Default: a voice change. */
+  kind?: 'audio';
+  webhook?: GenerationInput['webhook'];
   provider: string;
   timing?: Partial<GenerationTiming>;
   /** After the answer: what the client does. */
@@ -46,6 +50,34 @@ const RECORDINGS: Recording[] = [
     },
   },
   { name: 'expired', provider: 'instant', timing: { retentionMs: 1_000 } },
+  {
+    name: 'cancelled-in-a-pause',
+    provider: 'hanging',
+    afterwards: async (temporal, queueId) => {
+      await sleep(1_000);
+      await cancelGeneration(temporal, queueId);
+    },
+  },
+  {
+    name: 'called-back',
+    provider: 'slow',
+    timing: { pollFirstMs: 10_000, pollLongestMs: 10_000 },
+    afterwards: async (temporal, queueId) => {
+      for (const pauseMs of [700, 2_300]) {
+        await sleep(pauseMs);
+        await temporal.client.workflow.getHandle(queueId).signal(CALLED_BACK_SIGNAL);
+      }
+      await complete(temporal, queueId);
+    },
+  },
+  { name: 'cancel-after', provider: 'hanging', timing: { cancelAfterMs: 1_500 } },
+  { name: 'words', provider: 'singing', kind: 'audio', afterwards: complete },
+  {
+    name: 'with-webhook',
+    provider: 'instant',
+    webhook: { events: ['job.stored', 'job.deleted'] },
+    afterwards: complete,
+  },
 ];
 
 const PROVIDERS = {
@@ -54,9 +86,22 @@ const PROVIDERS = {
   refusing: simulator({ outcome: 'content_policy' }),
   silent: simulator({ lookup: false, faults: [{ at: 'submit', kind: 'reply-lost', every: 1 }] }),
   hanging: simulator({ latencyMs: 100, outcome: 'hang' }),
+  singing: simulator({}),
 };
 
-const models = Object.keys(PROVIDERS).map((provider) => simulatedVoice(provider, 0.01));
+const singing = {
+  id: 'model-singing',
+  type: 'music',
+  provider: 'singing',
+  privacy: 'private',
+  spec: { name: 'Singing', max_duration: 60, pricing: { per_second: { usd: 0.01, diem: 0.01 } } },
+};
+const models = [
+  ...Object.keys(PROVIDERS)
+    .filter((provider) => provider !== 'singing')
+    .map((provider) => simulatedVoice(provider, 0.01)),
+  singing,
+];
 
 async function record(world: World, recording: Recording): Promise<string> {
   const { environment } = world;
@@ -88,27 +133,18 @@ async function record(world: World, recording: Recording): Promise<string> {
 async function order(
   storage: Storage,
   accountId: string,
-  { provider, timing }: Recording,
+  { provider, timing, kind, webhook }: Recording,
 ): Promise<GenerationInput> {
   const queueId = randomUUID();
-  const bytes = toneWav(2);
-  await storage.putBytes(sourceKey(queueId), bytes, { contentType: 'application/octet-stream' });
-  return {
+  const any = {
     queueId,
     accountId,
     keyId: null,
     requestId: randomUUID().replaceAll('-', ''),
-    kind: 'voice-changer',
+    ...(webhook ? { webhook } : {}),
     modelId: `model-${provider}`,
     provider,
     providerQueue: 'providers',
-    source: {
-      from: 'upload',
-      sizeBytes: bytes.length,
-      sha256: createHash('sha256').update(bytes).digest('hex'),
-    },
-    voice: 'alto',
-    removeBackgroundNoise: false,
     acceptBy: Date.now() + 60_000,
     timing: {
       acceptMs: 60_000,
@@ -119,6 +155,24 @@ async function order(
       heartbeatMs: 5_000,
       ...timing,
     },
+  } as const;
+  if (kind === 'audio') {
+    const words = sealOrder({ order: { kind, prompt: 'a slow waltz', durationSeconds: 2 }, media: [] });
+    await storage.putBytes(sealedOrderKey(queueId), Buffer.from(words), { contentType: 'application/json' });
+    return { ...any, kind, usage: { characters: 12, durationSeconds: 2 } };
+  }
+  const bytes = toneWav(2);
+  await storage.putBytes(sourceKey(queueId), bytes, { contentType: 'application/octet-stream' });
+  return {
+    ...any,
+    kind: 'voice-changer',
+    source: {
+      from: 'upload',
+      sizeBytes: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    },
+    voice: 'alto',
+    removeBackgroundNoise: false,
   };
 }
 
@@ -128,7 +182,9 @@ const world = await openWorld({ providers: PROVIDERS, models });
 try {
   await world.start('worker');
   for (const recording of RECORDINGS) {
-    writeFileSync(path.join(target, `${recording.name}.json`), await record(world, recording));
+    const file = path.join(target, `${recording.name}.json`);
+    if (existsSync(file)) continue;
+    writeFileSync(file, await record(world, recording));
     process.stdout.write(`${recording.name}\n`);
   }
 } finally {
