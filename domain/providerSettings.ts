@@ -23,14 +23,33 @@ export interface RemoteSettings {
   timeouts?: Partial<ProviderTimeouts>;
 }
 
+/** How much of an entry all workers together may use at once. */
+export interface ProviderLimits {
+  /** Jobs that are with it at the same time. */
+  concurrent?: number;
+  /** Jobs that are handed to it in any minute. */
+  perMinute?: number;
+}
+
+/** Of the entries that queued jobs go to. */
+export interface QueuedSettings {
+  limits?: ProviderLimits;
+}
+
+/** Of those that can call back. */
+export interface CallingSettings extends QueuedSettings {
+  /** Whether it is told where; left out: where our public address is https and leads outside. */
+  callbacks?: boolean;
+}
+
 /** ffmpeg and a speech synthesiser on this machine: no key, no network. */
-export interface LocalSettings {
+export interface LocalSettings extends QueuedSettings {
   kind: 'local';
   /** Whether a speech synthesiser is there: told by the environment (ESPEAK_PATH), not by the file. */
   speaks?: boolean;
 }
 
-export interface ElevenLabsSettings extends RemoteSettings {
+export interface ElevenLabsSettings extends RemoteSettings, QueuedSettings {
   kind: 'elevenlabs';
 }
 
@@ -105,7 +124,7 @@ export interface SimulatorBehaviour {
 }
 
 /** A deterministic stand-in for tests and demonstrations; it never calls anybody. */
-export interface SimulatorSettings extends SimulatorBehaviour {
+export interface SimulatorSettings extends SimulatorBehaviour, QueuedSettings {
   kind: 'simulator';
   /** Overrides by the model's `upstreamModel` (its id where none is given). */
   models: Readonly<Record<string, Partial<SimulatorBehaviour>>>;
@@ -155,12 +174,12 @@ export interface AnthropicSettings extends RemoteSettings {
 }
 
 /** The default of `apiKeyEnv` is REPLICATE_API_TOKEN. */
-export interface ReplicateSettings extends RemoteSettings {
+export interface ReplicateSettings extends RemoteSettings, CallingSettings {
   kind: 'replicate';
 }
 
 /** The default of `apiKeyEnv` is FAL_KEY. A `baseUrl` stands for all of the service's hosts: queue, storage and keys. */
-export interface FalSettings extends RemoteSettings {
+export interface FalSettings extends RemoteSettings, CallingSettings {
   kind: 'fal';
 }
 
@@ -179,3 +198,7 @@ export type SearchSettings =
   | ({ kind: 'searxng'; baseUrl: string } & RemoteSettings);
 
 export type ProviderKind = ProviderSettings['kind'];
+
+export function limitsOf(settings: ProviderSettings | undefined): ProviderLimits {
+  return (settings && 'limits' in settings && settings.limits) || {};
+}

@@ -265,39 +265,25 @@ export async function recordRemoved(
   return rows[0]?.model_id;
 }
 
+export interface LockedJob {
+  state: JobState;
+  accountId: string;
+  modelId: string;
+  provider: string;
+  operation: { [key: string]: string | number | boolean } | null;
+  outputKey: string | null;
+  refundId: string | null;
+}
+
 /** Reads a job's row and locks it until the end of the caller's transaction. */
-export async function lockJob(
-  sql: SqlClient,
-  queueId: string,
-): Promise<
-  | {
-      state: JobState;
-      accountId: string;
-      modelId: string;
-      outputKey: string | null;
-      refundId: string | null;
-    }
-  | undefined
-> {
-  const { rows } = await sql.query<{
-    state: JobState;
-    account_id: string;
-    model_id: string;
-    output_key: string | null;
-    refund_id: string | null;
-  }>('select state, account_id, model_id, output_key, refund_id from jobs where queue_id = $1 for update', [
-    queueId,
-  ]);
-  const row = rows[0];
-  return (
-    row && {
-      state: row.state,
-      accountId: row.account_id,
-      modelId: row.model_id,
-      outputKey: row.output_key,
-      refundId: row.refund_id,
-    }
+export async function lockJob(sql: SqlClient, queueId: string): Promise<LockedJob | undefined> {
+  const { rows } = await sql.query<LockedJob>(
+    `select state, account_id as "accountId", model_id as "modelId", provider, operation,
+         output_key as "outputKey", refund_id as "refundId"
+       from jobs where queue_id = $1 for update`,
+    [queueId],
   );
+  return rows[0];
 }
 
 /** P80 of the last 200 executions of a model in milliseconds, from acceptance to the stored output. */

@@ -1,5 +1,6 @@
 /** What is written about the conversation with a provider: ahead of it, after it, and while it lasts. */
-import { isRunning, type JobState } from '../../domain/jobs.ts';
+import type { JobState } from '../../domain/jobs.ts';
+import type { ProviderLimits } from '../../domain/providerSettings.ts';
 import type { SqlClient } from './pool.ts';
 
 export type SubmissionGate =
@@ -8,33 +9,44 @@ export type SubmissionGate =
   /** An earlier attempt asked and its answer is lost. */
   | { go: 'ask' }
   | { go: 'poll'; operation: { [key: string]: string | number | boolean } }
+  /** Neither now: all places are taken or due to other accounts, or the provider does not answer anybody. */
+  | { go: 'wait'; retryAfterMs: number; waitsFor: 'place' | 'provider' }
   /** The output is there, or the job was ended. */
   | { go: 'stop'; state: JobState };
 
-/** Writes ahead that the provider is about to be asked, and says what an earlier attempt left behind. */
-export async function openSubmission(sql: SqlClient, queueId: string): Promise<SubmissionGate> {
-  const opened = await sql.query({
+/**
+ * Writes ahead that the provider is about to be asked, and says what an earlier attempt left behind. Whether there is room
+ * is decided by the database, for all workers at once (0021_provider_flow.sql).
+ */
+export async function openSubmission(
+  sql: SqlClient,
+  queueId: string,
+  { concurrent, perMinute }: ProviderLimits = {},
+): Promise<SubmissionGate> {
+  const { rows } = await sql.query<Opened>({
     name: 'open-submission',
-    text: `with opened as (
-       update jobs set state = 'submitted', submission = 'sent'
-        where queue_id = $1 and state in ('accepted', 'submitted') and submission in ('none', 'not_accepted')
-       returning queue_id, provider
-     ), told as (
-       insert into job_events (queue_id, event, detail) select queue_id, 'submitted', provider from opened
-       on conflict (queue_id, event) do nothing
-     ) select queue_id from opened`,
-    values: [queueId],
+    text: 'select go, job_state, job_operation, wait_ms, waits_for from open_submission($1, $2, $3)',
+    values: [queueId, concurrent ?? null, perMinute ?? null],
   });
-  if (opened.rows.length === 1) return { go: 'submit' };
-  const { rows } = await sql.query<{
-    state: JobState;
-    operation: { [key: string]: string | number | boolean } | null;
-  }>('select state, operation from jobs where queue_id = $1', [queueId]);
-  const row = rows[0];
-  if (!row) throw new Error(`job ${queueId} has no row`);
-  if (!isRunning(row.state)) return { go: 'stop', state: row.state };
-  return row.operation ? { go: 'poll', operation: row.operation } : { go: 'ask' };
+  const opened = rows[0];
+  if (!opened) throw new Error(`job ${queueId} has no row`);
+  switch (opened.go) {
+    case 'stop':
+      return { go: 'stop', state: opened.job_state };
+    case 'poll':
+      return { go: 'poll', operation: opened.job_operation };
+    case 'wait':
+      return { go: 'wait', retryAfterMs: opened.wait_ms, waitsFor: opened.waits_for };
+    default:
+      return { go: opened.go };
+  }
 }
+
+type Opened = { job_state: JobState } & (
+  | { go: 'submit' | 'ask' | 'stop' }
+  | { go: 'poll'; job_operation: { [key: string]: string | number | boolean } }
+  | { go: 'wait'; wait_ms: number; waits_for: 'place' | 'provider' }
+);
 
 /** The provider is known not to have accepted, so asking again is safe. */
 export async function closeSubmission(sql: SqlClient, queueId: string): Promise<void> {
@@ -71,4 +83,24 @@ export async function recordSuggestion(sql: SqlClient, queueId: string, prompt: 
     `update jobs set suggested_prompt = left($2, 20000) where queue_id = $1 and state in ('accepted', 'submitted')`,
     [queueId, prompt],
   );
+}
+
+const MOST_CALLBACKS = 5;
+
+/**
+ * A call of the provider about a job: true for a new one that may wake it. False when the job is not with that provider
+ * (any more), when the same call came before, or when there were enough of them already.
+ */
+export async function recordCallback(
+  sql: SqlClient,
+  { queueId, provider, digest }: { queueId: string; provider: string; digest: Buffer },
+): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'record-callback',
+    text: `update jobs set callbacks = callbacks || $3::bytea
+            where queue_id = $1 and provider = $2 and state = 'submitted'
+              and cardinality(callbacks) < $4 and $3::bytea <> all (callbacks)`,
+    values: [queueId, provider, digest, MOST_CALLBACKS],
+  });
+  return rowCount === 1;
 }

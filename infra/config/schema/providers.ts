@@ -16,6 +16,15 @@ const service = {
   timeouts: timeouts.exactOptional(),
 };
 
+/** Of all workers together; the database counts. */
+const limits = closed({
+  concurrent: count(1, 10_000).exactOptional(),
+  perMinute: count(1, 10_000).exactOptional(),
+}).exactOptional();
+
+/** A service that orders are queued for and that can call back. */
+const calling = { ...service, limits, callbacks: z.boolean().exactOptional() };
+
 const upstream = closed({
   baseUrl: serviceUrl,
   apiKeyEnv: environmentName.exactOptional(),
@@ -72,14 +81,15 @@ const simulator = closed({
     )
     .default({}),
   stateFolder: filePath.exactOptional(),
+  limits,
 });
 
 export const provider = z.discriminatedUnion('kind', [
   openai,
   anthropic,
-  closed({ kind: z.literal('elevenlabs'), ...service }),
-  closed({ kind: z.literal('fal'), ...service }),
-  closed({ kind: z.literal('replicate'), ...service }),
-  closed({ kind: z.literal('local') }),
+  closed({ kind: z.literal('elevenlabs'), ...service, limits }),
+  closed({ kind: z.literal('fal'), ...calling }),
+  closed({ kind: z.literal('replicate'), ...calling }),
+  closed({ kind: z.literal('local'), limits }),
   simulator,
 ]);

@@ -1,0 +1,38 @@
+/**
+ * The address at which a provider tells that a job is over. Its last part is a signature of 192 bits over the entry and the
+ * queue_id, so that nobody can wake jobs whose address he was not given.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type pg from 'pg';
+import { signingKey } from './signingKey.ts';
+
+/** Relative to `/api/v1`. */
+export const CALLBACK_PATH = '/provider-callbacks/{provider}/{queue_id}/{token}';
+
+const SIGNATURE_BYTES = 24;
+
+export interface CalledJob {
+  provider: string;
+  queueId: string;
+}
+
+/** Relative to `/api/v1`, with the job's own parts. */
+export async function callbackPath(sql: pg.Pool, job: CalledJob): Promise<string> {
+  const token = (await signatureOf(sql, job)).toString('base64url');
+  return CALLBACK_PATH.replace('{provider}', encodeURIComponent(job.provider))
+    .replace('{queue_id}', job.queueId)
+    .replace('{token}', token);
+}
+
+export async function isCallbackToken(sql: pg.Pool, job: CalledJob, token: string): Promise<boolean> {
+  const given = Buffer.from(token, 'base64url');
+  if (given.length !== SIGNATURE_BYTES || !timingSafeEqual(given, await signatureOf(sql, job))) return false;
+  // Of several spellings of the same bytes only ours counts.
+  return given.toString('base64url') === token;
+}
+
+async function signatureOf(sql: pg.Pool, { provider, queueId }: CalledJob): Promise<Buffer> {
+  const key = await signingKey(sql);
+  const signed = createHmac('sha256', key).update(`provider callback ${queueId} ${provider}`);
+  return signed.digest().subarray(0, SIGNATURE_BYTES);
+}
