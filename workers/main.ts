@@ -106,7 +106,7 @@ interface WorkerParts {
 
 async function createWorker(queue: TaskQueue, parts: WorkerParts): Promise<Worker> {
   const { config, connection, activities } = parts;
-  const plan = planOf(queue);
+  const plan = planOf(queue, config.workerSlots[queue]);
   const options: WorkerOptions = {
     connection,
     namespace: config.temporal.namespace,

@@ -12,7 +12,13 @@ export interface QueuePlan {
 
 const PROVIDER_STEPS: (keyof Activities)[] = ['generate', 'awaitOutcome'];
 
-export function planOf(queue: TaskQueue): QueuePlan {
+/** `slots`: as the operator wants it; left out: as many as are good for most. */
+export function planOf(queue: TaskQueue, slots?: number): QueuePlan {
+  const plan = usualPlan(queue);
+  return slots === undefined ? plan : { ...plan, slots };
+}
+
+function usualPlan(queue: TaskQueue): QueuePlan {
   switch (queue) {
     case 'jobs':
       return {

@@ -35,6 +35,8 @@ export interface Config {
   dataFolder: string;
   /** Without a slash at the end; download links and callbacks are built from it. */
   publicUrl: string;
+  /** Whether services outside can be expected to reach that address. */
+  isPublic: boolean;
   logLevel: CompleteEnvironment['LOG_LEVEL'];
   otlpEndpoint?: string;
   databaseUrl: string;
@@ -46,6 +48,8 @@ export interface Config {
   /** Undefined: no speech on this machine. */
   espeakPath?: string;
   workerQueues: TaskQueue[];
+  /** Steps that a worker process runs at the same time, where it is not left to workers/queues.ts. */
+  workerSlots: Partial<Record<TaskQueue, number>>;
   /** Where a worker answers `GET /metrics`: 0 is any free port, undefined is nowhere. */
   workerMetricsPort?: number;
   /** Arms a crash point; set by the kill tests only. */
@@ -94,6 +98,7 @@ function fromEnvironment(environment: CompleteEnvironment) {
     port: environment.PORT,
     dataFolder: path.resolve(environment.FAREBOX_DATA),
     publicUrl: publicUrl(environment),
+    isPublic: isPublic(environment),
     logLevel: environment.LOG_LEVEL,
     databaseUrl: environment.DATABASE_URL,
     redisUrl: environment.REDIS_URL,
@@ -108,6 +113,11 @@ function fromEnvironment(environment: CompleteEnvironment) {
     ffmpegPath: environment.FFMPEG_PATH,
     ffprobePath: environment.FFPROBE_PATH,
     workerQueues: environment.FAREBOX_WORKER_QUEUES,
+    workerSlots: {
+      ...optional('jobs', environment.FAREBOX_JOBS_SLOTS),
+      ...optional('media', environment.FAREBOX_MEDIA_SLOTS),
+      ...optional('providers', environment.FAREBOX_PROVIDER_SLOTS),
+    },
     buildId: environment.FAREBOX_BUILD_ID ?? workflowBuildId(),
     ...optional('espeakPath', environment.ESPEAK_PATH),
     ...optional('otlpEndpoint', environment.OTEL_EXPORTER_OTLP_ENDPOINT),
@@ -151,4 +161,11 @@ function publicUrl(environment: CompleteEnvironment): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[environment.HOST] ?? environment.HOST;
   const host = reachable.includes(':') ? `[${reachable}]` : reachable;
   return `http://${host}:${environment.PORT}`;
+}
+
+/** An address that was made up from where we listen is not known outside. */
+function isPublic({ FAREBOX_PUBLIC_URL }: CompleteEnvironment): boolean {
+  if (FAREBOX_PUBLIC_URL === undefined) return false;
+  const { protocol, hostname } = new URL(FAREBOX_PUBLIC_URL);
+  return protocol === 'https:' && !/^(localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 }

@@ -23,6 +23,13 @@ function readQueues(value: string): TaskQueue[] {
   return TASK_QUEUES.filter((queue) => named.has(queue));
 }
 
+function isSlotCount(value: string): boolean {
+  return /^[1-9]\d{0,3}$/.test(value);
+}
+
+/** How many steps of a queue one worker process runs at the same time. */
+const slots = z.string().refine(isSlotCount, 'a count from 1 to 9999').transform(Number).exactOptional();
+
 const http = urlOf('http:', 'https:');
 
 const variables = z.object({
@@ -36,6 +43,9 @@ const variables = z.object({
     .refine(isQueueList, `one or more of ${TASK_QUEUES.join(', ')}, separated by commas`)
     .transform(readQueues)
     .default([...TASK_QUEUES]),
+  FAREBOX_JOBS_SLOTS: slots,
+  FAREBOX_MEDIA_SLOTS: slots,
+  FAREBOX_PROVIDER_SLOTS: slots,
   /** Where a worker answers `GET /metrics`; 0 is any free port, unset is nowhere. */
   FAREBOX_METRICS_PORT: z.string().refine(isPort, 'a port from 0 to 65535').transform(Number).exactOptional(),
   /** Worker versioning: the hash of the workflow bundle when unset. */

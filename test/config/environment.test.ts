@@ -53,6 +53,7 @@ describe('the environment', () => {
     ['PORT', '65536', 'found "65536", allowed: a port from 0 to 65535'],
     ['PORT', '-1', 'found "-1", allowed: a port'],
     ['FAREBOX_METRICS_PORT', '65536', 'found "65536", allowed: a port from 0 to 65535'],
+    ['FAREBOX_PROVIDER_SLOTS', '0', 'found "0", allowed: a count from 1 to 9999'],
     ['LOG_LEVEL', 'loud', 'found "loud", allowed: "fatal", "error", "warn"'],
     [
       'FAREBOX_WORKER_QUEUES',
@@ -65,6 +66,24 @@ describe('the environment', () => {
     ['FAREBOX_BUILD_ID', 'a b', 'found "a b", allowed: 1 to 64'],
   ])('%s=%s is refused with what was found and what is allowed', (name, value, expected) => {
     expect(messageOf(() => loadConfig({ ...COMPLETE, [name]: value }))).toContain(`${name}: ${expected}`);
+  });
+
+  test('says how many steps of each queue a worker runs at once', () => {
+    const slots = { FAREBOX_JOBS_SLOTS: '5', FAREBOX_PROVIDER_SLOTS: '20' };
+    expect(loadConfig({ ...COMPLETE, ...slots }).workerSlots).toEqual({ jobs: 5, providers: 20 });
+    expect(loadConfig(COMPLETE).workerSlots).toEqual({});
+  });
+
+  test.each([
+    [undefined, false],
+    ['https://api.example.com', true],
+    ['https://api.example.com/below', true],
+    ['http://api.example.com', false],
+    ['https://localhost', false],
+    ['https://127.0.0.1:8443', false],
+    ['https://[::1]', false],
+  ])('a public address %s can be reached by services outside: %s', (FAREBOX_PUBLIC_URL, expected) => {
+    expect(loadConfig({ ...COMPLETE, FAREBOX_PUBLIC_URL }).isPublic).toBe(expected);
   });
 
   test.each(['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT'])(
