@@ -1,12 +1,21 @@
-/** One question to a provider, counted by what came of it. */
+/** One question to a provider, counted by what came of it, and remembered for everybody where it says whether it answers. */
+import { noteDown, noteUp } from '../infra/postgres/providerHealth.ts';
 import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.ts';
 import { inSpan } from '../infra/telemetry/spans.ts';
 import type { Outcome } from '../providers/provider.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+
+export interface Question {
+  job: GenerationInput;
+  call: 'start' | 'check' | 'find';
+  /** Of the step: whoever was told to stop waiting has learnt nothing about the provider. */
+  signal: AbortSignal;
+}
 
 export async function askProvider<T extends Outcome | undefined>(
-  { provider, modelId, queueId }: GenerationInput,
-  call: 'start' | 'check' | 'find',
+  dependencies: ActivityDependencies,
+  { job: { provider, modelId, queueId }, call, signal }: Question,
   ask: () => Promise<T>,
 ): Promise<T> {
   const startedAt = performance.now();
@@ -21,11 +30,47 @@ export async function askProvider<T extends Outcome | undefined>(
       const outcome = await ask();
       told = describe(outcome);
       note({ 'farebox.outcome': told });
+      if (!signal.aborted) await noteHealth(dependencies, provider, outcome);
       return outcome;
     });
   } finally {
     providerOutcomes.labels(provider, call, told).inc();
     providerSeconds.labels(provider, call).observe((performance.now() - startedAt) / 1000);
+  }
+}
+
+/** The answer itself matters more: where it cannot be noted, it still counts. */
+async function noteHealth(
+  { pool, log }: ActivityDependencies,
+  provider: string,
+  outcome: Outcome | undefined,
+): Promise<void> {
+  try {
+    if (isDown(outcome)) {
+      const pauseMs = await noteDown(pool, provider);
+      if (pauseMs !== undefined) log.warn({ provider, pauseMs }, 'provider circuit opened');
+    } else if (await noteUp(pool, provider)) {
+      log.info({ provider }, 'provider circuit closed');
+    }
+  } catch (err) {
+    log.warn({ err, provider }, 'the state of a provider could not be noted');
+  }
+}
+
+/**
+ * Whether nobody else would fare better now: no answer, no room for anybody, or our own credential not accepted. A refused
+ * order, also one by its content policy, and a limit of ours are answers like any other.
+ */
+function isDown(outcome: Outcome | undefined): boolean {
+  switch (outcome?.status) {
+    case 'unknown':
+      return true;
+    case 'busy':
+      return outcome.reason === 'overloaded';
+    case 'refused':
+      return outcome.reason === 'credential';
+    default:
+      return false;
   }
 }
 

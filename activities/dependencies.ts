@@ -1,6 +1,7 @@
 /** What the activities stand on; opened once by the worker process. */
 import type pg from 'pg';
 import type { Model } from '../domain/catalogue/model.ts';
+import type { ProviderSettings } from '../domain/providerSettings.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { GuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
@@ -15,6 +16,10 @@ export interface ActivityDependencies {
   storage: Storage;
   models: ReadonlyMap<string, Model>;
   providers: ReadonlyMap<string, GenerationProvider>;
+  /** By entry name, as configured. */
+  providerSettings: Readonly<Record<string, ProviderSettings>>;
+  /** Where the provider of this job may tell its end; undefined where it cannot reach us. */
+  callbackUrl(job: { provider: string; queueId: string }): Promise<string | undefined>;
   guardedFetch: GuardedFetch;
   guardedPost: GuardedPost;
   tools: MediaTools;

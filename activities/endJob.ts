@@ -4,7 +4,7 @@ import { isRunning } from '../domain/jobs.ts';
 import { point } from '../infra/points.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
-import { lockJob, recordEnded } from '../infra/postgres/jobs.ts';
+import { type LockedJob, lockJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
 import { inTransaction } from '../infra/postgres/pool.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
@@ -13,12 +13,13 @@ import type { GenerationInput } from '../workflows/contract.ts';
 import { describeParts } from './acceptJob.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { removeOutputs } from './removeOutputs.ts';
+import { stopAtProvider } from './stopAtProvider.ts';
 import type { Discarded, EndJobInput, EndJobResult } from './types.ts';
 
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
-  let refundOf: string | undefined;
+  let endedHere: LockedJob | undefined;
   const ended = await inTransaction(dependencies.pool, async (client): Promise<EndJobResult> => {
-    refundOf = undefined;
+    endedHere = undefined;
     const row = await lockJob(client, input.queueId);
     if (!row) throw new Error(`job ${input.queueId} has no row to end`);
     if (!isRunning(row.state)) {
@@ -42,13 +43,17 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
       { event: 'refunded', ledgerId: refunded.refundId, detail: describeParts(refunded.parts) },
     ]);
     await point('end-recorded');
-    refundOf = row.modelId;
+    endedHere = row;
     return { state: input.state, refundId: refunded.refundId };
   });
   await point('refund-lost');
-  if (refundOf !== undefined) {
-    jobsReached.labels(refundOf, input.state).inc();
-    refunds.labels(refundOf, input.failure.code).inc();
+  if (endedHere !== undefined) {
+    const { modelId, provider, operation } = endedHere;
+    jobsReached.labels(modelId, input.state).inc();
+    refunds.labels(modelId, input.failure.code).inc();
+    // Beside this step: the client who cancelled waits for its answer, not for the provider's.
+    const stops = operation !== null && input.state !== 'failed';
+    if (stops) void stopAtProvider(dependencies, { queueId: input.queueId, provider, operation });
   }
   // A late output of a provider that came after all belongs to nobody.
   if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);

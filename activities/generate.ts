@@ -1,6 +1,7 @@
 /** The conversation with a provider: written ahead, asked once, and whatever comes back is checked before it counts. */
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { ErrorCode } from '../domain/errors.ts';
+import { limitsOf } from '../domain/providerSettings.ts';
 import { point } from '../infra/points.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import {
@@ -29,17 +30,25 @@ export async function generate(
   const provider = dependencies.providers.get(name);
   if (!provider)
     return { kind: 'failed', code: 'unavailable', message: 'The model is offline at the moment.' };
-  const gate = await openSubmission(dependencies.pool, queueId);
+  const gate = await openSubmission(
+    dependencies.pool,
+    queueId,
+    limitsOf(dependencies.providerSettings[name]),
+  );
   if (gate.go === 'stop') {
     await discardSource(dependencies, handedIn(order.job));
     return { kind: gate.state === 'stored' ? 'stored' : 'ended' };
   }
+  if (gate.go === 'wait') throw waiting(WAITS[gate.waitsFor], gate.retryAfterMs);
   if (gate.go === 'poll') return { kind: 'running', operation: gate.operation };
   if (gate.go === 'ask' && !provider.repeatable) return await askAgain(dependencies, order, provider);
   return await inWorkplace(dependencies, async (place) => {
     const request = await requestOf(dependencies, order, place);
-    const context = { workFolder: place.folder, signal: place.signal, heartbeat: place.heartbeat };
-    const outcome = await askProvider(order.job, 'start', () => provider.start(request, context));
+    const { folder: workFolder, signal, heartbeat } = place;
+    const callbackUrl = provider.isGenuine && (await dependencies.callbackUrl(order.job));
+    const context = { workFolder, signal, heartbeat, ...(callbackUrl && { callbackUrl }) };
+    const question = { job: order.job, call: 'start', signal } as const;
+    const outcome = await askProvider(dependencies, question, () => provider.start(request, context));
     await point('provider-submitted');
     return await concludeOutcome(dependencies, order.job, { outcome, provider, place });
   });
@@ -54,9 +63,10 @@ async function askAgain(
   const { find } = provider;
   if (!find) return { kind: 'unknown', askable: false };
   return await inWorkplace(dependencies, async (place) => {
-    const context = { workFolder: place.folder, signal: place.signal, heartbeat: place.heartbeat };
-    const outcome = await askProvider(order.job, 'find', () =>
-      find.call(provider, order.job.queueId, context),
+    const { folder: workFolder, signal, heartbeat } = place;
+    const question = { job: order.job, call: 'find', signal } as const;
+    const outcome = await askProvider(dependencies, question, () =>
+      find.call(provider, order.job.queueId, { workFolder, signal, heartbeat }),
     );
     if (outcome === undefined) {
       await closeSubmission(dependencies.pool, order.job.queueId);
@@ -76,8 +86,10 @@ export async function awaitOutcome(
   const check = provider?.check;
   if (!provider || !check) return { kind: 'unknown', askable: false };
   return await inWorkplace(dependencies, async (place) => {
-    const context = { workFolder: place.folder, signal: place.signal, heartbeat: place.heartbeat };
-    const outcome = await askProvider(job, 'check', () => check.call(provider, operation, context));
+    const { folder: workFolder, signal, heartbeat } = place;
+    const outcome = await askProvider(dependencies, { job, call: 'check', signal }, () =>
+      check.call(provider, operation, { workFolder, signal, heartbeat }),
+    );
     await point('polled');
     if (outcome.status === 'running' || outcome.status === 'busy' || outcome.status === 'unknown') {
       await noteProgress(dependencies, job, outcome);
@@ -100,9 +112,19 @@ async function noteProgress(
 
 function stillRunning(outcome: Outcome): ApplicationFailure {
   const retryAfterMs = 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined;
+  return waiting({ type: 'StillRunning', message: 'The provider is still working.' }, retryAfterMs);
+}
+
+const WAITS = {
+  place: { type: 'NoPlace', message: 'The provider has as many jobs as it may have; this one is in line.' },
+  provider: { type: 'ProviderDown', message: 'The provider does not answer; it is tried again later.' },
+  busy: { type: 'ProviderBusy', message: 'The provider has no room at the moment.' },
+} as const;
+
+/** Asks for another attempt of this very step, by its own growing pauses unless told: waiting adds nothing to the history. */
+function waiting(why: { type: string; message: string }, retryAfterMs?: number): ApplicationFailure {
   return ApplicationFailure.create({
-    type: 'StillRunning',
-    message: 'The provider is still working.',
+    ...why,
     // Waiting is no failure: it is neither logged nor counted as one.
     category: 'BENIGN',
     ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
@@ -138,7 +160,7 @@ async function concludeOutcome(
       return { kind: 'failed', ...failureOf(outcome.reason, outcome.message) };
     case 'busy':
       await closeSubmission(pool, job.queueId);
-      return { kind: 'busy', retryAfterMs: outcome.retryAfterMs ?? pauseMs(job) };
+      throw waiting(WAITS.busy, outcome.retryAfterMs ?? pauseMs(job));
     case 'unknown':
       return { kind: 'unknown', askable: provider.find !== undefined };
   }

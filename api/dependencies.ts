@@ -8,9 +8,11 @@ import type { Logger } from '../infra/log.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Ledger } from '../infra/postgres/createLedger.ts';
 import type { DatabaseClock } from '../infra/postgres/databaseClock.ts';
+import type { OpenCircuits } from '../infra/postgres/providerHealth.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 import type { PageReader } from '../infra/web/pageReader.ts';
+import type { GenerationProvider } from '../providers/provider.ts';
 import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
@@ -25,6 +27,10 @@ export interface Dependencies {
   ledger: Ledger;
   /** By provider entry. */
   textProviders: ReadonlyMap<string, TextProvider>;
+  /** Of the providers of queued jobs. */
+  circuits: OpenCircuits;
+  /** By entry; opened when it is first asked for: the API only lets them look at who calls back. */
+  callers(): ReadonlyMap<string, Pick<GenerationProvider, 'isGenuine'>>;
   redis: Redis;
   temporal: Temporal;
   storage: Storage;

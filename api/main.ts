@@ -5,6 +5,7 @@ import { createLogger, type Logger } from '../infra/log.ts';
 import { armPoint } from '../infra/points.ts';
 import { registerLedgerMetrics } from '../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics, type Metrics } from '../infra/telemetry/metrics.ts';
+import { registerProviderMetrics } from '../infra/telemetry/providerMetrics.ts';
 import { registerQueueMetrics } from '../infra/telemetry/queueMetrics.ts';
 import { startTracing } from '../infra/telemetry/startTracing.ts';
 import { createApp } from './app.ts';
@@ -37,6 +38,7 @@ async function main(): Promise<void> {
     routes: ROUTES,
   });
   registerLedgerMetrics(metrics.registry, opened.dependencies.sql);
+  registerProviderMetrics(metrics.registry, opened.dependencies.sql, config.providers);
   registerQueueMetrics(metrics.registry, opened.dependencies.temporal);
   const server = await listen(app.callback(), { ...address(config), metrics });
   log.info({ ...address(config), buildId: config.buildId }, 'api ready');

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Config } from '../infra/config/config.ts';
 import { createDocumentReader } from '../infra/documents/documentReader.ts';
-import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
+import { createGuardedFetch, type GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { Logger } from '../infra/log.ts';
 import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
 import { createLedger } from '../infra/postgres/createLedger.ts';
@@ -11,6 +11,7 @@ import { keyChannel } from '../infra/postgres/keyChanges.ts';
 import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
 import { openListener } from '../infra/postgres/listener.ts';
 import { openPool } from '../infra/postgres/pool.ts';
+import { watchCircuits } from '../infra/postgres/providerHealth.ts';
 import { openRedis, pingRedis } from '../infra/redis/connect.ts';
 import { createLimiter } from '../infra/redis/limiter.ts';
 import { openStorage } from '../infra/s3/storage.ts';
@@ -18,6 +19,7 @@ import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.t
 import { keepLabelled } from '../infra/telemetry/labelled.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
 import { createPageReader } from '../infra/web/pageReader.ts';
+import { createProviders } from '../providers/createProviders.ts';
 import { createSearch } from '../providers/createSearch.ts';
 import { createTextProviders } from '../providers/createTextProviders.ts';
 import type { TextOutcome } from '../providers/upstreams.ts';
@@ -69,6 +71,8 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     dependencies: {
       ...{ config, sql, clock, ledger, textProviders, redis, temporal, storage, limits, log },
       ...{ downloads, folders, documents, pages, search, jobWatch },
+        circuits: watchCircuits(sql),
+        callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
       published: publishCatalogue(config),
       charactersLoaded: charactersLoader(sql, config),
     },
@@ -91,6 +95,19 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       storage.close();
       await Promise.all([sql.end(), purse.end(), temporal.close(), folders.settled()]);
     },
+  };
+}
+
+/** The adapters of the workers, who alone hand anything over. */
+function callersOf(
+  config: Config,
+  { guardedFetch, workFolder }: { guardedFetch: GuardedFetch; workFolder: string },
+): Dependencies['callers'] {
+  const { ffmpegPath, ffprobePath } = config;
+  let opened: ReturnType<Dependencies['callers']> | undefined;
+  return () => {
+    opened ??= createProviders(config, { tools: { ffmpegPath, ffprobePath, workFolder }, guardedFetch });
+    return opened;
   };
 }
 

@@ -126,6 +126,7 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
   const { order, claim } = attempt;
   const { parts } = order;
   const input = order.inputOf(claim.queueId);
+  await requireAnswering(dependencies, input);
   const put = () => parts.put(input.queueId);
   const stored = parts.together ? nextTurn().then(put) : put();
   if (!parts.together) await stored;
@@ -142,6 +143,18 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
   }
   const { code, message, fields } = answer;
   throw new FareboxError({ code, message, ...(fields ? { fields } : {}) });
+}
+
+/** A provider that answers nobody gets no new order; those that it was to get already wait within their deadline. */
+async function requireAnswering({ circuits }: Dependencies, input: GenerationInput): Promise<void> {
+  const restsMs = await circuits.restsMs(input.provider);
+  if (restsMs === undefined) return;
+  throw new FareboxError({
+    code: 'unavailable',
+    message: `The model ${input.modelId} does not answer at the moment. Nothing was charged; please try again.`,
+    internal: `the circuit of ${input.provider} is open`,
+    retryAfterSeconds: restsMs / 1_000,
+  });
 }
 
 interface Submission extends Attempt {

@@ -1,12 +1,14 @@
 /** Opens what the activities stand on. */
 import { join } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import type pg from 'pg';
 import type { ActivityDependencies } from '../activities/dependencies.ts';
 import type { Config } from '../infra/config/config.ts';
 import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
 import { createGuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
 import { workFolders } from '../infra/media/workFolders.ts';
+import { type CalledJob, callbackPath } from '../infra/postgres/callbackToken.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { openTemporal, type Temporal } from '../infra/temporal/connect.ts';
@@ -42,6 +44,8 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       log,
       models: config.modelCatalogue.byId,
       providers: createProviders(config, { tools, guardedFetch }),
+      providerSettings: config.providers,
+      callbackUrl: (job) => callbackUrl(config, pool, job),
       guardedFetch,
       guardedPost: createGuardedPost({ allowPrivateHosts }),
       isWorkflowOpen: (workflowId) => isOpen(temporal, workflowId),
@@ -52,6 +56,16 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       await Promise.all([pool.end(), temporal.close(), folders.settled()]);
     },
   };
+}
+
+async function callbackUrl(
+  { providers, publicUrl, isPublic }: Config,
+  pool: pg.Pool,
+  job: CalledJob,
+): Promise<string | undefined> {
+  const settings = providers[job.provider];
+  const wanted = settings && 'callbacks' in settings ? settings.callbacks : undefined;
+  return (wanted ?? isPublic) ? `${publicUrl}/api/v1${await callbackPath(pool, job)}` : undefined;
 }
 
 async function isOpen(temporal: Temporal, workflowId: string): Promise<boolean> {

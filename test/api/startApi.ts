@@ -16,6 +16,7 @@ import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey, type NewKey } from '../../infra/postgres/keys.ts';
 import { registerLedgerMetrics } from '../../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics } from '../../infra/telemetry/metrics.ts';
+import { registerProviderMetrics } from '../../infra/telemetry/providerMetrics.ts';
 import { createWorld } from '../harness/services.ts';
 
 export interface TestApi {
@@ -64,6 +65,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const inFlight = createInFlight();
   const metrics = createMetrics('api');
   registerLedgerMetrics(metrics.registry, opened.dependencies.sql);
+  registerProviderMetrics(metrics.registry, opened.dependencies.sql, config.providers);
   const parts = options.parts?.(opened.parts) ?? opened.parts;
   if (!options.budgets) opened.dependencies.limits.overrideOf = () => PLENTY;
   const app = createApp({
