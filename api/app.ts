@@ -13,6 +13,7 @@ import { answerErrors } from './middleware/answerErrors.ts';
 import { observe } from './middleware/observe.ts';
 import { requireHost } from './middleware/requireHost.ts';
 import { addDocsRoutes } from './openapi/docsRoutes.ts';
+import { callbackRoute } from './providerCallbacks/callbackRoute.ts';
 import type { RequestState } from './requestState.ts';
 import { createRespond } from './respond.ts';
 import type { Route } from './route.ts';
@@ -37,7 +38,10 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   app.use(observe({ log: dependencies.log, metrics, inFlight }));
   app.use(answerErrors(respond));
   app.use(requireHost);
-  const served = options.routes.map((route) => ({ route, handler: serve({ ...options, respond }, route) }));
+  const served = [...options.routes, callbackRoute].map((route) => ({
+    route,
+    handler: serve({ ...options, respond }, route),
+  }));
   app.use(lookUp(served));
   app.use(createRouter(options, served).routes() as unknown as Koa.Middleware<RequestState>);
   app.use(refuseUnknown);

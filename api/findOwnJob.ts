@@ -9,8 +9,12 @@ import { invalid } from './invalid.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+export function isQueueId(text: string): boolean {
+  return UUID.test(text);
+}
+
 export async function findOwnJob(sql: SqlClient, caller: Caller, queueId: string): Promise<JobRow> {
-  const job = UUID.test(queueId)
+  const job = isQueueId(queueId)
     ? await findJob(sql, { queueId: queueId.toLowerCase(), accountId: caller.accountId })
     : undefined;
   if (job) return job;

@@ -17,6 +17,7 @@ import type { Temporal } from '../infra/temporal/connect.ts';
 import {
   ACCEPTED_UPDATE,
   type AcceptResult,
+  CALLED_BACK_SIGNAL,
   CANCEL_UPDATE,
   type CancelResult,
   COMPLETE_UPDATE,
@@ -152,6 +153,19 @@ async function command<Result>(
       }
       await sleep(RETRY_PAUSE_MS);
     }
+  }
+}
+
+const WAKE_LIMIT_MS = 3_000;
+
+/** Ends the pause of a job before the next question to its provider; one that is gone has nothing to be woken for. */
+export async function wakeGeneration(temporal: Temporal, queueId: string): Promise<void> {
+  try {
+    await temporal.within(WAKE_LIMIT_MS, (client) =>
+      client.workflow.getHandle(generationWorkflowId(queueId)).signal(CALLED_BACK_SIGNAL),
+    );
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }
 

@@ -35,6 +35,8 @@ export interface BodySpec<Body> {
     rewrite?(sent: unknown, config: Config): unknown;
   };
   multipart?: MultipartSpec<Body>;
+  /** Instead of both: a Buffer of what arrived, whatever kind it says it is. */
+  raw?: { maxBytes: number };
   /** `model` is looked at before the schema: "model is required", "model must be a string" (api-facts 4). */
   needsModel?: boolean;
   /** A request may come without a body, which the handler sees as undefined. */

@@ -7,6 +7,7 @@ import { checkModel, validate } from '../validate.ts';
 import { bodyKind } from './contentType.ts';
 import { readJson } from './readJson.ts';
 import { readMultipart } from './readMultipart.ts';
+import { readRaw } from './readRaw.ts';
 
 export interface ReadBody {
   body: unknown;
@@ -30,6 +31,7 @@ export async function readBody(
   if (encoding !== undefined && encoding !== 'identity') {
     throw wrongType("'Content-Encoding' is not supported");
   }
+  if (spec.raw) return { body: await readRaw(request, spec.raw.maxBytes), file: undefined };
   const announced = bodyKind(request.headers['content-type']);
   if (announced.kind === 'json' && spec.json) {
     const sent = await readJson(request, spec.json.maxBytes);
