@@ -21,8 +21,8 @@ export interface FlowWorld {
 
 export const PROVIDER = 'slow';
 
-export async function openFlowWorld(poolSize?: number): Promise<FlowWorld> {
-  const ledger = await createLedgerWorld(poolSize);
+export async function openFlowWorld(poolSize?: number, inDatabase?: string): Promise<FlowWorld> {
+  const ledger = await createLedgerWorld(poolSize, inDatabase);
   const { pool, owner } = ledger;
   const open = (job: string, limits?: ProviderLimits) => openSubmission(pool, job, limits);
   return {

@@ -1,0 +1,158 @@
+/** Calls of providers about their jobs: who is believed, what is woken, and how often. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callbackPath } from '../../infra/postgres/callbackToken.ts';
+import type { GenerationProvider } from '../../providers/provider.ts';
+import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
+import { startApi, type TestApi } from './startApi.ts';
+
+const ENTRY = 'calling';
+const MEBIBYTE = 1024 * 1024;
+
+let api: TestApi;
+let world: FlowWorld;
+/** What the adapter was shown. */
+const shown: { headers: Readonly<Record<string, string>>; body: Buffer }[] = [];
+
+const stub: Pick<GenerationProvider, 'isGenuine'> = {
+  async isGenuine(call) {
+    shown.push(call);
+    if (call.headers['x-signature'] === 'unreachable') throw new Error('the keys could not be fetched');
+    return call.headers['x-signature'] === 'genuine';
+  },
+};
+
+beforeAll(async () => {
+  api = await startApi();
+  world = await openFlowWorld(2, api.environment.DATABASE_URL);
+  const adapters = new Map([
+    [ENTRY, stub],
+    ['silent', {}],
+  ]);
+  api.opened.dependencies.callers = () => adapters;
+});
+afterAll(async () => {
+  await world.close();
+  await api.stop();
+});
+
+/** A job that was handed over, with an open workflow that nobody works on. */
+async function newJob(provider = ENTRY): Promise<string> {
+  const [queueId = ''] = await world.jobs(await world.account(), 1, provider);
+  await world.open(queueId);
+  await api.opened.dependencies.temporal.client.workflow.start('generation', {
+    workflowId: queueId,
+    taskQueue: 'nobody',
+    args: [],
+  });
+  return queueId;
+}
+
+async function signalsOf(queueId: string): Promise<(string | null | undefined)[]> {
+  const handle = api.opened.dependencies.temporal.client.workflow.getHandle(queueId);
+  const { events } = await handle.fetchHistory();
+  return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
+    signal ? [signal.signalName] : [],
+  );
+}
+
+const pathOf = (queueId: string, provider = ENTRY) =>
+  callbackPath(api.opened.dependencies.sql, { queueId, provider });
+
+interface Sent {
+  signature?: string;
+  body?: string;
+}
+
+async function call(path: string, { signature = 'genuine', body = '{"status":"done"}' }: Sent = {}) {
+  const response = await api.call(path, {
+    method: 'POST',
+    headers: { 'x-signature': signature, 'content-type': 'application/json' },
+    body,
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+describe('a genuine call', () => {
+  it('wakes its job, and the adapter sees exactly what arrived', async () => {
+    const queueId = await newJob();
+    expect(await call(await pathOf(queueId), { body: '{ "spaces":  "kept" }' })).toBe(200);
+    expect(await signalsOf(queueId)).toEqual(['calledBack']);
+    const { headers, body } = shown.at(-1) ?? {};
+    expect(body?.toString()).toBe('{ "spaces":  "kept" }');
+    expect(headers).toMatchObject({ 'x-signature': 'genuine', 'content-type': 'application/json' });
+  });
+
+  it('wakes its job once, however often it is repeated', async () => {
+    const queueId = await newJob();
+    const path = await pathOf(queueId);
+    expect(await Promise.all(Array.from({ length: 10 }, () => call(path)))).toEqual(Array(10).fill(200));
+    expect(await signalsOf(queueId)).toHaveLength(1);
+  });
+
+  it('is one of five that wake a job: further ones are taken and do nothing', async () => {
+    const queueId = await newJob();
+    const path = await pathOf(queueId);
+    for (let turn = 0; turn < 12; turn += 1) expect(await call(path, { body: `turn ${turn}` })).toBe(200);
+    expect(await signalsOf(queueId)).toHaveLength(5);
+  });
+
+  it('about a job that has ended is taken and does nothing', async () => {
+    const queueId = await newJob();
+    await world.finish(queueId);
+    expect(await call(await pathOf(queueId))).toBe(200);
+    expect(await signalsOf(queueId)).toEqual([]);
+  });
+
+  it('is taken also where the job is not to be found in Temporal', async () => {
+    const [queueId = ''] = await world.jobs(await world.account(), 1, ENTRY);
+    await world.open(queueId);
+    expect(await call(await pathOf(queueId))).toBe(200);
+  });
+});
+
+describe('any other call gets 404 and wakes nobody', () => {
+  it.each(['forged', 'unreachable'])('with a signature that is %s', async (signature) => {
+    const queueId = await newJob();
+    expect(await call(await pathOf(queueId), { signature })).toBe(404);
+    expect(await signalsOf(queueId)).toEqual([]);
+  });
+
+  it('with the token of another job, of another provider, or none of ours', async () => {
+    const queueId = await newJob();
+    const token = async (of: Promise<string>) => (await of).split('/').at(-1) ?? '';
+    const own = await token(pathOf(queueId));
+    const tokens = [
+      await token(pathOf(randomUUID())),
+      await token(pathOf(queueId, 'silent')),
+      `${own.slice(0, -1)}${own.endsWith('A') ? 'B' : 'A'}`,
+      `${own}A`,
+      'x',
+    ];
+    const before = shown.length;
+    for (const wrong of tokens)
+      expect(await call(`/provider-callbacks/${ENTRY}/${queueId}/${wrong}`)).toBe(404);
+    expect(await call(`/provider-callbacks/${ENTRY}/not-an-id/${own}`)).toBe(404);
+    // Without the token nobody makes the adapter work.
+    expect(shown.length).toBe(before);
+    expect(await signalsOf(queueId)).toEqual([]);
+  });
+
+  it('of a provider that does not sign, or that is not there', async () => {
+    for (const provider of ['silent', 'unknown']) {
+      const queueId = await newJob(provider);
+      expect(await call(await pathOf(queueId, provider))).toBe(404);
+      expect(await signalsOf(queueId)).toEqual([]);
+    }
+  });
+});
+
+describe('the size of a call', () => {
+  it('is at most 1 MiB', async () => {
+    const queueId = await newJob();
+    const path = await pathOf(queueId);
+    expect(await call(path, { body: 'x'.repeat(MEBIBYTE) })).toBe(200);
+    expect(await call(path, { body: 'x'.repeat(MEBIBYTE + 1) })).toBe(413);
+  });
+});
