@@ -1,6 +1,7 @@
 /** `npm run bench`: all benchmarks by name, or the named ones; exit code 1 when a bar is not reached. */
 import { openParts } from '../test/harness/parts.ts';
 import { run as chat } from './chat.ts';
+import { run as fairness } from './fairness.ts';
 import { run as frontDoor } from './frontDoor.ts';
 import { run as jobs } from './jobs.ts';
 import { run as ledger } from './ledger.ts';
@@ -9,6 +10,7 @@ import { run as models } from './models.ts';
 import { run as retrieve } from './retrieve.ts';
 import { run as scrape } from './scrape.ts';
 import { run as usage } from './usage.ts';
+import { run as waiting } from './waiting.ts';
 
 const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   ledger: async () => {
@@ -25,6 +27,8 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   retrieve: () => retrieve(),
   memory: () => memory(),
   jobs: () => jobs(),
+  fairness: () => fairness(),
+  waiting: () => waiting(),
   scrape: () => scrape(),
   chat: () => chat(),
 };
