@@ -28,10 +28,13 @@ export async function run({ jobs = 1_000 }: { jobs?: number } = {}): Promise<{ o
     const watched = watch(worker.pid, watching.signal, (mb) => {
       mostMb = Math.max(mostMb, mb);
     });
-    const ordered = await crowd.order(accountId, jobs, MODEL);
-    await crowd.untilStored(ordered, 600_000);
-    watching.abort();
-    await watched;
+    try {
+      const ordered = await crowd.order(accountId, jobs, MODEL);
+      await crowd.untilStored(ordered, 600_000);
+    } finally {
+      watching.abort();
+      await watched;
+    }
     console.log(`waiting: ${jobs} jobs of ${LATENCY_MS} ms at a provider that is asked, one worker`);
     console.table({ worker: { 'idle MB': round(idleMb), 'most MB': round(mostMb) } });
     console.log(`  most MB (≤ ${MOST_MB}): ${round(mostMb)}`);

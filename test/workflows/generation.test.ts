@@ -47,6 +47,39 @@ describe('a generation that goes well', () => {
     expect(stage.steps.join()).not.toContain('endJob');
   });
 
+  it('has at most 60 events in its history after ten minutes of questions', async () => {
+    let asked = 0;
+    // Pauses of 2 to 10 s in ten minutes, here of 20 to 50 ms; a place was waited for before.
+    const [waits, questions] = [10, 65];
+    let waited = 0;
+    const play = await stage.play(
+      {
+        generate: () => {
+          waited += 1;
+          if (waited < waits)
+            throw ApplicationFailure.create({ type: 'NoPlace', message: 'in line', nextRetryDelay: 20 });
+          return Promise.resolve({ kind: 'running', operation: { id: 'op-1' } });
+        },
+        awaitOutcome: () => {
+          asked += 1;
+          if (asked < questions)
+            throw ApplicationFailure.create({ type: 'StillRunning', message: 'not yet' });
+          return Promise.resolve({ kind: 'stored' });
+        },
+      },
+      { deadlineMs: 120_000 },
+    );
+    await play.accepted;
+    await play.handle.executeUpdate<CompleteResult, [CompleteRequest]>(COMPLETE_UPDATE, {
+      args: [{ stored: true }],
+    });
+    await play.result();
+    expect(asked).toBe(questions);
+    const { events } = await play.handle.fetchHistory();
+    expect(events?.length).toBeGreaterThan(20);
+    expect(events?.length).toBeLessThanOrEqual(60);
+  }, 150_000);
+
   it('waits for a running provider without adding to its history', async () => {
     let asked = 0;
     const play = await stage.play({
