@@ -71,8 +71,8 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     dependencies: {
       ...{ config, sql, clock, ledger, textProviders, redis, temporal, storage, limits, log },
       ...{ downloads, folders, documents, pages, search, jobWatch },
-        circuits: watchCircuits(sql),
-        callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
+      circuits: watchCircuits(sql),
+      callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
       published: publishCatalogue(config),
       charactersLoaded: charactersLoader(sql, config),
     },

@@ -289,8 +289,6 @@ async function answer(story: Story): Promise<AcceptResult> {
 async function cancel(story: Story): Promise<CancelResult> {
   if (story.decided) return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
   story.cancelRequested = true;
-  // First the step that asks, then the timer of the deadline: in this order they stand in the histories of running jobs.
-  story.calledBack?.();
   story.interruptible?.cancel();
   await condition(() => story.decided);
   return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
