@@ -42,6 +42,8 @@ export interface MeasuredMedium extends MediaPlace {
   height?: number;
   /** Decoded length; of audio and videos. */
   seconds?: number;
+  /** Of videos: decoded frames. */
+  frames?: number;
   /** Of videos: decoded frames per decoded second. */
   framesPerSecond?: number;
   /** Of videos. */

@@ -5,6 +5,7 @@
 import type { DecodedAudio, DecodeRequest } from './decodeAudio.ts';
 import type { DecodedPictures, DecodePicturesRequest } from './decodePictures.ts';
 import { hold, type KeptChild, letGo, shippedChild, startChild } from './keptChild.ts';
+import type { Progress } from './progress.ts';
 import type { Synthesis } from './runEspeak.ts';
 import type { FfmpegEnd, FfmpegRun } from './runFfmpeg.ts';
 import type { RunEnd } from './runLimited.ts';
@@ -21,17 +22,17 @@ export type FfmpegOrder = { run: number } & (FfmpegTask | { task: 'abort' });
 export type FfmpegAnswer =
   | { run: number; result: DecodedAudio | DecodedPictures | FfmpegEnd }
   | { run: number; failed: string }
-  | { run: number; progress: true };
+  | { run: number; progress: Progress };
 
 export interface Ffmpeg {
   /** Decodes really and counts. Throws when it was aborted, and when no ffmpeg can be run, which is no file's fault. */
   decodeAudio(request: DecodeRequest): Promise<DecodedAudio>;
-  /** `onProgress` is called now and then while it writes to its standard output. */
   /** The same for the pictures of an image or a video, and the sound of the latter. */
   decodePictures(request: DecodePicturesRequest): Promise<DecodedPictures>;
+  /** `onProgress` is called now and then while it tells of its progress, and once more when it is through. */
   convert(
     conversion: Conversion,
-    options: { signal: AbortSignal; onProgress: () => void },
+    options: { signal: AbortSignal; onProgress: (progress: Progress) => void },
   ): Promise<FfmpegEnd>;
   /** Speech from text. Throws when no engine can be run, which is no text's fault. */
   synthesise(synthesis: Synthesis, signal: AbortSignal): Promise<RunEnd>;
@@ -90,7 +91,7 @@ export function createFfmpeg(childPath = shippedChild('media/ffmpegChild')): Ffm
 interface RunOptions {
   timeoutMs: number;
   signal: AbortSignal | undefined;
-  onProgress?: () => void;
+  onProgress?: (progress: Progress) => void;
 }
 
 let lastRun = 0;
@@ -114,7 +115,7 @@ function perform<Result>({ child, runs }: Starter, task: FfmpegTask, options: Ru
     const program = task.task === 'synthesise' ? 'the speech synthesiser' : 'ffmpeg';
     const lost = (why: string) => fail(new Error(`${program} could not be run: ${why}`));
     const answered = (answer: FfmpegAnswer) => {
-      if ('progress' in answer) return onProgress?.();
+      if ('progress' in answer) return onProgress?.(answer.progress);
       if ('failed' in answer) return lost(answer.failed);
       over();
       resolve(answer.result as Result);

@@ -5,6 +5,7 @@
 import { decodeAudio } from './decodeAudio.ts';
 import { decodePictures } from './decodePictures.ts';
 import type { FfmpegAnswer, FfmpegOrder, FfmpegTask } from './ffmpeg.ts';
+import { readProgress } from './progress.ts';
 import { runEspeak } from './runEspeak.ts';
 import { runFfmpeg } from './runFfmpeg.ts';
 
@@ -35,8 +36,9 @@ async function resultOf(run: number, task: FfmpegTask, signal: AbortSignal) {
   if (task.task === 'decode') return await decodeAudio({ ...task.request, signal });
   if (task.task === 'decode_pictures') return await decodePictures({ ...task.request, signal });
   if (task.task === 'synthesise') return await runEspeak(task.request, signal);
-  const onOutput = () => {
-    tell({ run, progress: true });
+  const read = readProgress();
+  const onOutput = (piece: Buffer) => {
+    tell({ run, progress: read(piece) });
     return true;
   };
   return await runFfmpeg({ ...task.request, signal, onOutput });

@@ -35,6 +35,8 @@ export interface MeasuredVideo {
   width: number;
   height: number;
   seconds: number;
+  /** Decoded pictures, and these per decoded second. */
+  frames: number;
   framesPerSecond: number;
   hasAudio: boolean;
   /** Decoded length of the sound; 0 without. */
@@ -124,7 +126,8 @@ function judge(decoded: DecodedPictures, structure: VideoStructure, request: Jud
   const { contentType, demuxer } = VIDEO_READINGS[structure.container];
   const shown = request.track.quarterTurned ? { width: height, height: width } : { width, height };
   const sound = { hasAudio: decoded.hasSound, audioSeconds: decoded.soundSeconds };
-  return { ok: true, video: { contentType, demuxer, ...shown, seconds, framesPerSecond, ...sound } };
+  const length = { seconds, frames: decoded.pictures, framesPerSecond };
+  return { ok: true, video: { contentType, demuxer, ...shown, ...length, ...sound } };
 }
 
 /** The pictures' length, unless another reading tells notably more. */

@@ -27,7 +27,10 @@ export type RunEnd = 'finished' | 'failed' | 'stopped' | 'timed_out' | 'aborted'
 const MAX_MEMORY_KB = 1024 * 1024;
 const MAX_LOG_LINE = 2_000;
 /** `ulimit` because it is in every shell; where a limit is not known, the other ones still hold. */
-const LIMITED = 'ulimit -c 0; ulimit -v "$1"; ulimit -t "$2"; ulimit -f "$3"; shift 3; exec "$@"';
+const LIMITED =
+  'ulimit -c 0; ulimit -s 1024; ulimit -v "$1"; ulimit -t "$2"; ulimit -f "$3"; shift 3; exec "$@"';
+/** Address space that every thread would reserve and hardly use counts as memory: stacks (see above), and heaps of its own. */
+const ONE_HEAP = { MALLOC_ARENA_MAX: '1' };
 
 /** Throws when the program could not be run at all, which says nothing about what it was given. */
 export function runLimited(run: LimitedRun): Promise<RunEnd> {
@@ -67,7 +70,7 @@ function spawnLimited(run: LimitedRun): ChildProcess {
   const blocks = Math.ceil(run.maxFileBytes / 512);
   const limits = [String(MAX_MEMORY_KB), String(seconds), String(blocks)];
   return spawn('/bin/sh', ['-c', LIMITED, 'sh', ...limits, run.program, ...run.arguments], {
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', AV_LOG_FORCE_NOCOLOR: '1' },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', AV_LOG_FORCE_NOCOLOR: '1', ...ONE_HEAP },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }

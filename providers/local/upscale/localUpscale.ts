@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
 import type { Conversion } from '../../../infra/media/ffmpeg.ts';
 import type { MediaTools } from '../../../infra/media/mediaTools.ts';
+import type { Progress } from '../../../infra/media/progress.ts';
 import type { CallContext, MediaFile, Outcome, VideoRequest } from '../../provider.ts';
 import { BEFORE_INPUTS, mostBitsPerSecond, mp4, prores } from '../video/encoding.ts';
 import { reading } from '../video/reading.ts';
@@ -34,7 +35,20 @@ export async function upscaleVideo(
     plan.format === 'prores'
       ? { path: join(context.workFolder, 'output.mov'), contentType: 'video/quicktime' }
       : { path: join(context.workFolder, 'output.mp4'), contentType: 'video/mp4' };
-  return await run(conversionOf(tools, plan, { source, script, path: output.path }), { output, context });
+  const conversion = conversionOf(tools, plan, { source, script, path: output.path });
+  const failure = await run(conversion, { context, isWhole: (written) => isWhole(plan, source, written) });
+  return failure ?? { status: 'done', output };
+}
+
+/** An edit list of the source may hide some of its pictures; what broke off lacks more. */
+const HIDDEN_SHARE = 0.02;
+const HIDDEN_FRAMES = 2;
+
+function isWhole(plan: UpscalePlan, source: MediaFile, { frames, droppedFrames }: Progress): boolean {
+  if (plan.isPaced) return frames === plan.frames;
+  // Without a pace of its own it has the source's pictures, but those that came in the same moment.
+  const expected = source.frames ?? 0;
+  return frames + droppedFrames >= expected - HIDDEN_FRAMES - expected * HIDDEN_SHARE && frames > 0;
 }
 
 function conversionOf(

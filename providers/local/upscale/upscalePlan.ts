@@ -6,6 +6,8 @@ import { even, type Size } from '../video/frames.ts';
 export interface UpscalePlan {
   size: Size;
   frames: number;
+  /** It has exactly so many frames, else those of the source. */
+  isPaced: boolean;
   seconds: number;
   /** Chains from `[0:v:0]` to `[out]` and, where there is sound, from `[0:a:0]` to `[sound]`. */
   graph: string;
@@ -71,7 +73,7 @@ export function planUpscale(order: UpscaleOrder, source: MediaFile): UpscalePlan
     `[0:v:0]${pictures.join(',')}[out]`,
     ...(hasAudio ? [`[0:a:0]${sound.join(',')}[sound]`] : []),
   ].join(';\n');
-  const length = { size, frames, seconds: seconds * slowdown };
+  const length = { size, frames, isPaced: pace.filters.length > 0, seconds: seconds * slowdown };
   return { ...length, graph, hasSound: hasAudio, format, megapixels, followedMegapixels: pace.followed };
 }
 

@@ -54,8 +54,8 @@ export function backdrop({ label, size: shown, ...wanted }: Backdrop): string[] 
   ];
 }
 
-/** Layers in 4:4:4 at 4k would not fit into the memory of a run; soft shapes lose nothing by being enlarged. */
-const MOST_COMPOSED_SIDE = 1920;
+/** As large as layers are painted: they would gain nothing by moving in a larger size, but take four times the memory. */
+const MOST_COMPOSED_SIDE = paint.MOST_PAINTED_SIDE;
 
 function composedSize({ width, height }: Size): Size {
   const share = Math.min(1, MOST_COMPOSED_SIDE / Math.max(width, height));

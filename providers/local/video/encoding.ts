@@ -1,5 +1,5 @@
 /** How outputs are written: nothing of us and nothing of the sources but pictures and sound, and always the same bytes. */
-import type { Size } from './frames.ts';
+import { FRAMES_PER_SECOND, type Size } from './frames.ts';
 
 /** Always as many, whatever the machine has: the encoder's output goes by their number. */
 const THREADS = '2';
@@ -13,6 +13,8 @@ export const BEFORE_INPUTS = [
   '-protocol_whitelist',
   'file,pipe',
 ];
+
+const PROGRESS = ['-progress', 'pipe:1'];
 
 const WITHOUT_METADATA = [
   ...['-map_metadata', '-1', '-map_chapters', '-1', '-fflags', '+bitexact'],
@@ -41,6 +43,42 @@ const SPARING = ['-threads', '1', '-rc-lookahead', '2', '-bf', '0', '-refs', '1'
 
 /** For H.264 in MP4 that can be played while it is fetched. */
 export function mp4(size: Size, path: string): string[] {
+  return [...h264(size), ...SOUND, ...playable(path)];
+}
+
+/**
+ * For a part of such a video, without sound. No picture refers to a later one: the parts need nothing but to be put one
+ * after the other.
+ */
+export function mp4Part(size: Size, path: string): string[] {
+  return [...h264(size), '-bf', '0', ...WITHOUT_METADATA, '-f', 'mp4', `file:${path}`, ...PROGRESS];
+}
+
+/** For parts that are put together as they are, and their sound. The clock ticks once a frame, which heals what was rounded. */
+export function mp4OfParts(path: string): string[] {
+  const clock = ['-video_track_timescale', String(FRAMES_PER_SECOND)];
+  return ['-c:v', 'copy', ...clock, ...SOUND, ...playable(path)];
+}
+
+/** What of a tail's pictures is lost is not seen, and it is quickly written; it may have this many times the bits. */
+const TAIL_QUALITY = '8';
+export const TAIL_BITS = 4;
+
+/** For pictures that are read once more and then removed. */
+export function passingMp4(size: Size, path: string): string[] {
+  const rate = String(TAIL_BITS * Math.ceil(mostBitsPerSecond(size)));
+  return [
+    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', TAIL_QUALITY, '-pix_fmt', 'yuv420p'],
+    ...['-maxrate', rate, '-bufsize', rate, '-threads', '1', '-f', 'mp4', `file:${path}`, ...PROGRESS],
+  ];
+}
+
+function playable(path: string): string[] {
+  const form = ['-movflags', '+faststart', '-f', 'mp4'];
+  return [...WITHOUT_METADATA, ...WITHOUT_ENCODER, ...form, `file:${path}`, ...PROGRESS];
+}
+
+function h264(size: Size): string[] {
   const rate = String(Math.ceil(mostBitsPerSecond(size)));
   const easy = size.width * size.height <= MOST_EASY_PIXELS;
   return [
@@ -53,8 +91,6 @@ export function mp4(size: Size, path: string): string[] {
       ...(easy ? ['-threads', THREADS, '-rc-lookahead', '12'] : SPARING),
       ...WITHOUT_SETTINGS,
     ],
-    ...[...SOUND, ...WITHOUT_METADATA, ...WITHOUT_ENCODER, '-movflags', '+faststart', '-f', 'mp4'],
-    ...[`file:${path}`, '-progress', 'pipe:1'],
   ];
 }
 
@@ -63,7 +99,7 @@ export function prores(path: string): string[] {
   return [
     ...['-c:v', 'prores_ks', '-profile:v', 'standard', '-vendor', 'apl0', '-pix_fmt', 'yuv422p10le'],
     ...['-threads', THREADS, '-c:a', 'pcm_s16le', '-ar', '48000', ...WITHOUT_METADATA],
-    ...['-f', 'mov', `file:${path}`, '-progress', 'pipe:1'],
+    ...['-f', 'mov', `file:${path}`, ...PROGRESS],
   ];
 }
 

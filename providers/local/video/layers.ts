@@ -1,12 +1,13 @@
 /**
  * Pictures that backdrops are made of, each painted once by an expression over its pixels and then moved as a whole: the
- * painting is done on one frame only, so it may be as rich as it likes.
+ * painting is done on one frame only. It is most of the work of a scene all the same, so what is told by a glance (`if`
+ * evaluates only the branch that it takes) is not computed.
  */
 import type { Size } from './frames.ts';
 import type { Colour } from './theme.ts';
 
 /** Painting costs by the pixel; nothing that is moved or blurred needs more. */
-const MOST_PAINTED_SIDE = 1280;
+export const MOST_PAINTED_SIDE = 1280;
 
 /** In which size the layers of a frame are painted: its own, or a smaller one of its shape. */
 export function paintSize(frame: Size): Size {
@@ -57,7 +58,7 @@ export function ridge({ base, swing, phase }: { base: number; swing: number; pha
 /** A ridge with firs on it. */
 export function firs({ base, swing, phase }: { base: number; swing: number; phase: number }): string {
   const cell = 'H*0.055';
-  return [
+  const fir = [
     chance('0', `floor(X/(${cell}))+${phase * 10}`),
     // How far from the trunk, 0 to 1, and the jagged outline of its branches.
     `st(1,abs(mod(X,${cell})/(${cell})-0.5)*2)`,
@@ -65,6 +66,7 @@ export function firs({ base, swing, phase }: { base: number; swing: number; phas
     `st(3,mod(Y-ld(2),H*0.022)/(H*0.022)*H*0.012)`,
     '(Y-ld(2)-H*0.012+ld(3))/1.6+0.5',
   ].join(';');
+  return `if(gt(Y,H*${base + swing + 0.02}),1,${fir})`;
 }
 
 /** Houses of random heights; `fill` true gives their lit windows instead. */
@@ -74,14 +76,14 @@ export function houses({ base, phase, width, lit }: Houses): string {
     chance('0', `floor(X/${cell})+${phase * 17}`),
     `st(1,H*(${base}-0.34*ld(0)*ld(0)-0.04*ld(0)))`,
   ];
-  if (!lit) return [...roof, '(Y-ld(1))/1.4+0.5'].join(';');
+  if (!lit) return `if(gt(Y,H*${base + 0.01}),1,${[...roof, '(Y-ld(1))/1.4+0.5'].join(';')})`;
   const [across, down] = [`(${cell}/5)`, '(H*0.03)'];
-  return [
-    ...roof,
+  const light = [
     chance('2', `floor(X/${across})*7+floor(Y/${down})*3.7+${phase}`),
-    `st(3,gt(mod(X,${across}),${across}*0.3)*gt(mod(Y,${down}),${down}*0.45))`,
-    `ld(3)*gt(Y,ld(1)+H*0.02)*gt(ld(2),0.62)*(0.35+0.6*ld(2))`,
+    'gt(ld(2),0.62)*(0.35+0.6*ld(2))',
   ].join(';');
+  const pane = [...roof, `if(gt(Y,ld(1)+H*0.02),${light})`].join(';');
+  return `if(gt(mod(X,${across}),${across}*0.3),if(gt(mod(Y,${down}),${down}*0.45),${pane}))`;
 }
 
 interface Houses {
@@ -104,13 +106,14 @@ export const DISC = `st(0,hypot(X-W/2,Y-H/2)/W);clip((0.2-ld(0))*W/2,0,1)+0.5*ex
 
 /** Round dots, one in each cell where chance wants it, so that the layer joins itself at its edges. */
 export function dots({ cell, radius, share, soft, alpha, seed }: Dots): string {
-  return [
-    chance('0', `floor(X/${cell})*1.37+floor(Y/${cell})*7.77+${seed}`),
+  const dot = [
     chance('1', `floor(X/${cell})*5.31+floor(Y/${cell})*2.93+${seed}`),
     `st(2,${radius}*(0.4+0.6*ld(1)))`,
     `st(3,hypot(mod(X,${cell})-ld(2)-(${cell}-2*ld(2))*ld(0),mod(Y,${cell})-ld(2)-(${cell}-2*ld(2))*ld(1)))`,
-    `lt(mod(ld(0)*91,1),${share})*${alpha}*(0.3+0.7*ld(1))*clip((ld(2)-ld(3))/(ld(2)*${soft}),0,1)`,
+    `${alpha}*(0.3+0.7*ld(1))*clip((ld(2)-ld(3))/(ld(2)*${soft}),0,1)`,
   ].join(';');
+  const wanted = chance('0', `floor(X/${cell})*1.37+floor(Y/${cell})*7.77+${seed}`);
+  return `${wanted};if(lt(mod(ld(0)*91,1),${share}),${dot})`;
 }
 
 interface Dots {
@@ -128,14 +131,17 @@ interface Dots {
 
 /** Streaks of rain. */
 export function streaks(seed: number): string {
+  const streak = [
+    'st(1,mod(ld(4),80)/80)',
+    'st(2,abs(mod(X,8)-1.5-5*ld(0)))',
+    '0.55*clip(1.2-ld(2),0,1)*ld(1)*gt(ld(1),0.25)',
+  ].join(';');
   return [
     // Each column begins elsewhere, or the streaks would stand in rows.
     chance('3', `floor(X/8)*9.7+${seed}`),
     'st(4,mod(Y+ld(3)*1600,H))',
     chance('0', `floor(X/8)*3.1+floor(ld(4)/80)*7.7+${seed}`),
-    'st(1,mod(ld(4),80)/80)',
-    'st(2,abs(mod(X,8)-1.5-5*ld(0)))',
-    'lt(mod(ld(0)*57,1),0.3)*0.55*clip(1.2-ld(2),0,1)*ld(1)*gt(ld(1),0.25)',
+    `if(lt(mod(ld(0)*57,1),0.3),${streak})`,
   ].join(';');
 }
 

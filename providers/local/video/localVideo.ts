@@ -1,14 +1,11 @@
 /** Videos made here by ffmpeg: titled scenes from words, camera moves over pictures. It may be repeated at will. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Conversion } from '../../../infra/media/ffmpeg.ts';
 import type { MediaTools } from '../../../infra/media/mediaTools.ts';
 import type { CallContext, Outcome, VideoRequest } from '../../provider.ts';
-import { BEFORE_INPUTS, COLOURS, mostBitsPerSecond, mp4 } from './encoding.ts';
-import { FRAMES_PER_SECOND } from './frames.ts';
 import { planVideo, type VideoPlan } from './plan.ts';
-import { reading } from './reading.ts';
 import { refused, run } from './run.ts';
+import { OUTPUT, type Step, stepsOf } from './steps.ts';
 
 const START_MS = 60_000;
 /** Several times what a slow core needs: it ends what hangs, not what is slow. */
@@ -20,31 +17,29 @@ export async function makeVideo(
   request: VideoRequest,
   context: CallContext,
 ): Promise<Outcome> {
-  const plan = planVideo(request, (name) => join(context.workFolder, name));
+  const pathOf = (name: string) => join(context.workFolder, name);
+  const plan = planVideo(request, pathOf);
   if (typeof plan === 'string') return refused(plan);
   await Promise.all(plan.texts.map(({ path, text }) => writeFile(path, text)));
-  const script = join(context.workFolder, 'graph.txt');
-  await writeFile(script, plan.graph);
-  const output = { path: join(context.workFolder, 'output.mp4'), contentType: CONTENT_TYPE };
-  return await run(conversionOf(tools, plan, { script, path: output.path }), { output, context });
+  const deadline = performance.now() + timeoutMs(plan);
+  for (const step of stepsOf(plan, pathOf)) {
+    const failure = await perform(step, { ffmpegPath: tools.ffmpegPath, deadline, context });
+    if (failure !== undefined) return failure;
+  }
+  return { status: 'done', output: { path: pathOf(OUTPUT), contentType: CONTENT_TYPE } };
 }
 
-function conversionOf(
-  { ffmpegPath }: MediaTools,
-  { size, frames, inputs, hasSound }: VideoPlan,
-  { script, path }: { script: string; path: string },
-): Conversion {
-  const seconds = frames / FRAMES_PER_SECOND;
-  return {
-    ffmpegPath,
-    arguments: [
-      ...BEFORE_INPUTS,
-      ...inputs.flatMap((medium) => reading(medium)),
-      ...['-filter_complex_script', script, '-map', '[out]', ...(hasSound ? ['-map', '[sound]'] : [])],
-      ...COLOURS,
-      ...mp4(size, path),
-    ],
-    timeoutMs: START_MS + Math.ceil((frames * size.width * size.height * MS_PER_MEGAPIXEL) / 1_000_000),
-    maxFileBytes: Math.ceil((seconds + 2) * mostBitsPerSecond(size) * 0.25),
-  };
+/** Of the whole order, however many runs it takes. */
+function timeoutMs({ frames, size }: VideoPlan): number {
+  return START_MS + Math.ceil((frames * size.width * size.height * MS_PER_MEGAPIXEL) / 1_000_000);
+}
+
+async function perform(
+  { files, frames, ...step }: Step,
+  { ffmpegPath, deadline, context }: { ffmpegPath: string; deadline: number; context: CallContext },
+): Promise<Outcome | undefined> {
+  await Promise.all(files.map(({ path, text }) => writeFile(path, text)));
+  const left = Math.max(1, Math.ceil(deadline - performance.now()));
+  const isWhole = (written: { frames: number }) => written.frames === frames;
+  return await run({ ffmpegPath, ...step, timeoutMs: left }, { context, isWhole });
 }

@@ -1,26 +1,38 @@
-/** What an order becomes: inputs, one filter graph that ends in `[out]` and `[sound]`, and the files of its words. */
+/** What an order becomes: shots as filter graphs, a sound, and the files of its words. */
 import type { MediaRole } from '../../../domain/generation/media.ts';
 import type { MediaFile, VideoRequest } from '../../provider.ts';
 import { backdrop } from './backdrop.ts';
 import { trajectoryViews, type View } from './camera.ts';
 import { shippedFont } from './fontWidths.ts';
 import { FRAMES_PER_SECOND, frameSize, type Size } from './frames.ts';
-import { joined } from './graph.ts';
 import { type Move, moveOf, pictureClip, slowMove } from './picture.ts';
 import { sceneTexts } from './sentences.ts';
-import { evenShots, type PictureShot, pictureShots } from './shots.ts';
+import { evenShots, type PictureShot, pictureShots, type Shot } from './shots.ts';
 import { ambientSound, givenSound } from './soundtrack.ts';
 import { themeOf } from './theme.ts';
 import { titleFilters } from './titles.ts';
 import { typeset } from './typeset.ts';
 
+export interface PlannedShot extends Shot {
+  /** Number 0 in its graph. */
+  picture?: MediaFile;
+  /** They end in `[shot]`: one frame for each of its own, from the first on. */
+  chains: readonly string[];
+}
+
+export interface PlannedSound {
+  /** Read as the input that the chains were planned for. */
+  track?: MediaFile;
+  /** They end in `[sound]`. */
+  chains: readonly string[];
+}
+
 export interface VideoPlan {
   size: Size;
   frames: number;
-  /** In the order of their numbers in the graph. */
-  inputs: readonly MediaFile[];
-  graph: string;
-  hasSound: boolean;
+  shots: readonly PlannedShot[];
+  /** The sound for a video whose graph has so many inputs before it; undefined where none is wanted. */
+  soundAfter?: (inputs: number) => PlannedSound;
   /** To be written before the run. */
   texts: readonly { path: string; text: string }[];
 }
@@ -40,15 +52,17 @@ export function planVideo(request: VideoRequest, pathOf: (name: string) => strin
   const shots = pictureShots(pictures, frames);
   const titled = shots.length === 0;
   const order = { request, size, frames };
-  const seen = titled ? titledScenes(order, pathOf) : { ...pictureScenes(order, shots), texts: [] };
-  const track = request.audio === false ? undefined : request.media.find(({ role }) => role === 'audio');
-  const inputs = [...shots.map(({ picture }) => picture), ...(track === undefined ? [] : [track])];
-  const exact = frames / FRAMES_PER_SECOND;
-  const sound =
-    track === undefined ? ambientSound(request.prompt ?? '', exact) : [givenSound(shots.length, exact)];
-  const hasSound = request.audio !== false;
-  const graph = [...seen.chains, ...(hasSound ? sound : [])].join(';\n');
-  return { size, frames, inputs, graph, hasSound, texts: seen.texts };
+  const seen = titled ? titledScenes(order, pathOf) : { shots: pictureScenes(order, shots), texts: [] };
+  const sound = request.audio === false ? {} : { soundAfter: soundOf(request, frames / FRAMES_PER_SECOND) };
+  return { size, frames, ...seen, ...sound };
+}
+
+function soundOf({ media, prompt = '' }: VideoRequest, seconds: number) {
+  const track = media.find(({ role }) => role === 'audio');
+  return (inputs: number): PlannedSound =>
+    track === undefined
+      ? { chains: ambientSound(prompt, seconds) }
+      : { track, chains: [givenSound(inputs, seconds)] };
 }
 
 function picturesOf({ media, keyframes = [], cameraTrajectory }: VideoRequest) {
@@ -88,7 +102,7 @@ function titledScenes({ request, size, frames }: Order, pathOf: (name: string) =
   const words = sceneTexts(prompt, frames / FRAMES_PER_SECOND);
   const shots = evenShots(words.length, frames);
   const texts: { path: string; text: string }[] = [];
-  const chains = shots.flatMap(({ from, to }, scene) => {
+  const planned = shots.map(({ from, to }, scene): PlannedShot => {
     const text = words[scene] ?? '';
     const set = typeset(text, size, shippedFont());
     const files = set.lines.map((line, index) => {
@@ -98,21 +112,17 @@ function titledScenes({ request, size, frames }: Order, pathOf: (name: string) =
     });
     const length = { frames: to - from, seconds: (to - from) / FRAMES_PER_SECOND };
     const titles = titleFilters({ ...set, files, size, seconds: length.seconds });
-    const label = `s${scene}`;
-    const background = backdrop({
-      theme: themeOf(text, prompt),
-      size,
-      frames: length.frames,
-      label: `${label}p`,
-    });
-    return [...background, `[${label}p]${titles.length === 0 ? 'null' : titles.join(',')}[${label}]`];
+    const theme = themeOf(text, prompt);
+    const background = backdrop({ theme, size, frames: length.frames, label: 'place' });
+    const written = `[place]${titles.length === 0 ? 'null' : titles.join(',')}[shot]`;
+    return { from, to, chains: [...background, written] };
   });
-  return { chains: [...chains, ...joined(shots, { label: 's', frames })], texts };
+  return { shots: planned, texts };
 }
 
 const OTHER_MOVES: readonly Move[] = ['in', 'right', 'up', 'left', 'down'];
 
-function pictureScenes({ request, size, frames }: Order, shots: readonly PictureShot[]) {
+function pictureScenes({ request, size, frames }: Order, shots: readonly PictureShot[]): PlannedShot[] {
   const { cameraTrajectory, prompt = '' } = request;
   const asked = moveOf(prompt);
   const alone = shots.length === 1 && request.media.some(({ role }) => role === 'image');
@@ -122,14 +132,9 @@ function pictureScenes({ request, size, frames }: Order, shots: readonly Picture
     // Going away from a picture ends with all of it.
     return slowMove(alone && move === 'out' ? { ...shot, still: frames - 1 } : shot, move);
   };
-  const chains = shots.flatMap((shot, index) =>
-    pictureClip({
-      input: index,
-      picture: shot.picture,
-      size,
-      views: viewsOf(shot, index),
-      label: `s${index}`,
-    }),
-  );
-  return { chains: [...chains, ...joined(shots, { label: 's', frames })] };
+  return shots.map((shot, index) => {
+    const { from, to, picture } = shot;
+    const views = viewsOf(shot, index);
+    return { from, to, picture, chains: pictureClip({ input: 0, picture, size, views, label: 'shot' }) };
+  });
 }

@@ -1,18 +1,28 @@
 /** A conversion as the outcome of an order. */
 import { type Conversion, ffmpeg } from '../../../infra/media/ffmpeg.ts';
-import type { CallContext, GenerationOutput, Outcome } from '../../provider.ts';
+import type { Progress } from '../../../infra/media/progress.ts';
+import type { CallContext, Outcome } from '../../provider.ts';
 
-/** Throws the reason of the signal when it was aborted. */
+/**
+ * Undefined: it is made, and whole. A filter that gets no memory ends its stream as if it were through, without an error;
+ * therefore the pictures that were written are counted. Throws the reason of the signal when it was aborted.
+ */
 export async function run(
   conversion: Conversion,
-  { output, context }: { output: GenerationOutput; context: CallContext },
-): Promise<Outcome> {
+  { context, isWhole }: { context: CallContext; isWhole: (written: Progress) => boolean },
+): Promise<Outcome | undefined> {
   const { signal, heartbeat } = context;
-  const end = await ffmpeg.convert(conversion, { signal, onProgress: heartbeat });
+  let written: Progress = { frames: 0, droppedFrames: 0 };
+  const onProgress = (progress: Progress) => {
+    written = progress;
+    heartbeat();
+  };
+  const end = await ffmpeg.convert(conversion, { signal, onProgress });
   if (end === 'aborted') throw signal.reason;
-  if (end === 'finished') return { status: 'done', output };
+  if (end === 'finished' && isWhole(written)) return undefined;
   const message = end === 'timed_out' ? 'Making the video took too long.' : 'The video could not be made.';
-  return { status: 'refused', reason: 'failed', message };
+  const detail = `ffmpeg ${end} after ${written.frames} pictures`;
+  return { status: 'refused', reason: 'failed', message, detail };
 }
 
 /** The order itself is at fault. */
