@@ -10,8 +10,8 @@ export interface Size {
 }
 
 /**
- * The short side in pixels by the word of an order. There is nothing larger: several such scenes fading into each other do not fit into
- * the memory of a run.
+ * The short side in pixels by the word of an order. There is nothing larger: a scene of 1440p comes so near to the memory of a
+ * run that some would not fit, and one of 4k goes beyond it.
  */
 export const SHORT_SIDES = {
   '256p': 256,

@@ -71,6 +71,7 @@ describe('a video', () => {
       expect(found.seconds).toBeGreaterThan(2.95);
       expect(found.seconds).toBeLessThan(3.1);
       expect(found.framesPerSecond).toBeCloseTo(30, 0);
+      expect(Math.abs(found.frames - 90)).toBeLessThan(2);
       expect(found.audioSeconds).toBeCloseTo(3, 1);
       const verified = await verifyVideo(file(whole(name)));
       expect(verified).toMatchObject({ contentType, width: 320, height: 240, hasAudio: true });

@@ -135,6 +135,12 @@ describe('an enlarged video', () => {
     expect(upright).toBeGreaterThan(0.9);
   });
 
+  it('with fewer pictures than its source has is a failure', async () => {
+    const source = video([...moving('160x90', 1), ...H264], { frames: 40 });
+    const { outcome } = await make({ media: [source], upscale: { factor: 2 } });
+    expect(outcome).toMatchObject({ status: 'refused', reason: 'failed' });
+  });
+
   it('of a file that is no video is refused', async () => {
     const { outcome } = await make({ media: [{ ...measured, path: JFK }], upscale: { factor: 1 } });
     expect(outcome).toMatchObject({ status: 'refused', reason: 'failed' });

@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { LOCAL_VIDEO } from '../../../../domain/catalogue/builtin/localVideo.ts';
 import { ASPECT_RATIOS, SHORT_SIDES } from '../../../../providers/local/video/frames.ts';
+import { run } from '../../../../providers/local/video/run.ts';
 import type { MediaFile } from '../../../../providers/provider.ts';
-import { JFK } from '../../../infra/media/recordings.ts';
+import { isLong, JFK, mediaTools } from '../../../infra/media/recordings.ts';
 import { greyOf, loudness, make, picture, removeOutputs, similarity, streamsOf } from './videoOrders.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.
@@ -46,11 +49,45 @@ describe('an output', () => {
   });
 
   it('is the same to the byte for the same order, and another for another prompt', async () => {
-    const order = { ...SMALL, durationSeconds: 2, prompt: 'Rain over the forest at night.' };
+    const order = { ...SMALL, durationSeconds: 4, prompt: 'Rain over the forest. Night.' };
     const bytes = async (prompt: string) => readFileSync((await make({ ...order, prompt })).path);
     const first = await bytes(order.prompt);
     expect((await bytes(order.prompt)).equals(first)).toBe(true);
     expect((await bytes('Snow over the city.')).equals(first)).toBe(false);
+  });
+
+  const SCENES = 'The sea at sunset is calm. Snow falls on the forest. A city in the rain. Stars in space.';
+  const LARGE = [
+    ['720p', 8],
+    ['1080p', 8],
+    ['1080p', 30],
+  ] as const;
+  it.each([['256p', 8], ...(isLong() ? LARGE : [])] as const)(
+    'of %s and %i s is whole, whatever the number of its scenes',
+    async (resolution, durationSeconds) => {
+      const { outcome, path } = await make({ ...SMALL, resolution, durationSeconds, prompt: SCENES });
+      expect(outcome).toMatchObject({ status: 'done' });
+      const { video, audio } = streamsOf(path);
+      expect(video).toMatchObject({ frames: durationSeconds * 24, seconds: durationSeconds });
+      expect(Math.abs((audio?.seconds ?? 0) - durationSeconds)).toBeLessThan(1 / 24);
+    },
+  );
+
+  it('that lacks a picture at its end is a failure', async () => {
+    const graph = 'color=s=64x64:r=24,trim=end_frame=23';
+    const path = join(mkdtempSync(join(tmpdir(), 'farebox-short-')), 'short.mp4');
+    const conversion = {
+      ffmpegPath: mediaTools().ffmpegPath,
+      arguments: ['-y', '-f', 'lavfi', '-i', graph, '-c:v', 'libx264', path, '-progress', 'pipe:1'],
+      timeoutMs: 60_000,
+      maxFileBytes: 1_000_000,
+    };
+    const context = { workFolder: '', signal: new AbortController().signal, heartbeat: () => undefined };
+    const ending = (frames: number) =>
+      run(conversion, { context, isWhole: (written) => written.frames === frames });
+    expect(await ending(24)).toMatchObject({ status: 'refused', reason: 'failed' });
+    expect(await ending(23)).toBeUndefined();
+    rmSync(dirname(path), { recursive: true });
   });
 
   it('has no sound track when none is wanted', async () => {

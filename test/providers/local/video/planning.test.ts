@@ -10,6 +10,7 @@ import { optionValue, tableExpression } from '../../../../providers/local/video/
 import { shippedFont } from '../../../../providers/local/video/fontWidths.ts';
 import { frameSize } from '../../../../providers/local/video/frames.ts';
 import { moveOf } from '../../../../providers/local/video/picture.ts';
+import { piecesOf } from '../../../../providers/local/video/pieces.ts';
 import { sceneTexts } from '../../../../providers/local/video/sentences.ts';
 import { evenShots } from '../../../../providers/local/video/shots.ts';
 import { themeOf } from '../../../../providers/local/video/theme.ts';
@@ -117,6 +118,12 @@ describe('shots', () => {
       expect(shot.from).toBeLessThanOrEqual(shots[index]?.to ?? 0);
       expect(shot.to).toBeGreaterThan(shots[index]?.to ?? 0);
       if (index > 0) expect(shot.from).toBeGreaterThanOrEqual(shots[index - 1]?.to ?? 0);
+    }
+    const pieces = piecesOf(shots);
+    expect(pieces.reduce((sum, { body }) => sum + body, 0)).toBe(frames);
+    for (const [index, { head, body }] of pieces.entries()) {
+      expect(head).toBe(pieces[index - 1]?.tail ?? 0);
+      expect(body).toBeGreaterThan(0);
     }
   });
 });

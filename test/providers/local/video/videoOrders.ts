@@ -70,7 +70,8 @@ export function video(options: readonly string[], measured: Partial<MediaFile> =
   return {
     ...{ role: 'video', index: 0, kind: 'video', path, sizeBytes: 1, sha256: '', contentType: 'video/mp4' },
     ...{ demuxer: 'mov', width: stream.width, height: stream.height, seconds: stream.seconds },
-    ...{ framesPerSecond: stream.frames / stream.seconds, hasAudio: audio !== undefined },
+    ...{ frames: stream.frames, framesPerSecond: stream.frames / stream.seconds },
+    hasAudio: audio !== undefined,
     ...measured,
   };
 }
