@@ -4,6 +4,7 @@ import { priceAudio } from '../domain/generation/audioOffer.ts';
 import type { MeasuredMedium } from '../domain/generation/media.ts';
 import { type MeasuredVideo, priceVideo, wholeSeconds } from '../domain/generation/priceVideo.ts';
 import type { Terms } from '../domain/generation/terms.ts';
+import { needsOf } from '../domain/generation/videoNeeds.ts';
 import { billableSeconds, quoteVoiceChanger } from '../domain/pricing.ts';
 import type { VideoGeneration, VoiceChange } from '../workflows/contract.ts';
 import type { MeasuredOrder } from './measuredOrder.ts';
@@ -71,7 +72,8 @@ function videoTerms(
   { media }: MeasuredMedia,
 ): JobTerms | Refusal {
   if (model?.kind !== 'video') return NOT_FOUND;
-  const source = sourceOf(media);
+  // A source that only guides the service has a say in neither length nor price.
+  const source = needsOf(model).bySource ? sourceOf(media) : undefined;
   const terms = priceVideo(model, job.usage, source);
   if (!terms) return NO_PRICE;
   const durationSeconds = source ? wholeSeconds(source.seconds) : job.usage.durationSeconds;
@@ -83,7 +85,7 @@ function lengthOf(durationSeconds: number | undefined): Pick<JobTerms, 'duration
 }
 
 /** The video that is worked on, where there is one. */
-export function sourceOf(media: readonly MeasuredMedium[]): MeasuredVideo | undefined {
+function sourceOf(media: readonly MeasuredMedium[]): MeasuredVideo | undefined {
   const video = media.find(({ role }) => role === 'video');
   if (video?.seconds === undefined || video.height === undefined) return undefined;
   return { seconds: video.seconds, height: video.height, framesPerSecond: video.framesPerSecond ?? 0 };

@@ -1,0 +1,21 @@
+/** Small media that orders name: made here, once per file of tests. */
+import { mkdtempSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { services } from '../../harness/services.ts';
+import { greyPng } from '../../infra/media/pictureFiles.ts';
+import { video, type WantedVideo } from '../../infra/media/videoFiles.ts';
+import { toneWav } from '../recordings.ts';
+
+/** The least that is taken: 65,536 pixels. */
+export const SQUARE = greyPng({ width: 256, height: 256 });
+export const TONE = toneWav(1);
+
+/** An MP4 of 160 × 120 at 10 pictures a second unless said otherwise. */
+export function clip(wanted: Omit<Partial<WantedVideo>, 'folder' | 'name'> = {}): Buffer {
+  const folder = mkdtempSync(path.join(services().folder, 'clip-'));
+  return readFileSync(video('mp4', { size: '160x120', rate: 10, ...wanted, folder, name: 'clip' }));
+}
+
+export function dataUrl(type: string, bytes: Buffer): string {
+  return `data:${type};base64,${bytes.toString('base64')}`;
+}
