@@ -1,10 +1,10 @@
 /** Takes the media of a video order and measures them: what is billed and what providers get is what was decoded here. */
 import { join } from 'node:path';
 import type { VideoModel } from '../domain/catalogue/model.ts';
-import { FareboxError } from '../domain/errors.ts';
 import { fieldOf, type MeasuredMedium } from '../domain/generation/media.ts';
 import { limitsOfRole } from '../domain/generation/mediaLimits.ts';
 import type { SealedMedium } from '../domain/generation/sealedOrder.ts';
+import { unfetched } from '../domain/generation/unfetched.ts';
 import { wrongMeasured } from '../domain/generation/wrongMeasured.ts';
 import { measureMedium } from '../infra/media/measureMedium.ts';
 import { point } from '../infra/points.ts';
@@ -87,7 +87,7 @@ async function takeOne(
   const taken = await bring(dependencies, { queueId, medium, number }, { path, signal });
   if ('ok' in taken) return taken;
   const outcome = await measureMedium(dependencies.tools, medium, { path, limits, signal });
-  if (!outcome.ok) return { ok: false, code: outcome.code, message: outcome.message };
+  if (!outcome.ok) return outcome;
   const { role, index, element, ...found } = outcome.medium;
   const at = { role, index, ...(element === undefined ? {} : { element }) };
   return { ...at, ...found, ...taken };
@@ -118,18 +118,8 @@ async function bring(
     await storage.putFile(key, path, { sizeBytes, sha256, contentType: 'application/octet-stream' });
     return { sizeBytes, sha256 };
   } catch (error) {
-    const refusal = refusalOf(error, fieldOf(medium));
-    if (refusal) return refusal;
+    const refusal = unfetched(error, fieldOf(medium));
+    if (refusal) return { ok: false, ...refusal };
     throw error;
   }
-}
-
-/** One sentence for every cause of a fetch that failed (reliability S6). */
-function refusalOf(error: unknown, field: string): Refusal | undefined {
-  if (!(error instanceof FareboxError)) return undefined;
-  if (error.code === 'payload_too_large')
-    return { ok: false, code: error.code, message: `${field}: ${error.message}` };
-  if (error.code !== 'invalid_source') return undefined;
-  const message = `The ${field} could not be fetched.`;
-  return { ok: false, code: 'invalid_source', message, fields: { [field]: [message] } };
 }

@@ -33,11 +33,17 @@ export function presentIssues(error: z.ZodError): { details: ErrorTree; issues: 
 
 export function presentFields(fields: Record<string, string[]>): { details: ErrorTree; issues: Issue[] } {
   const issues = Object.entries(fields).flatMap(([field, messages]) =>
-    messages.map((message) => ({ code: 'custom', path: field.split('.'), message })),
+    messages.map((message) => ({ code: 'custom', path: stepsTo(field), message })),
   );
   const details = emptyTree();
   for (const issue of issues) branch(details, issue.path)._errors.push(issue.message);
   return { details, issues };
+}
+
+/** `keyframes[3].image_url` and `keyframes.3.frame_index` as a schema tells the way there: places in lists are numbers. */
+function stepsTo(field: string): (string | number)[] {
+  const steps = field.split(/\.|\[(\d+)\]\.?/).filter((step) => step !== undefined && step !== '');
+  return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 }
 
 function toIssue(issue: z.core.$ZodIssue): Issue {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import { limitsOfRole } from '../../domain/generation/mediaLimits.ts';
 import type { MeasuredVideo } from '../../domain/generation/priceVideo.ts';
+import { unfetched } from '../../domain/generation/unfetched.ts';
 import { measureMedium } from '../../infra/media/measureMedium.ts';
 import { readDataUrl } from '../dataUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -47,7 +48,14 @@ async function bring(
   if (inline === 'malformed') throw invalid('video_url', 'A data URL must be base64');
   const { maxBytes } = limitsOfRole('video');
   if (inline) await writeFile(path, inline.bytes);
-  else await downloads.download(url, { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal });
+  else {
+    try {
+      await downloads.download(url, { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal });
+    } catch (error) {
+      const refusal = unfetched(error, 'video_url');
+      throw refusal ? new FareboxError({ ...refusal, cause: error }) : error;
+    }
+  }
 }
 
 async function measure(
@@ -59,7 +67,10 @@ async function measure(
   const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
   const place = { role: 'video', index: 0 } as const;
   const outcome = await measureMedium(tools, place, { path, limits: limitsOfRole('video'), signal });
-  if (!outcome.ok) throw new FareboxError({ code: outcome.code, message: outcome.message });
+  if (!outcome.ok) {
+    const { code, message, fields } = outcome;
+    throw new FareboxError({ code, message, fields });
+  }
   const { seconds = 0, height = 0, framesPerSecond = 0 } = outcome.medium;
   return { seconds, height, framesPerSecond };
 }

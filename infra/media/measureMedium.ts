@@ -19,7 +19,9 @@ export interface MediumRequest {
 
 /** Size and checksum are known to whoever took the file. */
 export type MediumFound = Omit<MeasuredMedium, 'sizeBytes' | 'sha256'>;
-export type MediumOutcome = { ok: true; medium: MediumFound } | MediaRefusal;
+/** `fields` as in the body of an error (specification 7). */
+export type MediumRefusal = MediaRefusal & { fields: Record<string, string[]> };
+export type MediumOutcome = { ok: true; medium: MediumFound } | MediumRefusal;
 
 type Found = Omit<MediumFound, keyof MediaPlace | 'kind'>;
 type KindOutcome = { ok: true; found: Found } | MediaRefusal;
@@ -33,7 +35,10 @@ export async function measureMedium(
   const kind = kindOfRole(place.role);
   if (request.limits.kind !== kind) throw new TypeError(`limits of ${request.limits.kind} for ${place.role}`);
   const outcome = await measure(tools, request);
-  if (!outcome.ok) return { ...outcome, message: `${fieldOf(place)}: ${outcome.message}` };
+  if (!outcome.ok) {
+    const field = fieldOf(place);
+    return { ...outcome, message: `${field}: ${outcome.message}`, fields: { [field]: [outcome.message] } };
+  }
   return { ok: true, medium: { ...place, kind, ...outcome.found } };
 }
 

@@ -55,6 +55,7 @@ describe('a medium of an order is measured as what its field takes', () => {
     expect(await measure(place, recording('mp3', 30.5))).toEqual({
       ...{ ok: false, code: 'media_too_long' },
       message: 'audio_url: The audio is longer than 30 seconds.',
+      fields: { audio_url: ['The audio is longer than 30 seconds.'] },
     });
     expect((await measure(place, recording('wav', 3))).ok).toBe(true);
   });
@@ -107,6 +108,7 @@ describe('a refusal names the field, and the kind of file decides, not its name'
     expect(await measure({ role: 'reference_document', index: 0 }, large, limits)).toEqual({
       ...{ ok: false, code: 'payload_too_large' },
       message: 'reference_document_urls[0]: The document is larger than 1 MB.',
+      fields: { 'reference_document_urls[0]': ['The document is larger than 1 MB.'] },
     });
   });
 });

@@ -1,0 +1,20 @@
+/** How a medium that could not be fetched is refused, whoever fetched it: one sentence for every cause (reliability S6). */
+import { type ErrorCode, FareboxError } from '../errors.ts';
+
+export interface Unfetched {
+  code: ErrorCode;
+  message: string;
+  fields: Record<string, string[]>;
+}
+
+/** Undefined: the error says nothing about the address that the client named. */
+export function unfetched(error: unknown, field: string): Unfetched | undefined {
+  if (!(error instanceof FareboxError)) return undefined;
+  const { code } = error;
+  if (code === 'payload_too_large') {
+    return { code, message: `${field}: ${error.message}`, fields: { [field]: [error.message] } };
+  }
+  if (code !== 'invalid_source') return undefined;
+  const message = `The ${field} could not be fetched.`;
+  return { code, message, fields: { [field]: [message] } };
+}
