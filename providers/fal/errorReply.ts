@@ -52,32 +52,39 @@ const MAX_MESSAGE = 300;
 const MOST_FIELDS = 5;
 
 /**
- * `submit`: for every status but 2xx. `poll`: of an order that was accepted, where "not now" is asked again and never
- * means that the order was not taken.
+ * What was asked. `submit`: to take the order in. Of an order that was accepted, `status`: how far it is, and `result`: what
+ * came of it, which is the model's own answer; there "not now" is asked again and never means that it was not taken.
  */
-export function outcomeOfError(reply: ProviderReply, stage: 'submit' | 'poll'): Outcome {
+export type Stage = 'submit' | 'status' | 'result';
+
+/** For every status but 2xx. */
+export function outcomeOfError(reply: ProviderReply, stage: Stage): Outcome {
   const error = readError(reply.body);
   const told = toldBy(reply, error);
   const { status } = reply;
   if (status === 429) return busy(reply, 'rate_limited', told);
   if (status === 408 || status === 425) return busy(reply, 'overloaded', told);
   if (status >= 500) return serverError(reply, error, { stage, told });
-  if (stage === 'poll' && error?.message === NOT_YET) return { status: 'unknown', detail: told };
+  // What stands before the service says nothing about an order that the service has.
+  const early = error === undefined || error.message === NOT_YET;
+  if (stage !== 'submit' && early) return { status: 'unknown', detail: told };
   const reason = refusalReason(reply, error, stage);
   return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
 }
 
 interface Told {
-  stage: 'submit' | 'poll';
+  stage: Stage;
   told: string;
 }
 
 function serverError(reply: ProviderReply, error: ServiceError | undefined, { stage, told }: Told): Outcome {
   const named = error !== undefined && error.types.length > 0;
   // Of an accepted order the service repeats the error of the model, after it tried again by itself.
-  if (stage === 'poll' && named) return refusedAs(contentOr(error, 'failed'), error, told);
+  if (stage !== 'submit' && named) return refusedAs(contentOr(error, 'failed'), error, told);
   const asksToWait = error !== undefined || reply.headers['retry-after'] !== undefined;
   if (reply.status === 503 && asksToWait) return busy(reply, 'overloaded', told);
+  // Not being told how far an order is does not end it.
+  if (stage === 'status') return { status: 'unknown', detail: told };
   // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
   if (error === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail: told };
   return refusedAs(contentOr(error, 'failed'), error, told);
@@ -99,7 +106,7 @@ function contentOr(error: ServiceError | undefined, otherwise: RefusalReason): R
 function refusalReason(
   { status }: ProviderReply,
   error: ServiceError | undefined,
-  stage: 'submit' | 'poll',
+  stage: Stage,
 ): RefusalReason {
   if (status === 401 || status === 402 || status === 403) return 'credential';
   // An unknown endpoint is a wrong `upstreamModel`; an unknown order is one that fal forgot.

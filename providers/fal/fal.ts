@@ -181,7 +181,7 @@ async function check(service: Service, operation: OperationHandle, context: Call
   if (order === undefined) return failed('the handle is not one of ours');
   try {
     const reply = await statusOf(service, order, context.signal);
-    if (reply.status !== 200 && reply.status !== 202) return outcomeOfError(reply, 'poll');
+    if (reply.status !== 200 && reply.status !== 202) return outcomeOfError(reply, 'status');
     const status = readStatus(reply);
     if (status === undefined) return { status: 'unknown', detail: 'the status is unreadable' };
     if (status.requestId !== undefined && status.requestId !== order.requestId) {
@@ -212,7 +212,7 @@ async function statusOf(service: Service, order: Handle, signal: AbortSignal): P
 async function result(service: Service, order: Handle, context: CallContext): Promise<Outcome> {
   const { signal } = context;
   const reply = await service.queue.request({ method: 'GET', path: pathOf(order), signal });
-  if (reply.status !== 200) return outcomeOfError(reply, 'poll');
+  if (reply.status !== 200) return outcomeOfError(reply, 'result');
   const url = readOutputUrl(reply, order.kind);
   if (url === undefined) return failed(`the result names no ${order.kind}`);
   const path = join(context.workFolder, 'fal-output');
