@@ -117,7 +117,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
           body: await afterSend(() => readWhole(response.body, maxReplyBytes)),
         };
       }
-      const saved = await afterSend(() => saveBody(response.body, target));
+      const saved = await afterSend(() => save(response, target));
       return { saved: true, ...head(response), ...saved };
     },
     close: () => agent.close(),
@@ -207,6 +207,15 @@ async function afterSend<T>(read: () => Promise<T>): Promise<T> {
     const message = error instanceof BodyTooLarge ? 'the answer is too large' : 'the answer was cut';
     throw new ProviderHttpError('unknown', message, error);
   }
+}
+
+/** What is announced as too large is not begun with. */
+async function save(response: Dispatcher.ResponseData, target: { path: string; maxBytes: number }) {
+  if (Number(response.headers['content-length'] ?? 0) > target.maxBytes) {
+    response.body.on('error', () => undefined).destroy();
+    throw new BodyTooLarge('announced');
+  }
+  return await saveBody(response.body, target);
 }
 
 async function readWhole(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {

@@ -38,6 +38,7 @@ beforeAll(async () => {
     '/v1/echo': echo,
     '/v1/busy': (_, response) => response.writeHead(429, { 'retry-after': '7' }).end('{"detail":"busy"}'),
     '/v1/moved': (_, response) => response.writeHead(302, { location: '/good' }).end(),
+    '/v1/announced': (_, response) => response.writeHead(200, { 'content-length': '101' }).write('sound'),
     '/v1/read-and-reset': (request) => void readAll(request).then(() => request.socket.resetAndDestroy()),
   });
 });
@@ -138,6 +139,16 @@ describe('a call', () => {
     expect(busy).toMatchObject({ saved: false, status: 429 });
     expect(busy.headers['retry-after']).toBe('7');
     expect(existsSync(join(folder, 'none'))).toBe(false);
+  });
+
+  it('does not begin with an answer that is announced as too large', async () => {
+    const path = join(folder, 'announced');
+    const call = { method: 'GET', path: '/announced' } as const;
+    const failure = await provider()
+      .download(call, { path, maxBytes: 100 })
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ sent: 'unknown', message: 'the answer is too large' });
+    expect(existsSync(path)).toBe(false);
   });
 
   it('never follows a redirect', async () => {
