@@ -3,7 +3,9 @@ import { readFile, stat } from 'node:fs/promises';
 import { fileTypeFromBuffer } from 'file-type';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { walkAdts } from './structure/adts.ts';
+import { withFileWindow } from './structure/fileWindow.ts';
 import { walkFlac } from './structure/flac.ts';
+import { walkMovie } from './structure/movie.ts';
 import { walkMp3 } from './structure/mp3.ts';
 import { walkMp4 } from './structure/mp4.ts';
 import { walkOgg } from './structure/ogg.ts';
@@ -48,11 +50,17 @@ const WALKS: Record<AudioFormat, (file: Buffer) => Structure> = {
   webm: walkWebm,
 };
 
+function tracksOf(path: string): { audio: number; video: number } {
+  const { audioTracks, videoTracks } = withFileWindow(path, (file) => walkMovie(file, 'mp4'));
+  return { audio: audioTracks, video: videoTracks.length };
+}
+
 export async function inspectFile(path: string): Promise<Inspection> {
   const { size } = await stat(path);
   if (size > MAX_INSPECTED_BYTES) return { type: undefined, format: undefined, structure: WHOLE };
   const file = await readFile(path);
   const type = (await fileTypeFromBuffer(file))?.ext;
   const format = type === undefined ? undefined : FORMATS[type];
-  return { type, format, structure: format === undefined ? WHOLE : WALKS[format](file) };
+  const structure = format === undefined ? WHOLE : WALKS[format](file);
+  return { type, format, structure: format === 'mp4' ? { ...structure, tracks: tracksOf(path) } : structure };
 }

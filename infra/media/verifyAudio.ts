@@ -17,7 +17,9 @@ export async function verifyAudio(path: string, signal?: AbortSignal): Promise<V
   if (inspection?.format === undefined) return undefined;
   const { format, structure } = inspection;
   if (structure.cut || structure.foreign) return undefined;
-  const { seconds } = structure;
+  const { seconds, tracks } = structure;
+  // The box of an MP4 may hold a film, or nothing at all.
+  if (tracks && (tracks.audio === 0 || tracks.video > 0)) return undefined;
   return {
     format,
     contentType: FORMAT_READINGS[format].contentType,

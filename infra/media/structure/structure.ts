@@ -8,6 +8,8 @@ export interface Structure {
   foreign?: boolean;
   /** What the units add up to, where they tell it; for show, never for a bill. */
   seconds?: number;
+  /** How many of each kind an MP4 has. */
+  tracks?: { audio: number; video: number };
 }
 
 export const WHOLE: Structure = { cut: false };
