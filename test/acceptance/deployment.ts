@@ -50,6 +50,8 @@ export interface Deployment {
     configuration: object,
     variables?: Record<string, string>,
   ): Promise<{ client: ApiClient; baseUrl: string; stop(): Promise<void> }>;
+  /** A further worker on the same parts, with another configuration. */
+  anotherWorker(configuration: object): Promise<Spawned>;
   close(): Promise<void>;
 }
 
@@ -102,6 +104,8 @@ export async function openDeployment(options: {
       const { baseUrl, stop } = spawned;
       return { baseUrl, client: apiClient(baseUrl, account.inferenceKey), stop: () => stop() };
     },
+    anotherWorker: (configuration) =>
+      spawnWorker({ environment: { ...environment, FAREBOX_CONFIG: configure(configuration) } }),
     async close() {
       await Promise.all([api.stop(), worker.stop(), connection.close(), pool.end()]);
       storage.close();

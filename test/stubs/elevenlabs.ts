@@ -31,6 +31,8 @@ export interface ElevenLabsStub {
   /** How the next orders misbehave, one each. */
   next: StubBehaviour[];
   settings: StubSettings;
+  /** Orders that reached it, whatever became of them. */
+  asked(): number;
   /** Bytes of bodies written so far. */
   written(): number;
   close(): Promise<void>;
@@ -104,6 +106,11 @@ class Stub implements ElevenLabsStub {
   private running = 0;
   private bytes = 0;
   private requests = 0;
+  private orders = 0;
+
+  asked(): number {
+    return this.orders;
+  }
 
   written(): number {
     return this.bytes;
@@ -114,6 +121,7 @@ class Stub implements ElevenLabsStub {
     this.requests += 1;
     response.setHeader('request-id', `req-${this.requests}`);
     const target = targetOf(url.pathname);
+    if (target !== undefined) this.orders += 1;
     const behaviour = target === undefined ? undefined : this.next.shift();
     const count = (size: number) => {
       this.bytes += size;

@@ -158,7 +158,7 @@ function sendOutput(stub: FalStub, { url, response }: Exchange) {
 
 function submit(stub: FalStub, { url, headers, body, response }: Exchange) {
   const fault = stub.faults.submit?.shift();
-  if (fault?.kind === 'reply') return strike(response, fault);
+  if (fault?.kind === 'reply' || fault?.kind === 'reset') return strike(response, fault);
   const model = url.pathname.slice(1);
   if (stub.locked) {
     const detail =

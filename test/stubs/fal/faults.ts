@@ -18,13 +18,18 @@ export type FalFault =
   | { kind: 'destroy' }
   /** Never answered; at `submit` the order is accepted first. */
   | { kind: 'hang' }
+  /** The connection ends without a word, and nothing was accepted. */
+  | { kind: 'reset' }
   /** Head and half of the body, then the connection ends. */
   | { kind: 'cut'; body: string }
+  /** The body in small pieces with a pause after each; without `bytes` it never ends. */
+  | { kind: 'pieces'; bytes?: Buffer; pieces: number; everyMs: number }
   | { kind: 'reply'; status: number; headers?: Record<string, string>; body?: unknown };
 
 export function strike(response: ServerResponse, fault: FalFault): void {
   switch (fault.kind) {
     case 'destroy':
+    case 'reset':
       response.destroy();
       return;
     case 'hang':
@@ -36,6 +41,9 @@ export function strike(response: ServerResponse, fault: FalFault): void {
       });
       response.write(fault.body, () => response.destroy());
       return;
+    case 'pieces':
+      sendPieces(response, fault);
+      return;
     case 'reply': {
       const { status, headers, body } = fault;
       const raw = typeof body === 'string' || Buffer.isBuffer(body);
@@ -44,4 +52,21 @@ export function strike(response: ServerResponse, fault: FalFault): void {
       response.end(raw ? body : JSON.stringify(body ?? {}));
     }
   }
+}
+
+function sendPieces(
+  response: ServerResponse,
+  { bytes, pieces, everyMs }: Extract<FalFault, { kind: 'pieces' }>,
+): void {
+  response.writeHead(200, { 'content-type': 'audio/mpeg' });
+  const size = bytes === undefined ? 1 : Math.ceil(bytes.length / pieces);
+  let sent = 0;
+  const timer = setInterval(() => {
+    const piece = bytes === undefined ? Buffer.alloc(1, 0xff) : bytes.subarray(sent, sent + size);
+    sent += size;
+    response.write(piece);
+    if (bytes !== undefined && sent >= bytes.length) response.end();
+  }, everyMs);
+  response.on('close', () => clearInterval(timer));
+  response.on('finish', () => clearInterval(timer));
 }

@@ -1,0 +1,110 @@
+/** What becomes of a job by what ElevenLabs does: it answers an order with the recording, in one call. */
+import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
+import { silentMp3 } from '../../stubs/elevenlabsAudio.ts';
+import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
+import { SUGGESTED_PROMPT } from '../../stubs/elevenlabsRules.ts';
+import { FILM, PAGE, SONG } from './media.ts';
+import {
+  always,
+  type Ending,
+  failed,
+  OFFLINE,
+  type OutcomeRow,
+  type RowOptions,
+  type RowService,
+  refusedPrompt,
+  TIMED_OUT,
+  wrong,
+} from './row.ts';
+import { TIMEOUTS } from './timing.ts';
+
+interface ElevenLabsPlan extends RowOptions {
+  next?: StubBehaviour[];
+  settings?: Partial<ElevenLabsStub['settings']>;
+  /** Another than the one that the service has. */
+  key?: string;
+}
+
+function elevenlabs(when: string, end: Ending, plan: ElevenLabsPlan = {}): OutcomeRow {
+  const { kind = 'audio', prompt = 'calm rain, far away', accepted = 1, mostAsked = 1 } = plan;
+  const start = () => startRow(plan);
+  return { when, service: 'elevenlabs', kind, prompt, start, end, accepted, mostAsked };
+}
+
+async function startRow({ next = [], settings, key }: ElevenLabsPlan): Promise<RowService> {
+  const stub = await startElevenLabsStub();
+  stub.next = next;
+  if (key !== undefined) stub.apiKey = key;
+  Object.assign(stub.settings, settings);
+  return {
+    entry: {
+      kind: 'elevenlabs',
+      baseUrl: stub.baseUrl,
+      apiKeyEnv: 'OUTCOMES_ELEVENLABS_KEY',
+      allowPrivateNetwork: true,
+      timeouts: TIMEOUTS,
+    },
+    upstreamModel: 'music_v1',
+    accepted: () => stub.generated.length,
+    asked: () => stub.asked(),
+    close: () => stub.close(),
+  };
+}
+
+const reply = (status: number, body: unknown, headers: Record<string, string> = {}): StubBehaviour => ({
+  kind: 'reply',
+  ...{ status, body, headers },
+});
+const ok = (body: Buffer | string, contentType = 'audio/mpeg'): StubBehaviour => ({
+  kind: 'ok',
+  ...{ contentType, body },
+});
+
+/** What the stub makes of a prompt without a length. */
+const MADE: Ending = { state: 'stored', bytes: silentMp3(10), contentType: 'audio/mpeg' };
+const FAILED = failed('The audio service failed.');
+const UNUSABLE = failed('The audio service answered no usable audio.');
+const NOT_TAKEN = { accepted: 0 } as const;
+const BUSY = reply(429, { detail: { status: 'system_busy', message: 'Heavy traffic' } });
+
+export const ELEVENLABS_ROWS: readonly OutcomeRow[] = [
+  elevenlabs('makes a recording', MADE),
+  elevenlabs('does not accept our key', OFFLINE, { key: 'another', ...NOT_TAKEN }),
+  elevenlabs('has no credit of ours left', OFFLINE, { settings: { quotaLeftSeconds: 0 }, ...NOT_TAKEN }),
+  elevenlabs(
+    'suggests another prompt',
+    refusedPrompt('Your prompt appears to contain copyrighted material.', SUGGESTED_PROMPT),
+    { prompt: 'Bohemian Rhapsody', ...NOT_TAKEN },
+  ),
+  elevenlabs('refuses a prompt', refusedPrompt('Your prompt violates our terms of service.'), {
+    prompt: 'something harmful',
+    ...NOT_TAKEN,
+  }),
+  elevenlabs('finds a field wrong', wrong('body.prompt: Too short'), {
+    next: [reply(422, { detail: [{ loc: ['body', 'prompt'], msg: 'Too short' }] })],
+    ...NOT_TAKEN,
+  }),
+  elevenlabs('is busy twice', MADE, { next: [BUSY, BUSY], mostAsked: 3 }),
+  elevenlabs('has no room for us and says for how long', MADE, {
+    next: [reply(429, { detail: { code: 'concurrent_limit_exceeded' } }, { 'retry-after': '1' })],
+    mostAsked: 2,
+  }),
+  elevenlabs('is busy for good', TIMED_OUT, { next: always(BUSY), ...NOT_TAKEN, mostAsked: 30 }),
+  elevenlabs('fails', FAILED, { next: [reply(500, { detail: 'Oh' })], ...NOT_TAKEN }),
+  elevenlabs('fails with a page', FAILED, { next: [reply(500, PAGE)], ...NOT_TAKEN }),
+  elevenlabs('stands behind a gateway that fails', TIMED_OUT, { next: [reply(502, PAGE)], ...NOT_TAKEN }),
+  elevenlabs('hangs up before it takes the order', TIMED_OUT, {
+    next: [{ kind: 'destroy-at-once' }],
+    ...NOT_TAKEN,
+  }),
+  elevenlabs('hangs up after it took the order', TIMED_OUT, { next: [{ kind: 'accept-then-destroy' }] }),
+  elevenlabs('takes the order in silence', TIMED_OUT, { next: [{ kind: 'hang' }] }),
+  elevenlabs('falls silent in the middle', TIMED_OUT, { next: [{ kind: 'silent-mid-body' }] }),
+  elevenlabs('breaks off in the middle', TIMED_OUT, { next: [{ kind: 'cut-body' }] }),
+  elevenlabs('sends a byte now and then', TIMED_OUT, { next: [{ kind: 'drip', everyMs: 500 }] }),
+  elevenlabs('answers a page', UNUSABLE, { next: [ok(PAGE, 'text/html')] }),
+  elevenlabs('answers a page as audio', UNUSABLE, { next: [ok(PAGE)] }),
+  elevenlabs('answers nothing', UNUSABLE, { next: [ok('')] }),
+  elevenlabs('answers audio as a page', UNUSABLE, { next: [ok(SONG, 'text/html')] }),
+  elevenlabs('answers a film', UNUSABLE, { next: [ok(FILM)] }),
+];
