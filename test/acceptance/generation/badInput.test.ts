@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { isLong } from '../../infra/media/recordings.ts';
+import { stretched } from '../../infra/media/videoFiles.ts';
 import type { Call, Reply } from '../client.ts';
 import { expectUntouched } from '../untouched.ts';
 import { clip, dataUrl } from './media.ts';
@@ -234,7 +235,7 @@ describe('a medium', () => {
       [world.media.at('/missing'), 400],
       [world.media.at('/gigabyte'), 413],
       [world.media.at('/web-page'), 400],
-      [world.media.serve('long.mp4', clip({ seconds: 302, rate: 1, size: '32x32' })), 422],
+      [world.media.serve('long.mp4', stretched(whole, 1_000)), 422],
       [dataUrl('video/mp4', whole.subarray(0, -500)), 400],
     ];
     for (const [video_url, status] of urls) {

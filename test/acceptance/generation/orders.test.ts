@@ -16,9 +16,10 @@ import {
   queue,
   retrieve,
 } from './orders.ts';
-import { expectNothingLeft, useWorld } from './world.ts';
+import './prices.ts';
+import { world } from './sharedWorld.ts';
+import { expectNothingLeft } from './world.ts';
 
-const world = useWorld();
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MUSIC: Order = { kind: 'audio', body: { model: 'quick-music', prompt: 'A tram at dawn' } };
 const VIDEO: Order = { kind: 'video', body: { model: 'bare-video', prompt: 'A tram', duration: '1s' } };
