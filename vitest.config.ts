@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Those that take longest, longest first: with few workers, one that starts last would keep the others waiting. */
 const LONGEST = [
   'kill/points',
+  'acceptance/providerOutcomes',
   'infra/stack/start',
   'infra/media/duration',
   'kill/chaos',

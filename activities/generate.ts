@@ -160,13 +160,16 @@ async function concludeOutcome(
       return { kind: 'failed', ...failureOf(outcome.reason, outcome.message) };
     case 'busy':
       await closeSubmission(pool, job.queueId);
-      throw waiting(WAITS.busy, outcome.retryAfterMs ?? pauseMs(job));
+      throw waiting(WAITS.busy, Math.max(outcome.retryAfterMs ?? 0, pauseMs(job)));
     case 'unknown':
       return { kind: 'unknown', askable: provider.find !== undefined };
   }
 }
 
-/** Without a word from the provider: longer with every attempt, spread so that waiting jobs do not come back at once. */
+/**
+ * Never less than this, whatever the provider says: one that wants to be asked at once would be asked without end. Longer with
+ * every attempt, spread so that waiting jobs do not come back at once.
+ */
 function pauseMs(job: GenerationInput): number {
   const { pollFirstMs, pollLongestMs } = job.timing;
   const spread = Number.parseInt(job.queueId.slice(0, 4), 16) / 0xffff;

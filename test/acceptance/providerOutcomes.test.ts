@@ -2,28 +2,45 @@
  * Whatever a service does with an order (reliability C.5, Provider): the client reads the documented answer, the ledger has
  * the exact price or nothing, the order was taken in once at most, and nothing is left in the store. All rows run at once.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobState } from '../../domain/jobs.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { queueIdOf } from '../../infra/s3/objectKeys.ts';
+import type { Callback } from '../../providers/provider.ts';
+import { longRun } from '../infra/postgres/longRun.ts';
+import type { FalStub, OrderStep, StubOrder } from '../stubs/fal/fal.ts';
+import { newSigningKey } from '../stubs/fal/webhooks.ts';
 import type { Reply } from './client.ts';
 import { eventually } from './deployment.ts';
 import { ELEVENLABS_ROWS } from './outcomes/elevenlabsRows.ts';
 import { FAL_OUTPUTS } from './outcomes/falOutputs.ts';
 import { FAL_QUESTIONS } from './outcomes/falQuestions.ts';
+import { type FalPlan, fal, fields } from './outcomes/falService.ts';
 import { FAL_SUBMISSIONS } from './outcomes/falSubmissions.ts';
 import { type InTurn, inTurns } from './outcomes/inTurns.ts';
+import { STORED } from './outcomes/media.ts';
 import { type Job, type OutcomeWorld, openOutcomeWorld, PRICES, sha256 } from './outcomes/outcomeWorld.ts';
 import { REPLICATE_ROWS } from './outcomes/replicateRows.ts';
-import type { Ending, OutcomeRow, RowService } from './outcomes/row.ts';
+import { always, type Ending, type OutcomeRow, type RowService } from './outcomes/row.ts';
+import { POLL_LONGEST_MS } from './outcomes/timing.ts';
 
-const ROWS = [
-  ...FAL_SUBMISSIONS,
-  ...FAL_QUESTIONS,
-  ...FAL_OUTPUTS,
-  ...REPLICATE_ROWS,
-  ...ELEVENLABS_ROWS,
-].map((row, index) => ({ ...row, name: `outcome-${index}` }));
+const ROWS = [...FAL_SUBMISSIONS, ...FAL_QUESTIONS, ...FAL_OUTPUTS, ...REPLICATE_ROWS, ...ELEVENLABS_ROWS]
+  .filter(({ seldom }) => !seldom || longRun(0, 1) === 1)
+  .map((row, index) => ({ ...row, name: `outcome-${index}` }));
+
+/** Ordered by single tests, beside the table. */
+const WORKING: OrderStep = { status: 'IN_PROGRESS' };
+const working = (count: number): FalPlan => ({
+  does(stub) {
+    stub.steps = always(WORKING).slice(0, count);
+  },
+});
+const FURTHER = [
+  { ...fal('calls back', STORED, working(5)), name: 'calling' },
+  { ...fal('is done after a new price', STORED, working(1_000)), name: 'repriced-done' },
+  { ...fal('fails after a new price', STORED, working(1_000)), name: 'repriced-failed' },
+];
 
 /** The first that is looked at waits for the slowest of all. */
 const ROW_LIMIT_MS = 120_000;
@@ -34,8 +51,9 @@ const services = new Map<string, RowService>();
 const watched = new Map<string, Promise<Seen>>();
 
 beforeAll(async () => {
-  for (const row of ROWS) services.set(row.name, await row.start());
-  world = await openOutcomeWorld(ROWS.map(({ name, kind }) => ({ name, kind, service: serviceOf(name) })));
+  const all = [...ROWS, ...FURTHER];
+  for (const row of all) services.set(row.name, await row.start());
+  world = await openOutcomeWorld(all.map(({ name, kind }) => ({ name, kind, service: serviceOf(name) })));
   moneyBefore = await world.farebox.moneyOf(world.farebox.account);
   const inTurn = inTurns(CLIENTS);
   for (const row of ROWS) {
@@ -150,3 +168,119 @@ async function eventuallyHolds(queueIds: string[]): Promise<void> {
   await eventually(settled, 10_000).catch(() => undefined);
   expect(await held()).toEqual(queueIds);
 }
+
+function falOf(name: string): FalStub {
+  const stub = serviceOf(name).fal;
+  if (!stub) throw new Error(`${name} is no fal`);
+  return stub;
+}
+
+function nameOf(when: string): string {
+  const name = ROWS.find((each) => each.when === when && each.service === 'fal')?.name;
+  if (!name) throw new Error(`no row "${when}"`);
+  return name;
+}
+
+async function orderAt(stub: FalStub): Promise<StubOrder> {
+  return await eventually(async () => stub.orders[0]);
+}
+
+/** A call to the address that the service was given with its order. */
+async function call(order: StubOrder, { headers, body }: Callback): Promise<number> {
+  const { pathname } = new URL(order.webhook ?? '');
+  const url = `${world.farebox.origin}${pathname}`;
+  const response = await fetch(url, { method: 'POST', headers, body: new Uint8Array(body) });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+const STALE_SECONDS = 3_600;
+const TOO_LARGE = Buffer.alloc(1024 * 1024 + 1, 0x20);
+
+/** What is called, and what the caller hears. */
+const CALLS: [string, number, (stub: FalStub, order: StubOrder) => Callback][] = [
+  ['a genuine call', 200, (stub, order) => stub.callOf(order)],
+  ['a call signed by somebody else', 404, (stub, order) => stub.callOf(order, { key: newSigningKey('x') })],
+  [
+    'a call of an hour ago',
+    404,
+    (stub, order) => stub.callOf(order, { timestamp: Math.floor(Date.now() / 1_000) - STALE_SECONDS }),
+  ],
+  [
+    'a call whose body was changed',
+    404,
+    (stub, order) => ({ ...stub.callOf(order), body: Buffer.from('{"status":"OK"}') }),
+  ],
+  ['a call without a signature', 404, () => ({ headers: {}, body: Buffer.from('{}') })],
+  ['a call that is too large', 413, (stub, order) => ({ ...stub.callOf(order), body: TOO_LARGE })],
+];
+
+describe('when a service calls about a job that is over', () => {
+  const OVER = ['takes the order', 'ends with a failure of its model', 'works for ever'];
+
+  it.each(OVER)('that it %s, no call of any kind changes anything', async (when) => {
+    const name = nameOf(when);
+    const { job, answers, booked, state } = await seenOf(name);
+    const stub = falOf(name);
+    const order = await orderAt(stub);
+    // What was not done in time is done by now.
+    order.steps = [];
+    const asked = stub.calls.filter(({ path }) => path.includes('/requests/')).length;
+    for (const [what, status, made] of CALLS) {
+      expect(`${what}: ${await call(order, made(stub, order))}`).toBe(`${what}: ${status}`);
+    }
+    await sleep(POLL_LONGEST_MS);
+    expect(stub.calls.filter(({ path }) => path.includes('/requests/'))).toHaveLength(asked);
+    expect(await world.booked(job)).toEqual(booked);
+    const again = await world.retrieve(job);
+    if (state !== 'stored') expect(again.body).toEqual(answers[0]?.body);
+    expect(again.status).toBe(state === 'stored' ? 404 : answers[0]?.status);
+  });
+});
+
+describe('when a service calls about a job that runs', () => {
+  it('the job ends once, as the service says when it is asked, however often it calls', async () => {
+    const job = await world.order({ id: 'calling', kind: 'audio' }, 'calm rain, far away');
+    const stub = falOf('calling');
+    const order = await orderAt(stub);
+    const [genuine, ...others] = CALLS;
+    for (const [what, status, made] of others) {
+      expect(`${what}: ${await call(order, made(stub, order))}`).toBe(`${what}: ${status}`);
+    }
+    const heard = genuine?.[2](stub, order);
+    const statuses = heard ? [await call(order, heard), await call(order, heard)] : [];
+    expect(statuses).toEqual([200, 404]);
+    expect(await world.untilOver(job)).toBe('stored');
+    expectAnswer(await world.retrieve(job), STORED);
+    expect(await world.booked(job)).toEqual({ charge: -PRICES.audio, refund: 0n });
+    expect(stub.orders).toHaveLength(1);
+    await world.complete(job);
+  });
+});
+
+describe('when a price changes while a job runs', () => {
+  it('the charge and the refund are those of the price at which it was ordered', async () => {
+    const names = ['repriced-done', 'repriced-failed'] as const;
+    const jobs = await Promise.all(
+      names.map((name) => world.order({ id: name, kind: 'audio' }, 'calm rain, far away')),
+    );
+    const orders = await Promise.all(names.map((name) => orderAt(falOf(name))));
+    const dearer = world.configurationWith({ audio: 10n * PRICES.audio, video: PRICES.video });
+    const [worker] = await Promise.all([world.farebox.anotherWorker(dearer), world.farebox.worker.stop()]);
+    try {
+      const [done, failing] = orders;
+      if (failing) failing.result = { status: 500, body: fields('internal_server_error', 'Oh') };
+      for (const order of [done, failing]) order?.steps.splice(0);
+      const states = await Promise.all(jobs.map((job) => world.untilOver(job)));
+      expect(states).toEqual(['stored', 'failed']);
+      const booked = await Promise.all(jobs.map((job) => world.booked(job)));
+      const charge = -PRICES.audio;
+      expect(booked).toEqual([
+        { charge, refund: 0n },
+        { charge, refund: PRICES.audio },
+      ]);
+    } finally {
+      await worker.stop();
+    }
+  });
+});

@@ -119,6 +119,15 @@ describe('a job without a place', () => {
     expect(await submit(free, second)).toMatchObject({ kind: 'running' });
     await world.finish(first.queueId, second.queueId);
   });
+
+  it('is not asked at once, even where it says so', async () => {
+    const start = async (): Promise<Outcome> => ({ status: 'busy', reason: 'rate_limited', retryAfterMs: 0 });
+    const job = await newJob();
+    const answer = await submit(dependenciesOf({ provider: { start } }), job);
+    expect(answer).toMatchObject({ waits: 'ProviderBusy' });
+    expect('afterMs' in answer && answer.afterMs).toBeGreaterThanOrEqual(job.timing.pollFirstMs);
+    await world.finish(job.queueId);
+  });
 });
 
 const ANSWERS: [string, Outcome, boolean][] = [

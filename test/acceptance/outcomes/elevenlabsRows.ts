@@ -31,6 +31,10 @@ function elevenlabs(when: string, end: Ending, plan: ElevenLabsPlan = {}): Outco
   return { when, service: 'elevenlabs', kind, prompt, start, end, accepted, mostAsked };
 }
 
+function seldom(...given: Parameters<typeof elevenlabs>): OutcomeRow {
+  return { ...elevenlabs(...given), seldom: true };
+}
+
 async function startRow({ next = [], settings, key }: ElevenLabsPlan): Promise<RowService> {
   const stub = await startElevenLabsStub();
   stub.next = next;
@@ -85,26 +89,26 @@ export const ELEVENLABS_ROWS: readonly OutcomeRow[] = [
     ...NOT_TAKEN,
   }),
   elevenlabs('is busy twice', MADE, { next: [BUSY, BUSY], mostAsked: 3 }),
-  elevenlabs('has no room for us and says for how long', MADE, {
+  seldom('has no room for us and says for how long', MADE, {
     next: [reply(429, { detail: { code: 'concurrent_limit_exceeded' } }, { 'retry-after': '1' })],
     mostAsked: 2,
   }),
   elevenlabs('is busy for good', TIMED_OUT, { next: always(BUSY), ...NOT_TAKEN, mostAsked: 30 }),
-  elevenlabs('fails', FAILED, { next: [reply(500, { detail: 'Oh' })], ...NOT_TAKEN }),
-  elevenlabs('fails with a page', FAILED, { next: [reply(500, PAGE)], ...NOT_TAKEN }),
-  elevenlabs('stands behind a gateway that fails', TIMED_OUT, { next: [reply(502, PAGE)], ...NOT_TAKEN }),
-  elevenlabs('hangs up before it takes the order', TIMED_OUT, {
+  seldom('fails', FAILED, { next: [reply(500, { detail: 'Oh' })], ...NOT_TAKEN }),
+  seldom('fails with a page', FAILED, { next: [reply(500, PAGE)], ...NOT_TAKEN }),
+  seldom('stands behind a gateway that fails', TIMED_OUT, { next: [reply(502, PAGE)], ...NOT_TAKEN }),
+  seldom('hangs up before it takes the order', TIMED_OUT, {
     next: [{ kind: 'destroy-at-once' }],
     ...NOT_TAKEN,
   }),
   elevenlabs('hangs up after it took the order', TIMED_OUT, { next: [{ kind: 'accept-then-destroy' }] }),
-  elevenlabs('takes the order in silence', TIMED_OUT, { next: [{ kind: 'hang' }] }),
+  seldom('takes the order in silence', TIMED_OUT, { next: [{ kind: 'hang' }] }),
   elevenlabs('falls silent in the middle', TIMED_OUT, { next: [{ kind: 'silent-mid-body' }] }),
   elevenlabs('breaks off in the middle', TIMED_OUT, { next: [{ kind: 'cut-body' }] }),
   elevenlabs('sends a byte now and then', TIMED_OUT, { next: [{ kind: 'drip', everyMs: 500 }] }),
   elevenlabs('answers a page', UNUSABLE, { next: [ok(PAGE, 'text/html')] }),
-  elevenlabs('answers a page as audio', UNUSABLE, { next: [ok(PAGE)] }),
-  elevenlabs('answers nothing', UNUSABLE, { next: [ok('')] }),
+  seldom('answers a page as audio', UNUSABLE, { next: [ok(PAGE)] }),
+  seldom('answers nothing', UNUSABLE, { next: [ok('')] }),
   elevenlabs('answers audio as a page', UNUSABLE, { next: [ok(SONG, 'text/html')] }),
   elevenlabs('answers a film', UNUSABLE, { next: [ok(FILM)] }),
 ];

@@ -34,11 +34,13 @@ async function startRow(plan: FalPlan, kind: 'audio' | 'video'): Promise<RowServ
       baseUrl: stub.baseUrl,
       apiKeyEnv: 'OUTCOMES_FAL_KEY',
       allowPrivateNetwork: true,
+      callbacks: true,
       timeouts: TIMEOUTS,
     },
     upstreamModel: MODELS[kind],
     accepted: () => stub.orders.length,
     asked: () => stub.calls.filter(({ method }) => method === 'POST').length,
+    fal: stub,
     async close() {
       gate?.close();
       await stub.close();

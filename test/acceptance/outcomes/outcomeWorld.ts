@@ -28,7 +28,8 @@ export interface Job {
 
 export interface OutcomeWorld {
   farebox: Deployment;
-  configuration: Record<string, unknown>;
+  /** The same with other prices. */
+  configurationWith(prices: Record<OrderKind, bigint>): object;
   order(model: Pick<RowModel, 'id' | 'kind'>, prompt: string): Promise<Job>;
   /** Resolves when the job has its output or has ended without; rejects when it has neither in time. */
   untilOver(job: Job): Promise<JobState>;
@@ -47,11 +48,11 @@ export async function openOutcomeWorld(
     upstreamModel: service.upstreamModel,
   }));
   const entries = Object.fromEntries(services.map(({ name, service }) => [name, service.entry]));
-  const configuration = {
+  const configurationWith = (prices: Record<OrderKind, bigint>) => ({
     providers: { ...entries, elsewhere: { kind: 'simulator' } },
     models: [
-      modelOf({ id: RECOMMENDED, kind: 'video', provider: 'elsewhere', upstreamModel: 'film' }, PRICES),
-      ...models.map((model) => modelOf(model, PRICES)),
+      modelOf({ id: RECOMMENDED, kind: 'video', provider: 'elsewhere', upstreamModel: 'film' }, prices),
+      ...models.map((model) => modelOf(model, prices)),
     ],
     fetch: { allowPrivateHosts: services.flatMap(({ service }) => service.allowedHost ?? []) },
     jobs: {
@@ -59,17 +60,17 @@ export async function openOutcomeWorld(
       pollFirstMs: POLL_FIRST_MS,
       pollLongestMs: POLL_LONGEST_MS,
     },
-  };
+  });
   const variables = {
     OUTCOMES_FAL_KEY: 'stub-id:stub-secret',
     OUTCOMES_REPLICATE_KEY: 'r8_stub',
     OUTCOMES_ELEVENLABS_KEY: 'stub-key',
   };
-  const farebox = await openDeployment({ configuration, variables });
+  const farebox = await openDeployment({ configuration: configurationWith(PRICES), variables });
   const watch = watchStates(farebox.pool);
   const { api } = farebox.account;
   return {
-    ...{ farebox, configuration },
+    ...{ farebox, configurationWith },
     async order({ id, kind }, prompt) {
       const film = kind === 'video' ? { duration: '5s', resolution: '720p', aspect_ratio: '16:9' } : {};
       const headers = { 'idempotency-key': id };
@@ -95,10 +96,7 @@ export async function openOutcomeWorld(
 }
 
 /** As an operator would write it into the configuration. */
-export function modelOf(
-  { id, kind, provider, upstreamModel }: RowModel,
-  prices: Record<OrderKind, bigint>,
-): object {
+function modelOf({ id, kind, provider, upstreamModel }: RowModel, prices: Record<OrderKind, bigint>): object {
   const amount = Number(prices[kind]) / 1e9;
   const price = { usd: amount, diem: amount };
   const common = { id, provider, upstreamModel, privacy: 'private' };

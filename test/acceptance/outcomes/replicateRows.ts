@@ -36,6 +36,10 @@ function replicate(when: string, end: Ending, plan: ReplicatePlan = {}): Outcome
   return { when, service: 'replicate', kind, prompt, start, end, accepted, mostAsked };
 }
 
+function seldom(...given: Parameters<typeof replicate>): OutcomeRow {
+  return { ...replicate(...given), seldom: true };
+}
+
 async function startRow(plan: ReplicatePlan, kind: 'audio' | 'video'): Promise<RowService> {
   const stub = await startReplicateStub();
   const file = kind === 'audio' ? { contentType: 'audio/mpeg', body: SONG } : { contentType: '', body: FILM };
@@ -109,7 +113,7 @@ export const REPLICATE_ROWS: readonly OutcomeRow[] = [
       stub.insufficientCredit = true;
     },
   }),
-  replicate('does not know the model', OFFLINE, {
+  seldom('does not know the model', OFFLINE, {
     ...once(SUBMIT, reply(404, { title: 'Not found', detail: 'No such model' })),
     ...NOT_TAKEN,
   }),
@@ -127,35 +131,35 @@ export const REPLICATE_ROWS: readonly OutcomeRow[] = [
     ...once(SUBMIT, reply(429, { detail: 'Request was throttled. Expected available in 1 second.' })),
     mostAsked: 2,
   }),
-  replicate('fails', FAILED, { ...once(SUBMIT, reply(500, { title: 'Oh' })), ...NOT_TAKEN }),
-  replicate('stands behind a gateway that fails', TIMED_OUT, {
+  seldom('fails', FAILED, { ...once(SUBMIT, reply(500, { title: 'Oh' })), ...NOT_TAKEN }),
+  seldom('stands behind a gateway that fails', TIMED_OUT, {
     ...once(SUBMIT, reply(502, PAGE)),
     ...NOT_TAKEN,
   }),
   replicate('loses its answer', TIMED_OUT, once(SUBMIT, { kind: 'lost' })),
-  replicate('takes the order in silence', TIMED_OUT, once(SUBMIT, { kind: 'hang' })),
-  replicate('answers a page', TIMED_OUT, { ...once(SUBMIT, reply(201, PAGE)), ...NOT_TAKEN }),
-  replicate('answers an id that is a path', TIMED_OUT, {
+  seldom('takes the order in silence', TIMED_OUT, once(SUBMIT, { kind: 'hang' })),
+  seldom('answers a page', TIMED_OUT, { ...once(SUBMIT, reply(201, PAGE)), ...NOT_TAKEN }),
+  seldom('answers an id that is a path', TIMED_OUT, {
     ...once(SUBMIT, reply(201, { id: '../x', status: 'starting' })),
     ...NOT_TAKEN,
   }),
-  replicate('names a status that nobody knows', STORED, moments({ status: 'pondering' })),
+  seldom('names a status that nobody knows', STORED, moments({ status: 'pondering' })),
   replicate('goes back to a status before', STORED, {
     ...moments({ status: 'processing', logs: '90%|###' }, { status: 'starting' }, { status: 'processing' }),
   }),
-  replicate('says percentages that are none', STORED, {
+  seldom('says percentages that are none', STORED, {
     ...moments({ status: 'processing', logs: '400%|#' }, { status: 'processing', logs: '-7%| NaN%|' }),
   }),
   replicate('fails three times when it is asked', STORED, times(3, POLL, reply(500, { title: 'Oh' }))),
-  replicate('stands behind a page that is not there, once', STORED, once(POLL, reply(404, PAGE))),
-  replicate('forgets the order', FAILED, once(POLL, reply(404, { title: 'Not found', detail: 'Gone' }))),
-  replicate('answers questions with garbage twice', STORED, times(2, POLL, reply(200, GARBAGE))),
-  replicate('is silent once', STORED, once(POLL, { kind: 'hang' })),
-  replicate('loses an answer to a question', STORED, once(POLL, { kind: 'lost' })),
-  replicate('answers about another order once', STORED, {
+  seldom('stands behind a page that is not there, once', STORED, once(POLL, reply(404, PAGE))),
+  seldom('forgets the order', FAILED, once(POLL, reply(404, { title: 'Not found', detail: 'Gone' }))),
+  seldom('answers questions with garbage twice', STORED, times(2, POLL, reply(200, GARBAGE))),
+  seldom('is silent once', STORED, once(POLL, { kind: 'hang' })),
+  seldom('loses an answer to a question', STORED, once(POLL, { kind: 'lost' })),
+  seldom('answers about another order once', STORED, {
     ...once(POLL, reply(200, { id: 'another', status: 'failed', error: 'Oh' })),
   }),
-  replicate('works for ever', TIMED_OUT, ends({ status: 'processing' })),
+  seldom('works for ever', TIMED_OUT, ends({ status: 'processing' })),
   replicate('fails with words of its own', FAILED, ends({ status: 'failed', error: 'CUDA out of memory' })),
   replicate(
     'refuses a prompt for its content',
@@ -167,9 +171,9 @@ export const REPLICATE_ROWS: readonly OutcomeRow[] = [
     kind: 'video',
   }),
   replicate('cancelled the order', FAILED, ends({ status: 'canceled' })),
-  replicate('gave the order up before it began', FAILED, ends({ status: 'aborted' })),
-  replicate('is done without an output', FAILED, ends({ status: 'succeeded' })),
-  replicate('is done with an empty list', FAILED, ends({ status: 'succeeded', output: [] })),
+  seldom('gave the order up before it began', FAILED, ends({ status: 'aborted' })),
+  seldom('is done without an output', FAILED, ends({ status: 'succeeded' })),
+  seldom('is done with an empty list', FAILED, ends({ status: 'succeeded', output: [] })),
   replicate('removed the output', FAILED, ends({ status: 'succeeded', data_removed: true })),
   replicate(
     'is done with two outputs',
@@ -186,11 +190,11 @@ export const REPLICATE_ROWS: readonly OutcomeRow[] = [
     TIMED_OUT,
     succeeds((url) => `${url}/gone.mp3`),
   ),
-  replicate('delivers a page', FAILED, {
+  seldom('delivers a page', FAILED, {
     does: (stub) =>
       void stub.outputs.set('/out/file', { contentType: 'audio/mpeg', body: Buffer.from(PAGE) }),
   }),
-  replicate('delivers nothing', FAILED, {
+  seldom('delivers nothing', FAILED, {
     does: (stub) => void stub.outputs.set('/out/file', { contentType: 'audio/mpeg', body: Buffer.alloc(0) }),
   }),
   replicate('announces more than a recording can have', NOT_FETCHED, {
@@ -199,7 +203,7 @@ export const REPLICATE_ROWS: readonly OutcomeRow[] = [
       stub.outputs.set('/out/file', file);
     },
   }),
-  replicate('breaks off every delivery', TIMED_OUT, {
+  seldom('breaks off every delivery', TIMED_OUT, {
     does(stub) {
       const file = { contentType: 'audio/mpeg', body: SONG, announcedBytes: SONG.length * 2, cut: true };
       stub.outputs.set('/out/file', file);

@@ -1,5 +1,6 @@
 /** A row of the table of provider outcomes: what the service does, and what the client, the books and the store see of it. */
 import type { JobState } from '../../../domain/jobs.ts';
+import type { FalStub } from '../../stubs/fal/fal.ts';
 
 export type OrderKind = 'audio' | 'video';
 
@@ -14,6 +15,8 @@ export interface RowService {
   accepted(): number;
   /** Requests to take an order in. */
   asked(): number;
+  /** Where a test has more to say to a fal than its row does. */
+  fal?: FalStub;
   close(): Promise<void>;
 }
 
@@ -29,6 +32,8 @@ export interface OutcomeRow {
   accepted: 0 | 1;
   /** How often it is asked to take one in, at most. */
   mostAsked: number;
+  /** In long runs only: a row of another service goes the same way through our code. */
+  seldom?: true;
 }
 
 export type Ending =
