@@ -20,8 +20,8 @@ async function billed(path: string): Promise<number> {
 }
 
 const RATES = [8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000];
-/** Where an encoder's delay depends on the rate. */
-const LOSSY = /^(mp3|opus|m4a|aac)$/;
+/** Two of those whose encoder's delay depends on the rate; `--long` has them all at all. */
+const LOSSY = /^(mp3|aac)$/;
 
 function ratesOf(encoding: { name: string }): readonly number[] {
   if (isLong()) return RATES;
