@@ -23,7 +23,7 @@ export interface LookOptions {
   showMs?: number;
 }
 
-const LIST_MS = 500;
+const LIST_MS = 2_000;
 const SHOW_MS = 3_000;
 /** Nobody chats with more; each costs a question at every start. */
 const MOST_MODELS = 200;

@@ -69,7 +69,7 @@ afterAll(async () => {
 });
 
 /** The API is asked by so many clients at a time. */
-const CLIENTS = 8;
+const CLIENTS = 4;
 
 interface Seen {
   job: Job;

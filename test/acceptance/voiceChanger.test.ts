@@ -31,7 +31,10 @@ import {
   order,
   short,
   stored,
+  useVoiceChangerWorld,
 } from './voiceChangerWorld.ts';
+
+useVoiceChangerWorld();
 
 describe('the quote', () => {
   it('is by the started minute, for numbers, fractions and digits', async () => {

@@ -21,7 +21,10 @@ import {
   order,
   short,
   stored,
+  useVoiceChangerWorld,
 } from './voiceChangerWorld.ts';
+
+useVoiceChangerWorld();
 
 describe('cancel', () => {
   it('before the output is stored refunds everything', async () => {

@@ -24,57 +24,60 @@ export let cloud: ElevenLabsStub;
 export let configuration: { media?: object; [part: string]: unknown };
 export const short = toneWav(2);
 
-beforeAll(async () => {
-  cloud = await startElevenLabsStub();
-  files = createServer((_request, response) => response.end(readFileSync(JFK)));
-  await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
-  const fileServer = `127.0.0.1:${(files.address() as AddressInfo).port}`;
-  filesUrl = `http://${fileServer}/a%20speech.flac?token=secret-in-the-url`;
-  const simulated = simulatedModels({
-    'quick-voice': {},
-    'slow-voice': { latencyMs: 1_500 },
-    'endless-voice': { outcome: 'hang', latencyMs: 600_000 },
-    'prudish-voice': { outcome: 'content_policy' },
-    'failing-voice': { outcome: 'failed' },
-    'garbled-voice': { outcome: 'garbage-output' },
+/** To be called once by every test file: a file that only imports may share this module with another one. */
+export function useVoiceChangerWorld(): void {
+  beforeAll(async () => {
+    cloud = await startElevenLabsStub();
+    files = createServer((_request, response) => response.end(readFileSync(JFK)));
+    await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+    const fileServer = `127.0.0.1:${(files.address() as AddressInfo).port}`;
+    filesUrl = `http://${fileServer}/a%20speech.flac?token=secret-in-the-url`;
+    const simulated = simulatedModels({
+      'quick-voice': {},
+      'slow-voice': { latencyMs: 1_500 },
+      'endless-voice': { outcome: 'hang', latencyMs: 600_000 },
+      'prudish-voice': { outcome: 'content_policy' },
+      'failing-voice': { outcome: 'failed' },
+      'garbled-voice': { outcome: 'garbage-output' },
+    });
+    const elevenlabs = {
+      kind: 'elevenlabs',
+      baseUrl: cloud.baseUrl,
+      apiKeyEnv: 'CLOUD_KEY',
+      allowPrivateNetwork: true,
+    };
+    configuration = {
+      providers: {
+        simulated: simulated.provider,
+        elevenlabs,
+        keyless: { kind: 'elevenlabs', apiKeyEnv: 'NOT_SET' },
+      },
+      models: [
+        ...simulated.models,
+        voiceChanger('keyless-voice', 'keyless'),
+        { ...voiceChanger('named-voice', 'simulated'), aliases: ['foreign-name'] },
+      ],
+      fetch: { allowPrivateHosts: [fileServer] },
+      jobs: { deadlineMinutes: 10, pollFirstMs: 100, pollLongestMs: 300 },
+    };
+    farebox = await openDeployment({ configuration, variables: { CLOUD_KEY: cloud.apiKey } });
   });
-  const elevenlabs = {
-    kind: 'elevenlabs',
-    baseUrl: cloud.baseUrl,
-    apiKeyEnv: 'CLOUD_KEY',
-    allowPrivateNetwork: true,
-  };
-  configuration = {
-    providers: {
-      simulated: simulated.provider,
-      elevenlabs,
-      keyless: { kind: 'elevenlabs', apiKeyEnv: 'NOT_SET' },
-    },
-    models: [
-      ...simulated.models,
-      voiceChanger('keyless-voice', 'keyless'),
-      { ...voiceChanger('named-voice', 'simulated'), aliases: ['foreign-name'] },
-    ],
-    fetch: { allowPrivateHosts: [fileServer] },
-    jobs: { deadlineMinutes: 10, pollFirstMs: 100, pollLongestMs: 300 },
-  };
-  farebox = await openDeployment({ configuration, variables: { CLOUD_KEY: cloud.apiKey } });
-});
 
-afterAll(async () => {
-  await farebox?.close();
-  await cloud?.close();
-  files?.close();
-});
+  afterAll(async () => {
+    await farebox?.close();
+    await cloud?.close();
+    files?.close();
+  });
 
-/** Whatever a test did: the books agree. What it kept is given up, so that the next one begins without it. */
-afterEach(async () => {
-  expect(await checkLedger(farebox.pool)).toEqual([]);
-  const { rows } = await farebox.pool.query<{ model: string; queueId: string }>(
-    `select model_id as model, queue_id as "queueId" from jobs where state = 'stored'`,
-  );
-  for (const job of rows) await complete(farebox.account.api, job);
-});
+  /** Whatever a test did: the books agree. What it kept is given up, so that the next one begins without it. */
+  afterEach(async () => {
+    expect(await checkLedger(farebox.pool)).toEqual([]);
+    const { rows } = await farebox.pool.query<{ model: string; queueId: string }>(
+      `select model_id as model, queue_id as "queueId" from jobs where state = 'stored'`,
+    );
+    for (const job of rows) await complete(farebox.account.api, job);
+  });
+}
 
 export async function order(
   model: string,

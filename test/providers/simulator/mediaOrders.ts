@@ -9,10 +9,13 @@ import { createSimulator } from '../../../providers/simulator/simulator.ts';
 import { mediaTools } from '../../infra/media/recordings.ts';
 
 let root: string;
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox simulator media '));
-});
-afterEach(() => rm(root, { recursive: true, force: true }));
+/** To be called once by every test file: a file that only imports may share this module with another one. */
+export function useSimulatorState(): void {
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'farebox simulator media '));
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+}
 
 export function simulator(change: Partial<SimulatorBehaviour> = {}) {
   return createSimulator(

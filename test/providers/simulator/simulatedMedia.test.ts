@@ -15,7 +15,9 @@ import type {
 import { bannerPgm } from '../../../providers/simulator/banner.ts';
 import { mediaTools } from '../../infra/media/recordings.ts';
 import { decodeSamples } from '../local/pitch.ts';
-import { audio, context, pathOf, simulator, video } from './mediaOrders.ts';
+import { audio, context, pathOf, simulator, useSimulatorState, video } from './mediaOrders.ts';
+
+useSimulatorState();
 
 vi.setConfig({ testTimeout: 60_000 });
 

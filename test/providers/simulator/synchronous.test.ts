@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { SimulatorFault } from '../../../domain/providerSettings.ts';
-import { audio, context, simulator, video } from './mediaOrders.ts';
+import { audio, context, simulator, useSimulatorState, video } from './mediaOrders.ts';
+
+useSimulatorState();
 
 describe('a service without a queue', () => {
   it('answers with the result after the latency, and says meanwhile that it lives', async () => {
