@@ -9,7 +9,6 @@ import { refund } from '../infra/postgres/ledger.ts';
 import { inTransaction } from '../infra/postgres/pool.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached, refunds } from '../infra/telemetry/counters.ts';
-import type { GenerationInput } from '../workflows/contract.ts';
 import { describeParts } from './acceptJob.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { removeOutputs } from './removeOutputs.ts';
@@ -59,13 +58,6 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
   if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);
   await discardSource(dependencies, input);
   return ended;
-}
-
-/** What the steps that remove a source need to know of an order. */
-export function handedIn(job: GenerationInput): Discarded {
-  const { queueId } = job;
-  if (job.kind === 'voice-changer') return { queueId };
-  return { queueId, mediaCount: job.kind === 'video' ? job.mediaCount : 0 };
 }
 
 /** Removes what the client handed in: the bytes and, where there may be one, the sealed order. */

@@ -12,10 +12,10 @@ import {
   recordSuggestion,
 } from '../infra/postgres/submissions.ts';
 import type { GenerationProvider, OperationHandle, Outcome, RefusalReason } from '../providers/provider.ts';
-import type { GenerationInput } from '../workflows/contract.ts';
+import { type GenerationInput, handedIn } from '../workflows/contract.ts';
 import { askProvider } from './askProvider.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { discardSource, handedIn } from './endJob.ts';
+import { discardSource } from './endJob.ts';
 import { inWorkplace, type Workplace } from './folders.ts';
 import type { MeasuredOrder } from './measuredOrder.ts';
 import { requestOf } from './requestOf.ts';

@@ -3,10 +3,11 @@ import type { JobKind } from '../domain/jobs.ts';
 import { isFinal } from '../domain/jobs.ts';
 import { point } from '../infra/points.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
-import { releaseMedia } from '../infra/postgres/jobs.ts';
+import { type JobRow, releaseMedia } from '../infra/postgres/jobs.ts';
 import { json, withHeaders } from './answer.ts';
 import { awaitOutcome, LONGEST_WAIT_MS } from './awaitOutcome.ts';
 import { deliver, statusOf } from './deliver.ts';
+import type { Dependencies } from './dependencies.ts';
 import type { RouteDescription } from './describe.ts';
 import { findJobOf } from './findOwnJob.ts';
 import { completeBody, retrieveBody, SMALL_JSON_BYTES } from './jobBodies.ts';
@@ -72,15 +73,24 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
       const job = await findJobOf(sql, caller, { queueId: body.queue_id, modelId, kind });
       if (isFinal(job.state)) return json({ success: true }, { headers });
       try {
-        const completed = await completeGeneration(temporal, job.queueId, { stored: job.state === 'stored' });
-        await recordEvents(sql, job.queueId, [{ event: 'completed' }]);
-        if (!completed) await releaseMedia(sql, job.queueId);
+        const success = await giveUp({ sql, temporal }, job);
         await point('complete-answer');
-        return json({ success: completed?.outcome === 'deleted' }, { headers });
+        return json({ success }, { headers });
       } catch (error) {
         log.warn({ err: error, queueId: job.queueId }, 'the media could not be deleted now');
         return json({ success: false }, { headers });
       }
     },
   });
+}
+
+/** The client is done with what came, or is still to come, of an unfinished job. False: it is not deleted yet. */
+export async function giveUp(
+  { sql, temporal }: Pick<Dependencies, 'sql' | 'temporal'>,
+  { queueId, state }: JobRow,
+): Promise<boolean> {
+  const completed = await completeGeneration(temporal, queueId, { stored: state === 'stored' });
+  await recordEvents(sql, queueId, [{ event: 'completed' }]);
+  if (!completed) await releaseMedia(sql, queueId);
+  return completed?.outcome === 'deleted';
 }

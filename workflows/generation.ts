@@ -20,13 +20,14 @@ import type {
 } from '../activities/types.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { webhookEventOf } from '../domain/webhooks.ts';
-import type {
-  AcceptResult,
-  CancelResult,
-  CompleteRequest,
-  CompleteResult,
-  GenerationInput,
-  GenerationResult,
+import {
+  type AcceptResult,
+  type CancelResult,
+  type CompleteRequest,
+  type CompleteResult,
+  type GenerationInput,
+  type GenerationResult,
+  handedIn,
 } from './contract.ts';
 import { acceptedUpdate, calledBackSignal, cancelUpdate, completeUpdate } from './messages.ts';
 import { describeJob } from './operatorView.ts';
@@ -127,13 +128,6 @@ function measure({ input, steps }: Story): Promise<MeasureResult> {
   const wordsOnly = input.kind === 'audio' || (input.kind === 'video' && input.mediaCount === 0);
   if (!wordsOnly) return steps.media.measureSource({ job: input });
   return Promise.resolve({ ok: true, source: { media: [] } });
-}
-
-/** What the client handed in, for the steps that remove it. */
-function handedIn(input: GenerationInput): { queueId: string; mediaCount?: number } {
-  const { queueId } = input;
-  if (input.kind === 'voice-changer') return { queueId };
-  return { queueId, mediaCount: input.kind === 'video' ? input.mediaCount : 0 };
 }
 
 async function refuse(story: Story, refusal: Refusal): Promise<AcceptResult> {

@@ -1,13 +1,12 @@
 /** GET and DELETE of a `download_url` (specification 4.8): no credential, no listing, and 404 for everything that is not there. */
 import { FareboxError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/jobs.ts';
-import { recordEvents } from '../../infra/postgres/jobEvents.ts';
-import { type JobRow, readJob, releaseMedia } from '../../infra/postgres/jobs.ts';
+import { type JobRow, readJob } from '../../infra/postgres/jobs.ts';
 import { prepared } from '../answer.ts';
 import { deliver } from '../deliver.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { giveUp } from '../jobRoutes.ts';
 import { isLinked } from '../models.ts';
-import { completeGeneration } from '../queued.ts';
 import { defineRoute } from '../route.ts';
 import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
 import { DOWNLOAD_PATH, queueIdOfToken } from './downloadToken.ts';
@@ -38,13 +37,9 @@ export const deleteDownloadRoute = defineRoute({
   access: 'open',
   describes: VIDEO_DESCRIPTIONS.deleteDownload,
   async handler(dependencies, { params }) {
-    const { sql, temporal } = dependencies;
     const job = await linkedJob(dependencies, params.token ?? '');
     if (isFinal(job.state)) throw notThere();
-    const completed = await completeGeneration(temporal, job.queueId, { stored: job.state === 'stored' });
-    await recordEvents(sql, job.queueId, [{ event: 'completed' }]);
-    if (!completed) await releaseMedia(sql, job.queueId);
-    if (completed?.outcome === 'deleted') return prepared(undefined, { status: 204 });
+    if (await giveUp(dependencies, job)) return prepared(undefined, { status: 204 });
     const message = 'The media could not be deleted yet; please try again.';
     throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
   },

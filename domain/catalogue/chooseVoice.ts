@@ -9,7 +9,7 @@ export type VoiceChoice =
  * A provider's voice id: 1 to 60 characters of what such ids are made of. It becomes a part of a URL at the provider,
  * so nothing that could mean a path, a query or a control character is let through.
  */
-const CUSTOM_VOICE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$/;
+export const CUSTOM_VOICE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$/;
 
 /**
  * The requested voice if the model has it, or may be asked for it by id; the default voice when none is requested.

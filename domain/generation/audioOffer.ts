@@ -1,4 +1,5 @@
 /** From the fields of a request to an order with its price (specification 4.6, api-facts 4.6): the queue and the quote ask the same. */
+import { CUSTOM_VOICE_ID } from '../catalogue/chooseVoice.ts';
 import type { MusicModel } from '../catalogue/model.ts';
 import type { MusicSpec } from '../catalogue/specs.ts';
 import type { AudioOrder } from './audioOrder.ts';
@@ -129,9 +130,6 @@ function wrongOption(spec: MusicSpec, fields: AudioFields): WrongField | undefin
   if (speed >= slowest && speed <= fastest) return undefined;
   return wrong('speed', `Must be from ${slowest} to ${fastest} for this model`);
 }
-
-/** A provider's own voice id becomes part of an address there: nothing that could mean a path is let through. */
-const CUSTOM_VOICE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$/;
 
 function wrongVoice(spec: MusicSpec, { voice }: AudioFields): WrongField | undefined {
   if (voice === undefined) return undefined;

@@ -1,5 +1,6 @@
 /** Writes the input of a model of fal from an order of ours. */
 import type { VideoOrder } from '../../domain/generation/videoOrder.ts';
+import { audioFields } from '../audioFields.ts';
 import type { AudioRequest, MediaFile, VideoRequest } from '../provider.ts';
 import { type DurationForm, type Family, familyOf } from './families.ts';
 
@@ -15,20 +16,6 @@ export function toInput(request: AudioRequest | VideoRequest, media: readonly Up
   const family = familyOf(request.upstreamModel, request.kind);
   const ours = request.kind === 'audio' ? audioFields(request) : videoFields(request, media);
   return renamed(ours, family);
-}
-
-function audioFields(order: AudioRequest): FalInput {
-  return {
-    prompt: order.prompt,
-    lyrics_prompt: order.lyrics,
-    duration_seconds: order.durationSeconds,
-    force_instrumental: order.forceInstrumental,
-    lyrics_optimizer: order.lyricsOptimizer,
-    loop: order.loop,
-    voice: order.voice,
-    language_code: order.languageCode,
-    speed: order.speed,
-  };
 }
 
 function videoFields(order: VideoOrder, media: readonly UploadedMedium[]): FalInput {

@@ -4,26 +4,13 @@
  */
 import type { MediaRole } from '../../domain/generation/media.ts';
 import type { UpscaleOrder } from '../../domain/generation/videoOrder.ts';
+import { audioFields } from '../audioFields.ts';
 import type { AudioRequest, MediaFile, VideoRequest } from '../provider.ts';
 
 export type PublicOrder = Readonly<Record<string, unknown>>;
 
 export function publicOrder(request: AudioRequest | VideoRequest): PublicOrder {
   return withoutAbsent(request.kind === 'audio' ? audioFields(request) : videoFields(request));
-}
-
-function audioFields(order: AudioRequest): Record<string, unknown> {
-  return {
-    prompt: order.prompt,
-    lyrics_prompt: order.lyrics,
-    duration_seconds: order.durationSeconds,
-    force_instrumental: order.forceInstrumental,
-    lyrics_optimizer: order.lyricsOptimizer,
-    loop: order.loop,
-    voice: order.voice,
-    language_code: order.languageCode,
-    speed: order.speed,
-  };
 }
 
 function videoFields(order: VideoRequest): Record<string, unknown> {

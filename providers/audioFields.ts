@@ -1,0 +1,16 @@
+import type { AudioOrder } from '../domain/generation/audioOrder.ts';
+
+/** An audio order under the names of the public API (specification 4.6), for services whose own names are told from them. */
+export function audioFields(order: AudioOrder): Record<string, unknown> {
+  return {
+    prompt: order.prompt,
+    lyrics_prompt: order.lyrics,
+    duration_seconds: order.durationSeconds,
+    force_instrumental: order.forceInstrumental,
+    lyrics_optimizer: order.lyricsOptimizer,
+    loop: order.loop,
+    voice: order.voice,
+    language_code: order.languageCode,
+    speed: order.speed,
+  };
+}
