@@ -8,12 +8,19 @@ import { createLocalProvider } from '../../../../providers/local/localProvider.t
 import type { MediaFile, Outcome, VideoRequest } from '../../../../providers/provider.ts';
 import { ffmpeg, mediaTools } from '../../../infra/media/recordings.ts';
 
-/** With signs that mean something to filters, as a folder of an operator may have. */
-const folder = mkdtempSync(join(tmpdir(), "farebox video:a,b'[c] "));
+let folder: string | undefined;
 let runs = 0;
 
+/** With signs that mean something to filters, as a folder of an operator may have. */
+function outputs(): string {
+  folder ??= mkdtempSync(join(tmpdir(), "farebox video:a,b'[c] "));
+  return folder;
+}
+
+/** The next file of the same process gets another one. */
 export function removeOutputs(): void {
-  rmSync(folder, { recursive: true });
+  if (folder !== undefined) rmSync(folder, { recursive: true });
+  folder = undefined;
 }
 
 export interface Made {
@@ -27,7 +34,7 @@ export async function make(
   order: Partial<VideoRequest>,
   signal = new AbortController().signal,
 ): Promise<Made> {
-  const workFolder = join(folder, `run ${runs++}`);
+  const workFolder = join(outputs(), `run ${runs++}`);
   mkdirSync(workFolder);
   let heartbeats = 0;
   const request: VideoRequest = {
@@ -46,7 +53,7 @@ export async function make(
 
 /** A picture made by an ffmpeg source and filters, as the medium of a role. */
 export function picture(role: MediaRole, filters: string, place: { index?: number } = {}): MediaFile {
-  const path = join(folder, `picture ${runs++}.png`);
+  const path = join(outputs(), `picture ${runs++}.png`);
   ffmpeg(['-f', 'lavfi', '-i', filters, '-frames:v', '1', path]);
   const { width, height } = streamsOf(path).video ?? {};
   if (width === undefined || height === undefined) throw new Error('no picture was made');
@@ -63,7 +70,7 @@ export function picture(role: MediaRole, filters: string, place: { index?: numbe
 
 /** A video made with the given arguments, as a source. */
 export function video(options: readonly string[], measured: Partial<MediaFile> = {}): MediaFile {
-  const path = join(folder, `source ${runs++}.mp4`);
+  const path = join(outputs(), `source ${runs++}.mp4`);
   ffmpeg([...options, path]);
   const { video: stream, audio } = streamsOf(path);
   if (stream === undefined) throw new Error('no video was made');
