@@ -1,6 +1,7 @@
 /** `npm run bench`: all benchmarks by name, or the named ones; exit code 1 when a bar is not reached. */
 import { openParts } from '../test/harness/parts.ts';
 import { run as chat } from './chat.ts';
+import { run as delivery } from './delivery.ts';
 import { run as fairness } from './fairness.ts';
 import { run as frontDoor } from './frontDoor.ts';
 import { run as jobs } from './jobs.ts';
@@ -25,6 +26,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   models: () => models(),
   usage: () => usage(),
   retrieve: () => retrieve(),
+  delivery: () => delivery(),
   memory: () => memory(),
   jobs: () => jobs(),
   fairness: () => fairness(),

@@ -28,7 +28,18 @@ export function workflowModules() {
 export async function writeBundle(target = bundlePath()): Promise<void> {
   const { code } = await bundleWorkflowCode({ ...workflowModules(), logger: new DefaultLogger('WARN') });
   await mkdir(dirname(target), { recursive: true });
-  await writeFile(target, code);
+  await writeFile(target, withoutSources(code));
+}
+
+const SOURCE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
+
+/** A stack trace names file and line by the map alone; the text of every file beside it is half of the bundle. */
+function withoutSources(code: string): string {
+  const at = code.lastIndexOf(SOURCE_MAP);
+  if (at < 0) throw new Error('the bundle has no source map');
+  const json = Buffer.from(code.slice(at + SOURCE_MAP.length).trimEnd(), 'base64').toString();
+  const { sourcesContent: _, ...map } = JSON.parse(json) as { sourcesContent?: unknown };
+  return code.slice(0, at + SOURCE_MAP.length) + Buffer.from(JSON.stringify(map)).toString('base64');
 }
 
 if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) await writeBundle();

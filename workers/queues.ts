@@ -42,7 +42,7 @@ function usualPlan(queue: TaskQueue): QueuePlan {
 }
 
 /** Workflows kept in memory per process: a job that waits for its retention to end is read again when it is needed. */
-export const MAX_CACHED_WORKFLOWS = 300;
+export const MAX_CACHED_WORKFLOWS = 100;
 /** A process that is gone cannot take back the workflows it had in memory: this late they go to any other. */
 export const STICKY_LIMIT_MS = 3_000;
 export const MAX_WORKFLOW_TASKS = 40;

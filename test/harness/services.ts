@@ -8,6 +8,7 @@ import path from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { inject } from 'vitest';
 import { query } from '../../infra/stack/parts/postgres.ts';
+import { WORKER_FLAGS } from '../../infra/stack/services.ts';
 import { REDIS_DATABASES } from './limits.ts';
 import { registerNamespace } from './namespace.ts';
 import type { Services } from './parts.ts';
@@ -108,7 +109,10 @@ async function isReady(origin: string): Promise<void> {
 export async function spawnWorker(options: ProcessOptions): Promise<Spawned> {
   const { environment } = options;
   const script = 'dist/workers/main.js';
-  const spawned = spawnNode({ script, name: 'worker', environment, runFolder: started.runFolder });
+  const spawned = spawnNode({
+    ...{ script, name: 'worker', environment, runFolder: started.runFolder },
+    flags: WORKER_FLAGS,
+  });
   const saysReady = async () => {
     if (!spawned.logs().includes('worker ready')) throw new Error('no "worker ready" in its log');
   };

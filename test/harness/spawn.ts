@@ -24,6 +24,8 @@ export interface SpawnOptions {
   name: string;
   environment: Record<string, string>;
   args?: string[];
+  /** Of node itself. */
+  flags?: readonly string[];
   /** Where it is recorded, so that the end of the run kills it in any case. */
   runFolder: string;
 }
@@ -37,11 +39,15 @@ export function spawnNode(options: SpawnOptions): Spawned {
   build();
   mkdirSync(options.runFolder, { recursive: true });
   const { PATH, HOME } = processEnvironment();
-  const child = spawn(process.execPath, [path.join(ROOT, options.script), ...(options.args ?? [])], {
-    env: { ...(PATH && { PATH }), ...(HOME && { HOME }), ...options.environment },
-    cwd: options.runFolder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...(options.flags ?? []), path.join(ROOT, options.script), ...(options.args ?? [])],
+    {
+      env: { ...(PATH && { PATH }), ...(HOME && { HOME }), ...options.environment },
+      cwd: options.runFolder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   const pid = child.pid ?? -1;
   serial += 1;
   const name = `${options.name}-${process.pid}-${serial}`;

@@ -1,0 +1,163 @@
+/**
+ * Retrieve of a video of 500 MB against the same GET straight from S3, in turns; and what the API's memory grows by
+ * meanwhile, and while four clients fetch it at once.
+ */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { openPool } from '../infra/postgres/pool.ts';
+import { outputKey } from '../infra/s3/objectKeys.ts';
+import { openStorage, type Storage } from '../infra/s3/storage.ts';
+import { peakDuring, residentMb } from './memory.ts';
+import { percentile, round } from './statistics.ts';
+import { openWorld, type World } from './world.ts';
+
+const SIZE_BYTES = 500 * 1024 * 1024;
+const PIECE_BYTES = 4 * 1024 * 1024;
+const ROUNDS = 5;
+const AT_ONCE = 4;
+const MODEL = 'local-video';
+const CONTENT_TYPE = 'video/mp4';
+
+interface Stored {
+  queueId: string;
+  key: string;
+}
+
+export async function run(): Promise<{ ok: boolean }> {
+  const world = await openWorld({});
+  const storage = storageOf(world);
+  try {
+    const { accountId, inference } = await world.createPayer();
+    const { queueId, key } = await storeVideo({ world, storage }, accountId);
+    const api = await world.start('api');
+    const viaApi = () => read(retrieve(api.origin, inference, queueId));
+    const straight = () => read(object(storage, key));
+    await straight();
+    await viaApi();
+    const quietMb = residentMb(api.pid);
+    const floor: number[] = [];
+    const product: number[] = [];
+    const oneMb = await peakDuring(api.pid, async () => {
+      for (let turn = 0; turn < ROUNDS; turn += 1) {
+        floor.push(await straight());
+        product.push(await viaApi());
+      }
+    });
+    const manyMb = await peakDuring(api.pid, async () => {
+      await Promise.all(Array.from({ length: AT_ONCE }, viaApi));
+    });
+    return judge({ floor, product, added: { one: oneMb - quietMb, many: manyMb - quietMb } });
+  } finally {
+    storage.close();
+    await world.close();
+  }
+}
+
+function storageOf({ environment }: World): Storage {
+  const value = (name: string) => environment[name] ?? '';
+  return openStorage({
+    endpoint: value('S3_ENDPOINT'),
+    region: value('S3_REGION'),
+    bucket: value('S3_BUCKET'),
+    accessKeyId: value('S3_ACCESS_KEY_ID'),
+    secretAccessKey: value('S3_SECRET_ACCESS_KEY'),
+    timeoutMs: 120_000,
+  });
+}
+
+/** A job whose output is there; of the output only its size matters. */
+async function storeVideo(
+  { world, storage }: { world: World; storage: Storage },
+  accountId: string,
+): Promise<Stored> {
+  const queueId = randomUUID();
+  const file = path.join(world.folder, 'large.mp4');
+  const sha256 = await writeNoise(file);
+  const key = outputKey(queueId, 'bench');
+  await storage.putFile(key, file, { contentType: CONTENT_TYPE, sizeBytes: SIZE_BYTES, sha256 });
+  const pool = openPool({
+    databaseUrl: world.environment.DATABASE_URL ?? '',
+    applicationName: 'farebox-bench',
+  });
+  try {
+    await pool.query(
+      `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, price_usd_nano,
+         charge_operation_id, charge_id, deadline_at, output_key, output_content_type, output_bytes, output_sha256,
+         output_seconds, stored_at, media_expires_at)
+       values ($1, $2, 'video', $3, 'local', 'stored', 'bench', 50000000, $1, 'bench', now() + interval '1 day',
+         $4, $5, $6, $7, 60, now(), now() + interval '1 day')`,
+      [queueId, accountId, MODEL, key, CONTENT_TYPE, SIZE_BYTES, sha256],
+    );
+  } finally {
+    await pool.end();
+  }
+  return { queueId, key };
+}
+
+async function writeNoise(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  const piece = randomBytes(PIECE_BYTES);
+  const target = createWriteStream(file);
+  for (let written = 0; written < SIZE_BYTES; written += PIECE_BYTES) {
+    hash.update(piece);
+    if (!target.write(piece)) await once(target, 'drain');
+  }
+  target.end();
+  await once(target, 'close');
+  return hash.digest('hex');
+}
+
+async function object(storage: Storage, key: string): Promise<Readable> {
+  const body = await storage.get(key);
+  if (!body) throw new Error('the object is gone');
+  return body;
+}
+
+async function retrieve(origin: string, key: string, queueId: string): Promise<Readable> {
+  const request = http.request(`${origin}/api/v1/video/retrieve`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    agent: false,
+  });
+  request.end(JSON.stringify({ model: MODEL, queue_id: queueId }));
+  const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
+  if (answer.statusCode !== 200 || answer.headers['content-type'] !== CONTENT_TYPE) {
+    throw new Error(`retrieve: ${answer.statusCode} ${answer.headers['content-type']}`);
+  }
+  return answer;
+}
+
+/** MB a second, from the question to the last byte. */
+async function read(opening: Promise<Readable>): Promise<number> {
+  const startMs = performance.now();
+  let bytes = 0;
+  for await (const piece of await opening) bytes += (piece as Buffer).length;
+  if (bytes !== SIZE_BYTES) throw new Error(`${bytes} of ${SIZE_BYTES} bytes came`);
+  return SIZE_BYTES / 1_048_576 / ((performance.now() - startMs) / 1_000);
+}
+
+interface Measured {
+  floor: number[];
+  product: number[];
+  added: { one: number; many: number };
+}
+
+function judge({ floor, product, added }: Measured): { ok: boolean } {
+  console.log('retrieve of a video of 500 MB, against the GET from S3; MB a second');
+  console.table(
+    Object.entries({ floor, product }).map(([side, rates]) => ({
+      side,
+      median: round(percentile(rates, 0.5)),
+      least: round(Math.min(...rates)),
+    })),
+  );
+  const ratio = percentile(product, 0.5) / percentile(floor, 0.5);
+  console.log(`  rate ÷ floor (≥ 0.5): ${round(ratio)}`);
+  console.log(`  added to the API's memory, MB (≤ 60): ${round(added.one)}`);
+  console.log(`  added by ${AT_ONCE} at once, MB: ${round(added.many)}`);
+  return { ok: ratio >= 0.5 && added.one <= 60 };
+}
