@@ -1,7 +1,5 @@
 /** Sends an Answer. */
 import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { FareboxError } from '../domain/errors.ts';
 import { isArmed, point } from '../infra/points.ts';
 import {
@@ -17,6 +15,7 @@ import { sendEvents } from './sendEvents.ts';
 import { sendStream } from './sendStream.ts';
 import type { InFlight } from './server/inFlight.ts';
 import { received } from './server/receipt.ts';
+import { opened, relay } from './server/relay.ts';
 
 export type Respond = (ctx: ApiContext, answer: Answer) => Promise<void>;
 
@@ -91,12 +90,10 @@ async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {
 /** The status is sent with the first byte, so that a store that fails before it can still be told. */
 async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFlight): Promise<void> {
   const { res } = ctx;
-  const bytes = exactly(answer.stream, answer.sizeBytes);
   const stopReading = () => answer.stream.destroy();
   res.once('close', stopReading);
-  let first: IteratorResult<Buffer, void>;
   try {
-    first = await bytes.next();
+    await opened(answer.stream);
   } catch (cause) {
     const message = 'The media cannot be read at the moment. Please try again.';
     inFlight.track(Promise.resolve(answer.onAborted?.()));
@@ -107,7 +104,7 @@ async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFli
   res.setHeader('Content-Length', answer.sizeBytes);
   let delivered = false;
   try {
-    await pipeline(from(first, bytes), res);
+    await relay(answer.stream, res, answer.sizeBytes);
     delivered = !res.destroyed || res.writableFinished;
   } catch (error) {
     ctx.state.log.info({ err: error, route: ctx.state.route }, 'delivery broke off');
@@ -129,25 +126,4 @@ async function afterwards(
   } catch (error) {
     ctx.state.log.error({ err: error, route: ctx.state.route }, 'work after a delivery failed');
   }
-}
-
-async function* from(
-  first: IteratorResult<Buffer, void>,
-  rest: AsyncGenerator<Buffer, void>,
-): AsyncGenerator<Buffer, void> {
-  if (!first.done) yield first.value;
-  yield* rest;
-}
-
-/** Throws when more or fewer bytes come than were announced. */
-async function* exactly(stream: Readable, sizeBytes: number): AsyncGenerator<Buffer, void> {
-  let sent = 0;
-  for await (const chunk of stream) {
-    const bytes = chunk as Buffer;
-    sent += bytes.length;
-    if (sent > sizeBytes) throw new Error(`more than the announced ${sizeBytes} bytes`);
-    yield bytes;
-    if (sent * 2 >= sizeBytes) await point('delivery-half');
-  }
-  if (sent !== sizeBytes) throw new Error(`${sent} bytes instead of the announced ${sizeBytes}`);
 }

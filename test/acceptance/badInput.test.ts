@@ -8,6 +8,7 @@ import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey } from '../../infra/postgres/keys.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { INTERNAL_HOSTS, LOOPBACK_HOSTS, LOOPBACK_URLS, OTHER_SCHEMES } from '../infra/http/vectors.ts';
+import { longRun } from '../infra/postgres/longRun.ts';
 import { type BadRequest, BODIES, FIELDS, FORMS, IDS, SOURCES } from './badRequests.ts';
 import type { Reply } from './client.ts';
 import { type Deployment, openDeployment } from './deployment.ts';
@@ -206,10 +207,11 @@ describe('a URL', () => {
       ...['127.0.0.1', '[::1]', 'localhost', '2130706433', '0'].flatMap(onEachPort),
       ...LOOPBACK_URLS.map((url) => url.replace('{port}', '80')),
     ];
-    const answers = await answersTo(urls);
+    // Each of them against the guard itself in guardedFetch.test.ts.
+    const answers = await answersTo(urls.filter((_, index) => index % longRun(3, 1) === 0));
     for (const { url, status } of answers) expect({ url, status }).toEqual({ url, status: 400 });
     const fetched = answers.filter(({ body }) => body.error !== 'Invalid request parameters');
-    expect(fetched.length).toBeGreaterThan(80);
+    expect(fetched.length).toBeGreaterThan(longRun(25, 80));
     for (const { url, body } of fetched) expect({ url, body }).toEqual({ url, body: fixed });
   }, 90_000);
 

@@ -6,6 +6,7 @@ import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { UPKEEP_WORKFLOW, type UpkeepWorkflow, webhookWorkflowId } from '../../workflows/contract.ts';
 import { runFarebox } from '../cli/runFarebox.ts';
 import { type Spawned, spawnWorker } from '../harness/services.ts';
+import { longRun } from '../infra/postgres/longRun.ts';
 import { read } from './hookReceiver.ts';
 import { type HookWorld, openHookWorld, outcomesOf, TOKEN } from './hookWorld.ts';
 import { complete, stateOf, untilState } from './orders.ts';
@@ -249,16 +250,17 @@ async function endJobByHand(queueId: string): Promise<void> {
 }
 
 describe('many jobs', () => {
-  it('are told of one by one: a hundred jobs, a hundred messages', async () => {
-    const ids = await Promise.all(Array.from({ length: 100 }, () => world.order({ hook: '/ok/crowd' })));
-    const messages = (await world.arrivals('/ok/crowd', 100, 100_000)).map((each) => read(secret, each));
+  const count = longRun(30, 100);
+  it(`are told of one by one: ${count} jobs, ${count} messages`, async () => {
+    const ids = await Promise.all(Array.from({ length: count }, () => world.order({ hook: '/ok/crowd' })));
+    const messages = (await world.arrivals('/ok/crowd', count, 100_000)).map((each) => read(secret, each));
     for (const queueId of ids) {
       const { state, attempts } = await world.attempted(queueId, 1);
       expect([state, attempts.length]).toEqual(['delivered', 1]);
     }
     expect(messages.map(({ data }) => data.queue_id).sort()).toEqual([...ids].sort());
-    expect(new Set(messages.map(({ id }) => id)).size).toBe(100);
-    expect(world.receiver.received.filter((each) => each.path === '/ok/crowd').length).toBe(100);
+    expect(new Set(messages.map(({ id }) => id)).size).toBe(count);
+    expect(world.receiver.received.filter((each) => each.path === '/ok/crowd').length).toBe(count);
   }, 150_000);
 });
 

@@ -16,6 +16,7 @@ import {
 import { type Spawned, spawnApi } from '../harness/services.ts';
 import { modelId } from '../harness/simulatedVoices.ts';
 import { until } from '../harness/until.ts';
+import { longRun } from '../infra/postgres/longRun.ts';
 import { type KillWorld, openKillWorld } from './killWorld.ts';
 import { killConfig, PRICE_NANO } from './models.ts';
 import type { Payer } from './payer.ts';
@@ -84,19 +85,20 @@ async function jobsOf(payer: Payer): Promise<number> {
 }
 
 describe('a budget that many requests want at once, through two API processes', () => {
-  it('of 5.00 pays for exactly 50 jobs at 0.10, and answers 402 to all others, which cost and leave nothing', async () => {
-    const payer = await world.createPayer({ usdNano: 50n * PRICE_NANO });
+  const most = longRun(20, 50);
+  it(`of ${most} times 0.10 pays for exactly so many jobs, and answers 402 to all others, which cost and leave nothing`, async () => {
+    const payer = await world.createPayer({ usdNano: BigInt(most) * PRICE_NANO });
     const client = clientOf(payer);
-    const replies = await manyAtOnce(120, 24, () => order(client, { model, source }));
-    expect(countBy(replies, ({ status }) => String(status))).toEqual({ 200: 50, 402: 70 });
+    const replies = await manyAtOnce(most + 70, 24, () => order(client, { model, source }));
+    expect(countBy(replies, ({ status }) => String(status))).toEqual({ 200: most, 402: 70 });
     const refusals = replies.filter(({ status }) => status === 402);
     expect(new Set(refusals.map(({ body }) => body.toString())).size).toBe(1);
     expect((await balanceOf(world.pool, payer.accountId))?.usd).toBe(0n);
-    expect(await movesOf(payer)).toEqual({ charge: 50 });
-    expect(await jobsOf(payer)).toBe(50);
+    expect(await movesOf(payer)).toEqual({ charge: most });
+    expect(await jobsOf(payer)).toBe(most);
     expect(await checkLedger(world.pool)).toEqual([]);
     const accepted = new Set(replies.flatMap((reply) => (reply.status === 200 ? [queueIdOf(reply)] : [])));
-    expect(accepted.size).toBe(50);
+    expect(accepted.size).toBe(most);
     const hasOnlyAccepted = async () => {
       const { objects } = await world.storage.list('incoming/');
       return objects.every(({ key }) => accepted.has(key.split('/')[1] ?? ''));

@@ -1,0 +1,74 @@
+/** Passes the bytes of a store on to a client, as fast as the slower of the two. */
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { isArmed, point } from '../../infra/points.ts';
+
+/**
+ * So much may wait for the client while more is read. With a stream's own 16 kB each piece is read only when the one before
+ * has gone out, and neither side is ever busy while the other is.
+ */
+const MOST_WAITING_BYTES = 1024 * 1024;
+
+/** Resolves when there are bytes, or none will come; rejects when the source breaks, or is left, before that. */
+export function opened(source: Readable): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (error?: Error) => {
+      source.off('readable', onReadable).off('error', settle).off('close', onClose);
+      if (error) reject(error);
+      else resolve();
+    };
+    const onReadable = () => settle();
+    const onClose = () => settle(new Error('the source was left'));
+    source.once('readable', onReadable).once('error', settle).once('close', onClose);
+  });
+}
+
+/** Resolves when the last byte went out. Rejects, with both sides closed, when more or fewer come than were announced. */
+export function relay(source: Readable, res: ServerResponse, sizeBytes: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let sent = 0;
+    let held = isArmed('delivery-half');
+    const fail = (error: Error) => {
+      source.destroy();
+      res.destroy();
+      reject(error);
+    };
+    let gathering = false;
+    /** What one turn of the event loop read goes out in one call. */
+    const release = () => {
+      gathering = false;
+      res.uncork();
+    };
+    const goOn = (error?: Error | null) => {
+      if (!error && source.isPaused() && res.writableLength < MOST_WAITING_BYTES / 2) source.resume();
+    };
+    source.once('error', fail);
+    source.once('close', () => source.readableEnded || fail(new Error('the source was left')));
+    source.once('end', () => {
+      if (sent === sizeBytes) res.end(resolve);
+      else fail(new Error(`${sent} bytes instead of the announced ${sizeBytes}`));
+    });
+    res.once('error', fail);
+    res.once('close', () => res.writableFinished || fail(new Error('the client is gone')));
+    source.on('data', (bytes: Buffer) => {
+      // A connection that is gone takes everything, at once, until it says so.
+      if (res.socket?.destroyed !== false) return fail(new Error('the client is gone'));
+      sent += bytes.length;
+      if (sent > sizeBytes) return fail(new Error(`more than the announced ${sizeBytes} bytes`));
+      if (held && sent * 2 >= sizeBytes) {
+        held = false;
+        source.pause();
+        res.write(bytes);
+        void Promise.resolve(point('delivery-half')).then(() => source.resume(), fail);
+        return;
+      }
+      if (!gathering) {
+        gathering = true;
+        res.cork();
+        setImmediate(release);
+      }
+      res.write(bytes, goOn);
+      if (res.writableLength > MOST_WAITING_BYTES) source.pause();
+    });
+  });
+}
