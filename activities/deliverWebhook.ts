@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { cancellationSignal } from '@temporalio/activity';
 import { FareboxError } from '../domain/errors.ts';
-import { presentJobWithTimeline } from '../domain/presentJob.ts';
+import { presentJobWithTimeline, whenStored } from '../domain/presentJob.ts';
 import { WEBHOOK_TIMEOUT_MS, type WebhookError, webhookErrorOf } from '../domain/webhooks.ts';
 import { signatureHeaders } from '../infra/http/webhookSignature.ts';
 import { point } from '../infra/points.ts';
@@ -61,16 +61,19 @@ async function begun(
 ): Promise<DeliveryTarget | undefined> {
   const found = await findTarget(pool, { queueId, event });
   if (found) return found;
+  await point('webhook-begun');
   const job = await readJob(pool, queueId);
   if (!job) return undefined;
   const [timeline, money] = await Promise.all([timelineOf(pool, queueId), moneyOfJobs(pool, [queueId])]);
   const happened = timeline.find((entry) => `job.${entry.event}` === event);
   const id = randomUUID();
+  // The client may have deleted the output before anybody came to write this.
+  const then = event === 'job.stored' ? whenStored(job, timeline) : { job, timeline };
   const body = JSON.stringify({
     id,
     type: event,
     created_at: (happened?.at ?? new Date()).toISOString(),
-    data: presentJobWithTimeline(job, money.get(queueId), timeline),
+    data: presentJobWithTimeline(then.job, money.get(queueId), then.timeline),
   });
   await openDelivery(pool, { id, queueId, event, body });
   return await findTarget(pool, { queueId, event });

@@ -71,6 +71,21 @@ export function presentJobWithTimeline(
   return { ...presentJob(job, money), timeline: timeline.map(presentEvent) };
 }
 
+/**
+ * The job as it stood when its output was stored, for who writes of that later. No other event needs this: after the others
+ * nothing changes any more.
+ */
+export function whenStored<Job extends ShownJob, Event extends ShownEvent>(
+  job: Job,
+  timeline: readonly Event[],
+): { job: Job; timeline: readonly Event[] } {
+  const stored = timeline.findIndex(({ event }) => event === 'stored');
+  return {
+    job: { ...job, state: 'stored', endedAt: null },
+    timeline: timeline.slice(0, stored === -1 ? undefined : stored + 1),
+  };
+}
+
 export function presentEvent({ event, at, ledgerId, detail, amounts }: ShownEvent) {
   return { event, at: at.toISOString(), ledger_id: ledgerId, detail, amounts: amounts.map(presentPart) };
 }

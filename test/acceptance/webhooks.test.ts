@@ -264,6 +264,25 @@ describe('many jobs', () => {
   }, 150_000);
 });
 
+describe('a message that is written late', () => {
+  it('tells of the output as it was stored, also when the client has deleted it meanwhile', async () => {
+    const { api } = world.farebox.account;
+    writeFileSync(world.pointFile, 'webhook-begun:pause:1:2000');
+    const queueId = await world.order({ hook: '/ok/late' });
+    await untilState(api, queueId, 'stored');
+    await complete(api, { model: 'quick-voice', queueId });
+    await untilState(api, queueId, 'deleted');
+    writeFileSync(world.pointFile, '');
+    const [message] = await world.arrivals('/ok/late', 1);
+    if (!message) throw new Error('nothing came');
+    const { type, data } = read(secret, message);
+    expect({ type, state: data.state, ended_at: data.ended_at }).toEqual({
+      ...{ type: 'job.stored', state: 'stored', ended_at: null },
+    });
+    expect(data.timeline.at(-1)?.event).toBe('stored');
+  });
+});
+
 describe('a worker that is killed between sending and recording', () => {
   it('is followed by one that sends the same message under the same id, and records it once', async () => {
     writeFileSync(world.pointFile, 'webhook-sent:kill');
