@@ -4,6 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobKind } from '../../domain/jobs.ts';
 
 export interface JobClient {
   /** `http://…/api/v1`, asked anew for each request: another process may serve the next one. */
@@ -12,16 +13,23 @@ export interface JobClient {
 }
 
 export interface JobOrder {
+  /** Default: voice-changer. */
+  kind?: JobKind;
   model: string;
-  source: Buffer;
-  fields?: Record<string, string>;
+  /** With a recording the order is a form; without one it is JSON. */
+  source?: Buffer;
+  fields?: Readonly<Record<string, unknown>>;
   idempotencyKey?: string;
+  /** Such as `Cancel-After`. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface Accepted {
   queueId: string;
   durationSeconds: number;
   replayed: boolean;
+  /** Of linked videos. */
+  downloadUrl?: string;
 }
 
 export type QueueEnd =
@@ -29,9 +37,9 @@ export type QueueEnd =
   | { ended: 'refused'; status: number; error: string };
 
 export type JobEnd =
-  | { ended: 'delivered'; bytes: Buffer }
-  /** The job failed, and says whether it was refunded. */
-  | { ended: 'failed'; status: number; error: string; refunded: boolean }
+  | { ended: 'delivered'; bytes: Buffer; contentType: string }
+  /** The job failed, and says whether it was refunded; a refusal of an audio job by its provider says nothing of that. */
+  | { ended: 'failed'; status: number; error: string; refunded: boolean | undefined }
   /** The media is no longer there. */
   | { ended: 'gone' };
 
@@ -46,12 +54,13 @@ export interface Reply {
 }
 
 /** One request; throws when the connection broke before the last byte. */
-export async function call(client: JobClient, path: string, init: RequestInit = {}): Promise<Reply> {
-  const answer = await fetch(`${client.baseUrl()}${path}`, {
-    ...init,
-    headers: { Authorization: `Bearer ${client.secret}`, ...init.headers },
-    signal: AbortSignal.timeout(REQUEST_LIMIT_MS),
-  });
+export function call(client: JobClient, path: string, init: RequestInit = {}): Promise<Reply> {
+  const headers = { Authorization: `Bearer ${client.secret}`, ...init.headers };
+  return ask(`${client.baseUrl()}${path}`, { ...init, headers });
+}
+
+async function ask(url: string, init: RequestInit): Promise<Reply> {
+  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(REQUEST_LIMIT_MS) });
   return {
     status: answer.status,
     headers: answer.headers,
@@ -60,11 +69,11 @@ export async function call(client: JobClient, path: string, init: RequestInit = 
 }
 
 export function post(client: JobClient, path: string, body: unknown): Promise<Reply> {
-  return call(client, path, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  return call(client, path, asJson(body));
+}
+
+function asJson(body: unknown): RequestInit & { headers: Record<string, string> } {
+  return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
 }
 
 export function jsonOf(reply: Reply): Record<string, unknown> {
@@ -97,20 +106,36 @@ function describe(last: unknown): string {
   return last instanceof Error ? `${last.message} (${String(last.cause ?? 'no cause')})` : String(last);
 }
 
+const ROUTES: Record<JobKind, string> = {
+  'voice-changer': '/audio/voice-changer',
+  audio: '/audio',
+  video: '/video',
+};
+
+export function routeOf({ kind = 'voice-changer' }: { kind?: JobKind }, step: string): string {
+  return `${ROUTES[kind]}/${step}`;
+}
+
 /** One POST of an order. */
-export function order(
-  client: JobClient,
-  { model, source, fields, idempotencyKey }: JobOrder,
-): Promise<Reply> {
+export function order(client: JobClient, wanted: JobOrder): Promise<Reply> {
+  const { idempotencyKey, source } = wanted;
+  const headers = {
+    ...wanted.headers,
+    ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+  };
+  const path = routeOf(wanted, 'queue');
+  if (source) return call(client, path, { method: 'POST', headers, body: formOf(wanted, source) });
+  const json = asJson({ model: wanted.model, ...wanted.fields });
+  return call(client, path, { ...json, headers: { ...json.headers, ...headers } });
+}
+
+/** Lists stand in one field, with commas between. */
+function formOf({ model, fields }: JobOrder, source: Buffer): FormData {
   const form = new FormData();
   form.set('model', model);
-  for (const [name, value] of Object.entries(fields ?? {})) form.set(name, value);
+  for (const [name, value] of Object.entries(fields ?? {})) form.set(name, String(value));
   form.set('file', new Blob([new Uint8Array(source)], { type: 'audio/wav' }), 'source.wav');
-  return call(client, '/audio/voice-changer/queue', {
-    method: 'POST',
-    headers: idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey },
-    body: form,
-  });
+  return form;
 }
 
 /** What a reply to an order means; undefined: ask again with the same key. */
@@ -123,6 +148,7 @@ export function readOrder(reply: Reply): QueueEnd | undefined {
     queueId: String(body.queue_id),
     durationSeconds: Number(body.duration_seconds),
     replayed: reply.headers.get('idempotent-replayed') === 'true',
+    ...(typeof body.download_url === 'string' && { downloadUrl: body.download_url }),
   };
 }
 
@@ -132,13 +158,23 @@ export function queueJob(client: JobClient, wanted: JobOrder): Promise<QueueEnd>
 }
 
 export interface Job {
+  /** Default: voice-changer. */
+  kind?: JobKind;
   model: string;
   queueId: string;
+  /** Where the media of a linked job are fetched as soon as retrieve says that they are ready. */
+  downloadUrl?: string;
 }
 
-export function retrieve(client: JobClient, job: Job, extra: Record<string, unknown> = {}): Promise<Reply> {
+export async function retrieve(
+  client: JobClient,
+  job: Job,
+  extra: Record<string, unknown> = {},
+): Promise<Reply> {
   const named = { model: job.model, queue_id: job.queueId };
-  return post(client, '/audio/voice-changer/retrieve', { ...named, ...extra });
+  const reply = await post(client, routeOf(job, 'retrieve'), { ...named, ...extra });
+  const isReady = job.downloadUrl !== undefined && reply.status === 200;
+  return isReady && jsonOf(reply).status === 'COMPLETED' ? await ask(job.downloadUrl ?? '', {}) : reply;
 }
 
 /** What a reply to retrieve means; undefined: not yet. Throws when the media is not what its headers say. */
@@ -147,39 +183,67 @@ export function readRetrieve(reply: Reply): JobEnd | undefined {
   if (reply.status === 200 && !isJson) {
     const sha256 = createHash('sha256').update(reply.body).digest('hex');
     if (reply.headers.get('etag') !== `"${sha256}"`) throw new Error('the media is not what was stored');
-    return { ended: 'delivered', bytes: reply.body };
+    return { ended: 'delivered', bytes: reply.body, contentType: reply.headers.get('content-type') ?? '' };
   }
   if (reply.status === 200) return undefined;
-  const body = jsonOf(reply);
-  if ('credits_refunded' in body) {
-    const refunded = body.credits_refunded === true;
-    return { ended: 'failed', status: reply.status, error: String(body.error), refunded };
-  }
-  return reply.status === 404 ? { ended: 'gone' } : undefined;
+  return readVerdict(reply) ?? (reply.status === 404 ? { ended: 'gone' } : undefined);
 }
 
-export function awaitJob(client: JobClient, job: Job, limitMs?: number): Promise<JobEnd> {
-  return persist(() => retrieve(client, job), readRetrieve, limitMs);
+const PROVIDER_REFUSED = 422;
+
+/** Each kind has its own words for a refusal by the provider (specification 7). */
+function readVerdict({ status, body }: Reply): JobEnd | undefined {
+  const said = JSON.parse(body.toString()) as Verdict;
+  const nested = typeof said.error === 'object' ? said.error : undefined;
+  const refunded = said.credits_refunded ?? nested?.credits_refunded;
+  if (refunded === undefined && status !== PROVIDER_REFUSED) return undefined;
+  return { ended: 'failed', status, error: nested?.message ?? String(said.error), refunded };
+}
+
+interface Verdict {
+  error?: string | { message: string; credits_refunded?: boolean };
+  credits_refunded?: boolean;
+}
+
+export interface Patience {
+  limitMs?: number | undefined;
+  /** Asks for the deletion together with the media. */
+  deleteOnDelivery?: boolean | undefined;
+}
+
+export function awaitJob(client: JobClient, job: Job, patience: Patience = {}): Promise<JobEnd> {
+  const extra = patience.deleteOnDelivery ? { delete_media_on_completion: true } : {};
+  return persist(() => retrieve(client, job, extra), readRetrieve, patience.limitMs);
 }
 
 /** Until the service says that the media is gone. */
 export async function completeJob(client: JobClient, job: Job, limitMs?: number): Promise<void> {
   const body = { model: job.model, queue_id: job.queueId };
   await persist(
-    () => post(client, '/audio/voice-changer/complete', body),
+    () => post(client, routeOf(job, 'complete'), body),
     (reply) => (reply.status === 200 && jsonOf(reply).success === true ? true : undefined),
     limitMs,
   );
 }
 
+/** The same by the address of a linked job, which is not there any more once it was deleted. */
+export async function deleteLinked(job: Job, limitMs?: number): Promise<void> {
+  await persist(
+    () => ask(job.downloadUrl ?? '', { method: 'DELETE' }),
+    ({ status }) => (status === 204 || status === 404 ? true : undefined),
+    limitMs,
+  );
+}
+
 /** Until the job has ended one way or the other. */
-export async function cancelJob(client: JobClient, job: Job): Promise<void> {
+export async function cancelJob(client: JobClient, job: Job, limitMs?: number): Promise<void> {
   await persist(
     () => call(client, `/jobs/${job.queueId}/cancel`, { method: 'POST' }),
     (reply) => {
       if (reply.status === 200) return true;
       return reply.status === 409 && !/try again/.test(reply.body.toString()) ? true : undefined;
     },
+    limitMs,
   );
 }
 
@@ -189,13 +253,17 @@ export interface TimelineEntry {
   ledger_id: string | null;
 }
 
-export async function showJob(
-  client: JobClient,
-  queueId: string,
-): Promise<{ state: string; timeline: TimelineEntry[] }> {
-  return await persist(
+export interface ShownJob {
+  state: string;
+  credits_refunded: boolean;
+  timeline: TimelineEntry[];
+}
+
+export function showJob(client: JobClient, queueId: string, limitMs?: number): Promise<ShownJob> {
+  return persist(
     () => call(client, `/jobs/${queueId}`),
-    (reply) =>
-      reply.status === 200 ? (jsonOf(reply) as { state: string; timeline: TimelineEntry[] }) : undefined,
+    // A cast at the parse boundary.
+    (reply) => (reply.status === 200 ? (JSON.parse(reply.body.toString()) as ShownJob) : undefined),
+    limitMs,
   );
 }

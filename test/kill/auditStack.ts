@@ -1,90 +1,139 @@
 /** What must be true of all jobs together when the chaos is over. */
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { expect } from 'vitest';
 import { type JobRow, listJobs } from '../../infra/postgres/jobs.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { webhookSecretOf } from '../../infra/postgres/webhookSecrets.ts';
+import { openOrders } from '../../providers/simulator/orders.ts';
+import type { HookReceiver } from '../acceptance/hookReceiver.ts';
 import { until } from '../harness/until.ts';
+import { auditHooks, type HookReport } from './auditHooks.ts';
 import type { ErrandEnd } from './crowd.ts';
 import type { Payer } from './payer.ts';
 import type { StackTools } from './stackTools.ts';
+import type { Ware } from './wares.ts';
 
 const SETTLE_LIMIT_MS = 60_000;
 const MOST_JOBS = 10_000;
 
 export interface ChaosReport {
-  delivered: number;
-  failed: number;
+  /** Of the jobs that clients were told of, by how they ended. */
+  ends: Record<string, number>;
+  charges: number;
+  refunds: number;
   /** Orders that were given up unanswered, taken back and refunded; the client's repetition got another job. */
   takenBack: number;
+  hooks: HookReport;
   swept: number;
 }
 
-export async function auditStack(
-  tools: StackTools,
-  payers: readonly Payer[],
-  results: readonly PromiseSettledResult<ErrandEnd>[],
-): Promise<ChaosReport> {
+export interface Played {
+  payers: readonly Payer[];
+  results: readonly PromiseSettledResult<ErrandEnd>[];
+  /** In nano. */
+  quotes: ReadonlyMap<Ware, bigint>;
+  receiver: HookReceiver;
+}
+
+export async function auditStack(tools: StackTools, played: Played): Promise<ChaosReport> {
+  const { payers, results, quotes, receiver } = played;
   const broken = results.flatMap((result) => (result.status === 'rejected' ? [String(result.reason)] : []));
-  if (broken.length > 0) throw new Error(`${broken.length} did not end, the first: ${broken[0]}`);
-  await until('no workflow is open', () => noneOpen(tools), SETTLE_LIMIT_MS);
-  const ends = new Map(
-    results.flatMap((result) =>
-      result.status === 'fulfilled' ? [[result.value.queueId, result.value] as const] : [],
-    ),
-  );
-  expect(ends.size).toBe(results.length);
-  let takenBack = 0;
-  for (const payer of payers) takenBack += await auditPayer(tools, payer, ends);
+  if (broken.length > 0) throw new Error(`${broken.length} did not end:\n${broken.slice(0, 5).join('\n')}`);
+  await until('no workflow is open', async () => (await openOf(tools, 'generation')) === 0, SETTLE_LIMIT_MS);
+  const ends = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const known = new Map(ends.map((each) => [each.queueId, each]));
+  expect(known.size).toBe(results.length);
+  const jobs = new Map<string, JobRow>();
+  for (const payer of payers) {
+    const own = await listJobs(tools.pool, { accountId: payer.accountId, limit: MOST_JOBS });
+    for (const job of own) jobs.set(job.queueId, job);
+    for (const job of own) auditEnd(job, known.get(job.queueId), quotes);
+    await auditMoney(tools, payer, own);
+    await auditKeys(tools, payer, ends);
+  }
+  for (const job of jobs.values()) await auditSubmissions(tools, job);
+  const hooks = await auditHooks(receiver, { ends, jobs }, await secretsOf(tools, payers));
+  await until('no webhook is open', async () => (await openOf(tools, 'webhook')) === 0, SETTLE_LIMIT_MS);
   const swept = await tools.sweep();
   expect(await objectsOf(tools)).toEqual([]);
+  const noFiles = () => readdirSync(path.join(tools.dataFolder, 'tmp')).length === 0;
+  await until('no file is left in a work folder', noFiles, SETTLE_LIMIT_MS);
   expect(await tools.ledgerCheck()).toEqual({ code: 0, text: 'ledger: every invariant holds\n' });
-  const delivered = [...ends.values()].filter(({ end }) => end === 'delivered').length;
-  return { delivered, failed: ends.size - delivered, takenBack, swept };
+  const refunds = [...jobs.values()].filter(({ refundId }) => refundId !== null).length;
+  const takenBack = jobs.size - known.size;
+  return { ends: countsOf(ends), charges: jobs.size, refunds, takenBack, hooks, swept };
+}
+
+/** As its client was told, as its service behaves, and at the price that was quoted. */
+function auditEnd(job: JobRow, ended: ErrandEnd | undefined, quotes: ReadonlyMap<Ware, bigint>): void {
+  const { queueId, state, refundId, modelId, priceUsdNano } = job;
+  const found = `${queueId} ${modelId} ${state} ${refundId === null ? 'kept' : 'refunded'}`;
+  // Taken back by the request that gave it up, or by the workflow itself when its acceptance was interrupted.
+  const over = ended ? [ended.end] : (['cancelled', 'failed'] as const);
+  const wanted = over.map((end) => `${queueId} ${modelId} ${end} ${end === 'deleted' ? 'kept' : 'refunded'}`);
+  expect(wanted).toContain(found);
+  if (!ended) return;
+  const { ware } = ended.errand;
+  expect(`${modelId} ${ware.ends.includes(ended.end) ? 'as it behaves' : ended.end}`).toBe(
+    `${modelId} as it behaves`,
+  );
+  expect([modelId, priceUsdNano]).toEqual([ware.order.model, quotes.get(ware)]);
 }
 
 /** Each job was paid for once, or once and given back; the balance is what is left after those that were kept. */
-async function auditPayer(
-  { pool }: StackTools,
-  payer: Payer,
-  ends: ReadonlyMap<string, ErrandEnd>,
-): Promise<number> {
-  const jobs = await listJobs(pool, { accountId: payer.accountId, limit: MOST_JOBS });
-  const known = jobs.filter((job) => ends.has(job.queueId));
-  for (const job of known) expect(told(job)).toBe(wanted(ends.get(job.queueId), job));
-  const unknown = jobs.filter((job) => !ends.has(job.queueId));
-  // Taken back by the request that gave it up, or by the workflow itself when its acceptance was interrupted.
-  const over = ['cancelled', 'failed'].map((state) => `${state} refunded`);
-  for (const job of unknown) expect(over.map((end) => `${job.queueId} ${end}`)).toContain(told(job));
-  const { rows } = await pool.query<{ kind: string; operation_id: string }>(
-    `select kind, operation_id from transfers where account_id = $1 and kind in ('charge', 'refund')`,
+async function auditMoney({ pool }: StackTools, payer: Payer, jobs: readonly JobRow[]): Promise<void> {
+  const { rows } = await pool.query<{ kind: string; operation_id: string; amount: string }>(
+    `select kind, operation_id, amount from transfers where account_id = $1 and kind in ('charge', 'refund')`,
     [payer.accountId],
   );
-  const moves = rows.map(({ kind, operation_id }) => `${kind} ${operation_id}`).sort();
+  const moves = rows.map(({ kind, operation_id, amount }) => `${kind} ${operation_id} ${amount}`);
   const refunded = jobs.filter((job) => job.refundId !== null);
-  const paid = [
-    ...jobs.map((job) => `charge ${job.queueId}`),
-    ...refunded.map((job) => `refund ${job.queueId}`),
+  const due = [
+    ...jobs.map((job) => `charge ${job.queueId} ${-job.priceUsdNano}`),
+    ...refunded.map((job) => `refund ${job.queueId} ${job.priceUsdNano}`),
   ];
-  expect(moves).toEqual(paid.sort());
+  expect(moves.sort()).toEqual(due.sort());
   const kept = jobs.filter((job) => job.refundId === null);
   const spent = kept.reduce((sum, job) => sum + job.priceUsdNano, 0n);
   expect((await balanceOf(pool, payer.accountId))?.usd).toBe(payer.startNano - spent);
-  return unknown.length;
 }
 
-function told({ queueId, state, refundId }: JobRow): string {
-  return `${queueId} ${state} ${refundId === null ? 'kept' : 'refunded'}`;
+/** A key stands for the one job that its client was told of; what else was charged under it was given back. */
+async function auditKeys({ pool }: StackTools, payer: Payer, ends: readonly ErrandEnd[]): Promise<void> {
+  const { rows } = await pool.query<{ key: string; queue_id: string }>(
+    'select key, queue_id from idempotency_keys where account_id = $1',
+    [payer.accountId],
+  );
+  const own = ends.filter(({ errand }) => errand.payer === payer);
+  const wanted = own.map(({ errand, queueId }) => `${errand.idempotencyKey} ${queueId}`);
+  expect(rows.map(({ key, queue_id }) => `${key} ${queue_id}`).sort()).toEqual(wanted.sort());
 }
 
-/** A service that says no is the only reason for a job to fail. */
-function wanted(end: ErrandEnd | undefined, { queueId, modelId }: JobRow): string {
-  const delivers = modelId !== 'model-refusing';
-  expect(`${queueId} ${end?.end}`).toBe(`${queueId} ${delivers ? 'delivered' : 'failed'}`);
-  return delivers ? `${queueId} deleted kept` : `${queueId} failed refunded`;
+/** The service was never paid twice. */
+async function auditSubmissions({ dataFolder }: StackTools, { provider, queueId }: JobRow): Promise<void> {
+  const orders = openOrders(path.join(dataFolder, 'simulator', provider));
+  expect((await orders.submissions(queueId)).length).toBeLessThanOrEqual(1);
 }
 
-async function noneOpen({ temporal }: StackTools): Promise<boolean> {
-  const query = 'WorkflowType = "generation" and ExecutionStatus = "Running"';
-  return (await temporal.client.workflow.count(query)).count === 0;
+async function secretsOf({ pool }: StackTools, payers: readonly Payer[]): Promise<Map<string, string>> {
+  const secrets = new Map<string, string>();
+  for (const { accountId } of payers) {
+    const { secret } = await webhookSecretOf(pool, accountId);
+    secrets.set(accountId, `whsec_${secret.toString('base64')}`);
+  }
+  return secrets;
+}
+
+function countsOf(ends: readonly ErrandEnd[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { end } of ends) counts[end] = (counts[end] ?? 0) + 1;
+  return counts;
+}
+
+async function openOf({ temporal }: StackTools, type: 'generation' | 'webhook'): Promise<number> {
+  const query = `WorkflowType = "${type}" and ExecutionStatus = "Running"`;
+  return (await temporal.client.workflow.count(query)).count;
 }
 
 async function objectsOf({ storage }: StackTools): Promise<string[]> {

@@ -49,6 +49,19 @@ function workerFreezes(name: string, flow: FlowName): KillCase {
 /** Other ways to the same places: ffmpeg at work, a lost reply of the provider, the second attempt of a step. */
 const FURTHER: readonly KillCase[] = [
   workerDies('activity-start', 'local'),
+  workerDies('measured', 'film'),
+  workerDies('provider-submitted', 'film'),
+  workerDies('provider-submitted', 'music'),
+  workerDies('output-put', 'film'),
+  workerDies('output-put', 'music'),
+  {
+    ...{
+      title:
+        'the API dies once it is told of the charge, while the words of the order take long to be stored',
+    },
+    ...{ at: 'api', flow: 'music', arm: 'source-begun:pause:1:1500,workflow-started:kill:1:0' },
+    strike: 'own death',
+  },
   workerDies('provider-submitted', 'local'),
   workerDies('output-put', 'local'),
   workerDies('provider-submitted', 'silent'),

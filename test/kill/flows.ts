@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toneWav } from '../../bench/wav.ts';
 import { sourceKey } from '../../infra/s3/objectKeys.ts';
+import { dataUrl, SQUARE } from '../acceptance/generation/media.ts';
 import {
   awaitJob,
   cancelJob,
@@ -10,6 +11,7 @@ import {
   type Job,
   type JobClient,
   type JobEnd,
+  type JobOrder,
   order,
   queueJob,
   readRetrieve,
@@ -19,9 +21,7 @@ import { modelId } from '../harness/simulatedVoices.ts';
 import { until } from '../harness/until.ts';
 import type { KillWorld } from './killWorld.ts';
 
-export interface FlowResult {
-  queueId: string;
-  model: string;
+export interface FlowResult extends Job {
   end: JobEnd['ended'];
 }
 
@@ -38,10 +38,15 @@ const SHORT = toneWav(2);
 /** Its output is several chunks long. */
 const LONG = toneWav(20);
 
-async function accept(client: JobClient, model: string, source = SHORT): Promise<Job> {
-  const queued = await queueJob(client, { model, source });
+function accept(client: JobClient, model: string, source = SHORT): Promise<Job> {
+  return acceptOrder(client, { model, source });
+}
+
+async function acceptOrder(client: JobClient, wanted: JobOrder): Promise<Job> {
+  const queued = await queueJob(client, wanted);
   if (queued.ended !== 'accepted') throw new Error(`refused: ${queued.status} ${queued.error}`);
-  return { model, queueId: queued.queueId };
+  const { kind = 'voice-changer', model } = wanted;
+  return { kind, model, queueId: queued.queueId };
 }
 
 async function finish(client: JobClient, job: Job): Promise<FlowResult> {
@@ -57,6 +62,25 @@ function whole(model: string, source?: Buffer): Flow {
     return await finish(client, await accept(client, model, source));
   };
 }
+
+/** The same with an order in JSON. */
+function ordered(wanted: JobOrder): Flow {
+  return async ({ client, begin }) => {
+    begin();
+    return await finish(client, await acceptOrder(client, wanted));
+  };
+}
+
+/** Nothing of it has to be measured. */
+const MUSIC: JobOrder = { kind: 'audio', model: modelId('music'), fields: { prompt: 'A tram at dawn' } };
+const FILM: JobOrder = {
+  kind: 'video',
+  model: modelId('film'),
+  fields: {
+    ...{ prompt: 'A tram', duration: '1s', resolution: '256p' },
+    image_url: dataUrl('image/png', SQUARE),
+  },
+};
 
 /** The client loses the first answer to its order, all of it received, and asks again. */
 async function forgetful({ client, begin }: FlowContext): Promise<FlowResult> {
@@ -124,6 +148,8 @@ export const FLOWS = {
   refusing: whole(modelId('refusing')),
   silent: whole(modelId('silent')),
   local: whole('local-voice-changer'),
+  music: ordered(MUSIC),
+  film: ordered(FILM),
   forgetful,
   download,
   deleteOnDelivery,

@@ -1,5 +1,6 @@
 /** The services that the jobs of these tests go to: simulators, each with one way of behaving. */
-import { simulatedVoice, simulator } from '../harness/simulatedVoices.ts';
+import { music, OF_PICTURES, video } from '../acceptance/generation/models.ts';
+import { modelId, simulatedVoice, simulator } from '../harness/simulatedVoices.ts';
 
 export const PRICE_NANO = 100_000_000n;
 
@@ -18,14 +19,34 @@ const PROVIDERS = {
 
 export type ProviderName = keyof typeof PROVIDERS;
 
+const PRICE = { usd: 0.1, diem: 0.1 };
+/** What is sold beside voices, each by a service of its own that answers at once. */
+const STUDIOS = {
+  music: { ...music(modelId('music'), { generation: PRICE }), provider: 'music' },
+  film: {
+    ...video(modelId('film'), { ...OF_PICTURES, price: { perGeneration: { any: PRICE } } }),
+    provider: 'film',
+  },
+};
+
 export interface KillConfigOptions {
   retentionHours?: number;
 }
 
-export function killConfig(options: KillConfigOptions = {}): object {
+export interface KillConfig {
+  providers: Record<string, object>;
+  models: object[];
+  media: object;
+  jobs: object;
+}
+
+export function killConfig(options: KillConfigOptions = {}): KillConfig {
   return {
-    providers: PROVIDERS,
-    models: Object.keys(PROVIDERS).map((provider) => simulatedVoice(provider, 0.1)),
+    providers: { ...PROVIDERS, music: simulator(), film: simulator() },
+    models: [
+      ...Object.keys(PROVIDERS).map((provider) => simulatedVoice(provider, 0.1)),
+      ...Object.values(STUDIOS),
+    ],
     media: { retentionHours: options.retentionHours ?? 1 },
     jobs: { deadlineMinutes: 5, pollFirstMs: 150, pollLongestMs: 500 },
   };

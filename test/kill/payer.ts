@@ -5,6 +5,8 @@ import { createKey } from '../../infra/postgres/keys.ts';
 import { topUp } from '../../infra/postgres/ledger.ts';
 
 export interface PayerOptions {
+  /** Chosen before, where the configuration names the account. */
+  accountId?: string;
   usdNano?: bigint;
 }
 
@@ -19,7 +21,8 @@ const ONE_USD = 1_000_000_000n;
 
 export async function createPayer(pool: pg.Pool, options: PayerOptions = {}): Promise<Payer> {
   const startNano = options.usdNano ?? ONE_USD;
-  const { id: accountId } = await createAccount(pool, { name: 'kill test' });
+  const id = options.accountId ?? randomUUID();
+  const { id: accountId } = await createAccount(pool, { id, name: 'kill test' });
   if (startNano > 0n) {
     const credit = { accountId, currency: 'usd', amount: startNano, notes: 'start' } as const;
     await topUp(pool, { operationId: randomUUID(), ...credit });

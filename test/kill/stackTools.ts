@@ -12,7 +12,9 @@ export interface StackTools {
   pool: pg.Pool;
   storage: Storage;
   temporal: Temporal;
-  createPayer(): Promise<Payer>;
+  /** Of the stack. */
+  dataFolder: string;
+  createPayer(accountId: string): Promise<Payer>;
   sweep(): Promise<number>;
   ledgerCheck(): Promise<{ code: number; text: string }>;
   close(): Promise<void>;
@@ -20,7 +22,7 @@ export interface StackTools {
 
 const CREDIT_NANO = 1_000_000_000_000n;
 
-export function openStackTools({ dev }: Stack): StackTools {
+export function openStackTools({ dev, dataFolder }: Stack): StackTools {
   const pool = openPool({ databaseUrl: dev.databaseUrl, applicationName: 'chaos-test', max: 4 });
   const storage = openStorage(dev.s3);
   const temporal = openTemporal(dev.temporal);
@@ -28,7 +30,8 @@ export function openStackTools({ dev }: Stack): StackTools {
     pool,
     storage,
     temporal,
-    createPayer: () => createPayer(pool, { usdNano: CREDIT_NANO }),
+    dataFolder,
+    createPayer: (accountId) => createPayer(pool, { accountId, usdNano: CREDIT_NANO }),
     sweep: () => sweepOrphans({ temporal, storage }, { id: randomUUID(), graceMs: 1 }),
     ledgerCheck: () => ledgerCheck(dev.databaseUrl),
     async close() {

@@ -1,0 +1,74 @@
+/** What must be true of everything that the clients were told of their jobs. */
+import { expect } from 'vitest';
+import type { JobRow } from '../../infra/postgres/jobs.ts';
+import { type HookReceiver, type Message, read } from '../acceptance/hookReceiver.ts';
+import { until } from '../harness/until.ts';
+import type { ErrandEnd } from './crowd.ts';
+import type { End } from './wares.ts';
+
+/** A receiver that refused once is asked again five seconds later; a worker that died meanwhile is missed in thirty. */
+const TOLD_LIMIT_MS = 90_000;
+
+export interface HookReport {
+  /** Distinct messages. */
+  told: number;
+  /** Further arrivals of the same. */
+  repeated: number;
+}
+
+/** `secrets` by account. */
+export async function auditHooks(
+  receiver: HookReceiver,
+  { ends, jobs }: { ends: readonly ErrandEnd[]; jobs: ReadonlyMap<string, JobRow> },
+  secrets: ReadonlyMap<string, string>,
+): Promise<HookReport> {
+  const hooked = ends.flatMap(({ errand, queueId, end }) =>
+    errand.hook ? [{ hook: errand.hook, payer: errand.payer, queueId, end }] : [],
+  );
+  let told = 0;
+  let all = 0;
+  for (const { hook, payer, queueId, end } of hooked) {
+    const wanted = EVENTS_OF[end].filter((event) => hook.events.some((each) => each === event));
+    const arrived = () =>
+      receiver.received
+        .filter(({ path }) => path === hook.path)
+        .map((each) => messageOf(secrets.get(payer.accountId) ?? '', each));
+    const typesOf = () => arrived().flatMap(({ data, type }) => (data.queue_id === queueId ? [type] : []));
+    const isTold = () => wanted.every((event) => typesOf().includes(event));
+    await until(`${hook.path} is told ${wanted.join()} of ${queueId}`, isTold, TOLD_LIMIT_MS);
+    const messages = new Map(arrived().map((message) => [message.id, message]));
+    for (const message of arrived()) expect(message).toEqual(messages.get(message.id));
+    const own = [...messages.values()].filter(({ data }) => data.queue_id === queueId);
+    expect(own.map(({ type }) => type).sort()).toEqual([...wanted].sort());
+    for (const message of messages.values()) auditMessage(message, jobs.get(message.data.queue_id));
+    told += messages.size;
+    all += arrived().length;
+  }
+  const paths = new Set(hooked.map(({ hook }) => hook.path));
+  expect(receiver.received.filter(({ path }) => !paths.has(path))).toEqual([]);
+  return { told, repeated: all - told };
+}
+
+const EVENTS_OF: Record<End, readonly string[]> = {
+  deleted: ['job.stored', 'job.deleted'],
+  failed: ['job.failed'],
+  cancelled: ['job.cancelled'],
+};
+
+/** Throws for a signature that is not of this account's secret. */
+function messageOf(secret: string, received: HookReceiver['received'][number]): Message {
+  const message = read(secret, received);
+  expect(message.id).toBe(received.id);
+  return message;
+}
+
+/** Told as it was then; what is told of the money is what the books say. */
+function auditMessage({ type, data }: Message, job: JobRow | undefined): void {
+  const { state, charge_id, refund_id, credits_refunded } = data;
+  expect(`job.${state}`).toBe(type);
+  expect({ charge_id, refund_id, credits_refunded }).toEqual({
+    charge_id: job?.chargeId,
+    refund_id: job?.refundId,
+    credits_refunded: job?.refundId !== null,
+  });
+}
