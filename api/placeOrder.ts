@@ -44,8 +44,8 @@ export interface Order {
 
 export interface OrderParts {
   /**
-   * Small enough to be on its way together with its order, whose way is the longer one: the step that needs it waits a
-   * moment for it.
+   * Small enough to be on its way together with its order, whose way is the longer one: the step that measures it waits a
+   * moment for it. What no step looks at before the charge is there before its order.
    */
   together: boolean;
   put(queueId: string): Promise<void>;

@@ -13,14 +13,24 @@ export interface HandedIn {
 
 const TOGETHER_BYTES = 1024 * 1024;
 
+export interface Sealed {
+  sealed: string;
+  /** Whether the order names media: they are measured, with what is put here, before it is charged. */
+  isMeasured: boolean;
+  /** Those that came with the request. */
+  media: readonly HandedIn[];
+}
+
 export function sealedParts(
   { storage }: Pick<Dependencies, 'storage'>,
-  { sealed, media }: { sealed: string; media: readonly HandedIn[] },
+  { sealed, isMeasured, media }: Sealed,
 ): OrderParts {
   const sizeBytes = media.reduce((sum, { bytes }) => sum + bytes.length, 0);
   return {
-    together: sizeBytes <= TOGETHER_BYTES,
+    // Nothing looks for mere words before the charge: they must be there when the order is, or it could never be made.
+    together: isMeasured && sizeBytes <= TOGETHER_BYTES,
     async put(queueId) {
+      await point('source-begun');
       await Promise.all([
         storage.putBytes(sealedOrderKey(queueId), Buffer.from(sealed), { contentType: 'application/json' }),
         ...media.map(({ index, bytes, sha256 }) =>

@@ -74,7 +74,7 @@ const queueRoute = defineRoute({
     const placed: Order = {
       route: 'audio/queue',
       body,
-      parts: sealedParts(dependencies, { sealed: sealOrder(sealed), media: [] }),
+      parts: sealedParts(dependencies, { sealed: sealOrder(sealed), isMeasured: false, media: [] }),
       inputOf: (queueId) => ({ ...jobOf(dependencies, request, { model, queueId }), kind, usage }),
       answer: queued,
     };

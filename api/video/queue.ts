@@ -58,6 +58,7 @@ export const queueRoute = defineRoute({
       body: { model: body.model, order: offer.order, media: sealed },
       parts: sealedParts(dependencies, {
         sealed: sealOrder({ order: offer.order, media: sealed }),
+        isMeasured: sealed.length > 0,
         media: handedIn,
       }),
       inputOf: (queueId) => ({
