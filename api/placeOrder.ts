@@ -92,6 +92,7 @@ async function queue(dependencies: Dependencies, ordering: Ordering, order: Orde
   });
   const claim = claimed.withdrawn ? await seeThrough(dependencies, ordering.caller, claimed) : claimed;
   const replay = claim.known ? await replayOf(dependencies, ordering.caller, claim.queueId) : undefined;
+  if (replay?.isIdle) await makeHeard(dependencies, order.inputOf(claim.queueId));
   return replay ?? (await accept(dependencies, ordering, { order, claim }));
 }
 
@@ -100,9 +101,17 @@ async function replayOf(
   { sql }: Dependencies,
   { accountId }: Caller,
   queueId: string,
-): Promise<QueuedJob | undefined> {
+): Promise<(QueuedJob & { isIdle: boolean }) | undefined> {
   const job = await findJob(sql, { queueId, accountId });
-  return job && { ...told(job), replayed: true };
+  return job && { ...told(job), replayed: true, isIdle: job.state === 'accepted' };
+}
+
+/**
+ * A job that is charged and nothing more may have lost its question, when the server died that it came to, and then ends
+ * refunded: whoever is to hear that it stands asks for it once more. Throws FareboxError `unavailable` where that is not certain.
+ */
+async function makeHeard(dependencies: Dependencies, input: GenerationInput): Promise<void> {
+  await submitGeneration(dependencies, input);
 }
 
 function told({ queueId, modelId, durationSeconds }: JobRow) {

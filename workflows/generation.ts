@@ -102,7 +102,7 @@ async function accept(story: Story): Promise<AcceptResult> {
     // A start whose caller is already gone must not become a charge that nobody hears of. One that is taken back meanwhile
     // ends now: whoever repeats it waits for that.
     await condition(() => story.asked || story.cancelRequested, input.timing.acceptMs);
-    if (!story.asked || story.cancelRequested) return await refuse(story, UNHEARD);
+    if (!story.asked || story.cancelRequested) return await unheard(story);
     story.interruptible = new CancellationScope({ cancellable: true });
     const measured = await story.interruptible.run(() => measure(story));
     if (!measured.ok) return await refuse(story, measured);
@@ -115,12 +115,24 @@ async function accept(story: Story): Promise<AcceptResult> {
     describeJob(input, story.result, `charged ${charged.paid}; next: the provider`);
     return { accepted: true, ...told };
   } catch {
-    // Whether the charge was made is not known here: the books decide, and what they hold is given back.
-    await CancellationScope.nonCancellable(() =>
-      steps.sure.abandonJob({ ...handedIn(input), accountId: input.accountId }),
-    );
-    return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
+    return await abandon(story);
   }
+}
+
+/**
+ * Nobody waits for the answer. The question may have come to an earlier attempt at this very turn, which charged and was lost
+ * together with the question when the server died: that is for the books to say, too.
+ */
+async function unheard(story: Story): Promise<AcceptResult> {
+  return patched('unheard-asks-the-books') ? await abandon(story) : await refuse(story, UNHEARD);
+}
+
+/** Whether the charge was made is not known here: the books decide, and what they hold is given back. */
+async function abandon({ input, steps }: Story): Promise<AcceptResult> {
+  await CancellationScope.nonCancellable(() =>
+    steps.sure.abandonJob({ ...handedIn(input), accountId: input.accountId }),
+  );
+  return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
 }
 
 /** An order of words alone has nothing to be measured. */

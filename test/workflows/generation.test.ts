@@ -150,7 +150,13 @@ it('an order that is taken back before anybody asks for its answer ends at once,
   const play = await stage.playUnasked({ acceptMs: 600_000 });
   expect(await play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE)).toEqual({ outcome: 'too_late' });
   expect(await play.result()).toMatchObject({ state: 'refused' });
-  expect(stage.steps).toEqual(['discardSource']);
+  expect(stage.steps).toEqual(['abandonJob']);
+});
+
+it('an order that nobody asks about gives back what a lost attempt may have charged, and ends', async () => {
+  const play = await stage.playUnasked({ acceptMs: 300 });
+  expect(await play.result()).toMatchObject({ state: 'refused' });
+  expect(stage.steps).toEqual(['abandonJob']);
 });
 
 describe('a generation that ends before its output is stored', () => {
