@@ -36,7 +36,9 @@ export interface Played {
   receiver: HookReceiver;
 }
 
-export async function auditStack(tools: StackTools, played: Played): Promise<ChaosReport> {
+export type Audited = Omit<StackTools, 'createPayer' | 'close'>;
+
+export async function auditStack(tools: Audited, played: Played): Promise<ChaosReport> {
   const { payers, results, quotes, receiver } = played;
   const broken = results.flatMap((result) => (result.status === 'rejected' ? [String(result.reason)] : []));
   if (broken.length > 0) throw new Error(`${broken.length} did not end:\n${broken.slice(0, 5).join('\n')}`);
@@ -82,7 +84,7 @@ function auditEnd(job: JobRow, ended: ErrandEnd | undefined, quotes: ReadonlyMap
 }
 
 /** Each job was paid for once, or once and given back; the balance is what is left after those that were kept. */
-async function auditMoney({ pool }: StackTools, payer: Payer, jobs: readonly JobRow[]): Promise<void> {
+async function auditMoney({ pool }: Audited, payer: Payer, jobs: readonly JobRow[]): Promise<void> {
   const { rows } = await pool.query<{ kind: string; operation_id: string; amount: string }>(
     `select kind, operation_id, amount from transfers where account_id = $1 and kind in ('charge', 'refund')`,
     [payer.accountId],
@@ -100,7 +102,7 @@ async function auditMoney({ pool }: StackTools, payer: Payer, jobs: readonly Job
 }
 
 /** A key stands for the one job that its client was told of; what else was charged under it was given back. */
-async function auditKeys({ pool }: StackTools, payer: Payer, ends: readonly ErrandEnd[]): Promise<void> {
+async function auditKeys({ pool }: Audited, payer: Payer, ends: readonly ErrandEnd[]): Promise<void> {
   const { rows } = await pool.query<{ key: string; queue_id: string }>(
     'select key, queue_id from idempotency_keys where account_id = $1',
     [payer.accountId],
@@ -111,12 +113,12 @@ async function auditKeys({ pool }: StackTools, payer: Payer, ends: readonly Erra
 }
 
 /** The service was never paid twice. */
-async function auditSubmissions({ dataFolder }: StackTools, { provider, queueId }: JobRow): Promise<void> {
+async function auditSubmissions({ dataFolder }: Audited, { provider, queueId }: JobRow): Promise<void> {
   const orders = openOrders(path.join(dataFolder, 'simulator', provider));
   expect((await orders.submissions(queueId)).length).toBeLessThanOrEqual(1);
 }
 
-async function secretsOf({ pool }: StackTools, payers: readonly Payer[]): Promise<Map<string, string>> {
+async function secretsOf({ pool }: Audited, payers: readonly Payer[]): Promise<Map<string, string>> {
   const secrets = new Map<string, string>();
   for (const { accountId } of payers) {
     const { secret } = await webhookSecretOf(pool, accountId);
@@ -131,12 +133,12 @@ function countsOf(ends: readonly ErrandEnd[]): Record<string, number> {
   return counts;
 }
 
-async function openOf({ temporal }: StackTools, type: 'generation' | 'webhook'): Promise<number> {
+async function openOf({ temporal }: Audited, type: 'generation' | 'webhook'): Promise<number> {
   const query = `WorkflowType = "${type}" and ExecutionStatus = "Running"`;
   return (await temporal.client.workflow.count(query)).count;
 }
 
-async function objectsOf({ storage }: StackTools): Promise<string[]> {
+async function objectsOf({ storage }: Audited): Promise<string[]> {
   const pages = await Promise.all([storage.list('incoming/'), storage.list('output/')]);
   return pages.flatMap((page) => page.objects.map((object) => object.key));
 }

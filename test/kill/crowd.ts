@@ -39,6 +39,9 @@ export interface Errand {
   repeats: boolean;
   /** Asks for the deletion together with the media. */
   deleteOnDelivery: boolean;
+  onAccepted?: () => void;
+  /** The client keeps its media until then; left out: it completes at once. */
+  completeWhen?: Promise<void>;
 }
 
 export interface ErrandEnd {
@@ -81,6 +84,7 @@ export async function runErrand(baseUrl: string, errand: Errand, limitMs: number
   await sleep(errand.startAfterMs);
   try {
     const job = await place(client, errand, limitMs);
+    errand.onAccepted?.();
     if (ware.calledOffAfterMs !== undefined) {
       await sleep(ware.calledOffAfterMs);
       await cancelJob(client, job, limitMs);
@@ -131,6 +135,7 @@ async function seeThrough(client: JobClient, { job, errand }: Placed, limitMs: n
   }
   const type = MEDIA_TYPE[job.kind ?? 'voice-changer'];
   if (!end.contentType.startsWith(type)) throw new Error(`${job.queueId} is ${end.contentType}`);
+  await errand.completeWhen;
   // Also where the deletion was asked for: the process may have died between the last byte and the deletion.
   if (job.downloadUrl !== undefined && deleteOnDelivery) await deleteLinked(job, limitMs);
   await completeJob(client, job, limitMs);

@@ -16,8 +16,9 @@ export interface Part {
   /** Arms crash points in the process that runs now. */
   arm(specification: string): void;
   hasFired(specification: string): boolean;
-  /** Resolves when it has died of itself. */
-  death(): Promise<void>;
+  pid(): number;
+  /** Resolves when it has died of itself, or ended. */
+  death(): Spawned['exit'];
   kill(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
   respawn(): Promise<void>;
@@ -37,17 +38,23 @@ export interface KillWorld {
   sweep(orphanGraceMs?: number): Promise<number>;
   /** A further worker on the same queues. */
   spawnWorker(): Promise<Spawned>;
+  /** A further worker on the same queues that can be armed, of another version where the variables say so. */
+  openWorker(variables?: Record<string, string>): Promise<Part>;
   /** The operator's own command; its exit code and words. */
   ledgerCheck(): Promise<{ code: number; text: string }>;
   close(): Promise<void>;
 }
 
-export async function openKillWorld(config: object): Promise<KillWorld> {
+/** `variables`: further ones of the environment of every process. */
+export async function openKillWorld(
+  config: object,
+  variables: Record<string, string> = {},
+): Promise<KillWorld> {
   const { environment } = await createWorld();
   const file = path.join(services().folder, `kill-${randomUUID()}.json`);
   writeFileSync(file, JSON.stringify(config));
   const port = String(await apiPort());
-  Object.assign(environment, { FAREBOX_CONFIG: file, PORT: port, LOG_LEVEL: 'info' });
+  Object.assign(environment, { FAREBOX_CONFIG: file, PORT: port, LOG_LEVEL: 'info' }, variables);
   const value = (name: string) => environment[name] ?? '';
   const pool = openPool({ databaseUrl: value('DATABASE_URL'), applicationName: 'kill-test', max: 3 });
   const storage = openStorage({
@@ -74,6 +81,7 @@ export async function openKillWorld(config: object): Promise<KillWorld> {
     createPayer: (options) => createPayer(pool, options),
     sweep: (graceMs = 1) => sweepOrphans({ temporal, storage }, { id: randomUUID(), graceMs }),
     spawnWorker: () => spawnWorker({ environment }),
+    openWorker: (variables) => openPart({ ...environment, ...variables }, spawnWorker),
     ledgerCheck: () => ledgerCheck(value('DATABASE_URL')),
     async close() {
       await Promise.all([api.kill(), worker.kill()]);
@@ -97,7 +105,8 @@ async function openPart(environment: Record<string, string>, spawn: Spawn): Prom
   return {
     arm: (specification) => writeFileSync(file, specification),
     hasFired: (specification) => firedIn(file).includes(specification),
-    death: () => current.exit.then(() => undefined),
+    pid: () => current.pid,
+    death: () => current.exit,
     async kill() {
       current.kill('SIGKILL');
       await current.exit;

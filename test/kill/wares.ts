@@ -83,7 +83,7 @@ export function crowdConfig(hosts: readonly string[], accounts: readonly string[
 }
 
 const DELIVERED = ['deleted'] as const;
-const FAILED = ['failed'] as const;
+export const FAILED = ['failed'] as const;
 const CANCELLED = ['cancelled'] as const;
 /** Whichever comes first. */
 const EITHER = ['deleted', 'cancelled'] as const;
@@ -92,13 +92,13 @@ const SOON = { headers: { 'Cancel-After': '5s' } };
 const SECONDS = 2;
 const SOURCE = toneWav(SECONDS);
 
-function voice(model: string, ends: readonly End[] = DELIVERED): Ware {
+export function voice(model: string, ends: readonly End[] = DELIVERED): Ware {
   return { order: { model, source: SOURCE }, quote: { duration_seconds: SECONDS }, ends };
 }
 
 const voiceOf = (name: ProviderName, ends?: readonly End[]) => voice(modelId(name), ends);
 
-function words(model: string, ends: readonly End[] = DELIVERED, length: object = {}): Ware {
+export function words(model: string, ends: readonly End[] = DELIVERED, length: object = {}): Ware {
   return {
     order: { kind: 'audio', model, fields: { prompt: 'A tram at dawn', ...length } },
     quote: length,
@@ -106,7 +106,7 @@ function words(model: string, ends: readonly End[] = DELIVERED, length: object =
   };
 }
 
-function speech(model: string): Ware {
+export function speech(model: string): Ware {
   const prompt = 'Mind the doors.';
   return {
     order: { kind: 'audio', model, fields: { prompt } },
@@ -115,7 +115,7 @@ function speech(model: string): Ware {
   };
 }
 
-function film(model: string, ends: readonly End[] = DELIVERED, more: object = {}): Ware {
+export function film(model: string, ends: readonly End[] = DELIVERED, more: object = {}): Ware {
   const frame = { duration: '1s', resolution: '256p' };
   return {
     order: { kind: 'video', model, fields: { prompt: 'A tram', ...frame, ...more } },

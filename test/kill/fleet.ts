@@ -1,0 +1,119 @@
+/** Workers of several versions on the same queues, replaced as an operator does it: told to stop, and waited for. */
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { DEPLOYMENT_NAME } from '../../workers/deployment.ts';
+import { until } from '../harness/until.ts';
+import type { KillWorld, Part } from './killWorld.ts';
+
+/** One step of each state of a job: being accepted, handed to its provider, asked about, stored. */
+const STATES = ['commit-lost', 'provider-submitted', 'polled', 'output-half'] as const;
+/** A worker that is told to stop meanwhile has all of these steps before it. */
+const HELD_MS = 2_000;
+/** What docker-compose.yml grants: whoever told it to stop would kill it now. */
+const GRACE_MS = 45_000;
+const READY_LIMIT_MS = 60_000;
+const OCCUPY_LIMIT_MS = 60_000;
+const ONE_MORE_MS = 1_000;
+
+/** What occupies workers. */
+export interface Orders {
+  wave(): void;
+  oneMore(): void;
+}
+
+export interface Fleet {
+  /** So many workers of a version, when it is the current one. */
+  start(version: string, count: number): Promise<Part[]>;
+  /** These workers get a job in each state, and stay there for a moment. */
+  occupy(workers: readonly Part[], orders: Orders): Promise<void>;
+  /** Tells them to stop: each ends by itself, in its grace, and leaves no file. */
+  retire(workers: readonly Part[]): Promise<void>;
+  /** Milliseconds from the word to the end, of each that was retired. */
+  endedAfterMs: readonly number[];
+  /** Unix ms of each word to stop. */
+  toldAt: readonly number[];
+  killAll(): Promise<void>;
+}
+
+export function openFleet(world: KillWorld): Fleet {
+  const running = new Set<Part>([world.worker]);
+  const endedAfterMs: number[] = [];
+  const toldAt: number[] = [];
+
+  async function retireOne(worker: Part): Promise<void> {
+    const at = Date.now();
+    toldAt.push(at);
+    worker.signal('SIGTERM');
+    const end = await inGrace(worker);
+    endedAfterMs.push(Date.now() - at);
+    running.delete(worker);
+    expect({ ...end, log: lastWord(worker) }).toEqual({ code: 0, signal: null, log: 'worker stopped' });
+    expect(filesOf(world, worker)).toEqual([]);
+  }
+
+  return {
+    endedAfterMs,
+    toldAt,
+    async start(version, count) {
+      const variables = { FAREBOX_BUILD_ID: version };
+      const started = await Promise.all(Array.from({ length: count }, () => world.openWorker(variables)));
+      for (const worker of started) running.add(worker);
+      const isCurrent = async () => (await currentVersion(world)) === version;
+      await until(`${version} is the current version`, isCurrent, READY_LIMIT_MS);
+      return started;
+    },
+    async occupy(workers, orders) {
+      for (const worker of workers) worker.arm(STATES.map(held).join(','));
+      orders.wave();
+      const all = () => STATES.every((state) => workers.some((worker) => worker.hasFired(held(state))));
+      // Chance gives the jobs to the workers: where these got none in some state, there is one more.
+      const more = setInterval(orders.oneMore, ONE_MORE_MS);
+      try {
+        await until('the workers have a job in each state', all, OCCUPY_LIMIT_MS);
+      } finally {
+        clearInterval(more);
+      }
+    },
+    async retire(workers) {
+      await Promise.all(workers.map(retireOne));
+    },
+    async killAll() {
+      await Promise.all([...running].map((worker) => worker.kill()));
+    },
+  };
+}
+
+function held(state: (typeof STATES)[number]): string {
+  return `${state}:pause:1:${HELD_MS}`;
+}
+
+async function inGrace(worker: Part): Promise<object> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<object>((resolve) => {
+    timer = setTimeout(() => resolve({ late: true }), GRACE_MS);
+  });
+  const end = await Promise.race([worker.death(), late]);
+  clearTimeout(timer);
+  return end;
+}
+
+function lastWord(worker: Part): unknown {
+  const lines = worker.logs().trim().split('\n');
+  return lines.some((line) => line.includes('"worker stopped"')) ? 'worker stopped' : lines.slice(-5);
+}
+
+/** Temporary folders tell whose they are by the process id. */
+function filesOf({ environment }: KillWorld, worker: Part): string[] {
+  const names = readdirSync(path.join(environment.FAREBOX_DATA ?? '', 'tmp'));
+  return names.filter((name) => name.includes(`.${worker.pid()}.`));
+}
+
+/** New jobs begin on it, and those under way go on there. */
+async function currentVersion({ temporal, environment }: KillWorld): Promise<string | undefined> {
+  const { workerDeploymentInfo } = await temporal.client.workflowService.describeWorkerDeployment({
+    namespace: environment.TEMPORAL_NAMESPACE ?? '',
+    deploymentName: DEPLOYMENT_NAME,
+  });
+  return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
+}

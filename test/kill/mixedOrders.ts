@@ -1,0 +1,55 @@
+/** Orders of every kind, at services that keep jobs in each of their states for seconds. */
+import { music, PER_PIECE, video } from '../acceptance/generation/models.ts';
+import { modelId, simulatedVoice, simulator } from '../harness/simulatedVoices.ts';
+import type { Errand } from './crowd.ts';
+import type { Payer } from './payer.ts';
+import { FAILED, film, speech, voice, type Ware, words } from './wares.ts';
+
+/** Simulated: they tell how often each job was submitted. */
+const SERVICES = {
+  /** Runs for a while and is asked several times. */
+  voice: simulator({ latencyMs: 4_000 }),
+  film: simulator({ latencyMs: 4_000 }),
+  /** Answers with the result at once. */
+  instant: simulator({}),
+  reel: simulator({}),
+  /** Has room for few: the others stand in line, charged and not yet submitted. */
+  narrow: simulator({ latencyMs: 1_500, limits: { concurrent: 2 } }),
+  /** Keeps the caller on the line for as long as it works. */
+  synchronous: simulator({ latencyMs: 3_000, synchronous: true }),
+  /** Takes the order and says no in the end. */
+  refusing: simulator({ latencyMs: 2_000, outcome: 'content_policy' }),
+};
+type Service = keyof typeof SERVICES;
+
+const voiceOf = (service: Service) => simulatedVoice(service, 0.1);
+const musicOf = (service: Service) => ({ ...music(modelId(service), PER_PIECE), provider: service });
+const videoOf = (service: Service) => ({ ...video(modelId(service)), provider: service });
+
+export const MIXED_CONFIG = {
+  providers: SERVICES,
+  models: [
+    ...[voiceOf('voice'), voiceOf('instant'), voiceOf('refusing')],
+    ...[musicOf('narrow'), musicOf('synchronous'), videoOf('film'), videoOf('reel')],
+  ],
+  media: { retentionHours: 1 },
+  jobs: { deadlineMinutes: 5, pollFirstMs: 150, pollLongestMs: 500 },
+};
+
+const narrow = words(modelId('narrow'));
+
+/** More of those that stand in line. */
+export const MIXED_WARES: readonly Ware[] = [
+  ...[voice(modelId('voice')), narrow, voice(modelId('instant')), film(modelId('film')), narrow],
+  ...[words(modelId('synchronous')), film(modelId('reel')), voice('local-voice-changer')],
+  ...[voice(modelId('refusing'), FAILED), narrow, speech('local-speech')],
+];
+
+/** `serial` decides who orders what. */
+export function mixedErrand(payers: readonly Payer[], serial: number): Errand {
+  const payer = payers[serial % payers.length];
+  const ware = MIXED_WARES[serial % MIXED_WARES.length];
+  if (!payer || !ware) throw new Error('nobody orders, or nothing');
+  const idempotencyKey = `order-${serial}`;
+  return { payer, ware, idempotencyKey, startAfterMs: 0, repeats: false, deleteOnDelivery: false };
+}

@@ -1,0 +1,166 @@
+/**
+ * Workers are replaced while jobs of every kind are under way: one after the other, by a new version, and by the one before
+ * it again. Nobody who ordered notices: each job ends, is charged once and submitted once, and nothing is left behind.
+ */
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { openOrders } from '../../providers/simulator/orders.ts';
+import { longRun } from '../infra/postgres/longRun.ts';
+import { auditStack } from './auditStack.ts';
+import { type ErrandEnd, runErrand } from './crowd.ts';
+import { type Fleet, type Orders, openFleet } from './fleet.ts';
+import { type Carried, howCarried } from './histories.ts';
+import { type KillWorld, openKillWorld } from './killWorld.ts';
+import { MIXED_CONFIG, mixedErrand, serviceOf } from './mixedOrders.ts';
+import type { Payer } from './payer.ts';
+
+/** And a few more, until each worker has one in each state. */
+const JOBS = longRun(40, 200);
+const WAVES = 5;
+const YOUNG_WORKERS = longRun(1, 2);
+const JOB_LIMIT_MS = 180_000;
+const FIRST = 'release-1';
+const SECOND = 'release-2';
+
+it(
+  `at least ${JOBS} jobs all end and are paid for exactly while workers are replaced, also by another version and back`,
+  async () => {
+    const world = await openKillWorld(MIXED_CONFIG, { FAREBOX_BUILD_ID: FIRST });
+    const fleet = openFleet(world);
+    const crowd = openCrowd(world, await Promise.all([1, 2, 3].map(() => rich(world))));
+    const startedAt = Date.now();
+    try {
+      const eras = await replaceWorkers(world, fleet, crowd);
+      const ends = await crowd.ends();
+      const seconds = (Date.now() - startedAt) / 1_000;
+      const report = await auditStack(world, crowd.payers, ends);
+      expect(report).toMatchObject({ takenBack: 0, swept: 0 });
+      const jobs = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+      const carried = await howCarried(
+        world,
+        jobs.map(({ queueId }) => queueId),
+      );
+      auditVersions(carried, eras);
+      await auditSubmissions(world, jobs);
+      expect(await serverErrors(world)).toEqual([]);
+      const { endedAfterMs } = fleet;
+      const silences = countBy(carried.flatMap((each) => each.silences));
+      process.stderr.write(
+        `rolling: ${JSON.stringify({ seconds, jobs: jobs.length, ...report, endedAfterMs, silences })}\n`,
+      );
+    } finally {
+      await fleet.killAll();
+      await world.close();
+    }
+  },
+  JOB_LIMIT_MS + 300_000,
+);
+
+const rich = (world: KillWorld) => world.createPayer({ usdNano: 10n ** 12n });
+
+interface Crowd extends Orders {
+  payers: readonly Payer[];
+  /** How all of them ended. */
+  ends(): Promise<PromiseSettledResult<ErrandEnd>[]>;
+}
+
+/** Whoever got media keeps them until the next wave: by then the job goes on with other workers than it began with. */
+function openCrowd(world: KillWorld, payers: readonly Payer[]): Crowd {
+  const runs: Promise<ErrandEnd>[] = [];
+  let endWave = () => {};
+  let waveOver = Promise.resolve();
+  const oneMore = () => {
+    const errand = { ...mixedErrand(payers, runs.length), completeWhen: waveOver };
+    const run = runErrand(world.baseUrl, errand, JOB_LIMIT_MS);
+    // Told by `ends`.
+    run.catch(() => undefined);
+    runs.push(run);
+  };
+  return {
+    payers,
+    oneMore,
+    wave() {
+      endWave();
+      waveOver = new Promise((resolve) => {
+        endWave = resolve;
+      });
+      for (let count = 0; count < JOBS / WAVES; count += 1) oneMore();
+    },
+    async ends() {
+      endWave();
+      return await Promise.allSettled(runs);
+    },
+  };
+}
+
+/** A time in which there were workers of one version only. */
+interface Era {
+  version: string;
+  from: number;
+  to: number;
+}
+
+async function replaceWorkers(world: KillWorld, fleet: Fleet, orders: Orders): Promise<Era[]> {
+  const eras: Era[] = [];
+  let old = [world.worker, ...(await fleet.start(FIRST, 1))];
+  for (const worker of old) {
+    await fleet.occupy([worker], orders);
+    const [, others] = await Promise.all([fleet.retire([worker]), fleet.start(FIRST, 1)]);
+    old = [...old.filter((each) => each !== worker), ...others];
+  }
+  let [oldVersion, newVersion, from] = [FIRST, SECOND, 0];
+  // A deployment, and the way back.
+  for (let times = 0; times < 2; times += 1) {
+    await fleet.occupy(old, orders);
+    eras.push({ version: oldVersion, from, to: Date.now() });
+    const young = await fleet.start(newVersion, YOUNG_WORKERS);
+    await fleet.retire(old);
+    from = Date.now();
+    old = young;
+    [oldVersion, newVersion] = [newVersion, oldVersion];
+  }
+  orders.wave();
+  return [...eras, { version: oldVersion, from, to: Number.POSITIVE_INFINITY }];
+}
+
+/** Jobs begin on the version that is there, go on with the one that takes over, and no version misunderstands another. */
+function auditVersions(carried: readonly Carried[], eras: readonly Era[]): void {
+  expect(carried.flatMap(({ queueId, failures }) => failures.map((each) => `${queueId}: ${each}`))).toEqual(
+    [],
+  );
+  for (const { version, from, to } of eras) {
+    const begun = carried.filter(({ begunAt }) => begunAt > from && begunAt < to);
+    expect(begun.length).toBeGreaterThan(0);
+    expect(new Set(begun.map(({ versions }) => versions[0]))).toEqual(new Set([version]));
+  }
+  const ways = carried.map(({ versions }) => versions.join(' → '));
+  expect(ways).toContain(`${FIRST} → ${SECOND}`);
+  expect(ways).toContain(`${SECOND} → ${FIRST}`);
+}
+
+async function auditSubmissions({ environment }: KillWorld, jobs: readonly ErrandEnd[]): Promise<void> {
+  const services = path.join(environment.FAREBOX_DATA ?? '', 'simulator');
+  const counts: number[] = [];
+  for (const { errand, queueId } of jobs) {
+    const service = serviceOf(errand.model);
+    if (!service) continue;
+    counts.push((await openOrders(path.join(services, service)).submissions(queueId)).length);
+  }
+  expect(new Set(counts)).toEqual(new Set([1]));
+}
+
+/** Requests that were answered with 5xx, as the API counted them. */
+async function serverErrors({ baseUrl }: KillWorld): Promise<string[]> {
+  const text = await (await fetch(new URL('/metrics', baseUrl))).text();
+  const counts = text
+    .split('\n')
+    .filter((line) => line.startsWith('farebox_http_request_duration_seconds_count'));
+  expect(counts.length).toBeGreaterThan(0);
+  return counts.filter((line) => /status="5/.test(line));
+}
+
+function countBy(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
