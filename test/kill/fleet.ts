@@ -18,7 +18,8 @@ const ONE_MORE_MS = 1_000;
 
 /** What occupies workers. */
 export interface Orders {
-  wave(): void;
+  /** Resolves when the first of them is accepted. */
+  wave(): Promise<void>;
   oneMore(): void;
 }
 
@@ -59,13 +60,14 @@ export function openFleet(world: KillWorld): Fleet {
       const variables = { FAREBOX_BUILD_ID: version };
       const started = await Promise.all(Array.from({ length: count }, () => world.openWorker(variables)));
       for (const worker of started) running.add(worker);
-      const isCurrent = async () => (await currentVersion(world)) === version;
+      // The server may not find the deployment while it is busy with its versions: it is asked again.
+      const isCurrent = async () => (await currentVersion(world).catch(() => undefined)) === version;
       await until(`${version} is the current version`, isCurrent, READY_LIMIT_MS);
       return started;
     },
     async occupy(workers, orders) {
       for (const worker of workers) worker.arm(STATES.map(held).join(','));
-      orders.wave();
+      await orders.wave();
       const all = () => STATES.every((state) => workers.some((worker) => worker.hasFired(held(state))));
       // Chance gives the jobs to the workers: where these got none in some state, there is one more.
       const more = setInterval(orders.oneMore, ONE_MORE_MS);

@@ -1,6 +1,7 @@
 /** Orders of every kind, at services that keep jobs in each of their states for seconds. */
 import { music, PER_PIECE, video } from '../acceptance/generation/models.ts';
 import { modelId, simulatedVoice, simulator } from '../harness/simulatedVoices.ts';
+import { longRun } from '../infra/postgres/longRun.ts';
 import type { Errand } from './crowd.ts';
 import type { Payer } from './payer.ts';
 import { FAILED, film, speech, voice, type Ware, words } from './wares.ts';
@@ -14,7 +15,7 @@ const SERVICES = {
   instant: simulator({}),
   reel: simulator({}),
   /** Has room for few: the others stand in line, charged and not yet submitted. */
-  narrow: simulator({ latencyMs: 1_500, limits: { concurrent: 2 } }),
+  narrow: simulator({ latencyMs: 1_500, limits: { concurrent: longRun(2, 8) } }),
   /** Keeps the caller on the line for as long as it works. */
   synchronous: simulator({ latencyMs: 3_000, synchronous: true }),
   /** Takes the order and says no in the end. */
