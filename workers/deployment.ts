@@ -21,17 +21,20 @@ const TRIES = 60;
 export async function makeCurrent(client: Client, namespace: string, buildId: string): Promise<void> {
   for (let tried = 1; ; tried += 1) {
     try {
-      await client.workflowService.setWorkerDeploymentCurrentVersion({
-        namespace,
-        deploymentName: DEPLOYMENT_NAME,
-        buildId,
-        ignoreMissingTaskQueues: true,
-        identity: 'farebox-worker',
-      });
+      await client.workflowService.setWorkerDeploymentCurrentVersion(currentVersion(namespace, buildId));
       return;
     } catch (error) {
       if (tried >= TRIES) throw error;
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
   }
+}
+
+/** What asks the server to make a build the current one. */
+export function currentVersion(namespace: string, buildId: string) {
+  return {
+    ...{ namespace, buildId, deploymentName: DEPLOYMENT_NAME },
+    ignoreMissingTaskQueues: true,
+    identity: 'farebox-worker',
+  };
 }

@@ -23,6 +23,7 @@ import {
 } from './queues.ts';
 import { installRuntime } from './runtime.ts';
 import { ensureSchedules } from './schedules.ts';
+import { DECIDING_QUEUE, keepLooking, openStandBy } from './standBy.ts';
 import { tracingSinks } from './tracing.ts';
 
 /** Steps in flight get this long to finish before the process leaves them to another one. */
@@ -48,6 +49,11 @@ async function main(): Promise<void> {
     for (const worker of workers) worker.shutdown();
   });
   void prepareServer(config, dependencies.temporal.client, log);
+  if (config.workerQueues.includes(DECIDING_QUEUE)) {
+    const { temporal, buildId } = config;
+    const standBy = openStandBy(dependencies.temporal, { namespace: temporal.namespace, buildId });
+    void keepLooking(standBy, log, stop.signal);
+  }
   log.info({ queues: config.workerQueues, buildId: config.buildId }, 'worker ready');
   await Promise.all(workers.map((worker) => worker.run()));
   await dependencies.close();
