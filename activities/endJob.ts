@@ -1,6 +1,6 @@
 /** Ends a job without an output: the refund and the final state are one transaction, or neither. */
 
-import { isRunning } from '../domain/jobs.ts';
+import { GIVEN_BACK, isRunning } from '../domain/jobs.ts';
 import { point } from '../infra/points.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
@@ -90,8 +90,7 @@ export async function abandonJob(
     return await lockJob(client, queueId);
   });
   if (row) {
-    const message = 'The job could not be accepted in time.';
-    await endJob(dependencies, { ...discarded, state: 'failed', failure: { code: 'unavailable', message } });
+    await endJob(dependencies, { ...discarded, state: 'failed', failure: GIVEN_BACK });
   }
   await discardSource(dependencies, discarded);
 }

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.ts';
 import type { Model } from '../domain/catalogue/model.ts';
 import { FareboxError } from '../domain/errors.ts';
-import { isRunning } from '../domain/jobs.ts';
+import { isRunning, wasGivenBack } from '../domain/jobs.ts';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import { findJob, type JobRow } from '../infra/postgres/jobs.ts';
@@ -91,27 +91,39 @@ async function queue(dependencies: Dependencies, ordering: Ordering, order: Orde
     body: order.body,
   });
   const claim = claimed.withdrawn ? await seeThrough(dependencies, ordering.caller, claimed) : claimed;
-  const replay = claim.known ? await replayOf(dependencies, ordering.caller, claim.queueId) : undefined;
-  if (replay?.isIdle) await makeHeard(dependencies, order.inputOf(claim.queueId));
+  const replay = claim.known
+    ? await heardReplay(dependencies, ordering.caller, order.inputOf(claim.queueId))
+    : undefined;
   return replay ?? (await accept(dependencies, ordering, { order, claim }));
-}
-
-/** The first answer of this key, also when it was lost on its way: the row is the truth. */
-async function replayOf(
-  { sql }: Dependencies,
-  { accountId }: Caller,
-  queueId: string,
-): Promise<(QueuedJob & { isIdle: boolean }) | undefined> {
-  const job = await findJob(sql, { queueId, accountId });
-  return job && { ...told(job), replayed: true, isIdle: job.state === 'accepted' };
 }
 
 /**
  * A job that is charged and nothing more may have lost its question, when the server died that it came to, and then ends
  * refunded: whoever is to hear that it stands asks for it once more. Throws FareboxError `unavailable` where that is not certain.
  */
-async function makeHeard(dependencies: Dependencies, input: GenerationInput): Promise<void> {
+async function heardReplay(
+  dependencies: Dependencies,
+  caller: Caller,
+  input: GenerationInput,
+): Promise<QueuedJob | undefined> {
+  const replay = await replayOf(dependencies, caller, input.queueId);
+  if (!replay?.isIdle) return replay;
   await submitGeneration(dependencies, input);
+  return await replayOf(dependencies, caller, input.queueId);
+}
+
+/**
+ * The first answer of this key, also when it was lost on its way: the row is the truth. Undefined where there was none, also
+ * for a job that was given back before anybody heard of it: the key then stands for a new order.
+ */
+async function replayOf(
+  { sql }: Dependencies,
+  { accountId }: Caller,
+  queueId: string,
+): Promise<(QueuedJob & { isIdle: boolean }) | undefined> {
+  const job = await findJob(sql, { queueId, accountId });
+  if (!job || wasGivenBack(job)) return undefined;
+  return { ...told(job), replayed: true, isIdle: job.state === 'accepted' };
 }
 
 function told({ queueId, modelId, durationSeconds }: JobRow) {

@@ -66,3 +66,20 @@ export type TimelineEvent = (typeof TIMELINE_EVENTS)[number];
 
 export const JOB_KINDS = ['voice-changer', 'audio', 'video'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
+
+/** How a job ends whose charge stood although its acceptance was never told to anybody. */
+export const GIVEN_BACK = {
+  code: 'unavailable',
+  message: 'The job could not be accepted in time.',
+} as const;
+
+/** Whoever orders the same again means a new job: of this one nobody has heard. */
+export function wasGivenBack(job: {
+  state: JobState;
+  failureCode: string | null;
+  failureMessage: string | null;
+}): boolean {
+  return (
+    job.state === 'failed' && job.failureCode === GIVEN_BACK.code && job.failureMessage === GIVEN_BACK.message
+  );
+}

@@ -18,7 +18,7 @@ export interface Steps {
 const MEASURE_LIMIT_MS = 45_000;
 
 export function createSteps(input: GenerationInput): Steps {
-  const { timing, provider, modelId, providerQueue } = input;
+  const { timing, provider, modelId, providerQueue, accountId } = input;
   const unfailing = {
     taskQueue: 'jobs',
     startToCloseTimeout: 20_000,
@@ -34,6 +34,8 @@ export function createSteps(input: GenerationInput): Steps {
       scheduleToCloseTimeout: MEASURE_LIMIT_MS,
       heartbeatTimeout: timing.heartbeatMs,
       retry: { initialInterval: 500, maximumInterval: 5_000 },
+      // Its client waits, and local generations, which take their time, stand in the same line.
+      priority: { priorityKey: 1, fairnessKey: accountId },
       summary: 'measure the source',
     }),
     ledger: proxyLocalActivities<JobsActivities>({

@@ -1,45 +1,112 @@
 /** A charge whose workflow the server lost before anybody heard of it: who repeats the order gets what was paid for. */
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { expect, it } from 'vitest';
-import { awaitJob, completeJob, type JobOrder, order, queueJob } from '../harness/jobDriver.ts';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GENERATION_WORKFLOW, type GenerationInput } from '../../workflows/contract.ts';
+import {
+  awaitJob,
+  completeJob,
+  type JobClient,
+  type JobOrder,
+  order,
+  queueJob,
+} from '../harness/jobDriver.ts';
 import { modelId } from '../harness/simulatedVoices.ts';
 import { until } from '../harness/until.ts';
 import { auditJob } from './audit.ts';
 import { type KillWorld, openKillWorld } from './killWorld.ts';
 import { killConfig } from './models.ts';
+import type { Payer } from './payer.ts';
 
-it('is made after the order was repeated with its key, and not charged again', async () => {
-  const world = await openKillWorld(killConfig());
-  try {
-    const payer = await world.createPayer();
-    const client = { baseUrl: () => world.baseUrl, secret: payer.secret };
-    const wanted: JobOrder = {
-      ...{ kind: 'audio', model: modelId('music'), fields: { prompt: 'A tram at dawn' } },
-      idempotencyKey: randomUUID(),
-    };
-    world.worker.arm('commit-lost:kill');
-    const unheard = order(client, wanted).catch(() => undefined);
-    await world.worker.death();
-    await world.api.kill();
-    await unheard;
-    const { rows } = await world.pool.query<{ id: string }>('select queue_id as id from jobs');
-    await lose(world, rows[0]?.id ?? '');
-    await Promise.all([world.api.respawn(), world.worker.respawn()]);
-    const again = await queueJob(client, wanted);
-    if (again.ended !== 'accepted') throw new Error(`refused: ${again.error}`);
-    expect(rows).toEqual([{ id: again.queueId }]);
-    const job = { kind: 'audio', model: wanted.model, queueId: again.queueId } as const;
-    const { ended: end } = await awaitJob(client, job);
-    await completeJob(client, job);
-    await auditJob(world, { payer, client, result: { ...job, end } });
-    expect(end).toBe('delivered');
-  } finally {
-    await world.close();
-  }
-}, 180_000);
+let world: KillWorld;
+beforeAll(async () => {
+  world = await openKillWorld(killConfig());
+});
+afterAll(() => world?.close());
 
-async function lose({ temporal, environment }: KillWorld, workflowId: string): Promise<void> {
+interface Unheard {
+  payer: Payer;
+  client: JobClient;
+  wanted: JobOrder;
+  /** Of the job that was charged. */
+  queueId: string;
+  input: GenerationInput;
+}
+
+/** Charged, and then worker, API and workflow were gone. */
+async function loseCharged(): Promise<Unheard> {
+  const payer = await world.createPayer();
+  const client = { baseUrl: () => world.baseUrl, secret: payer.secret };
+  const wanted: JobOrder = {
+    ...{ kind: 'audio', model: modelId('music'), fields: { prompt: 'A tram at dawn' } },
+    idempotencyKey: randomUUID(),
+  };
+  world.worker.arm('commit-lost:kill');
+  const unheard = order(client, wanted).catch(() => undefined);
+  await world.worker.death();
+  await world.api.kill();
+  await unheard;
+  const { rows } = await world.pool.query<{ id: string }>(
+    'select queue_id as id from jobs where account_id = $1',
+    [payer.accountId],
+  );
+  const queueId = rows[0]?.id ?? '';
+  const input = await inputOf(queueId);
+  await lose(queueId);
+  await Promise.all([world.api.respawn(), world.worker.respawn()]);
+  return { payer, client, wanted, queueId, input };
+}
+
+async function seeThrough({ client, wanted }: Unheard) {
+  const again = await queueJob(client, wanted);
+  if (again.ended !== 'accepted') throw new Error(`refused: ${again.error}`);
+  const job = { kind: 'audio', model: wanted.model, queueId: again.queueId } as const;
+  const { ended: end } = await awaitJob(client, job);
+  await completeJob(client, job);
+  expect(end).toBe('delivered');
+  return { ...job, end };
+}
+
+describe('an order whose charge nobody heard of', () => {
+  it('is made after it was repeated with its key, and not charged again', async () => {
+    const lost = await loseCharged();
+    const result = await seeThrough(lost);
+    expect(result.queueId).toBe(lost.queueId);
+    await auditJob(world, { ...lost, result });
+  }, 180_000);
+
+  it('and that was given back meanwhile is a new one, paid for once', async () => {
+    const lost = await loseCharged();
+    const { queueId, input, payer } = lost;
+    const unasked = { ...input, timing: { ...input.timing, acceptMs: 100 } };
+    const { workflow } = world.temporal.client;
+    const options = { workflowId: queueId, taskQueue: 'jobs', args: [unasked] as [GenerationInput] };
+    expect(await workflow.execute(GENERATION_WORKFLOW, options)).toMatchObject({ state: 'refused' });
+    const result = await seeThrough(lost);
+    expect(result.queueId).not.toBe(queueId);
+    const { rows } = await world.pool.query<{ kind: string; operation_id: string }>(
+      `select kind, operation_id from transfers where account_id = $1 and kind in ('charge', 'refund') order by created_at`,
+      [payer.accountId],
+    );
+    expect(rows).toEqual([
+      { kind: 'charge', operation_id: queueId },
+      { kind: 'refund', operation_id: queueId },
+      { kind: 'charge', operation_id: result.queueId },
+    ]);
+    expect(await world.ledgerCheck()).toMatchObject({ code: 0 });
+  }, 180_000);
+});
+
+async function inputOf(workflowId: string): Promise<GenerationInput> {
+  const { events } = await world.temporal.client.workflow.getHandle(workflowId).fetchHistory();
+  const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  if (!payload) throw new Error('no order in the history');
+  return defaultPayloadConverter.fromPayload(payload);
+}
+
+async function lose(workflowId: string): Promise<void> {
+  const { temporal, environment } = world;
   const { workflowService, workflow } = temporal.client;
   const namespace = environment.TEMPORAL_NAMESPACE ?? '';
   await workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId } });
