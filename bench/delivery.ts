@@ -5,9 +5,9 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import http from 'node:http';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
+import { request } from 'undici';
 import { openPool } from '../infra/postgres/pool.ts';
 import { outputKey } from '../infra/s3/objectKeys.ts';
 import { openStorage, type Storage } from '../infra/s3/storage.ts';
@@ -117,18 +117,16 @@ async function object(storage: Storage, key: string): Promise<Readable> {
   return body;
 }
 
+/** By the same HTTP client as the storage reads with. */
 async function retrieve(origin: string, key: string, queueId: string): Promise<Readable> {
-  const request = http.request(`${origin}/api/v1/video/retrieve`, {
+  const { statusCode, headers, body } = await request(`${origin}/api/v1/video/retrieve`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    agent: false,
+    body: JSON.stringify({ model: MODEL, queue_id: queueId }),
+    highWaterMark: 64 * 1024,
   });
-  request.end(JSON.stringify({ model: MODEL, queue_id: queueId }));
-  const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
-  if (answer.statusCode !== 200 || answer.headers['content-type'] !== CONTENT_TYPE) {
-    throw new Error(`retrieve: ${answer.statusCode} ${answer.headers['content-type']}`);
-  }
-  return answer;
+  if (statusCode === 200 && headers['content-type'] === CONTENT_TYPE) return body;
+  throw new Error(`retrieve: ${statusCode} ${headers['content-type']}`);
 }
 
 /** MB a second, from the question to the last byte. */

@@ -27,26 +27,37 @@ export function opened(source: Readable): Promise<void> {
 export function relay(source: Readable, res: ServerResponse, sizeBytes: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let sent = 0;
+    /** Goes out when the next one is there, or none comes: what is too long must not look whole first. */
+    let last: Buffer | undefined;
     let held = isArmed('delivery-half');
-    const fail = (error: Error) => {
-      source.destroy();
-      res.destroy();
-      reject(error);
-    };
     let gathering = false;
     /** What one turn of the event loop read goes out in one call. */
     const release = () => {
+      if (gathering) res.uncork();
       gathering = false;
-      res.uncork();
+    };
+    const fail = (error: Error) => {
+      source.destroy();
+      // What has begun is seen to be cut, not to have never come.
+      release();
+      res.destroy();
+      reject(error);
     };
     const goOn = (error?: Error | null) => {
       if (!error && source.isPaused() && res.writableLength < MOST_WAITING_BYTES / 2) source.resume();
     };
+    const conclude = () => {
+      if (last) res.write(last);
+      release();
+      res.end(resolve);
+    };
     source.once('error', fail);
     source.once('close', () => source.readableEnded || fail(new Error('the source was left')));
     source.once('end', () => {
-      if (sent === sizeBytes) res.end(resolve);
-      else fail(new Error(`${sent} bytes instead of the announced ${sizeBytes}`));
+      if (sent !== sizeBytes) return fail(new Error(`${sent} bytes instead of the announced ${sizeBytes}`));
+      // One piece is the half as well.
+      if (held) void Promise.resolve(point('delivery-half')).then(conclude, fail);
+      else conclude();
     });
     res.once('error', fail);
     res.once('close', () => res.writableFinished || fail(new Error('the client is gone')));
@@ -55,20 +66,20 @@ export function relay(source: Readable, res: ServerResponse, sizeBytes: number):
       if (res.socket?.destroyed !== false) return fail(new Error('the client is gone'));
       sent += bytes.length;
       if (sent > sizeBytes) return fail(new Error(`more than the announced ${sizeBytes} bytes`));
-      if (held && sent * 2 >= sizeBytes) {
-        held = false;
-        source.pause();
-        res.write(bytes);
-        void Promise.resolve(point('delivery-half')).then(() => source.resume(), fail);
-        return;
-      }
+      const piece = last;
+      last = bytes;
+      if (!piece) return;
       if (!gathering) {
         gathering = true;
         res.cork();
         setImmediate(release);
       }
-      res.write(bytes, goOn);
-      if (res.writableLength > MOST_WAITING_BYTES) source.pause();
+      res.write(piece, goOn);
+      if (held && sent * 2 >= sizeBytes) {
+        held = false;
+        source.pause();
+        void Promise.resolve(point('delivery-half')).then(() => source.resume(), fail);
+      } else if (res.writableLength > MOST_WAITING_BYTES) source.pause();
     });
   });
 }

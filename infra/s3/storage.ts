@@ -16,6 +16,7 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import { createReadingHandler } from '../http/objectReader.ts';
 
 export interface StorageOptions {
   endpoint: string;
@@ -79,35 +80,33 @@ export interface Storage {
 }
 
 const ATTEMPTS = 3;
+const CONNECT_MS = 5_000;
+const MOST_CONNECTIONS = 256;
 /** Up to here a body is sent and taken in one piece: no chunked trailer, half the work of a stream. */
 const IN_ONE_PIECE_BYTES = 1024 * 1024;
 
 interface Bucket {
   client: S3Client;
+  /** For objects that are streamed. */
+  reader: S3Client;
   bucket: string;
 }
 
 export function openStorage(options: StorageOptions): Storage {
   const timeoutMs = options.timeoutMs ?? 15_000;
+  const common = clientOptions(options);
   const client = new S3Client({
-    endpoint: options.endpoint,
-    region: options.region,
-    forcePathStyle: true,
-    maxAttempts: ATTEMPTS,
-    // What must arrive as it was sent goes with its SHA-256; the SDK's own CRC beside that costs a quarter of a call.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    // Built once per kind of command: so nothing may be added to the middleware of a single one.
-    cacheMiddleware: true,
-    credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
+    ...common,
     requestHandler: {
-      connectionTimeout: 5_000,
+      connectionTimeout: CONNECT_MS,
       requestTimeout: timeoutMs,
       socketTimeout: timeoutMs,
-      httpAgent: { maxSockets: 256 },
-      httpsAgent: { maxSockets: 256 },
+      httpAgent: { maxSockets: MOST_CONNECTIONS },
+      httpsAgent: { maxSockets: MOST_CONNECTIONS },
     },
   });
+  const limits = { connectMs: CONNECT_MS, silenceMs: timeoutMs, mostConnections: MOST_CONNECTIONS };
+  const reader = new S3Client({ ...common, requestHandler: createReadingHandler(limits) });
   client.middlewareStack.add(
     (next) => async (request) => {
       const answer = await next(request);
@@ -118,7 +117,7 @@ export function openStorage(options: StorageOptions): Storage {
     },
     { step: 'deserialize', priority: 'high', name: 'noteDate' },
   );
-  const place = { client, bucket: options.bucket };
+  const place = { client, reader, bucket: options.bucket };
   return {
     putFile: (key, path, about) => attempt(() => putFile(place, key, { path, ...about })),
     putBytes: (key, bytes, about) => put(place, key, { ...about, body: bytes, sizeBytes: bytes.length }),
@@ -136,8 +135,26 @@ export function openStorage(options: StorageOptions): Storage {
     async ready() {
       await client.send(new HeadBucketCommand({ Bucket: place.bucket }));
     },
-    close: () => client.destroy(),
+    close() {
+      client.destroy();
+      reader.destroy();
+    },
   };
+}
+
+function clientOptions({ endpoint, region, accessKeyId, secretAccessKey }: StorageOptions) {
+  return {
+    endpoint,
+    region,
+    forcePathStyle: true,
+    maxAttempts: ATTEMPTS,
+    // What must arrive as it was sent goes with its SHA-256; the SDK's own CRC beside that costs a quarter of a call.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    // Built once per kind of command: so nothing may be added to the middleware of a single one.
+    cacheMiddleware: true,
+    credentials: { accessKeyId, secretAccessKey },
+  } as const;
 }
 
 async function putFile(
@@ -190,13 +207,13 @@ async function getFile(
 }
 
 async function get(
-  { client, bucket }: Bucket,
+  { reader, bucket }: Bucket,
   key: string,
   range?: ByteRange,
 ): Promise<Readable | undefined> {
   const part = range && `bytes=${range.start}-${range.end}`;
   const answer = await orMissing(
-    client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...(part ? { Range: part } : {}) })),
+    reader.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...(part ? { Range: part } : {}) })),
   );
   return answer?.Body instanceof Readable ? answer.Body : undefined;
 }
