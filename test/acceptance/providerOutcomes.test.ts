@@ -25,9 +25,14 @@ import { REPLICATE_ROWS } from './outcomes/replicateRows.ts';
 import { always, type Ending, type OutcomeRow, type RowService } from './outcomes/row.ts';
 import { POLL_LONGEST_MS } from './outcomes/timing.ts';
 
+/** Called about once more when they are over. */
+const OVER = ['takes the order', 'ends with a failure of its model', 'works for ever'];
+
 const ROWS = [...FAL_SUBMISSIONS, ...FAL_QUESTIONS, ...FAL_OUTPUTS, ...REPLICATE_ROWS, ...ELEVENLABS_ROWS]
   // Every second of those that are not seldom; all of them with `--long`.
-  .filter(({ seldom }, index) => longRun(0, 1) === 1 || (!seldom && index % 2 === 0))
+  .filter(
+    ({ seldom, when }, index) => longRun(0, 1) === 1 || OVER.includes(when) || (!seldom && index % 2 === 0),
+  )
   .map((row, index) => ({ ...row, name: `outcome-${index}` }));
 
 /** Ordered by single tests, beside the table. */
@@ -217,8 +222,6 @@ const CALLS: [string, number, (stub: FalStub, order: StubOrder) => Callback][] =
 ];
 
 describe('when a service calls about a job that is over', () => {
-  const OVER = ['takes the order', 'ends with a failure of its model', 'works for ever'];
-
   it.each(OVER)('that it %s, no call of any kind changes anything', async (when) => {
     const name = nameOf(when);
     const { job, answers, booked, state } = await seenOf(name);
