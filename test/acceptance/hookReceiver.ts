@@ -10,6 +10,8 @@ export interface Received {
   id: string;
   headers: Record<string, string>;
   body: string;
+  /** Unix ms of its arrival. */
+  at: number;
 }
 
 export interface Message {
@@ -48,7 +50,7 @@ export async function openReceiver(): Promise<HookReceiver> {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
     );
-    received.push({ path, id: headers['webhook-id'] ?? '', headers, body });
+    received.push({ path, id: headers['webhook-id'] ?? '', headers, body, at: Date.now() });
     const answer = ANSWERS[path.split(/[/?]/)[1] ?? ''];
     if (answer) answer(response, before);
     else response.writeHead(404).end();
@@ -68,4 +70,16 @@ export async function openReceiver(): Promise<HookReceiver> {
 /** As the public library of the convention reads it; throws for a signature that is not this secret's. */
 export function read(secret: string, { body, headers }: Received): Message {
   return new Webhook(secret).verify(body, headers) as Message;
+}
+
+/** The tolerance of the convention, in both directions. */
+const TOLERANCE_MS = 300_000;
+
+/** The same for a message of long ago: what it has to be is what it was on its arrival. */
+export function readOld(secret: string, { id, body, headers, at }: Received): Message {
+  const signedAt = new Date(Number(headers['webhook-timestamp']) * 1_000);
+  if (Math.abs(at - signedAt.getTime()) > TOLERANCE_MS) throw new Error(`${id} was too old when it came`);
+  const signature = new Webhook(secret).sign(id, signedAt, body);
+  if (!headers['webhook-signature']?.split(' ').includes(signature)) throw new Error(`${id} is not signed`);
+  return JSON.parse(body) as Message;
 }

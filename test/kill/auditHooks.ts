@@ -1,7 +1,7 @@
 /** What must be true of everything that the clients were told of their jobs. */
 import { expect } from 'vitest';
 import type { JobRow } from '../../infra/postgres/jobs.ts';
-import { type HookReceiver, type Message, read } from '../acceptance/hookReceiver.ts';
+import { type HookReceiver, type Message, readOld } from '../acceptance/hookReceiver.ts';
 import { until } from '../harness/until.ts';
 import type { ErrandEnd } from './crowd.ts';
 import type { End } from './wares.ts';
@@ -57,7 +57,7 @@ const EVENTS_OF: Record<End, readonly string[]> = {
 
 /** Throws for a signature that is not of this account's secret. */
 function messageOf(secret: string, received: HookReceiver['received'][number]): Message {
-  const message = read(secret, received);
+  const message = readOld(secret, received);
   expect(message.id).toBe(received.id);
   return message;
 }
