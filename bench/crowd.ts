@@ -8,11 +8,10 @@ import { sealOrder } from '../domain/generation/sealedOrder.ts';
 import { createDatabaseClock } from '../infra/postgres/databaseClock.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { sealedOrderKey } from '../infra/s3/objectKeys.ts';
-import { openStorage } from '../infra/s3/storage.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
 import type { AudioGeneration } from '../workflows/contract.ts';
 import { inLanes } from './statistics.ts';
-import type { World } from './world.ts';
+import { storageOf, type World } from './world.ts';
 
 const PROMPT = 'rain on a roof';
 const LANES = 32;
@@ -41,20 +40,15 @@ export interface Polls {
   pollLongestMs: number;
 }
 
-export function openCrowd({ environment }: World, polls: Polls): Crowd {
+export function openCrowd(world: World, polls: Polls): Crowd {
+  const { environment } = world;
   const value = (name: string) => environment[name] ?? '';
   const pool = openPool({ databaseUrl: value('DATABASE_URL'), applicationName: 'farebox-bench', max: 4 });
   const temporal = openTemporal({
     address: value('TEMPORAL_ADDRESS'),
     namespace: value('TEMPORAL_NAMESPACE'),
   });
-  const storage = openStorage({
-    endpoint: value('S3_ENDPOINT'),
-    region: value('S3_REGION'),
-    bucket: value('S3_BUCKET'),
-    accessKeyId: value('S3_ACCESS_KEY_ID'),
-    secretAccessKey: value('S3_SECRET_ACCESS_KEY'),
-  });
+  const storage = storageOf(world);
   const conductor = { temporal, clock: createDatabaseClock() };
   const sealed = Buffer.from(sealOrder({ order: { kind: 'audio', prompt: PROMPT }, media: [] }));
   return {

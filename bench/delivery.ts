@@ -8,12 +8,11 @@ import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { request } from 'undici';
-import { openPool } from '../infra/postgres/pool.ts';
 import { outputKey } from '../infra/s3/objectKeys.ts';
-import { openStorage, type Storage } from '../infra/s3/storage.ts';
+import type { Storage } from '../infra/s3/storage.ts';
 import { peakDuring, residentMb } from './memory.ts';
 import { percentile, round } from './statistics.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld, query, storageOf, type World } from './world.ts';
 
 const SIZE_BYTES = 500 * 1024 * 1024;
 const PIECE_BYTES = 4 * 1024 * 1024;
@@ -57,18 +56,6 @@ export async function run(): Promise<{ ok: boolean }> {
   }
 }
 
-function storageOf({ environment }: World): Storage {
-  const value = (name: string) => environment[name] ?? '';
-  return openStorage({
-    endpoint: value('S3_ENDPOINT'),
-    region: value('S3_REGION'),
-    bucket: value('S3_BUCKET'),
-    accessKeyId: value('S3_ACCESS_KEY_ID'),
-    secretAccessKey: value('S3_SECRET_ACCESS_KEY'),
-    timeoutMs: 120_000,
-  });
-}
-
 /** A job whose output is there; of the output only its size matters. */
 async function storeVideo(
   { world, storage }: { world: World; storage: Storage },
@@ -79,22 +66,15 @@ async function storeVideo(
   const sha256 = await writeNoise(file);
   const key = outputKey(queueId, 'bench');
   await storage.putFile(key, file, { contentType: CONTENT_TYPE, sizeBytes: SIZE_BYTES, sha256 });
-  const pool = openPool({
-    databaseUrl: world.environment.DATABASE_URL ?? '',
-    applicationName: 'farebox-bench',
-  });
-  try {
-    await pool.query(
-      `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, price_usd_nano,
+  await query(
+    world,
+    `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, price_usd_nano,
          charge_operation_id, charge_id, deadline_at, output_key, output_content_type, output_bytes, output_sha256,
          output_seconds, stored_at, media_expires_at)
        values ($1, $2, 'video', $3, 'local', 'stored', 'bench', 50000000, $1, 'bench', now() + interval '1 day',
          $4, $5, $6, $7, 60, now(), now() + interval '1 day')`,
-      [queueId, accountId, MODEL, key, CONTENT_TYPE, SIZE_BYTES, sha256],
-    );
-  } finally {
-    await pool.end();
-  }
+    [queueId, accountId, MODEL, key, CONTENT_TYPE, SIZE_BYTES, sha256],
+  );
   return { queueId, key };
 }
 

@@ -1,9 +1,8 @@
 /** Retrieve while the job is processing, against a bare Koa route that reads one row by key; 32 connections, one run. */
 import { randomUUID } from 'node:crypto';
 import autocannon from 'autocannon';
-import { openPool } from '../infra/postgres/pool.ts';
 import { round } from './statistics.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld, query, type World } from './world.ts';
 
 const CONNECTIONS = 32;
 const MODEL = 'local-voice-changer';
@@ -11,21 +10,14 @@ const MODEL = 'local-voice-changer';
 /** A job that never moves: only the row matters here. */
 export async function insertRunningJob(world: World, accountId: string): Promise<string> {
   const queueId = randomUUID();
-  const pool = openPool({
-    databaseUrl: world.environment.DATABASE_URL ?? '',
-    applicationName: 'farebox-bench',
-  });
-  try {
-    await pool.query(
-      `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, duration_seconds,
+  await query(
+    world,
+    `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, duration_seconds,
          price_usd_nano, charge_operation_id, charge_id, deadline_at)
        values ($1, $2, 'voice-changer', $3, 'local', 'submitted', 'bench', 2, 50000000, $1, 'bench',
          now() + interval '1 day')`,
-      [queueId, accountId, MODEL],
-    );
-  } finally {
-    await pool.end();
-  }
+    [queueId, accountId, MODEL],
+  );
   return queueId;
 }
 

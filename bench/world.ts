@@ -11,7 +11,7 @@ import { createKey } from '../infra/postgres/keys.ts';
 import { grant } from '../infra/postgres/ledger.ts';
 import { migrate } from '../infra/postgres/migrate.ts';
 import { openPool } from '../infra/postgres/pool.ts';
-import { openStorage } from '../infra/s3/storage.ts';
+import { openStorage, type Storage } from '../infra/s3/storage.ts';
 import { WORKER_FLAGS } from '../infra/stack/services.ts';
 import { registerNamespace } from '../test/harness/namespace.ts';
 import { openParts, type Services } from '../test/harness/parts.ts';
@@ -168,6 +168,31 @@ async function createPayer(databaseUrl: string): ReturnType<World['createPayer']
       admin: (await key('ADMIN')).secret,
       inference: (await key('INFERENCE')).secret,
     };
+  } finally {
+    await pool.end();
+  }
+}
+
+/** The bucket of the product. */
+export function storageOf({ environment }: World): Storage {
+  const value = (name: string) => environment[name] ?? '';
+  return openStorage({
+    endpoint: value('S3_ENDPOINT'),
+    region: value('S3_REGION'),
+    bucket: value('S3_BUCKET'),
+    accessKeyId: value('S3_ACCESS_KEY_ID'),
+    secretAccessKey: value('S3_SECRET_ACCESS_KEY'),
+    // An object may have hundreds of megabytes.
+    timeoutMs: 120_000,
+  });
+}
+
+/** One statement, on a connection of its own. */
+export async function query({ environment }: World, text: string, values: readonly unknown[]): Promise<void> {
+  const databaseUrl = environment.DATABASE_URL ?? '';
+  const pool = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 1 });
+  try {
+    await pool.query(text, [...values]);
   } finally {
     await pool.end();
   }

@@ -11,6 +11,8 @@ const MOST_WAITING_BYTES = 1024 * 1024;
 
 /** Resolves when there are bytes, or none will come; rejects when the source breaks, or is left, before that. */
 export function opened(source: Readable): Promise<void> {
+  // One that breaks just before it is relayed must not end the process; the relay sees what became of it.
+  source.on('error', () => undefined);
   return new Promise((resolve, reject) => {
     const settle = (error?: Error) => {
       source.off('readable', onReadable).off('error', settle).off('close', onClose);
@@ -26,11 +28,10 @@ export function opened(source: Readable): Promise<void> {
 /** Resolves when the last byte went out. Rejects, with both sides closed, when more or fewer come than were announced. */
 export function relay(source: Readable, res: ServerResponse, sizeBytes: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    let sent = 0;
+    let [sent, gathering] = [0, false];
     /** Goes out when the next one is there, or none comes: what is too long must not look whole first. */
     let last: Buffer | undefined;
     let held = isArmed('delivery-half');
-    let gathering = false;
     /** What one turn of the event loop read goes out in one call. */
     const release = () => {
       if (gathering) res.uncork();
@@ -51,6 +52,8 @@ export function relay(source: Readable, res: ServerResponse, sizeBytes: number):
       release();
       res.end(resolve);
     };
+    // What happened before this call is told no more.
+    if (source.destroyed || res.destroyed) return fail(source.errored ?? new Error('the client is gone'));
     source.once('error', fail);
     source.once('close', () => source.readableEnded || fail(new Error('the source was left')));
     source.once('end', () => {

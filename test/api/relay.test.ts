@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -121,6 +121,16 @@ describe('a delivery', () => {
     (await answerOf(request)).destroy();
     await expect(ended).rejects.toThrow('the client is gone');
     expect(source.stream.destroyed).toBe(true);
+  });
+
+  it('whose source breaks between its opening and its first byte fails with what broke', async () => {
+    const { stream } = sourceOf(MEGABYTE);
+    await opened(stream);
+    stream.destroy(new Error('the store is gone'));
+    await sleep(10);
+    const res = new http.ServerResponse(new http.IncomingMessage(new Socket()));
+    await expect(relay(stream, res, MEGABYTE)).rejects.toThrow('the store is gone');
+    expect(res.destroyed).toBe(true);
   });
 
   it('from a source that breaks before its first byte has not begun', async () => {
