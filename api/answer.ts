@@ -27,6 +27,8 @@ export interface BinaryAnswer {
   contentType: string;
   /** Exactly as many bytes must come out of the stream; anything else cuts the connection. */
   sizeBytes: number;
+  /** Runs once when the client has begun to get the answer: no byte of the stream is sent before it resolved. */
+  onBegun?: () => Promise<void>;
   /**
    * Runs once, after the last byte was handed to the connection. Shutdown waits for it. `isReceived` tells, some seconds
    * later at worst, whether the client took it: for what must not be done to one that was cut off.
@@ -43,6 +45,10 @@ export interface StreamAnswer {
   headers: Record<string, string>;
   stream: Readable;
   contentType: string;
+  /** Runs once when there is a first chunk and a client to take it: nothing is sent before it resolved. */
+  onBegun?: () => Promise<void>;
+  /** Runs once when the client went away, or the stream broke, before `onBegun` or after it. */
+  onAborted?: () => Promise<void>;
 }
 
 /** Takes the text of whole events. False: nobody takes any more. A promise only where the client is behind. */
@@ -91,11 +97,11 @@ export async function discardAnswer(answer: Answer): Promise<void> {
   if (answer.kind === 'json' || answer.kind === 'prepared') return;
   if (answer.kind === 'events') return await answer.tell(() => false);
   answer.stream.destroy();
-  if (answer.kind === 'binary') await answer.onAborted?.();
+  await answer.onAborted?.();
 }
 
 export function binary(
-  bytes: Pick<BinaryAnswer, 'stream' | 'contentType' | 'sizeBytes' | 'onDelivered' | 'onAborted'>,
+  bytes: Pick<BinaryAnswer, 'stream' | 'contentType' | 'sizeBytes' | 'onBegun' | 'onDelivered' | 'onAborted'>,
   options?: AnswerOptions,
 ): BinaryAnswer {
   return {
@@ -107,7 +113,7 @@ export function binary(
 }
 
 export function stream(
-  bytes: Pick<StreamAnswer, 'stream' | 'contentType'>,
+  bytes: Pick<StreamAnswer, 'stream' | 'contentType' | 'onBegun' | 'onAborted'>,
   options?: AnswerOptions,
 ): StreamAnswer {
   return {

@@ -104,16 +104,26 @@ async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFli
   res.setHeader('Content-Length', answer.sizeBytes);
   let delivered = false;
   try {
+    await begin(answer, res);
     await relay(answer.stream, res, answer.sizeBytes);
     delivered = !res.destroyed || res.writableFinished;
   } catch (error) {
     ctx.state.log.info({ err: error, route: ctx.state.route }, 'delivery broke off');
+    res.destroy();
   } finally {
     res.off('close', stopReading);
   }
   const { socket } = ctx.req;
   const isReceived = () => received(socket, answer.sizeBytes);
   await afterwards(ctx, delivered ? () => answer.onDelivered?.(isReceived) : answer.onAborted);
+}
+
+/** The head is the first that a client gets; what happens then is done before the rest follows. */
+async function begin({ onBegun }: Pick<BinaryAnswer, 'onBegun'>, res: ServerResponse): Promise<void> {
+  if (!onBegun) return;
+  if (res.destroyed) throw new Error('the client is gone');
+  res.flushHeaders();
+  await onBegun();
 }
 
 /** What follows a delivery must not turn into an error of a request that was answered. */

@@ -21,6 +21,7 @@ export async function sendStream(
   const stopReading = () => answer.stream.destroy();
   if (ctx.method === 'HEAD') {
     stopReading();
+    await answer.onAborted?.();
     ctx.respond = false;
     res.setHeader('Content-Type', answer.contentType);
     res.end();
@@ -30,11 +31,15 @@ export async function sendStream(
   try {
     const chunks = answer.stream[Symbol.asyncIterator]() as AsyncIterator<Buffer | string, void>;
     const first = await firstOf(chunks);
+    if (res.destroyed) throw new Error('the client is gone');
+    await answer.onBegun?.();
     ctx.respond = false;
     res.setHeader('Content-Type', answer.contentType);
     await pipeline(chunksOf({ first, chunks, res, idleMs }), res);
   } catch (error) {
+    await answer.onAborted?.();
     if (!ctx.res.headersSent && !res.destroyed) throw error;
+    ctx.respond = false;
     ctx.state.log.info({ err: error, route: ctx.state.route }, 'a stream broke off');
     res.destroy();
   } finally {

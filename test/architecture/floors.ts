@@ -80,6 +80,8 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   'ipaddr.js': ['infra/http/'],
   koa: ['api/'],
   linkedom: ['infra/web/'],
+  '@techstark/opencv-js': ['infra/media/'],
+  sharp: ['infra/media/'],
   'lru-cache': ['api/', 'infra/'],
   'music-metadata': ['infra/media/'],
   'node-pg-migrate': ['infra/postgres/'],

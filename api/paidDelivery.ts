@@ -1,0 +1,81 @@
+/**
+ * A paid call that answers a file or a text at once: its price is held, the work done, and the price taken when the client
+ * begins to get the answer. Whoever has gone away by then, or gets an error instead, pays nothing; whoever leaves later
+ * has been served.
+ */
+import type { LedgerPrice, PriceSnapshot } from '../domain/ledger.ts';
+import type { Answer } from './answer.ts';
+import type { Dependencies } from './dependencies.ts';
+import { dryRun, isDryRun } from './fixedPrice.ts';
+import { type Hold, openHold } from './paid.ts';
+import type { RouteRequest } from './route.ts';
+import { toClientError } from './upstreamErrors.ts';
+
+export interface Sale {
+  price: LedgerPrice;
+  snapshot: PriceSnapshot;
+  /** Longer than the work may take. */
+  ttlMs: number;
+}
+
+/** What the work costs less than was held, and what the entry says of it. */
+export interface Done {
+  answer: Answer;
+  price?: LedgerPrice;
+  snapshot?: Partial<PriceSnapshot>;
+}
+
+type Asking = Pick<
+  RouteRequest<unknown, unknown, 'key'>,
+  'caller' | 'requestId' | 'log' | 'headers' | 'signal'
+>;
+
+/** Throws what the work throws; an UpstreamFailure in our words. Nothing is charged then. */
+export async function paidDelivery(
+  dependencies: Pick<Dependencies, 'ledger'>,
+  request: Asking,
+  { sale, work }: { sale: Sale; work: () => Promise<Done> },
+): Promise<Answer> {
+  const { price, snapshot, ttlMs } = sale;
+  if (isDryRun(request)) return dryRun(price);
+  const { caller, requestId, log, signal } = request;
+  const hold = await openHold(dependencies, { requestId, caller, bound: price, snapshot, ttlMs, log });
+  const startedAt = performance.now();
+  try {
+    const done = await work();
+    const bill = {
+      price: done.price ?? price,
+      details: { ...done.snapshot, inferenceExecutionTime: Math.round(performance.now() - startedAt) },
+    };
+    if (done.answer.kind === 'binary' || done.answer.kind === 'stream') {
+      return { ...done.answer, ...charging(hold, done.answer, bill) };
+    }
+    signal.throwIfAborted();
+    await hold.settle(bill.price, bill.details);
+    return done.answer;
+  } catch (error) {
+    // After a bill that stands this changes nothing.
+    await hold.release();
+    throw toClientError(error);
+  }
+}
+
+interface Bill {
+  price: LedgerPrice;
+  details: Partial<PriceSnapshot>;
+}
+
+type Ending = Pick<Extract<Answer, { kind: 'binary' | 'stream' }>, 'onAborted'>;
+
+/** A release after the bill changes nothing. */
+function charging(hold: Hold, { onAborted }: Ending, { price, details }: Bill) {
+  return {
+    onBegun: async () => {
+      await hold.settle(price, details);
+    },
+    onAborted: async () => {
+      await hold.release();
+      await onAborted?.();
+    },
+  };
+}
