@@ -174,17 +174,20 @@ async function createPayer(databaseUrl: string): ReturnType<World['createPayer']
 }
 
 /** The bucket of the product. */
-export function storageOf({ environment }: World): Storage {
+export function storeOf({ environment }: World) {
   const value = (name: string) => environment[name] ?? '';
-  return openStorage({
+  return {
     endpoint: value('S3_ENDPOINT'),
     region: value('S3_REGION'),
     bucket: value('S3_BUCKET'),
     accessKeyId: value('S3_ACCESS_KEY_ID'),
     secretAccessKey: value('S3_SECRET_ACCESS_KEY'),
-    // An object may have hundreds of megabytes.
-    timeoutMs: 120_000,
-  });
+  };
+}
+
+export function storageOf(world: World): Storage {
+  // An object may have hundreds of megabytes.
+  return openStorage({ ...storeOf(world), timeoutMs: 120_000 });
 }
 
 /** One statement, on a connection of its own. */

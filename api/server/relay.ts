@@ -1,6 +1,7 @@
 /** Passes the bytes of a store on to a client, as fast as the slower of the two. */
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { giveBack } from '../../infra/http/largeReads.ts';
 import { isArmed, point } from '../../infra/points.ts';
 
 /**
@@ -28,10 +29,9 @@ export function opened(source: Readable): Promise<void> {
 /** Resolves when the last byte went out. Rejects, with both sides closed, when more or fewer come than were announced. */
 export function relay(source: Readable, res: ServerResponse, sizeBytes: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    let [sent, gathering] = [0, false];
+    let [sent, gathering, held] = [0, false, isArmed('delivery-half')];
     /** Goes out when the next one is there, or none comes: what is too long must not look whole first. */
     let last: Buffer | undefined;
-    let held = isArmed('delivery-half');
     /** What one turn of the event loop read goes out in one call. */
     const release = () => {
       if (gathering) res.uncork();
@@ -44,7 +44,8 @@ export function relay(source: Readable, res: ServerResponse, sizeBytes: number):
       res.destroy();
       reject(error);
     };
-    const goOn = (error?: Error | null) => {
+    const goOn = (error: Error | null | undefined, sentPiece: Buffer) => {
+      if (!error) giveBack(sentPiece);
       if (!error && source.isPaused() && res.writableLength < MOST_WAITING_BYTES / 2) source.resume();
     };
     const conclude = () => {
@@ -77,7 +78,7 @@ export function relay(source: Readable, res: ServerResponse, sizeBytes: number):
         res.cork();
         setImmediate(release);
       }
-      res.write(piece, goOn);
+      res.write(piece, (error) => goOn(error, piece));
       if (held && sent * 2 >= sizeBytes) {
         held = false;
         source.pause();

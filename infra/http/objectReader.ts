@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
+import { connectForLargeReads } from './largeReads.ts';
 
 export interface ReadingLimits {
   connectMs: number;
@@ -36,7 +37,7 @@ const AHEAD_BYTES = 64 * 1024;
 
 export function createReadingHandler(limits: ReadingLimits): ReadingHandler {
   const agent = new Agent({
-    connect: { timeout: limits.connectMs },
+    connect: connectForLargeReads(limits.connectMs),
     headersTimeout: limits.silenceMs,
     bodyTimeout: limits.silenceMs,
     connections: limits.mostConnections,

@@ -1,0 +1,98 @@
+/** Bodies read in large pieces whose memory is used again: whoever still needs a piece never sees another's bytes in it. */
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { opened, relay } from '../../../api/server/relay.ts';
+import { giveBack } from '../../../infra/http/largeReads.ts';
+import { createReadingHandler, type ReadingHandler } from '../../../infra/http/objectReader.ts';
+
+const MEGABYTE = 1024 * 1024;
+const BODIES = [3 * MEGABYTE + 1, 8 * MEGABYTE, 700_001, 5].map((size) => randomBytes(size));
+
+let store: http.Server;
+let door: http.Server;
+let reader: ReadingHandler;
+
+beforeEach(async () => {
+  store = http.createServer((request, response) => response.end(BODIES[Number(request.url?.slice(1))]));
+  // One connection: whatever is read for one body lies beside what is read for the next.
+  reader = createReadingHandler({ connectMs: 1_000, silenceMs: 5_000, mostConnections: 1 });
+  door = http.createServer(async (request, response) => {
+    const body = await read(Number(request.url?.slice(1)));
+    await opened(body);
+    const size = BODIES[Number(request.url?.slice(1))]?.length ?? 0;
+    response.setHeader('content-length', size);
+    await relay(body, response, size).catch(() => undefined);
+  });
+  for (const server of [store, door]) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+});
+
+afterEach(() => {
+  reader.destroy();
+  for (const server of [store, door]) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+function portOf(server: http.Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+async function read(index: number): Promise<Readable> {
+  const address = { protocol: 'http:', hostname: '127.0.0.1', port: portOf(store), path: `/${index}` };
+  return (await reader.handle({ method: 'GET', headers: {}, ...address })).response.body;
+}
+
+async function fetchedHash(index: number, pauseMs: number): Promise<string> {
+  const request = http.get({ port: portOf(door), path: `/${index}`, agent: false });
+  const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
+  const hash = createHash('sha256');
+  for await (const piece of answer) {
+    hash.update(piece as Buffer);
+    if (pauseMs > 0) await sleep(pauseMs);
+  }
+  return hash.digest('hex');
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+describe('bodies that are passed on', () => {
+  it('reach slow and fast clients as they are, one after the other and side by side', async () => {
+    const asked = Array.from({ length: 24 }, (_, turn) => ({
+      index: turn % BODIES.length,
+      slow: turn % 5 === 0,
+    }));
+    const hashes = await Promise.all(asked.map(({ index, slow }) => fetchedHash(index, slow ? 2 : 0)));
+    expect(hashes).toEqual(asked.map(({ index }) => hashOf(BODIES[index] ?? Buffer.alloc(0))));
+  });
+
+  it('leave a reader that keeps its pieces alone', async () => {
+    const pieces: Buffer[] = [];
+    for await (const piece of await read(1)) pieces.push(piece as Buffer);
+    await Promise.all([0, 1, 2, 3].map((index) => fetchedHash(index, 0)));
+    expect(hashOf(Buffer.concat(pieces))).toBe(hashOf(BODIES[1] ?? Buffer.alloc(0)));
+  });
+
+  it('use memory again that was given back, and only that', async () => {
+    const memories = new Set<ArrayBufferLike>();
+    const kept: Buffer[] = [];
+    for await (const piece of await read(1)) {
+      memories.add((piece as Buffer).buffer);
+      giveBack(piece as Buffer);
+    }
+    for await (const piece of await read(1)) kept.push(piece as Buffer);
+    const own = new Set(kept.map(({ buffer }) => buffer));
+    expect([...own].some((memory) => memories.has(memory))).toBe(true);
+    expect(hashOf(Buffer.concat(kept))).toBe(hashOf(BODIES[1] ?? Buffer.alloc(0)));
+  });
+});
