@@ -12,6 +12,7 @@ import type { OpenCircuits } from '../infra/postgres/providerHealth.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 import type { PageReader } from '../infra/web/pageReader.ts';
+import type { MediaProvider } from '../providers/mediaProvider.ts';
 import type { GenerationProvider } from '../providers/provider.ts';
 import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
@@ -27,6 +28,8 @@ export interface Dependencies {
   ledger: Ledger;
   /** By provider entry. */
   textProviders: ReadonlyMap<string, TextProvider>;
+  /** By provider entry: those that make media while the client waits. */
+  mediaProviders: ReadonlyMap<string, MediaProvider>;
   /** Of the providers of queued jobs. */
   circuits: OpenCircuits;
   /** By entry; opened when it is first asked for: the API only lets them look at who calls back. */

@@ -19,6 +19,7 @@ import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.t
 import { keepLabelled } from '../infra/telemetry/labelled.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
 import { createPageReader } from '../infra/web/pageReader.ts';
+import { createMediaProviders } from '../providers/createMediaProviders.ts';
 import { createProviders } from '../providers/createProviders.ts';
 import { createSearch } from '../providers/createSearch.ts';
 import { createTextProviders } from '../providers/createTextProviders.ts';
@@ -61,6 +62,9 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const purse = openPool({ databaseUrl, applicationName: 'farebox-api-ledger', max: LEDGER_STATEMENTS });
   const ledger = createLedger(purse);
   const textProviders = createTextProviders({ ...config, observe: watchProviders() });
+  const { ffmpegPath, ffprobePath } = config;
+  const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
+  const mediaProviders = createMediaProviders(config, { tools });
   const search = createSearch(config);
   const { allowPrivateHosts } = config.fetch;
   const downloads = createGuardedFetch({ allowPrivateHosts });
@@ -69,7 +73,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const { authentication, closeAuthentication } = openAuthentication({ config, sql, clock, log, jobWatch });
   return {
     dependencies: {
-      ...{ config, sql, clock, ledger, textProviders, redis, temporal, storage, limits, log },
+      ...{ config, sql, clock, ledger, textProviders, mediaProviders, redis, temporal, storage, limits, log },
       ...{ downloads, folders, documents, pages, search, jobWatch },
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
@@ -91,6 +95,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       documents.close();
       await search?.close();
       await Promise.all([...textProviders.values()].map((provider) => provider.close()));
+      await Promise.all([...mediaProviders.values()].map((provider) => provider.close?.()));
       redis.disconnect();
       storage.close();
       await Promise.all([sql.end(), purse.end(), temporal.close(), folders.settled()]);
