@@ -1,5 +1,5 @@
 /** From the body of a client to the request that goes to a provider: defaults filled in, nothing of the client's left to chance. */
-import { createHash } from 'node:crypto';
+
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import type {
   ChatMessage,
@@ -9,6 +9,7 @@ import type {
   TextPart,
   UserPart,
 } from '../../domain/text/chat.ts';
+import { endUserOf } from '../endUser.ts';
 import { invalid } from '../invalid.ts';
 import type { ChatBody, SentMessage } from './chatBody.ts';
 
@@ -119,12 +120,6 @@ function promptCacheOf(body: ChatBody): Pick<ChatRequest, 'promptCache'> {
   const { prompt_cache_key: key, prompt_cache_retention: retention } = body;
   if (key == null && retention == null) return {};
   return { promptCache: { ...(key == null ? {} : { key }), ...(retention == null ? {} : { retention }) } };
-}
-
-/** One and the same upstream for an end user of an account, and nothing that tells who either is (specification 2.1). */
-export function endUserOf(accountId: string, anonUserId: string | undefined): string {
-  const joined = anonUserId ? `${accountId}||${anonUserId}` : accountId;
-  return createHash('sha256').update(`farebox end user\n${joined}`).digest('base64url').slice(0, 32);
 }
 
 function withoutNothing(sampling: { [Key in keyof Sampling]: Sampling[Key] | null | undefined }): Sampling {

@@ -1,7 +1,7 @@
 /** Which model answered, and what this service added to its time (api-facts 4.1). */
-import type { Model } from '../../domain/catalogue/model.ts';
-import type { NamedModel } from '../models.ts';
-import type { RouteRequest } from '../route.ts';
+import type { Model } from '../domain/catalogue/model.ts';
+import type { NamedModel } from './models.ts';
+import type { RouteRequest } from './route.ts';
 
 export function answeredBy(
   request: Pick<RouteRequest<unknown, unknown, 'key'>, 'overheadMs'>,
