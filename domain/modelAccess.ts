@@ -6,12 +6,12 @@ import { addressesOf, keyVariableOf } from './textAddresses.ts';
 
 /** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
 const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
-  local: ['voice-changer', 'music', 'video', 'embedding'],
+  local: ['voice-changer', 'music', 'video', 'embedding', 'asr', 'tts'],
   simulator: ['voice-changer', 'music', 'video', 'text', 'decision'],
-  elevenlabs: ['voice-changer', 'music'],
-  openai: ['text', 'embedding', 'decision'],
+  elevenlabs: ['voice-changer', 'music', 'asr', 'tts'],
+  openai: ['text', 'embedding', 'decision', 'asr', 'tts'],
   anthropic: ['text', 'decision'],
-  fal: ['music', 'video'],
+  fal: ['music', 'video', 'asr', 'tts'],
   replicate: ['music', 'video'],
 };
 

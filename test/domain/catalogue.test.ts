@@ -107,6 +107,7 @@ describe('the built-in catalogue', () => {
     expect(withKey.map((model) => model.id)).toEqual([
       ...['local-voice-changer', 'elevenlabs-voice-changer'],
       ...ON_THIS_MACHINE.slice(0, 3),
+      ...['tts-elevenlabs-turbo-v2-5', 'elevenlabs/scribe-v2'],
       ...[
         'elevenlabs-tts-multilingual-v2',
         'elevenlabs-music',
