@@ -38,6 +38,7 @@ const RETRYABLE: Record<ErrorCode, boolean> = {
   rate_limited: true,
   provider_refused: false,
   provider_failed: false,
+  upstream_failed: false,
   provider_busy: true,
   provider_unknown: false,
   timed_out: true,

@@ -55,6 +55,7 @@ const ROWS: Record<ErrorCode, ErrorRow> = {
   rate_limited: { status: 429, body: 'limited' },
   provider_refused: { status: 422, body: 'plain' },
   provider_failed: { status: 500, body: 'plain' },
+  upstream_failed: { status: 502, body: 'plain' },
   provider_busy: { status: 503, body: 'plain' },
   provider_unknown: { status: 504, body: 'plain' },
   timed_out: { status: 504, body: 'plain' },

@@ -37,6 +37,7 @@ export const FAILURE_STATUS: Record<ErrorCode, number> = {
   rate_limited: FAILED,
   provider_refused: 422,
   provider_failed: FAILED,
+  upstream_failed: FAILED,
   provider_busy: 503,
   provider_unknown: FAILED,
   timed_out: 504,

@@ -24,6 +24,11 @@ export interface MultipartSpec<Body> {
   fields: z.ZodType<Body>;
   /** Largest size of the one optional file part, which must be named `file`. */
   maxFileBytes: number;
+  /**
+   * Left out: a field that is not of the schema is refused. Otherwise the only ones that are read; all others are passed
+   * over, however often they come.
+   */
+  knownFields?: readonly string[];
 }
 
 export interface BodySpec<Body> {
@@ -39,6 +44,10 @@ export interface BodySpec<Body> {
   raw?: { maxBytes: number };
   /** `model` is looked at before the schema: "model is required", "model must be a string" (api-facts 4). */
   needsModel?: boolean;
+  /** What `model` is where it is left out. */
+  defaultModel?: string;
+  /** The words about a body of another kind, where what it is to be would not help its sender. */
+  wrongKind?: string;
   /** A request may come without a body, which the handler sees as undefined. */
   optional?: boolean;
   /** Whose foreign names and traits `model` may be; without it only an id counts against that model's limits. */
@@ -53,6 +62,7 @@ export interface UploadedFile {
   sha256: string;
   /** What the client claims; never believed. */
   claimedContentType: string;
+  claimedName: string;
 }
 
 export interface RouteRequest<Body, Query, A extends Access> {

@@ -36,6 +36,7 @@ export const ERROR_CODES = [
   'rate_limited',
   'provider_refused',
   'provider_failed',
+  'upstream_failed',
   'provider_busy',
   'provider_unknown',
   'timed_out',

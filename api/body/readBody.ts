@@ -45,26 +45,34 @@ export async function readBody(
         message: 'Invalid multipart request: no valid boundary in the Content-Type.',
       });
     }
+    const { maxFileBytes, knownFields } = spec.multipart;
     const { fields, file } = await readMultipart(request, {
-      boundary: announced.boundary,
-      maxFileBytes: spec.multipart.maxFileBytes,
+      ...{ boundary: announced.boundary, maxFileBytes, knownFields },
       createFolder: found.createFolder,
     });
     return { body: check(spec, spec.multipart.fields, { body: fields, found }), file };
   }
+  if (spec.wrongKind !== undefined) throw wrongType(spec.wrongKind);
   throw wrongType(`'Content-Type' must be '${spec.json ? 'application/json' : 'multipart/form-data'}'`);
 }
 
 function check(
   spec: BodySpec<unknown>,
   schema: Parameters<typeof validate>[0],
-  { body, found }: { body: unknown; found: BodyHooks },
+  { body: sent, found }: { body: unknown; found: BodyHooks },
 ): unknown {
+  const body = withDefaultModel(spec, sent);
   if (typeof body === 'object' && body !== null && 'model' in body && typeof body.model === 'string') {
     found.noteModel(body.model);
   }
   if (spec.needsModel) checkModel(body);
   return validate(schema, body);
+}
+
+/** Named before it is counted: the limits of the model that answers are the ones that count. */
+function withDefaultModel({ defaultModel }: BodySpec<unknown>, body: unknown): unknown {
+  if (defaultModel === undefined || typeof body !== 'object' || body === null) return body;
+  return Array.isArray(body) || Object.hasOwn(body, 'model') ? body : { ...body, model: defaultModel };
 }
 
 function wrongType(message: string): FareboxError {

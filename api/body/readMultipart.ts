@@ -10,6 +10,8 @@ import { Upload } from './upload.ts';
 export interface MultipartOptions {
   boundary: string;
   maxFileBytes: number;
+  /** Undefined: all are told; otherwise others are passed over. */
+  knownFields?: readonly string[] | undefined;
   /** A private folder for the file, asked for when there is a large one. Removing it is the caller's, whatever comes out of this. */
   createFolder(): Promise<string>;
 }
@@ -53,7 +55,7 @@ interface FilePart {
 }
 
 /** Takes the parser's events one after the other; each is on disk or in memory when `take` resolves. */
-function createForm({ createFolder, maxFileBytes }: MultipartOptions) {
+function createForm({ createFolder, maxFileBytes, knownFields }: MultipartOptions) {
   const fields = new Map<string, string>();
   let field: { name: string; bytes: Buffer[]; sizeBytes: number } | undefined;
   let file: FilePart | undefined;
@@ -67,6 +69,7 @@ function createForm({ createFolder, maxFileBytes }: MultipartOptions) {
       return;
     }
     if (head.filename !== undefined) throw malformed('a file may only be sent in the field "file"');
+    if (knownFields && !knownFields.includes(head.name)) return;
     if (fields.has(head.name)) throw malformed('a field was sent twice');
     field = { name: head.name, bytes: [], sizeBytes: 0 };
   }
@@ -107,7 +110,11 @@ function createForm({ createFolder, maxFileBytes }: MultipartOptions) {
 /** A file input in which nothing was chosen arrives as an empty part without a name. */
 function toUploadedFile({ upload, head }: FilePart): UploadedFile | undefined {
   if (upload.sizeBytes === 0 && head.filename === '') return undefined;
-  return { ...upload.finish(), claimedContentType: head.contentType ?? 'application/octet-stream' };
+  return {
+    ...upload.finish(),
+    claimedContentType: head.contentType ?? 'application/octet-stream',
+    claimedName: head.filename ?? '',
+  };
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

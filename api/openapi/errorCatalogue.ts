@@ -37,6 +37,7 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   rate_limited: 'Too many requests; `Retry-After` says when to come back.',
   provider_refused: 'The provider refused the content; the charge was refunded.',
   provider_failed: 'The provider failed; the charge was refunded.',
+  upstream_failed: 'The service behind the model failed; nothing was charged.',
   provider_busy: 'The provider is busy; try again later.',
   provider_unknown: 'The provider did not answer.',
   timed_out: 'It took too long.',

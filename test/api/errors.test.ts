@@ -103,7 +103,13 @@ describe('every code has one status and one body', () => {
       route_not_found: 404,
     },
     ...{ method_not_allowed: 405, conflict: 409, idempotency_mismatch: 400, rate_limited: 429 },
-    ...{ provider_refused: 422, provider_failed: 500, provider_busy: 503, provider_unknown: 504 },
+    ...{
+      provider_refused: 422,
+      provider_failed: 500,
+      upstream_failed: 502,
+      provider_busy: 503,
+      provider_unknown: 504,
+    },
     ...{ timed_out: 504, cancelled: 409, unavailable: 503, internal: 500 },
   };
 
