@@ -20,6 +20,8 @@ export interface MeasureRequest {
   path: string;
   accepted: readonly AudioFormat[];
   maxSeconds: number;
+  /** Of a video the sound counts, and the pictures are not looked at; otherwise it is refused. */
+  mayHavePictures?: boolean;
   signal?: AbortSignal;
 }
 
@@ -34,6 +36,8 @@ export interface MeasuredAudio {
   lossy: boolean;
   sampleRate: number;
   channels: number;
+  /** The file is a video: what is passed on needs its sound taken out. */
+  hasPictures: boolean;
 }
 
 export type MeasureOutcome =
@@ -62,7 +66,8 @@ export async function measureAudio(tools: MediaTools, request: MeasureRequest): 
   const decoded = await decode(tools, request, { format, falseLength: structure.falseLength === true });
   request.signal?.throwIfAborted();
   const toTheEnd = structure.falseLength === true;
-  return judge(decoded, { format, maxSeconds: request.maxSeconds, toTheEnd });
+  const { maxSeconds, mayHavePictures = false } = request;
+  return judge(decoded, { format, maxSeconds, mayHavePictures, toTheEnd });
 }
 
 interface Reading {
@@ -89,13 +94,15 @@ async function decode(tools: MediaTools, request: MeasureRequest, reading: Readi
 interface Limits {
   format: AudioFormat;
   maxSeconds: number;
+  mayHavePictures: boolean;
   /** Read to the end of the file against its own word: the last packet may then be an odd piece. */
   toTheEnd: boolean;
 }
 
 function judge(decoded: DecodedAudio, limits: Limits): MeasureOutcome {
   const audioStreams = decoded.streams.filter((kind) => kind === 'audio').length;
-  if (decoded.streams.includes('video')) return invalid('The file has a video track; send audio only.');
+  const hasPictures = decoded.streams.includes('video');
+  if (hasPictures && !limits.mayHavePictures) return invalid('The file has a video track; send audio only.');
   if (decoded.streams.length === 0) return invalid('The audio file could not be read.');
   if (audioStreams === 0) return invalid('The file has no audio track.');
   if (audioStreams > 1) return invalid('The file has more than one audio track.');
@@ -104,7 +111,7 @@ function judge(decoded: DecodedAudio, limits: Limits): MeasureOutcome {
   if (decoded.end !== 'finished') return invalid('The audio file could not be read.');
   const damaged = limits.toTheEnd ? decoded.failedPackets > 1 : decoded.broken || tooManyFailures(decoded);
   if (damaged) return invalid('The audio file is damaged or truncated.');
-  return { ok: true, audio: measured(decoded, limits.format) };
+  return { ok: true, audio: { ...measured(decoded, limits.format), hasPictures } };
 }
 
 function isSane({ sampleRate, channels, seconds }: DecodedAudio): boolean {
@@ -118,7 +125,7 @@ function tooManyFailures({ failedPackets, codec, seconds, sampleRate }: DecodedA
   return failedPackets > Math.max(2, packets * TOLERATED_SHARE_OF_MP3_PACKETS);
 }
 
-function measured(decoded: DecodedAudio, format: AudioFormat): MeasuredAudio {
+function measured(decoded: DecodedAudio, format: AudioFormat): Omit<MeasuredAudio, 'hasPictures'> {
   const { demuxer, contentType } = FORMAT_READINGS[format];
   const lossy = isLossy(decoded.codec);
   const { codec, sampleRate, channels } = decoded;
