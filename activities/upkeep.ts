@@ -2,6 +2,7 @@
 import { Context } from '@temporalio/activity';
 import { WEBHOOK_PAUSES_MS } from '../domain/webhooks.ts';
 import { point } from '../infra/points.ts';
+import { purgeVoices } from '../infra/postgres/clonedVoices.ts';
 import { purgeClosedOrders } from '../infra/postgres/closedOrders.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
 import { liveJobs, overdueJobs } from '../infra/postgres/jobs.ts';
@@ -47,11 +48,12 @@ export async function performDuty(
   }
 }
 
-/** Keys and closed orders are remembered for as long as somebody may still come with them. */
+/** Keys, closed orders and cloned voices are remembered for as long as somebody may still come with them. */
 async function forget({ pool }: ActivityDependencies): Promise<number> {
   const page = { olderThanMs: IDEMPOTENCY_LIFE_MS, limit: PAGE };
   const keys = await inPages(() => purgeIdempotencyKeys(pool, page));
-  return keys + (await inPages(() => purgeClosedOrders(pool, page)));
+  const voices = await inPages(() => purgeVoices(pool, PAGE));
+  return keys + voices + (await inPages(() => purgeClosedOrders(pool, page)));
 }
 
 async function inPages(page: () => Promise<number>): Promise<number> {

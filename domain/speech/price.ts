@@ -1,0 +1,61 @@
+/** What a transcript and synthesised speech cost (api-facts 11): by the second that was decoded, by the character that was sent. */
+import { type AsrModel, priceOf, type TtsModel } from '../catalogue/model.ts';
+import type { LedgerPrice, PriceSnapshot } from '../ledger.ts';
+import { lineCost } from '../money.ts';
+import { millions } from '../text/bill.ts';
+
+const MS_PER_SECOND = 1_000n;
+const CHARACTERS_PER_UNIT = 1_000_000n;
+
+/** The decoded length in whole milliseconds, rounded up: what is told as `duration` and what is billed. */
+export function billedMs(decodedSeconds: number): number {
+  // Sample clocks make exact milliseconds inexact in binary; a microsecond is less than one sample.
+  return Math.max(1, Math.ceil(decodedSeconds * 1_000 - 1e-3));
+}
+
+/** Each currency rounded up once. */
+export function priceOfRecording({ spec }: AsrModel, ms: number): LedgerPrice {
+  const rate = priceOf(spec.pricing.per_audio_second);
+  return {
+    usd: lineCost(BigInt(ms), rate.usd, MS_PER_SECOND),
+    diem: lineCost(BigInt(ms), rate.diem, MS_PER_SECOND),
+  };
+}
+
+/** Each currency rounded up once. */
+export function priceOfSpeech({ spec }: TtsModel, characters: number): LedgerPrice {
+  const rate = priceOf(spec.pricing.input);
+  return {
+    usd: lineCost(BigInt(characters), rate.usd, CHARACTERS_PER_UNIT),
+    diem: lineCost(BigInt(characters), rate.diem, CHARACTERS_PER_UNIT),
+  };
+}
+
+/** Unicode code points, as JSON Schema counts them: an emoji is one, whatever its encoding takes. */
+export function charactersOf(input: string): number {
+  let characters = 0;
+  for (const _ of input) characters += 1;
+  return characters;
+}
+
+/** How the ledger remembers it. */
+export function recordingSnapshot(model: AsrModel, sold: { ms: number; requestId: string }): PriceSnapshot {
+  return {
+    ...{ sku: `${model.id}-asr-second`, modelId: model.id, provider: model.provider },
+    ...{ unit: 'audio seconds', units: (sold.ms / 1_000).toFixed(3), requestId: sold.requestId },
+    pricePerUnitUsd: priceOf(model.spec.pricing.per_audio_second).usd.toString(),
+    notes: 'API Inference',
+  };
+}
+
+export function speechSnapshot(
+  model: TtsModel,
+  sold: { characters: number; requestId: string },
+): PriceSnapshot {
+  return {
+    ...{ sku: `${model.id}-tts-mchar`, modelId: model.id, provider: model.provider },
+    ...{ unit: 'million characters', units: millions(sold.characters), requestId: sold.requestId },
+    pricePerUnitUsd: priceOf(model.spec.pricing.input).usd.toString(),
+    notes: 'API Inference',
+  };
+}

@@ -1,0 +1,60 @@
+/** Voices cloned from samples: kept for some days, each for its own account and model. */
+import type { SqlClient } from './pool.ts';
+
+export interface ClonedVoice {
+  /** `vv_` and 32 hex characters. */
+  id: string;
+  accountId: string;
+  modelId: string;
+  /** The service's own name for it. */
+  serviceVoice: string;
+}
+
+/** Of one account at the same time: each can be made in a minute, and none is looked for in a longer list than this. */
+export const MOST_VOICES = 1_000;
+
+export async function keepVoice(
+  sql: SqlClient,
+  { id, accountId, modelId, serviceVoice }: ClonedVoice,
+  days: number,
+): Promise<void> {
+  await sql.query(
+    `insert into cloned_voices (id, account_id, model_id, service_voice, expires_at)
+     select $1, $2, $3, $4, clock_timestamp() + $5 * interval '1 day'`,
+    [id, accountId, modelId, serviceVoice, days],
+  );
+}
+
+/** Whether the account may have another one; of two that come together both may be the last. */
+export async function hasRoomForVoice(sql: SqlClient, accountId: string): Promise<boolean> {
+  const { rows } = await sql.query<{ count: number }>(
+    `select count(*)::integer as count from (
+       select from cloned_voices where account_id = $1 and expires_at > clock_timestamp() limit $2) as live`,
+    [accountId, MOST_VOICES],
+  );
+  return (rows[0]?.count ?? 0) < MOST_VOICES;
+}
+
+/** Undefined: there is none of this name, it is another account's, or its time is over. */
+export async function findVoice(
+  sql: SqlClient,
+  { id, accountId }: Pick<ClonedVoice, 'id' | 'accountId'>,
+): Promise<Pick<ClonedVoice, 'modelId' | 'serviceVoice'> | undefined> {
+  const { rows } = await sql.query<{ model_id: string; service_voice: string }>(
+    `select model_id, service_voice from cloned_voices
+      where id = $1 and account_id = $2 and expires_at > clock_timestamp()`,
+    [id, accountId],
+  );
+  const row = rows[0];
+  return row && { modelId: row.model_id, serviceVoice: row.service_voice };
+}
+
+/** Forgets those whose time is over, a page at a time; the number forgotten. */
+export async function purgeVoices(sql: SqlClient, limit: number): Promise<number> {
+  const { rowCount } = await sql.query(
+    `delete from cloned_voices where id in (
+       select id from cloned_voices where expires_at <= clock_timestamp() limit $1)`,
+    [limit],
+  );
+  return rowCount ?? 0;
+}
