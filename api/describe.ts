@@ -8,6 +8,7 @@ export const GROUPS = {
   Augment: 'Pages, searches and documents, for models and their users.',
   'Voice changer': 'A recording in another voice: quote, queue, retrieve, complete.',
   Audio: 'Music, sounds and speech from words: quote, queue, retrieve, complete.',
+  Speech: 'Words from a recording and a recording from words, while you wait.',
   Video:
     'Moving pictures from words and media, and larger ones from small: quote, queue, retrieve, complete.',
   Jobs: 'Every queued job: where it stands, what it cost, what happened when.',

@@ -21,6 +21,9 @@ import {
 } from './keys/keyRoutes.ts';
 import { rateLimitLogRoutes, rateLimitsRoute } from './limits/rateLimitsRoutes.ts';
 import type { Route } from './route.ts';
+import { speechRoute } from './speech/speech.ts';
+import { transcriptionsRoute } from './speech/transcriptions.ts';
+import { voicesRoute } from './speech/voices.ts';
 import { chatRoute } from './text/chatRoute.ts';
 import { decisionRoutes } from './text/decisions/decisionRoutes.ts';
 import { embeddingsRoute } from './text/embeddings.ts';
@@ -58,6 +61,9 @@ export const ROUTES: readonly Route[] = [
   retrieveVoiceChangeRoute,
   completeVoiceChangeRoute,
   ...AUDIO_ROUTES,
+  transcriptionsRoute,
+  speechRoute,
+  voicesRoute,
   ...VIDEO_ROUTES,
   retiredTranscriptions,
   listJobsRoute,

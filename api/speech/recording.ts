@@ -1,0 +1,117 @@
+/** An uploaded recording, decoded before anything is believed of it (reliability J3 to J6). */
+import { writeFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import type { AudioFormat } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
+import { takeSound } from '../../infra/media/takeSound.ts';
+import { createTurns, NoTurn } from '../../infra/turns.ts';
+import type { RecordingFile } from '../../providers/mediaProvider.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { UploadedFile } from '../route.ts';
+
+export const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
+/** A repacked sound is at most as large as the video that it was in, but for the tables of its container. */
+const LARGEST_SOUND_BYTES = LARGEST_FILE_BYTES + 1024 * 1024;
+
+/** Decoding takes a core each. */
+const decoding = createTurns({ atOnce: 2, mostWaiting: 64, longestWaitMs: 20_000 });
+const BUSY_RETRY_SECONDS = 10;
+
+export interface Wanted {
+  accepted: readonly AudioFormat[];
+  maxSeconds: number;
+  minSeconds?: number;
+  mayHavePictures?: boolean;
+  /** A private one, which outlives the recording. */
+  folder: string;
+  signal: AbortSignal;
+}
+
+type Means = Pick<Dependencies, 'config' | 'folders'>;
+
+/** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` where too many are decoded already. */
+export async function takeRecording(
+  means: Means,
+  file: UploadedFile,
+  wanted: Wanted,
+): Promise<RecordingFile> {
+  if (!claimsToBeSound(file)) throw refused('The file is of no known audio type.');
+  try {
+    return await decoding.take(() => decoded(means, file, wanted), wanted.signal);
+  } catch (error) {
+    if (!(error instanceof NoTurn)) throw error;
+    throw new FareboxError({
+      code: 'unavailable',
+      message: 'Too many recordings are being read at the moment; try again shortly.',
+      retryAfterSeconds: BUSY_RETRY_SECONDS,
+      cause: error,
+    });
+  }
+}
+
+async function decoded(means: Means, file: UploadedFile, wanted: Wanted): Promise<RecordingFile> {
+  const { folder, accepted, maxSeconds, minSeconds = 0, mayHavePictures = false, signal } = wanted;
+  const path = 'path' in file.content ? file.content.path : join(folder, 'recording');
+  if ('bytes' in file.content) await writeFile(path, file.content.bytes, { mode: 0o600 });
+  const measured = await measureAudio(toolsOf(means), {
+    path,
+    accepted,
+    maxSeconds,
+    mayHavePictures,
+    signal,
+  });
+  if (!measured.ok) throw new FareboxError(measured);
+  const { audio } = measured;
+  if (audio.decodedSeconds < minSeconds) throw refused(`The audio is shorter than ${minSeconds} seconds.`);
+  const { demuxer, contentType, decodedSeconds: seconds } = audio;
+  const whole = audio.hasPictures ? await soundOf(means, { path, audio, wanted }) : path;
+  return { path: whole, contentType, demuxer, seconds };
+}
+
+interface Video {
+  path: string;
+  audio: MeasuredAudio;
+  wanted: Wanted;
+}
+
+/** Services that take recordings refuse videos, or bill them otherwise. */
+async function soundOf(means: Means, { path, audio, wanted }: Video): Promise<string> {
+  const to = join(wanted.folder, 'sound');
+  const sound = { path, audio, to, maxBytes: LARGEST_SOUND_BYTES, signal: wanted.signal };
+  if (await takeSound(toolsOf(means), sound)) return to;
+  throw refused('The sound of the video could not be taken out of it.');
+}
+
+function toolsOf({ config, folders }: Means) {
+  const { ffmpegPath, ffprobePath } = config;
+  return { ffmpegPath, ffprobePath, workFolder: folders.root };
+}
+
+const EXTENSIONS = new Set(
+  ['wav', 'wave', 'flac', 'm4a', 'aac', 'mp4', 'mp3', 'mpga', 'ogg', 'oga', 'opus', 'webm'].map(
+    (extension) => `.${extension}`,
+  ),
+);
+const TYPES = /^(audio\/.*|video\/(mp4|webm|ogg)|application\/(ogg|mp4))$/;
+const NO_TYPE = 'application/octet-stream';
+
+/** Name and type are claims: one that names something else altogether is a mistake of the sender's, and told as such. */
+function claimsToBeSound({ claimedName, claimedContentType }: UploadedFile): boolean {
+  const extension = extname(claimedName).toLowerCase();
+  const type = (claimedContentType.split(';', 1)[0] ?? '').trim().toLowerCase();
+  if (EXTENSIONS.has(extension) || TYPES.test(type)) return true;
+  return extension === '' && type === NO_TYPE;
+}
+
+function refused(message: string): FareboxError {
+  return new FareboxError({ code: 'invalid_media', message });
+}
+
+/** Throws where nothing was sent, or only the empty field of a form (api-facts 4.7). */
+export function requireFile(file: UploadedFile | undefined): UploadedFile {
+  if (file) return file;
+  throw new FareboxError({ code: 'invalid_request', message: NO_FILE });
+}
+
+export const NO_FILE = 'No audio file provided';

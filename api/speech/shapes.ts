@@ -1,0 +1,72 @@
+/** The bodies and answers of transcripts, speech and cloned voices (specification 4.7, api-facts 4.6 and 4.7). */
+import { z } from 'zod';
+import { charactersOf } from '../../domain/speech/price.ts';
+import { SPEECH_FORMATS } from '../../providers/mediaProvider.ts';
+
+/** What stands for a model that is left out. */
+export const USUAL_TRANSCRIBER = 'nvidia/parakeet-tdt-0.6b-v3';
+export const USUAL_SPEAKER = 'tts-kokoro';
+export const USUAL_CLONER = 'tts-chatterbox-hd';
+
+const MOST_CHARACTERS = 4_096;
+
+function modelOr(usual: string) {
+  return z.string().min(1).default(usual);
+}
+
+export const transcriptionFields = z.strictObject({
+  model: modelOr(USUAL_TRANSCRIBER),
+  response_format: z.enum(['json', 'text']).default('json'),
+  timestamps: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true'),
+  /** ISO 639-1. */
+  language: z
+    .string()
+    .regex(/^[a-z]{2}$/i, 'Must be an ISO 639-1 code of two letters')
+    .transform((code) => code.toLowerCase())
+    .optional(),
+});
+export type TranscriptionFields = z.output<typeof transcriptionFields>;
+
+const span = { start: z.number().min(0), end: z.number().min(0) };
+
+export const transcriptionAnswer = z.strictObject({
+  text: z.string(),
+  duration: z.number().min(0).optional().meta({ description: 'Seconds, as decoded: what is billed.' }),
+  timestamps: z
+    .strictObject({
+      word: z.array(z.strictObject({ word: z.string(), ...span })).optional(),
+      segment: z.array(z.strictObject({ text: z.string(), ...span })).optional(),
+      char: z.array(z.strictObject({ char: z.string(), ...span })).optional(),
+    })
+    .optional()
+    .meta({ description: 'In seconds; what the model tells of them, where `timestamps` was "true".' }),
+});
+
+export const speechBody = z.strictObject({
+  model: modelOr(USUAL_SPEAKER),
+  input: z
+    .string()
+    .min(1)
+    .refine((input) => charactersOf(input) <= MOST_CHARACTERS, `At most ${MOST_CHARACTERS} characters`)
+    .meta({ maxLength: MOST_CHARACTERS }),
+  voice: z.string().min(1).max(512).optional(),
+  response_format: z.enum(SPEECH_FORMATS).optional(),
+  speed: z.number().min(0.25).max(4).default(1),
+  streaming: z.boolean().default(false),
+  language: z.string().min(2).max(32).optional(),
+  prompt: z.string().max(500).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+});
+export type SpeechBody = z.output<typeof speechBody>;
+
+export const voiceFields = z.strictObject({ model: modelOr(USUAL_CLONER) });
+export type VoiceFields = z.output<typeof voiceFields>;
+
+export const voiceAnswer = z.strictObject({
+  id: z.string().meta({ description: '`vv_` and 32 hex characters; valid for 7 days.' }),
+  model: z.string(),
+});

@@ -1,0 +1,109 @@
+/** POST /audio/speech (api-facts 4.6): words in, raw audio out, whole or as it is spoken, paid by the character. */
+
+import type { TtsModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { formatOf, isSpeakable } from '../../domain/speech/offer.ts';
+import { charactersOf, priceOfSpeech, speechSnapshot } from '../../domain/speech/price.ts';
+import { SPEECH_FORMATS, type SpeechFormat, type SpeechOrder } from '../../providers/mediaProvider.ts';
+import type { Answer } from '../answer.ts';
+import { answeredBy } from '../answeredBy.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { endUserOf } from '../endUser.ts';
+import { invalid, invalidOffer } from '../invalid.ts';
+import { type NamedModel, requireCallable, requireModel } from '../models.ts';
+import { paidDelivery } from '../paidDelivery.ts';
+import { defineRoute, type RouteRequest } from '../route.ts';
+import { SPEECH_DESCRIPTIONS } from './descriptions.ts';
+import { type SpeechBody, speechBody, USUAL_SPEAKER } from './shapes.ts';
+import { streamedSpeech, wholeSpeech } from './spokenAnswer.ts';
+import { operationOf, speechError } from './upstream.ts';
+import { chosenVoice } from './voices.ts';
+
+const LARGEST_BODY_BYTES = 128 * 1024;
+/** Until the first byte, and where the answer is not streamed, until the last. */
+const DEADLINE_MS = 180_000;
+const TTL_MS = DEADLINE_MS + 120_000;
+/** However slowly a stream is spoken. */
+const LONGEST_STREAM_MS = 900_000;
+
+type SpeechRequest = RouteRequest<SpeechBody, undefined, 'key'>;
+
+export const speechRoute = defineRoute({
+  method: 'POST',
+  path: '/audio/speech',
+  access: 'key',
+  body: {
+    json: { schema: speechBody, maxBytes: LARGEST_BODY_BYTES },
+    ...{ needsModel: true, modelType: 'tts', defaultModel: USUAL_SPEAKER },
+  },
+  deadlineMs: DEADLINE_MS,
+  describes: SPEECH_DESCRIPTIONS.speak,
+  async handler(dependencies, request: SpeechRequest) {
+    const { body } = request;
+    const { model, headers } = requireModel(dependencies.config, body.model, 'tts');
+    if (model.kind !== 'tts') throw invalid('model', 'This endpoint takes speech models only');
+    requireCallable(dependencies.config, model, request.caller);
+    if (!isSpeakable(body.input)) {
+      throw new FareboxError({ code: 'invalid_request', message: 'Input must contain speakable text' });
+    }
+    const order = await orderOf(dependencies, request, model);
+    return await spoken(dependencies, request, { named: { model, headers }, order });
+  },
+});
+
+async function orderOf(
+  dependencies: Dependencies,
+  { body, caller }: SpeechRequest,
+  model: TtsModel,
+): Promise<SpeechOrder> {
+  const found = formatOf<SpeechFormat>(model, body.response_format, SPEECH_FORMATS);
+  if (!found.ok) throw invalidOffer(found);
+  const voice = await chosenVoice(dependencies, { model, accountId: caller.accountId, wished: body.voice });
+  return {
+    ...{ upstreamModel: model.upstreamModel, endUser: endUserOf(caller.accountId, undefined) },
+    ...{ text: body.input, format: found.format, speed: body.speed },
+    ...(voice === undefined ? {} : { voice }),
+    ...(body.language === undefined ? {} : { language: body.language }),
+    ...(body.prompt === undefined || body.prompt === '' ? {} : { style: body.prompt }),
+    ...(body.temperature === undefined ? {} : { temperature: body.temperature }),
+    ...(body.top_p === undefined ? {} : { topP: body.top_p }),
+  };
+}
+
+interface Ordered {
+  named: NamedModel<TtsModel>;
+  order: SpeechOrder;
+}
+
+async function spoken(
+  dependencies: Dependencies,
+  request: SpeechRequest,
+  { named, order }: Ordered,
+): Promise<Answer> {
+  const { model } = named;
+  const { body, requestId } = request;
+  const speak = operationOf(dependencies, model, 'speak');
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(LONGEST_STREAM_MS)]);
+  const characters = charactersOf(body.input);
+  return await paidDelivery(dependencies, request, {
+    sale: {
+      price: priceOfSpeech(model, characters),
+      snapshot: speechSnapshot(model, { characters, requestId }),
+      ttlMs: TTL_MS,
+    },
+    work: async () => {
+      const workFolder = await dependencies.folders.create();
+      const done = () => dependencies.folders.remove(workFolder);
+      try {
+        const speech = await request.waitFor(speak(order, { workFolder, signal }));
+        const form = body.streaming ? streamedSpeech : wholeSpeech;
+        const made: Promise<Answer> = form(speech, { format: order.format, workFolder, done });
+        const answer = await request.waitFor(made);
+        return { answer: { ...answer, headers: answeredBy(request, named) } };
+      } catch (error) {
+        await done();
+        throw speechError(error, 'invalid_request');
+      }
+    },
+  });
+}

@@ -1,0 +1,130 @@
+/** POST /audio/transcriptions (specification 4.7, api-facts 4.7): a recording in, its words out, paid by the decoded second. */
+import { Readable } from 'node:stream';
+import { type AsrModel, AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
+import { billedMs, priceOfRecording, recordingSnapshot } from '../../domain/speech/price.ts';
+import type { RecordingFile, Transcript } from '../../providers/mediaProvider.ts';
+import { type Answer, json, stream } from '../answer.ts';
+import { answeredBy } from '../answeredBy.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { endUserOf } from '../endUser.ts';
+import { invalid } from '../invalid.ts';
+import { type NamedModel, requireCallable, requireModel } from '../models.ts';
+import { paidDelivery } from '../paidDelivery.ts';
+import { defineRoute, type RouteRequest } from '../route.ts';
+import { SPEECH_DESCRIPTIONS } from './descriptions.ts';
+import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
+import { type TranscriptionFields, transcriptionFields, USUAL_TRANSCRIBER } from './shapes.ts';
+import { operationOf, speechError } from './upstream.ts';
+
+/** 25 MB can hold seven hours; what is decoded, sent on and waited for in one request ends here. */
+const LONGEST_SECONDS = 7_200;
+const DEADLINE_MS = 300_000;
+const TTL_MS = DEADLINE_MS + 120_000;
+
+type TranscriptionRequest = RouteRequest<TranscriptionFields, undefined, 'key'>;
+
+export const transcriptionsRoute = defineRoute({
+  method: 'POST',
+  path: '/audio/transcriptions',
+  access: 'key',
+  body: {
+    multipart: {
+      fields: transcriptionFields,
+      maxFileBytes: LARGEST_FILE_BYTES,
+      knownFields: Object.keys(transcriptionFields.shape),
+    },
+    ...{ needsModel: true, modelType: 'asr', defaultModel: USUAL_TRANSCRIBER, wrongKind: NO_FILE },
+  },
+  deadlineMs: DEADLINE_MS,
+  describes: SPEECH_DESCRIPTIONS.transcribe,
+  async handler(dependencies, request: TranscriptionRequest) {
+    const file = requireFile(request.file);
+    const named = requireTranscriber(dependencies, request);
+    const folder = await dependencies.folders.create();
+    try {
+      const { signal } = request;
+      const wanted = { accepted: AUDIO_FORMATS, maxSeconds: LONGEST_SECONDS, mayHavePictures: true };
+      const recording = await takeRecording(dependencies, file, { ...wanted, folder, signal });
+      return await transcribed(dependencies, request, { named, recording, folder });
+    } finally {
+      await dependencies.folders.remove(folder);
+    }
+  },
+});
+
+function requireTranscriber(
+  { config }: Pick<Dependencies, 'config'>,
+  { body, caller }: TranscriptionRequest,
+): NamedModel<AsrModel> {
+  const { model, headers } = requireModel(config, body.model, 'asr');
+  if (model.kind !== 'asr') throw invalid('model', 'This endpoint takes transcription models only');
+  requireCallable(config, model, caller);
+  return { model, headers };
+}
+
+interface Measured {
+  named: NamedModel<AsrModel>;
+  recording: RecordingFile;
+  folder: string;
+}
+
+async function transcribed(
+  dependencies: Dependencies,
+  request: TranscriptionRequest,
+  { named, recording, folder }: Measured,
+): Promise<Answer> {
+  const { model } = named;
+  const { body, caller, requestId, signal } = request;
+  const transcribe = operationOf(dependencies, model, 'transcribe');
+  const ms = billedMs(recording.seconds);
+  const order = {
+    ...{ upstreamModel: model.upstreamModel, endUser: endUserOf(caller.accountId, undefined), recording },
+    timestamps: body.timestamps,
+    ...(body.language === undefined ? {} : { language: body.language }),
+  };
+  return await paidDelivery(dependencies, request, {
+    sale: {
+      price: priceOfRecording(model, ms),
+      snapshot: recordingSnapshot(model, { ms, requestId }),
+      ttlMs: TTL_MS,
+    },
+    work: async () => {
+      const asked = transcribe(order, { workFolder: folder, signal });
+      const transcript = await request.waitFor(asked).catch((error: unknown) => {
+        throw speechError(error, 'provider_refused');
+      });
+      return { answer: present(transcript, { body, ms, headers: answeredBy(request, named) }) };
+    },
+  });
+}
+
+interface Presented {
+  body: TranscriptionFields;
+  ms: number;
+  headers: Record<string, string>;
+}
+
+function present(transcript: Transcript, { body, ms, headers }: Presented): Answer {
+  const { text } = transcript;
+  if (body.response_format === 'text') {
+    return stream(
+      { stream: Readable.from([Buffer.from(text)]), contentType: 'text/plain; charset=utf-8' },
+      { headers },
+    );
+  }
+  const timestamps = body.timestamps ? timesOf(transcript) : {};
+  const answer = json(
+    { text, duration: ms / 1_000, ...(Object.keys(timestamps).length > 0 && { timestamps }) },
+    { headers },
+  );
+  return { ...answer, compressible: true };
+}
+
+/** As exact as the model tells them. */
+function timesOf({ words, segments, chars }: Transcript) {
+  return {
+    ...(words && { word: words.map(({ word, start, end }) => ({ word, start, end })) }),
+    ...(segments && { segment: segments.map(({ text, start, end }) => ({ text, start, end })) }),
+    ...(chars && { char: chars.map(({ char, start, end }) => ({ char, start, end })) }),
+  };
+}

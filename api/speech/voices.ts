@@ -1,0 +1,126 @@
+/** POST /audio/voices (api-facts 4.6): a voice cloned from a sample, and which voice a request for speech gets. */
+import { randomBytes } from 'node:crypto';
+import { AUDIO_FORMATS, type TtsModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { isVoiceHandle, mayBeHandle, voiceOf } from '../../domain/speech/offer.ts';
+import { findVoice, hasRoomForVoice, keepVoice, MOST_VOICES } from '../../infra/postgres/clonedVoices.ts';
+import { json } from '../answer.ts';
+import { answeredBy } from '../answeredBy.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { endUserOf } from '../endUser.ts';
+import { invalid, invalidOffer } from '../invalid.ts';
+import { requireCallable, requireModel } from '../models.ts';
+import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
+import { SPEECH_DESCRIPTIONS } from './descriptions.ts';
+import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
+import { USUAL_CLONER, type VoiceFields, voiceFields } from './shapes.ts';
+import { operationOf, speechError } from './upstream.ts';
+
+const DEADLINE_MS = 120_000;
+/** A model listens to less; more than this is no sample. */
+const LONGEST_SAMPLE_SECONDS = 600;
+const HANDLE_BYTES = 16;
+/** Clones for chosen accounts only, where it comes from (api-facts 4.6). */
+const NOT_FOR_EVERYBODY = new Set(['tts-minimax-speech-02-hd']);
+
+type VoiceRequest = RouteRequest<VoiceFields, undefined, 'key'>;
+type Cloning = NonNullable<TtsModel['spec']['voice_cloning']>;
+
+export const voicesRoute = defineRoute({
+  method: 'POST',
+  path: '/audio/voices',
+  access: 'key',
+  body: {
+    multipart: { fields: voiceFields, maxFileBytes: LARGEST_FILE_BYTES },
+    ...{ needsModel: true, modelType: 'tts', defaultModel: USUAL_CLONER, wrongKind: NO_FILE },
+  },
+  deadlineMs: DEADLINE_MS,
+  describes: SPEECH_DESCRIPTIONS.clone,
+  async handler(dependencies, request: VoiceRequest) {
+    const { body, caller } = request;
+    const file = requireFile(request.file);
+    const { model, headers } = requireModel(dependencies.config, body.model, 'tts');
+    if (model.kind !== 'tts') throw invalid('model', 'This endpoint takes speech models only');
+    const cloning = requireCloning(model);
+    requireCallable(dependencies.config, model, caller);
+    await requireRoom(dependencies, caller.accountId);
+    const serviceVoice = await cloned(dependencies, request, { model, cloning, file });
+    const id = `vv_${randomBytes(HANDLE_BYTES).toString('hex')}`;
+    const voice = { id, accountId: caller.accountId, modelId: model.id, serviceVoice };
+    await keepVoice(dependencies.sql, voice, cloning.retention_days);
+    return json({ id, model: model.id }, { headers: answeredBy(request, { model, headers }) });
+  },
+});
+
+function requireCloning({ id, spec }: TtsModel): Cloning {
+  if (spec.voice_cloning) return spec.voice_cloning;
+  if (NOT_FOR_EVERYBODY.has(id)) {
+    throw new FareboxError({
+      code: 'forbidden',
+      message: `Voices cannot be cloned for ${id} with this key.`,
+    });
+  }
+  throw new FareboxError({
+    code: 'unsupported_feature',
+    message: 'Invalid request parameters',
+    fields: { model: ['This model does not clone voices'] },
+  });
+}
+
+async function requireRoom({ sql }: Pick<Dependencies, 'sql'>, accountId: string): Promise<void> {
+  if (await hasRoomForVoice(sql, accountId)) return;
+  const message = `The account has ${MOST_VOICES} cloned voices already; the oldest are forgotten first.`;
+  throw new FareboxError({ code: 'conflict', message });
+}
+
+interface Sample {
+  model: TtsModel;
+  cloning: Cloning;
+  file: UploadedFile;
+}
+
+/** The service's name for the voice. The sample is gone from here when it has it, or has not. */
+async function cloned(
+  dependencies: Dependencies,
+  request: VoiceRequest,
+  { model, cloning, file }: Sample,
+): Promise<string> {
+  const { caller, signal } = request;
+  const cloneVoice = operationOf(dependencies, model, 'cloneVoice');
+  const accepted = AUDIO_FORMATS.filter((format) => cloning.accepted_formats.includes(format));
+  const lengths = { minSeconds: cloning.min_sample_seconds, maxSeconds: LONGEST_SAMPLE_SECONDS };
+  const folder = await dependencies.folders.create();
+  try {
+    const recording = await takeRecording(dependencies, file, { accepted, ...lengths, folder, signal });
+    const endUser = endUserOf(caller.accountId, undefined);
+    const sample = { upstreamModel: model.upstreamModel, endUser, recording };
+    return await request.waitFor(cloneVoice(sample, { workFolder: folder, signal }));
+  } catch (error) {
+    throw speechError(error, 'provider_refused');
+  } finally {
+    await dependencies.folders.remove(folder);
+  }
+}
+
+interface Choice {
+  model: TtsModel;
+  accountId: string;
+  wished: string | undefined;
+}
+
+/** What the service calls the voice. Throws FareboxError `invalid_request`, with the voices that there are. */
+export async function chosenVoice(
+  { sql }: Pick<Dependencies, 'sql'>,
+  { model, accountId, wished }: Choice,
+): Promise<string | undefined> {
+  if (wished === undefined || !isVoiceHandle(wished)) {
+    const choice = voiceOf(model, wished);
+    if (choice.ok) return choice.voice;
+    throw invalidOffer(choice);
+  }
+  const voice = mayBeHandle(wished) ? await findVoice(sql, { id: wished, accountId }) : undefined;
+  // Another account's is not told from one that never was.
+  if (!voice) throw invalid('voice', 'There is no such cloned voice, or its time is over');
+  if (voice.modelId !== model.id) throw invalid('voice', `This voice was cloned for ${voice.modelId}`);
+  return voice.serviceVoice;
+}

@@ -1,0 +1,208 @@
+/** A recording in, its words out: every container, what is billed, and what of a call is nobody's charge. */
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
+import type { TranscriptionOrder } from '../../../providers/mediaProvider.ts';
+import { ENCODINGS, encode, ffmpeg, JFK, measure, testFolder } from '../../infra/media/recordings.ts';
+import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
+
+// Each is a matter of a second; a machine that is busy with other tests is no failure.
+vi.setConfig({ testTimeout: 60_000 });
+
+const SKU = 'nvidia/parakeet-tdt-0.6b-v3-asr-second';
+const folder = testFolder();
+let world: SpeechWorld;
+
+beforeAll(async () => {
+  world = await startSpeechWorld();
+});
+beforeEach(() => world.reset());
+afterAll(async () => {
+  await world.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Sent {
+  path?: string;
+  bytes?: Buffer;
+  name?: string;
+  type?: string;
+  fields?: [string, string][];
+  headers?: Record<string, string>;
+  key?: string;
+}
+
+async function send({ path = JFK, bytes, name = basename(path), type, fields = [], headers, key }: Sent) {
+  const form = new FormData();
+  for (const [field, value] of fields) form.append(field, value);
+  form.append('file', new Blob([bytes ?? readFileSync(path)], { type: type ?? '' }), name);
+  const response = await world.api.call('/audio/transcriptions', {
+    ...{ method: 'POST', body: form, key: key ?? world.key, headers: headers ?? {} },
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json');
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : text };
+}
+
+const orders = () => world.asked.map(({ order }) => order as TranscriptionOrder);
+/** 0.0001 USD a second is 100 nano-dollars a millisecond. */
+const priced = (duration: number) => `${SKU} ${Math.round(duration * 1_000) * 100}`;
+
+describe('a recording is transcribed and paid by its decoded length', () => {
+  it.each(ENCODINGS.map((each) => [each.name, each] as const))('as %s', async (_name, encoding) => {
+    const path = encode(encoding, { folder, seconds: 3 });
+    const before = await world.spent();
+    const { status, body } = await send({ path });
+    expect([status, body.text]).toEqual([200, world.script.transcript.text]);
+    expect(body.duration).toBeGreaterThanOrEqual(3);
+    expect(body.duration).toBeLessThan(3.15);
+    expect((await world.spent()).slice(before.length)).toEqual([priced(body.duration)]);
+    const [order] = orders();
+    expect(order?.recording.seconds).toBeCloseTo(body.duration, 2);
+    expect(order?.upstreamModel).toBe('nvidia/parakeet-tdt-0.6b-v3');
+  });
+
+  it.each(['film.mp4', 'film.webm'])('of a video only the sound is passed on: %s', async (name) => {
+    const path = join(folder, name);
+    const codecs = name.endsWith('mp4')
+      ? ['-c:v', 'mpeg4', '-c:a', 'aac']
+      : ['-c:v', 'libvpx', '-c:a', 'libopus'];
+    ffmpeg(['-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=2', '-i', JFK, '-t', '2', ...codecs, path]);
+    const kept = keepSource();
+    const { status, body } = await send({ path, type: name.endsWith('mp4') ? 'video/mp4' : 'video/webm' });
+    expect([status, Math.round(body.duration)]).toEqual([200, 2]);
+    const passedOn = await measure(await kept);
+    expect(passedOn.ok && [passedOn.audio.hasPictures, Math.round(passedOn.audio.decodedSeconds)]).toEqual([
+      ...[false, 2],
+    ]);
+  });
+
+  it('what the file or its sender says of it changes nothing', async () => {
+    const { body: truth } = await send({});
+    const { status, body } = await send({ name: 'song.wav', type: 'audio/mpeg' });
+    expect([status, body]).toEqual([200, truth]);
+    expect(orders().map(({ recording }) => recording.contentType)).toEqual(['audio/flac', 'audio/flac']);
+  });
+
+  it('and it is gone when the answer is given', async () => {
+    await send({});
+    const [{ context } = { context: { workFolder: '' } }] = world.asked;
+    expect(context.workFolder).not.toBe('');
+    expect(() => readFileSync(join(context.workFolder, 'recording'))).toThrow('ENOENT');
+  });
+
+  /** A copy of what the provider is handed. */
+  function keepSource(): Promise<string> {
+    return new Promise((resolve) => {
+      const { mediaProviders } = world.api.opened.dependencies;
+      const provider = mediaProviders.get('openai');
+      const transcribe = provider?.transcribe?.bind(provider);
+      if (!provider || !transcribe) throw new Error('no provider');
+      provider.transcribe = async (order, context) => {
+        provider.transcribe = transcribe;
+        const copy = join(folder, `copy-${Date.now()}`);
+        copyFileSync(order.recording.path, copy);
+        resolve(copy);
+        return await transcribe(order, context);
+      };
+    });
+  }
+});
+
+describe('the answer', () => {
+  it('has the times that the model tells, where they were asked for', async () => {
+    world.script.transcript = {
+      text: 'Hi',
+      words: [{ word: 'Hi', start: 0, end: 0.5 }],
+      segments: [{ text: 'Hi', start: 0, end: 0.5 }],
+      chars: [{ char: 'H', start: 0, end: 0.2 }],
+    };
+    const { words: word, segments: segment, chars: char } = world.script.transcript;
+    const asked = await send({ fields: [['timestamps', 'true']] });
+    expect(asked.body).toEqual({ text: 'Hi', duration: 11, timestamps: { word, segment, char } });
+    expect((await send({ fields: [['timestamps', 'false']] })).body).toEqual({ text: 'Hi', duration: 11 });
+    expect(orders().map(({ timestamps }) => timestamps)).toEqual([true, false]);
+  });
+
+  it('is plain text where that was asked for, and charged the same', async () => {
+    const before = await world.spent();
+    const { status, headers, text } = await send({ fields: [['response_format', 'text']] });
+    expect([status, headers.get('content-type'), text]).toEqual([
+      ...[200, 'text/plain; charset=utf-8', world.script.transcript.text],
+    ]);
+    expect((await world.spent()).slice(before.length)).toEqual([priced(11)]);
+  });
+
+  it('says who gave it', async () => {
+    const { headers } = await send({ fields: [['model', 'elevenlabs/scribe-v2']] });
+    const names = ['x-service-model-id', 'x-service-model-name', 'x-service-model-router'];
+    expect(names.map((name) => headers.get(name))).toEqual([
+      ...['elevenlabs/scribe-v2', expect.any(String), 'elevenlabs'],
+    ]);
+    expect(headers.get('x-ratelimit-limit-requests')).toBe('100000');
+  });
+
+  it('takes no notice of fields that it does not know, however often they come', async () => {
+    const fields: [string, string][] = [
+      ...[['temperature', '0'] as [string, string], ['prompt', 'x'] as [string, string]],
+      ['timestamp_granularities[]', 'word'],
+      ['timestamp_granularities[]', 'segment'],
+      ['language', 'EN'],
+    ];
+    expect((await send({ fields })).status).toBe(200);
+    expect(orders()[0]?.language).toBe('en');
+  });
+
+  it('is the price, where only that was asked for', async () => {
+    const before = await world.spent();
+    const { body } = await send({ headers: { 'x-service-dry-run': 'true' } });
+    expect(body).toEqual({ object: 'dry_run', cost: { usd: 0.0011, diem: 0.0011 } });
+    expect([await world.spent(), world.asked]).toEqual([before, []]);
+  });
+});
+
+describe('nothing is charged', () => {
+  it.each<[UpstreamFailureReason, number]>([
+    ['failed', 502],
+    ['garbage', 502],
+    ['lost', 502],
+    ['refused', 422],
+    ['content_policy', 422],
+    ['rate_limited', 429],
+    ['overloaded', 429],
+    ['unreachable', 503],
+    ['credential', 503],
+    ['timeout', 504],
+  ])('when the service %s', async (reason, status) => {
+    const before = await world.spent();
+    world.script.failure = new UpstreamFailure({ reason, detail: 'internal words', message: 'outer words' });
+    const { status: told, body, text } = await send({});
+    expect([told, Object.keys(body)[0]]).toEqual([status, 'error']);
+    expect(text).not.toContain('internal words');
+    expect([await world.spent(), await world.held()]).toEqual([before, 0]);
+  });
+
+  it('when the client goes away before the answer, and the service is not waited for', async () => {
+    const before = await world.spent();
+    world.script.pauseMs = 30_000;
+    const form = new FormData();
+    form.append('file', new Blob([readFileSync(JFK)]), 'jfk.flac');
+    const gone = new AbortController();
+    const calling = world.api.call('/audio/transcriptions', {
+      ...{ method: 'POST', body: form, key: world.key, signal: gone.signal },
+    });
+    await expect.poll(() => world.asked.length, { timeout: 10_000 }).toBe(1);
+    gone.abort();
+    await expect(calling).rejects.toThrow();
+    await expect.poll(() => world.asked[0]?.context.signal.aborted).toBe(true);
+    await expect.poll(() => world.held()).toBe(0);
+    expect(await world.spent()).toEqual(before);
+  });
+
+  it('when the credit does not cover it, and the service is not asked', async () => {
+    const { key } = await world.newAccount(1_000n);
+    expect((await send({ key })).status).toBe(402);
+    expect(world.asked).toEqual([]);
+  });
+});
