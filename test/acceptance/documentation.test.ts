@@ -76,6 +76,7 @@ const ELSEWHERE: Record<string, number[]> = {
   retiredVideoTranscriptions: [410],
   searchWeb: [400],
   scrapePage: [200, 500],
+  cloneVoice: [503],
   downloadVideo: [404],
   deleteDownload: [404],
 };
@@ -109,7 +110,8 @@ describe('the fields of the specification', () => {
     const named = new Set(Object.keys(SPECIFIED_FIELDS));
     const unnamed = operations.map(({ operation }) => operation.operationId).filter((id) => !named.has(id));
     expect(unnamed).toEqual([
-      ...['scrapePage', 'searchWeb', 'retrieveVoiceChange', 'retrieveAudio', 'retrieveVideo'],
+      ...['scrapePage', 'searchWeb', 'retrieveVoiceChange', 'retrieveAudio'],
+      ...['speak', 'cloneVoice', 'retrieveVideo'],
       ...['downloadVideo', 'deleteDownload', 'watchJob'],
     ]);
   });

@@ -17,6 +17,7 @@ import { sendFromOutside } from './sendFromOutside.ts';
 
 const MEGABYTE = 1_048_576;
 const fields = z.strictObject({ title: z.string().optional(), flag: z.enum(['true', 'false']).optional() });
+const named = z.strictObject({ model: z.string(), title: z.string().optional() });
 let seenPath = '';
 
 const upload = defineRoute({
@@ -60,12 +61,23 @@ const anything = defineRoute({
   handler: async () => json({}),
 });
 
+const lenient = defineRoute({
+  method: 'POST',
+  path: '/test/lenient',
+  access: 'open',
+  body: {
+    multipart: { fields: named, maxFileBytes: MEGABYTE, knownFields: ['model', 'title'] },
+    ...{ needsModel: true, defaultModel: 'usual', wrongKind: 'Send a form' },
+  },
+  handler: async (_dependencies, { body }) => json(body),
+});
+
 let api: TestApi;
 let stall: Stall;
 let temporary: string;
 
 beforeAll(async () => {
-  api = await startApi({ routes: [upload, measured, anything] });
+  api = await startApi({ routes: [upload, measured, anything, lenient] });
   temporary = join(api.opened.dependencies.config.dataFolder, 'tmp');
   stall = measureStall();
 });
@@ -209,6 +221,32 @@ describe('an uploaded file', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect((most - before) / MEGABYTE).toBeLessThan(100);
     expect(leftovers()).toEqual([]);
+  });
+});
+
+describe('a form whose route reads some fields only', () => {
+  const sent = async (...fields: [string, string][]) => {
+    const form = new FormData();
+    for (const [name, value] of fields) form.append(name, value);
+    const response = await api.call('/test/lenient', { method: 'POST', body: form });
+    return { status: response.status, body: await response.json() };
+  };
+
+  it('has the others passed over, however often they come, and its model stands in', async () => {
+    const answer = await sent(['a[]', '1'], ['a[]', '2'], ['title', 'T']);
+    expect(answer).toEqual({ status: 200, body: { model: 'usual', title: 'T' } });
+    expect((await sent(['model', 'mine'])).body).toEqual({ model: 'mine' });
+  });
+
+  it('may not repeat those, nor leave its model empty', async () => {
+    expect((await sent(['title', 'T'], ['title', 'U'])).status).toBe(400);
+    expect(await sent(['model', ''])).toEqual({ status: 400, body: { error: 'model is required' } });
+  });
+
+  it('is asked for in words of its own', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await api.call('/test/lenient', { method: 'POST', body: '{}', headers });
+    expect([response.status, await response.json()]).toEqual([400, { error: 'Send a form' }]);
   });
 });
 

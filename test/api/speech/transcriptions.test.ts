@@ -63,11 +63,15 @@ describe('a recording is transcribed and paid by its decoded length', () => {
     expect(order?.upstreamModel).toBe('nvidia/parakeet-tdt-0.6b-v3');
   });
 
-  it.each(['film.mp4', 'film.webm'])('of a video only the sound is passed on: %s', async (name) => {
+  it.each([
+    ['film.mp4', 'libx264', 'aac'],
+    ['mpeg4.mp4', 'mpeg4', 'libmp3lame'],
+    ['fragments.mp4', 'libx264', 'aac', '-movflags', '+frag_keyframe+empty_moov'],
+    ['film.webm', 'libvpx', 'libopus'],
+    ['vp9.webm', 'libvpx-vp9', 'libvorbis'],
+  ])('of a video only the sound is passed on: %s', async (name, pictures, sound, ...more) => {
     const path = join(folder, name);
-    const codecs = name.endsWith('mp4')
-      ? ['-c:v', 'mpeg4', '-c:a', 'aac']
-      : ['-c:v', 'libvpx', '-c:a', 'libopus'];
+    const codecs = ['-c:v', pictures, '-c:a', sound, ...more];
     ffmpeg(['-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=2', '-i', JFK, '-t', '2', ...codecs, path]);
     const kept = keepSource();
     const { status, body } = await send({ path, type: name.endsWith('mp4') ? 'video/mp4' : 'video/webm' });
