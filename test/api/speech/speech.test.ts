@@ -223,7 +223,7 @@ it('a stream that breaks after its first sound is seen to be cut', async () => {
 
 describe('a client that goes away', () => {
   /** Leaves before the answer, or with its first byte. */
-  function leave(when: 'before' | 'after'): Promise<void> {
+  function leave(when: 'before' | 'after', streaming: boolean): Promise<void> {
     return new Promise((resolve) => {
       const calling = request(
         `${world.api.baseUrl}/audio/speech`,
@@ -239,7 +239,7 @@ describe('a client that goes away', () => {
         },
       );
       calling.on('error', () => undefined);
-      calling.end(JSON.stringify({ input: 'Mind the gap.', streaming: true }));
+      calling.end(JSON.stringify({ input: 'Mind the gap.', streaming }));
       if (when === 'after') return;
       const timer = setInterval(() => {
         if (world.asked.length === 0) return;
@@ -250,20 +250,28 @@ describe('a client that goes away', () => {
     });
   }
 
-  it('before the first byte pays nothing, and the service is not listened to any more', async () => {
+  it.each([false, true])('before the first byte pays nothing (streaming: %s)', async (streaming) => {
     const before = await world.spent();
     world.script.pauseMs = 1_500;
-    await leave('before');
+    await leave('before', streaming);
     await expect.poll(() => world.asked[0]?.context.signal.aborted).toBe(true);
     await expect.poll(() => world.held()).toBe(0);
     expect(await world.spent()).toEqual(before);
   });
 
-  it('after the first byte has been served, and pays', async () => {
+  it('within speech that is sent whole has been served, and pays', async () => {
+    const before = await world.spent();
+    world.script.chunks = Array.from({ length: 50 }, () => Buffer.alloc(1_000_000, 1));
+    await leave('after', false);
+    await expect.poll(() => world.spent()).toEqual([...before, 'tts-kokoro-tts-mchar 45500']);
+    await expect.poll(() => world.held()).toBe(0);
+  });
+
+  it('after the first byte of a stream has been served, and pays', async () => {
     const before = await world.spent();
     world.script.chunks = Array.from({ length: 50 }, () => Buffer.alloc(1_000, 1));
     world.script.pauseMs = 100;
-    await leave('after');
+    await leave('after', true);
     await expect.poll(() => world.spent()).toEqual([...before, 'tts-kokoro-tts-mchar 45500']);
     await expect.poll(() => world.asked[0]?.context.signal.aborted).toBe(true);
     await expect.poll(() => world.held()).toBe(0);
