@@ -1,13 +1,13 @@
 /** Opens the provider entries that answer text at once; of the three wiring functions it belongs to the third. */
-import type { RemoteUpstream } from '../domain/providerSettings.ts';
-import { addressesOf, keyVariableOf, type TextSettings } from '../domain/textAddresses.ts';
+import type { TextSettings } from '../domain/textAddresses.ts';
 import { createAnthropic } from './anthropic/anthropic.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createLexicalEmbedder } from './local/lexicalEmbedding.ts';
 import { createOpenAi } from './openai/openai.ts';
+import { type AddressOpening, openAddresses } from './remoteAddresses.ts';
 import { createTextSimulator } from './simulator/textSimulator.ts';
 import type { TextProvider } from './textProvider.ts';
-import { createUpstreams, type TextOutcome, type UpstreamAddress } from './upstreams.ts';
+import { createUpstreams, type TextOutcome } from './upstreams.ts';
 
 export interface TextProviderConfiguration extends Pick<ProviderConfiguration, 'providers' | 'secret'> {
   /** One per attempt, for the metrics. */
@@ -22,8 +22,8 @@ export function createTextProviders(configuration: TextProviderConfiguration): M
     if (settings.kind === 'local') opened.set(name, createLexicalEmbedder());
     if (settings.kind === 'simulator') opened.set(name, createTextSimulator(settings));
     if (settings.kind !== 'openai' && settings.kind !== 'anthropic') continue;
-    const addresses = addressesOf(settings).flatMap((address) =>
-      open(name, { settings, address, configuration }),
+    const addresses = openAddresses<TextProvider>(settings, configuration.secret, (address) =>
+      openAddress(name, settings, address),
     );
     if (addresses.length === 0) continue;
     opened.set(
@@ -34,30 +34,11 @@ export function createTextProviders(configuration: TextProviderConfiguration): M
   return opened;
 }
 
-type Address = Partial<RemoteUpstream>;
-
-interface Opening {
-  settings: TextSettings;
-  address: Address;
-  configuration: TextProviderConfiguration;
-}
-
-function open(name: string, { settings, address, configuration }: Opening): UpstreamAddress[] {
-  const { baseUrl, weight = 1 } = address;
-  const variable = keyVariableOf(settings, address);
-  const apiKey = variable === undefined ? undefined : configuration.secret(variable);
-  if (variable !== undefined && !apiKey) return [];
+function openAddress(name: string, settings: TextSettings, opening: AddressOpening): TextProvider {
+  const { baseUrl, apiKey } = opening;
   const { allowPrivateNetwork, timeouts } = settings;
   const shared = { name, baseUrl, allowPrivateNetwork, timeouts };
-  const provider: TextProvider =
-    settings.kind === 'openai'
-      ? createOpenAi({ ...shared, apiKey, dialect: settings.dialect, xSearch: settings.xSearch })
-      : createAnthropic({ ...shared, apiKey: apiKey ?? '' });
-  return [{ name: nameOf(baseUrl, variable), provider, weight }];
-}
-
-/** Two keys at one address are two. */
-function nameOf(baseUrl: string | undefined, variable: string | undefined): string {
-  const host = baseUrl === undefined ? 'default' : new URL(baseUrl).host;
-  return variable === undefined ? host : `${host} ${variable}`;
+  return settings.kind === 'openai'
+    ? createOpenAi({ ...shared, apiKey, dialect: settings.dialect, xSearch: settings.xSearch })
+    : createAnthropic({ ...shared, apiKey: apiKey ?? '' });
 }

@@ -12,7 +12,8 @@ export interface MultipartFile {
 }
 
 export interface MultipartParts {
-  fields: Record<string, string>;
+  /** Several values: the field is sent several times. */
+  fields: Record<string, string | readonly string[]>;
   files: MultipartFile[];
 }
 
@@ -24,10 +25,14 @@ export interface MultipartBody {
 
 export async function multipartBody(parts: MultipartParts): Promise<MultipartBody> {
   const boundary = `farebox-${randomBytes(18).toString('hex')}`;
-  const fields = Object.entries(parts.fields).map(([name, value]) =>
-    Buffer.from(
-      `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`,
-    ),
+  const fields = Object.entries(parts.fields).flatMap(([name, values]) =>
+    [values]
+      .flat()
+      .map((value) =>
+        Buffer.from(
+          `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`,
+        ),
+      ),
   );
   const files = await Promise.all(parts.files.map((file) => framedFile(file, boundary)));
   const end = Buffer.from(`--${boundary}--\r\n`);

@@ -8,6 +8,7 @@ import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import { providerRequests } from '../telemetry/counters.ts';
 import { inSpan } from '../telemetry/spans.ts';
 import { operatorConnector } from './guardedConnector.ts';
+import { type MultipartParts, multipartBody } from './multipart.ts';
 import { firstOfEach, spanOf } from './providerHttp.ts';
 import type { ResolveHost } from './resolveHost.ts';
 import { TextExchange } from './textExchange.ts';
@@ -33,8 +34,13 @@ export interface TextHttpOptions {
 export interface TextCall {
   /** Below the base URL, starting with a slash. */
   path: string;
-  json: unknown;
+  query?: Record<string, string>;
+  /** The body, unless it is a form. */
+  json?: unknown;
+  multipart?: MultipartParts;
   headers?: Record<string, string>;
+  /** Of this answer, in place of the `maxReplyBytes` of all. */
+  maxBytes?: number;
   signal: AbortSignal;
 }
 
@@ -67,12 +73,7 @@ export function createTextHttp(options: TextHttpOptions): TextHttp {
     agent,
     origin,
     folder: pathname.replace(/\/+$/, ''),
-    headers: {
-      'user-agent': 'Farebox',
-      accept: '*/*',
-      'content-type': 'application/json',
-      ...options.headers,
-    },
+    headers: { 'user-agent': 'Farebox', accept: '*/*', ...options.headers },
     limits: { ...timeouts, maxBytes: options.maxReplyBytes ?? MAX_REPLY_BYTES },
     running: providerRequests.labels(options.name, 'running'),
     queued: providerRequests.labels(options.name, 'queued'),
@@ -115,9 +116,9 @@ interface Door {
 }
 
 async function send(door: Door, call: TextCall): Promise<TextReply> {
+  const { body, headers: itsOwn } = await encode(call);
   if (call.signal.aborted) throw new TextHttpError('stopped', 'not_sent', call.signal.reason);
-  const body = JSON.stringify(call.json);
-  const exchange = new TextExchange(door.limits);
+  const exchange = new TextExchange({ ...door.limits, maxBytes: call.maxBytes ?? door.limits.maxBytes });
   door.queued.inc();
   exchange.whenSent(() => {
     door.queued.dec();
@@ -127,11 +128,20 @@ async function send(door: Door, call: TextCall): Promise<TextReply> {
   const stop = () => exchange.stop(call.signal.reason);
   call.signal.addEventListener('abort', stop, { once: true });
   exchange.whenOver(() => call.signal.removeEventListener('abort', stop));
-  const headers = { ...lowerCase(call.headers ?? {}), ...door.headers };
-  const path = `${door.folder}${call.path}`;
+  const headers = { ...lowerCase(call.headers ?? {}), ...door.headers, ...itsOwn };
+  const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query).toString()}`;
+  const path = `${door.folder}${call.path}${query}`;
   door.agent.dispatch({ origin: door.origin, path, method: 'POST', headers, body }, exchange);
   const head = await exchange.head;
   return { status: head.status, headers: firstOfEach(head.headers), body: exchange };
+}
+
+async function encode({ json, multipart }: TextCall) {
+  if (multipart === undefined) {
+    return { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } };
+  }
+  const { contentType, sizeBytes, stream } = await multipartBody(multipart);
+  return { body: stream, headers: { 'content-type': contentType, 'content-length': String(sizeBytes) } };
 }
 
 /** So that none of a call's can stand beside one of ours, least of all the credential. */

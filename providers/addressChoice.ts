@@ -1,0 +1,192 @@
+/**
+ * One of several addresses of a service for each call: a healthy one, by weight. A call goes to another address only
+ * before anything of an answer came, and only where the first one has certainly not begun to work for it: what was made
+ * twice would be paid twice.
+ */
+import { UpstreamFailure, type UpstreamFailureReason } from '../domain/text/upstreamFailure.ts';
+import { AddressHealth, type AddressState } from './addressHealth.ts';
+import type { StreamEnds } from './watchedEvents.ts';
+
+export interface CallOutcome<Name extends string> {
+  call: Name;
+  /** `stopped`: the caller did not wait for the end. */
+  outcome: 'done' | 'stopped' | 'error' | UpstreamFailureReason;
+  address: string;
+  durationMs: number;
+}
+
+export interface Address<Provider> {
+  /** For operators: never with a key. */
+  name: string;
+  provider: Provider;
+  weight: number;
+}
+
+export interface ChoiceOptions<Provider, Name extends string> {
+  /** All of the same kind. */
+  addresses: readonly Address<Provider>[];
+  /** One per attempt, when it is over. */
+  observe?: ((outcome: CallOutcome<Name>) => void) | undefined;
+  /** Milliseconds that only grow. */
+  now?: (() => number) | undefined;
+  random?: (() => number) | undefined;
+}
+
+export interface Asking<Name extends string> {
+  call: Name;
+  signal: AbortSignal;
+}
+
+export interface AddressChoice<Provider, Name extends string> {
+  /** `follow` answers the same with its stream watched, or undefined where all of it is there. */
+  ask<T>(
+    asking: Asking<Name>,
+    send: (provider: Provider) => Promise<T>,
+    follow?: (answer: T, ends: StreamEnds) => T | undefined,
+  ): Promise<T>;
+  health(): { name: string; state: AddressState }[];
+}
+
+const MOST_ATTEMPTS = 3;
+
+export function createAddressChoice<Provider, Name extends string>(
+  options: ChoiceOptions<Provider, Name>,
+): AddressChoice<Provider, Name> {
+  const { addresses, observe = () => undefined, now = defaultNow, random = Math.random } = options;
+  const entries = addresses.map((address) => ({ ...address, health: new AddressHealth(random) }));
+  const desk: Desk<Provider, Name> = { entries, observe, now, random };
+  return {
+    ask: (asking, send, follow = () => undefined) => ask(desk, asking, { send, follow }),
+    health: () => entries.map(({ name, health }) => ({ name, state: health.state(now()) })),
+  };
+}
+
+const defaultNow = () => performance.now();
+
+interface Entry<Provider> extends Address<Provider> {
+  health: AddressHealth;
+}
+
+interface Desk<Provider, Name extends string> {
+  entries: readonly Entry<Provider>[];
+  observe: (outcome: CallOutcome<Name>) => void;
+  now: () => number;
+  random: () => number;
+}
+
+interface Work<Provider, T> {
+  send: (provider: Provider) => Promise<T>;
+  follow: (answer: T, ends: StreamEnds) => T | undefined;
+}
+
+async function ask<Provider, Name extends string, T>(
+  desk: Desk<Provider, Name>,
+  asking: Asking<Name>,
+  work: Work<Provider, T>,
+): Promise<T> {
+  const tried = new Set<Entry<Provider>>();
+  let failure: UpstreamFailure | undefined;
+  while (tried.size < MOST_ATTEMPTS && !(failure !== undefined && asking.signal.aborted)) {
+    const entry = pick(desk, tried);
+    if (entry === undefined) break;
+    tried.add(entry);
+    try {
+      return await attempt(desk, { ...asking, entry }, work);
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure) || !isSafeElsewhere(error)) throw error;
+      failure = error;
+    }
+  }
+  throw failure ?? nobody(desk);
+}
+
+interface Attempt<Provider, Name extends string> extends Asking<Name> {
+  entry: Entry<Provider>;
+}
+
+async function attempt<Provider, Name extends string, T>(
+  desk: Desk<Provider, Name>,
+  { call, signal, entry }: Attempt<Provider, Name>,
+  { send, follow }: Work<Provider, T>,
+): Promise<T> {
+  const startedAt = desk.now();
+  entry.health.asked(startedAt);
+  const over = (outcome: CallOutcome<Name>['outcome']) =>
+    desk.observe({ call, outcome, address: entry.name, durationMs: desk.now() - startedAt });
+  const ends: StreamEnds = {
+    failed(error) {
+      if (!(error instanceof UpstreamFailure) || isStopped(signal)) entry.health.abandoned();
+      else entry.health.failed(error, desk.now());
+      over(isStopped(signal) ? 'stopped' : error instanceof UpstreamFailure ? error.reason : 'error');
+    },
+    done() {
+      entry.health.succeeded();
+      over('done');
+    },
+    stopped() {
+      entry.health.abandoned();
+      over('stopped');
+    },
+  };
+  try {
+    const answer = await send(entry.provider);
+    const followed = follow(answer, ends);
+    if (followed === undefined) ends.done();
+    else entry.health.began();
+    return followed ?? answer;
+  } catch (error) {
+    ends.failed(error);
+    throw error;
+  }
+}
+
+/** The client went away; a deadline that passed is the service's silence. */
+function isStopped(signal: AbortSignal): boolean {
+  if (!signal.aborted) return false;
+  return !(signal.reason instanceof Error && signal.reason.name === 'TimeoutError');
+}
+
+/** Nothing was accepted, or the service says that it made nothing. */
+function isSafeElsewhere({ reason, status }: UpstreamFailure): boolean {
+  switch (reason) {
+    case 'unreachable':
+    case 'rate_limited':
+    case 'overloaded':
+    case 'credential':
+    case 'no_model':
+      return true;
+    case 'failed':
+      return status !== undefined && status >= 500;
+    default:
+      return false;
+  }
+}
+
+function pick<Provider, Name extends string>(
+  { entries, now, random }: Desk<Provider, Name>,
+  tried: ReadonlySet<Entry<Provider>>,
+): Entry<Provider> | undefined {
+  const nowMs = now();
+  const ready = entries.filter((entry) => {
+    const state = entry.health.state(nowMs);
+    return !tried.has(entry) && (state === 'closed' || state === 'half-open');
+  });
+  let left = random() * ready.reduce((sum, { weight }) => sum + weight, 0);
+  for (const entry of ready) {
+    left -= entry.weight;
+    if (left < 0) return entry;
+  }
+  return ready.at(-1);
+}
+
+/** Every address rests: the soonest one says for how long. */
+function nobody<Provider, Name extends string>({ entries, now }: Desk<Provider, Name>): UpstreamFailure {
+  const nowMs = now();
+  const limited = entries.every(({ health }) => health.state(nowMs) === 'limited');
+  const readyAt = Math.min(...entries.map(({ health }) => health.readyAt(nowMs)));
+  return new UpstreamFailure({
+    reason: limited ? 'rate_limited' : 'overloaded',
+    detail: 'not sent: every address rests after failures or limits',
+    retryAfterMs: Math.ceil(readyAt - nowMs),
+  });
+}
