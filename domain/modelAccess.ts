@@ -9,7 +9,7 @@ const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
   local: ['voice-changer', 'music', 'video', 'embedding', 'asr', 'tts'],
   simulator: ['voice-changer', 'music', 'video', 'text', 'decision'],
   elevenlabs: ['voice-changer', 'music', 'asr', 'tts'],
-  openai: ['text', 'embedding', 'decision', 'asr', 'tts'],
+  openai: ['text', 'embedding', 'decision', 'image', 'inpaint', 'asr', 'tts'],
   anthropic: ['text', 'decision'],
   fal: ['music', 'video', 'asr', 'tts'],
   replicate: ['music', 'video'],

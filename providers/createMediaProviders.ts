@@ -1,11 +1,15 @@
 /** Opens the provider entries that make media while the client waits; of the three wiring functions it belongs to the third. */
 import type { ProviderSettings } from '../domain/providerSettings.ts';
+import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
+import { createElevenLabsMedia } from './elevenlabs/media/elevenLabsMedia.ts';
 import type { MediaProvider } from './mediaProvider.ts';
+import { openOpenAiMedia } from './openai/media/openOpenAiMedia.ts';
 
 export interface MediaMeans {
   tools: MediaTools;
+  guardedFetch: GuardedFetch;
 }
 
 interface Opening extends MediaMeans {
@@ -19,7 +23,13 @@ type Opener<Kind extends ProviderSettings['kind']> = (
 ) => MediaProvider | undefined;
 
 /** By kind of entry, for those that have such operations. */
-const OPENERS: { [Kind in ProviderSettings['kind']]?: Opener<Kind> } = {};
+const OPENERS: { [Kind in ProviderSettings['kind']]?: Opener<Kind> } = {
+  openai: openOpenAiMedia,
+  elevenlabs(settings, { name, configuration }) {
+    const apiKey = configuration.secret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
+    return apiKey ? createElevenLabsMedia({ ...settings, name, apiKey }) : undefined;
+  },
+};
 
 /** By entry name. An entry whose key is missing, or whose kind has no such operations, is absent: its models are offline. */
 export function createMediaProviders(

@@ -34,7 +34,7 @@ const FIRST_BYTE_MS = 240_000;
 
 export function createElevenLabs(options: ElevenLabsOptions): GenerationProvider {
   const http = createProviderHttp({
-    baseUrl: (options.baseUrl ?? BASE_URL).replace(/\/+(v1\/*)?$/, ''),
+    baseUrl: serviceAddress(options),
     allowPrivateNetwork: options.allowPrivateNetwork,
     headers: { 'xi-api-key': options.apiKey },
     timeouts: { firstByteMs: FIRST_BYTE_MS, ...options.timeouts },
@@ -48,6 +48,11 @@ export function createElevenLabs(options: ElevenLabsOptions): GenerationProvider
       return await withHeartbeat(context, () => perform(http, plan, context));
     },
   };
+}
+
+/** Without the version, which is a part of each path. */
+export function serviceAddress({ baseUrl = BASE_URL }: Pick<ElevenLabsOptions, 'baseUrl'>): string {
+  return baseUrl.replace(/\/+(v1\/*)?$/, '');
 }
 
 async function perform(http: ProviderHttp, plan: PlannedCall, context: CallContext): Promise<Outcome> {

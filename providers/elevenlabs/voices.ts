@@ -25,7 +25,11 @@ export const DEFAULT_VOICES: Readonly<Record<string, string>> = {
   Will: 'bIHbv24MWmeRgasZH58o',
 };
 
-const DEFAULT_IDS = new Set(Object.values(DEFAULT_VOICES));
+/** Default voices of earlier years, which the service still has; its list names them no more. */
+const EARLIER_VOICES: Readonly<Record<string, string>> = { Rachel: '21m00Tcm4TlvDq8ikWAM' };
+
+const KNOWN_VOICES: Readonly<Record<string, string>> = { ...DEFAULT_VOICES, ...EARLIER_VOICES };
+const KNOWN_IDS = new Set(Object.values(KNOWN_VOICES));
 
 export interface Voice {
   id: string;
@@ -35,6 +39,6 @@ export interface Voice {
 
 /** A default voice by name, or the text itself as a voice id. */
 export function toVoice(nameOrId: string): Voice {
-  const id = Object.hasOwn(DEFAULT_VOICES, nameOrId) ? DEFAULT_VOICES[nameOrId] : undefined;
-  return id === undefined ? { id: nameOrId, custom: !DEFAULT_IDS.has(nameOrId) } : { id, custom: false };
+  const id = Object.hasOwn(KNOWN_VOICES, nameOrId) ? KNOWN_VOICES[nameOrId] : undefined;
+  return id === undefined ? { id: nameOrId, custom: !KNOWN_IDS.has(nameOrId) } : { id, custom: false };
 }

@@ -63,7 +63,11 @@ const DIALECTS: Record<OpenAiDialect, Dialect> = {
   ollama: OLLAMA,
 };
 
-/** Only OpenAI's own hosts speak its strict dialect. */
 export function dialectOf(baseUrl: string, chosen?: OpenAiDialect): Dialect {
-  return DIALECTS[chosen ?? (isOpenAiItself(baseUrl) ? 'openai' : 'compatible')];
+  return DIALECTS[dialectNameOf(baseUrl, chosen)];
+}
+
+/** Only OpenAI's own hosts speak its strict dialect. */
+export function dialectNameOf(baseUrl: string, chosen?: OpenAiDialect): OpenAiDialect {
+  return chosen ?? (isOpenAiItself(baseUrl) ? 'openai' : 'compatible');
 }

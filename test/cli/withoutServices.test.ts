@@ -60,13 +60,14 @@ test('without an address the error names the variable', async () => {
 
 test('config check tells a valid configuration and what is not served yet', async () => {
   const file = path.join(folder, 'later.json');
-  const spec = { name: 'Picture', pricing: { generation: { usd: 0.01, diem: 0.01 } } };
-  const model = { id: 'picture', type: 'image', provider: 'pictures', privacy: 'private', spec };
+  const price = { usd: 0.01, diem: 0.01 };
+  const spec = { name: 'Larger', pricing: { upscale: { '2x': price, '4x': price } } };
+  const model = { id: 'larger', type: 'upscale', provider: 'pictures', privacy: 'private', spec };
   writeFileSync(file, JSON.stringify({ providers: { pictures: { kind: 'fal' } }, models: [model] }));
   const { code, stdout } = await runFarebox(['config', 'check'], { FAREBOX_CONFIG: file }, folder);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^configuration: +valid$/m);
-  expect(stdout).toContain('picture (image): this release does not serve these types');
+  expect(stdout).toContain('larger (upscale): this release does not serve these types');
   expect(stdout).toContain('DATABASE_URL, REDIS_URL');
   const incomplete = await runFarebox(['config', 'check', '--complete'], { FAREBOX_CONFIG: file }, folder);
   expect(incomplete).toMatchObject({ code: 1, stdout: '' });

@@ -33,16 +33,18 @@ export type BuiltInProvider = 'openai' | 'anthropic' | 'elevenlabs' | 'fal' | 'r
 export interface Identity {
   id: string;
   provider: BuiltInProvider;
+  /** The provider's own name for it; left out: the id. */
+  upstreamModel?: string;
   privacy: ModelBase['privacy'];
   traits?: readonly string[];
 }
 
 /** The shared members of an entry. No display names are published, so a model is shown under its id. */
-export function base({ id, provider, privacy, traits }: Identity): ModelBase {
+export function base({ id, provider, upstreamModel = id, privacy, traits }: Identity): ModelBase {
   return {
     id,
     provider,
-    upstreamModel: id,
+    upstreamModel,
     privacy,
     name: id,
     description: '',

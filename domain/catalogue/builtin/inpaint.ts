@@ -6,6 +6,8 @@ import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmoun
 interface Row {
   id: string;
   provider?: BuiltInProvider;
+  /** Services have no model of its own for edits. */
+  upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per edit. */
   price: number;
@@ -25,6 +27,7 @@ const ROWS: readonly Row[] = [
   {
     id: 'gpt-image-1-5-edit',
     provider: 'openai',
+    upstreamModel: 'gpt-image-1.5',
     privacy: 'anonymized',
     price: 0.31,
     inputImages: { included: 1, additional: 0.02806 },
@@ -32,6 +35,7 @@ const ROWS: readonly Row[] = [
   {
     id: 'gpt-image-2-edit',
     provider: 'openai',
+    upstreamModel: 'gpt-image-2',
     privacy: 'anonymized',
     price: 0.34,
     resolutions: { '1K': 0.34, '2K': 0.52, '4K': 0.84 },
@@ -45,6 +49,7 @@ const ROWS: readonly Row[] = [
   {
     id: 'grok-imagine-edit',
     provider: 'openai',
+    upstreamModel: 'grok-imagine-image',
     privacy: 'private',
     price: 0.03,
     resolutions: { '1K': 0.03, '2K': 0.04 },
@@ -53,6 +58,7 @@ const ROWS: readonly Row[] = [
   {
     id: 'grok-imagine-image-2-0-edit',
     provider: 'openai',
+    upstreamModel: 'grok-imagine-image-2-0',
     privacy: 'private',
     price: 0.07,
     resolutions: { '1K': 0.07, '2K': 0.1 },
@@ -61,6 +67,7 @@ const ROWS: readonly Row[] = [
   {
     id: 'grok-imagine-quality-edit',
     provider: 'openai',
+    upstreamModel: 'grok-imagine-image-quality',
     privacy: 'private',
     price: 0.06,
     resolutions: { '1K': 0.06, '2K': 0.09 },

@@ -6,6 +6,7 @@ import { type BuiltInProvider, base, price } from './entry.ts';
 interface Voice extends Omit<TtsSpec, 'pricing' | 'supported_formats' | 'default_format'> {
   id: string;
   provider: BuiltInProvider;
+  upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per million characters. */
   price: number;
@@ -31,6 +32,7 @@ const VOICES: readonly Voice[] = [
   {
     id: 'tts-elevenlabs-turbo-v2-5',
     provider: 'elevenlabs',
+    upstreamModel: 'eleven_turbo_v2_5',
     privacy: 'anonymized',
     price: 62.5,
     default_voice: 'Rachel',
@@ -112,8 +114,8 @@ const VOICES: readonly Voice[] = [
 ];
 
 export const TTS_MODELS: readonly TtsModel[] = VOICES.map(
-  ({ id, provider, privacy, price: amount, formats, ...spec }) => ({
-    ...base({ id, provider, privacy }),
+  ({ id, provider, upstreamModel = id, privacy, price: amount, formats, ...spec }) => ({
+    ...base({ id, provider, upstreamModel, privacy }),
     kind: 'tts',
     type: 'tts',
     spec: {
@@ -128,13 +130,20 @@ export const TTS_MODELS: readonly TtsModel[] = VOICES.map(
 interface Transcriber {
   id: string;
   provider: BuiltInProvider;
+  upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per second of audio. */
   price: number;
 }
 
 const TRANSCRIBERS: readonly Transcriber[] = [
-  { id: 'elevenlabs/scribe-v2', provider: 'elevenlabs', privacy: 'anonymized', price: 0.000167 },
+  {
+    id: 'elevenlabs/scribe-v2',
+    provider: 'elevenlabs',
+    upstreamModel: 'scribe_v2',
+    privacy: 'anonymized',
+    price: 0.000167,
+  },
   { id: 'nvidia/parakeet-tdt-0.6b-v3', provider: 'openai', privacy: 'private', price: 0.0001 },
   { id: 'openai/whisper-large-v3', provider: 'openai', privacy: 'private', price: 0.0001 },
   { id: 'fal-ai/wizper', provider: 'fal', privacy: 'private', price: 0.0001 },

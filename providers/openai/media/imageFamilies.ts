@@ -1,0 +1,93 @@
+/**
+ * What families of picture models have not in common. OpenAI's own from its API reference ("Create image", "Create image
+ * edit"); xAI's from its guide to images, which names shapes and tiers in place of sizes and takes edits as JSON.
+ */
+import type { Quality } from '../../../domain/catalogue/specs.ts';
+import { type Sizing, sizeOf, type WantedSize } from './imageSizes.ts';
+
+export interface ImageFamily {
+  /** The fields of a size. */
+  size: (wanted: WantedSize) => Record<string, string>;
+  quality: (quality: Quality) => string | undefined;
+  /** Knows `output_format`. */
+  choosesFormat: boolean;
+  /** Knows `moderation` in orders of new pictures. */
+  moderates: boolean;
+  /** Answers addresses unless it is asked for base64. */
+  asksForBase64: boolean;
+  /** Sampling fields of open servers: `negative_prompt`, `num_inference_steps`, `guidance_scale`, `seed`. */
+  sampling: boolean;
+  edits: 'form' | 'json';
+}
+
+const same = (quality: Quality) => quality;
+
+const GPT: ImageFamily = {
+  size: sized({ kind: 'bounded' }),
+  quality: same,
+  choosesFormat: true,
+  moderates: true,
+  asksForBase64: false,
+  sampling: false,
+  edits: 'form',
+};
+const GPT_1: ImageFamily = {
+  ...GPT,
+  size: sized({ kind: 'listed', sizes: ['1024x1024', '1536x1024', '1024x1536'] }),
+};
+const PLAIN = { ...GPT, choosesFormat: false, moderates: false, asksForBase64: true } as const;
+const DALL_E_3: ImageFamily = {
+  ...PLAIN,
+  size: sized({ kind: 'listed', sizes: ['1024x1024', '1792x1024', '1024x1792'] }),
+  quality: (quality) => (quality === 'high' ? 'hd' : 'standard'),
+};
+const DALL_E_2: ImageFamily = {
+  ...PLAIN,
+  size: sized({ kind: 'listed', sizes: ['256x256', '512x512', '1024x1024'] }),
+  quality: () => undefined,
+};
+const GROK: ImageFamily = { ...PLAIN, size: inWords, edits: 'json' };
+/** vLLM, SGLang, LocalAI and their like. */
+const OTHERS: ImageFamily = { ...PLAIN, size: sized({ kind: 'any' }), sampling: true };
+
+/** The first that fits. */
+const FAMILIES: readonly [RegExp, ImageFamily][] = [
+  [/^(gpt-image-1|chatgpt-image)/, GPT_1],
+  [/^gpt-image/, GPT],
+  [/^dall-e-2/, DALL_E_2],
+  [/^dall-e/, DALL_E_3],
+  [/^grok-/, GROK],
+];
+
+export function familyOf(upstreamModel: string): ImageFamily {
+  return FAMILIES.find(([name]) => name.test(upstreamModel))?.[1] ?? OTHERS;
+}
+
+function sized(sizing: Sizing): ImageFamily['size'] {
+  return (wanted) => {
+    const size = sizeOf(wanted, sizing);
+    return size === undefined ? {} : { size };
+  };
+}
+
+function inWords({ width, height, aspectRatio, resolution }: WantedSize): Record<string, string> {
+  const shape = aspectRatio ?? (width && height ? `${width}:${height}` : undefined);
+  const known = shape === undefined ? undefined : nearestShape(shape);
+  return {
+    ...(known !== undefined && { aspect_ratio: known }),
+    ...(resolution !== undefined && { resolution: resolution.toLowerCase() }),
+  };
+}
+
+const SHAPES = ['1:1', '3:2', '2:3', '4:3', '3:4', '16:9', '9:16', '2:1', '1:2', '20:9', '9:20'] as const;
+
+function nearestShape(shape: string): string | undefined {
+  const slope = (text: string) => {
+    const [across, down] = text.split(':').map(Number);
+    return Math.log((across ?? Number.NaN) / (down ?? Number.NaN));
+  };
+  const wanted = slope(shape);
+  if (!Number.isFinite(wanted)) return undefined;
+  const off = (each: string) => Math.abs(slope(each) - wanted);
+  return [...SHAPES].sort((one, other) => off(one) - off(other))[0];
+}

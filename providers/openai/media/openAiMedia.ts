@@ -1,0 +1,102 @@
+/**
+ * Pictures, transcripts and speech of OpenAI and of every service with the same API. One call each, never repeated here:
+ * no operation takes an idempotency key.
+ */
+
+import type { OpenAiDialect } from '../../../domain/providerSettings.ts';
+import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
+import {
+  createTextHttp,
+  type TextCall,
+  type TextHttp,
+  type TextReply,
+} from '../../../infra/http/textHttp.ts';
+import type { MediaCallContext, MediaProvider, Speech } from '../../mediaProvider.ts';
+import { MAX_SPEECH_BYTES, openSpeech } from '../../speechStream.ts';
+import { garbage, inOurWords } from '../../textFailures.ts';
+import { errorReplyOf, jsonOf } from '../../textReply.ts';
+import { type Dialect, dialectNameOf, dialectOf } from '../dialects.ts';
+import { errorIn, failureOfError, failureOfReply } from '../errorReply.ts';
+import { OPENAI_BASE_URL, type OpenAiOptions } from '../openai.ts';
+import { createFetchPicture, type FetchPicture } from './fetchPicture.ts';
+import { editCall, orderCall } from './images.ts';
+import { type Awaited, readPictures } from './pictures.ts';
+import { speechCall } from './speech.ts';
+import { readTranscript, transcriptionCall } from './transcription.ts';
+
+export interface OpenAiMediaOptions extends Omit<OpenAiOptions, 'xSearch'> {
+  guardedFetch: GuardedFetch;
+}
+
+export type OpenAiMedia = Required<
+  Pick<MediaProvider, 'makeImages' | 'editImage' | 'transcribe' | 'speak' | 'close'>
+>;
+
+/** As base64, a third larger. */
+const MAX_PICTURES_BYTES = 96 * 1024 * 1024;
+const MAX_TRANSCRIPT_BYTES = 32 * 1024 * 1024;
+
+export function createOpenAiMedia(options: OpenAiMediaOptions): OpenAiMedia {
+  const service = openService(options);
+  const { dialect, dialectName, fetchPicture } = service;
+  const pictures = async (call: Asked, awaited: Omit<Awaited, 'fetchPicture'>) => {
+    const asked = { ...call, maxBytes: MAX_PICTURES_BYTES };
+    const reply = await post(service, asked, awaited.context);
+    return await readPictures(reply, { ...awaited, fetchPicture });
+  };
+  return {
+    makeImages: (order, context) =>
+      inOurWords(() => pictures(orderCall(order, dialect), { count: order.count, context })),
+    editImage: (edit, context) =>
+      inOurWords(async () => {
+        const [made] = await pictures(await editCall(edit, dialect), { count: 1, context });
+        if (made === undefined) throw garbage('no picture');
+        return made;
+      }),
+    transcribe: (order, context) =>
+      inOurWords(async () => {
+        const call = { ...transcriptionCall(order, dialectName), maxBytes: MAX_TRANSCRIPT_BYTES };
+        return readTranscript(await jsonOf(await post(service, call, context)), order);
+      }),
+    speak: (order, context) =>
+      inOurWords(async () => {
+        const call = { ...speechCall(order, dialect), maxBytes: MAX_SPEECH_BYTES };
+        return await speechOf(await post(service, call, context), order.format);
+      }),
+    close: () => service.http.close(),
+  };
+}
+
+interface Service {
+  http: TextHttp;
+  dialect: Dialect;
+  dialectName: OpenAiDialect;
+  fetchPicture: FetchPicture;
+}
+
+type Asked = Omit<TextCall, 'signal'>;
+
+function openService({ guardedFetch, ...options }: OpenAiMediaOptions): Service {
+  const { baseUrl = OPENAI_BASE_URL, apiKey, dialect: chosen, ...rest } = options;
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const { timeouts, ...reached } = rest;
+  return {
+    http: createTextHttp({ ...rest, baseUrl, headers }),
+    dialect: dialectOf(baseUrl, chosen),
+    dialectName: dialectNameOf(baseUrl, chosen),
+    fetchPicture: createFetchPicture({ ...reached, timeouts, baseUrl, headers }, guardedFetch),
+  };
+}
+
+async function post({ http }: Service, call: Asked, { signal }: MediaCallContext): Promise<TextReply> {
+  const reply = await http.post({ ...call, signal });
+  if (reply.status !== 200) throw failureOfReply(await errorReplyOf(reply), Date.now());
+  return reply;
+}
+
+/** An error may come with status 200. */
+async function speechOf(reply: TextReply, format: Parameters<typeof openSpeech>[1]): Promise<Speech> {
+  if (!(reply.headers['content-type'] ?? '').includes('json')) return await openSpeech(reply, format);
+  const error = errorIn(await jsonOf(reply));
+  throw error === undefined ? garbage('JSON in place of audio') : failureOfError(error);
+}

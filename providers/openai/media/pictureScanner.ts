@@ -1,0 +1,152 @@
+/**
+ * Takes the pictures out of `{"data": [{"b64_json": "…"}]}` while it comes, so that no more than a piece of one is held.
+ * What is left, a small JSON with the number of the picture in its place, is for an ordinary parser.
+ */
+import { type FileHandle, open } from 'node:fs/promises';
+import { garbage } from '../../textFailures.ts';
+
+export interface ScannedPicture {
+  path: string;
+  /** The first bytes. */
+  head: Buffer;
+}
+
+const MAX_PICTURE_BYTES = 64 * 1024 * 1024;
+const MAX_REST_BYTES = 1024 * 1024;
+/** Decoded in one go. */
+const STEP_BYTES = 1024 * 1024;
+const HEAD_BYTES = 16;
+const FIELD = 'b64_json';
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+
+interface OpenPicture extends ScannedPicture {
+  file: FileHandle;
+  /** What has not made four characters yet. */
+  carried: string;
+  ended: boolean;
+}
+
+export class PictureScanner {
+  readonly pictures: ScannedPicture[] = [];
+  private readonly pathOf: (index: number) => string;
+  private readonly most: number;
+  private readonly rest: Buffer[] = [];
+  private restBytes = 0;
+  private pictureBytes = 0;
+  private picture: OpenPicture | undefined;
+  private inString = false;
+  private escaped = false;
+  /** The beginning of the last string. */
+  private word = '';
+  private afterColon = false;
+
+  constructor(most: number, pathOf: (index: number) => string) {
+    this.most = most;
+    this.pathOf = pathOf;
+  }
+
+  async take(piece: Buffer): Promise<void> {
+    let at = 0;
+    while (at < piece.length) {
+      at =
+        this.picture === undefined ? await this.plain(piece, at) : await this.base64(this.picture, piece, at);
+    }
+  }
+
+  /** The rest as text. */
+  end(): string {
+    if (this.picture !== undefined) throw garbage('a picture without an end');
+    return Buffer.concat(this.rest).toString('utf8');
+  }
+
+  async close(): Promise<void> {
+    await this.picture?.file.close();
+    this.picture = undefined;
+  }
+
+  private async plain(piece: Buffer, from: number): Promise<number> {
+    for (let at = from; at < piece.length; at += 1) {
+      if (!this.beginsPicture(piece[at] ?? 0)) continue;
+      this.keep(piece.subarray(from, at + 1));
+      await this.begin();
+      return at + 1;
+    }
+    this.keep(piece.subarray(from));
+    return piece.length;
+  }
+
+  private beginsPicture(byte: number): boolean {
+    if (this.inString) {
+      if (this.escaped) this.escaped = false;
+      else if (byte === BACKSLASH) this.escaped = true;
+      else if (byte === QUOTE) this.inString = false;
+      if (this.inString && this.word.length <= FIELD.length) this.word += String.fromCharCode(byte);
+      return false;
+    }
+    if (byte === QUOTE) {
+      const begins = this.afterColon && this.word === FIELD;
+      this.inString = !begins;
+      this.word = '';
+      this.afterColon = false;
+      return begins;
+    }
+    if (byte === COLON) this.afterColon = true;
+    else if (byte > 0x20) {
+      this.afterColon = false;
+      this.word = '';
+    }
+    return false;
+  }
+
+  private keep(bytes: Buffer): void {
+    this.restBytes += bytes.length;
+    if (this.restBytes > MAX_REST_BYTES) throw garbage('the answer is too large');
+    this.rest.push(bytes);
+  }
+
+  private async begin(): Promise<void> {
+    const index = this.pictures.length;
+    if (index >= this.most) throw garbage('more pictures than were ordered');
+    const path = this.pathOf(index);
+    this.keep(Buffer.from(String(index)));
+    const file = await open(path, 'wx', 0o600);
+    this.picture = { path, head: Buffer.alloc(0), file, carried: '', ended: false };
+  }
+
+  private async base64(picture: OpenPicture, piece: Buffer, from: number): Promise<number> {
+    const quote = piece.indexOf(QUOTE, from);
+    const end = Math.min(quote === -1 ? piece.length : quote, from + STEP_BYTES);
+    const last = end === quote;
+    // Some servers write a slash as `\/`.
+    const text = (picture.carried + piece.toString('latin1', from, end)).replaceAll('\\/', '/');
+    const usable = last || !text.endsWith('\\') ? text.length : text.length - 1;
+    const whole = last ? usable : usable - (usable % 4);
+    picture.carried = text.slice(whole);
+    await this.write(picture, text.slice(0, whole));
+    if (!last) return end;
+    await picture.file.close();
+    this.picture = undefined;
+    this.pictures.push({ path: picture.path, head: picture.head });
+    this.keep(piece.subarray(end, end + 1));
+    return end + 1;
+  }
+
+  private async write(picture: OpenPicture, text: string): Promise<void> {
+    if (text === '') return;
+    const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+    const digits = text.length - padding;
+    const bytes = Buffer.from(text, 'base64');
+    // The decoder leaves out what is no digit and stops at the padding.
+    const isWhole = !picture.ended && bytes.length === Math.floor((digits * 3) / 4) && digits % 4 !== 1;
+    if (!isWhole) throw garbage('a picture that is no base64');
+    picture.ended = padding > 0;
+    this.pictureBytes += bytes.length;
+    if (this.pictureBytes > MAX_PICTURE_BYTES) throw garbage('the pictures are too large');
+    if (picture.head.length < HEAD_BYTES) {
+      picture.head = Buffer.concat([picture.head, bytes.subarray(0, HEAD_BYTES)]);
+    }
+    await picture.file.write(bytes);
+  }
+}

@@ -1,0 +1,55 @@
+/** POST /audio/transcriptions. */
+import type { OpenAiDialect } from '../../../domain/providerSettings.ts';
+import type { TextCall } from '../../../infra/http/textHttp.ts';
+import type { Transcript, TranscriptionOrder } from '../../mediaProvider.ts';
+import { recordingPart } from '../../recordingUpload.ts';
+import { garbage, isFields } from '../../textFailures.ts';
+import { spanIn, textIn } from '../../timedWords.ts';
+import { errorIn, failureOfError } from '../errorReply.ts';
+
+/** Which models tell times, in an answer of the format `verbose_json`; the others know `json` and no more. */
+const TELLS_TIMES: Record<OpenAiDialect, RegExp> = {
+  // gpt-transcribe and gpt-4o-transcribe are the others.
+  openai: /^whisper/,
+  // Whisper by vLLM, faster-whisper, whisper.cpp; Parakeet and its like by their servers.
+  compatible: /^(?!gpt-)/,
+  ollama: /^$/,
+};
+
+export function transcriptionCall(
+  order: TranscriptionOrder,
+  dialect: OpenAiDialect,
+): Pick<TextCall, 'path' | 'multipart'> {
+  const { upstreamModel, recording, language, timestamps } = order;
+  const timed = timestamps && TELLS_TIMES[dialect].test(upstreamModel);
+  const fields: Record<string, string | readonly string[]> = {
+    model: upstreamModel,
+    ...(language !== undefined && { language }),
+    response_format: timed ? 'verbose_json' : 'json',
+    ...(timed && { 'timestamp_granularities[]': ['word', 'segment'] }),
+  };
+  return { path: '/audio/transcriptions', multipart: { fields, files: [recordingPart('file', recording)] } };
+}
+
+export function readTranscript(json: unknown, { timestamps }: TranscriptionOrder): Transcript {
+  const error = errorIn(json);
+  if (error !== undefined) throw failureOfError(error);
+  if (!isFields(json) || typeof json.text !== 'string') throw garbage('no transcript');
+  if (!timestamps) return { text: json.text };
+  const words = timed(json.words, 'word', (word, span) => ({ word, ...span }));
+  const segments = timed(json.segments, 'text', (text, span) => ({ text, ...span }));
+  return { text: json.text, ...(words && { words }), ...(segments && { segments }) };
+}
+
+function timed<Entry>(
+  entries: unknown,
+  field: 'text' | 'word',
+  make: (text: string, span: { start: number; end: number }) => Entry,
+): Entry[] | undefined {
+  if (entries === undefined || entries === null) return undefined;
+  if (!Array.isArray(entries)) throw garbage('times of another shape');
+  return entries.flatMap((entry) => {
+    const span = spanIn(entry);
+    return span === undefined ? [] : [make(textIn(entry, field), span)];
+  });
+}

@@ -1,0 +1,89 @@
+/** Speech as a service sends it: looked at when it begins, then passed on as it comes. */
+import type { TextReply } from '../infra/http/textHttp.ts';
+import type { TextBody } from '../infra/http/textHttpError.ts';
+import { type AudioContentType, audioContentType } from './audioFile.ts';
+import type { Speech, SpeechFormat } from './mediaProvider.ts';
+import { asFailure, garbage } from './textFailures.ts';
+
+/** An hour of the best that is sold; a speech is of 4,096 characters at most. */
+export const MAX_SPEECH_BYTES = 64 * 1024 * 1024;
+
+/** Undefined: samples without a container. */
+const CONTAINERS: Record<SpeechFormat, AudioContentType | undefined> = {
+  mp3: 'audio/mpeg',
+  opus: 'audio/ogg',
+  aac: 'audio/aac',
+  flac: 'audio/flac',
+  wav: 'audio/wav',
+  pcm: undefined,
+};
+/** What no samples begin with; two bytes of them may look like a frame of MPEG audio. */
+const NO_SAMPLES: readonly (AudioContentType | undefined)[] = ['audio/wav', 'audio/ogg', 'audio/flac'];
+/** The longest signature. */
+const HEAD_BYTES = 12;
+
+/** Of a reply with status 200. Throws UpstreamFailure where it does not begin like the format that was ordered. */
+export async function openSpeech(reply: TextReply, format: SpeechFormat): Promise<Speech> {
+  const { body, status } = reply;
+  const declared = reply.headers['content-type'] ?? '';
+  try {
+    if (/^(text|image)\/|json|html|xml/i.test(declared)) throw garbage('no audio is declared', status);
+    const head = await firstBytes(body);
+    if (head.length === 0) throw garbage('the audio is empty', status);
+    const found = audioContentType(head);
+    const wanted = CONTAINERS[format];
+    if (wanted === undefined ? NO_SAMPLES.includes(found) : found !== wanted) {
+      throw garbage(`${found ?? 'something else'} in place of ${format}`, status);
+    }
+    return { bytes: new SpeechBytes(head, body) };
+  } catch (error) {
+    body.abort();
+    throw asFailure(error);
+  }
+}
+
+async function firstBytes(body: TextBody): Promise<Buffer> {
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < HEAD_BYTES) {
+    const piece = await body.next();
+    if (piece === undefined) break;
+    head = Buffer.concat([head, piece]);
+  }
+  return head;
+}
+
+/** No generator: one that is left before it began would keep its connection. */
+class SpeechBytes implements AsyncIterableIterator<Buffer, undefined> {
+  private head: Buffer | undefined;
+  private readonly body: TextBody;
+  private passedBytes = 0;
+
+  constructor(head: Buffer, body: TextBody) {
+    this.head = head;
+    this.body = body;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Buffer, undefined>> {
+    try {
+      const value = this.head ?? (await this.body.next());
+      this.head = undefined;
+      if (value === undefined) return { done: true, value };
+      this.passedBytes += value.length;
+      if (this.passedBytes > MAX_SPEECH_BYTES) throw garbage('the audio is too large');
+      return { done: false, value };
+    } catch (error) {
+      this.body.abort();
+      throw asFailure(error);
+    }
+  }
+
+  async return(): Promise<IteratorResult<Buffer, undefined>> {
+    this.head = undefined;
+    this.body.abort();
+    return { done: true, value: undefined };
+  }
+}
