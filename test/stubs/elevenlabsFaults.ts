@@ -20,6 +20,10 @@ export type StubBehaviour =
   | { kind: 'ok'; contentType: string; body: Buffer | string }
   /** A status 200 whose audio does not end for a gigabyte. */
   | { kind: 'gigabyte' }
+  /** Head and half of this body, then the connection ends, or nothing more comes. */
+  | { kind: 'cut'; contentType: string; body: Buffer | string; stalls?: boolean }
+  /** This head, then the same piece for a gigabyte. */
+  | { kind: 'endless'; contentType: string; head: string; piece: Buffer }
   /** Any reply of a gateway or of the service. */
   | { kind: 'reply'; status: number; headers?: Record<string, string>; body?: unknown };
 
@@ -41,14 +45,24 @@ export async function misbehave(
       return;
     case 'silent-mid-body':
     case 'cut-body':
-      return half(response, behaviour.kind === 'cut-body');
+      return half(response, {
+        contentType: 'audio/mpeg',
+        body: silentMp3(4),
+        cuts: behaviour.kind === 'cut-body',
+      });
+    case 'cut': {
+      const { contentType, body, stalls = false } = behaviour;
+      return half(response, { contentType, body: Buffer.from(body), cuts: !stalls });
+    }
     case 'drip':
       return drip(response, behaviour.everyMs);
     case 'ok':
       response.writeHead(200, { 'content-type': behaviour.contentType });
       return void response.end(behaviour.body);
     case 'gigabyte':
-      return gigabyte(response, count);
+      return gigabyte(response, { contentType: 'audio/mpeg', head: '', piece: silentMp3(64), count });
+    case 'endless':
+      return gigabyte(response, { ...behaviour, count });
     case 'reply': {
       const text = typeof behaviour.body === 'string' ? behaviour.body : JSON.stringify(behaviour.body ?? {});
       const type = typeof behaviour.body === 'string' ? 'text/html' : 'application/json';
@@ -58,11 +72,13 @@ export async function misbehave(
   }
 }
 
-function half(response: ServerResponse, cut: boolean): void {
-  const audio = silentMp3(4);
-  response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-length': String(audio.length) });
-  response.write(audio.subarray(0, audio.length / 2), () => {
-    if (cut) response.destroy();
+function half(
+  response: ServerResponse,
+  { contentType, body, cuts }: { contentType: string; body: Buffer; cuts: boolean },
+): void {
+  response.writeHead(200, { 'content-type': contentType, 'content-length': String(body.length) });
+  response.write(body.subarray(0, body.length / 2), () => {
+    if (cuts) response.destroy();
   });
 }
 
@@ -72,17 +88,27 @@ function drip(response: ServerResponse, everyMs: number): void {
   response.on('close', () => clearInterval(timer));
 }
 
-async function gigabyte(response: ServerResponse, count: (size: number) => void): Promise<void> {
-  response.writeHead(200, { 'content-type': 'audio/mpeg' });
-  const chunk = silentMp3(64);
+interface Endless {
+  contentType: string;
+  head: string;
+  piece: Buffer;
+  count: (size: number) => void;
+}
+
+async function gigabyte(
+  response: ServerResponse,
+  { contentType, head, piece, count }: Endless,
+): Promise<void> {
+  response.writeHead(200, { 'content-type': contentType });
+  response.write(head);
   let gone = false;
   response.on('close', () => {
     gone = true;
     response.emit('drain');
   });
-  for (let sent = 0; sent < 1e9 && !gone; sent += chunk.length) {
-    count(chunk.length);
-    if (!response.write(chunk)) await once(response, 'drain');
+  for (let sent = 0; sent < 1e9 && !gone; sent += piece.length) {
+    count(piece.length);
+    if (!response.write(piece)) await once(response, 'drain');
   }
   response.end();
 }
