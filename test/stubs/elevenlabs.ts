@@ -1,6 +1,6 @@
 /**
  * A stand-in for the ElevenLabs API, built from its published OpenAPI description (POST /v1/speech-to-speech/{voice_id}
- * and …/stream, POST /v1/text-to-speech/{voice_id}, POST /v1/music, POST /v1/sound-generation, GET /v1/voices,
+ * and …/stream, POST /v1/text-to-speech/{voice_id} and …/stream, POST /v1/speech-to-text, POST /v1/voices/add, POST /v1/music, POST /v1/sound-generation, GET /v1/voices,
  * GET /v1/voices/{voice_id}), as its repository of documentation (github.com/elevenlabs/elevenlabs-docs, fern/apis/api)
  * and the types of its SDK 2.73 have it; its pages on errors, concurrency and models; and its music quickstart
  * ("Copyrighted material": `detail.data.prompt_suggestion`). The tests exercise it with the service's own SDK first, so
@@ -9,8 +9,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { silentMp3, testWav } from './elevenlabsAudio.ts';
+import { audioOf } from './elevenlabsAudio.ts';
 import { handled, misbehave, type StubBehaviour } from './elevenlabsFaults.ts';
+import { checkTranscript, checkVoice, type StubForm, takeForm } from './elevenlabsForms.ts';
 import {
   type Accepted,
   type AcceptedConversion,
@@ -28,6 +29,8 @@ export interface ElevenLabsStub {
   accepted: AcceptedConversion[];
   /** The like for speech, music and sounds from words. */
   generated: AcceptedGeneration[];
+  /** Transcripts and voices that were ordered. */
+  forms: StubForm[];
   /** How the next orders misbehave, one each. */
   next: StubBehaviour[];
   settings: StubSettings;
@@ -52,6 +55,7 @@ export const STUB_VOICES = [
   { voice_id: 'CwhRBWXzGAHq8TQ4Fs17', name: 'Roger', category: 'premade' },
   { voice_id: 'JBFqnCBsd6RMkjVDRZzb', name: 'George', category: 'premade' },
   { voice_id: 'nPczCjzI2devNBz1zQrb', name: 'Brian', category: 'premade' },
+  { voice_id: '21m00Tcm4TlvDq8ikWAM', name: 'Rachel', category: 'premade' },
   { voice_id: 'ownVoice000000000001', name: 'Cloned', category: 'cloned' },
 ];
 
@@ -94,6 +98,7 @@ class Stub implements ElevenLabsStub {
   apiKey = 'stub-key';
   accepted: AcceptedConversion[] = [];
   generated: AcceptedGeneration[] = [];
+  forms: StubForm[] = [];
   next: StubBehaviour[] = [];
   settings: StubSettings = {
     conversionMs: 0,
@@ -121,8 +126,10 @@ class Stub implements ElevenLabsStub {
     this.requests += 1;
     response.setHeader('request-id', `req-${this.requests}`);
     const target = targetOf(url.pathname);
-    if (target !== undefined) this.orders += 1;
-    const behaviour = target === undefined ? undefined : this.next.shift();
+    const form = FORMS[url.pathname];
+    const isOrder = request.method === 'POST' && (target !== undefined || form !== undefined);
+    if (isOrder) this.orders += 1;
+    const behaviour = isOrder ? this.next.shift() : undefined;
     const count = (size: number) => {
       this.bytes += size;
     };
@@ -133,8 +140,15 @@ class Stub implements ElevenLabsStub {
       return this.fail(response, 'invalid_api_key', 'Invalid API key');
     }
     if (request.method === 'GET') return this.voices(response, url.pathname);
-    if (request.method !== 'POST' || !target) return send(response, 404, { detail: 'Not Found' });
     const type = request.headers['content-type'] ?? '';
+    if (isOrder && form) {
+      const taken = await takeForm(url.pathname, { body, type, request, response });
+      this.forms.push(taken);
+      if (behaviour) return misbehave(response, behaviour, count);
+      const { status, body: answer } = form(taken);
+      return send(response, status, answer);
+    }
+    if (request.method !== 'POST' || !target) return send(response, 404, { detail: 'Not Found' });
     return this.convert(response, { ...target, url, type, body, behaviour, count });
   }
 
@@ -188,9 +202,8 @@ class Stub implements ElevenLabsStub {
     this.take(checked.record);
     await sleep(this.settings.conversionMs);
     if (order.behaviour) return misbehave(response, order.behaviour, order.count);
-    const wav = checked.outputFormat.startsWith('wav_');
-    const audio = wav ? testWav(checked.seconds) : silentMp3(checked.seconds);
-    response.writeHead(200, { 'content-type': wav ? 'audio/wav' : 'audio/mpeg' });
+    const { type, audio } = audioOf(checked.outputFormat, checked.seconds);
+    response.writeHead(200, { 'content-type': type });
     order.count(audio.length);
     response.end(audio);
   }
@@ -215,6 +228,10 @@ class Stub implements ElevenLabsStub {
   }
 }
 
+const FORMS: Readonly<Record<string, (form: StubForm) => { status: number; body: unknown }>> = {
+  '/v1/speech-to-text': checkTranscript,
+  '/v1/voices/add': checkVoice,
+};
 const WITH_VOICE = /^\/v1\/(speech-to-speech|text-to-speech)\/([^/]+)(\/stream)?$/;
 const WITHOUT_VOICE: Readonly<Record<string, Operation>> = {
   '/v1/music': 'music',

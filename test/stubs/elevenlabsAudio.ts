@@ -15,3 +15,14 @@ export function silentMp3(seconds: number): Buffer {
 export function testWav(seconds: number): Buffer {
   return toneWav(seconds, { sampleRate: 8_000, hz: 220, peak: 8_000 });
 }
+
+/** In the format of an order; Opus only begins like the real thing. */
+export function audioOf(outputFormat: string, seconds: number): { type: string; audio: Buffer } {
+  const codec = outputFormat.split('_')[0];
+  if (codec === 'wav') return { type: 'audio/wav', audio: testWav(seconds) };
+  if (codec === 'pcm') return { type: 'audio/pcm', audio: testWav(seconds).subarray(44) };
+  if (codec === 'opus') {
+    return { type: 'audio/opus', audio: Buffer.concat([Buffer.from('OggS'), Buffer.alloc(3_000, 1)]) };
+  }
+  return { type: 'audio/mpeg', audio: silentMp3(seconds) };
+}

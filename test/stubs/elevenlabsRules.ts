@@ -151,18 +151,21 @@ const soundBody = z.object({
 const SPEECH_MODELS: Readonly<Record<string, { characters: number; languages: boolean }>> = {
   eleven_multilingual_v2: { characters: 10_000, languages: false },
   eleven_v3: { characters: 5_000, languages: true },
+  eleven_turbo_v2_5: { characters: 40_000, languages: true },
 };
 const SOUND_CHARACTERS = 450;
 const OUTPUT_FORMAT =
   /^(mp3_(22050_32|24000_48|44100_(32|64|96|128|192)|48000_(128|192|240|320))|(pcm|wav)_\d{4,5}|[au]law_8000|opus_48000_(32|64|96|128|192))$/;
-/** The account of the stub is on a plan without the better and the uncompressed formats. */
-const PLAN_FORMAT = /^mp3_(22050_32|24000_48|44100_(32|64|96|128)|48000_128)$/;
+/** The account of the stub is on a plan without the better formats. */
+const PLAN_FORMAT =
+  /^(mp3_(22050_32|24000_48|44100_(32|64|96|128)|48000_128)|(pcm|wav)_(8000|16000|22050|24000)|opus_48000_(32|64|96|128))$/;
 
 function checkGeneration(order: StubOrder, operation: AcceptedGeneration['operation']): Checked {
   const asked = order.url.searchParams.get('output_format');
   const outputFormat =
     asked === null || (operation === 'music' && asked === 'auto') ? 'mp3_44100_128' : asked;
-  if (!OUTPUT_FORMAT.test(outputFormat)) {
+  const unstreamed = order.streamed && outputFormat.startsWith('wav_');
+  if (!OUTPUT_FORMAT.test(outputFormat) || unstreamed) {
     return {
       invalid: [{ loc: ['query', 'output_format'], msg: 'Input should be a known format', type: 'enum' }],
     };

@@ -1,0 +1,84 @@
+/** Which entries make media while the client waits, and how those with several addresses choose among them. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { ProviderSettings } from '../../domain/providerSettings.ts';
+import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
+import { createMediaProviders } from '../../providers/createMediaProviders.ts';
+import type { MediaProvider } from '../../providers/mediaProvider.ts';
+import { type OpenAiMediaStub, startOpenAiMediaStub } from '../stubs/openaiMedia.ts';
+import { failureOf } from './chatRequest.ts';
+import { heard, imageOrder, speechOrder } from './openai/media/callMedia.ts';
+
+let one: OpenAiMediaStub;
+let other: OpenAiMediaStub;
+let folder: string;
+let opened: Map<string, MediaProvider>;
+beforeEach(async () => {
+  [one, other] = await Promise.all([startOpenAiMediaStub(), startOpenAiMediaStub()]);
+  folder = await mkdtemp(join(tmpdir(), 'farebox-media-'));
+  opened = new Map();
+});
+afterEach(async () => {
+  await Promise.all([...opened.values()].map((each) => each.close?.()));
+  await Promise.all([one.close(), other.close()]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+function open(providers: Record<string, ProviderSettings>, secrets: Record<string, string>) {
+  const guardedFetch = createGuardedFetch({ allowPrivateHosts: [] });
+  const configuration = { providers, secret: (name: string) => secrets[name], dataFolder: folder };
+  const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: folder };
+  opened = createMediaProviders(configuration, { tools, guardedFetch });
+  return opened;
+}
+
+const pair = (): ProviderSettings => ({
+  ...{ kind: 'openai', allowPrivateNetwork: true, timeouts: { firstByteMs: 500 } },
+  upstreams: [one, other].map(({ baseUrl }) => ({ baseUrl, apiKeyEnv: 'KEY' })),
+});
+const context = () => ({ workFolder: folder, signal: new AbortController().signal });
+const calls = () => [one.received.length, other.received.length];
+
+it('is absent without its key', () => {
+  const providers = { openai: { kind: 'openai' }, elevenlabs: { kind: 'elevenlabs' } } as const;
+  expect([...open(providers, {}).keys()]).toEqual([]);
+  expect([...open(providers, { OPENAI_API_KEY: 'x', ELEVENLABS_API_KEY: 'y' }).keys()]).toEqual([
+    'openai',
+    'elevenlabs',
+  ]);
+});
+
+it('asks another address where the first one has certainly made nothing', async () => {
+  const media = open({ pair: pair() }, { KEY: 'stub-key' }).get('pair');
+  one.next = [{ kind: 'reply', status: 503 }];
+  for (let turn = 0; turn < 20; turn += 1) {
+    const workFolder = await mkdtemp(join(folder, 'call-'));
+    expect(await media?.makeImages?.(imageOrder(), { ...context(), workFolder })).toHaveLength(1);
+  }
+  expect(calls().reduce((sum, count) => sum + count, 0)).toBe(21);
+});
+
+it('never asks twice where the first one may have made something', async () => {
+  const media = open({ pair: pair() }, { KEY: 'stub-key' }).get('pair');
+  for (const stub of [one, other]) stub.next.push({ kind: 'accept-then-destroy' });
+  expect(await failureOf(Promise.resolve(media?.makeImages?.(imageOrder(), context())))).toMatchObject({
+    reason: 'lost',
+  });
+  expect(calls().reduce((sum, count) => sum + count, 0)).toBe(1);
+});
+
+it('rests an address whose speech breaks again and again', async () => {
+  const media = open({ pair: pair() }, { KEY: 'stub-key' }).get('pair');
+  one.next = Array.from({ length: 40 }, () => ({ kind: 'cut-body' as const }));
+  for (let turn = 0; turn < 40 && one.received.length < 5; turn += 1) {
+    const speech = await media?.speak?.(speechOrder(), context());
+    if (speech !== undefined) await heard(speech).catch(() => undefined);
+  }
+  const asked = one.received.length;
+  // At once: it rests for less than a second.
+  const speeches = Array.from({ length: 5 }, () => media?.speak?.(speechOrder(), context()));
+  for (const speech of await Promise.all(speeches)) if (speech !== undefined) await heard(speech);
+  expect([asked, one.received.length]).toEqual([5, 5]);
+});
