@@ -13,7 +13,7 @@ export interface ScannedPicture {
 
 const MAX_PICTURE_BYTES = 64 * 1024 * 1024;
 const MAX_REST_BYTES = 1024 * 1024;
-/** Decoded in one go. */
+/** Looked at in one go, between which others have their turn. */
 const STEP_BYTES = 1024 * 1024;
 const HEAD_BYTES = 16;
 const FIELD = 'b64_json';
@@ -67,14 +67,15 @@ export class PictureScanner {
   }
 
   private async plain(piece: Buffer, from: number): Promise<number> {
-    for (let at = from; at < piece.length; at += 1) {
+    const end = Math.min(piece.length, from + STEP_BYTES);
+    for (let at = from; at < end; at += 1) {
       if (!this.beginsPicture(piece[at] ?? 0)) continue;
       this.keep(piece.subarray(from, at + 1));
       await this.begin();
       return at + 1;
     }
-    this.keep(piece.subarray(from));
-    return piece.length;
+    this.keep(piece.subarray(from, end));
+    return end;
   }
 
   private beginsPicture(byte: number): boolean {
@@ -116,9 +117,10 @@ export class PictureScanner {
   }
 
   private async base64(picture: OpenPicture, piece: Buffer, from: number): Promise<number> {
-    const quote = piece.indexOf(QUOTE, from);
-    const end = Math.min(quote === -1 ? piece.length : quote, from + STEP_BYTES);
-    const last = end === quote;
+    const step = piece.subarray(from, from + STEP_BYTES);
+    const quote = step.indexOf(QUOTE);
+    const last = quote !== -1;
+    const end = from + (last ? quote : step.length);
     // Some servers write a slash as `\/`.
     const text = (picture.carried + piece.toString('latin1', from, end)).replaceAll('\\/', '/');
     const usable = last || !text.endsWith('\\') ? text.length : text.length - 1;

@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTextHttp, type TextHttp, type TextHttpOptions } from '../../../infra/http/textHttp.ts';
 import { TextHttpError } from '../../../infra/http/textHttpError.ts';
 import { providerRequests } from '../../../infra/telemetry/counters.ts';
@@ -192,4 +196,71 @@ it('closing ends what runs', async () => {
   await http.close();
   expect(await running).toMatchObject({ failure: 'lost' });
   expect(await failureOf(read(http))).toMatchObject({ failure: 'unreachable', sent: 'not_sent' });
+});
+
+describe('a form', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'farebox-form-'));
+  const path = join(folder, 'file.bin');
+  writeFileSync(path, Buffer.alloc(8 * 1024 * 1024, 1));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const files = [{ name: 'file', path, filename: 'a"b.bin', contentType: 'audio/wav' }];
+  const signal = new AbortController().signal;
+
+  it('is sent with its files, its repeated fields and a query', async () => {
+    let received: Promise<FormData> | undefined;
+    let url: string | undefined;
+    const server = createHttpServer(async (request, response) => {
+      url = request.url;
+      const pieces: Buffer[] = [];
+      for await (const piece of request) pieces.push(piece as Buffer);
+      const type = request.headers['content-type'] ?? '';
+      if (type.startsWith('multipart/'))
+        received = new Response(Buffer.concat(pieces), { headers: { 'content-type': type } }).formData();
+      response.end('12345');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
+    const multipart = { fields: { model: 'm', 'times[]': ['word', 'segment'] }, files };
+    const http = open({ baseUrl });
+    const reply = await http.post({ path: '/form', query: { format: 'a b' }, multipart, signal });
+    expect((await reply.body.whole(10)).toString()).toBe('12345');
+    const form = await received;
+    expect(url).toBe('/v1/form?format=a+b');
+    expect([form?.get('model'), form?.getAll('times[]')]).toEqual(['m', ['word', 'segment']]);
+    expect(form?.get('file')).toMatchObject({ size: 8 * 1024 * 1024, type: 'audio/wav' });
+    const small = await http.post({ path: '/form', json: {}, maxBytes: 4, signal });
+    expect(await failureOf(small.body.whole(10))).toMatchObject({ failure: 'garbage' });
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('that is refused while it is sent has the answer that came', async () => {
+    const refusal = 'HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno';
+    const baseUrl = await rawService((socket, count) => void (count === 1 && socket.write(refusal)));
+    const reply = await open({ baseUrl }).post({ path: '/form', multipart: { fields: {}, files }, signal });
+    expect(reply.status).toBe(413);
+    expect((await reply.body.whole(10)).toString()).toBe('no');
+  });
+
+  it('ends with its caller', async () => {
+    let closed = false;
+    const baseUrl = await rawService((socket, count) => {
+      if (count > 1) return;
+      socket.once('close', () => {
+        closed = true;
+      });
+      // So that most of it is still to be sent when the caller leaves.
+      socket.pause();
+      setTimeout(() => socket.resume(), 100);
+    });
+    const left = new AbortController();
+    const asked = open({ baseUrl }).post({
+      path: '/form',
+      multipart: { fields: {}, files },
+      signal: left.signal,
+    });
+    setTimeout(() => left.abort(), 50);
+    expect(await failureOf(asked)).toMatchObject({ failure: 'stopped' });
+    await expect.poll(() => closed).toBe(true);
+  });
 });
