@@ -61,6 +61,12 @@ export function createAddressChoice<Provider, Name extends string>(
   };
 }
 
+/** Of an operation that every address offers. */
+export function asked<T>(answer: Promise<T> | undefined): Promise<T> {
+  if (answer === undefined) throw new Error('asked for what it does not offer');
+  return answer;
+}
+
 const defaultNow = () => performance.now();
 
 interface Entry<Provider> extends Address<Provider> {

@@ -1,5 +1,11 @@
 /** Several addresses of one text service as one provider. */
-import { type Address, type CallOutcome, type ChoiceOptions, createAddressChoice } from './addressChoice.ts';
+import {
+  type Address,
+  asked,
+  type CallOutcome,
+  type ChoiceOptions,
+  createAddressChoice,
+} from './addressChoice.ts';
 import type { AddressState } from './addressHealth.ts';
 import type { TextProvider } from './textProvider.ts';
 import { type StreamEnds, WatchedEvents } from './watchedEvents.ts';
@@ -44,11 +50,6 @@ export function createUpstreams(options: UpstreamsOptions): TextUpstreams {
       await Promise.all(addresses.map(({ provider }) => provider.close()));
     },
   };
-}
-
-function asked<T>(answer: Promise<T> | undefined): Promise<T> {
-  if (answer === undefined) throw new Error('asked for what it does not offer');
-  return answer;
 }
 
 function watch<T extends { events: AsyncIterable<unknown> }>(stream: T, ends: StreamEnds): T {

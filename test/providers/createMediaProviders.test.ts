@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
 import { createMediaProviders } from '../../providers/createMediaProviders.ts';
+import type { MediaOutcome } from '../../providers/mediaAddresses.ts';
 import type { MediaProvider } from '../../providers/mediaProvider.ts';
 import { type OpenAiMediaStub, startOpenAiMediaStub } from '../stubs/openaiMedia.ts';
 import { failureOf } from './chatRequest.ts';
@@ -15,10 +16,12 @@ let one: OpenAiMediaStub;
 let other: OpenAiMediaStub;
 let folder: string;
 let opened: Map<string, MediaProvider>;
+let outcomes: string[];
 beforeEach(async () => {
   [one, other] = await Promise.all([startOpenAiMediaStub(), startOpenAiMediaStub()]);
   folder = await mkdtemp(join(tmpdir(), 'farebox-media-'));
   opened = new Map();
+  outcomes = [];
 });
 afterEach(async () => {
   await Promise.all([...opened.values()].map((each) => each.close?.()));
@@ -30,7 +33,9 @@ function open(providers: Record<string, ProviderSettings>, secrets: Record<strin
   const guardedFetch = createGuardedFetch({ allowPrivateHosts: [] });
   const configuration = { providers, secret: (name: string) => secrets[name], dataFolder: folder };
   const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: folder };
-  opened = createMediaProviders(configuration, { tools, guardedFetch });
+  const observe = (entry: string, { call, outcome, address }: MediaOutcome) =>
+    void outcomes.push(`${entry} ${address} ${call} ${outcome}`);
+  opened = createMediaProviders(configuration, { tools, guardedFetch, observe });
   return opened;
 }
 
@@ -81,4 +86,37 @@ it('rests an address whose speech breaks again and again', async () => {
   const speeches = Array.from({ length: 5 }, () => media?.speak?.(speechOrder(), context()));
   for (const speech of await Promise.all(speeches)) if (speech !== undefined) await heard(speech);
   expect([asked, one.received.length]).toEqual([5, 5]);
+});
+
+it('offers what its service has, and tells how each attempt ended', async () => {
+  const { host } = new URL(one.baseUrl);
+  const settings = {
+    kind: 'openai',
+    baseUrl: one.baseUrl,
+    allowPrivateNetwork: true,
+    apiKeyEnv: 'KEY',
+  } as const;
+  const media = open(
+    { one: settings, elevenlabs: { kind: 'elevenlabs' } },
+    { KEY: 'stub-key', ELEVENLABS_API_KEY: 'x' },
+  );
+  const offered = (entry: string) => Object.keys(media.get(entry) ?? {}).sort();
+  expect(offered('one')).toEqual(['close', 'editImage', 'makeImages', 'speak', 'transcribe']);
+  expect(offered('elevenlabs')).toEqual(['cloneVoice', 'close', 'speak', 'transcribe']);
+  const speech = await media.get('one')?.speak?.(speechOrder(), context());
+  expect(outcomes).toEqual([]);
+  if (speech !== undefined) await heard(speech);
+  one.next = [{ kind: 'reply', status: 401 }];
+  await failureOf(Promise.resolve(media.get('one')?.speak?.(speechOrder(), context())));
+  expect(outcomes).toEqual([`one ${host} KEY speak done`, `one ${host} KEY speak credential`]);
+});
+
+it('gives a service of one address a rest too', async () => {
+  const settings = { kind: 'elevenlabs', baseUrl: one.baseUrl, allowPrivateNetwork: true } as const;
+  const media = open({ voices: settings }, { ELEVENLABS_API_KEY: 'x' }).get('voices');
+  one.next = Array.from({ length: 5 }, () => ({ kind: 'reply' as const, status: 500 }));
+  const ask = () => failureOf(Promise.resolve(media?.speak?.(speechOrder({ voice: 'Aria' }), context())));
+  for (let turn = 0; turn < 5; turn += 1) expect(await ask()).toMatchObject({ reason: 'failed' });
+  expect(await ask()).toMatchObject({ reason: 'overloaded', retryAfterMs: expect.any(Number) });
+  expect(one.received).toHaveLength(5);
 });

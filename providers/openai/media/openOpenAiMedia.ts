@@ -1,9 +1,10 @@
-/** An entry of OpenAI's kind with all its addresses, as a provider of media. */
+/** An entry of OpenAI's kind with all its addresses. */
 import type { OpenAiSettings } from '../../../domain/providerSettings.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
+import type { Address } from '../../addressChoice.ts';
+import type { MediaProvider } from '../../mediaProvider.ts';
 import { openAddresses } from '../../remoteAddresses.ts';
-import { createMediaAddresses } from './mediaAddresses.ts';
-import { createOpenAiMedia, type OpenAiMedia } from './openAiMedia.ts';
+import { createOpenAiMedia } from './openAiMedia.ts';
 
 export interface OpenAiMediaMeans {
   name: string;
@@ -11,12 +12,11 @@ export interface OpenAiMediaMeans {
   guardedFetch: GuardedFetch;
 }
 
-/** Undefined: none of its addresses has its key. */
-export function openOpenAiMedia(settings: OpenAiSettings, means: OpenAiMediaMeans): OpenAiMedia | undefined {
+/** Those whose key is there. */
+export function openOpenAiMedia(settings: OpenAiSettings, means: OpenAiMediaMeans): Address<MediaProvider>[] {
   const { name, configuration, guardedFetch } = means;
   const { allowPrivateNetwork, timeouts, dialect } = settings;
-  const addresses = openAddresses(settings, configuration.secret, (address) =>
+  return openAddresses<MediaProvider>(settings, configuration.secret, (address) =>
     createOpenAiMedia({ ...address, name, allowPrivateNetwork, timeouts, dialect, guardedFetch }),
   );
-  return addresses.length === 0 ? undefined : createMediaAddresses({ addresses });
 }
