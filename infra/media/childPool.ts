@@ -10,6 +10,8 @@ export interface ChildPoolOptions extends ChildPlan {
   /** A child is replaced after this many files, so that nothing can pile up in it. */
   filesPerChild: number;
   maxWaiting: number;
+  /** Who has waited so long for a child is told that too many wait; without it, whoever waits may wait for ever. */
+  maxWaitMs?: number;
 }
 
 /** What a child says of a file. `file` is the question's number: a late answer to an earlier one is nobody's. */
@@ -20,7 +22,10 @@ export interface ChildAnswer {
 }
 
 export interface ChildPool<Question, Answer> {
-  /** Undefined: no answer within the limits. Throws when no child starts, which is no file's fault, and when it was aborted. */
+  /**
+   * Undefined: no answer within the limits. Throws when no child starts, which is no file's fault, when it was aborted, and
+   * TooManyWait.
+   */
   ask(question: Question, signal?: AbortSignal): Promise<Answer | undefined>;
   close(): void;
 }
@@ -34,7 +39,7 @@ interface Child extends KeptChild {
 export function createChildPool<Question extends object, Answer extends ChildAnswer>(
   options: ChildPoolOptions,
 ): ChildPool<Question, Answer> {
-  const { maxChildren, timeoutMs, filesPerChild, maxWaiting } = options;
+  const { maxChildren, timeoutMs, filesPerChild, maxWaiting, maxWaitMs, name } = options;
   const idle: Child[] = [];
   const waiting: ((child: Child) => void)[] = [];
   let running = 0;
@@ -48,8 +53,8 @@ export function createChildPool<Question extends object, Answer extends ChildAns
       running += 1;
       return start(options);
     }
-    if (waiting.length >= maxWaiting) throw new TooManyWait(`too many files wait for ${options.name}`);
-    return inTurn(waiting, signal);
+    if (waiting.length >= maxWaiting) throw new TooManyWait(`too many files wait for ${name}`);
+    return inTurn(waiting, { signal, maxWaitMs, name });
   }
 
   function giveBack(child: Child, usable: boolean): void {
@@ -88,18 +93,32 @@ function start(plan: ChildPlan): Child {
   return { ...startChild(plan), files: 0 };
 }
 
+interface Patience {
+  signal: AbortSignal | undefined;
+  maxWaitMs: number | undefined;
+  name: string;
+}
+
 /** Who gave up while waiting has left the queue when he hears of it: no child is handed to nobody. */
-function inTurn(waiting: ((child: Child) => void)[], signal: AbortSignal | undefined): Promise<Child> {
+function inTurn(waiting: ((child: Child) => void)[], { signal, maxWaitMs, name }: Patience): Promise<Child> {
   return new Promise((resolve, reject) => {
+    const over = () => {
+      clearTimeout(expiry);
+      signal?.removeEventListener('abort', aborted);
+    };
     const turn = (child: Child) => {
-      signal?.removeEventListener('abort', leave);
+      over();
       resolve(child);
     };
-    const leave = () => {
+    const leave = (reason: unknown) => {
+      over();
       waiting.splice(waiting.indexOf(turn), 1);
-      reject(signal?.reason);
+      reject(reason);
     };
-    signal?.addEventListener('abort', leave, { once: true });
+    const aborted = () => leave(signal?.reason);
+    const late = () => leave(new TooManyWait(`a file waited ${maxWaitMs} ms for ${name}`));
+    const expiry = maxWaitMs === undefined ? undefined : setTimeout(late, maxWaitMs);
+    signal?.addEventListener('abort', aborted, { once: true });
     waiting.push(turn);
   });
 }
