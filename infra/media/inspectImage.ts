@@ -6,6 +6,7 @@ import { IMAGE_TYPES, type ImageType } from './image/imageReadings.ts';
 import { type ImageSize, imageSize } from './image/imageSize.ts';
 import type { ImageStructure } from './image/imageStructure.ts';
 import { walkJpeg } from './image/jpeg.ts';
+import { otherFormat } from './image/otherFormats.ts';
 import { walkPng } from './image/png.ts';
 import { sniffImage } from './image/sniffImage.ts';
 import { walkWebp } from './image/webp.ts';
@@ -15,6 +16,13 @@ export interface ImageInspection {
   /** As the header has it, before rotation; undefined where it tells none. */
   size: ImageSize | undefined;
   structure: ImageStructure;
+}
+
+/** None of the accepted kinds. */
+export interface OtherFile {
+  type: undefined;
+  /** The kind of picture that it begins like; undefined: none that has a name here. */
+  name: string | undefined;
 }
 
 /** Above it nothing is read into memory. */
@@ -28,13 +36,13 @@ const WALKS: Record<ImageType, (file: Buffer) => ImageStructure> = {
   'image/avif': walkAvif,
 };
 
-/** Undefined: no such picture. */
-export function inspectImage(path: string): ImageInspection | undefined {
+/** Undefined: too large to be one. */
+export function inspectImage(path: string): ImageInspection | OtherFile | undefined {
   if (statSync(path).size > MAX_INSPECTED_BYTES) return undefined;
   const file = readFileSync(path);
   const sniffed = isGif(file) ? 'image/gif' : sniffImage(file);
   const type = IMAGE_TYPES.find((each) => each === sniffed);
-  if (type === undefined) return undefined;
+  if (type === undefined) return { type, name: otherFormat(file) };
   const size = type === 'image/gif' ? gifSize(file) : imageSize(file, type);
   return { type, size, structure: WALKS[type](file) };
 }

@@ -3,14 +3,14 @@
 import type { MediaKind } from '../../domain/generation/media.ts';
 import { type ChildAnswer, createChildPool } from './childPool.ts';
 import type { Inspection } from './inspectFile.ts';
-import type { ImageInspection } from './inspectImage.ts';
+import type { ImageInspection, OtherFile } from './inspectImage.ts';
 import { shippedChild } from './keptChild.ts';
 import type { VideoStructure } from './structure/videoStructure.ts';
 
 /** What is found out about a file that should be of this kind; undefined: it is not. */
 export interface Inspections extends Record<MediaKind, unknown> {
   audio: Inspection;
-  image: ImageInspection | undefined;
+  image: ImageInspection | OtherFile | undefined;
   video: VideoStructure | undefined;
   /** The content type. */
   document: string | undefined;

@@ -44,7 +44,7 @@ export async function measureImage(tools: MediaTools, request: ImageRequest): Pr
   if (unfit) return unfit;
   const inspection = await inspector.inspect('image', request.path);
   request.signal?.throwIfAborted();
-  if (inspection === undefined) return notAccepted();
+  if (inspection?.type === undefined) return notAccepted();
   const refused = refuseHeader(inspection, request);
   if (refused) return refused;
   const reading = IMAGE_READINGS[inspection.type];
