@@ -1,0 +1,11 @@
+/** What the image child does, by name. The process that asks takes the types only. */
+import { finish } from './finish.ts';
+import { makePlain } from './makePlain.ts';
+
+/** A task takes and answers what can be cloned, and throws ImageRefusal where the file is at fault. */
+export const IMAGE_TASKS = { makePlain, finish };
+
+export type ImageTasks = typeof IMAGE_TASKS;
+export type ImageTaskName = keyof ImageTasks;
+export type ImageTaskInput<Name extends ImageTaskName> = Parameters<ImageTasks[Name]>[0];
+export type ImageTaskResult<Name extends ImageTaskName> = Awaited<ReturnType<ImageTasks[Name]>>;
