@@ -15,3 +15,5 @@ export class ImageRefusal extends Error {
     this.fault = fault;
   }
 }
+
+export const OVER_LIMITS = 'could not be processed within the limits on time and memory';

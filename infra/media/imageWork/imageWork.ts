@@ -8,6 +8,7 @@ import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import { createChildPool, TooManyWait } from '../childPool.ts';
 import { shippedChild } from '../keptChild.ts';
 import type { ImageAnswer, ImageQuestion } from './childWords.ts';
+import { OVER_LIMITS } from './imageRefusal.ts';
 import type { ImageTaskInput, ImageTaskName, ImageTaskResult } from './imageTasks.ts';
 
 export interface ImageWorkOptions {
@@ -79,7 +80,7 @@ type Refusal = NonNullable<ImageAnswer['refusal']>;
 
 const ENDED: Refusal = {
   code: 'invalid_media',
-  fault: 'could not be processed within the limits on time and memory',
+  fault: OVER_LIMITS,
   detail: 'the child was ended by its limits',
 };
 /** Tasks on files that services made, not clients. */

@@ -9,6 +9,7 @@ import type { ImageSize } from '../image/imageSize.ts';
 import type { ImageInspection, OtherFile } from '../inspectImage.ts';
 import { inspector as shared } from '../inspector.ts';
 import type { ImageFacts } from './imageFacts.ts';
+import { OVER_LIMITS } from './imageRefusal.ts';
 import { busy, imageFault } from './imageWork.ts';
 
 export interface LookRequest {
@@ -38,7 +39,8 @@ export async function lookAtImage(request: LookRequest, inspector = shared): Pro
   }
   const inspection = await inspector.inspect('image', path).catch(busy);
   signal?.throwIfAborted();
-  if (inspection?.type === undefined) throw imageFault(foreignFault(inspection), { field });
+  if (inspection === undefined) throw imageFault(OVER_LIMITS, { field });
+  if (inspection.type === undefined) throw imageFault(foreignFault(inspection), { field });
   const { type, structure } = inspection;
   const size = structure.orientation < FIRST_ON_SIDE ? inspection.size : onSide(inspection.size);
   const fault = structureFault(inspection) ?? sizeFault(size, request);
@@ -48,11 +50,11 @@ export async function lookAtImage(request: LookRequest, inspector = shared): Pro
 
 const DAMAGED = 'is damaged: its header tells no size';
 
-function foreignFault(file: OtherFile | undefined): string {
-  const kinds = Object.values(IMAGE_READINGS).map(({ name }) => name);
+function foreignFault({ name }: OtherFile): string {
+  const kinds = Object.values(IMAGE_READINGS).map((kind) => kind.name);
   const accepted = `accepted are ${kinds.slice(0, -1).join(', ')} and ${kinds.at(-1)}`;
-  if (file?.name === undefined) return `is not an image; ${accepted}`;
-  return `is a file of the type ${file.name}, which is not accepted; ${accepted}`;
+  if (name === undefined) return `is not an image; ${accepted}`;
+  return `is a file of the type ${name}, which is not accepted; ${accepted}`;
 }
 
 function structureFault({ structure, size }: ImageInspection): string | undefined {

@@ -4,7 +4,7 @@
  * and no loader but those of the kinds that are taken, whatever a file pretends to be.
  */
 import sharp, { type Metadata, type Sharp } from 'sharp';
-import { ImageRefusal } from './imageRefusal.ts';
+import { ImageRefusal, OVER_LIMITS } from './imageRefusal.ts';
 
 sharp.concurrency(1);
 sharp.cache(false);
@@ -47,6 +47,9 @@ export async function decoding<Result>(work: () => Promise<Result>): Promise<Res
   try {
     return await work();
   } catch (cause) {
-    throw new ImageRefusal('could not be decoded; it is damaged or incomplete', { cause });
+    const wantsMemory = cause instanceof Error && /memory/i.test(cause.message);
+    throw new ImageRefusal(wantsMemory ? OVER_LIMITS : UNDECODABLE, { cause });
   }
 }
+
+const UNDECODABLE = 'could not be decoded; it is damaged or incomplete';

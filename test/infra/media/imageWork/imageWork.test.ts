@@ -74,9 +74,11 @@ describe('the work on images', () => {
     // AVIF needs the most.
     for (const picture of [largest.clone().avif({ effort: 0 }), ...(isLong() ? others : [])]) {
       const input = put(await picture.toBuffer());
-      const made = await work.run('makePlain', input);
-      expect([made.width, made.height]).toEqual([4_320, 7_680]);
-      expect((await work.run('finish', { ...input, format: 'jpeg' })).width).toBe(4_320);
+      expect(await work.run('finish', { ...input, format: 'jpeg' })).toMatchObject({
+        width: 4_320,
+        height: 7_680,
+      });
+      if (isLong()) expect(await work.run('makePlain', input)).toMatchObject({ width: 4_320, height: 7_680 });
     }
   }, 120_000);
 
