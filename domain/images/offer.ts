@@ -1,0 +1,125 @@
+/** What a picture model offers, and what of it an order gets or why it gets nothing (specification 4.2, api-facts 4.2). */
+import type { ImageSpec, InpaintSpec, Quality } from '../catalogue/specs.ts';
+import { type WrongField, wrong } from '../generation/terms.ts';
+import { ASPECT_RATIOS, type AspectRatio, type ImageFormat } from './images.ts';
+import type { Tier } from './price.ts';
+
+type Spec = Pick<InpaintSpec | ImageSpec, 'constraints' | 'pricing'>;
+
+const USUAL_RESOLUTION = '1K';
+/** Where the entry does not say (api-facts 4.2). */
+const USUAL_INPUT_IMAGES = 3;
+const BEST_FIRST: readonly Quality[] = ['high', 'medium', 'low'];
+
+export function resolutionsOf({ constraints, pricing }: Spec): readonly string[] {
+  return constraints?.resolutions ?? Object.keys(pricing?.resolutions ?? {});
+}
+
+export function qualitiesOf({ constraints, pricing }: Spec): readonly Quality[] {
+  if (constraints?.qualities) return constraints.qualities;
+  const priced = Object.values(pricing?.quality ?? {});
+  return BEST_FIRST.filter((quality) => priced.some((tiers) => tiers[quality] !== undefined));
+}
+
+export function mostInputImages({ capabilities, constraints }: InpaintSpec): number {
+  if (constraints?.combineImages === false) return 1;
+  return capabilities?.maxInputImages ?? constraints?.maxInputImages ?? USUAL_INPUT_IMAGES;
+}
+
+export interface WishedTier {
+  resolution: string | undefined;
+  quality: Quality | undefined;
+}
+
+type Chosen<T> = ({ ok: true } & T) | WrongField;
+
+/**
+ * What was not named has the model's default: the resolution 1K where there is one, the best quality. A resolution asked of
+ * a model without any is dropped, or refused where `strict`; a quality is honoured by models that have them.
+ */
+export function chooseTier(spec: Spec, wished: WishedTier, { strict }: { strict: boolean }): Chosen<Tier> {
+  const resolutions = resolutionsOf(spec);
+  const qualities = qualitiesOf(spec);
+  if (wished.resolution !== undefined && !resolutions.includes(wished.resolution)) {
+    if (resolutions.length > 0) return wrong('resolution', `Must be one of: ${resolutions.join(', ')}`);
+    if (strict) return wrong('resolution', 'The model has no choice of resolutions');
+  }
+  if (wished.quality !== undefined && qualities.length > 0 && !qualities.includes(wished.quality)) {
+    return wrong('quality', `Must be one of: ${qualities.join(', ')}`);
+  }
+  const resolution = resolutions.length === 0 ? undefined : (wished.resolution ?? usualOf(spec, resolutions));
+  const quality = qualities.length === 0 ? undefined : (wished.quality ?? bestOf(spec, qualities));
+  return { ok: true, resolution, quality };
+}
+
+function usualOf({ constraints }: Spec, resolutions: readonly string[]): string | undefined {
+  const { defaultResolution } = constraints ?? {};
+  if (defaultResolution !== undefined && resolutions.includes(defaultResolution)) return defaultResolution;
+  return resolutions.includes(USUAL_RESOLUTION) ? USUAL_RESOLUTION : resolutions[0];
+}
+
+function bestOf({ constraints }: Spec, qualities: readonly Quality[]): Quality | undefined {
+  return constraints?.defaultQuality ?? BEST_FIRST.find((quality) => qualities.includes(quality));
+}
+
+/** `auto` among the listed ones is what a client may write, not a shape. */
+function shapesOf({ constraints }: Spec): readonly string[] | undefined {
+  return constraints?.aspectRatios?.filter((ratio) => ratio !== 'auto');
+}
+
+export function wrongAspectRatio(spec: Spec, wished: string | undefined): WrongField | undefined {
+  const offered = shapesOf(spec);
+  if (wished === undefined || wished === 'auto' || !offered || offered.includes(wished)) return undefined;
+  if (offered.length === 0) return wrong('aspect_ratio', 'The model has no choice of aspect ratios');
+  return wrong('aspect_ratio', `Must be one of: ${offered.join(', ')}`);
+}
+
+/**
+ * The ratio that was named, else the one of the model's that is nearest to the first picture's. Undefined: the model does
+ * not say which ones it has, and keeps that of the picture by itself.
+ */
+export function aspectRatioOf(
+  spec: Spec,
+  wished: AspectRatio | 'auto' | undefined,
+  { width, height }: { width: number; height: number },
+): AspectRatio | undefined {
+  if (wished !== undefined && wished !== 'auto') return wished;
+  const offered = shapesOf(spec);
+  const known = ASPECT_RATIOS.filter((ratio) => offered?.includes(ratio));
+  const away = (ratio: AspectRatio) => Math.abs(Math.log(quotientOf(ratio)) - Math.log(width / height));
+  return known.toSorted((left, right) => away(left) - away(right))[0];
+}
+
+function quotientOf(ratio: AspectRatio): number {
+  const [width, height] = ratio.split(':').map(Number);
+  return (width ?? 1) / (height ?? 1);
+}
+
+export function wrongPrompt(
+  { constraints }: Pick<Spec, 'constraints'>,
+  text: string,
+  field = 'prompt',
+): WrongField | undefined {
+  const limit = constraints?.promptCharacterLimit;
+  if (limit === undefined || text.length <= limit) return undefined;
+  return wrong(field, `At most ${limit} characters for this model`);
+}
+
+export function wrongCount(spec: InpaintSpec, count: number): WrongField | undefined {
+  const most = mostInputImages(spec);
+  if (count <= most) return undefined;
+  return wrong('images', `At most ${most} ${most === 1 ? 'image' : 'images'} for this model`);
+}
+
+/** PNG for the smallest tier and for models without tiers, JPEG for the others (specification 4.2). */
+export function usualFormat(resolution: string | undefined): ImageFormat {
+  return resolution === undefined || resolution === USUAL_RESOLUTION ? 'png' : 'jpeg';
+}
+
+/** The largest result of the upscaler, in pixels (api-facts 4.2). */
+const MOST_UPSCALED_PIXELS = 16_777_216;
+
+/** The wished factor, or the largest with which the result has no more pixels than that; never below 1. */
+export function scaleWithin(wished: number, { width, height }: { width: number; height: number }): number {
+  return Math.max(1, Math.min(wished, Math.sqrt(MOST_UPSCALED_PIXELS / (width * height))));
+}

@@ -1,0 +1,65 @@
+/** What pictures cost (specification 4.2, api-facts 11): pure functions of the entry and of what was ordered. */
+import { priceOf } from '../catalogue/model.ts';
+import type {
+  ByQuality,
+  ByResolution,
+  ImageSpec,
+  InpaintSpec,
+  Quality,
+  UpscaleSpec,
+} from '../catalogue/specs.ts';
+import type { LedgerPrice } from '../ledger.ts';
+import { plus } from '../text/price.ts';
+
+/** For a prompt that is rewritten, the rewriting included (api-facts 4.2). */
+export const ENHANCEMENT: LedgerPrice = { usd: 40_000_000n, diem: 40_000_000n };
+
+/** The tiers of a result; undefined where the model has none. */
+export interface Tier {
+  resolution: string | undefined;
+  quality: Quality | undefined;
+}
+
+interface Tiered {
+  resolutions?: ByResolution;
+  quality?: ByQuality;
+}
+
+/** The price of one result at a tier: that of its quality, else that of its resolution, else the plain one. */
+function atTier(pricing: Tiered, { resolution, quality }: Tier): LedgerPrice | undefined {
+  if (resolution === undefined) return undefined;
+  const tiers = pricing.quality?.[resolution];
+  const published = (quality && tiers?.[quality]) ?? pricing.resolutions?.[resolution];
+  return published && priceOf(published);
+}
+
+/** Undefined: the model has no price, and is offline. */
+export function priceOfEdit(
+  { pricing }: InpaintSpec,
+  { imageCount, ...tier }: Tier & { imageCount: number },
+): LedgerPrice | undefined {
+  if (!pricing) return undefined;
+  const edit = atTier(pricing, tier) ?? priceOf(pricing.inpaint);
+  const { included, additional } = pricing.inputImages ?? {};
+  if (additional === undefined) return edit;
+  return plus(edit, times(priceOf(additional), Math.max(0, imageCount - (included ?? 0))));
+}
+
+/** A model that prices by resolution and is asked for none that it prices costs what its first one does. */
+export function priceOfImages(
+  { pricing }: ImageSpec,
+  { count, ...tier }: Tier & { count: number },
+): LedgerPrice | undefined {
+  const published = pricing.generation ?? Object.values(pricing.resolutions ?? {})[0];
+  const each = atTier(pricing, tier) ?? (published && priceOf(published));
+  return each && times(each, count);
+}
+
+/** Up to twice the size is one price, all beyond it the other. */
+export function priceOfUpscale({ pricing }: UpscaleSpec, scale: number): LedgerPrice {
+  return priceOf(pricing.upscale[scale <= 2 ? '2x' : '4x']);
+}
+
+function times({ usd, diem }: LedgerPrice, count: number): LedgerPrice {
+  return { usd: usd * BigInt(count), diem: diem * BigInt(count) };
+}

@@ -1,0 +1,81 @@
+/** Every tier of every built-in entry, calculated once more from the published list in another way: in USD by floats. */
+import { describe, expect, it } from 'vitest';
+import { IMAGE_MODELS, UPSCALE_MODELS } from '../../../domain/catalogue/builtin/images.ts';
+import { INPAINT_MODELS } from '../../../domain/catalogue/builtin/inpaint.ts';
+import type { ByQuality, ByResolution } from '../../../domain/catalogue/specs.ts';
+import { chooseTier, qualitiesOf, resolutionsOf } from '../../../domain/images/offer.ts';
+import { priceOfEdit, priceOfImages, priceOfUpscale, type Tier } from '../../../domain/images/price.ts';
+
+const nano = (usd: number) => BigInt(Math.round(usd * 1e9));
+const tiersOf = (spec: Parameters<typeof resolutionsOf>[0]) =>
+  [undefined, ...resolutionsOf(spec)].flatMap((resolution) =>
+    [undefined, ...qualitiesOf(spec)].map((quality) => ({ resolution, quality })),
+  );
+
+interface Listed {
+  plain: number | undefined;
+  resolutions?: ByResolution | undefined;
+  quality?: ByQuality | undefined;
+}
+
+/** In USD, as somebody reads it off the list: the best quality unless one is named, 1K unless a resolution is. */
+function readOff({ plain, resolutions, quality }: Listed, wished: Tier): number {
+  const resolution = wished.resolution ?? '1K';
+  if (!quality) return resolutions?.[resolution]?.usd ?? plain ?? Number.NaN;
+  const tiers = quality[resolution];
+  return tiers?.[wished.quality ?? (tiers.high ? 'high' : 'medium')]?.usd ?? Number.NaN;
+}
+
+function chosen(spec: Parameters<typeof chooseTier>[0], wished: Tier): Tier {
+  const tier = chooseTier(spec, wished, { strict: false });
+  if (!tier.ok) throw new Error(tier.message);
+  return tier;
+}
+
+describe('an edit costs its resolution at its quality, and each image past the included ones', () => {
+  it.each(INPAINT_MODELS.filter(({ spec }) => spec.pricing))('$id', ({ spec }) => {
+    const { inpaint, resolutions, quality, inputImages } = spec.pricing ?? {};
+    for (const wished of tiersOf(spec)) {
+      for (const imageCount of [1, 2, 3, 10]) {
+        const extra = inputImages
+          ? Math.max(0, imageCount - inputImages.included) * inputImages.additional.usd
+          : 0;
+        const expected = nano(readOff({ plain: inpaint?.usd, resolutions, quality }, wished) + extra);
+        const price = priceOfEdit(spec, { ...chosen(spec, wished), imageCount });
+        expect([wished, imageCount, price?.usd, price?.diem]).toEqual([
+          wished,
+          imageCount,
+          expected,
+          expected,
+        ]);
+      }
+    }
+  });
+});
+
+describe('a picture costs its resolution at its quality, times the pictures', () => {
+  it.each(IMAGE_MODELS)('$id', ({ spec }) => {
+    const { generation, resolutions, quality } = spec.pricing;
+    for (const wished of tiersOf(spec)) {
+      for (const count of [1, 4]) {
+        const expected = nano(readOff({ plain: generation?.usd, resolutions, quality }, wished) * count);
+        const price = priceOfImages(spec, { ...chosen(spec, wished), count });
+        expect([wished, price?.usd]).toEqual([wished, expected]);
+      }
+    }
+  });
+});
+
+it('up to twice the size costs one price, more the other', () => {
+  const [upscaler] = UPSCALE_MODELS;
+  if (!upscaler) throw new Error('no upscaler');
+  const priced = [1, 2, 2.01, 4].map((scale) => priceOfUpscale(upscaler.spec, scale).usd);
+  expect(priced).toEqual([nano(0.02), nano(0.02), nano(0.08), nano(0.08)]);
+});
+
+it('an edit model without a published price has none', () => {
+  const unpriced = INPAINT_MODELS.find(({ id }) => id === 'muse-image-edit');
+  expect(
+    priceOfEdit(unpriced?.spec ?? {}, { resolution: '1K', quality: 'high', imageCount: 1 }),
+  ).toBeUndefined();
+});
