@@ -11,11 +11,18 @@ export interface DataUrl {
 /** Undefined: the text is no data URL. `malformed`: it is one, and not in base64 or empty. */
 export function readDataUrl(url: string): DataUrl | 'malformed' | undefined {
   if (!/^data:/i.test(url)) return undefined;
-  const announced = DATA_URL.exec(url.slice(0, 512));
-  if (!announced) return 'malformed';
-  const [head, type, , base64] = announced;
-  const bytes = base64 ? fromBase64(url.slice(head.length)) : undefined;
-  return bytes ? { bytes, type: type?.toLowerCase() } : 'malformed';
+  const head = dataUrlHead(url.slice(0, 512));
+  const bytes = typeof head === 'object' ? fromBase64(url.slice(head.length)) : undefined;
+  return bytes && typeof head === 'object' ? { bytes, type: head.type } : 'malformed';
+}
+
+/** What stands before the base64 of a data URL: its length, and the type that it claims. */
+export function dataUrlHead(
+  start: string,
+): { length: number; type: string | undefined } | 'malformed' | undefined {
+  if (!/^data:/i.test(start)) return undefined;
+  const [head, type, , base64] = DATA_URL.exec(start) ?? [];
+  return head !== undefined && base64 ? { length: head.length, type: type?.toLowerCase() } : 'malformed';
 }
 
 /**

@@ -91,7 +91,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   let model: string | undefined;
   let folder: string | undefined;
   const createFolder = async () => {
-    folder = await frame.folders.create();
+    folder ??= await frame.folders.create();
     return folder;
   };
   const removeFolder = async () => {
@@ -139,7 +139,7 @@ async function admit({ route, call }: Visit, model: string | undefined, read?: R
   });
 }
 
-const NO_BODY: ReadBody = { body: undefined, file: undefined };
+const NO_BODY: ReadBody = { body: undefined, files: [] };
 
 /** HTTP/1.1: a request has a body when one of these two headers says so. */
 function hasBody({ req }: ApiContext): boolean {
@@ -201,7 +201,7 @@ function tooLate(deadlineMs: number): FareboxError {
 /** What handlers see of a request. The dearer members are made when they are asked for. */
 class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly body: unknown;
-  readonly file: UploadedFile | undefined;
+  readonly files: readonly UploadedFile[];
   readonly query: unknown;
   readonly stopping: AbortSignal;
   readonly #ctx: RoutedContext;
@@ -215,12 +215,16 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     this.stopping = stopping;
     this.query = query;
     this.body = read.body;
-    this.file = read.file;
+    this.files = read.files;
   }
 
   /** Open and catalogue routes are declared with `Caller | undefined`; all others have one here. */
   get caller(): Caller {
     return this.#ctx.state.caller as Caller;
+  }
+
+  get file(): UploadedFile | undefined {
+    return this.files[0];
   }
 
   get params(): Record<string, string> {

@@ -10,6 +10,7 @@ import type { ModelType } from '../domain/catalogue/model.ts';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Answer } from './answer.ts';
+import type { FileParts } from './body/readMultipart.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { RouteDescription } from './describe.ts';
 
@@ -22,13 +23,15 @@ export type Access = 'open' | 'key' | 'admin' | 'catalogue';
 export interface MultipartSpec<Body> {
   /** Gets every text field as a string; fields sent twice are refused before it. */
   fields: z.ZodType<Body>;
-  /** Largest size of the one optional file part, which must be named `file`. */
+  /** Largest size of each file part. */
   maxFileBytes: number;
   /**
    * Left out: a field that is not of the schema is refused. Otherwise the only ones that are read; all others are passed
    * over, however often they come.
    */
   knownFields?: readonly string[];
+  /** Left out: one optional file, named `file`. */
+  files?: FileParts;
 }
 
 export interface BodySpec<Body> {
@@ -36,12 +39,16 @@ export interface BodySpec<Body> {
   json?: {
     schema: z.ZodType<Body>;
     maxBytes: number;
+    /** Long strings are files in base64: they go to disk as they arrive, and a SpooledText stands for each of them. */
+    spools?: { maxFileBytes: number };
     /** Brings other names of fields to those of the schema, before anything is looked at. */
     rewrite?(sent: unknown, config: Config): unknown;
   };
   multipart?: MultipartSpec<Body>;
   /** Instead of both: a Buffer of what arrived, whatever kind it says it is. */
   raw?: { maxBytes: number };
+  /** Where the model is named, if not in `model`: the first of these fields that is there counts, else the default. */
+  naming?: { fields: readonly string[]; otherwise?: string };
   /** `model` is looked at before the schema: "model is required", "model must be a string" (api-facts 4). */
   needsModel?: boolean;
   /** What `model` is where it is left out. */
@@ -68,8 +75,10 @@ export interface UploadedFile {
 export interface RouteRequest<Body, Query, A extends Access> {
   caller: A extends 'open' | 'catalogue' ? Caller | undefined : Caller;
   body: Body;
-  /** Only from a multipart body. */
+  /** The first of the files. */
   file: UploadedFile | undefined;
+  /** Only from a multipart body. */
+  files: readonly UploadedFile[];
   query: Query;
   params: Record<string, string>;
   headers: IncomingHttpHeaders;

@@ -8,14 +8,15 @@ import { bodyKind } from './contentType.ts';
 import { readJson } from './readJson.ts';
 import { readMultipart } from './readMultipart.ts';
 import { readRaw } from './readRaw.ts';
+import { readSpooledJson } from './spooledJson.ts';
 
 export interface ReadBody {
   body: unknown;
-  file: UploadedFile | undefined;
+  files: readonly UploadedFile[];
 }
 
 export interface BodyHooks {
-  /** A private folder for an uploaded file. */
+  /** A private folder for uploaded files, the same at each call. */
   createFolder(): Promise<string>;
   /** The model that the body names, told before the rest of it is checked. */
   noteModel(model: string): void;
@@ -31,12 +32,12 @@ export async function readBody(
   if (encoding !== undefined && encoding !== 'identity') {
     throw wrongType("'Content-Encoding' is not supported");
   }
-  if (spec.raw) return { body: await readRaw(request, spec.raw.maxBytes), file: undefined };
+  if (spec.raw) return { body: await readRaw(request, spec.raw.maxBytes), files: NO_FILES };
   const announced = bodyKind(request.headers['content-type']);
   if (announced.kind === 'json' && spec.json) {
-    const sent = await readJson(request, spec.json.maxBytes);
+    const sent = await readSent(request, spec.json, found);
     const body = spec.json.rewrite ? spec.json.rewrite(sent, found.config) : sent;
-    return { body: check(spec, spec.json.schema, { body, found }), file: undefined };
+    return { body: check(spec, spec.json.schema, { body, found }), files: NO_FILES };
   }
   if (announced.kind === 'multipart' && spec.multipart) {
     if (announced.boundary === undefined) {
@@ -46,14 +47,28 @@ export async function readBody(
       });
     }
     const { maxFileBytes, knownFields } = spec.multipart;
-    const { fields, file } = await readMultipart(request, {
+    const { files: parts = { ...ONE_FILE, maxTotalBytes: maxFileBytes } } = spec.multipart;
+    const { fields, files } = await readMultipart(request, {
       ...{ boundary: announced.boundary, maxFileBytes, knownFields },
+      files: parts,
       createFolder: found.createFolder,
     });
-    return { body: check(spec, spec.multipart.fields, { body: fields, found }), file };
+    return { body: check(spec, spec.multipart.fields, { body: fields, found }), files };
   }
   if (spec.wrongKind !== undefined) throw wrongType(spec.wrongKind);
   throw wrongType(`'Content-Type' must be '${spec.json ? 'application/json' : 'multipart/form-data'}'`);
+}
+
+const NO_FILES: readonly UploadedFile[] = [];
+const ONE_FILE = { name: 'file', most: 1 };
+
+async function readSent(
+  request: IncomingMessage,
+  { maxBytes, spools }: NonNullable<BodySpec<unknown>['json']>,
+  { createFolder }: BodyHooks,
+): Promise<unknown> {
+  if (!spools) return await readJson(request, maxBytes);
+  return await readSpooledJson(request, { maxBytes, ...spools, createFolder });
 }
 
 function check(
@@ -62,9 +77,8 @@ function check(
   { body: sent, found }: { body: unknown; found: BodyHooks },
 ): unknown {
   const body = withDefaultModel(spec, sent);
-  if (typeof body === 'object' && body !== null && 'model' in body && typeof body.model === 'string') {
-    found.noteModel(body.model);
-  }
+  const model = modelOf(body, spec.naming);
+  if (model !== undefined) found.noteModel(model);
   if (spec.needsModel) checkModel(body);
   return validate(schema, body);
 }
@@ -73,6 +87,13 @@ function check(
 function withDefaultModel({ defaultModel }: BodySpec<unknown>, body: unknown): unknown {
   if (defaultModel === undefined || typeof body !== 'object' || body === null) return body;
   return Array.isArray(body) || Object.hasOwn(body, 'model') ? body : { ...body, model: defaultModel };
+}
+
+function modelOf(body: unknown, naming: BodySpec<unknown>['naming']): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const members = body as Record<string, unknown>;
+  const named = (naming?.fields ?? ['model']).map((field) => members[field]);
+  return named.find((value) => typeof value === 'string') ?? naming?.otherwise;
 }
 
 function wrongType(message: string): FareboxError {

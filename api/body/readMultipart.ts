@@ -1,24 +1,34 @@
-/** A multipart body: text fields, and at most one file that is measured and hashed while it comes. */
+/** A multipart body: text fields, and files that are measured and hashed while they come. */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
 import type { UploadedFile } from '../route.ts';
 import { bodyChunks } from './bodyStream.ts';
 import { type MultipartEvent, MultipartParser } from './multipartParser.ts';
 import type { PartHead } from './partHeaders.ts';
+import { bodyTooLarge, fileTooLarge } from './tooLarge.ts';
 import { Upload } from './upload.ts';
+
+/** The parts that are files: their name, how many there may be, and their bytes together. */
+export interface FileParts {
+  name: string;
+  most: number;
+  maxTotalBytes: number;
+}
 
 export interface MultipartOptions {
   boundary: string;
   maxFileBytes: number;
   /** Undefined: all are told; otherwise others are passed over. */
   knownFields?: readonly string[] | undefined;
-  /** A private folder for the file, asked for when there is a large one. Removing it is the caller's, whatever comes out of this. */
+  files: FileParts;
+  /** A private folder for the files, asked for when there is a large one. Removing it is the caller's, whatever comes out of this. */
   createFolder(): Promise<string>;
 }
 
 export interface MultipartBody {
   fields: Record<string, string>;
-  file: UploadedFile | undefined;
+  /** In the order in which they came. */
+  files: UploadedFile[];
 }
 
 const UPLOAD_TIMEOUT_MS = 120_000;
@@ -34,9 +44,9 @@ export async function readMultipart(
   const parser = new MultipartParser(options.boundary);
   const form = createForm(options);
   const limits = {
-    maxBytes: options.maxFileBytes + AROUND_THE_FILE_BYTES,
+    maxBytes: options.files.maxTotalBytes + AROUND_THE_FILE_BYTES,
     timeoutMs: UPLOAD_TIMEOUT_MS,
-    tooLarge: () => fileTooLarge(options.maxFileBytes),
+    tooLarge: () => (options.files.most === 1 ? fileTooLarge(options.maxFileBytes) : bodyTooLarge()),
   };
   try {
     for await (const chunk of bodyChunks(request, limits)) {
@@ -55,27 +65,29 @@ interface FilePart {
 }
 
 /** Takes the parser's events one after the other; each is on disk or in memory when `take` resolves. */
-function createForm({ createFolder, maxFileBytes, knownFields }: MultipartOptions) {
+function createForm({ createFolder, maxFileBytes, files: { name, most }, knownFields }: MultipartOptions) {
   const fields = new Map<string, string>();
   let field: { name: string; bytes: Buffer[]; sizeBytes: number } | undefined;
+  const files: FilePart[] = [];
+  /** The file that is being read. */
   let file: FilePart | undefined;
-  let inFile = false;
 
   function begin(head: PartHead): void {
-    if (head.name === 'file') {
-      if (file) throw malformed('more than one file');
-      file = { upload: new Upload(createFolder), head };
-      inFile = true;
+    if (head.name === name) {
+      if (files.length === most)
+        throw malformed(most === 1 ? 'more than one file' : `more than ${most} files`);
+      file = { upload: new Upload(createFolder, `upload-${files.length}`), head };
+      files.push(file);
       return;
     }
-    if (head.filename !== undefined) throw malformed('a file may only be sent in the field "file"');
+    if (head.filename !== undefined) throw malformed(`a file may only be sent in the field "${name}"`);
     if (knownFields && !knownFields.includes(head.name)) return;
     if (fields.has(head.name)) throw malformed('a field was sent twice');
     field = { name: head.name, bytes: [], sizeBytes: 0 };
   }
 
   async function data(bytes: Buffer): Promise<void> {
-    if (inFile && file) {
+    if (file) {
       if (file.upload.sizeBytes + bytes.length > maxFileBytes) throw fileTooLarge(maxFileBytes);
       await file.upload.take(bytes);
       return;
@@ -87,21 +99,23 @@ function createForm({ createFolder, maxFileBytes, knownFields }: MultipartOption
     field.bytes.push(Buffer.from(bytes));
   }
 
-  function end(): void {
+  async function end(): Promise<void> {
     if (field) fields.set(field.name, decode(Buffer.concat(field.bytes)));
+    await file?.upload.close();
     field = undefined;
-    inFile = false;
+    file = undefined;
   }
 
   return {
     async take(event: MultipartEvent): Promise<void> {
       if (event.kind === 'part') begin(event.head);
       else if (event.kind === 'data') await data(event.bytes);
-      else if (event.kind === 'end') end();
+      else if (event.kind === 'end') await end();
       else throw malformed(event.reason);
     },
     body(): MultipartBody {
-      return { fields: Object.fromEntries(fields), file: file && toUploadedFile(file) };
+      const chosen = files.map(toUploadedFile).filter((sent) => sent !== undefined);
+      return { fields: Object.fromEntries(fields), files: chosen };
     },
     close: async () => await file?.upload.close(),
   };
@@ -129,12 +143,4 @@ function decode(bytes: Buffer): string {
 
 function malformed(reason: string): FareboxError {
   return new FareboxError({ code: 'invalid_request', message: `Invalid multipart request: ${reason}.` });
-}
-
-function fileTooLarge(maxFileBytes: number): FareboxError {
-  const megabytes = Math.round(maxFileBytes / 1_048_576);
-  return new FareboxError({
-    code: 'payload_too_large',
-    message: `File exceeds the maximum allowed size of ${megabytes} MB.`,
-  });
 }

@@ -10,13 +10,15 @@ export const IN_MEMORY_BYTES = 256 * 1024;
 export class Upload {
   sizeBytes = 0;
   readonly #createFolder: () => Promise<string>;
+  readonly #name: string;
   readonly #hash = createHash('sha256');
   /** One piece from the start: a file that comes a byte at a time takes no more than another. */
   #start: Buffer | undefined = Buffer.allocUnsafe(IN_MEMORY_BYTES);
   #disk: { path: string; handle: FileHandle } | undefined;
 
-  constructor(createFolder: () => Promise<string>) {
+  constructor(createFolder: () => Promise<string>, name = 'upload') {
     this.#createFolder = createFolder;
+    this.#name = name;
   }
 
   /** Kept or on disk when it resolves; the caller's buffer is not kept. */
@@ -35,7 +37,7 @@ export class Upload {
   }
 
   async #openFile() {
-    const path = join(await this.#createFolder(), 'upload');
+    const path = join(await this.#createFolder(), this.#name);
     return { path, handle: await open(path, 'wx', 0o600) };
   }
 
@@ -48,6 +50,7 @@ export class Upload {
     return { content, sizeBytes, sha256: this.#hash.digest('hex') };
   }
 
+  /** Closing it again is no error. */
   async close(): Promise<void> {
     await this.#disk?.handle.close();
   }

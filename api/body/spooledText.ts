@@ -1,0 +1,90 @@
+/** A long string of a JSON body: decoded from base64 into a file while it arrives, so that it is never in memory as a whole. */
+import { z } from 'zod';
+import { dataUrlHead } from '../dataUrl.ts';
+import type { UploadedFile } from '../route.ts';
+import { Base64Decoder } from './base64.ts';
+import { fileTooLarge } from './tooLarge.ts';
+import { Upload } from './upload.ts';
+
+/** What stands in a parsed body where such a string was. */
+export class SpooledText {
+  /** Undefined: the string was no base64 and no data URL of it. */
+  readonly file: UploadedFile | undefined;
+
+  constructor(file: UploadedFile | undefined) {
+    this.file = file;
+  }
+}
+
+/** For fields that take a file as base64, a data URL or an address. */
+export const fileText = z.union([z.string().min(1), z.instanceof(SpooledText)], { error: 'Required' });
+
+export interface SpoolOptions {
+  /** Of the decoded file. */
+  maxFileBytes: number;
+  createFolder(): Promise<string>;
+}
+
+const HEAD_LETTERS = 512;
+const UNKNOWN_TYPE = 'application/octet-stream';
+
+export class Spool {
+  readonly #upload: Upload;
+  readonly #decoder = new Base64Decoder();
+  readonly #maxFileBytes: number;
+  #type: string | undefined;
+  /** The beginning of an escape that the next piece completes. */
+  #cut = '';
+
+  constructor({ maxFileBytes, createFolder }: SpoolOptions, name: string) {
+    this.#upload = new Upload(createFolder, name);
+    this.#maxFileBytes = maxFileBytes;
+  }
+
+  /** Bytes as they stand between the quotes; the first piece has all of a data URL's head. Throws SyntaxError. */
+  async push(raw: Buffer): Promise<void> {
+    let text = this.#unescape(raw);
+    if (this.#type === undefined) {
+      const head = dataUrlHead(text.slice(0, HEAD_LETTERS));
+      if (head === 'malformed') this.#decoder.isMalformed = true;
+      else if (head) text = text.slice(head.length);
+      this.#type = (head !== 'malformed' && head?.type) || UNKNOWN_TYPE;
+    }
+    await this.#keep(this.#decoder.push(text));
+  }
+
+  async finish(): Promise<SpooledText> {
+    if (this.#cut !== '') throw new SyntaxError('an escape that is cut off');
+    await this.#keep(this.#decoder.finish());
+    if (this.#decoder.isMalformed || this.#upload.sizeBytes === 0) return new SpooledText(undefined);
+    return new SpooledText({ ...this.#upload.finish(), claimedContentType: this.#type ?? UNKNOWN_TYPE });
+  }
+
+  close(): Promise<void> {
+    return this.#upload.close();
+  }
+
+  async #keep(bytes: Buffer): Promise<void> {
+    if (bytes.length === 0) return;
+    if (this.#upload.sizeBytes + bytes.length > this.#maxFileBytes) throw fileTooLarge(this.#maxFileBytes);
+    await this.#upload.take(bytes);
+  }
+
+  /** Letters past ASCII come out as others: neither they nor those are base64. */
+  #unescape(raw: Buffer): string {
+    const text = this.#cut + raw.toString('latin1');
+    const whole = text.length - cutEscape(text);
+    this.#cut = text.slice(whole);
+    return JSON.parse(`"${text.slice(0, whole)}"`) as string;
+  }
+}
+
+/** How many letters at the end are the beginning of an escape. */
+function cutEscape(text: string): number {
+  const at = text.lastIndexOf('\\');
+  if (at < 0) return 0;
+  let run = 1;
+  while (text[at - run] === '\\') run += 1;
+  const length = text.length - at;
+  return run % 2 === 1 && length < (text[at + 1] === 'u' ? 6 : 2) ? length : 0;
+}
