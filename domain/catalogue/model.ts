@@ -110,7 +110,10 @@ export interface DecisionModel extends PlainModel<'decision', DecisionSpec> {
   /** What is not said has its default. */
   evaluation?: Partial<Evaluation>;
 }
-export type ImageModel = PlainModel<'image', ImageSpec>;
+export interface ImageModel extends PlainModel<'image', ImageSpec> {
+  /** Default: it makes pictures from words. `cutout`: it takes the background off one; published as an image model all the same. */
+  imageUse?: 'cutout';
+}
 export type InpaintModel = PlainModel<'inpaint', InpaintSpec>;
 export type UpscaleModel = PlainModel<'upscale', UpscaleSpec>;
 export type AsrModel = PlainModel<'asr', AsrSpec>;

@@ -11,6 +11,7 @@ interface Row {
   price: number | Record<string, number>;
   quality?: QualityAmounts;
   traits?: readonly string[];
+  imageUse?: ImageModel['imageUse'];
 }
 
 const ROWS: readonly Row[] = [
@@ -43,7 +44,7 @@ const ROWS: readonly Row[] = [
   },
   { id: 'flux-2-pro', privacy: 'anonymized', price: 0.03 },
   { id: 'krea-v2-large', privacy: 'anonymized', price: 0.07 },
-  { id: 'bria-bg-remover', privacy: 'anonymized', price: 0.03 },
+  { id: 'bria-bg-remover', privacy: 'anonymized', price: 0.03, imageUse: 'cutout' },
 ];
 
 const UPSCALE = prices({ '2x': 0.02, '4x': 0.08 });
@@ -52,6 +53,7 @@ export const IMAGE_MODELS: readonly ImageModel[] = ROWS.map((row) => ({
   ...base({ provider: 'fal', ...row }),
   kind: 'image',
   type: 'image',
+  ...(row.imageUse === undefined ? {} : { imageUse: row.imageUse }),
   spec: { pricing: pricingOf(row) },
 }));
 
