@@ -29,7 +29,7 @@ export function toModel(entry: ModelEntry): Model {
         spec: ownSpec(entry.spec),
       };
     case 'image':
-      return { ...shared, kind: 'image', type: 'image', spec: ownSpec(entry.spec) };
+      return { ...shared, ...useOf(entry), kind: 'image', type: 'image', spec: ownSpec(entry.spec) };
     case 'inpaint':
       return { ...shared, kind: 'inpaint', type: 'inpaint', spec: ownSpec(entry.spec) };
     case 'upscale':
@@ -108,6 +108,10 @@ function sizeOf({ size }: Extract<ModelEntry, { type: 'text' | 'embedding' }>) {
 
 function evaluationOf({ evaluation }: Extract<ModelEntry, { type: 'decision' }>) {
   return evaluation === undefined ? {} : { evaluation };
+}
+
+function useOf({ imageUse }: Extract<ModelEntry, { type: 'image' }>) {
+  return imageUse === undefined ? {} : { imageUse };
 }
 
 function toVoiceChanger(entry: VoiceChangerEntry): VoiceChangerModel {

@@ -52,11 +52,16 @@ const evaluation = closed({
     .describe('For models that think before they answer unless they are told not to. Default false.'),
 }).exactOptional();
 
+const imageUse = z
+  .literal('cutout')
+  .exactOptional()
+  .describe('It takes the background off a picture. Default: it makes pictures from words.');
+
 export const model = z.discriminatedUnion('type', [
   closed({ ...common, type: z.literal('text'), size, spec: textSpec }),
   closed({ ...common, type: z.literal('embedding'), size, spec: embeddingSpec }),
   closed({ ...common, type: z.literal('decision'), evaluation, spec: decisionSpec }),
-  closed({ ...common, type: z.literal('image'), spec: imageSpec }),
+  closed({ ...common, type: z.literal('image'), imageUse, spec: imageSpec }),
   closed({ ...common, type: z.literal('inpaint'), spec: inpaintSpec }),
   closed({ ...common, type: z.literal('upscale'), spec: upscaleSpec }),
   closed({ ...common, type: z.literal('asr'), spec: asrSpec }),
