@@ -5,6 +5,7 @@ import type { Config } from '../infra/config/config.ts';
 import type { DocumentReader } from '../infra/documents/documentReader.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { Logger } from '../infra/log.ts';
+import type { ImageWork } from '../infra/media/imageWork/imageWork.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Ledger } from '../infra/postgres/createLedger.ts';
 import type { DatabaseClock } from '../infra/postgres/databaseClock.ts';
@@ -28,7 +29,7 @@ export interface Dependencies {
   ledger: Ledger;
   /** By provider entry. */
   textProviders: ReadonlyMap<string, TextProvider>;
-  /** By provider entry: those that make media while the client waits. */
+  /** Of pictures, transcripts and speech that are made while the client waits; by provider entry. */
   mediaProviders: ReadonlyMap<string, MediaProvider>;
   /** Of the providers of queued jobs. */
   circuits: OpenCircuits;
@@ -44,6 +45,7 @@ export interface Dependencies {
   downloads: GuardedFetch;
   folders: WorkFolders;
   documents: DocumentReader;
+  images: ImageWork;
   pages: PageReader;
   /** Undefined: none is configured. */
   search: SearchProvider | undefined;

@@ -6,6 +6,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 export const GROUPS = {
   Text: 'Conversations and embeddings.',
   Augment: 'Pages, searches and documents, for models and their users.',
+  Images: 'New pictures, edited ones, larger ones, and ones without their background.',
   'Voice changer': 'A recording in another voice: quote, queue, retrieve, complete.',
   Audio: 'Music, sounds and speech from words: quote, queue, retrieve, complete.',
   Speech: 'Words from a recording and a recording from words, while you wait.',

@@ -4,6 +4,8 @@ import type { Config } from '../infra/config/config.ts';
 import { createDocumentReader } from '../infra/documents/documentReader.ts';
 import { createGuardedFetch, type GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { Logger } from '../infra/log.ts';
+import { createImageWork } from '../infra/media/imageWork/imageWork.ts';
+import type { MediaTools } from '../infra/media/mediaTools.ts';
 import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
 import { createLedger } from '../infra/postgres/createLedger.ts';
 import { createDatabaseClock } from '../infra/postgres/databaseClock.ts';
@@ -23,6 +25,7 @@ import { createMediaProviders } from '../providers/createMediaProviders.ts';
 import { createProviders } from '../providers/createProviders.ts';
 import { createSearch } from '../providers/createSearch.ts';
 import { createTextProviders } from '../providers/createTextProviders.ts';
+import type { MediaOutcome } from '../providers/mediaAddresses.ts';
 import type { TextOutcome } from '../providers/upstreams.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
@@ -57,24 +60,25 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const limits = createLimits(config, limiter);
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();
+  const images = createImageWork();
   const documents = createDocumentReader({ workFolders: folders });
   const clock = createDatabaseClock();
   const purse = openPool({ databaseUrl, applicationName: 'farebox-api-ledger', max: LEDGER_STATEMENTS });
   const ledger = createLedger(purse);
-  const textProviders = createTextProviders({ ...config, observe: watchProviders() });
-  const { ffmpegPath, ffprobePath } = config;
-  const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
-  const mediaProviders = createMediaProviders(config, { tools });
+  const observe = watchProviders();
+  const textProviders = createTextProviders({ ...config, observe });
   const search = createSearch(config);
   const { allowPrivateHosts } = config.fetch;
   const downloads = createGuardedFetch({ allowPrivateHosts });
+  const tools = toolsOf(config, folders.root);
+  const mediaProviders = createMediaProviders(config, { tools, guardedFetch: downloads, observe });
   const pages = createPageReader({ allowPrivateHosts });
   const jobWatch = createJobWatch();
   const { authentication, closeAuthentication } = openAuthentication({ config, sql, clock, log, jobWatch });
   return {
     dependencies: {
       ...{ config, sql, clock, ledger, textProviders, mediaProviders, redis, temporal, storage, limits, log },
-      ...{ downloads, folders, documents, pages, search, jobWatch },
+      ...{ downloads, folders, documents, images, pages, search, jobWatch },
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
       published: publishCatalogue(config),
@@ -93,6 +97,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       await ledger.close();
       pages.close();
       documents.close();
+      images.close();
       await search?.close();
       await Promise.all([...textProviders.values()].map((provider) => provider.close()));
       await Promise.all([...mediaProviders.values()].map((provider) => provider.close?.()));
@@ -101,6 +106,10 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       await Promise.all([sql.end(), purse.end(), temporal.close(), folders.settled()]);
     },
   };
+}
+
+function toolsOf({ ffmpegPath, ffprobePath, espeakPath }: Config, workFolder: string): MediaTools {
+  return { ffmpegPath, ffprobePath, workFolder, ...(espeakPath === undefined ? {} : { espeakPath }) };
 }
 
 /** The adapters of the workers, who alone hand anything over. */
@@ -116,8 +125,8 @@ function callersOf(
   };
 }
 
-/** What came of each call to a text service. */
-function watchProviders(): (entry: string, outcome: TextOutcome) => void {
+/** What came of each call to a service that answers at once. */
+function watchProviders(): (entry: string, outcome: TextOutcome | MediaOutcome) => void {
   const outcomes = keepLabelled(providerOutcomes);
   const seconds = keepLabelled(providerSeconds);
   return (entry, { call, outcome, durationMs }) => {

@@ -9,6 +9,7 @@ import { usageAnalyticsRoute } from './billing/usageAnalytics.ts';
 import { usageHistoryRoute } from './billing/usageHistory.ts';
 import { characterRoute, charactersRoute, reviewsRoute } from './catalogue/charactersRoutes.ts';
 import { compatibilityRoute, modelsRoute, traitsRoute } from './catalogue/modelsRoutes.ts';
+import { IMAGE_ROUTES } from './images/imageRoutes.ts';
 import { jobEventsRoute } from './jobs/eventsRoute.ts';
 import { cancelJobRoute, listJobsRoute, showJobRoute } from './jobs/jobsRoutes.ts';
 import {
@@ -44,6 +45,7 @@ export const ROUTES: readonly Route[] = [
   scrapeRoute,
   searchRoute,
   parserRoute,
+  ...IMAGE_ROUTES,
   billingBalance,
   usageHistoryRoute,
   usageAnalyticsRoute,

@@ -6,8 +6,8 @@ import { addressesOf, keyVariableOf } from './textAddresses.ts';
 
 /** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
 const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
-  local: ['voice-changer', 'music', 'video', 'embedding', 'asr', 'tts'],
-  simulator: ['voice-changer', 'music', 'video', 'text', 'decision'],
+  local: ['voice-changer', 'music', 'video', 'embedding', 'image', 'inpaint', 'upscale', 'asr', 'tts'],
+  simulator: ['voice-changer', 'music', 'video', 'text', 'decision', 'image'],
   elevenlabs: ['voice-changer', 'music', 'asr', 'tts'],
   openai: ['text', 'embedding', 'decision', 'image', 'inpaint', 'asr', 'tts'],
   anthropic: ['text', 'decision'],

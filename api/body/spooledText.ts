@@ -17,7 +17,13 @@ export class SpooledText {
 }
 
 /** For fields that take a file as base64, a data URL or an address. */
-export const fileText = z.union([z.string().min(1), z.instanceof(SpooledText)], { error: 'Required' });
+export const fileText = z
+  .custom<string | SpooledText>(isFileText, { error: 'Must be a text that is not empty' })
+  .meta({ type: 'string', minLength: 1, description: 'Base64, a data URL or an http(s) URL.' });
+
+function isFileText(value: unknown): boolean {
+  return value instanceof SpooledText || (typeof value === 'string' && value !== '');
+}
 
 export interface SpoolOptions {
   /** Of the decoded file. */
@@ -57,7 +63,8 @@ export class Spool {
     if (this.#cut !== '') throw new SyntaxError('an escape that is cut off');
     await this.#keep(this.#decoder.finish());
     if (this.#decoder.isMalformed || this.#upload.sizeBytes === 0) return new SpooledText(undefined);
-    return new SpooledText({ ...this.#upload.finish(), claimedContentType: this.#type ?? UNKNOWN_TYPE });
+    const claimed = { claimedContentType: this.#type ?? UNKNOWN_TYPE, claimedName: '' };
+    return new SpooledText({ ...this.#upload.finish(), ...claimed });
   }
 
   close(): Promise<void> {

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { type AnswerDescription, GROUPS, type RouteDescription } from '../describe.ts';
-import type { Route } from '../route.ts';
+import type { MultipartSpec, Route } from '../route.ts';
 import { exampleCommand } from './example.ts';
 import { failuresOf } from './failures.ts';
 import { COMMON_HEADERS, LIMIT_HEADERS, toThem } from './headers.ts';
@@ -87,15 +87,17 @@ function bodyOf({ body }: Route, example: RouteDescription['example']) {
     ...(body.json && {
       'application/json': { schema: shown(body.json.schema), ...(example.json && { example: example.json }) },
     }),
-    ...(body.multipart && { 'multipart/form-data': { schema: withFile(body.multipart.fields) } }),
+    ...(body.multipart && { 'multipart/form-data': { schema: withFile(body.multipart) } }),
   };
   return { requestBody: { content, required: body.optional !== true } };
 }
 
-/** The one file part beside the text fields. */
-function withFile(fields: z.ZodType): z.ZodType {
-  const file = z.string().optional().meta({ type: 'string', format: 'binary', description: 'The source.' });
-  return fields instanceof z.ZodObject ? fields.extend({ file }) : fields;
+/** The file parts beside the text fields. */
+function withFile({ fields, files }: MultipartSpec<unknown>): z.ZodType {
+  const file = z.string().meta({ type: 'string', format: 'binary', description: 'The source.' });
+  const parts = files && files.most > 1 ? z.array(file).max(files.most) : file.optional();
+  const shape = fields instanceof z.ZodPipe ? fields.in : fields;
+  return shape instanceof z.ZodObject ? shape.extend({ [files?.name ?? 'file']: parts }) : fields;
 }
 
 /** What is optional as a whole is said by `required`, not by the schema. */

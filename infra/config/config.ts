@@ -68,6 +68,7 @@ export interface Config {
   characters: readonly Character[];
   fetch: { allowPrivateHosts: string[] };
   media: { retentionHours: number };
+  images: ConfigurationFile['images'];
   jobs: { deadlineMinutes: number; pollFirstMs: number; pollLongestMs: number };
   limits: ConfigurationFile['limits'];
   catalogue: ConfigurationFile['catalogue'];
@@ -134,6 +135,7 @@ function fromFile(file: ConfigurationFile) {
     characters: readCharacters(file.catalogue.charactersFile, modelCatalogue),
     fetch: file.fetch,
     media: file.media,
+    images: file.images,
     jobs: file.jobs,
     limits: file.limits,
     catalogue: file.catalogue,

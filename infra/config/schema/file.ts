@@ -65,6 +65,10 @@ const media = closed({
   retentionHours: z.number().gt(0).max(8760).default(24),
 });
 
+const images = closed({
+  enhanceModel: text(128).exactOptional(),
+});
+
 const jobs = closed({
   deadlineMinutes: z.number().gt(0).max(1440).default(30),
   pollFirstMs: count(1, 600_000).default(500),
@@ -133,6 +137,9 @@ export const configurationFile = closed({
     .exactOptional()
     .describe('The search engine; without an entry Brave, where BRAVE_API_KEY is set.'),
   media: media.prefault({}).describe('How long a stored output is kept.'),
+  images: images
+    .prefault({})
+    .describe('The text model that rewrites prompts of pictures on request; without one nothing does.'),
   jobs: jobs.prefault({}).describe('Deadline of a job and the pauses between questions to its provider.'),
   metrics: metrics
     .prefault({})

@@ -1,0 +1,101 @@
+/** POST /image/background-remove (specification 4.3, api-facts 4.3). */
+import type { ImageModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { SOURCE_PIXELS } from '../../domain/images/images.ts';
+import { priceOfImages } from '../../domain/images/price.ts';
+import type { Answer } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { endUserOf } from '../endUser.ts';
+import { invalid } from '../invalid.ts';
+import type { NamedModel } from '../models.ts';
+import { paidDelivery } from '../paidDelivery.ts';
+import { defineRoute, type UploadedFile } from '../route.ts';
+import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
+import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
+import { type CutoutBody, cutoutBody, cutoutFields } from './shapes.ts';
+import { type SentImage, takeImages } from './sources.ts';
+import {
+  type Asking,
+  DEADLINE_MS,
+  fileAnswer,
+  finished,
+  firstCallable,
+  headersOf,
+  inWorkFolder,
+  makerOf,
+  prepared,
+  saleOf,
+} from './studio.ts';
+
+/** The published one, and ours for when it is away. */
+const MODELS = ['bria-bg-remover', 'local-cutout'] as const;
+export const ANY_SIZE = { least: 1, most: SOURCE_PIXELS.most };
+
+export const cutoutRoute = defineRoute<'key', CutoutBody>({
+  method: 'POST',
+  path: '/image/background-remove',
+  access: 'key',
+  body: {
+    json: { schema: cutoutBody, maxBytes: ONE_IMAGE_JSON_BYTES, spools: SPOOLS },
+    multipart: { fields: cutoutFields, ...ONE_IMAGE_FORM },
+    naming: { fields: ['model'], otherwise: MODELS[0] },
+    modelType: 'image',
+  },
+  deadlineMs: DEADLINE_MS,
+  describes: IMAGE_DESCRIPTIONS.cutout,
+  async handler(dependencies, request) {
+    const { body, file, caller } = request;
+    const image = sentImage(body, file);
+    const names = body.model === undefined ? MODELS : ([body.model] as const);
+    const named = firstCallable(dependencies, { names, type: 'image', caller });
+    const { model } = named;
+    if (model.kind !== 'image' || model.imageUse !== 'cutout') throw invalid('model', 'Invalid model id');
+    await request.admitModel(model.id);
+    return await cutOut(dependencies, request, { named: { ...named, model }, image });
+  },
+});
+
+/** One of them, and something in it. */
+function sentImage({ image, image_url: url }: CutoutBody, file: UploadedFile | undefined): SentImage {
+  const isBlank = (text: unknown) => text == null || (typeof text === 'string' && text.trim() === '');
+  if (file) return oneImage(file);
+  if (isBlank(url)) return oneImage(isBlank(image) ? undefined : image);
+  if (!isBlank(image)) throw invalid('image', 'Either image or image_url, not both');
+  if (!/^https?:\/\//i.test(url ?? '')) throw invalid('image_url', 'Must be an http(s) URL');
+  return { field: 'image_url', source: url ?? '' };
+}
+
+async function cutOut(
+  dependencies: Dependencies,
+  request: Asking<CutoutBody>,
+  { named, image }: { named: NamedModel<ImageModel>; image: SentImage },
+): Promise<Answer> {
+  const { model } = named;
+  const { body, caller, requestId, signal } = request;
+  const maker = makerOf(dependencies, model, 'cutOut');
+  const price = priceOfImages(model.spec, { resolution: undefined, quality: undefined, count: 1 });
+  if (!price)
+    throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
+  return await inWorkFolder(dependencies, async (folder) => {
+    const bench = { folder, signal };
+    const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
+    return await paidDelivery(dependencies, request, {
+      sale: saleOf(model, { price, unit: 'cutout', units: 1, requestId }),
+      work: async () => {
+        const [plain = sources[0]] = await request.waitFor(
+          prepared(dependencies, maker, { ...bench, sources }),
+        );
+        if (!plain) throw invalid('image', 'Required');
+        const endUser = endUserOf(caller.accountId, body.anon_user_id);
+        const order = { upstreamModel: model.upstreamModel, endUser, image: plain };
+        const cut = await request.waitFor(maker.cutOut(order, { workFolder: folder, signal }));
+        const made = await finished(
+          dependencies,
+          { provider: maker, made: [cut] },
+          { ...bench, format: 'png' },
+        );
+        return { answer: await fileAnswer(made[0] ?? cut, headersOf(named, made)) };
+      },
+    });
+  });
+}

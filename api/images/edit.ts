@@ -1,0 +1,180 @@
+/** The story of an edit: POST /image/multi-edit and /image/edit (specification 4.2, api-facts 4.2). */
+import type { InpaintModel } from '../../domain/catalogue/model.ts';
+import type { Quality } from '../../domain/catalogue/specs.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import type { AspectRatio, ImageFormat } from '../../domain/images/images.ts';
+import { SOURCE_PIXELS } from '../../domain/images/images.ts';
+import {
+  aspectRatioOf,
+  chooseTier,
+  usualFormat,
+  wrongAspectRatio,
+  wrongCount,
+  wrongPrompt,
+} from '../../domain/images/offer.ts';
+import { ENHANCEMENT, priceOfEdit, type Tier } from '../../domain/images/price.ts';
+import { plus } from '../../domain/text/price.ts';
+import type { ImageEdit, ImageFile } from '../../providers/mediaProvider.ts';
+import type { Answer } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { endUserOf } from '../endUser.ts';
+import { invalid, invalidOffer } from '../invalid.ts';
+import { type NamedModel, requireCallable, requireModel } from '../models.ts';
+import { paidDelivery } from '../paidDelivery.ts';
+import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
+import { type SentImage, takeImages } from './sources.ts';
+import {
+  type Asking,
+  type Bench,
+  fileAnswer,
+  finished,
+  headersOf,
+  inWorkFolder,
+  makerOf,
+  prepared,
+  safeMode,
+  saleOf,
+  tierRemarks,
+} from './studio.ts';
+
+/** Both routes, in one shape. */
+export interface EditOrder {
+  modelName: string;
+  prompt: string;
+  images: readonly SentImage[];
+  aspectRatio: AspectRatio | 'auto' | undefined;
+  resolution: string | undefined;
+  quality: Quality | undefined;
+  format: ImageFormat | undefined;
+  safeMode: { wished: boolean | undefined; usual: boolean };
+  enhances: boolean;
+  skipsThinking: boolean;
+  anonUserId: string | undefined;
+  /** A resolution that the model has no choice of is an error. */
+  strict: boolean;
+  /** `modelId` is not the name of a model that edits: what that field is called. */
+  modelField: string;
+}
+
+export async function editImages(
+  dependencies: Dependencies,
+  request: Asking<unknown>,
+  order: EditOrder,
+): Promise<Answer> {
+  const named = requireEditModel(dependencies, request, order);
+  const tier = checkFields(named.model, order);
+  const isSafe = safeMode(dependencies, named.model, order.safeMode);
+  const maker = makerOf(dependencies, named.model, 'editImage');
+  const enhancer = order.enhances ? requireEnhancer(dependencies, request) : undefined;
+  return await inWorkFolder(dependencies, async (folder) => {
+    const bench = { folder, signal: request.signal };
+    const images = await request.waitFor(
+      takeImages(dependencies, order.images, { ...bench, bounds: SOURCE_PIXELS }),
+    );
+    const edit = toEdit(request, { named, order, images, tier, isSafe });
+    maker.checkEdit?.(edit);
+    const sale = saleOfEdit(named.model, { order, tier, requestId: request.requestId });
+    return await paidDelivery(dependencies, request, {
+      sale,
+      work: async () => {
+        const prompt = enhancer && (await rewritten(enhancer, rewritingOf(named.model, edit), request));
+        const final = { ...edit, ...(prompt !== undefined && { prompt }) };
+        const made = await make(dependencies, request, { maker, edit: final, bench });
+        const headers = { ...headersOf(named, [made]), ...(prompt !== undefined && promptHeader(prompt)) };
+        return { answer: await fileAnswer(made, headers) };
+      },
+    });
+  });
+}
+
+function requireEditModel(
+  { config }: Dependencies,
+  { caller }: Asking<unknown>,
+  { modelName, modelField }: EditOrder,
+): NamedModel<InpaintModel> {
+  const named = requireModel(config, modelName, 'inpaint');
+  const { model } = named;
+  if (model.kind !== 'inpaint') throw invalid(modelField, 'Invalid model id');
+  requireCallable(config, model, caller);
+  return { ...named, model };
+}
+
+function checkFields({ spec }: InpaintModel, order: EditOrder): Tier {
+  const { prompt, images, aspectRatio, strict } = order;
+  const wrong =
+    wrongPrompt(spec, prompt) ?? wrongCount(spec, images.length) ?? wrongAspectRatio(spec, aspectRatio);
+  if (wrong) throw invalidOffer(wrong);
+  const tier = chooseTier(spec, order, { strict });
+  if (!tier.ok) throw invalidOffer(tier);
+  return tier;
+}
+
+interface Checked {
+  named: NamedModel<InpaintModel>;
+  order: EditOrder;
+  images: readonly ImageFile[];
+  tier: Tier;
+  isSafe: boolean;
+}
+
+function toEdit({ caller }: Asking<unknown>, { named, order, images, tier, isSafe }: Checked): ImageEdit {
+  const { model } = named;
+  const [first] = images;
+  const aspectRatio = first && aspectRatioOf(model.spec, order.aspectRatio, first);
+  return {
+    upstreamModel: model.upstreamModel,
+    endUser: endUserOf(caller.accountId, order.anonUserId),
+    prompt: order.prompt,
+    images,
+    ...(aspectRatio && { aspectRatio }),
+    ...(tier.resolution !== undefined && { resolution: tier.resolution }),
+    ...(tier.quality && { quality: tier.quality }),
+    format: order.format ?? usualFormat(tier.resolution),
+    safeMode: isSafe,
+    skipsThinking: order.skipsThinking,
+  };
+}
+
+interface Billed {
+  order: EditOrder;
+  tier: Tier;
+  requestId: string;
+}
+
+function saleOfEdit(model: InpaintModel, { order, tier, requestId }: Billed) {
+  const { images, enhances } = order;
+  const edit = priceOfEdit(model.spec, { ...tier, imageCount: images.length });
+  if (!edit)
+    throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
+  const remarks = tierRemarks(tier);
+  if (images.length > 1) remarks.push(`${images.length} input images`);
+  if (enhances) remarks.push('prompt rewritten');
+  const price = enhances ? plus(edit, ENHANCEMENT) : edit;
+  return saleOf(model, { price, unit: 'edit', units: 1, requestId, remarks });
+}
+
+const LONGEST_PROMPT = 32_768;
+
+function rewritingOf({ spec }: InpaintModel, { prompt, images, endUser }: ImageEdit) {
+  const limit = spec.constraints?.promptCharacterLimit ?? LONGEST_PROMPT;
+  return { ...{ prompt, images, endUser, limit }, task: 'edit' as const };
+}
+
+interface Making {
+  maker: ReturnType<typeof makerOf<'editImage'>>;
+  edit: ImageEdit;
+  bench: Bench;
+}
+
+async function make(
+  dependencies: Dependencies,
+  { signal, waitFor }: Asking<unknown>,
+  { maker, edit, bench }: Making,
+) {
+  const images = await waitFor(prepared(dependencies, maker, { ...bench, sources: edit.images }));
+  const made = await waitFor(maker.editImage({ ...edit, images }, { workFolder: bench.folder, signal }));
+  const [image = made] = await waitFor(
+    finished(dependencies, { provider: maker, made: [made] }, { ...bench, format: edit.format }),
+  );
+  return image;
+}

@@ -1,0 +1,109 @@
+/** A prompt that a text model rewrites before it is drawn (specification 4.2, `enhance_prompt`). */
+import type { TextModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import type { ImageFile } from '../../providers/mediaProvider.ts';
+import type { TextProvider } from '../../providers/textProvider.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { invalid } from '../invalid.ts';
+import { requireCallable, requireModel } from '../models.ts';
+import { toClientError } from '../upstreamErrors.ts';
+import type { Asking } from './studio.ts';
+
+const DEADLINE_MS = 30_000;
+const MOST_TOKENS = 1_024;
+/** Header lines of more than this are refused by many. */
+const LARGEST_HEADER_BYTES = 4_000;
+
+const INSTRUCTIONS = {
+  edit: 'You improve instructions for an image editor. Answer with the improved instruction only, at most 120 words, in the language of the instruction. Keep every wish of it, and add only what makes it unambiguous.',
+  image:
+    'You improve prompts for an image generator. Answer with the improved prompt only, at most 120 words, in the language of the prompt. Keep everything that it says, and add composition, light and detail.',
+};
+
+export interface Enhancer {
+  model: TextModel;
+  complete: NonNullable<TextProvider['complete']>;
+}
+
+/** Before any charge. Throws FareboxError `invalid_request` where no model is configured, `model_offline` where it is away. */
+export function requireEnhancer(dependencies: Dependencies, { caller }: Asking<unknown>): Enhancer {
+  const { config, textProviders } = dependencies;
+  const name = config.images.enhanceModel;
+  if (name === undefined) throw invalid('enhance_prompt', 'This service has no model that rewrites prompts');
+  const { model } = requireModel(config, name, 'text');
+  if (model.kind !== 'text')
+    throw invalid('enhance_prompt', 'This service has no model that rewrites prompts');
+  // Whose choice the model is does not matter to the key's privacy setting: the prompt is the key's.
+  requireCallable(config, model, { ...caller, models: null });
+  const provider = textProviders.get(model.provider);
+  if (!provider?.complete) {
+    throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
+  }
+  return {
+    model,
+    complete: (order, context) => provider.complete?.(order, context) ?? Promise.reject(gone()),
+  };
+}
+
+function gone(): FareboxError {
+  return new FareboxError({ code: 'model_offline', message: 'The model that rewrites prompts is offline.' });
+}
+
+export interface Rewriting {
+  prompt: string;
+  task: keyof typeof INSTRUCTIONS;
+  images: readonly ImageFile[];
+  endUser: string;
+  /** In letters; what is longer is cut. */
+  limit: number;
+}
+
+/** Throws what the client is told when the model does not answer in time, or has nothing to say. */
+export async function rewritten(
+  { model, complete }: Enhancer,
+  { prompt, task, images, endUser, limit }: Rewriting,
+  { signal, waitFor }: Pick<Asking<unknown>, 'signal' | 'waitFor'>,
+): Promise<string> {
+  const sizes = images.map(({ width, height }, index) => `image ${index + 1}: ${width}×${height} pixels`);
+  const inputs = sizes.length === 0 ? '' : `\n\nIts inputs, the base first: ${sizes.join(', ')}.`;
+  const order = {
+    upstreamModel: model.upstreamModel,
+    messages: [
+      { role: 'system' as const, content: `${INSTRUCTIONS[task]}${inputs}` },
+      { role: 'user' as const, content: prompt },
+    ],
+    ...{ sampling: {}, n: 1, maxTokens: MOST_TOKENS, endUser },
+  };
+  const late = AbortSignal.timeout(DEADLINE_MS);
+  try {
+    const { choices } = await waitFor(complete(order, { signal: AbortSignal.any([signal, late]) }));
+    const text = wellFormed(choices[0]?.message.content?.trim() ?? '');
+    if (text === '') throw new FareboxError({ code: 'provider_failed', message: NOT_REWRITTEN });
+    return wellFormed(text.slice(0, limit));
+  } catch (error) {
+    if (signal.aborted || !late.aborted) throw toClientError(error);
+    throw new FareboxError({
+      code: 'timed_out',
+      message: 'The prompt was not rewritten in time.',
+      cause: error,
+    });
+  }
+}
+
+/** Half a pair cannot be encoded. */
+function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd');
+}
+
+const NOT_REWRITTEN = 'The prompt could not be rewritten. Nothing was charged; please try again.';
+
+/** URL-encoded; of a prompt that would be too long for a header, as much as there is room for. */
+export function promptHeader(prompt: string): Record<string, string> {
+  let encoded = '';
+  for (const letter of wellFormed(prompt)) {
+    const next = encodeURIComponent(letter);
+    if (encoded.length + next.length > LARGEST_HEADER_BYTES) break;
+    encoded += next;
+  }
+  return { 'x-service-enhanced-prompt': encoded };
+}

@@ -1,0 +1,214 @@
+/** The story of new pictures: POST /image/generate and /images/generations (api-facts 4.2). */
+import type { ImageModel } from '../../domain/catalogue/model.ts';
+import type { Quality } from '../../domain/catalogue/specs.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { sizeOf, wrongImages } from '../../domain/images/generation.ts';
+import type { ImageFormat } from '../../domain/images/images.ts';
+import { chooseTier } from '../../domain/images/offer.ts';
+import { ENHANCEMENT, priceOfImages, type Tier } from '../../domain/images/price.ts';
+import { plus } from '../../domain/text/price.ts';
+import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import type { ImageFile, ImageOrder, MadeImage } from '../../providers/mediaProvider.ts';
+import type { Answer } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { endUserOf } from '../endUser.ts';
+import { invalid, invalidOffer } from '../invalid.ts';
+import { type NamedModel, requireCallable, requireModel } from '../models.ts';
+import { paidDelivery } from '../paidDelivery.ts';
+import { ANY_SIZE } from './cutoutRoute.ts';
+import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
+import { type SentImage, takeImages } from './sources.ts';
+import {
+  type Asking,
+  finished,
+  headersOf,
+  inWorkFolder,
+  makerOf,
+  prepared,
+  safeMode,
+  saleOf,
+  tierRemarks,
+} from './studio.ts';
+
+/** Both routes, in one shape. */
+export interface GenerationOrder {
+  prompt: string;
+  negativePrompt?: string | undefined;
+  width?: number | undefined;
+  height?: number | undefined;
+  aspectRatio?: string | undefined;
+  resolution?: string | undefined;
+  quality?: Quality | undefined;
+  guidance?: number | undefined;
+  steps?: number | undefined;
+  seed?: number | undefined;
+  count: number;
+  format: ImageFormat;
+  safeMode?: boolean | undefined;
+  style?: string | undefined;
+  references: readonly { image: SentImage; strength: number }[];
+  loraStrength?: number | undefined;
+  hidesWatermark: boolean;
+  searchesWeb: boolean;
+  skipsThinking: boolean;
+  enhances: boolean;
+  /** The order is written into the files. */
+  notes: boolean;
+  anonUserId?: string | undefined;
+}
+
+/** What was made, for the route to answer with. */
+export interface Generated {
+  made: readonly MadeImage[];
+  headers: Record<string, string>;
+  /** Milliseconds. */
+  timing: { inference: number; preprocessing: number; total: number };
+}
+
+/** Throws FareboxError `model_not_found`, `invalid_request`, `forbidden` or `model_offline`. */
+export function requireImageModel(
+  { config }: Dependencies,
+  { caller }: Asking<unknown>,
+  name: string,
+): NamedModel<ImageModel> {
+  const named = requireModel(config, name, 'image');
+  const { model } = named;
+  if (model.kind !== 'image' || model.imageUse !== undefined) throw invalid('model', 'Invalid model id');
+  requireCallable(config, model, caller);
+  return { ...named, model };
+}
+
+export async function generateImages(
+  dependencies: Dependencies,
+  request: Asking<unknown>,
+  { named, order, present }: Generating,
+): Promise<Answer> {
+  const { model } = named;
+  const startedAt = performance.now();
+  const tier = checkFields(model, order);
+  const isSafe = safeMode(dependencies, model, { wished: order.safeMode, usual: true });
+  const maker = makerOf(dependencies, model, 'makeImages');
+  const enhancer = order.enhances ? requireEnhancer(dependencies, request) : undefined;
+  const sale = saleOfImages(model, { order, tier, requestId: request.requestId });
+  return await inWorkFolder(dependencies, async (folder) => {
+    const bench = { folder, signal: request.signal };
+    const sent = order.references.map(({ image }) => image);
+    const sources = await request.waitFor(takeImages(dependencies, sent, { ...bench, bounds: ANY_SIZE }));
+    return await paidDelivery(dependencies, request, {
+      sale,
+      work: async () => {
+        const asked = toOrder(request, { model, order, tier, isSafe });
+        const limit = model.spec.constraints?.promptCharacterLimit ?? order.prompt.length + LONGEST_GROWTH;
+        const rewriting = { prompt: order.prompt, task: 'image' as const, images: sources, limit };
+        const prompt =
+          enhancer && (await rewritten(enhancer, { ...rewriting, endUser: asked.endUser }, request));
+        const images = await request.waitFor(prepared(dependencies, maker, { ...bench, sources }));
+        const final = {
+          ...asked,
+          ...(prompt !== undefined && { prompt }),
+          styleReferences: withStrength(order, images),
+        };
+        const askedAt = performance.now();
+        const raw = await request.waitFor(
+          maker.makeImages(final, { workFolder: folder, signal: request.signal }),
+        );
+        const inference = performance.now() - askedAt;
+        if (raw.length !== order.count) throw wrongNumber(raw.length, order.count);
+        const note = order.notes ? { note: noteOf(dependencies, model, final) } : {};
+        const finish = { ...bench, format: order.format, ...note };
+        const made = await request.waitFor(finished(dependencies, { provider: maker, made: raw }, finish));
+        const headers = { ...headersOf(named, made), ...(prompt !== undefined && promptHeader(prompt)) };
+        const timing = {
+          inference,
+          preprocessing: askedAt - startedAt,
+          total: performance.now() - startedAt,
+        };
+        return { answer: await present({ made, headers, timing }) };
+      },
+    });
+  });
+}
+
+interface Generating {
+  named: NamedModel<ImageModel>;
+  order: GenerationOrder;
+  present(generated: Generated): Promise<Answer>;
+}
+
+/** Of a rewritten prompt for a model that states no limit. */
+const LONGEST_GROWTH = 2_000;
+
+function checkFields({ spec }: ImageModel, order: GenerationOrder): Tier {
+  const wrong = wrongImages(spec, { ...order, styleReferences: order.references.length });
+  if (wrong) throw invalidOffer(wrong);
+  const wished = { resolution: order.resolution, quality: order.quality };
+  const tier = chooseTier(spec, wished, { strict: false });
+  if (!tier.ok) throw invalidOffer(tier);
+  return tier;
+}
+
+function saleOfImages(
+  model: ImageModel,
+  { order, tier, requestId }: { order: GenerationOrder; tier: Tier; requestId: string },
+) {
+  const { count, enhances } = order;
+  const images = priceOfImages(model.spec, { ...tier, count });
+  if (!images)
+    throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
+  const price = enhances ? plus(images, ENHANCEMENT) : images;
+  const remarks = [...tierRemarks(tier), ...(enhances ? ['prompt rewritten'] : [])];
+  return saleOf(model, { price, unit: 'image', units: count, requestId, remarks });
+}
+
+interface Checked {
+  model: ImageModel;
+  order: GenerationOrder;
+  tier: Tier;
+  isSafe: boolean;
+}
+
+/** Without the prompt's rewriting and the references, which are there only behind the hold. */
+function toOrder({ caller }: Asking<unknown>, { model, order, tier, isSafe }: Checked): ImageOrder {
+  const { spec } = model;
+  const wished = {
+    negativePrompt: order.negativePrompt,
+    ...sizeOf(spec, order),
+    aspectRatio: order.aspectRatio ?? spec.constraints?.defaultAspectRatio,
+    resolution: tier.resolution,
+    quality: tier.quality,
+    guidance: order.guidance,
+    steps: order.steps ?? spec.constraints?.steps?.default,
+    seed: order.seed,
+    style: order.style,
+    loraStrength: order.loraStrength,
+  };
+  const said = Object.entries(wished).filter(([, value]) => value !== undefined);
+  return {
+    ...(Object.fromEntries(said) as Partial<ImageOrder>),
+    upstreamModel: model.upstreamModel,
+    endUser: endUserOf(caller.accountId, order.anonUserId),
+    prompt: order.prompt,
+    count: order.count,
+    format: order.format,
+    safeMode: isSafe,
+    styleReferences: [],
+    hidesWatermark: order.hidesWatermark,
+    searchesWeb: order.searchesWeb && spec.supportsWebSearch === true,
+    skipsThinking: order.skipsThinking,
+  };
+}
+
+function withStrength({ references }: GenerationOrder, images: readonly ImageFile[]) {
+  return images.map((image, index) => ({ image, strength: references[index]?.strength ?? 0.5 }));
+}
+
+function wrongNumber(count: number, ordered: number): UpstreamFailure {
+  return new UpstreamFailure({ reason: 'garbage', detail: `${count} images instead of ${ordered}` });
+}
+
+/** What `embed_exif_metadata` writes into a file: how to make it again. */
+function noteOf({ config }: Dependencies, model: ImageModel, order: ImageOrder) {
+  const { prompt, negativePrompt, width, height, seed, steps, guidance, style } = order;
+  const made = { model: model.id, prompt, negativePrompt, width, height, seed, steps, guidance, style };
+  return { software: config.brand.name, description: JSON.stringify(made) };
+}

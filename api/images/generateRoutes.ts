@@ -1,0 +1,169 @@
+/** POST /image/generate, POST /images/generations and GET /image/styles (api-facts 4.2). */
+import { FareboxError } from '../../domain/errors.ts';
+import { IMAGE_CONTENT_TYPES } from '../../domain/images/images.ts';
+import { IMAGE_STYLES } from '../../domain/images/styles.ts';
+import { type Answer, json } from '../answer.ts';
+import { invalid } from '../invalid.ts';
+import { defineRoute } from '../route.ts';
+import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
+import { ONE_IMAGE_JSON_BYTES, SPOOLS } from './editRoutes.ts';
+import { filesInJson } from './filesInJson.ts';
+import { type Generated, type GenerationOrder, generateImages, requireImageModel } from './generate.ts';
+import { type GenerateBody, type GenerationsBody, generateBody, generationsBody } from './shapes.ts';
+import { DEADLINE_MS, fileAnswer } from './studio.ts';
+
+const SMALL_JSON_BYTES = 256 * 1024;
+/** The trait of the model for those who name none. */
+const USUAL_MODEL = 'default';
+
+export const generateRoute = defineRoute<'key', GenerateBody>({
+  method: 'POST',
+  path: '/image/generate',
+  access: 'key',
+  body: {
+    json: { schema: generateBody, maxBytes: ONE_IMAGE_JSON_BYTES, spools: SPOOLS },
+    needsModel: true,
+    modelType: 'image',
+  },
+  deadlineMs: DEADLINE_MS,
+  describes: IMAGE_DESCRIPTIONS.generate,
+  async handler(dependencies, request) {
+    const { body, requestId } = request;
+    const named = requireImageModel(dependencies, request, body.model);
+    if (body.return_binary && (body.variants ?? 1) > 1) {
+      throw invalid('variants', 'Only one image can be returned as binary');
+    }
+    const asked = { ...body, style_references: body.style_references.map(({ strength }) => ({ strength })) };
+    return await generateImages(dependencies, request, {
+      named,
+      order: orderOf(body),
+      present: (generated) =>
+        body.return_binary ? asFile(generated) : asJson(generated, { id: `image-${requestId}`, asked }),
+    });
+  },
+});
+
+function orderOf(body: GenerateBody): GenerationOrder {
+  return {
+    prompt: body.prompt,
+    negativePrompt: body.negative_prompt,
+    width: body.width,
+    height: body.height,
+    aspectRatio: body.aspect_ratio,
+    resolution: body.resolution,
+    quality: body.quality,
+    guidance: body.cfg_scale,
+    steps: body.steps,
+    seed: body.seed,
+    count: body.variants ?? 1,
+    format: body.format,
+    safeMode: body.safe_mode,
+    style: body.style_preset ?? undefined,
+    references: body.style_references.map(({ image, strength }, index) => ({
+      image: { field: `style_references[${index}].image`, source: image },
+      strength,
+    })),
+    loraStrength: body.lora_strength,
+    hidesWatermark: body.hide_watermark,
+    searchesWeb: body.enable_web_search,
+    skipsThinking: body.disable_prompt_optimization_thinking,
+    enhances: body.enhance_prompt,
+    notes: body.embed_exif_metadata,
+    anonUserId: body.anon_user_id,
+  };
+}
+
+async function asFile({ made, headers }: Generated): Promise<Answer> {
+  const [image] = made;
+  if (!image) throw new Error('no image');
+  return await fileAnswer(image, headers);
+}
+
+async function asJson(
+  { made, headers, timing }: Generated,
+  { id, asked }: { id: string; asked: object },
+): Promise<Answer> {
+  const rest = {
+    request: asked,
+    timing: {
+      inferenceDuration: Math.round(timing.inference),
+      inferencePreprocessingTime: Math.round(timing.preprocessing),
+      inferenceQueueTime: 0,
+      total: Math.round(timing.total),
+    },
+  };
+  return await filesInJson({
+    before: `{"id":${JSON.stringify(id)},"images":["`,
+    between: '","',
+    after: `"],${JSON.stringify(rest).slice(1)}`,
+    paths: made.map(({ path }) => path),
+    headers,
+  });
+}
+
+export const generationsRoute = defineRoute<'key', GenerationsBody>({
+  method: 'POST',
+  path: '/images/generations',
+  access: 'key',
+  body: {
+    json: { schema: generationsBody, maxBytes: SMALL_JSON_BYTES },
+    naming: { fields: ['model'], otherwise: USUAL_MODEL },
+    modelType: 'image',
+  },
+  deadlineMs: DEADLINE_MS,
+  describes: IMAGE_DESCRIPTIONS.generations,
+  async handler(dependencies, request) {
+    const { body } = request;
+    const named = knownOr(USUAL_MODEL, (name) => requireImageModel(dependencies, request, name))(body.model);
+    await request.admitModel(named.model.id);
+    return await generateImages(dependencies, request, {
+      named,
+      order: openAiOrder(body),
+      present: (generated) => asOpenAi(generated, body),
+    });
+  },
+});
+
+/** OpenAI's clients name OpenAI's models: those that nobody knows here are answered for by the usual one. */
+function knownOr<T>(usual: string, find: (name: string) => T): (name: string | null | undefined) => T {
+  return (name) => {
+    try {
+      return find(name ?? usual);
+    } catch (error) {
+      if (name == null || !(error instanceof FareboxError) || error.code !== 'model_not_found') throw error;
+      return find(usual);
+    }
+  };
+}
+
+function openAiOrder({ prompt, size, output_format: format, user }: GenerationsBody): GenerationOrder {
+  const [width, height] = size && size !== 'auto' ? size.split('x').map(Number) : [];
+  return {
+    ...{ prompt, width, height, format, count: 1, references: [], anonUserId: user ?? undefined },
+    ...{ hidesWatermark: false, searchesWeb: false, skipsThinking: false, enhances: false, notes: false },
+  };
+}
+
+async function asOpenAi(
+  { made, headers }: Generated,
+  { response_format: form }: GenerationsBody,
+): Promise<Answer> {
+  const type = made[0]?.contentType ?? IMAGE_CONTENT_TYPES.png;
+  const field = form === 'url' ? `"url":"data:${type};base64,` : '"b64_json":"';
+  const created = Math.floor(Date.now() / 1_000);
+  return await filesInJson({
+    before: `{"created":${created},"data":[{${field}`,
+    between: `"},{${field}`,
+    after: '"}]}',
+    paths: made.map(({ path }) => path),
+    headers,
+  });
+}
+
+export const stylesRoute = defineRoute({
+  method: 'GET',
+  path: '/image/styles',
+  access: 'catalogue',
+  describes: IMAGE_DESCRIPTIONS.styles,
+  handler: async () => json({ object: 'list', data: IMAGE_STYLES }),
+});

@@ -1,0 +1,16 @@
+/** Every route of pictures. */
+import type { Route } from '../route.ts';
+import { cutoutRoute } from './cutoutRoute.ts';
+import { editRoute, multiEditRoute } from './editRoutes.ts';
+import { generateRoute, generationsRoute, stylesRoute } from './generateRoutes.ts';
+import { upscaleRoute } from './upscaleRoute.ts';
+
+export const IMAGE_ROUTES: readonly Route[] = [
+  multiEditRoute,
+  editRoute,
+  cutoutRoute,
+  upscaleRoute,
+  generateRoute,
+  generationsRoute,
+  stylesRoute,
+];

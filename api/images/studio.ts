@@ -1,0 +1,201 @@
+/** What all image routes have in common: who makes the picture, where, in which form it is handed over and sent. */
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Caller } from '../../domain/caller.ts';
+import type {
+  ImageModel,
+  InpaintModel,
+  Model,
+  ModelType,
+  UpscaleModel,
+} from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { type ImageFormat, SOURCE_PIXELS } from '../../domain/images/images.ts';
+import type { Tier } from '../../domain/images/price.ts';
+import type { LedgerPrice } from '../../domain/ledger.ts';
+import type { ImageFile, MadeImage, MediaProvider } from '../../providers/mediaProvider.ts';
+import { type BinaryAnswer, binary } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { invalid } from '../invalid.ts';
+import { type NamedModel, requireCallable, requireModel } from '../models.ts';
+import type { Sale } from '../paidDelivery.ts';
+import type { RouteRequest } from '../route.ts';
+
+export type PictureModel = ImageModel | InpaintModel | UpscaleModel;
+export type Asking<Body> = RouteRequest<Body, unknown, 'key'>;
+
+/** From the read body to the beginning of the answer. */
+export const DEADLINE_MS = 300_000;
+const TTL_MS = DEADLINE_MS + 120_000;
+
+/** The model by the first of these names that can be called now: the others are there for when it cannot. */
+export function firstCallable(
+  { config }: Pick<Dependencies, 'config'>,
+  { names, type, caller }: { names: readonly [string, ...string[]]; type: ModelType; caller: Caller },
+): NamedModel {
+  for (const name of names.slice(0, -1)) {
+    const named = requireModel(config, name, type);
+    try {
+      requireCallable(config, named.model, caller);
+      return named;
+    } catch (error) {
+      if (!(error instanceof FareboxError) || error.code !== 'model_offline') throw error;
+    }
+  }
+  const [first] = names;
+  const last = names.at(-1) ?? first;
+  const isThere = config.modelCatalogue.byId.has(last);
+  const named = requireModel(config, isThere ? last : first, type);
+  requireCallable(config, named.model, caller);
+  return named;
+}
+
+/** The provider of the model, as far as it has that operation. Throws FareboxError `model_offline`. */
+export function makerOf<Operation extends keyof MediaProvider>(
+  { mediaProviders }: Pick<Dependencies, 'mediaProviders'>,
+  model: Model,
+  operation: Operation,
+): MediaProvider & Required<Pick<MediaProvider, Operation>> {
+  const provider = mediaProviders.get(model.provider);
+  if (provider?.[operation] === undefined) {
+    throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
+  }
+  return provider as MediaProvider & Required<Pick<MediaProvider, Operation>>;
+}
+
+/** The folder is gone when the answer is there; what is still being sent is open by then. */
+export async function inWorkFolder<T>(
+  { folders }: Pick<Dependencies, 'folders'>,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = await folders.create();
+  try {
+    return await work(folder);
+  } finally {
+    await folders.remove(folder);
+  }
+}
+
+export interface Bench {
+  folder: string;
+  signal: AbortSignal;
+}
+
+/** What a foreign service gets: pictures that every one reads alike. */
+export async function prepared(
+  { images }: Pick<Dependencies, 'images'>,
+  provider: MediaProvider,
+  { sources, folder, signal }: Bench & { sources: readonly ImageFile[] },
+): Promise<readonly ImageFile[]> {
+  if (provider.readsAll) return sources;
+  const maxPixels = SOURCE_PIXELS.most;
+  return await Promise.all(
+    sources.map(({ path }, index) => {
+      const field = sources.length === 1 ? 'image' : `images[${index}]`;
+      return images.run(
+        'makePlain',
+        { path, target: join(folder, `plain-${index}`), maxPixels },
+        { field, signal },
+      );
+    }),
+  );
+}
+
+/** Results are a few times larger than the largest source. */
+const MOST_RESULT_PIXELS = 4 * SOURCE_PIXELS.most;
+
+export interface Finish extends Bench {
+  format: ImageFormat;
+  /** Written into the files. */
+  note?: { software: string; description: string };
+}
+
+/** What is sent: in the format that was asked for, without what a service wrote into it. */
+export async function finished(
+  { images }: Pick<Dependencies, 'images'>,
+  { provider, made }: { provider: MediaProvider; made: readonly MadeImage[] },
+  { folder, signal, format, note }: Finish,
+): Promise<readonly MadeImage[]> {
+  if (provider.readsAll && !note) return made;
+  return await Promise.all(
+    made.map(async (image, index) => {
+      const target = join(folder, `finished-${index}`);
+      const input = {
+        path: image.path,
+        target,
+        maxPixels: MOST_RESULT_PIXELS,
+        format,
+        ...(note && { note }),
+      };
+      return { ...image, ...(await images.run('finish', input, { signal })) };
+    }),
+  );
+}
+
+export async function fileAnswer(
+  { path, contentType }: MadeImage,
+  headers: Record<string, string>,
+): Promise<BinaryAnswer> {
+  const file = await open(path);
+  const { size } = await file.stat();
+  return binary({ stream: file.createReadStream(), contentType, sizeBytes: size }, { headers });
+}
+
+/** Which model it was, and what it found in the result (api-facts 8.x). */
+export function headersOf(
+  { model, headers }: NamedModel,
+  made: readonly MadeImage[],
+): Record<string, string> {
+  return {
+    ...headers,
+    'x-service-model-id': model.id,
+    'x-service-model-name': model.name,
+    'x-service-is-blurred': String(made.some(({ isBlurred }) => isBlurred === true)),
+    'x-service-is-content-violation': 'false',
+  };
+}
+
+export interface Goods {
+  price: LedgerPrice;
+  unit: 'edit' | 'image' | 'cutout' | 'upscale';
+  units: number;
+  requestId: string;
+  /** What the entry is to say beside. */
+  remarks?: readonly string[];
+}
+
+export function saleOf(model: Model, { price, unit, units, requestId, remarks = [] }: Goods): Sale {
+  return {
+    price,
+    snapshot: {
+      ...{ sku: `${model.id}-image-unit`, modelId: model.id, provider: model.provider, unit, requestId },
+      units: String(units),
+      pricePerUnitUsd: (price.usd / BigInt(units)).toString(),
+      notes: ['API Inference', ...remarks].join('; '),
+    },
+    ttlMs: TTL_MS,
+  };
+}
+
+export function tierRemarks({ resolution, quality }: Tier): string[] {
+  return [resolution && `resolution ${resolution}`, quality && `quality ${quality}`].filter(
+    (remark) => remark !== undefined,
+  );
+}
+
+/**
+ * Whether adult results are blurred. Ours have no classifier: who asks one for it is refused, and what is only the default
+ * does not count there.
+ */
+export function safeMode(
+  { config }: Pick<Dependencies, 'config'>,
+  model: Model,
+  { wished, usual }: { wished: boolean | undefined; usual: boolean },
+): boolean {
+  const kind = config.providers[model.provider]?.kind;
+  const classifies = kind !== 'local' && kind !== 'simulator';
+  if (wished === true && !classifies) {
+    throw invalid('safe_mode', `The model ${model.id} has no classifier: only false is supported`);
+  }
+  return classifies && (wished ?? usual);
+}

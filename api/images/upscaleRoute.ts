@@ -1,0 +1,111 @@
+/** POST /image/upscale (api-facts 4.2). */
+import type { UpscaleModel } from '../../domain/catalogue/model.ts';
+import { scaleWithin } from '../../domain/images/offer.ts';
+import { priceOfUpscale } from '../../domain/images/price.ts';
+import type { ImageFile } from '../../providers/mediaProvider.ts';
+import type { Answer } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { endUserOf } from '../endUser.ts';
+import { invalid } from '../invalid.ts';
+import type { NamedModel } from '../models.ts';
+import { paidDelivery } from '../paidDelivery.ts';
+import { defineRoute } from '../route.ts';
+import { ANY_SIZE } from './cutoutRoute.ts';
+import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
+import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
+import { type UpscaleBody, upscaleBody, upscaleFields } from './shapes.ts';
+import { type SentImage, takeImages } from './sources.ts';
+import {
+  type Asking,
+  type Bench,
+  DEADLINE_MS,
+  fileAnswer,
+  finished,
+  firstCallable,
+  headersOf,
+  inWorkFolder,
+  makerOf,
+  prepared,
+  saleOf,
+} from './studio.ts';
+
+/** The published one, and ours for when it is away. */
+const MODELS = ['upscaler', 'local-upscale-image'] as const;
+const USUAL_SCALE = 2;
+const USUAL_CREATIVITY = 0.01;
+const MOST_CREATIVITY = 0.02;
+
+export const upscaleRoute = defineRoute<'key', UpscaleBody>({
+  method: 'POST',
+  path: '/image/upscale',
+  access: 'key',
+  body: {
+    json: { schema: upscaleBody, maxBytes: ONE_IMAGE_JSON_BYTES, spools: SPOOLS },
+    multipart: { fields: upscaleFields, ...ONE_IMAGE_FORM },
+    naming: { fields: ['model'], otherwise: MODELS[0] },
+    modelType: 'upscale',
+  },
+  deadlineMs: DEADLINE_MS,
+  describes: IMAGE_DESCRIPTIONS.upscale,
+  async handler(dependencies, request) {
+    const { body, file, caller } = request;
+    const image = oneImage(file ?? body.image);
+    const names = body.model === undefined ? MODELS : ([body.model] as const);
+    const named = firstCallable(dependencies, { names, type: 'upscale', caller });
+    const { model } = named;
+    if (model.kind !== 'upscale') throw invalid('model', 'Invalid model id');
+    await request.admitModel(model.id);
+    return await enlarge(dependencies, request, { named: { ...named, model }, image });
+  },
+});
+
+async function enlarge(
+  dependencies: Dependencies,
+  request: Asking<UpscaleBody>,
+  { named, image }: { named: NamedModel<UpscaleModel>; image: SentImage },
+): Promise<Answer> {
+  const { model } = named;
+  const maker = makerOf(dependencies, model, 'enlarge');
+  const { requestId, signal } = request;
+  return await inWorkFolder(dependencies, async (folder) => {
+    const bench = { folder, signal };
+    const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
+    const [source] = sources;
+    if (!source) throw invalid('image', 'Required');
+    const scale = scaleWithin(request.body.scale ?? USUAL_SCALE, source);
+    const price = priceOfUpscale(model.spec, scale);
+    const remarks = [`${scale.toFixed(2)} times the size`];
+    return await paidDelivery(dependencies, request, {
+      sale: saleOf(model, { price, unit: 'upscale', units: 1, requestId, remarks }),
+      work: async () => {
+        const made = await enlarged(dependencies, request, { maker, model, scale, source, bench });
+        return { answer: await fileAnswer(made, headersOf(named, [made])) };
+      },
+    });
+  });
+}
+
+interface Enlarging {
+  maker: ReturnType<typeof makerOf<'enlarge'>>;
+  model: UpscaleModel;
+  scale: number;
+  source: ImageFile;
+  bench: Bench;
+}
+
+async function enlarged(
+  dependencies: Dependencies,
+  { body, caller, waitFor }: Asking<UpscaleBody>,
+  { maker, model, scale, source, bench }: Enlarging,
+) {
+  const [image = source] = await waitFor(prepared(dependencies, maker, { ...bench, sources: [source] }));
+  const wished = body.creativity === null ? 0 : (body.creativity ?? USUAL_CREATIVITY);
+  const creativity = Math.min(MOST_CREATIVITY, Math.max(0, wished));
+  const endUser = endUserOf(caller.accountId, undefined);
+  const order = { upstreamModel: model.upstreamModel, endUser, image, scale, creativity };
+  const made = await waitFor(maker.enlarge(order, { workFolder: bench.folder, signal: bench.signal }));
+  const [file = made] = await waitFor(
+    finished(dependencies, { provider: maker, made: [made] }, { ...bench, format: 'png' }),
+  );
+  return file;
+}

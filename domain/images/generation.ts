@@ -1,0 +1,59 @@
+/** What an order of new pictures may ask of a model (api-facts 4.2, A.15). */
+import type { ImageSpec } from '../catalogue/specs.ts';
+import { type WrongField, wrong } from '../generation/terms.ts';
+
+export interface WishedImages {
+  prompt: string;
+  negativePrompt?: string | undefined;
+  width?: number | undefined;
+  height?: number | undefined;
+  aspectRatio?: string | undefined;
+  steps?: number | undefined;
+  styleReferences: number;
+}
+
+/** Where the entry does not say (api-facts A.15). */
+const USUAL_PROMPT_LIMIT = 7_500;
+const USUAL_SIDE = 1_024;
+
+export function wrongImages(
+  { constraints, supportsStyleReferences }: ImageSpec,
+  wished: WishedImages,
+): WrongField | undefined {
+  const limit = constraints?.promptCharacterLimit ?? USUAL_PROMPT_LIMIT;
+  const words = `At most ${limit} characters for this model`;
+  if (wished.prompt.length > limit) return wrong('prompt', words);
+  if ((wished.negativePrompt?.length ?? 0) > limit) return wrong('negative_prompt', words);
+  const ratios = constraints?.aspectRatios;
+  if (wished.aspectRatio !== undefined && ratios && !ratios.includes(wished.aspectRatio)) {
+    return wrong('aspect_ratio', `Must be one of: ${ratios.join(', ')}`);
+  }
+  const divisor = constraints?.widthHeightDivisor;
+  for (const side of ['width', 'height'] as const) {
+    if (divisor !== undefined && (wished[side] ?? 0) % divisor !== 0) {
+      return wrong(side, `Must be a multiple of ${divisor} for this model`);
+    }
+  }
+  const most = constraints?.steps?.max;
+  if (most !== undefined && (wished.steps ?? 0) > most)
+    return wrong('steps', `At most ${most} for this model`);
+  const references = supportsStyleReferences ? (constraints?.maxStyleReferences ?? 1) : 0;
+  if (wished.styleReferences > references) {
+    return wrong(
+      'style_references',
+      references === 0 ? 'The model takes none' : `At most ${references} for this model`,
+    );
+  }
+  return undefined;
+}
+
+/** In pixels; undefined for models whose results have a ratio or a resolution, unless a size was asked for. */
+export function sizeOf(
+  { constraints, pricing }: ImageSpec,
+  { width, height, aspectRatio }: Pick<WishedImages, 'width' | 'height' | 'aspectRatio'>,
+): { width: number; height: number } | undefined {
+  const isShaped = aspectRatio !== undefined || constraints?.aspectRatios !== undefined;
+  const hasTiers = constraints?.resolutions !== undefined || pricing.resolutions !== undefined;
+  if (width === undefined && height === undefined && (isShaped || hasTiers)) return undefined;
+  return { width: width ?? USUAL_SIDE, height: height ?? USUAL_SIDE };
+}
