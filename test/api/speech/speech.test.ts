@@ -105,6 +105,13 @@ describe('speech', () => {
     await expect.poll(() => world.spent()).toEqual([...before, 'tts-kokoro-tts-mchar 14336000']);
   });
 
+  it('by a model that is to go says so, and what to ask instead', async () => {
+    const response = await speak({ input: 'Hi', model: 'tts-listed' });
+    await response.arrayBuffer();
+    const names = ['x-service-deprecated', 'x-service-deprecated-replacement'];
+    expect(names.map((name) => response.headers.get(name))).toEqual(['true', 'tts-kokoro']);
+  });
+
   it('is the price, where only that was asked for', async () => {
     const response = await speak({ input: 'Mind the gap.' }, { headers: { 'x-service-dry-run': 'true' } });
     expect(await response.json()).toEqual({ object: 'dry_run', cost: { usd: 0.0000455, diem: 0.0000455 } });
@@ -157,7 +164,8 @@ describe('refused before any charge:', () => {
   it('a voice that the model has not, with those that it has', async () => {
     const refused = await refusalOf({ input: 'Hi', model: 'tts-listed', voice: 'Cem' });
     expect([refused.status, refused.details?.supported_voices]).toEqual([400, ['Ann', 'Bob']]);
-    expect((await speak({ input: 'Hi', model: 'tts-listed', voice: 'Ann' })).status).toBe(200);
+    const taken = await speak({ input: 'Hi', model: 'tts-listed', voice: 'Ann' });
+    expect([taken.status, await taken.text()]).toEqual([200, 'spoken words']);
   });
 
   it('a key that may not call the model, and an account without credit', async () => {

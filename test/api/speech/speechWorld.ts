@@ -52,10 +52,16 @@ const QUIET: Script = {
   voice: 'service-voice-1',
 };
 
-/** Has a list of voices, one format, and clones from one second on. */
+/** Has a list of voices, one format, clones from one second on, and is to go one day. */
 export const LISTED: TtsModel = {
   ...{ id: 'tts-listed', kind: 'tts', type: 'tts', provider: 'fal', upstreamModel: 'listed', name: 'Listed' },
   ...{ privacy: 'private', description: '', modelSource: '', created: 1 },
+  listing: {
+    deprecation: {
+      ...{ autoRemap: false, date: '2020-01-01', removesAt: '2199-01-01' },
+      replacementModelId: 'tts-kokoro',
+    },
+  },
   spec: {
     ...{ voices: ['Ann', 'Bob'], default_voice: 'Bob', supported_formats: ['wav'], default_format: 'wav' },
     voice_cloning: {
