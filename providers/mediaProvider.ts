@@ -160,7 +160,11 @@ export interface MediaProvider {
   makeImages?(order: ImageOrder, context: MediaCallContext): Promise<MadeImage[]>;
   cutOut?(cutout: Cutout, context: MediaCallContext): Promise<MadeImage>;
   enlarge?(enlargement: Enlargement, context: MediaCallContext): Promise<MadeImage>;
+  /** Throws FareboxError where it is known before any charge that the recording cannot be transcribed. */
+  checkTranscription?(order: TranscriptionOrder): void;
   transcribe?(order: TranscriptionOrder, context: MediaCallContext): Promise<Transcript>;
+  /** Throws FareboxError where it is known before any charge that the text cannot be spoken. */
+  checkSpeech?(order: SpeechOrder): void;
   speak?(order: SpeechOrder, context: MediaCallContext): Promise<Speech>;
   /** Answers the service's own name for the voice, to be used in orders of speech. */
   cloneVoice?(sample: VoiceSample, context: MediaCallContext): Promise<string>;

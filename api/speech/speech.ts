@@ -83,6 +83,7 @@ async function spoken(
   const { model } = named;
   const { body, requestId } = request;
   const speak = operationOf(dependencies, model, 'speak');
+  dependencies.mediaProviders.get(model.provider)?.checkSpeech?.(order);
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(LONGEST_STREAM_MS)]);
   const characters = charactersOf(body.input);
   return await paidDelivery(dependencies, request, {

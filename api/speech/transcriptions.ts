@@ -82,6 +82,7 @@ async function transcribed(
     timestamps: body.timestamps,
     ...(body.language === undefined ? {} : { language: body.language }),
   };
+  dependencies.mediaProviders.get(model.provider)?.checkTranscription?.(order);
   return await paidDelivery(dependencies, request, {
     sale: {
       price: priceOfRecording(model, ms),

@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
 import type { SpeechOrder } from '../../../providers/mediaProvider.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
@@ -159,6 +160,12 @@ describe('refused before any charge:', () => {
     const refused = await refusalOf(body);
     expect(refused.status).toBe(status);
     expect(refused.error).toContain(words);
+  });
+
+  it('what the provider knows beforehand that it cannot do', async () => {
+    world.script.refusal = new FareboxError({ code: 'unsupported_feature', message: 'Not in this language' });
+    const { status, error } = await refusalOf({ input: 'Hi' });
+    expect([status, error]).toEqual([400, 'Not in this language']);
   });
 
   it('a voice that the model has not, with those that it has', async () => {

@@ -22,6 +22,8 @@ export interface Script {
   pauseMs: number;
   /** Thrown instead of an answer. */
   failure: unknown;
+  /** Thrown before any charge. */
+  refusal: unknown;
   /** Thrown after the chunks. */
   breaksWith: unknown;
   voice: string;
@@ -48,6 +50,7 @@ const QUIET: Script = {
   chunks: [Buffer.from('spoken '), Buffer.alloc(0), Buffer.from('words')],
   pauseMs: 0,
   failure: undefined,
+  refusal: undefined,
   breaksWith: undefined,
   voice: 'service-voice-1',
 };
@@ -126,7 +129,12 @@ function scripted(script: Script, asked: SpeechWorld['asked']): MediaProvider {
     asked.push({ order, context });
     if (script.failure !== undefined) throw script.failure;
   };
+  const check = () => {
+    if (script.refusal !== undefined) throw script.refusal;
+  };
   return {
+    checkTranscription: check,
+    checkSpeech: check,
     async transcribe(order, context) {
       note(order, context);
       if (script.pauseMs > 0) await sleep(script.pauseMs, undefined, { signal: context.signal });

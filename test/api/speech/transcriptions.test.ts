@@ -2,6 +2,7 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
 import type { TranscriptionOrder } from '../../../providers/mediaProvider.ts';
 import { ENCODINGS, encode, ffmpeg, JFK, measure, testFolder } from '../../infra/media/recordings.ts';
@@ -202,6 +203,14 @@ describe('nothing is charged', () => {
     await expect.poll(() => world.asked[0]?.context.signal.aborted).toBe(true);
     await expect.poll(() => world.held()).toBe(0);
     expect(await world.spent()).toEqual(before);
+  });
+
+  it('when the provider knows beforehand that it cannot', async () => {
+    const before = await world.spent();
+    world.script.refusal = new FareboxError({ code: 'media_too_long', message: 'At most a minute' });
+    const { status, body } = await send({});
+    expect([status, body]).toEqual([422, { error: 'At most a minute' }]);
+    expect([await world.spent(), world.asked]).toEqual([before, []]);
   });
 
   it('when the credit does not cover it, and the service is not asked', async () => {
