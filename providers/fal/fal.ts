@@ -8,14 +8,8 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import { type GuardedFetch, isRefusedTarget } from '../../infra/http/guardedFetch.ts';
-import {
-  createProviderHttp,
-  type ProviderHttp,
-  ProviderHttpError,
-  type ProviderReply,
-} from '../../infra/http/providerHttp.ts';
+import { createProviderHttp, ProviderHttpError, type ProviderReply } from '../../infra/http/providerHttp.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import { checkAudioFile } from '../audioFile.ts';
 import { fetchOutput } from '../fetchOutput.ts';
@@ -33,23 +27,17 @@ import { checkVideoFile } from '../videoFile.ts';
 import { outcomeOfError } from './errorReply.ts';
 import { toInput, type UploadedMedium } from './input.ts';
 import { readOutputUrl, readStatus, readSubmitted } from './replies.ts';
-import { type Storage, upload } from './upload.ts';
+import {
+  ENDPOINT,
+  type FalOptions,
+  type FalService,
+  ORDER_HEADERS,
+  openService,
+  orderPath,
+} from './service.ts';
+import { upload } from './upload.ts';
 import { createWebhookCheck } from './webhook.ts';
 
-export interface FalOptions {
-  /** "key-id:key-secret". */
-  apiKey: string;
-  /** Stands for all of the service's hosts; default: the published ones. */
-  baseUrl?: string | undefined;
-  allowPrivateNetwork?: boolean | undefined;
-  timeouts?: Partial<ProviderTimeouts> | undefined;
-}
-
-const QUEUE_URL = 'https://queue.fal.run';
-/** Storage and published keys. */
-const REST_URL = 'https://rest.fal.ai';
-/** How long fal keeps media of an order: longer than any job waits. */
-const KEPT_SECONDS = 24 * 3_600;
 const MAX_KEYS_BYTES = 64 * 1024;
 
 /** The largest and slowest output that is fetched. */
@@ -58,9 +46,6 @@ const OUTPUT_LIMITS = {
   video: { maxBytes: 2 * 1024 * 1024 * 1024, timeoutMs: 10 * 60_000 },
 } as const;
 
-/** An endpoint id: owner, app and mostly a path; two names may stand before the owner. */
-const ENDPOINT = /^(?:(?:workflows|comfy)\/)?[A-Za-z0-9_-][\w.-]*(?:\/[A-Za-z0-9_-][\w.-]*)+$/;
-
 const handle = z.object({
   endpoint: z.string().regex(ENDPOINT),
   requestId: z.string().regex(/^[A-Za-z0-9_-]{1,100}$/),
@@ -68,26 +53,9 @@ const handle = z.object({
 });
 type Handle = z.infer<typeof handle>;
 
-interface Service {
-  queue: ProviderHttp;
-  queueUrl: string;
-  storage: Storage;
-  guardedFetch: GuardedFetch;
-}
-
 export function createFal(options: FalOptions, guardedFetch: GuardedFetch): GenerationProvider {
-  const { allowPrivateNetwork, timeouts } = options;
-  const queueUrl = options.baseUrl ?? QUEUE_URL;
-  const restUrl = options.baseUrl ?? REST_URL;
-  const headers = { authorization: `Key ${options.apiKey}` };
-  const rest = createProviderHttp({ baseUrl: restUrl, allowPrivateNetwork, timeouts, headers });
-  const service: Service = {
-    queue: createProviderHttp({ baseUrl: queueUrl, allowPrivateNetwork, timeouts, headers }),
-    queueUrl,
-    storage: { rest, restUrl, allowPrivateNetwork, timeouts, keptSeconds: KEPT_SECONDS },
-    guardedFetch,
-  };
-  const keys = { baseUrl: restUrl, allowPrivateNetwork, timeouts, maxReplyBytes: MAX_KEYS_BYTES };
+  const service = openService(options, guardedFetch);
+  const keys = { ...service.rest, maxReplyBytes: MAX_KEYS_BYTES };
   return {
     repeatable: false,
     async start(request, context) {
@@ -101,7 +69,7 @@ export function createFal(options: FalOptions, guardedFetch: GuardedFetch): Gene
 }
 
 async function start(
-  service: Service,
+  service: FalService,
   request: AudioRequest | VideoRequest,
   context: CallContext,
 ): Promise<Outcome> {
@@ -120,7 +88,7 @@ async function start(
 
 /** Before anything is ordered: what fails here may be done again. */
 async function uploadAll(
-  service: Service,
+  service: FalService,
   request: AudioRequest | VideoRequest,
   { signal }: CallContext,
 ): Promise<{ uploaded: UploadedMedium[] } | Outcome> {
@@ -145,7 +113,7 @@ interface Submission {
 }
 
 async function submit(
-  service: Service,
+  service: FalService,
   request: AudioRequest | VideoRequest,
   { context, media }: Submission,
 ): Promise<Outcome> {
@@ -155,12 +123,7 @@ async function submit(
       method: 'POST',
       path: `/${endpoint}`,
       ...(context.callbackUrl !== undefined && { query: { fal_webhook: context.callbackUrl } }),
-      headers: {
-        'x-fal-queue-priority': 'normal',
-        'x-fal-object-lifecycle-preference': JSON.stringify({ expiration_duration_seconds: KEPT_SECONDS }),
-        // No prompt of a client stays in the history of our account there.
-        'x-fal-store-io': '0',
-      },
+      headers: ORDER_HEADERS,
       json: toInput(request, media),
       signal: context.signal,
     });
@@ -176,7 +139,11 @@ async function submit(
   }
 }
 
-async function check(service: Service, operation: OperationHandle, context: CallContext): Promise<Outcome> {
+async function check(
+  service: FalService,
+  operation: OperationHandle,
+  context: CallContext,
+): Promise<Outcome> {
   const order = handle.safeParse(operation).data;
   if (order === undefined) return failed('the handle is not one of ours');
   try {
@@ -197,9 +164,9 @@ async function check(service: Service, operation: OperationHandle, context: Call
 }
 
 /** The logs tell how far it is, and some models print without end. */
-async function statusOf(service: Service, order: Handle, signal: AbortSignal): Promise<ProviderReply> {
+async function statusOf(service: FalService, order: Handle, signal: AbortSignal): Promise<ProviderReply> {
   const ask = (logs: '0' | '1') =>
-    service.queue.request({ method: 'GET', path: `${pathOf(order)}/status`, query: { logs }, signal });
+    service.queue.request({ method: 'GET', path: `${orderPath(order)}/status`, query: { logs }, signal });
   try {
     return await ask('1');
   } catch (error) {
@@ -209,9 +176,9 @@ async function statusOf(service: Service, order: Handle, signal: AbortSignal): P
   }
 }
 
-async function result(service: Service, order: Handle, context: CallContext): Promise<Outcome> {
+async function result(service: FalService, order: Handle, context: CallContext): Promise<Outcome> {
   const { signal } = context;
-  const reply = await service.queue.request({ method: 'GET', path: pathOf(order), signal });
+  const reply = await service.queue.request({ method: 'GET', path: orderPath(order), signal });
   if (reply.status !== 200) return outcomeOfError(reply, 'result');
   const url = readOutputUrl(reply, order.kind);
   if (url === undefined) return failed(`the result names no ${order.kind}`);
@@ -227,24 +194,18 @@ async function result(service: Service, order: Handle, context: CallContext): Pr
 }
 
 /** Best effort: whatever the service answers, nobody waits for it. */
-async function cancel(service: Service, operation: OperationHandle, { signal }: CallContext): Promise<void> {
+async function cancel(
+  service: FalService,
+  operation: OperationHandle,
+  { signal }: CallContext,
+): Promise<void> {
   const order = handle.safeParse(operation).data;
   if (order === undefined) return;
   try {
-    await service.queue.request({ method: 'PUT', path: `${pathOf(order)}/cancel`, signal });
+    await service.queue.request({ method: 'PUT', path: `${orderPath(order)}/cancel`, signal });
   } catch (error) {
     if (!(error instanceof ProviderHttpError)) throw error;
   }
-}
-
-/**
- * Written here and not taken from the answer, which could name another host: orders are asked for by owner and app,
- * without the rest of the endpoint.
- */
-function pathOf({ endpoint, requestId }: Handle): string {
-  const segments = endpoint.split('/');
-  const app = segments.slice(0, /^(workflows|comfy)$/.test(segments[0] ?? '') ? 3 : 2);
-  return `/${app.join('/')}/requests/${requestId}`;
 }
 
 function failed(detail: string): Outcome {

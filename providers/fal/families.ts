@@ -3,6 +3,7 @@
  * family says where its names differ. Source: the endpoint types of fal's own client (fal-ai/fal-js,
  * libs/client/src/types/endpoints.ts, versions of August 2026 and before) and the pages of the models.
  */
+import { longestFitting } from './longestFitting.ts';
 
 /** `text`: "5"; `number`: 5; `suffixed`: "5s"; `frames`: as many as that length has at this rate. */
 export type DurationForm = 'text' | 'number' | 'suffixed' | { readonly frames: number };
@@ -110,11 +111,5 @@ const GENERIC: Readonly<Record<'audio' | 'video', Family>> = {
 };
 
 export function familyOf(endpoint: string, kind: 'audio' | 'video'): Family {
-  const segments = endpoint.split('/');
-  for (let count = segments.length; count > 0; count -= 1) {
-    const prefix = segments.slice(0, count).join('/');
-    const family = Object.hasOwn(FAMILIES, prefix) ? FAMILIES[prefix] : undefined;
-    if (family !== undefined) return family;
-  }
-  return GENERIC[kind];
+  return longestFitting(FAMILIES, endpoint) ?? GENERIC[kind];
 }

@@ -20,6 +20,9 @@ export interface Storage {
   keptSeconds: number;
 }
 
+/** What is told of a file that goes there. */
+export type StoredMedium = Pick<MediaFile, 'role' | 'index' | 'path' | 'contentType' | 'sizeBytes'>;
+
 export type Uploaded = { ok: true; url: string } | { ok: false; outcome: Outcome };
 
 /** From this size on in parts: the service's own client draws the line here. */
@@ -37,12 +40,12 @@ interface Upload {
   place: ProviderHttp;
   path: string;
   search: string;
-  medium: MediaFile;
+  medium: StoredMedium;
   signal: AbortSignal;
 }
 
 /** Throws ProviderHttpError when the storage is not reached. */
-export async function upload(storage: Storage, medium: MediaFile, signal: AbortSignal): Promise<Uploaded> {
+export async function upload(storage: Storage, medium: StoredMedium, signal: AbortSignal): Promise<Uploaded> {
   const inParts = medium.sizeBytes > PARTS_FROM_BYTES;
   const reply = await storage.rest.request({
     method: 'POST',
@@ -145,7 +148,7 @@ function failed(detail: string): Outcome {
 }
 
 /** Says nothing about the person's file; some models go by the ending. */
-function fileName({ role, index, contentType }: MediaFile): string {
+function fileName({ role, index, contentType }: StoredMedium): string {
   const ending = /^\w+\/(?:x-)?([a-z0-9]{1,10})$/.exec(contentType)?.[1] ?? 'bin';
   return `${role}-${index}.${ending}`;
 }

@@ -8,6 +8,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
 import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
+import { orAborted } from '../orAborted.ts';
 import type { Callback } from '../provider.ts';
 import { parseJson } from './errorReply.ts';
 
@@ -88,15 +89,6 @@ function createKeyring(rest: ProviderHttp) {
     if (due && running !== undefined) await orAborted(running, signal);
     return Date.now() - kept.fetchedAtMs > USABLE_MS ? [] : kept.list;
   };
-}
-
-async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }
 
 async function fetchKeys(rest: ProviderHttp): Promise<KeyObject[]> {

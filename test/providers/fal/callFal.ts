@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MediaRole } from '../../../domain/generation/media.ts';
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
-import { createFal, type FalOptions } from '../../../providers/fal/fal.ts';
+import { createFal } from '../../../providers/fal/fal.ts';
+import type { FalOptions } from '../../../providers/fal/service.ts';
 import type {
   AudioRequest,
   CallContext,

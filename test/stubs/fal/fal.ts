@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import type { Callback } from '../../../providers/provider.ts';
 import { STUB_AUDIO, STUB_VIDEO } from '../smallMedia.ts';
 import { type FalFault, type FalStage, strike } from './faults.ts';
+import { mediaResult, outputFile } from './media.ts';
 import { errorsOf, STUB_MODELS } from './rules.ts';
 import { createStubStorage, type StubStorage } from './storage.ts';
 import { newSigningKey, type SigningKey, signedCall, toJwk } from './webhooks.ts';
@@ -151,9 +152,8 @@ function store(stub: FalStub, exchange: Exchange) {
 function sendOutput(stub: FalStub, { url, response }: Exchange) {
   const fault = stub.faults.output?.shift();
   if (fault) return strike(response, fault);
-  const audio = url.pathname.endsWith('.mp3');
-  const type = stub.outputType ?? (audio ? 'audio/mpeg' : 'video/mp4');
-  response.writeHead(200, { 'content-type': type }).end(stub.output ?? (audio ? STUB_AUDIO : STUB_VIDEO));
+  const file = outputFile(url.pathname) ?? { type: 'video/mp4', bytes: STUB_VIDEO };
+  response.writeHead(200, { 'content-type': stub.outputType ?? file.type }).end(stub.output ?? file.bytes);
 }
 
 function submit(stub: FalStub, { url, headers, body, response }: Exchange) {
@@ -253,6 +253,8 @@ function resultOf(stub: FalStub, order: StubOrder): { status: number; body: unkn
   if (order.result) return order.result;
   const detail = errorsOf(order.model, order.input);
   if (detail.length > 0) return { status: 422, body: { detail } };
+  const made = mediaResult({ ...order, baseUrl: stub.baseUrl });
+  if (made) return { status: 200, body: made };
   const audio = STUB_MODELS[order.model]?.output === 'audio';
   const name = `${order.requestId}.${audio ? 'mp3' : 'mp4'}`;
   const file = {

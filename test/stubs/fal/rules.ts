@@ -4,6 +4,7 @@
  * of its documentation for the bodies of errors. As there, an input is checked by the model, not by the queue: a wrong
  * order is accepted, and its result is the error.
  */
+import { MEDIA_MODELS, type MediaOutput } from './media.ts';
 
 export interface FieldError {
   loc: (string | number)[];
@@ -15,8 +16,10 @@ export interface FieldError {
 }
 
 interface Rule {
-  output: 'audio' | 'video';
+  output: 'audio' | 'video' | MediaOutput;
   required: readonly string[];
+  /** All of its fields, where any other is refused. */
+  known?: readonly string[];
   /** Fields of a closed set. */
   oneOf?: Readonly<Record<string, readonly unknown[]>>;
   numbers?: readonly string[];
@@ -47,6 +50,7 @@ export const STUB_MODELS: Readonly<Record<string, Rule>> = {
     numbers: ['upscale_factor', 'target_fps'],
   },
   'workflows/somebody/some-flow': { output: 'video', required: [] },
+  ...MEDIA_MODELS,
 };
 
 /** Prompts with this word are refused by the content checker. */
@@ -66,7 +70,10 @@ export function errorsOf(model: string, input: Record<string, unknown>): FieldEr
   const untyped = (rule.numbers ?? [])
     .filter((field) => input[field] !== undefined && typeof input[field] !== 'number')
     .map((field) => fieldError(field, 'Input should be a valid number', 'float_type'));
-  const refused = String(input.prompt ?? '').includes(FORBIDDEN_WORD)
+  const foreign = Object.keys(input)
+    .filter((field) => rule.known?.includes(field) === false)
+    .map((field) => fieldError(field, 'Extra inputs are not permitted', 'extra_forbidden'));
+  const refused = String(input.prompt ?? input.text ?? '').includes(FORBIDDEN_WORD)
     ? [
         fieldError(
           'prompt',
@@ -75,7 +82,7 @@ export function errorsOf(model: string, input: Record<string, unknown>): FieldEr
         ),
       ]
     : [];
-  return [...missing, ...wrong, ...untyped, ...refused];
+  return [...missing, ...wrong, ...untyped, ...foreign, ...refused];
 }
 
 function fieldError(field: string, msg: string, type: string): FieldError {

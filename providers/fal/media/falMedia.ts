@@ -1,0 +1,192 @@
+/** Pictures, transcripts and speech of fal's models, for a client that waits. Sources: as in fal.ts and queued.ts. */
+import { stat } from 'node:fs/promises';
+import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
+import { allOrNone, failureOfOutcome, inMediaWords } from '../../mediaFailures.ts';
+import { fetchImage, fetchSpeech } from '../../mediaOutputs.ts';
+import type {
+  Cutout,
+  Enlargement,
+  ImageEdit,
+  ImageOrder,
+  MadeImage,
+  MediaCallContext,
+  MediaProvider,
+  Speech,
+  SpeechOrder,
+  Transcript,
+  TranscriptionOrder,
+  VoiceSample,
+} from '../../mediaProvider.ts';
+import { garbage } from '../../textFailures.ts';
+import { readTranscript } from '../../transcripts.ts';
+import { type FalOptions, type FalService, openService } from '../service.ts';
+import { upload } from '../upload.ts';
+import { checkSources, editInput, generationInputs } from './imageInput.ts';
+import { type FalOrder, runOrder } from './queued.ts';
+import { type AnsweredImage, readImages, readSpeechUrl, readVoice } from './results.ts';
+import { cloningOf, speechInput } from './speechFamilies.ts';
+import { cutoutInput, enlargeInput, transcriberOf, transcriptionInput } from './toolFamilies.ts';
+
+/** A day of speech with the times of its words. */
+const MAX_REPLY_BYTES = 32 * 1024 * 1024;
+/** How long a sample serves as a voice (api-facts 4.6, voices). */
+const VOICE_SECONDS = 7 * 24 * 3_600;
+
+export function createFalMedia(options: FalOptions, guardedFetch: GuardedFetch): MediaProvider {
+  const service = openService(options, guardedFetch, { maxReplyBytes: MAX_REPLY_BYTES });
+  const asked =
+    <Order, Result>(
+      work: (service: FalService, order: Order, context: MediaCallContext) => Promise<Result>,
+    ) =>
+    (order: Order, context: MediaCallContext) =>
+      inMediaWords(context.signal, () => work(service, order, context));
+  return {
+    checkEdit: checkSources,
+    makeImages: asked(makeImages),
+    editImage: asked(editImage),
+    cutOut: asked(cutOut),
+    enlarge: asked(enlarge),
+    transcribe: asked(transcribe),
+    speak: asked(speak),
+    cloneVoice: asked(cloneVoice),
+    close: async () => {
+      await Promise.all([service.queue.close(), service.storage.rest.close()]);
+    },
+  };
+}
+
+async function makeImages(
+  service: FalService,
+  order: ImageOrder,
+  context: MediaCallContext,
+): Promise<MadeImage[]> {
+  if (order.styleReferences.length > 0) {
+    const message = 'The model takes no style references.';
+    throw new UpstreamFailure({ reason: 'refused', detail: 'not ordered: style references', message });
+  }
+  const { upstreamModel: endpoint, count } = order;
+  const answered = await allOrNone(
+    generationInputs(order).map(
+      (input) => async (signal: AbortSignal) =>
+        readImages(await runOrder(service, { endpoint, input }, signal)),
+    ),
+    context.signal,
+  );
+  const images = answered.flat();
+  if (images.length < count) throw garbage(`${images.length} pictures where ${count} were ordered`);
+  return await fetchAll(service, images.slice(0, count), context);
+}
+
+async function editImage(
+  service: FalService,
+  edit: ImageEdit,
+  context: MediaCallContext,
+): Promise<MadeImage> {
+  checkSources(edit);
+  const urls = await store(service, { role: 'image', files: edit.images }, context);
+  return await oneImage(service, { endpoint: edit.upstreamModel, input: editInput(edit, urls) }, context);
+}
+
+async function cutOut(
+  service: FalService,
+  { upstreamModel: endpoint, image }: Cutout,
+  context: MediaCallContext,
+): Promise<MadeImage> {
+  const [url = ''] = await store(service, { role: 'image', files: [image] }, context);
+  return await oneImage(service, { endpoint, input: cutoutInput(endpoint, url) }, context);
+}
+
+async function enlarge(
+  service: FalService,
+  enlargement: Enlargement,
+  context: MediaCallContext,
+): Promise<MadeImage> {
+  const [url = ''] = await store(service, { role: 'image', files: [enlargement.image] }, context);
+  const order = { endpoint: enlargement.upstreamModel, input: enlargeInput(enlargement, url) };
+  return await oneImage(service, order, context);
+}
+
+async function transcribe(
+  service: FalService,
+  order: TranscriptionOrder,
+  context: MediaCallContext,
+): Promise<Transcript> {
+  const { upstreamModel: endpoint, recording } = order;
+  const [url = ''] = await store(service, { role: 'audio', files: [recording] }, context);
+  const found = await runOrder(service, { endpoint, input: transcriptionInput(order, url) }, context.signal);
+  return readTranscript(found, transcriberOf(endpoint).chunks, order);
+}
+
+async function speak(service: FalService, order: SpeechOrder, context: MediaCallContext): Promise<Speech> {
+  const { upstreamModel: endpoint, format } = order;
+  const found = await runOrder(service, { endpoint, input: speechInput(order) }, context.signal);
+  const output = { url: readSpeechUrl(found), name: 'fal-speech', format };
+  return await fetchSpeech(sourceOf(service), output, context);
+}
+
+/** A model that imitates a sample with every order has the address of the sample as the name of the voice. */
+async function cloneVoice(
+  service: FalService,
+  { upstreamModel, recording }: VoiceSample,
+  context: MediaCallContext,
+): Promise<string> {
+  const cloning = cloningOf(upstreamModel);
+  if (cloning === undefined) {
+    const message = 'The model cannot imitate a voice.';
+    throw new UpstreamFailure({ reason: 'refused', detail: 'not ordered: no cloning', message });
+  }
+  const kept = { ...service, storage: { ...service.storage, keptSeconds: VOICE_SECONDS } };
+  const [url = ''] = await store(kept, { role: 'audio', files: [recording] }, context);
+  if (cloning === 'sample') return url;
+  const order = { endpoint: cloning.endpoint, input: cloning.input(url, upstreamModel) };
+  return readVoice(await runOrder(service, order, context.signal));
+}
+
+async function oneImage(service: FalService, order: FalOrder, context: MediaCallContext): Promise<MadeImage> {
+  const images = readImages(await runOrder(service, order, context.signal));
+  const [made] = await fetchAll(service, images.slice(0, 1), context);
+  if (made === undefined) throw garbage('the result names no picture');
+  return made;
+}
+
+async function fetchAll(
+  service: FalService,
+  images: readonly AnsweredImage[],
+  context: MediaCallContext,
+): Promise<MadeImage[]> {
+  return await allOrNone(
+    images.map(({ url, isAdult }, index) => async (signal: AbortSignal) => {
+      const named = { url, name: `fal-image-${index}` };
+      const made = await fetchImage(sourceOf(service), named, { ...context, signal });
+      return isAdult ? { ...made, isBlurred: true } : made;
+    }),
+    context.signal,
+  );
+}
+
+interface StoredFiles {
+  role: 'image' | 'audio';
+  files: readonly { path: string; contentType: string }[];
+}
+
+/** Answers their addresses, in their order. Nothing is ordered by it. */
+async function store(
+  { storage }: FalService,
+  { role, files }: StoredFiles,
+  context: MediaCallContext,
+): Promise<string[]> {
+  return await allOrNone(
+    files.map(({ path, contentType }, index) => async (signal: AbortSignal) => {
+      const { size: sizeBytes } = await stat(path);
+      const answer = await upload(storage, { role, index, path, contentType, sizeBytes }, signal);
+      if (!answer.ok) throw failureOfOutcome(answer.outcome);
+      return answer.url;
+    }),
+    context.signal,
+  );
+}
+
+function sourceOf({ queue, queueUrl, guardedFetch }: FalService) {
+  return { http: queue, baseUrl: queueUrl, guardedFetch };
+}

@@ -1,0 +1,153 @@
+/**
+ * What fal's models of pictures take. Source: the endpoint types of fal's own client (fal-ai/fal-js,
+ * libs/client/src/types/endpoints.ts, version of August 2026) and the pages of the models.
+ */
+import type { ImageFormat } from '../../../domain/images/images.ts';
+import { longestFitting } from '../longestFitting.ts';
+
+type Option =
+  | 'negative_prompt'
+  | 'guidance_scale'
+  | 'num_inference_steps'
+  | 'seed'
+  | 'quality'
+  | 'enable_web_search'
+  | 'thinking_level'
+  | 'enable_safety_checker';
+
+export type ImageSizing =
+  /** `image_size`: pixels. */
+  | 'pixels'
+  /** `image_size`: the nearest of the three of OpenAI's models. */
+  | 'presets'
+  /** `aspect_ratio`, and `resolution` where a tier is asked for. */
+  | 'ratio_and_tier'
+  | 'ratio';
+
+export interface ImageFamily {
+  sizing: ImageSizing;
+  /** Whether one order makes several (`num_images`); else each picture is an order of its own. */
+  several: boolean;
+  /** Empty: it has no `output_format`. The first is what is asked for where it does not have the one that was ordered. */
+  formats: readonly ImageFormat[];
+  options: readonly Option[];
+  /** The laxest step of `safety_tolerance`; absent: it has none. */
+  laxest?: string;
+  /** How an edit names its sources. */
+  sources: 'image_urls' | 'image_url';
+  /** Where a single source is taken: how its mask is named; absent: it takes none. */
+  mask?: 'mask_url' | 'mask_image_url';
+  /** Sent with every order. */
+  fixed?: Readonly<Record<string, string | number | boolean>>;
+}
+
+const ALL_FORMATS = ['png', 'jpeg', 'webp'] as const;
+const TWO_FORMATS = ['png', 'jpeg'] as const;
+
+/** Diffusion models in the manner of most of fal's own endpoints. Whatever they do not know they leave aside. */
+const DIFFUSION: ImageFamily = {
+  sizing: 'pixels',
+  several: true,
+  formats: TWO_FORMATS,
+  options: ['negative_prompt', 'guidance_scale', 'num_inference_steps', 'seed', 'enable_safety_checker'],
+  sources: 'image_urls',
+};
+const NANO_BANANA: ImageFamily = {
+  sizing: 'ratio',
+  several: true,
+  formats: ALL_FORMATS,
+  options: ['seed'],
+  laxest: '6',
+  sources: 'image_urls',
+};
+const NANO_BANANA_PRO: ImageFamily = {
+  ...NANO_BANANA,
+  sizing: 'ratio_and_tier',
+  options: ['seed', 'enable_web_search'],
+};
+const FLUX_2: ImageFamily = {
+  ...DIFFUSION,
+  several: false,
+  options: ['seed', 'enable_safety_checker'],
+  laxest: '5',
+};
+const KONTEXT: ImageFamily = {
+  ...DIFFUSION,
+  sizing: 'ratio',
+  options: ['guidance_scale', 'seed'],
+  laxest: '6',
+  sources: 'image_url',
+};
+const GPT_IMAGE: ImageFamily = {
+  sizing: 'presets',
+  several: true,
+  formats: ALL_FORMATS,
+  options: ['quality'],
+  sources: 'image_urls',
+};
+const SEEDREAM: ImageFamily = {
+  ...DIFFUSION,
+  formats: [],
+  options: ['seed', 'enable_safety_checker'],
+};
+const QWEN_2: ImageFamily = {
+  ...DIFFUSION,
+  formats: ALL_FORMATS,
+  options: ['negative_prompt', 'seed', 'enable_safety_checker'],
+};
+const Z_IMAGE: ImageFamily = {
+  ...DIFFUSION,
+  formats: ALL_FORMATS,
+  options: ['guidance_scale', 'num_inference_steps', 'seed', 'enable_safety_checker'],
+};
+const WAN: ImageFamily = {
+  ...DIFFUSION,
+  formats: [],
+  options: ['negative_prompt', 'seed', 'enable_safety_checker'],
+};
+const IDEOGRAM: ImageFamily = { ...DIFFUSION, formats: [], options: ['negative_prompt', 'seed'] };
+const PHOTON: ImageFamily = { ...DIFFUSION, sizing: 'ratio', several: false, formats: [], options: [] };
+
+/** By the beginning of the endpoint id, in whole segments; the longest that fits counts. */
+const FAMILIES: Readonly<Record<string, ImageFamily>> = {
+  'fal-ai/bytedance/seedream': SEEDREAM,
+  'fal-ai/flux-2-flex': { ...FLUX_2, options: [...FLUX_2.options, 'guidance_scale', 'num_inference_steps'] },
+  'fal-ai/flux-2-max': FLUX_2,
+  'fal-ai/flux-2-pro': FLUX_2,
+  'fal-ai/flux-pro/kontext': KONTEXT,
+  'fal-ai/flux-pro/kontext/max/multi': { ...KONTEXT, sources: 'image_urls' },
+  'fal-ai/flux-pro/kontext/multi': { ...KONTEXT, sources: 'image_urls' },
+  'fal-ai/flux-pro/v1.1-ultra': { ...KONTEXT, options: ['seed'] },
+  'fal-ai/flux-pro/v1/fill': {
+    ...DIFFUSION,
+    options: ['seed'],
+    laxest: '6',
+    sources: 'image_url',
+    mask: 'mask_url',
+  },
+  'fal-ai/gpt-image-1': GPT_IMAGE,
+  'fal-ai/gpt-image-1-mini': GPT_IMAGE,
+  'fal-ai/gpt-image-1.5': GPT_IMAGE,
+  'fal-ai/ideogram/v3': IDEOGRAM,
+  'fal-ai/ideogram/v3/edit': { ...IDEOGRAM, sources: 'image_url', mask: 'mask_url' },
+  'fal-ai/luma-photon': PHOTON,
+  // How far it may go from the picture has to be said.
+  'fal-ai/luma-photon/flash/modify': { ...PHOTON, sources: 'image_url', fixed: { strength: 0.8 } },
+  'fal-ai/luma-photon/modify': { ...PHOTON, sources: 'image_url', fixed: { strength: 0.8 } },
+  'fal-ai/nano-banana': NANO_BANANA,
+  'fal-ai/nano-banana-2': { ...NANO_BANANA_PRO, options: [...NANO_BANANA_PRO.options, 'thinking_level'] },
+  'fal-ai/nano-banana-pro': NANO_BANANA_PRO,
+  'fal-ai/qwen-image-2': QWEN_2,
+  'fal-ai/qwen-image-edit': { ...DIFFUSION, sources: 'image_url' },
+  'fal-ai/qwen-image-edit/inpaint': { ...DIFFUSION, sources: 'image_url', mask: 'mask_url' },
+  'fal-ai/qwen-image-max': QWEN_2,
+  'fal-ai/wan-25-preview': WAN,
+  'fal-ai/wan/v2.7': { ...WAN, several: false },
+  'fal-ai/z-image': Z_IMAGE,
+  'fal-ai/z-image/turbo/inpaint': { ...Z_IMAGE, sources: 'image_url', mask: 'mask_image_url' },
+  'wan/v2.6': WAN,
+};
+
+export function imageFamilyOf(endpoint: string): ImageFamily {
+  return longestFitting(FAMILIES, endpoint) ?? DIFFUSION;
+}

@@ -1,0 +1,135 @@
+/** What fal's models of speech take. Source: as in imageFamilies.ts. */
+import { languageName } from '../../languageNames.ts';
+import type { SpeechOrder } from '../../mediaProvider.ts';
+import { longestFitting } from '../longestFitting.ts';
+
+type Fields = Record<string, unknown>;
+
+/** Who says it: a voice that the model has, or a sample under this address. */
+type Write = (order: SpeechOrder, voice: { name?: string; sampleUrl?: string }) => Fields;
+
+interface SpeechFamily {
+  write: Write;
+  /** How a voice is cloned: the sample is sent with every order, or taken in once by an endpoint that names it. */
+  cloning?: 'sample' | { endpoint: string; input: (sampleUrl: string, endpoint: string) => Fields };
+}
+
+const plain: Write = ({ text, speed, language }, { name }) => ({
+  text,
+  voice: name,
+  speed: speed === 1 ? undefined : speed,
+  language,
+});
+
+const kokoro: Write = ({ text, speed }, { name }) => ({ prompt: text, voice: name, speed });
+
+const chatterbox: Write = ({ text, temperature }, { sampleUrl }) => ({
+  text,
+  audio_url: sampleUrl,
+  temperature,
+});
+
+const chatterboxHd: Write = ({ text, temperature }, { name, sampleUrl }) => ({
+  text,
+  ...(sampleUrl === undefined ? { voice: name } : { audio_url: sampleUrl }),
+  temperature,
+  high_quality_audio: true,
+});
+
+/** A name here is a language's example or an address. */
+const chatterboxMultilingual: Write = ({ text, temperature, language }, { name, sampleUrl }) => ({
+  text,
+  voice: sampleUrl ?? name ?? languageName(language)?.toLowerCase(),
+  custom_audio_language: sampleUrl && languageName(language)?.toLowerCase(),
+  temperature,
+});
+
+const orpheus: Write = ({ text, temperature }, { name }) => ({ text, voice: name, temperature });
+
+const qwen3: Write = ({ text, style, language, temperature, topP }, { name }) => ({
+  text,
+  voice: name,
+  prompt: style,
+  language: languageName(language),
+  temperature,
+  top_p: topP,
+});
+
+const gemini: Write = ({ text, style, temperature, format }, { name }) => ({
+  prompt: text,
+  voice: name,
+  style_instructions: style,
+  temperature,
+  output_format: format === 'opus' ? 'ogg_opus' : format,
+});
+
+const elevenLabs: Write = ({ text, speed, language }, { name }) => ({
+  text,
+  voice: name,
+  speed,
+  language_code: language,
+});
+
+const xai: Write = ({ text, language, format }, { name }) => ({
+  text,
+  voice: name,
+  language,
+  output_format: { codec: format, sample_rate: '24000' },
+});
+
+/** Samples are delivered as OpenAI's are: 24,000 a second. */
+const minimax: Write = ({ text, speed, language, format }, { name }) => ({
+  text,
+  voice_setting: { voice_id: name && spelled(name), speed: Math.min(2, Math.max(0.5, speed)) },
+  audio_setting: { format, ...(format === 'pcm' && { sample_rate: '24000' }) },
+  language_boost: languageName(language) ?? 'auto',
+  output_format: 'url',
+});
+
+/** "WiseWoman" of our catalogue is "Wise_Woman" there; the names of cloned voices have digits. */
+function spelled(voice: string): string {
+  return /^[A-Za-z]+$/.test(voice) ? voice.replace(/(?<=[a-z])(?=[A-Z])/g, '_') : voice;
+}
+
+const MINIMAX: SpeechFamily = {
+  write: minimax,
+  cloning: {
+    endpoint: 'fal-ai/minimax/voice-clone',
+    input: (audio_url, endpoint) => ({ audio_url, model: clonedBy(endpoint) }),
+  },
+};
+
+const CLONERS = ['speech-02-hd', 'speech-02-turbo', 'speech-01-hd', 'speech-01-turbo'];
+
+function clonedBy(endpoint: string): string | undefined {
+  return CLONERS.find((model) => endpoint.endsWith(`/${model}`));
+}
+
+const FAMILIES: Readonly<Record<string, SpeechFamily>> = {
+  'fal-ai/chatterbox/text-to-speech': { write: chatterbox, cloning: 'sample' },
+  'fal-ai/chatterbox/text-to-speech/multilingual': { write: chatterboxMultilingual, cloning: 'sample' },
+  'fal-ai/elevenlabs/tts': { write: elevenLabs },
+  'fal-ai/gemini-tts': { write: gemini },
+  'fal-ai/kokoro': { write: kokoro },
+  'fal-ai/minimax': MINIMAX,
+  'fal-ai/orpheus-tts': { write: orpheus },
+  'fal-ai/qwen-3-tts': { write: qwen3 },
+  'resemble-ai/chatterboxhd/text-to-speech': { write: chatterboxHd, cloning: 'sample' },
+  'xai/tts': { write: xai },
+};
+
+function familyOf(endpoint: string): SpeechFamily {
+  return longestFitting(FAMILIES, endpoint) ?? { write: plain };
+}
+
+export function cloningOf(endpoint: string): SpeechFamily['cloning'] {
+  return familyOf(endpoint).cloning;
+}
+
+export function speechInput(order: SpeechOrder): Fields {
+  const { voice } = order;
+  const { write, cloning } = familyOf(order.upstreamModel);
+  const isSample = cloning === 'sample' && voice !== undefined && /^https?:\/\//.test(voice);
+  const input = write(order, isSample ? { sampleUrl: voice } : voice === undefined ? {} : { name: voice });
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,129 @@
+/** Fetches what a service made from where it says that it is, and looks at its first bytes: what anybody says it is counts for nothing. */
+import { type FileHandle, open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UpstreamFailure } from '../domain/text/upstreamFailure.ts';
+import { sniffImage } from '../infra/media/image/sniffImage.ts';
+import { audioContentType } from './audioFile.ts';
+import { fetchOutput, type OutputSource } from './fetchOutput.ts';
+import { givenUp, inMediaWords } from './mediaFailures.ts';
+import type { MadeImage, MediaCallContext, Speech, SpeechFormat } from './mediaProvider.ts';
+import { pause } from './pause.ts';
+import { garbage, lost } from './textFailures.ts';
+
+const LIMITS = {
+  /** A picture of 16.7 million pixels of 32 bits, with room to spare. */
+  image: { maxBytes: 100 * 1024 * 1024, timeoutMs: 60_000 },
+  /** Half an hour of sound without compression. */
+  speech: { maxBytes: 200 * 1024 * 1024, timeoutMs: 120_000 },
+} as const;
+
+/** Fetching an output again costs nothing, other than ordering it again. */
+const MOST_TRIES = 3;
+const PAUSE_MS = 200;
+const HEAD_BYTES = 64;
+
+const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/avif']);
+
+const SOUNDS: Record<Exclude<SpeechFormat, 'pcm'>, string> = {
+  mp3: 'audio/mpeg',
+  opus: 'audio/ogg',
+  aac: 'audio/aac',
+  flac: 'audio/flac',
+  wav: 'audio/wav',
+};
+
+export interface Named {
+  url: string;
+  /** Of the file in the work folder; no two of a call are the same. */
+  name: string;
+}
+
+/** Throws UpstreamFailure: `garbage` for what can never be used, `lost` where it could not be had. */
+export async function fetchImage(
+  source: OutputSource,
+  { url, name }: Named,
+  context: MediaCallContext,
+): Promise<MadeImage> {
+  const path = join(context.workFolder, name);
+  const head = await fetchTo(source, { url, path, ...LIMITS.image }, context);
+  const contentType = sniffImage(head);
+  if (contentType === undefined || !PICTURES.has(contentType)) throw garbage('the output is no picture');
+  return { path, contentType };
+}
+
+/** The file is open when this answers, so that its name is not needed any more; unread it is closed when nobody waits. */
+export async function fetchSpeech(
+  source: OutputSource,
+  { url, name, format }: Named & { format: SpeechFormat },
+  context: MediaCallContext,
+): Promise<Speech> {
+  const path = join(context.workFolder, name);
+  const head = await fetchTo(source, { url, path, ...LIMITS.speech }, context);
+  const found = audioContentType(head);
+  // Samples without a container cannot be told from noise; a container can be told from samples.
+  const fits = format === 'pcm' ? !isContainer(head) : found === SOUNDS[format];
+  if (!fits) throw garbage(`the output is ${found ?? 'no audio'} where ${format} was ordered`);
+  return { bytes: readOnce(await open(path, 'r'), context.signal) };
+}
+
+function readOnce(file: FileHandle, signal: AbortSignal): AsyncIterable<Buffer> {
+  const forget = () => void file.close().catch(() => undefined);
+  signal.addEventListener('abort', forget, { once: true });
+  return (async function* () {
+    signal.removeEventListener('abort', forget);
+    // It closes the file at the end, and when no more of it is wanted.
+    yield* file.createReadStream() as AsyncIterable<Buffer>;
+  })();
+}
+
+function isContainer(head: Buffer): boolean {
+  return /^(RIFF|OggS|fLaC|ID3|....ftyp|\s*[<{])/s.test(head.toString('latin1'));
+}
+
+interface Fetched {
+  url: string;
+  path: string;
+  maxBytes: number;
+  timeoutMs: number;
+}
+
+/** Answers the first bytes. A data URL is as long as the answer that it came in, which has a limit. */
+async function fetchTo(
+  source: OutputSource,
+  { url, ...target }: Fetched,
+  { workFolder, signal }: MediaCallContext,
+): Promise<Buffer> {
+  if (url.startsWith('data:')) {
+    await writeFile(target.path, inlineBytes(url), { flag: 'wx' });
+    return await headOf(target.path);
+  }
+  const context = { workFolder, signal, heartbeat: () => undefined };
+  let failure: UpstreamFailure | undefined;
+  for (let tried = 0; tried < MOST_TRIES; tried += 1) {
+    if (tried > 0) await pause(PAUSE_MS * tried, signal);
+    const fetched = await inMediaWords(signal, () => fetchOutput(source, url, { target, context }));
+    if (fetched.ok) return await headOf(target.path);
+    const { outcome } = fetched;
+    if (signal.aborted) throw givenUp(signal);
+    if (outcome.status === 'refused') throw garbage(outcome.detail ?? 'the output cannot be used');
+    failure = lost(outcome.status === 'unknown' ? outcome.detail : 'the output was not fetched');
+  }
+  throw failure ?? lost('the output was not fetched');
+}
+
+function inlineBytes(url: string): Buffer {
+  const comma = url.indexOf(',');
+  if (!url.slice(0, comma).endsWith(';base64')) throw garbage('the output is no file');
+  return Buffer.from(url.slice(comma + 1), 'base64');
+}
+
+async function headOf(path: string): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    if (bytesRead === 0) throw new UpstreamFailure({ reason: 'garbage', detail: 'the output is empty' });
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

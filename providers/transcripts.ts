@@ -1,0 +1,76 @@
+/** What services answer to a recording: a text, and pieces of it with times in whichever of their forms. */
+import { z } from 'zod';
+import type { Span, Transcript, TranscriptionOrder } from './mediaProvider.ts';
+import { garbage } from './textFailures.ts';
+
+/** More than anybody speaks in a day. */
+const MOST_PIECES = 400_000;
+
+const seconds = z.number().nonnegative();
+/** `timestamp` (its end may be null for the last one) or `start` and `end`; `text`, `word` or `punctuated_word`. */
+const piece = z.object({
+  text: z.string().optional(),
+  word: z.string().optional(),
+  timestamp: z.tuple([seconds.nullable(), seconds.nullable()]).optional(),
+  start: seconds.nullish(),
+  end: seconds.nullish(),
+  /** "spacing" and "audio_event" are no words. */
+  type: z.string().optional(),
+  words: z.array(z.unknown()).max(MOST_PIECES).optional(),
+});
+const pieces = z.array(z.unknown()).max(MOST_PIECES);
+const answer = z.object({
+  text: z.string().optional(),
+  transcription: z.string().optional(),
+  output: z.string().optional(),
+  chunks: pieces.nullish(),
+  segments: pieces.nullish(),
+  words: pieces.nullish(),
+});
+
+interface Piece extends Span {
+  text: string;
+}
+
+/**
+ * Throws UpstreamFailure `garbage` where there is no text. `chunks`: what pieces of that name are. Times are within the
+ * recording; a piece without a time is left out.
+ */
+export function readTranscript(
+  found: unknown,
+  chunks: 'words' | 'segments',
+  { timestamps, recording }: Pick<TranscriptionOrder, 'timestamps' | 'recording'>,
+): Transcript {
+  const read = answer.safeParse(found).data;
+  if (read === undefined) throw garbage('the answer is no transcript');
+  const longest = recording.seconds;
+  const timed = (list: unknown[] | null | undefined) => toPieces(list ?? [], longest);
+  const segments = timed(chunks === 'segments' ? (read.segments ?? read.chunks) : read.segments);
+  const inside = (read.segments ?? []).flatMap((each) => piece.safeParse(each).data?.words ?? []);
+  const words = timed(read.words ?? (chunks === 'words' ? read.chunks : inside));
+  const text = read.text ?? read.transcription ?? read.output ?? textOf(read.segments ?? read.chunks);
+  if (text === undefined) throw garbage('the answer has no text');
+  return {
+    text: text.trim(),
+    ...(timestamps && segments.length > 0 && { segments }),
+    ...(timestamps &&
+      words.length > 0 && { words: words.map(({ text: word, start, end }) => ({ word, start, end })) }),
+  };
+}
+
+function textOf(list: unknown[] | null | undefined): string | undefined {
+  return list?.map((each) => (piece.safeParse(each).data?.text ?? '').trim()).join(' ');
+}
+
+function toPieces(list: readonly unknown[], longest: number): Piece[] {
+  return list.flatMap((each) => {
+    const found = piece.safeParse(each).data;
+    const text = (found?.text ?? found?.word ?? '').trim();
+    const start = found?.timestamp?.[0] ?? found?.start ?? undefined;
+    if (found === undefined || text === '' || start === undefined) return [];
+    if (found.type === 'spacing' || found.type === 'audio_event') return [];
+    const begins = Math.min(start, longest);
+    const end = found.timestamp?.[1] ?? found.end ?? longest;
+    return [{ text, start: begins, end: Math.max(begins, Math.min(end, longest)) }];
+  });
+}

@@ -1,0 +1,102 @@
+/** Orders of what is waited for, and the folders and files that they need. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type {
+  Cutout,
+  Enlargement,
+  ImageEdit,
+  ImageFile,
+  ImageOrder,
+  MediaCallContext,
+  RecordingFile,
+  SpeechOrder,
+  TranscriptionOrder,
+  VoiceSample,
+} from '../../providers/mediaProvider.ts';
+import { greyPng } from '../infra/media/pictureFiles.ts';
+import { testWav } from '../stubs/elevenlabsAudio.ts';
+
+/** Stands in every prompt, and may stand in no detail of a failure. */
+export const PRIVATE_WORDS = 'xylophone grandmother';
+
+export interface MediaCaller {
+  /** For a call: a folder of its own, and ten seconds. */
+  context(signal?: AbortSignal): Promise<MediaCallContext>;
+  image(width?: number, height?: number): Promise<ImageFile>;
+  recording(): Promise<RecordingFile>;
+  close(): Promise<void>;
+}
+
+export async function createMediaCaller(name: string): Promise<MediaCaller> {
+  const root = await mkdtemp(join(tmpdir(), `farebox-${name}-media-`));
+  return {
+    context: async (signal = AbortSignal.timeout(10_000)) => ({
+      workFolder: await mkdtemp(join(root, 'call-')),
+      signal,
+    }),
+    async image(width = 32, height = 16) {
+      const path = join(root, `image-${crypto.randomUUID()}`);
+      await writeFile(path, greyPng({ width, height }));
+      return { path, contentType: 'image/png', width, height };
+    },
+    async recording() {
+      const path = join(root, `recording-${crypto.randomUUID()}`);
+      await writeFile(path, testWav(2));
+      return { path, contentType: 'audio/wav', demuxer: 'wav', seconds: 2 };
+    },
+    close: () => rm(root, { recursive: true, force: true }),
+  };
+}
+
+const USER = { endUser: 'u_1' };
+
+export function picture(change: Partial<ImageOrder> & { upstreamModel: string }): ImageOrder {
+  return {
+    ...USER,
+    prompt: `a ${PRIVATE_WORDS}`,
+    count: 1,
+    format: 'png',
+    safeMode: true,
+    styleReferences: [],
+    hidesWatermark: false,
+    searchesWeb: false,
+    skipsThinking: false,
+    ...change,
+  };
+}
+
+export function edit(change: Partial<ImageEdit> & Pick<ImageEdit, 'upstreamModel' | 'images'>): ImageEdit {
+  return {
+    ...USER,
+    prompt: `a ${PRIVATE_WORDS}`,
+    format: 'png',
+    safeMode: true,
+    skipsThinking: false,
+    ...change,
+  };
+}
+
+export function cutout(upstreamModel: string, image: ImageFile): Cutout {
+  return { ...USER, upstreamModel, image };
+}
+
+export function enlargement(
+  change: Partial<Enlargement> & Pick<Enlargement, 'upstreamModel' | 'image'>,
+): Enlargement {
+  return { ...USER, scale: 2, creativity: 0.01, ...change };
+}
+
+export function transcription(
+  change: Partial<TranscriptionOrder> & Pick<TranscriptionOrder, 'upstreamModel' | 'recording'>,
+): TranscriptionOrder {
+  return { ...USER, timestamps: true, ...change };
+}
+
+export function speech(change: Partial<SpeechOrder> & { upstreamModel: string }): SpeechOrder {
+  return { ...USER, text: `Hello, ${PRIVATE_WORDS}.`, format: 'wav', speed: 1, ...change };
+}
+
+export function sample(upstreamModel: string, recording: RecordingFile): VoiceSample {
+  return { ...USER, upstreamModel, recording };
+}
