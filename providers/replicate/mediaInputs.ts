@@ -25,20 +25,23 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'video/x-matroska': 'mkv',
 };
 
+/** What is told of a file that goes there. */
+export type SentMedium = Pick<MediaFile, 'role' | 'path' | 'contentType' | 'sizeBytes'>;
+
 /** Either every medium has an address, or the order ends with an outcome. */
-export type Addresses = { ok: true; of: ReadonlyMap<MediaFile, string> } | { ok: false; outcome: Outcome };
+export type Addresses = { ok: true; of: ReadonlyMap<SentMedium, string> } | { ok: false; outcome: Outcome };
 
 export async function addressMedia(
   api: ProviderHttp,
-  media: readonly MediaFile[],
-  context: CallContext,
+  media: readonly SentMedium[],
+  context: Pick<CallContext, 'signal'>,
 ): Promise<Addresses> {
   const tooLarge = media.find(({ sizeBytes }) => sizeBytes >= MAX_UPLOAD_BYTES);
   if (tooLarge) {
     const message = `The ${tooLarge.role} is too large for the model: at most 100 MB are taken.`;
     return { ok: false, outcome: { status: 'refused', reason: 'invalid_request', message } };
   }
-  const addresses = new Map<MediaFile, string>();
+  const addresses = new Map<SentMedium, string>();
   let inlineBytes = 0;
   for (const medium of media) {
     const small = medium.sizeBytes <= MAX_DATA_URL_BYTES;
@@ -55,9 +58,9 @@ export async function addressMedia(
 }
 
 /** The same input with addresses instead of files, at whatever depth they stand. */
-export function withAddresses(input: unknown, addresses: ReadonlyMap<MediaFile, string>): unknown {
+export function withAddresses(input: unknown, addresses: ReadonlyMap<SentMedium, string>): unknown {
   if (typeof input !== 'object' || input === null) return input;
-  const address = addresses.get(input as MediaFile);
+  const address = addresses.get(input as SentMedium);
   if (address !== undefined) return address;
   if (Array.isArray(input)) return input.map((each) => withAddresses(each, addresses));
   return Object.fromEntries(
@@ -65,14 +68,14 @@ export function withAddresses(input: unknown, addresses: ReadonlyMap<MediaFile, 
   );
 }
 
-async function dataUrl({ path, contentType }: MediaFile): Promise<string> {
+async function dataUrl({ path, contentType }: SentMedium): Promise<string> {
   return `data:${contentType};base64,${(await readFile(path)).toString('base64')}`;
 }
 
 async function upload(
   api: ProviderHttp,
-  { path, contentType, role }: MediaFile,
-  { signal }: CallContext,
+  { path, contentType, role }: SentMedium,
+  { signal }: Pick<CallContext, 'signal'>,
 ): Promise<string | Outcome> {
   // The name says nothing about the person's file; some models go by the ending.
   const filename = `${role}.${EXTENSIONS[contentType] ?? contentType.replace(/^.*\/|[^a-z0-9]/g, '')}`;

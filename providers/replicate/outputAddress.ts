@@ -15,9 +15,15 @@ const ENDINGS: Record<MediumKind, RegExp> = {
  * one. Undefined where there is none. What is there is judged by its signature after it was fetched.
  */
 export function outputAddress(output: unknown, kind: MediumKind): string | undefined {
+  const addresses = outputAddresses(output);
+  return addresses.find((address) => ENDINGS[kind].test(new URL(address).pathname)) ?? addresses[0];
+}
+
+/** All of them, in their order. */
+export function outputAddresses(output: unknown): string[] {
   const addresses: string[] = [];
   collect(output, addresses, 0);
-  return addresses.find((address) => ENDINGS[kind].test(new URL(address).pathname)) ?? addresses[0];
+  return addresses;
 }
 
 function collect(value: unknown, addresses: string[], depth: number): void {

@@ -36,17 +36,9 @@ export function readPrediction(body: Buffer): Prediction | undefined {
  * over before it began, and `canceled` when it was over later or somebody cancelled it in the service's console.
  */
 export function standingOf(found: Prediction, kind: MediumKind): Standing {
-  switch (found.status) {
-    case 'succeeded':
-      return succeeded(found, kind);
-    case 'failed':
-      return { is: 'over', outcome: failure(found) };
-    case 'canceled':
-    case 'aborted':
-      return { is: 'over', outcome: failed(`prediction ${found.id} was ${found.status}`) };
-    default:
-      return { is: 'running', ...percentOf(found) };
-  }
+  if (found.status === 'succeeded') return succeeded(found, kind);
+  const outcome = endOf(found);
+  return outcome === undefined ? { is: 'running', ...percentOf(found) } : { is: 'over', outcome };
 }
 
 function succeeded(found: Prediction, kind: MediumKind): Standing {
@@ -54,6 +46,19 @@ function succeeded(found: Prediction, kind: MediumKind): Standing {
   if (url !== undefined) return { is: 'succeeded', url };
   const why = found.data_removed === true ? 'its output was removed' : 'its output names no file';
   return { is: 'over', outcome: failed(`prediction ${found.id} succeeded and ${why}`) };
+}
+
+/** How a prediction ended that has not succeeded; undefined while it runs, and when it has. */
+export function endOf(found: Prediction): Outcome | undefined {
+  switch (found.status) {
+    case 'failed':
+      return failure(found);
+    case 'canceled':
+    case 'aborted':
+      return failed(`prediction ${found.id} was ${found.status}`);
+    default:
+      return undefined;
+  }
 }
 
 /**

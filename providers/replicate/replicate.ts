@@ -9,9 +9,7 @@
  * costs, since the service then ends it at the latest when the job's time is over.
  */
 import { join } from 'node:path';
-import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
-import type { GuardedFetch } from '../../infra/http/guardedFetch.ts';
-import { createProviderHttp, type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
+import { ProviderHttpError } from '../../infra/http/providerHttp.ts';
 import { checkAudioFile } from '../audioFile.ts';
 import { fetchOutput } from '../fetchOutput.ts';
 import { withHeartbeat } from '../heartbeat.ts';
@@ -29,51 +27,22 @@ import { outcomeOfQuestion, outcomeOfSubmission } from './errorReply.ts';
 import { addressMedia, withAddresses } from './mediaInputs.ts';
 import { modelInputs } from './modelInputs.ts';
 import { failed, type MediumKind, type Prediction, readPrediction, standingOf } from './prediction.ts';
+import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateService } from './service.ts';
 import { createWebhookCheck } from './webhook.ts';
 
-export interface ReplicateOptions {
-  apiKey: string;
-  /** Default: the published address. */
-  baseUrl?: string | undefined;
-  allowPrivateNetwork?: boolean | undefined;
-  timeouts?: Partial<ProviderTimeouts> | undefined;
+export interface ReplicateOptions extends ReplicateAccess {
   /** How long a job may take: no prediction of ours outlives it. */
   deadlineMs: number;
-  guardedFetch: GuardedFetch;
 }
-
-const BASE_URL = 'https://api.replicate.com';
-/** It answers a new prediction at once, and others are short questions. */
-const FIRST_BYTE_MS = 60_000;
-/** A prediction repeats its whole input, media as data URLs included, and its log. */
-const MAX_REPLY_BYTES = 16 * 1024 * 1024;
-/** The least that the service takes. */
-const MIN_CANCEL_AFTER_SECONDS = 5;
-const MODEL = /^([\w.-]{1,100}\/[\w.-]{1,100})(?::(\w{1,128}))?$/;
 
 const OUTPUT_LIMITS: Record<MediumKind, { maxBytes: number; timeoutMs: number }> = {
   audio: { maxBytes: 200_000_000, timeoutMs: 5 * 60_000 },
   video: { maxBytes: 2_000_000_000, timeoutMs: 20 * 60_000 },
 };
 
-interface Service {
-  api: ProviderHttp;
-  baseUrl: string;
-  guardedFetch: GuardedFetch;
-  cancelAfter: string;
-}
-
 export function createReplicate(options: ReplicateOptions): GenerationProvider {
-  const baseUrl = (options.baseUrl ?? BASE_URL).replace(/\/+(v1\/*)?$/, '');
-  const api = createProviderHttp({
-    baseUrl,
-    allowPrivateNetwork: options.allowPrivateNetwork,
-    headers: { authorization: `Bearer ${options.apiKey}` },
-    timeouts: { firstByteMs: FIRST_BYTE_MS, ...options.timeouts },
-    maxReplyBytes: MAX_REPLY_BYTES,
-  });
-  const seconds = Math.max(MIN_CANCEL_AFTER_SECONDS, Math.ceil(options.deadlineMs / 1_000));
-  const service = { api, baseUrl, guardedFetch: options.guardedFetch, cancelAfter: `${seconds}s` };
+  const service = openReplicate(options, options.deadlineMs);
+  const { api } = service;
   return {
     repeatable: false,
     async start(request, context) {
@@ -92,12 +61,13 @@ export function createReplicate(options: ReplicateOptions): GenerationProvider {
 }
 
 async function submit(
-  service: Service,
+  service: ReplicateService,
   request: AudioRequest | VideoRequest,
   context: CallContext,
 ): Promise<Outcome> {
-  const [, model, version] = MODEL.exec(request.upstreamModel) ?? [];
-  if (model === undefined) return notServed(request.upstreamModel);
+  const address = orderAddress(request.upstreamModel);
+  if (address === undefined) return notServed(request.upstreamModel);
+  const { model, path, version } = address;
   const inputs = modelInputs(model, request);
   if (!inputs.ok) return { status: 'refused', reason: 'invalid_request', message: inputs.message };
   const media = await addressMedia(service.api, request.kind === 'video' ? request.media : [], context);
@@ -106,7 +76,7 @@ async function submit(
   try {
     const reply = await service.api.request({
       method: 'POST',
-      path: version === undefined ? `/v1/models/${model}/predictions` : '/v1/predictions',
+      path,
       headers: { 'cancel-after': service.cancelAfter },
       json: { ...(version !== undefined && { version }), input, ...webhookOf(context) },
       signal: context.signal,
@@ -137,7 +107,11 @@ function webhookOf({ callbackUrl }: CallContext): Record<string, unknown> {
   return { webhook: callbackUrl, webhook_events_filter: ['completed'] };
 }
 
-async function ask(service: Service, operation: OperationHandle, context: CallContext): Promise<Outcome> {
+async function ask(
+  service: ReplicateService,
+  operation: OperationHandle,
+  context: CallContext,
+): Promise<Outcome> {
   const id = String(operation.id);
   const kind = operation.kind === 'video' ? 'video' : 'audio';
   try {
@@ -160,7 +134,7 @@ interface Answer {
 }
 
 async function conclude(
-  service: Service,
+  service: ReplicateService,
   { id, kind, found }: Answer,
   context: CallContext,
 ): Promise<Outcome> {
@@ -180,7 +154,7 @@ async function conclude(
 
 /** An output that could not be fetched now does not make the order a lost one: by its id it is asked for again. */
 async function deliver(
-  service: Service,
+  service: ReplicateService,
   { id, kind, url }: { id: string; kind: MediumKind; url: string },
   context: CallContext,
 ): Promise<Outcome> {

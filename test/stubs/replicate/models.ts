@@ -2,6 +2,7 @@
  * The input schemas of a few hosted models, as the service publishes them per version (replicate.com/<owner>/<name>/versions/
  * <version>/api); those of wan-2.5, kling-v2.1 and seedance-1-pro by services that resell them.
  */
+import { MEDIA_MODELS } from './mediaModels.ts';
 
 interface Property {
   type: 'string' | 'integer' | 'number' | 'boolean' | 'uri' | 'uris';
@@ -11,7 +12,7 @@ interface Property {
   required?: true;
 }
 
-type Schema = Readonly<Record<string, Property>>;
+export type Schema = Readonly<Record<string, Property>>;
 
 const TEXT = { type: 'string' } as const;
 const PROMPT = { type: 'string', required: true } as const;
@@ -36,6 +37,7 @@ const VEO: Schema = {
 };
 
 export const MODELS: Readonly<Record<string, Schema>> = {
+  ...MEDIA_MODELS,
   'minimax/music-1.5': {
     lyrics: { type: 'string', required: true },
     prompt: PROMPT,
