@@ -11,8 +11,8 @@ const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
   elevenlabs: ['voice-changer', 'music', 'asr', 'tts'],
   openai: ['text', 'embedding', 'decision', 'image', 'inpaint', 'asr', 'tts'],
   anthropic: ['text', 'decision'],
-  fal: ['music', 'video', 'asr', 'tts'],
-  replicate: ['music', 'video'],
+  fal: ['music', 'video', 'image', 'inpaint', 'upscale', 'asr', 'tts'],
+  replicate: ['music', 'video', 'image', 'inpaint', 'upscale', 'asr', 'tts'],
 };
 
 export function serves(provider: ProviderKind, kind: ModelKind): boolean {

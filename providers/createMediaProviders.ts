@@ -5,9 +5,11 @@ import type { MediaTools } from '../infra/media/mediaTools.ts';
 import type { Address } from './addressChoice.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createElevenLabsMedia } from './elevenlabs/media/elevenLabsMedia.ts';
+import { createFalMedia } from './fal/media/falMedia.ts';
 import { createMediaAddresses, type MediaOutcome } from './mediaAddresses.ts';
 import type { MediaProvider } from './mediaProvider.ts';
 import { openOpenAiMedia } from './openai/media/openOpenAiMedia.ts';
+import { createReplicateMedia } from './replicate/media/replicateMedia.ts';
 
 export interface MediaMeans {
   tools: MediaTools;
@@ -30,11 +32,19 @@ type Opener<Kind extends ProviderSettings['kind']> = (
 const OPENERS: { [Kind in ProviderSettings['kind']]?: Opener<Kind> } = {
   openai: (settings, opening) => reached(openOpenAiMedia(settings, opening), opening),
   elevenlabs(settings, opening) {
-    const { name, configuration } = opening;
-    const apiKey = configuration.secret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
-    if (!apiKey) return undefined;
-    const provider = createElevenLabsMedia({ ...settings, name, apiKey });
-    return reached([{ name: 'default', provider, weight: 1 }], opening);
+    const apiKey = opening.configuration.secret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
+    return apiKey
+      ? alone(createElevenLabsMedia({ ...settings, name: opening.name, apiKey }), opening)
+      : undefined;
+  },
+  fal(settings, opening) {
+    const apiKey = opening.configuration.secret(settings.apiKeyEnv ?? 'FAL_KEY');
+    return apiKey ? alone(createFalMedia({ ...settings, apiKey }, opening.guardedFetch), opening) : undefined;
+  },
+  replicate(settings, opening) {
+    const { configuration, guardedFetch } = opening;
+    const apiKey = configuration.secret(settings.apiKeyEnv ?? 'REPLICATE_API_TOKEN');
+    return apiKey ? alone(createReplicateMedia({ ...settings, apiKey, guardedFetch }), opening) : undefined;
   },
 };
 
@@ -50,6 +60,10 @@ export function createMediaProviders(
     if (provider) opened.set(name, provider);
   }
   return opened;
+}
+
+function alone(provider: MediaProvider, opening: Opening): MediaProvider | undefined {
+  return reached([{ name: 'default', provider, weight: 1 }], opening);
 }
 
 /** A service that fails again and again is given a rest. Undefined: none of its addresses has its key. */

@@ -37,6 +37,7 @@ export function createMediaAddresses(options: ChoiceOptions<MediaProvider, Media
   };
   const offered = CALLS.filter((call) => operations[call] !== undefined);
   return {
+    ...checksOf(addresses[0]?.provider),
     ...(Object.fromEntries(offered.map((call) => [call, operations[call]])) as Pick<
       MediaProvider,
       MediaCallName
@@ -44,6 +45,16 @@ export function createMediaAddresses(options: ChoiceOptions<MediaProvider, Media
     close: async () => {
       await Promise.all(addresses.map(({ provider }) => provider.close?.()));
     },
+  };
+}
+
+/** What is known without asking is the same at every address of a service. */
+function checksOf(provider: MediaProvider = {}) {
+  const { checkEdit, checkTranscription, checkSpeech } = provider;
+  return {
+    ...(checkEdit && { checkEdit }),
+    ...(checkTranscription && { checkTranscription }),
+    ...(checkSpeech && { checkSpeech }),
   };
 }
 
