@@ -6,6 +6,8 @@ import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmoun
 interface Row {
   id: string;
   provider?: BuiltInProvider;
+  /** fal's endpoint, where it has one of that very model; left out: the operator names it. */
+  upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per image; either one price, or one per resolution. */
   price: number | Record<string, number>;
@@ -15,14 +17,36 @@ interface Row {
 }
 
 const ROWS: readonly Row[] = [
-  { id: 'z-image-turbo', privacy: 'private', price: 0.01, traits: ['default', 'fastest'] },
+  {
+    id: 'z-image-turbo',
+    upstreamModel: 'fal-ai/z-image/turbo',
+    privacy: 'private',
+    price: 0.01,
+    traits: ['default', 'fastest'],
+  },
   { id: 'venice-sd35', privacy: 'private', price: 0.01, traits: ['eliza-default'] },
   { id: 'chroma', privacy: 'private', price: 0.01 },
   { id: 'lustify-v8', privacy: 'private', price: 0.01, traits: ['most_uncensored'] },
-  { id: 'qwen-image', privacy: 'anonymized', price: 0.03, traits: ['highest_quality'] },
+  {
+    id: 'qwen-image',
+    upstreamModel: 'fal-ai/qwen-image',
+    privacy: 'anonymized',
+    price: 0.03,
+    traits: ['highest_quality'],
+  },
   { id: 'qwen-image-3', privacy: 'anonymized', price: { '1K': 0.04, '2K': 0.04 } },
-  { id: 'nano-banana-2', privacy: 'anonymized', price: { '1K': 0.1, '2K': 0.14, '4K': 0.19 } },
-  { id: 'nano-banana-pro', privacy: 'anonymized', price: { '1K': 0.18, '2K': 0.23, '4K': 0.35 } },
+  {
+    id: 'nano-banana-2',
+    upstreamModel: 'fal-ai/nano-banana-2',
+    privacy: 'anonymized',
+    price: { '1K': 0.1, '2K': 0.14, '4K': 0.19 },
+  },
+  {
+    id: 'nano-banana-pro',
+    upstreamModel: 'fal-ai/nano-banana-pro',
+    privacy: 'anonymized',
+    price: { '1K': 0.18, '2K': 0.23, '4K': 0.35 },
+  },
   { id: 'seedream-v5-pro', privacy: 'anonymized', price: { '1K': 0.06, '2K': 0.11 } },
   {
     id: 'gpt-image-2',
@@ -42,9 +66,15 @@ const ROWS: readonly Row[] = [
     price: { '1K': 0.07, '2K': 0.1 },
     quality: { '1K': { low: 0.05, medium: 0.07 }, '2K': { low: 0.07, medium: 0.1 } },
   },
-  { id: 'flux-2-pro', privacy: 'anonymized', price: 0.03 },
+  { id: 'flux-2-pro', upstreamModel: 'fal-ai/flux-2-pro', privacy: 'anonymized', price: 0.03 },
   { id: 'krea-v2-large', privacy: 'anonymized', price: 0.07 },
-  { id: 'bria-bg-remover', privacy: 'anonymized', price: 0.03, imageUse: 'cutout' },
+  {
+    id: 'bria-bg-remover',
+    upstreamModel: 'fal-ai/bria/background/remove',
+    privacy: 'anonymized',
+    price: 0.03,
+    imageUse: 'cutout',
+  },
 ];
 
 const UPSCALE = prices({ '2x': 0.02, '4x': 0.08 });
@@ -69,7 +99,12 @@ function pricingOf(row: Row): ImageSpec['pricing'] {
 
 export const UPSCALE_MODELS: readonly UpscaleModel[] = [
   {
-    ...base({ id: 'upscaler', provider: 'fal', privacy: 'private' }),
+    ...base({
+      id: 'upscaler',
+      upstreamModel: 'fal-ai/clarity-upscaler',
+      provider: 'fal',
+      privacy: 'private',
+    }),
     kind: 'upscale',
     type: 'upscale',
     spec: { pricing: { generation: price(0.01), upscale: UPSCALE } },

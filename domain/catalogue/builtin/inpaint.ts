@@ -6,7 +6,7 @@ import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmoun
 interface Row {
   id: string;
   provider?: BuiltInProvider;
-  /** Services have no model of its own for edits. */
+  /** The service's own name, where it is another: fal's endpoint of that very model, or a model that also edits. */
   upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per edit. */
@@ -20,6 +20,7 @@ const ROWS: readonly Row[] = [
   { id: 'firered-image-edit', privacy: 'private', price: 0.04 },
   {
     id: 'flux-2-max-edit',
+    upstreamModel: 'fal-ai/flux-2-max/edit',
     privacy: 'anonymized',
     price: 0.12,
     inputImages: { included: 1, additional: 0.0345 },
@@ -77,6 +78,7 @@ const ROWS: readonly Row[] = [
   { id: 'luma-uni-1-max-edit', privacy: 'anonymized', price: 0.13 },
   {
     id: 'nano-banana-2-edit',
+    upstreamModel: 'fal-ai/nano-banana-2/edit',
     privacy: 'anonymized',
     price: 0.1,
     resolutions: { '1K': 0.1, '2K': 0.14, '4K': 0.19 },
@@ -84,13 +86,19 @@ const ROWS: readonly Row[] = [
   { id: 'nano-banana-2-lite-edit', privacy: 'anonymized', price: 0.06 },
   {
     id: 'nano-banana-pro-edit',
+    upstreamModel: 'fal-ai/nano-banana-pro/edit',
     privacy: 'anonymized',
     price: 0.18,
     resolutions: { '1K': 0.18, '2K': 0.23, '4K': 0.35 },
   },
   { id: 'qwen-edit-uncensored', privacy: 'private', price: 0.04 },
-  { id: 'qwen-image-2-edit', privacy: 'anonymized', price: 0.05 },
-  { id: 'qwen-image-2-pro-edit', privacy: 'anonymized', price: 0.1 },
+  { id: 'qwen-image-2-edit', upstreamModel: 'fal-ai/qwen-image-2/edit', privacy: 'anonymized', price: 0.05 },
+  {
+    id: 'qwen-image-2-pro-edit',
+    upstreamModel: 'fal-ai/qwen-image-2/pro/edit',
+    privacy: 'anonymized',
+    price: 0.1,
+  },
   {
     id: 'qwen-image-3-edit',
     privacy: 'anonymized',
@@ -105,8 +113,18 @@ const ROWS: readonly Row[] = [
     resolutions: { '1K': 0.05, '2K': 0.09 },
     inputImages: { included: 0, additional: 0.00345 },
   },
-  { id: 'seedream-v4-edit', privacy: 'anonymized', price: 0.05 },
-  { id: 'seedream-v5-lite-edit', privacy: 'anonymized', price: 0.05 },
+  {
+    id: 'seedream-v4-edit',
+    upstreamModel: 'fal-ai/bytedance/seedream/v4/edit',
+    privacy: 'anonymized',
+    price: 0.05,
+  },
+  {
+    id: 'seedream-v5-lite-edit',
+    upstreamModel: 'fal-ai/bytedance/seedream/v5/lite/edit',
+    privacy: 'anonymized',
+    price: 0.05,
+  },
   {
     id: 'seedream-v5-pro-edit',
     privacy: 'anonymized',

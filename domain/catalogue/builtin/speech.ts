@@ -6,6 +6,7 @@ import { type BuiltInProvider, base, price } from './entry.ts';
 interface Voice extends Omit<TtsSpec, 'pricing' | 'supported_formats' | 'default_format'> {
   id: string;
   provider: BuiltInProvider;
+  /** The provider's own name for it, where it is not the id. */
   upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per million characters. */
@@ -17,6 +18,7 @@ interface Voice extends Omit<TtsSpec, 'pricing' | 'supported_formats' | 'default
 const VOICES: readonly Voice[] = [
   {
     id: 'tts-chatterbox-hd',
+    upstreamModel: 'resemble-ai/chatterboxhd/text-to-speech',
     provider: 'fal',
     privacy: 'private',
     price: 50,
@@ -73,6 +75,7 @@ const VOICES: readonly Voice[] = [
   },
   {
     id: 'tts-minimax-speech-02-hd',
+    upstreamModel: 'fal-ai/minimax/speech-02-hd',
     provider: 'fal',
     privacy: 'anonymized',
     price: 125,
@@ -81,6 +84,7 @@ const VOICES: readonly Voice[] = [
   },
   {
     id: 'tts-orpheus',
+    upstreamModel: 'fal-ai/orpheus-tts',
     provider: 'fal',
     privacy: 'private',
     price: 62.5,
