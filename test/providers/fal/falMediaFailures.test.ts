@@ -312,3 +312,36 @@ describe.each(Object.entries(OPERATIONS))('%s', (name, { operate, ...is }) => {
     await run(row, operate);
   });
 });
+
+it('an order that is given up while it is being taken in is cancelled when its id is known', async () => {
+  const stub = await startFalStub();
+  try {
+    endless(stub);
+    const controller = new AbortController();
+    const order = picture({ upstreamModel: 'fal-ai/z-image/turbo', count: 2 });
+    const work = falMedia(stub).makeImages(order, await helper.context(controller.signal));
+    controller.abort();
+    await expect(work).rejects.toMatchObject({ reason: 'lost' });
+    await vi.waitFor(() => expect(stub.orders[0]?.cancelled).toBe(true));
+  } finally {
+    await stub.close();
+  }
+});
+
+it('one of several orders that fails ends the others', async () => {
+  const stub = await startFalStub();
+  try {
+    endless(stub);
+    const context = await helper.context();
+    const work = falMedia(stub).makeImages(
+      picture({ upstreamModel: 'fal-ai/flux-2-pro', count: 3 }),
+      context,
+    );
+    await vi.waitFor(() => expect(stub.orders).toHaveLength(3));
+    stub.faults.status = [reply(404, { detail: 'Request not found' })];
+    await expect(work).rejects.toMatchObject({ reason: 'failed' });
+    await vi.waitFor(() => expect(stub.orders.filter(({ cancelled }) => cancelled)).toHaveLength(2));
+  } finally {
+    await stub.close();
+  }
+});
