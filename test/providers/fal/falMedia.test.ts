@@ -1,6 +1,6 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { createFalClient } from '@fal-ai/client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FalStub, startFalStub } from '../../stubs/fal/fal.ts';
 import { CHUNKS } from '../../stubs/fal/media.ts';
 import {
@@ -296,6 +296,21 @@ describe('speech', () => {
     for await (const chunk of bytes) size += chunk.length;
     expect(size).toBeGreaterThan(1_000);
   });
+});
+
+it('a file of speech that nobody reads is closed when nobody waits any more', async () => {
+  const controller = new AbortController();
+  const context = await caller.context(controller.signal);
+  await falMedia(stub).speak(speech({ upstreamModel: 'fal-ai/orpheus-tts' }), context);
+  const openFiles = async () => {
+    const all = await readdir('/proc/self/fd');
+    const targets = await Promise.all(all.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+    return targets.filter((target) => target.startsWith(context.workFolder));
+  };
+  expect(await openFiles()).toHaveLength(1);
+  controller.abort();
+  await vi.waitFor(async () => expect(await openFiles()).toEqual([]));
+  expect(stub.calls.some(({ path }) => path.endsWith('/cancel'))).toBe(false);
 });
 
 describe('a voice', () => {
