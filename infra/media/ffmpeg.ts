@@ -1,6 +1,6 @@
 /**
- * Runs of ffmpeg and of the speech synthesiser, each started by a small child process: to start a program, the system copies the page tables of whoever
- * asks, which stops a worker of 250 MB for 10 ms and that child for less than two.
+ * Runs of ffmpeg, the speech synthesiser and the recogniser, each started by a small child process: to start a program, the
+ * system copies the page tables of whoever asks, which stops a worker of 250 MB for 10 ms and that child for less than two.
  */
 import type { DecodedAudio, DecodeRequest } from './decodeAudio.ts';
 import type { DecodedPictures, DecodePicturesRequest } from './decodePictures.ts';
@@ -9,6 +9,7 @@ import type { Progress } from './progress.ts';
 import type { Synthesis } from './runEspeak.ts';
 import type { FfmpegEnd, FfmpegRun } from './runFfmpeg.ts';
 import type { RunEnd } from './runLimited.ts';
+import type { Recognised, Recognition } from './runPocketsphinx.ts';
 
 export type Conversion = Pick<FfmpegRun, 'ffmpegPath' | 'arguments' | 'timeoutMs' | 'maxFileBytes'>;
 
@@ -16,11 +17,12 @@ export type FfmpegTask =
   | { task: 'decode'; request: Omit<DecodeRequest, 'signal'> }
   | { task: 'decode_pictures'; request: Omit<DecodePicturesRequest, 'signal'> }
   | { task: 'convert'; request: Conversion }
-  | { task: 'synthesise'; request: Synthesis };
+  | { task: 'synthesise'; request: Synthesis }
+  | { task: 'recognise'; request: Recognition };
 export type FfmpegOrder = { run: number } & (FfmpegTask | { task: 'abort' });
 
 export type FfmpegAnswer =
-  | { run: number; result: DecodedAudio | DecodedPictures | FfmpegEnd }
+  | { run: number; result: DecodedAudio | DecodedPictures | Recognised | FfmpegEnd }
   | { run: number; failed: string }
   | { run: number; progress: Progress };
 
@@ -36,6 +38,8 @@ export interface Ffmpeg {
   ): Promise<FfmpegEnd>;
   /** Speech from text. Throws when no engine can be run, which is no text's fault. */
   synthesise(synthesis: Synthesis, signal: AbortSignal): Promise<RunEnd>;
+  /** Words from speech. Throws when no recogniser can be run. */
+  recognise(recognition: Recognition, signal: AbortSignal): Promise<Recognised>;
   /** Ends what is under way, and the child. */
   close(): void;
 }
@@ -82,6 +86,10 @@ export function createFfmpeg(childPath = shippedChild('media/ffmpegChild')): Ffm
       const { timeoutMs } = request;
       return perform(current(), { task: 'synthesise', request }, { timeoutMs, signal });
     },
+    recognise(request, signal) {
+      const { timeoutMs } = request;
+      return perform(current(), { task: 'recognise', request }, { timeoutMs, signal });
+    },
     close() {
       if (starter?.child.process.connected) starter.child.process.disconnect();
     },
@@ -93,6 +101,11 @@ interface RunOptions {
   signal: AbortSignal | undefined;
   onProgress?: (progress: Progress) => void;
 }
+
+const PROGRAMS: Partial<Record<FfmpegTask['task'], string>> = {
+  synthesise: 'the speech synthesiser',
+  recognise: 'the speech recogniser',
+};
 
 let lastRun = 0;
 
@@ -112,7 +125,7 @@ function perform<Result>({ child, runs }: Starter, task: FfmpegTask, options: Ru
       over();
       reject(error);
     };
-    const program = task.task === 'synthesise' ? 'the speech synthesiser' : 'ffmpeg';
+    const program = PROGRAMS[task.task] ?? 'ffmpeg';
     const lost = (why: string) => fail(new Error(`${program} could not be run: ${why}`));
     const answered = (answer: FfmpegAnswer) => {
       if ('progress' in answer) return onProgress?.(answer.progress);

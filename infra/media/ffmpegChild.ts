@@ -1,5 +1,5 @@
 /**
- * Entry point of the child that runs ffmpeg and the speech synthesiser. What it starts dies with it, and it ends with its
+ * Entry point of the child that runs ffmpeg, the speech synthesiser and the recogniser. What it starts dies with it, and it ends with its
  * parent: nothing goes on for a process that is gone.
  */
 import { decodeAudio } from './decodeAudio.ts';
@@ -8,6 +8,7 @@ import type { FfmpegAnswer, FfmpegOrder, FfmpegTask } from './ffmpeg.ts';
 import { readProgress } from './progress.ts';
 import { runEspeak } from './runEspeak.ts';
 import { runFfmpeg } from './runFfmpeg.ts';
+import { runPocketsphinx } from './runPocketsphinx.ts';
 
 const running = new Map<number, AbortController>();
 
@@ -36,6 +37,7 @@ async function resultOf(run: number, task: FfmpegTask, signal: AbortSignal) {
   if (task.task === 'decode') return await decodeAudio({ ...task.request, signal });
   if (task.task === 'decode_pictures') return await decodePictures({ ...task.request, signal });
   if (task.task === 'synthesise') return await runEspeak(task.request, signal);
+  if (task.task === 'recognise') return await runPocketsphinx(task.request, signal);
   const read = readProgress();
   const onOutput = (piece: Buffer) => {
     tell({ run, progress: read(piece) });

@@ -1,0 +1,141 @@
+/**
+ * Where a recording of speech is cut, so that a long one is heard piece by piece: in pauses. Long silences are left out
+ * altogether: hours without a word cost next to nothing.
+ */
+
+export const FRAMES_PER_SECOND = 100;
+
+/** In frames from the start of the recording; `to` is not part of it. */
+export interface Piece {
+  from: number;
+  to: number;
+}
+
+export interface LevelMeter {
+  take(piece: Buffer): void;
+  /** Of each whole frame, in dB below full scale: at most 0. */
+  levels(): Float32Array;
+}
+
+/** Silence without any noise. */
+const LOWEST_DB = -100;
+const FULL_SCALE = 32_768;
+
+/** Of 16-bit mono samples, in pieces of any length. */
+export function levelMeter(samplesPerFrame: number): LevelMeter {
+  let rest: Buffer = Buffer.alloc(0);
+  const done: Float32Array[] = [];
+  const frameBytes = samplesPerFrame * 2;
+  return {
+    take(piece) {
+      const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+      const count = Math.floor(bytes.length / frameBytes);
+      const levels = new Float32Array(count);
+      for (let frame = 0; frame < count; frame += 1) {
+        levels[frame] = levelOf(bytes.subarray(frame * frameBytes, (frame + 1) * frameBytes));
+      }
+      done.push(levels);
+      rest = Buffer.from(bytes.subarray(count * frameBytes));
+    },
+    levels() {
+      const all = new Float32Array(done.reduce((sum, { length }) => sum + length, 0));
+      let at = 0;
+      for (const levels of done) {
+        all.set(levels, at);
+        at += levels.length;
+      }
+      return all;
+    },
+  };
+}
+
+function levelOf(samples: Buffer): number {
+  let sum = 0;
+  for (let at = 0; at + 2 <= samples.length; at += 2) {
+    const value = samples.readInt16LE(at) / FULL_SCALE;
+    sum += value * value;
+  }
+  return Math.max(LOWEST_DB, 10 * Math.log10(sum / (samples.length / 2)));
+}
+
+/** What is never louder than this is no speech, however much louder it is than the rest. */
+const INAUDIBLE_DB = -65;
+/** What lies further below the loudest parts is taken for silence where there is hardly any noise. */
+const SPEECH_RANGE_DB = 55;
+/** Between the noise and the loudest parts, from below: consonants are far quieter than vowels. */
+const THRESHOLD = 0.25;
+/** A pause between sentences; shorter ones are parts of words as well. */
+const PAUSE = 0.3 * FRAMES_PER_SECOND;
+const LONG_SILENCE = 2 * FRAMES_PER_SECOND;
+/** Kept before and after speech. */
+const MARGIN = 0.3 * FRAMES_PER_SECOND;
+/** The recogniser adapts to a voice within a piece: longer ones are heard better, and need more memory. */
+const SHORTEST_PIECE = 15 * FRAMES_PER_SECOND;
+const LONGEST_PIECE = 35 * FRAMES_PER_SECOND;
+/** Shorter than any word. */
+const SHORTEST_SOUND = 0.05 * FRAMES_PER_SECOND;
+
+/** In order, none overlapping; none at all where nothing is loud enough to be heard. */
+export function cutAtPauses(levels: Float32Array): Piece[] {
+  const threshold = thresholdOf(levels);
+  if (threshold === undefined) return [];
+  const silences = quietRuns(levels, threshold);
+  const long = silences.filter(({ from, to }) => to - from >= LONG_SILENCE);
+  const stretches = between(long, levels.length);
+  return stretches.flatMap((stretch) => cutStretch(stretch, silences));
+}
+
+function thresholdOf(levels: Float32Array): number | undefined {
+  const sorted = levels.slice().sort();
+  const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? LOWEST_DB;
+  // A few words in hours of silence are loud enough too.
+  const loudest = Math.max(at(0.95), at(0.9999) - 20);
+  if (loudest < INAUDIBLE_DB) return undefined;
+  const quiet = Math.max(Math.min(at(0.1), loudest - 20), loudest - SPEECH_RANGE_DB);
+  return quiet + (loudest - quiet) * THRESHOLD;
+}
+
+function quietRuns(levels: Float32Array, threshold: number): Piece[] {
+  const runs: Piece[] = [];
+  let from = 0;
+  for (let frame = 0; frame <= levels.length; frame += 1) {
+    const isQuiet = frame < levels.length && (levels[frame] ?? 0) < threshold;
+    if (isQuiet) continue;
+    if (frame - from >= PAUSE) runs.push({ from, to: frame });
+    from = frame + 1;
+  }
+  return runs;
+}
+
+/** What lies between long silences, with a margin of them. */
+function between(silences: readonly Piece[], length: number): Piece[] {
+  const bounds = [{ from: 0, to: 0 }, ...silences, { from: length, to: length }];
+  return bounds.slice(1).flatMap((next, index) => {
+    const before = bounds[index]?.to ?? 0;
+    if (next.from - before < SHORTEST_SOUND) return [];
+    return [{ from: Math.max(0, before - MARGIN), to: Math.min(length, next.from + MARGIN) }];
+  });
+}
+
+function cutStretch(stretch: Piece, pauses: readonly Piece[]): Piece[] {
+  const pieces: Piece[] = [];
+  let { from } = stretch;
+  while (stretch.to - from > LONGEST_PIECE) {
+    const to = bestCut(from, pauses);
+    pieces.push({ from, to });
+    from = to;
+  }
+  return [...pieces, { from, to: stretch.to }];
+}
+
+/** The middle of the longest pause in reach; where nobody pauses, at the longest. */
+function bestCut(from: number, pauses: readonly Piece[]): number {
+  const within = pauses
+    .map((pause) => ({ middle: Math.floor((pause.from + pause.to) / 2), length: pause.to - pause.from }))
+    .filter(({ middle }) => middle >= from + SHORTEST_PIECE && middle <= from + LONGEST_PIECE);
+  const longest = within.reduce((best, pause) => (pause.length > best.length ? pause : best), {
+    middle: from + LONGEST_PIECE,
+    length: 0,
+  });
+  return longest.middle;
+}
