@@ -12,8 +12,8 @@ export const START_HELP = `npm start [-- flags]    The whole service on this mac
   --help               this text
 
 PORT, HOST, FAREBOX_DATA, FAREBOX_CONFIG and the variables that name a part (DATABASE_URL, REDIS_URL,
-S3_ENDPOINT …, TEMPORAL_ADDRESS, FFMPEG_PATH, FFPROBE_PATH, ESPEAK_PATH) are read from the environment, and OLLAMA_HOST:
-where an Ollama is looked for.
+S3_ENDPOINT …, TEMPORAL_ADDRESS, FFMPEG_PATH, FFPROBE_PATH, ESPEAK_PATH, POCKETSPHINX_PATH) are read from the
+environment, and OLLAMA_HOST: where an Ollama is looked for.
 `;
 
 /** Undefined when only the help is wanted. Throws CommandError for what it does not know. */

@@ -1,7 +1,7 @@
 /** Whether a model may be called: its provider is there, and the key's privacy setting (specification 2.3) and scope allow it. */
 import type { Caller, ModelPrivacy } from './caller.ts';
 import type { Model, ModelKind, ModelType } from './catalogue/model.ts';
-import type { ProviderKind, ProviderSettings } from './providerSettings.ts';
+import type { LocalSettings, ProviderKind, ProviderSettings } from './providerSettings.ts';
 import { addressesOf, keyVariableOf } from './textAddresses.ts';
 
 /** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
@@ -39,11 +39,18 @@ export function offlineReason(
   const missing = `its provider "${model.provider}" is not configured`;
   if (settings === undefined) return missing;
   if (!serves(settings.kind, model.kind)) return 'this release does not serve such models';
-  if (settings.kind === 'local' && model.kind === 'music' && settings.speaks !== true) return NO_SPEECH;
+  if (settings.kind === 'local') return missingProgram(model.kind, settings);
   return hasKey(settings, hasSecret) ? undefined : missing;
 }
 
 const NO_SPEECH = 'no speech synthesiser was found; install espeak-ng and set ESPEAK_PATH';
+const NO_HEARING =
+  'no speech recogniser was found; install pocketsphinx and pocketsphinx-en-us and set POCKETSPHINX_PATH';
+
+function missingProgram(kind: ModelKind, { speaks, hears }: LocalSettings): string | undefined {
+  if ((kind === 'music' || kind === 'tts') && speaks !== true) return NO_SPEECH;
+  return kind === 'asr' && hears !== true ? NO_HEARING : undefined;
+}
 
 /** A text entry needs the key of one of its addresses. */
 function hasKey(settings: ProviderSettings, hasSecret: (name: string) => boolean): boolean {

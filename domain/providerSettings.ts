@@ -42,11 +42,13 @@ export interface CallingSettings extends QueuedSettings {
   callbacks?: boolean;
 }
 
-/** ffmpeg and a speech synthesiser on this machine: no key, no network. */
+/** ffmpeg, a speech synthesiser and a recogniser on this machine: no key, no network. */
 export interface LocalSettings extends QueuedSettings {
   kind: 'local';
   /** Whether a speech synthesiser is there: told by the environment (ESPEAK_PATH), not by the file. */
   speaks?: boolean;
+  /** The same of a speech recogniser (POCKETSPHINX_PATH). */
+  hears?: boolean;
 }
 
 export interface ElevenLabsSettings extends RemoteSettings, QueuedSettings {

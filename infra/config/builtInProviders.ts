@@ -26,16 +26,18 @@ export interface Surroundings {
   ollama?: string | undefined;
   /** Whether a speech synthesiser is named. */
   speaks?: boolean;
+  /** Whether a speech recogniser is named. */
+  hears?: boolean;
 }
 
 export function mergeProviders(
   configured: Record<string, ProviderSettings>,
-  { ollama = USUAL_OLLAMA, speaks = false }: Surroundings = {},
+  { ollama = USUAL_OLLAMA, speaks = false, hears = false }: Surroundings = {},
 ): Record<string, ProviderSettings> {
   const merged = { ...BUILT_IN_PROVIDERS, [OLLAMA_PROVIDER]: ollamaAt(ollama), ...configured };
   const entries = Object.entries<ProviderSettings>(merged).map(([name, settings]) => [
     name,
-    settings.kind === 'local' ? { ...settings, speaks } : settings,
+    settings.kind === 'local' ? { ...settings, speaks, hears } : settings,
   ]);
   return Object.fromEntries(entries);
 }

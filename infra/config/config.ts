@@ -47,6 +47,8 @@ export interface Config {
   ffprobePath: string;
   /** Undefined: no speech on this machine. */
   espeakPath?: string;
+  /** Undefined: nothing is transcribed on this machine. */
+  recogniser?: { path: string; model: string };
   workerQueues: TaskQueue[];
   /** Steps that a worker process runs at the same time, where it is not left to workers/queues.ts. */
   workerSlots: Partial<Record<TaskQueue, number>>;
@@ -121,9 +123,14 @@ function fromEnvironment(environment: CompleteEnvironment) {
     },
     buildId: environment.FAREBOX_BUILD_ID ?? workflowBuildId(),
     ...optional('espeakPath', environment.ESPEAK_PATH),
+    ...optional('recogniser', recogniserOf(environment)),
     ...optional('otlpEndpoint', environment.OTEL_EXPORTER_OTLP_ENDPOINT),
     ...optional('testPoint', environment.FAREBOX_TEST_POINT),
   };
+}
+
+function recogniserOf({ POCKETSPHINX_PATH, POCKETSPHINX_MODEL }: CompleteEnvironment) {
+  return POCKETSPHINX_PATH === undefined ? undefined : { path: POCKETSPHINX_PATH, model: POCKETSPHINX_MODEL };
 }
 
 function fromFile(file: ConfigurationFile) {
@@ -146,11 +153,16 @@ function fromFile(file: ConfigurationFile) {
 }
 
 /** An entry of the operator's with the name of the built-in one is the operator's alone: nothing is added to it. */
-function fromBoth({ OLLAMA_HOST, ESPEAK_PATH }: CompleteEnvironment, file: ConfigurationFile) {
+function fromBoth(environment: CompleteEnvironment, file: ConfigurationFile) {
+  const { OLLAMA_HOST, ESPEAK_PATH, POCKETSPHINX_PATH } = environment;
   const address = OLLAMA_HOST === undefined ? USUAL_OLLAMA : ollamaAddress(OLLAMA_HOST);
   const { find = OLLAMA_HOST !== undefined } = file.ollama;
   const looked = find && !Object.hasOwn(file.providers, OLLAMA_PROVIDER) ? address : undefined;
-  const providers = mergeProviders(file.providers, { ollama: address, speaks: ESPEAK_PATH !== undefined });
+  const providers = mergeProviders(file.providers, {
+    ollama: address,
+    speaks: ESPEAK_PATH !== undefined,
+    hears: POCKETSPHINX_PATH !== undefined,
+  });
   return { providers, ...optional('ollamaAddress', looked) };
 }
 

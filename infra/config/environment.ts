@@ -74,6 +74,10 @@ const variables = z.object({
   FFPROBE_PATH: z.string().default('ffprobe'),
   /** The speech synthesiser espeak-ng. Unset, models that speak with it are offline: it is no part that all need. */
   ESPEAK_PATH: z.string().exactOptional(),
+  /** The speech recogniser pocketsphinx_batch. Unset, models that hear with it are offline. */
+  POCKETSPHINX_PATH: z.string().exactOptional(),
+  /** The folder of its English model: where Debian's package puts it, unless told. */
+  POCKETSPHINX_MODEL: z.string().default('/usr/share/pocketsphinx/model/en-us'),
   /** Where an Ollama is looked for at the start, as Ollama itself reads it; `npm start` sets 127.0.0.1:11434. */
   OLLAMA_HOST: z.string().max(2048).exactOptional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: http.exactOptional(),

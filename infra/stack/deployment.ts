@@ -5,6 +5,7 @@ import { USUAL_OLLAMA } from '../config/ollamaAddress.ts';
 import type { DataFolder } from './dataFolder.ts';
 import { type LocateOptions, locateParts, PartMissing, type Programs } from './locate.ts';
 import { OPTIONAL_PART_NAMES, type OptionalPartName, type PartName } from './part.ts';
+import { recogniserModel } from './recipes/pocketsphinx.ts';
 import { SERVER_NAMES, type ServerName } from './startServers.ts';
 
 /** The variable that says: use this one, start none. */
@@ -56,7 +57,10 @@ async function findOptional(
   }
 }
 
-const OPTIONAL_VARIABLES: Record<OptionalPartName, keyof Environment> = { espeak: 'ESPEAK_PATH' };
+const OPTIONAL_VARIABLES: Record<OptionalPartName, keyof Environment> = {
+  espeak: 'ESPEAK_PATH',
+  pocketsphinx: 'POCKETSPHINX_PATH',
+};
 
 export interface DeploymentOptions {
   /** As the operator gave it: provider secrets and all else is passed on. */
@@ -88,8 +92,15 @@ export function deploymentEnvironment(
     FFMPEG_PATH: programs.ffmpeg.path,
     FFPROBE_PATH: programs.ffprobe.path,
     ...(programs.espeak && { ESPEAK_PATH: programs.espeak.path }),
+    ...recogniserVariables(programs, given.POCKETSPHINX_MODEL),
     ...started,
   };
+}
+
+function recogniserVariables({ pocketsphinx }: FoundPrograms, named: string | undefined) {
+  if (pocketsphinx === undefined) return {};
+  const model = recogniserModel(pocketsphinx.path, named);
+  return { POCKETSPHINX_PATH: pocketsphinx.path, ...(model && { POCKETSPHINX_MODEL: model }) };
 }
 
 function definedOnly(source: NodeJS.ProcessEnv): Record<string, string> {

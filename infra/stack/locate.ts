@@ -11,6 +11,7 @@ import type { Recipe } from './recipe.ts';
 import { espeakRecipe } from './recipes/espeak.ts';
 import { ffmpegRecipe, ffprobeRecipe } from './recipes/ffmpeg.ts';
 import { objectStoreRecipe } from './recipes/objectStore.ts';
+import { pocketsphinxRecipe } from './recipes/pocketsphinx.ts';
 import { postgresRecipe } from './recipes/postgres.ts';
 import { redisRecipe } from './recipes/redis.ts';
 import { temporalRecipe } from './recipes/temporal.ts';
@@ -30,6 +31,7 @@ const RECIPES: Record<PartName | OptionalPartName, (options: LocateOptions) => R
   ffmpeg: () => ffmpegRecipe,
   ffprobe: () => ffprobeRecipe,
   espeak: () => espeakRecipe,
+  pocketsphinx: ({ environment }) => pocketsphinxRecipe(environment.POCKETSPHINX_MODEL),
 };
 
 export class PartMissing extends Error {

@@ -3,7 +3,7 @@ export const PART_NAMES = ['postgres', 'redis', 's3', 'temporal', 'ffmpeg', 'ffp
 export type PartName = (typeof PART_NAMES)[number];
 
 /** Without such a part some models are offline; the service starts. */
-export const OPTIONAL_PART_NAMES = ['espeak'] as const;
+export const OPTIONAL_PART_NAMES = ['espeak', 'pocketsphinx'] as const;
 export type OptionalPartName = (typeof OPTIONAL_PART_NAMES)[number];
 
 /** A program that was found or obtained; it needs nothing but its path to run. */

@@ -16,6 +16,7 @@ import { identify, isAlive, type ProcessIdentity } from '../../infra/launch/proc
 import { locateParts } from '../../infra/stack/locate.ts';
 import { OPTIONAL_PART_NAMES, PART_NAMES } from '../../infra/stack/part.ts';
 import { createProgress } from '../../infra/stack/progress.ts';
+import { recogniserModel } from '../../infra/stack/recipes/pocketsphinx.ts';
 import { killRecorded, stopOrphans } from '../../infra/stack/runRecords.ts';
 import { startServers } from '../../infra/stack/startServers.ts';
 import type { Supervised } from '../../infra/stack/supervise.ts';
@@ -33,6 +34,7 @@ export interface Services {
   ffmpegPath: string;
   ffprobePath: string;
   espeakPath: string;
+  recogniser: { path: string; model: string };
   /** A folder for whatever a test writes; removed at the end of the run. */
   folder: string;
   /** Where processes that tests start are recorded. */
@@ -94,7 +96,7 @@ async function startAll(folder: string, started: Supervised[], options: PartsOpt
   const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
   const names = [...PART_NAMES, ...OPTIONAL_PART_NAMES];
   const programs = await locateParts(names, { environment: processEnvironment(), progress });
-  const { ffmpeg, ffprobe, espeak, ...servers } = programs;
+  const { ffmpeg, ffprobe, espeak, pocketsphinx, ...servers } = programs;
   const { supervised, environment } = await startServers({
     folder,
     programs: servers,
@@ -131,6 +133,7 @@ async function startAll(folder: string, started: Supervised[], options: PartsOpt
     ffmpegPath: ffmpeg.path,
     ffprobePath: ffprobe.path,
     espeakPath: espeak.path,
+    recogniser: { path: pocketsphinx.path, model: recogniserModel(pocketsphinx.path) ?? '' },
     folder: files,
     runFolder: path.join(folder, SPAWNED),
   };

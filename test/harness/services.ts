@@ -75,6 +75,8 @@ export async function createWorld(): Promise<{ environment: Record<string, strin
       FFMPEG_PATH: started.ffmpegPath,
       FFPROBE_PATH: started.ffprobePath,
       ESPEAK_PATH: started.espeakPath,
+      POCKETSPHINX_PATH: started.recogniser.path,
+      POCKETSPHINX_MODEL: started.recogniser.model,
     },
   };
 }

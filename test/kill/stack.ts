@@ -33,7 +33,7 @@ export interface Stack {
 const START_LIMIT_MS = 120_000;
 
 export async function startStack(name: string, config: object): Promise<Stack> {
-  const { folder, runFolder, ffmpegPath, ffprobePath, espeakPath } = services();
+  const { folder, runFolder, ffmpegPath, ffprobePath, espeakPath, recogniser } = services();
   const dataFolder = path.join(folder, name);
   mkdirSync(dataFolder);
   const file = path.join(folder, `${name}.json`);
@@ -45,6 +45,7 @@ export async function startStack(name: string, config: object): Promise<Stack> {
     environment: {
       ...{ PORT: String(port), FAREBOX_DATA: dataFolder, FAREBOX_CONFIG: file },
       ...{ FFMPEG_PATH: ffmpegPath, FFPROBE_PATH: ffprobePath, ESPEAK_PATH: espeakPath },
+      ...{ POCKETSPHINX_PATH: recogniser.path, POCKETSPHINX_MODEL: recogniser.model },
       ...(XDG_CACHE_HOME && { XDG_CACHE_HOME }),
     },
   });

@@ -18,6 +18,8 @@ import { lastWords, type RunResult, run } from '../run.ts';
 
 export interface DebianProgram {
   package: string;
+  /** What it does not ask for itself, and is of no use without. */
+  alongside?: readonly string[];
   /** Commands to offer in `bin/`, and what each is under the unpacked root. */
   programs: Record<string, string>;
   folder: string;
@@ -73,7 +75,7 @@ async function unpack(debian: DebianProgram, folder: string, context: ObtainCont
   // apt's own state goes to a temporary folder: it needs neither root nor a path without spaces then.
   const state = mkdtempSync(path.join(os.tmpdir(), 'farebox-apt-'));
   try {
-    await download(debian.package, state, context.environment);
+    await download([debian.package, ...(debian.alongside ?? [])], state, context.environment);
     const archives = path.join(state, 'archives');
     const packages = readdirSync(archives).filter((name) => name.endsWith('.deb'));
     if (packages.length === 0) throw new Error('apt-get downloaded nothing');
@@ -88,11 +90,23 @@ async function unpack(debian: DebianProgram, folder: string, context: ObtainCont
   writeLaunchers(debian, folder);
 }
 
-async function download(name: string, state: string, environment: NodeJS.ProcessEnv): Promise<void> {
+async function download(
+  names: readonly string[],
+  state: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
   for (const folder of ['lists/partial', 'archives/partial']) {
     mkdirSync(path.join(state, folder), { recursive: true });
   }
-  const install = ['-y', '-qq', '--no-install-recommends', '--reinstall', '--download-only', 'install', name];
+  const install = [
+    '-y',
+    '-qq',
+    '--no-install-recommends',
+    '--reinstall',
+    '--download-only',
+    'install',
+    ...names,
+  ];
   const failures: string[] = [];
   for (const sources of sourceLists()) {
     const options = [...PATIENCE, ...settings({ ...sources, ...stateSettings(state) })];

