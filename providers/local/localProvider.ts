@@ -4,12 +4,12 @@
  */
 import { join } from 'node:path';
 import { ffmpeg } from '../../infra/media/ffmpeg.ts';
-import { FORMAT_READINGS } from '../../infra/media/formats.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
 import type { FfmpegEnd } from '../../infra/media/runFfmpeg.ts';
 import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../provider.ts';
 import { filterChain } from './filterChain.ts';
 import { asMp3, MP3_CONTENT_TYPE } from './mp3.ts';
+import { reading } from './reading.ts';
 import { speak } from './speech.ts';
 import { startVideo } from './startVideo.ts';
 import { localVoice } from './voices.ts';
@@ -72,13 +72,6 @@ function changeVoice(tools: MediaTools, { request, chain, path, context }: Chang
     maxFileBytes: Math.ceil((request.sourceSeconds + 10) * BYTES_PER_SECOND * 1.5),
   };
   return ffmpeg.convert(conversion, { signal: context.signal, onProgress: context.heartbeat });
-}
-
-/** The very reading by which the source was measured. */
-function reading(demuxer: string): string[] {
-  const known = Object.values(FORMAT_READINGS).find((format) => format.demuxer === demuxer);
-  if (known === undefined) throw new Error(`no such demuxer: ${demuxer}`);
-  return ['-codec_whitelist', known.decoders.join(','), '-f', known.demuxer, ...known.demuxerOptions];
 }
 
 function outcomeOf(end: FfmpegEnd, path: string): Outcome {
