@@ -6,6 +6,8 @@ import type { Address } from './addressChoice.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createElevenLabsMedia } from './elevenlabs/media/elevenLabsMedia.ts';
 import { createFalMedia } from './fal/media/falMedia.ts';
+import { localSpeaker } from './local/speechSync.ts';
+import { localTranscriber } from './local/transcribe.ts';
 import { createMediaAddresses, type MediaOutcome } from './mediaAddresses.ts';
 import type { MediaProvider } from './mediaProvider.ts';
 import { openOpenAiMedia } from './openai/media/openOpenAiMedia.ts';
@@ -46,6 +48,7 @@ const OPENERS: { [Kind in ProviderSettings['kind']]?: Opener<Kind> } = {
     const apiKey = configuration.secret(settings.apiKeyEnv ?? 'REPLICATE_API_TOKEN');
     return apiKey ? alone(createReplicateMedia({ ...settings, apiKey, guardedFetch }), opening) : undefined;
   },
+  local: (_settings, { tools }) => ({ ...localTranscriber(tools), ...localSpeaker(tools) }),
 };
 
 /** By entry name. An entry whose key is missing, or whose kind has no such operations, is absent: its models are offline. */

@@ -7,6 +7,7 @@ import { LOCAL_VIDEO_MODELS } from './builtin/localVideo.ts';
 import { MUSIC_MODELS } from './builtin/music.ts';
 import { COMPATIBILITY } from './builtin/names.ts';
 import { OFFLINE_AUDIO } from './builtin/offlineAudio.ts';
+import { OFFLINE_SPEECH } from './builtin/offlineSpeech.ts';
 import { ASR_MODELS, TTS_MODELS } from './builtin/speech.ts';
 import { TEXT_MODELS } from './builtin/text.ts';
 import { VIDEO_MODELS } from './builtin/video.ts';
@@ -25,6 +26,7 @@ export const BUILT_IN_MODELS: readonly Model[] = [
   ...UPSCALE_MODELS,
   ...MUSIC_MODELS,
   ...OFFLINE_AUDIO,
+  ...OFFLINE_SPEECH,
   ...VIDEO_MODELS,
   ...LOCAL_VIDEO_MODELS,
 ];

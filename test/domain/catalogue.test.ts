@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LOCAL_SPEECH } from '../../domain/catalogue/builtin/offlineAudio.ts';
+import { LOCAL_SPEECH_SYNC, LOCAL_TRANSCRIBE } from '../../domain/catalogue/builtin/offlineSpeech.ts';
 import { BUILT_IN_MODELS, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
 import { MODEL_TYPES, type Model } from '../../domain/catalogue/model.ts';
 import { presentModel } from '../../domain/catalogue/presentModel.ts';
@@ -9,7 +10,11 @@ import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
 import { isAllowed, isOffline, offlineReason } from '../../domain/modelAccess.ts';
 import { nanoFromNumber, nanoToNumber } from '../../domain/money.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
-import { BUILT_IN_PROVIDERS, mergeProviders } from '../../infra/config/builtInProviders.ts';
+import {
+  BUILT_IN_PROVIDERS,
+  mergeProviders,
+  type Surroundings,
+} from '../../infra/config/builtInProviders.ts';
 import { PRICES, PRIVACY, TEXT_FACTS } from '../fixtures/publishedPrices.ts';
 
 const CATALOGUE = createCatalogue(BUILT_IN_MODELS);
@@ -39,11 +44,13 @@ const ON_THIS_MACHINE = [
   'simulator-decision',
   'local-speech',
   'simulator-music',
+  'local-transcribe',
+  'local-speech-sync',
   'local-video',
   'local-upscale',
 ];
-/** What `ESPEAK_PATH` does to the built-in entries. */
-const SPEAKING = mergeProviders({}, { speaks: true });
+/** What `ESPEAK_PATH` and `POCKETSPHINX_PATH` do to the built-in entries. */
+const SPEAKING = mergeProviders({}, { speaks: true, hears: true });
 
 describe('the built-in catalogue', () => {
   it('has every id once, and every type', () => {
@@ -127,6 +134,15 @@ describe('the built-in catalogue', () => {
     const own = mergeProviders({ mine: { kind: 'local' } }, { speaks: true });
     expect(offlineReason({ ...LOCAL_SPEECH, provider: 'mine' }, own, () => false)).toBeUndefined();
     expect(offlineReason(LOCAL_VOICE_CHANGER, BUILT_IN_PROVIDERS, () => false)).toBeUndefined();
+  });
+
+  it('transcribes only where a recogniser is named, and speaks at once only where a synthesiser is', () => {
+    const reason = (model: Model, surroundings: Surroundings) =>
+      offlineReason(model, mergeProviders({}, surroundings), () => false);
+    expect(reason(LOCAL_TRANSCRIBE, { speaks: true })).toContain('POCKETSPHINX_PATH');
+    expect(reason(LOCAL_TRANSCRIBE, { hears: true })).toBeUndefined();
+    expect(reason(LOCAL_SPEECH_SYNC, { hears: true })).toContain('ESPEAK_PATH');
+    expect(reason(LOCAL_SPEECH_SYNC, { speaks: true })).toBeUndefined();
   });
 
   it('has the published traits, each of which one model of the type has', () => {

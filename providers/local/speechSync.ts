@@ -1,0 +1,188 @@
+/** Speech while the client waits, by the synthesiser on this machine (ESPEAK_PATH), in every format and as a stream. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FareboxError } from '../../domain/errors.ts';
+import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { type Conversion, ffmpeg } from '../../infra/media/ffmpeg.ts';
+import type { MediaTools } from '../../infra/media/mediaTools.ts';
+import type { RunEnd } from '../../infra/media/runLimited.ts';
+import type { MediaCallContext, MediaProvider, SpeechFormat, SpeechOrder } from '../mediaProvider.ts';
+import { followFile } from './followFile.ts';
+import { asMp3, WITHOUT_METADATA } from './mp3.ts';
+import { DEFAULT_LANGUAGE, engineLanguage, SPEECH_LANGUAGES } from './speechLanguages.ts';
+import { SPEECH_VOICES, speechVoice } from './speechVoices.ts';
+import {
+  DEFAULT_VOICE,
+  FASTEST_SPEED,
+  fromSpeech,
+  isSpeakable,
+  LONGEST_SPEECH_SECONDS,
+  listen,
+  planSpeech,
+  SLOWEST_SPEED,
+  type SpeechPlan,
+  synthesise,
+} from './synthesis.ts';
+
+/** Of every format: what clients expect of `pcm`, which does not tell it. */
+const SAMPLES_PER_SECOND = 24_000;
+
+interface Encoding {
+  options: readonly string[];
+  /** More than it ever writes for a second. */
+  bytesPerSecond: number;
+  /** Its head tells a length that is known at the end only. */
+  isWhole?: boolean;
+}
+
+const AS_STREAM = [...WITHOUT_METADATA, '-flush_packets', '1'];
+/** A head with the length is put in at the end, too late for a stream. */
+const WITHOUT_LENGTH = ['-write_xing', '0', '-flush_packets', '1'];
+const ENCODINGS: Record<SpeechFormat, Encoding> = {
+  mp3: { options: [...asMp3(96), ...WITHOUT_LENGTH], bytesPerSecond: 24_000 },
+  opus: {
+    options: ['-c:a', 'libopus', '-b:a', '48k', ...AS_STREAM, '-page_duration', '200000', '-f', 'ogg'],
+    bytesPerSecond: 32_000,
+  },
+  aac: { options: ['-c:a', 'aac', '-b:a', '64k', ...AS_STREAM, '-f', 'adts'], bytesPerSecond: 24_000 },
+  flac: {
+    options: ['-c:a', 'flac', '-sample_fmt', 's16', ...WITHOUT_METADATA, '-f', 'flac'],
+    bytesPerSecond: 64_000,
+    isWhole: true,
+  },
+  wav: {
+    options: ['-c:a', 'pcm_s16le', ...WITHOUT_METADATA, '-f', 'wav'],
+    bytesPerSecond: 48_000,
+    isWhole: true,
+  },
+  pcm: { options: ['-c:a', 'pcm_s16le', '-flush_packets', '1', '-f', 's16le'], bytesPerSecond: 48_000 },
+};
+
+export function localSpeaker(tools: MediaTools): Pick<MediaProvider, 'checkSpeech' | 'speak'> {
+  return {
+    checkSpeech: (order) => void planOf(order),
+    async speak(order, context) {
+      const plan = planOf(order);
+      const wavPath = await sound(tools, plan, context);
+      const { seconds, isAudible } = await listen(wavPath);
+      if (!isAudible) throw nothingToSay();
+      const path = join(context.workFolder, `speech.out.${order.format}`);
+      const encoding = ENCODINGS[order.format];
+      const length = seconds / plan.stretch;
+      const conversion = {
+        ffmpegPath: tools.ffmpegPath,
+        arguments: [
+          ...fromSpeech(wavPath, plan.stretch, SAMPLES_PER_SECOND),
+          ...[...encoding.options, `file:${path}`],
+        ],
+        timeoutMs: 30_000 + length * 500,
+        maxFileBytes: Math.ceil((length + 10) * encoding.bytesPerSecond),
+      };
+      return { bytes: await encode(conversion, { path, encoding, wavPath, signal: context.signal }) };
+    },
+  };
+}
+
+/** Throws FareboxError where it cannot be spoken. */
+function planOf(order: SpeechOrder): SpeechPlan {
+  const { text, voice = DEFAULT_VOICE, speed } = order;
+  const speaker = speechVoice(voice);
+  if (speaker === undefined) {
+    const voices = Object.keys(SPEECH_VOICES);
+    throw wrong('voice', `The voice is one of ${voices.join(', ')}`, { supported_voices: voices });
+  }
+  const language = engineLanguage(languageCode(order.language ?? DEFAULT_LANGUAGE));
+  if (language === undefined) {
+    throw wrong('language', `The language is not spoken; it is one of ${SPEECH_LANGUAGES.join(', ')}`);
+  }
+  if (!(speed >= SLOWEST_SPEED && speed <= FASTEST_SPEED)) {
+    throw wrong('speed', `The speed is from ${SLOWEST_SPEED} to ${FASTEST_SPEED}`);
+  }
+  if (!isSpeakable(text)) throw nothingToSay();
+  return planSpeech(text, { speaker, language, speed });
+}
+
+const ENGLISH_NAMES = new Intl.DisplayNames('en', { type: 'language' });
+const CODES = new Map(SPEECH_LANGUAGES.map((code) => [ENGLISH_NAMES.of(code)?.toLowerCase(), code]));
+
+/** Of `de`, `de-AT` and `German`. */
+function languageCode(named: string): string {
+  const name = named.trim().toLowerCase();
+  return CODES.get(name) ?? name.split(/[-_]/)[0] ?? '';
+}
+
+function nothingToSay(): FareboxError {
+  return wrong('input', 'There is nothing in the text that can be spoken');
+}
+
+function wrong(field: string, message: string, details?: Record<string, readonly string[]>): FareboxError {
+  return new FareboxError({
+    code: 'invalid_request',
+    message,
+    fields: { [field]: [message] },
+    ...(details && { details }),
+  });
+}
+
+async function sound(
+  { espeakPath }: MediaTools,
+  plan: SpeechPlan,
+  context: MediaCallContext,
+): Promise<string> {
+  if (espeakPath === undefined) {
+    throw new UpstreamFailure({ reason: 'credential', detail: 'no speech synthesiser at this provider' });
+  }
+  const { end, wavPath } = await synthesise(espeakPath, plan, context);
+  if (end === 'finished') return wavPath;
+  if (end !== 'too_long') throw brokenOff(end);
+  const minutes = LONGEST_SPEECH_SECONDS / 60;
+  throw wrong(
+    'input',
+    `Speaking the text takes longer than ${minutes} minutes: shorten it or raise the speed`,
+  );
+}
+
+interface Encoded {
+  path: string;
+  wavPath: string;
+  encoding: Encoding;
+  signal: AbortSignal;
+}
+
+/** Resolves with the first bytes at hand, or throws. Whoever stops reading stops the encoder. */
+async function encode(
+  conversion: Conversion,
+  { path, wavPath, encoding, signal }: Encoded,
+): Promise<AsyncIterable<Buffer>> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  const finished = ffmpeg.convert(conversion, { signal: either, onProgress: () => undefined }).then((end) => {
+    if (end === 'aborted') throw either.reason;
+    if (end !== 'finished') throw brokenOff(end);
+  });
+  const whole = finished.finally(() => rm(wavPath, { force: true }));
+  // Whoever reads hears of it.
+  whole.catch(() => undefined);
+  if (encoding.isWhole) await whole;
+  const bytes = followFile(path, { whole, stop: () => stop.abort() });
+  return begun(await bytes.next(), bytes);
+}
+
+/** A generator that was begun: ended before its first byte is taken, it still stops the encoder. */
+function begun(first: IteratorResult<Buffer, void>, rest: AsyncGenerator<Buffer, void>) {
+  let ahead: typeof first | undefined = first;
+  const iterator = {
+    async next() {
+      const now = ahead ?? (await rest.next());
+      ahead = undefined;
+      return now;
+    },
+    return: () => rest.return(),
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
+
+function brokenOff(end: RunEnd): UpstreamFailure {
+  const reason = end === 'timed_out' ? 'timeout' : 'failed';
+  return new UpstreamFailure({ reason, detail: `speaking the text ended: ${end}` });
+}
