@@ -1,12 +1,15 @@
 /** Words from a recording by the recogniser on this machine (POCKETSPHINX_PATH): clear English speech only. */
 import { stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { TooManyWait } from '../../infra/media/childPool.ts';
 import { ffmpeg } from '../../infra/media/ffmpeg.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
 import type { RunEnd } from '../../infra/media/runLimited.ts';
 import { HEARD_FILE, HEARD_RATE, type HeardWord } from '../../infra/media/runPocketsphinx.ts';
+import { createTurns } from '../../infra/media/turns.ts';
 import type { MediaCallContext, MediaProvider, Transcript, TranscriptionOrder } from '../mediaProvider.ts';
 import { reading } from './reading.ts';
 
@@ -14,6 +17,9 @@ import { reading } from './reading.ts';
 export const LONGEST_RECORDING_SECONDS = 1_200;
 
 const BYTES_PER_SECOND = HEARD_RATE * 2;
+/** Each takes a core and 150 MB. */
+const TURNS = { atOnce: availableParallelism(), maxWaiting: 32, maxWaitMs: 30_000 };
+const BUSY_RETRY_SECONDS = 10;
 /** A silence between two words that ends a segment. */
 const SEGMENT_PAUSE_SECONDS = 0.5;
 const LONGEST_SEGMENT_SECONDS = 20;
@@ -21,16 +27,27 @@ const LONGEST_SEGMENT_SECONDS = 20;
 export function localTranscriber(
   tools: MediaTools,
 ): Pick<MediaProvider, 'checkTranscription' | 'transcribe'> {
+  const turns = createTurns(TURNS);
   return {
     checkTranscription: checkOrder,
     async transcribe(order, context) {
       checkOrder(order);
-      const words = await recognise(tools, order, context);
+      const words = await turns.run(() => recognise(tools, order, context), context.signal).catch(busy);
       const text = words.map(({ word }) => word).join(' ');
       // No characters: the recogniser does not tell when each is said.
       return { text, ...(order.timestamps && { words, segments: segmentsOf(words) }) };
     },
   };
+}
+
+function busy(error: unknown): never {
+  if (!(error instanceof TooManyWait)) throw error;
+  throw new FareboxError({
+    code: 'unavailable',
+    message: 'Too many recordings are being transcribed at the moment; try again shortly',
+    retryAfterSeconds: BUSY_RETRY_SECONDS,
+    cause: error,
+  });
 }
 
 /** Another language would come back as English words that nobody said. */

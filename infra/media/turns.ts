@@ -1,0 +1,57 @@
+/** How many runs of a program that takes a whole core go on at the same time; the others wait in their order, and not for long. */
+import { TooManyWait } from './childPool.ts';
+
+export interface TurnsOptions {
+  atOnce: number;
+  maxWaiting: number;
+  /** Whoever has not had his turn by then is turned away. */
+  maxWaitMs: number;
+}
+
+export interface Turns {
+  /** Throws TooManyWait where the queue is full or too slow, and the signal's reason when it is aborted meanwhile. */
+  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+export function createTurns({ atOnce, maxWaiting, maxWaitMs }: TurnsOptions): Turns {
+  const waiting: (() => void)[] = [];
+  let inside = 0;
+
+  function turn(signal: AbortSignal): Promise<void> {
+    if (waiting.length >= maxWaiting) throw new TooManyWait('too many wait for their turn');
+    return new Promise((resolve, reject) => {
+      const over = () => {
+        clearTimeout(expiry);
+        signal.removeEventListener('abort', leave);
+      };
+      const come = () => {
+        over();
+        resolve();
+      };
+      const leave = () => {
+        over();
+        waiting.splice(waiting.indexOf(come), 1);
+        reject(signal.aborted ? signal.reason : new TooManyWait('no turn in time'));
+      };
+      const expiry = setTimeout(leave, maxWaitMs);
+      signal.addEventListener('abort', leave, { once: true });
+      waiting.push(come);
+    });
+  }
+
+  return {
+    async run(work, signal) {
+      signal.throwIfAborted();
+      if (inside < atOnce) inside += 1;
+      else await turn(signal);
+      try {
+        return await work();
+      } finally {
+        // A turn is handed on: nobody who comes now takes it from who waits.
+        const next = waiting.shift();
+        if (next) next();
+        else inside -= 1;
+      }
+    },
+  };
+}
