@@ -200,6 +200,7 @@ export const modelEntry = z.union([
   }),
   of('asr', { pricing: z.strictObject({ per_audio_second: price }) }),
   of('tts', {
+    voices: strings.optional(),
     default_voice: z.string(),
     supported_formats: strings,
     default_format: z.string(),
