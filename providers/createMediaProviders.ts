@@ -6,6 +6,7 @@ import type { Address } from './addressChoice.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createElevenLabsMedia } from './elevenlabs/media/elevenLabsMedia.ts';
 import { createFalMedia } from './fal/media/falMedia.ts';
+import { createLocalCutout } from './local/images/localCutout.ts';
 import { localSpeaker } from './local/speechSync.ts';
 import { localTranscriber } from './local/transcribe.ts';
 import { createMediaAddresses, type MediaOutcome } from './mediaAddresses.ts';
@@ -48,7 +49,8 @@ const OPENERS: { [Kind in ProviderSettings['kind']]?: Opener<Kind> } = {
     const apiKey = configuration.secret(settings.apiKeyEnv ?? 'REPLICATE_API_TOKEN');
     return apiKey ? alone(createReplicateMedia({ ...settings, apiKey, guardedFetch }), opening) : undefined;
   },
-  local: (_settings, { tools }) => ({ ...localTranscriber(tools), ...localSpeaker(tools) }),
+  local: (_settings, { tools }) =>
+    together(createLocalCutout(), localTranscriber(tools), localSpeaker(tools)),
 };
 
 /** By entry name. An entry whose key is missing, or whose kind has no such operations, is absent: its models are offline. */
@@ -63,6 +65,16 @@ export function createMediaProviders(
     if (provider) opened.set(name, provider);
   }
   return opened;
+}
+
+/** One provider of parts that have each their own operations. */
+function together(...parts: MediaProvider[]): MediaProvider {
+  return {
+    ...Object.assign({}, ...parts),
+    close: async () => {
+      await Promise.all(parts.map((part) => part.close?.()));
+    },
+  };
 }
 
 function alone(provider: MediaProvider, opening: Opening): MediaProvider | undefined {

@@ -3,6 +3,7 @@ import { DECISION_MODELS } from './builtin/decision.ts';
 import { EMBEDDING_MODELS } from './builtin/embedding.ts';
 import { IMAGE_MODELS, UPSCALE_MODELS } from './builtin/images.ts';
 import { INPAINT_MODELS } from './builtin/inpaint.ts';
+import { LOCAL_CUTOUT } from './builtin/localCutout.ts';
 import { LOCAL_VIDEO_MODELS } from './builtin/localVideo.ts';
 import { MUSIC_MODELS } from './builtin/music.ts';
 import { COMPATIBILITY } from './builtin/names.ts';
@@ -22,6 +23,7 @@ export const BUILT_IN_MODELS: readonly Model[] = [
   ...TTS_MODELS,
   ...ASR_MODELS,
   ...IMAGE_MODELS,
+  LOCAL_CUTOUT,
   ...INPAINT_MODELS,
   ...UPSCALE_MODELS,
   ...MUSIC_MODELS,
