@@ -19,14 +19,18 @@ export function barrierDistance(lab: LabPicture, seeds: Uint8Array): Float32Arra
   return total;
 }
 
-const FAR = 1e9;
+/** Without a seed. */
+export const UNREACHED = 1e9;
 
 function ofPlane(plane: Float32Array, size: Size, seeds: Uint8Array): Float32Array {
-  const distance = Float32Array.from(seeds, (seed) => (seed === 1 ? 0 : FAR));
-  const highest = Float32Array.from(plane);
-  const lowest = Float32Array.from(plane);
+  const distance = new Float32Array(seeds.length).fill(UNREACHED);
+  seeds.forEach((seed, pixel) => {
+    if (seed === 1) distance[pixel] = 0;
+  });
+  const highest = plane.slice();
+  const lowest = plane.slice();
   const goOn = (to: number, from: number): void => {
-    if ((distance[from] as number) >= FAR) return;
+    if ((distance[from] as number) >= UNREACHED) return;
     const value = plane[to] as number;
     const high = Math.max(highest[from] as number, value);
     const low = Math.min(lowest[from] as number, value);

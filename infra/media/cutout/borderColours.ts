@@ -11,7 +11,7 @@ export interface BorderSample {
   pixels: readonly number[];
 }
 
-const PATCHES_PER_SIDE = 24;
+const PATCHES_PER_SIDE = 28;
 const DEPTH = 3;
 /** What share of the left and right sides, from above, is taken as the edge: below it, people stand. */
 const SIDE_SHARE = 0.9;
@@ -19,6 +19,8 @@ const COLOUR_SIGMA = 9;
 const GRID_STEP = 3;
 /** A sample one long side away counts as one whose colour differs by this much. */
 const FAR_COLOUR = 50;
+/** More is not more different. */
+const MOST_CONTRAST = 60;
 
 /** Patches along the top, the left and the right. Subjects stand on the bottom: it says nothing. */
 export function borderColours(lab: LabPicture): BorderSample[] {
@@ -45,28 +47,30 @@ function likeness(one: Colour, other: Colour): number {
 /** Per pixel, how far its colour is from the most alike of the background's; what is at the other side counts less. */
 export function contrastTo(lab: LabPicture, border: readonly BorderSample[]): Float32Array {
   const { width, height } = lab;
-  const sure = border
-    .filter((sample) => sample.weight >= 0.5)
-    .map(({ colour, pixels }) => {
+  const sure = border.filter((sample) => sample.weight >= 0.5);
+  const samples = Float32Array.from(
+    sure.flatMap(({ colour, pixels }) => {
       const pixel = pixels[Math.floor(pixels.length / 2)] ?? 0;
-      return [...colour, pixel % width, Math.floor(pixel / width)] as const;
-    });
+      return [...colour, pixel % width, Math.floor(pixel / width)];
+    }),
+  );
   const [lights, reds, yellows] = lab.planes;
   const contrast = new Float32Array(lights.length);
   const perPixel = (FAR_COLOUR / Math.max(width, height)) ** 2;
   for (let pixel = 0; pixel < contrast.length; pixel += 1) {
     const x = pixel % width;
     const y = (pixel - x) / width;
-    let least = 1e9;
-    for (const [light, red, yellow, across, down] of sure) {
-      const square =
-        ((lights[pixel] as number) - light) ** 2 +
-        ((reds[pixel] as number) - red) ** 2 +
-        ((yellows[pixel] as number) - yellow) ** 2 +
-        perPixel * ((x - across) ** 2 + (y - down) ** 2);
+    let least = MOST_CONTRAST ** 2;
+    for (let at = 0; at < samples.length; at += 5) {
+      const light = (lights[pixel] as number) - (samples[at] as number);
+      const red = (reds[pixel] as number) - (samples[at + 1] as number);
+      const yellow = (yellows[pixel] as number) - (samples[at + 2] as number);
+      const across = x - (samples[at + 3] as number);
+      const down = y - (samples[at + 4] as number);
+      const square = light * light + red * red + yellow * yellow + perPixel * (across * across + down * down);
       if (square < least) least = square;
     }
-    contrast[pixel] = Math.min(Math.sqrt(least), 60);
+    contrast[pixel] = Math.sqrt(least);
   }
   return contrast;
 }

@@ -116,8 +116,8 @@ function sideColours(matte: Matte): Float32Array {
 /** Its own on its own side, and the nearest on the other. */
 function knownColours({ picture: { rgb }, trimap, samples }: Matte, pixel: number, to: Float32Array): void {
   const isInside = trimap[pixel] === INSIDE;
-  const subject = 3 * (isInside ? pixel : (samples.subject[pixel] as number));
-  const background = 3 * (isInside ? (samples.background[pixel] as number) : pixel);
+  const subject = 3 * (isInside ? pixel : Math.max(samples.subject[pixel] as number, 0));
+  const background = 3 * (isInside ? Math.max(samples.background[pixel] as number, 0) : pixel);
   for (let channel = 0; channel < 3; channel += 1) {
     to[6 * pixel + channel] = rgb[subject + channel] as number;
     to[6 * pixel + 3 + channel] = rgb[background + channel] as number;

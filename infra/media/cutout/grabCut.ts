@@ -23,11 +23,14 @@ export function grabCut({ width, height, rgb }: Picture, marks: Uint8Array, roun
   const background = new cv.Mat();
   const subject = new cv.Mat();
   try {
+    // The colour models start at random: one picture has one result.
+    cv.setRNGSeed(1);
     picture.data.set(rgb);
     mask.data.set(marks);
     const whole = new cv.Rect(0, 0, width, height);
     cv.grabCut(picture, mask, whole, background, subject, rounds, cv.GC_INIT_WITH_MASK);
-    return Uint8Array.from(mask.data as Uint8Array, (mark) => mark & 1);
+    // A copy: what `data` shows is the wasm's memory.
+    return (mask.data as Uint8Array).map((mark) => mark & 1);
   } finally {
     for (const mat of [picture, mask, background, subject]) mat.delete();
   }

@@ -99,7 +99,7 @@ function solve([a, b, c]: Triple, [d, e, f]: Triple, [x, y, z]: Triple): Triple 
 /** The mean of the functions of all windows that a pixel is in. */
 function smoothed(rough: Lines, fitted: Uint8Array, { width, height }: Size): Lines {
   const around = { width, height, radius: RADIUS };
-  const lines = Float32Array.from(rough);
+  const lines = rough.slice();
   for (let pixel = 0; pixel < fitted.length; pixel += 1) {
     if (fitted[pixel] === 0) continue;
     let [red, green, blue, offset, count] = [0, 0, 0, 0, 0];

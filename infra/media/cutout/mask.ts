@@ -55,7 +55,16 @@ export function keepSubjects(mask: Uint8Array, size: Size, weights: Float32Array
   const { labels, pieces } = piecesOf(mask, size, { value: 1, weights });
   const most = pieces.reduce((high, { weight }) => Math.max(high, weight), 0);
   const kept = [false, ...pieces.map(({ weight }) => weight > 0 && weight >= most * KEPT_SHARE)];
-  return Uint8Array.from(labels, (label) => (kept[label] ? 1 : 0));
+  return mask.map((_, pixel) => (kept[labels[pixel] as number] ? 1 : 0));
+}
+
+/** Takes off pieces of fewer pixels. */
+export function withoutIslands(mask: Uint8Array, size: Size, pixels: number): Uint8Array {
+  const { labels, pieces } = piecesOf(mask, size, { value: 1 });
+  return mask.map((value, pixel) => {
+    const piece = pieces[(labels[pixel] as number) - 1];
+    return piece !== undefined && piece.pixels < pixels ? 0 : value;
+  });
 }
 
 /** Fills holes of at most `pixels`. What touches the edge of the picture is no hole. */
@@ -67,7 +76,7 @@ export function fillHoles(mask: Uint8Array, size: Size, pixels: number): Uint8Ar
     open.add(labels[x] as number).add(labels[(height - 1) * width + x] as number);
   for (let y = 0; y < height; y += 1)
     open.add(labels[y * width] as number).add(labels[(y + 1) * width - 1] as number);
-  return Uint8Array.from(mask, (value, pixel) => {
+  return mask.map((value, pixel) => {
     const label = labels[pixel] as number;
     return value === 1 || (!open.has(label) && (pieces[label - 1] as Piece).pixels <= pixels) ? 1 : 0;
   });
@@ -76,16 +85,19 @@ export function fillHoles(mask: Uint8Array, size: Size, pixels: number): Uint8Ar
 /** Opening by a disc of `radius`: takes off what is thinner, and lets the rest be as it was. */
 export function withoutThreads(mask: Uint8Array, size: Size, radius: number): Uint8Array {
   const inside = distanceTo(mask, size, 0);
-  const core = Uint8Array.from(inside, (distance) => (distance > radius ? 1 : 0));
+  const core = mask.map((_, pixel) => ((inside[pixel] as number) > radius ? 1 : 0));
   const grown = distanceTo(core, size, 1);
-  return Uint8Array.from(mask, (value, pixel) => (value === 1 && (grown[pixel] as number) <= radius ? 1 : 0));
+  return mask.map((value, pixel) => (value === 1 && (grown[pixel] as number) <= radius ? 1 : 0));
 }
 
 const FAR = 1e9;
 
 /** How far each pixel is from the next one of `value`, in pixels (chamfer distance, within 8 %). */
 export function distanceTo(mask: Uint8Array, size: Size, value: 0 | 1): Float32Array {
-  const distance = Float32Array.from(mask, (own) => (own === value ? 0 : FAR));
+  const distance = new Float32Array(mask.length).fill(FAR);
+  mask.forEach((own, pixel) => {
+    if (own === value) distance[pixel] = 0;
+  });
   sweep(size, true, (pixel, neighbour) => {
     const apart = Math.abs(pixel - neighbour);
     const step = apart === 1 || apart === size.width ? 1 : Math.SQRT2;

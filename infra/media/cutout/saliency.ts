@@ -2,14 +2,20 @@
  * Where the subject probably is, without anything learned: what cannot be reached from the picture's edge without crossing a
  * step of colour (minimum barrier distance), what differs from the colours along the edge, and what is near the middle.
  */
-import { barrierDistance } from './barrierDistance.ts';
+import { barrierDistance, UNREACHED } from './barrierDistance.ts';
 import { type BorderSample, contrastTo } from './borderColours.ts';
 import { boxMean, type LabPicture } from './picture.ts';
 
-/** 0–1 per pixel. */
-export function saliencyOf(lab: LabPicture, border: readonly BorderSample[]): Float32Array {
+/** Of a summed barrier: where nothing crosses more, nothing stands out. */
+const LEAST_BARRIER = 10;
+
+/** 0–1 per pixel; undefined where the picture is all of a piece. */
+export function saliencyOf(lab: LabPicture, border: readonly BorderSample[]): Float32Array | undefined {
   const { width, height } = lab;
-  const barrier = normalised(barrierDistance(lab, seedsOf(border, lab)));
+  const distance = barrierDistance(lab, seedsOf(border, lab));
+  const most = distance.reduce((high, value) => Math.max(high, value), 0);
+  if (most < LEAST_BARRIER || most >= UNREACHED) return undefined;
+  const barrier = normalised(distance);
   const contrast = normalised(contrastTo(lab, border));
   const saliency = new Float32Array(width * height);
   for (let y = 0, pixel = 0; y < height; y += 1) {
@@ -34,7 +40,7 @@ function seedsOf(border: readonly BorderSample[], { width, height }: LabPicture)
 
 /** Stretched so that all but the strongest hundredth fill 0–1. */
 function normalised(plane: Float32Array): Float32Array {
-  const sorted = Float32Array.from(plane).sort();
+  const sorted = plane.slice().sort();
   const low = sorted[0] ?? 0;
   const high = sorted[Math.floor(sorted.length * 0.99)] ?? 1;
   const range = Math.max(high - low, 1e-6);

@@ -29,17 +29,22 @@ interface Search extends Samples {
   reach: { subject: Float32Array; background: Float32Array };
 }
 
-/** Undefined where one side has no known pixel. */
+/** Takes flecks out of `trimap`. Undefined where no band is left. */
 export function samplePairs(picture: Picture, trimap: Uint8Array): Samples | undefined {
   const subject = nearestOf(trimap, picture, INSIDE);
   const background = nearestOf(trimap, picture, OUTSIDE);
-  if ((subject[0] as number) < 0 || (background[0] as number) < 0) return undefined;
   const band: number[] = [];
-  for (let pixel = 0; pixel < trimap.length; pixel += 1) if (trimap[pixel] === UNKNOWN) band.push(pixel);
+  const alpha = new Float32Array(trimap.length);
+  for (let pixel = 0; pixel < trimap.length; pixel += 1) {
+    if (trimap[pixel] === UNKNOWN) band.push(pixel);
+    else if (trimap[pixel] === INSIDE) alpha[pixel] = 1;
+  }
+  if (band.some((pixel) => (subject[pixel] as number) < 0 || (background[pixel] as number) < 0))
+    return undefined;
   const search: Search = {
     ...{ picture, trimap, subject, background },
-    alpha: Float32Array.from(trimap, (mark) => (mark === INSIDE ? 1 : 0)),
-    trust: Float32Array.from(trimap, () => 1),
+    alpha,
+    trust: new Float32Array(trimap.length).fill(1),
     cost: new Float32Array(trimap.length).fill(1e9),
     reach: { subject: new Float32Array(trimap.length), background: new Float32Array(trimap.length) },
   };
@@ -57,7 +62,8 @@ export function samplePairs(picture: Picture, trimap: Uint8Array): Samples | und
 function far(pixel: number, other: number, width: number): number {
   const x = pixel % width;
   const column = other % width;
-  return Math.hypot(x - column, (pixel - x) / width - (other - column) / width) + 1;
+  const down = (pixel - x) / width - (other - column) / width;
+  return Math.sqrt((x - column) ** 2 + down * down) + 1;
 }
 
 function improve(search: Search, band: readonly number[], seed: number): void {

@@ -3,43 +3,63 @@
 import { barrierDistance } from './barrierDistance.ts';
 import { type BorderSample, borderColours } from './borderColours.ts';
 import { BACKGROUND, grabCut, PROBABLY_BACKGROUND, PROBABLY_SUBJECT, SUBJECT } from './grabCut.ts';
-import { distanceTo, fillHoles, keepSubjects, piecesOf, withoutThreads } from './mask.ts';
-import { type LabPicture, type Picture, toLab } from './picture.ts';
+import { distanceTo, fillHoles, keepSubjects, piecesOf, withoutIslands, withoutThreads } from './mask.ts';
+import { type LabPicture, type Picture, type Size, toLab } from './picture.ts';
 import { saliencyOf } from './saliency.ts';
 
 /** Of the threshold between both sides: a subject that is taken for background is lost, the other mistake is corrected. */
 const CAUTION = 0.85;
 
-export const debug: Record<string, Uint8Array> = {};
+const ROUNDS = 3;
+/** Of the coarse picture: how far on either side of the first edge the second cut may lie. */
+const LEEWAY_SHARE = 0.03;
+/** Shares of the picture: a larger hole is one, a smaller piece is none of its own. */
+const HOLE_SHARE = 0.02;
+const CRACK_SHARE = 0.0004;
+const ISLAND_SHARE = 0.002;
 
-export function segment(picture: Picture, coarse: Picture): Uint8Array {
+/** Undefined where nothing stands out. The subject is found in `coarse`, and its edge in `picture`. */
+export function segment(picture: Picture, coarse: Picture): Uint8Array | undefined {
   const lab = toLab(coarse);
   const border = borderColours(lab);
   const saliency = saliencyOf(lab, border);
-  const threshold = otsu(saliency) * CAUTION;
-  const prior = Uint8Array.from(saliency, (value) => {
-    if (value < threshold * 0.3) return BACKGROUND;
-    if (value > threshold + 0.75 * (1 - threshold)) return SUBJECT;
-    return value < threshold ? PROBABLY_BACKGROUND : PROBABLY_SUBJECT;
-  });
-  debug.prior = prior;
-  const first = grabCut(coarse, prior, 3);
-  debug.first = first;
-  const area = coarse.width * coarse.height;
+  if (saliency === undefined) return undefined;
+  const prior = priorOf(saliency);
+  const first = cutBoth(coarse, prior);
+  if (first === undefined) return undefined;
   const own = withoutSides(first, { lab, border, prior });
-  const kept = fillHoles(keepSubjects(own, coarse, saliency), coarse, area * 0.02);
-  debug.kept = kept;
-  const inside = distanceTo(kept, coarse, 0);
-  const outside = distanceTo(kept, coarse, 1);
-  const band = Math.max(coarse.width, coarse.height) * 0.03;
-  const marks = Uint8Array.from(kept, (value, pixel) => {
-    if (value === 1) return (inside[pixel] as number) > band ? SUBJECT : PROBABLY_SUBJECT;
-    return (outside[pixel] as number) > band ? BACKGROUND : PROBABLY_BACKGROUND;
+  const kept = fillHoles(keepSubjects(own, coarse, saliency), coarse, own.length * HOLE_SHARE);
+  const second = cutBoth(picture, enlarged(nearEdge(kept, coarse), coarse, picture));
+  if (second === undefined) return undefined;
+  const whole = withoutIslands(second, picture, second.length * ISLAND_SHARE);
+  return fillHoles(whole, picture, whole.length * CRACK_SHARE);
+}
+
+/** Undefined where one side is missing. */
+function cutBoth(picture: Picture, marks: Uint8Array): Uint8Array | undefined {
+  const subjects = marks.reduce((sum, mark) => sum + (mark & 1), 0);
+  return subjects === 0 || subjects === marks.length ? undefined : grabCut(picture, marks, ROUNDS);
+}
+
+function priorOf(saliency: Float32Array): Uint8Array {
+  const threshold = otsu(saliency) * CAUTION;
+  const prior = new Uint8Array(saliency.length);
+  saliency.forEach((value, pixel) => {
+    if (value < threshold * 0.3) prior[pixel] = BACKGROUND;
+    else if (value > threshold + 0.75 * (1 - threshold)) prior[pixel] = SUBJECT;
+    else prior[pixel] = value < threshold ? PROBABLY_BACKGROUND : PROBABLY_SUBJECT;
   });
-  debug.marks = marks;
-  const second = grabCut(picture, enlarged(marks, coarse, picture), 3);
-  debug.second = second;
-  return second;
+  return prior;
+}
+
+function nearEdge(mask: Uint8Array, size: Size): Uint8Array {
+  const inside = distanceTo(mask, size, 0);
+  const outside = distanceTo(mask, size, 1);
+  const leeway = Math.max(size.width, size.height) * LEEWAY_SHARE;
+  return mask.map((value, pixel) => {
+    if (value === 1) return (inside[pixel] as number) > leeway ? SUBJECT : PROBABLY_SUBJECT;
+    return (outside[pixel] as number) > leeway ? BACKGROUND : PROBABLY_BACKGROUND;
+  });
 }
 
 /** Of a summed barrier: what is no more than shading. */
@@ -55,7 +75,6 @@ function withoutSides(mask: Uint8Array, { lab, border, prior }: Known): Uint8Arr
   const reach = barrierDistance(lab, sides);
   const even = mask.map((value, pixel) => (value === 1 && (reach[pixel] as number) < SHADING ? 1 : 0));
   const broad = withoutThreads(even, lab, 2);
-  debug.broad = broad;
   const { labels, pieces } = piecesOf(broad, lab, { value: 1 });
   const touching = pieces.map(() => false);
   const sure = pieces.map(() => 0);
