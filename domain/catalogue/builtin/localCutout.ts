@@ -15,7 +15,7 @@ export const LOCAL_CUTOUT: ImageModel = {
     'Removes the background of a picture on this machine, with no learned model: GrabCut from a start found by contrast ' +
     'to the edges of the picture, then a soft edge for hair and fur. It does not know what things are: it works where ' +
     'the subject differs from the background in colour and stands near the middle, and is weak on crowded scenes, on ' +
-    'subjects that fill the picture, and where both sides have the same colours. A picture in which no subject is found ' +
+    'subjects that fill the picture, on openings in a subject, and where both sides have the same colours. A picture in which no subject is found ' +
     'is refused and not charged.',
   modelSource: '',
   created: DEFAULT_CREATED,

@@ -17,18 +17,12 @@ export interface Matte {
 const FLOOR = 0.06;
 const CEILING = 0.94;
 
-export interface Finished {
-  /** The sum of alpha over all pixels, each 0–1. */
-  covered: number;
-}
-
 /** `rgba` is of `size`, and is changed; an alpha that it had is multiplied. */
-export function finish(rgba: Uint8Array, size: Size, matte: Matte): Finished {
+export function finish(rgba: Uint8Array, size: Size, matte: Matte): void {
   const { picture, trimap } = matte;
   const colours = sideColours(matte);
   const mix = mixer(matte, colours);
   const [across, down] = [picture.width / size.width, picture.height / size.height];
-  let covered = 0;
   for (let y = 0, to = 0; y < size.height; y += 1) {
     const row = Math.min(Math.max((y + 0.5) * down - 0.5, 0), picture.height - 1);
     const top = Math.floor(row);
@@ -45,10 +39,8 @@ export function finish(rgba: Uint8Array, size: Size, matte: Matte): Finished {
         mark === trimap[bottom * picture.width + right];
       if (even && mark === OUTSIDE) rgba.fill(0, to, to + 4);
       else if (!even) mix(rgba, to, { top, left, right, bottom, down: row - top, across: column - left });
-      covered += (rgba[to + 3] as number) / 255;
     }
   }
-  return { covered };
 }
 
 interface Place {
@@ -84,7 +76,8 @@ function mixer({ picture, lines }: Matte, colours: Float32Array) {
       line += (between(lines, 4, channel) * (rgba[to + channel] as number)) / 255;
     }
     const alpha = Math.min(Math.max((line - FLOOR) / (CEILING - FLOOR), 0), 1);
-    if (alpha === 0) {
+    const opacity = Math.round(alpha * (rgba[to + 3] as number));
+    if (opacity === 0) {
       rgba.fill(0, to, to + 4);
       return;
     }
@@ -96,7 +89,7 @@ function mixer({ picture, lines }: Matte, colours: Float32Array) {
       const clean = subject + alpha * (own - alpha * subject - (1 - alpha) * background);
       rgba[to + channel] = Math.min(Math.max(Math.round(clean), 0), 255);
     }
-    rgba[to + 3] = Math.round(alpha * (rgba[to + 3] as number));
+    rgba[to + 3] = opacity;
   };
 }
 

@@ -36,11 +36,15 @@ export function samplePairs(picture: Picture, trimap: Uint8Array): Samples | und
   const band: number[] = [];
   const alpha = new Float32Array(trimap.length);
   for (let pixel = 0; pixel < trimap.length; pixel += 1) {
-    if (trimap[pixel] === UNKNOWN) band.push(pixel);
-    else if (trimap[pixel] === INSIDE) alpha[pixel] = 1;
+    if (trimap[pixel] === UNKNOWN) {
+      // What is nothing but edge is a fleck or a crack: it goes to the only side that it touches.
+      if ((subject[pixel] as number) < 0) trimap[pixel] = OUTSIDE;
+      else if ((background[pixel] as number) < 0) trimap[pixel] = INSIDE;
+      else band.push(pixel);
+    }
+    if (trimap[pixel] === INSIDE) alpha[pixel] = 1;
   }
-  if (band.some((pixel) => (subject[pixel] as number) < 0 || (background[pixel] as number) < 0))
-    return undefined;
+  if (band.length === 0) return undefined;
   const search: Search = {
     ...{ picture, trimap, subject, background },
     alpha,
