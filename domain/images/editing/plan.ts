@@ -1,0 +1,111 @@
+/**
+ * What an image library does with a picture: the steps that a prompt is translated into, in the order in which they
+ * are done. A plan is plain data; infra/media/imageWork carries it out.
+ */
+
+export interface Colour {
+  /** 0–255. */
+  red: number;
+  green: number;
+  blue: number;
+}
+
+/** Where a thing lies in the picture: 0 is left or top, 1 is right or bottom. */
+export interface Anchor {
+  x: 0 | 0.5 | 1;
+  y: 0 | 0.5 | 1;
+}
+
+/** Pixels, or a share of the picture's shorter side. */
+export type Length = { pixels: number } | { share: number };
+
+export type Tone = 'brightness' | 'contrast' | 'saturation' | 'warmth';
+
+/** Steps that change the size of the picture or where its points are. */
+export type GeometryStep =
+  /** The largest piece of this ratio (width : height). */
+  | { do: 'crop'; ratio: number; anchor: Anchor }
+  | { do: 'cropTo'; width: number; height: number; anchor: Anchor }
+  /** Shares of width and height. */
+  | { do: 'cropShare'; left: number; top: number; width: number; height: number }
+  /** One side given: the other follows. `cover` cuts what is too much, `inside` may be smaller on one side. */
+  | { do: 'resize'; width?: number; height?: number; fit: 'cover' | 'inside' | 'stretch' }
+  | { do: 'scale'; factor: number }
+  /** The longer side in pixels. */
+  | { do: 'longSide'; pixels: number }
+  /** To a ratio, by bars. */
+  | { do: 'pad'; ratio: number; colour: Colour }
+  /** Clockwise. The corners that other angles than quarter turns leave are transparent. */
+  | { do: 'rotate'; degrees: number }
+  | { do: 'flip'; axis: 'horizontal' | 'vertical' }
+  | { do: 'border'; thickness: Length; colour: Colour };
+
+/** Steps that keep the size; a mask can say where they act. */
+export type SurfaceStep =
+  /** A factor; of warmth an amount from -1 (cool) to 1. */
+  | { do: 'tone'; tone: Tone; amount: number }
+  | { do: 'grey' }
+  | { do: 'sepia' }
+  | { do: 'invert' }
+  | { do: 'tint'; colour: Colour; strength: number }
+  | { do: 'normalise' }
+  /** `size` is the standard deviation. */
+  | { do: 'blur'; size: Length }
+  | { do: 'sharpen'; amount: number }
+  /** The side of a block. */
+  | { do: 'pixelate'; size: Length }
+  | { do: 'vignette'; strength: number }
+  /** 0–1, of the whole picture. */
+  | { do: 'opacity'; opacity: number }
+  /** Exact corners, transparent outside. A share of 0.5 is a circle, or the longest pill that fits. */
+  | { do: 'round'; radius: Length }
+  /** Plain text, never markup. `size` is the height of its letters; undefined: it fits the picture. */
+  | { do: 'text'; text: string; anchor: Anchor; colour: Colour; size?: Length }
+  | OverlayStep;
+
+export interface OverlayStep {
+  do: 'overlay';
+  /** 2 is the second image of the request. */
+  image: number;
+  anchor: Anchor;
+  /** Pixels, or a share of the width of the picture; undefined: its own, at most the picture's. */
+  width?: Length;
+  /** Instead of `width`: it is cut to the picture's size. */
+  fills: boolean;
+  opacity: number;
+  blend: Blend;
+}
+export type Blend = 'over' | 'multiply' | 'screen';
+
+export type EditStep =
+  | GeometryStep
+  | SurfaceStep
+  /** `steps` act where the mask is white, half where it is grey. */
+  | { do: 'masked'; image: number; inverted: boolean; steps: SurfaceStep[] }
+  /** What is white in the mask is kept, the rest becomes transparent. */
+  | { do: 'cutout'; image: number; inverted: boolean };
+
+export type EditPlan = readonly EditStep[];
+
+export const CENTRE: Anchor = { x: 0.5, y: 0.5 };
+
+/** Of one prompt. */
+export const MOST_STEPS = 24;
+export const MOST_TEXT_CHARACTERS = 300;
+
+const GEOMETRY: ReadonlySet<EditStep['do']> = new Set<GeometryStep['do']>([
+  'crop',
+  'cropTo',
+  'cropShare',
+  'resize',
+  'scale',
+  'longSide',
+  'pad',
+  'rotate',
+  'flip',
+  'border',
+]);
+
+export function isSurface(step: EditStep): step is SurfaceStep {
+  return !GEOMETRY.has(step.do) && step.do !== 'masked' && step.do !== 'cutout';
+}

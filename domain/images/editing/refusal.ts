@@ -1,0 +1,30 @@
+/** How a prompt is refused that an image library cannot carry out: in words that tell what it can. */
+import { FareboxError } from '../../errors.ts';
+
+export const CAN_DO =
+  'This model can crop, resize, pad, rotate, flip, brighten, darken, warm, cool, change contrast and saturation, make ' +
+  'black-and-white, sepia, tinted or inverted, blur, sharpen, pixelate, add a vignette, a border, rounded corners, ' +
+  'opacity or "text" in quotation marks, put a further image over the first, and use one as a mask';
+
+/** Longer pieces of a prompt are not repeated. */
+const MOST_QUOTED = 24;
+
+/** Why nothing was done; `why` completes "The prompt cannot be carried out: …". */
+export function notPossible(why: string): FareboxError {
+  return new FareboxError({
+    code: 'unsupported_feature',
+    message: `The prompt cannot be carried out: ${why}. ${CAN_DO}`,
+  });
+}
+
+/** It is understood, and asks for what cannot be. */
+export function contradiction(why: string): FareboxError {
+  return new FareboxError({ code: 'invalid_request', message: `The prompt cannot be carried out: ${why}` });
+}
+
+export function unknownWord(word: string): FareboxError {
+  if (word.length > MOST_QUOTED || !/^[\p{L}\p{M}\p{N}']+$/u.test(word)) {
+    return notPossible('a part of it is not understood');
+  }
+  return notPossible(`the word "${word}" is not understood, or not in this place`);
+}
