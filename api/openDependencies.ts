@@ -71,7 +71,9 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const { allowPrivateHosts } = config.fetch;
   const downloads = createGuardedFetch({ allowPrivateHosts });
   const tools = toolsOf(config, folders.root);
-  const mediaProviders = createMediaProviders(config, { tools, guardedFetch: downloads, observe });
+  const mediaProviders = createMediaProviders(config, {
+    ...{ tools, guardedFetch: downloads, imageWork: images, observe },
+  });
   const pages = createPageReader({ allowPrivateHosts });
   const jobWatch = createJobWatch();
   const { authentication, closeAuthentication } = openAuthentication({ config, sql, clock, log, jobWatch });
@@ -108,8 +110,13 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   };
 }
 
-function toolsOf({ ffmpegPath, ffprobePath, espeakPath }: Config, workFolder: string): MediaTools {
-  return { ffmpegPath, ffprobePath, workFolder, ...(espeakPath === undefined ? {} : { espeakPath }) };
+function toolsOf(config: Config, workFolder: string): MediaTools {
+  const { ffmpegPath, ffprobePath, espeakPath, recogniser } = config;
+  return {
+    ...{ ffmpegPath, ffprobePath, workFolder },
+    ...(espeakPath && { espeakPath }),
+    ...(recogniser && { recogniser }),
+  };
 }
 
 /** The adapters of the workers, who alone hand anything over. */

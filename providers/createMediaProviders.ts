@@ -1,22 +1,26 @@
 /** Opens the provider entries that make media while the client waits; of the three wiring functions it belongs to the third. */
 import type { ProviderSettings } from '../domain/providerSettings.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
+import type { ImageWork } from '../infra/media/imageWork/imageWork.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
 import type { Address } from './addressChoice.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createElevenLabsMedia } from './elevenlabs/media/elevenLabsMedia.ts';
 import { createFalMedia } from './fal/media/falMedia.ts';
 import { createLocalCutout } from './local/images/localCutout.ts';
+import { createLocalImages } from './local/images/localImages.ts';
 import { localSpeaker } from './local/speechSync.ts';
 import { localTranscriber } from './local/transcribe.ts';
 import { createMediaAddresses, type MediaOutcome } from './mediaAddresses.ts';
 import type { MediaProvider } from './mediaProvider.ts';
 import { openOpenAiMedia } from './openai/media/openOpenAiMedia.ts';
 import { createReplicateMedia } from './replicate/media/replicateMedia.ts';
+import { createTestCards } from './simulator/testCard.ts';
 
 export interface MediaMeans {
   tools: MediaTools;
   guardedFetch: GuardedFetch;
+  imageWork: ImageWork;
   /** One per attempt with a foreign service, for the metrics. */
   observe?: (entry: string, outcome: MediaOutcome) => void;
 }
@@ -49,8 +53,11 @@ const OPENERS: { [Kind in ProviderSettings['kind']]?: Opener<Kind> } = {
     const apiKey = configuration.secret(settings.apiKeyEnv ?? 'REPLICATE_API_TOKEN');
     return apiKey ? alone(createReplicateMedia({ ...settings, apiKey, guardedFetch }), opening) : undefined;
   },
-  local: (_settings, { tools }) =>
-    together(createLocalCutout(), localTranscriber(tools), localSpeaker(tools)),
+  local(_settings, { tools, imageWork }) {
+    const pictures = [createLocalImages(imageWork), createLocalCutout()];
+    return together(...pictures, localTranscriber(tools), localSpeaker(tools));
+  },
+  simulator: (_settings, { imageWork }) => createTestCards(imageWork),
 };
 
 /** By entry name. An entry whose key is missing, or whose kind has no such operations, is absent: its models are offline. */

@@ -35,6 +35,8 @@ export interface ImageEdit extends Asked {
   images: readonly ImageFile[];
   /** Undefined: the model has no choice of them. */
   aspectRatio?: AspectRatio;
+  /** True: nobody asked for that ratio, it is the closest to the base's. */
+  isRatioInferred?: boolean;
   /** A tier of the model ("1K"); undefined: it has none. */
   resolution?: string;
   quality?: Quality;

@@ -9,6 +9,7 @@ import { MUSIC_MODELS } from './builtin/music.ts';
 import { COMPATIBILITY } from './builtin/names.ts';
 import { OFFLINE_AUDIO } from './builtin/offlineAudio.ts';
 import { OFFLINE_SPEECH } from './builtin/offlineSpeech.ts';
+import { OFFLINE_IMAGES } from './builtin/offlineImages.ts';
 import { ASR_MODELS, TTS_MODELS } from './builtin/speech.ts';
 import { TEXT_MODELS } from './builtin/text.ts';
 import { VIDEO_MODELS } from './builtin/video.ts';
@@ -26,6 +27,7 @@ export const BUILT_IN_MODELS: readonly Model[] = [
   LOCAL_CUTOUT,
   ...INPAINT_MODELS,
   ...UPSCALE_MODELS,
+  ...OFFLINE_IMAGES,
   ...MUSIC_MODELS,
   ...OFFLINE_AUDIO,
   ...OFFLINE_SPEECH,

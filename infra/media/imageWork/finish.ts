@@ -21,7 +21,7 @@ export interface ImageNote {
 
 const MAX_NOTE_LENGTH = 8_000;
 
-const ENCODERS: Record<ImageFormat, (picture: Sharp) => Sharp> = {
+export const ENCODERS: Record<ImageFormat, (picture: Sharp) => Sharp> = {
   png: (picture) => picture.png({ compressionLevel: 6 }),
   // Black is what transparency would become.
   jpeg: (picture) => picture.flatten({ background: '#ffffff' }).jpeg({ quality: 92 }),

@@ -1,9 +1,12 @@
 /** What the image child does, by name. The process that asks takes the types only. */
+import { edit } from './edit.ts';
+import { enlarge } from './enlarge.ts';
 import { finish } from './finish.ts';
 import { makePlain } from './makePlain.ts';
+import { testCard } from './testCard.ts';
 
 /** A task takes and answers what can be cloned, and throws ImageRefusal where the file is at fault. */
-export const IMAGE_TASKS = { makePlain, finish };
+export const IMAGE_TASKS = { makePlain, finish, edit, enlarge, testCard };
 
 export type ImageTasks = typeof IMAGE_TASKS;
 export type ImageTaskName = keyof ImageTasks;

@@ -1,0 +1,165 @@
+/** How large a picture is after each step, known before anything is decoded; and what a request's own fields add. */
+import { type AspectRatio, SOURCE_PIXELS } from '../images.ts';
+import { CENTRE, type EditPlan, type EditStep, isSurface, type Length } from './plan.ts';
+import { contradiction } from './refusal.ts';
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export interface Box extends Size {
+  left: number;
+  top: number;
+}
+
+/** Longer side in pixels. */
+const TIERS: Readonly<Record<string, number>> = { '1K': 1_024, '2K': 2_048, '4K': 4_096 };
+/** It is what requests get that name none: then nothing is made larger. */
+const BOUND_ONLY = '1K';
+
+export interface Wishes {
+  aspectRatio?: AspectRatio;
+  resolution?: string;
+}
+
+/**
+ * The plan with the crop and the size that the request's fields ask for at its end. Throws FareboxError where a step does
+ * not fit this picture, the result would be too large, or nothing would change.
+ */
+export function completePlan(plan: EditPlan, base: Size, { aspectRatio, resolution }: Wishes): EditPlan {
+  const complete: EditStep[] = [...plan];
+  let size = plan.reduce(sizeAfter, base);
+  if (aspectRatio !== undefined) {
+    const crop = { do: 'crop', ratio: ratioOf(aspectRatio), anchor: CENTRE } as const;
+    complete.push(crop);
+    size = sizeAfter(size, crop);
+  }
+  const longest = Math.max(size.width, size.height);
+  const pixels = resolution === undefined ? undefined : TIERS[resolution];
+  if (pixels !== undefined && plan.some(statesSize)) refuseBeyond(size, pixels);
+  else if (pixels !== undefined && (longest > pixels || (resolution !== BOUND_ONLY && longest < pixels))) {
+    complete.push({ do: 'longSide', pixels });
+  }
+  refuseUnchanged(complete, base);
+  return complete;
+}
+
+function ratioOf(ratio: AspectRatio): number {
+  const [width = 1, height = 1] = ratio.split(':').map(Number);
+  return width / height;
+}
+
+function statesSize(step: EditStep): boolean {
+  return step.do === 'resize' || step.do === 'scale' || step.do === 'longSide' || step.do === 'cropTo';
+}
+
+function refuseBeyond({ width, height }: Size, pixels: number): void {
+  if (Math.max(width, height) <= pixels) return;
+  throw contradiction(
+    `it asks for ${width} x ${height} pixels, and the resolution of the request allows ${pixels} on the longer side; ` +
+      'ask for a higher "resolution", at most "4K"',
+  );
+}
+
+function refuseUnchanged(plan: EditPlan, base: Size): void {
+  let size = base;
+  for (const step of plan) {
+    const next = sizeAfter(size, step);
+    const isMoved =
+      step.do === 'rotate' || step.do === 'flip' || next.width !== size.width || next.height !== size.height;
+    if (isMoved || isSurface(step) || step.do === 'masked' || step.do === 'cutout') return;
+    size = next;
+  }
+  throw contradiction(
+    `the picture has that size or ratio already (${base.width} x ${base.height}), so nothing would change`,
+  );
+}
+
+/** Throws FareboxError for a size that no result may have. */
+export function sizeAfter(size: Size, step: EditStep): Size {
+  const next = rounded(unbounded(size, step));
+  if (next.width * next.height > SOURCE_PIXELS.most) {
+    throw contradiction(
+      `a picture has at most ${SOURCE_PIXELS.most} pixels, and it would have ${next.width} x ${next.height}`,
+    );
+  }
+  return next;
+}
+
+function rounded({ width, height }: Size): Size {
+  return { width: Math.max(1, Math.round(width)), height: Math.max(1, Math.round(height)) };
+}
+
+function unbounded(size: Size, step: EditStep): Size {
+  const { width, height } = size;
+  switch (step.do) {
+    case 'crop':
+    case 'cropTo':
+    case 'cropShare':
+      return cropBox(size, step);
+    case 'resize':
+      return resized(size, step);
+    case 'scale':
+      return { width: width * step.factor, height: height * step.factor };
+    case 'longSide': {
+      const factor = step.pixels / Math.max(width, height);
+      return { width: width * factor, height: height * factor };
+    }
+    case 'pad':
+      return { width: Math.max(width, height * step.ratio), height: Math.max(height, width / step.ratio) };
+    case 'rotate':
+      return turned(size, step.degrees);
+    case 'border': {
+      const thickness = pixelsOf(step.thickness, size);
+      return { width: width + 2 * thickness, height: height + 2 * thickness };
+    }
+    default:
+      return size;
+  }
+}
+
+/** At least 1. */
+export function pixelsOf(length: Length, { width, height }: Size): number {
+  const pixels = 'pixels' in length ? length.pixels : length.share * Math.min(width, height);
+  return Math.max(1, Math.round(pixels));
+}
+
+/** Throws FareboxError when the picture is smaller than the piece. */
+export function cropBox(size: Size, step: Extract<EditStep, { do: 'crop' | 'cropTo' | 'cropShare' }>): Box {
+  const { width, height } = size;
+  if (step.do === 'cropShare') {
+    const piece = rounded({ width: width * step.width, height: height * step.height });
+    const [left, top] = [Math.round(width * step.left), Math.round(height * step.top)];
+    return { left: Math.min(left, width - piece.width), top: Math.min(top, height - piece.height), ...piece };
+  }
+  const piece: Size =
+    step.do === 'cropTo'
+      ? step
+      : { width: Math.min(width, height * step.ratio), height: Math.min(height, width / step.ratio) };
+  const whole = rounded(piece);
+  if (whole.width > width || whole.height > height) {
+    throw contradiction(
+      `the picture, ${width} x ${height} pixels then, is smaller than the piece to be cropped`,
+    );
+  }
+  const left = Math.round((width - whole.width) * step.anchor.x);
+  return { left, top: Math.round((height - whole.height) * step.anchor.y), ...whole };
+}
+
+function resized({ width, height }: Size, step: Extract<EditStep, { do: 'resize' }>): Size {
+  const [across, down] = [step.width, step.height];
+  if (across === undefined || down === undefined) {
+    const factor = across === undefined ? (down ?? height) / height : across / width;
+    return { width: width * factor, height: height * factor };
+  }
+  if (step.fit !== 'inside') return { width: across, height: down };
+  const factor = Math.min(across / width, down / height);
+  return { width: width * factor, height: height * factor };
+}
+
+function turned({ width, height }: Size, degrees: number): Size {
+  const angle = (degrees * Math.PI) / 180;
+  const [cosine, sine] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
+  return { width: width * cosine + height * sine, height: width * sine + height * cosine };
+}

@@ -1,0 +1,82 @@
+/**
+ * Pictures by an image library on this machine: edits that a prompt names, and enlargements. Nothing here was learnt; a
+ * prompt that names anything else is refused before it is charged.
+ */
+import { join } from 'node:path';
+import { completePlan } from '../../../domain/images/editing/measure.ts';
+import type { EditPlan } from '../../../domain/images/editing/plan.ts';
+import { contradiction } from '../../../domain/images/editing/refusal.ts';
+import { planEdit } from '../../../domain/images/editPrompt.ts';
+import { SOURCE_PIXELS } from '../../../domain/images/images.ts';
+import type { ImageWork } from '../../../infra/media/imageWork/imageWork.ts';
+import type { Enlargement, ImageEdit, MediaCallContext, MediaProvider } from '../../mediaProvider.ts';
+import { FONT_PATH, shippedFont } from '../video/fontWidths.ts';
+
+export function createLocalImages(work: ImageWork): MediaProvider {
+  return {
+    readsAll: true,
+    checkEdit(edit) {
+      planOf(edit);
+    },
+    editImage: (edit, context) => editImage(work, edit, context),
+    enlarge: (enlargement, context) => enlarge(work, enlargement, context),
+  };
+}
+
+/** Throws FareboxError for an edit that cannot be made. */
+function planOf({ prompt, images, aspectRatio, isRatioInferred, resolution }: ImageEdit): EditPlan {
+  const plan = planEdit(prompt, images.length);
+  for (const step of plan) {
+    for (const each of step.do === 'masked' ? step.steps : [step]) {
+      if (each.do === 'text') refuseUnknownSigns(each.text);
+    }
+  }
+  const [base] = images;
+  if (!base) throw contradiction('it needs an image');
+  return completePlan(plan, base, {
+    // The ratio that is closest to a picture's own is its own.
+    ...(aspectRatio !== undefined && isRatioInferred !== true && { aspectRatio }),
+    ...(resolution !== undefined && { resolution }),
+  });
+}
+
+/** What the shipped font lacks would be drawn in whatever font the machine has, or as a box. */
+function refuseUnknownSigns(text: string): void {
+  const font = shippedFont();
+  if ([...text].every((sign) => font.has(sign.codePointAt(0) ?? 0))) return;
+  throw contradiction(
+    'the text has a character that the font lacks; it has Latin, Greek, Cyrillic and some other scripts, and no emoji',
+  );
+}
+
+async function editImage(work: ImageWork, edit: ImageEdit, { workFolder, signal }: MediaCallContext) {
+  const input = {
+    plan: planOf(edit),
+    images: edit.images.map(({ path }) => path),
+    maxPixels: SOURCE_PIXELS.most,
+    fontPath: FONT_PATH,
+    format: edit.format,
+    target: join(workFolder, `edited.${edit.format}`),
+  };
+  const { path, contentType } = await work.run('edit', input, { signal });
+  return { path, contentType };
+}
+
+/** By the factor, or a little less where the result would be too large. */
+async function enlarge(
+  work: ImageWork,
+  { image, scale }: Enlargement,
+  { workFolder, signal }: MediaCallContext,
+) {
+  const most = Math.sqrt(SOURCE_PIXELS.most / (image.width * image.height));
+  const factor = Math.max(1, Math.min(scale, most));
+  const input = {
+    path: image.path,
+    target: join(workFolder, 'enlarged.png'),
+    maxPixels: SOURCE_PIXELS.most,
+    width: Math.floor(image.width * factor),
+    height: Math.floor(image.height * factor),
+  };
+  const { path, contentType } = await work.run('enlarge', input, { signal });
+  return { path, contentType };
+}
