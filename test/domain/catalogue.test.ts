@@ -43,6 +43,9 @@ const ON_THIS_MACHINE = [
   'local-lexical-embedding',
   'simulator-decision',
   'local-cutout',
+  'local-edit',
+  'local-upscale-image',
+  'simulator-image',
   'local-speech',
   'simulator-music',
   'local-transcribe',
@@ -116,14 +119,14 @@ describe('the built-in catalogue', () => {
       ...['local-voice-changer', 'elevenlabs-voice-changer'],
       ...ON_THIS_MACHINE.slice(0, 3),
       ...['tts-elevenlabs-turbo-v2-5', 'elevenlabs/scribe-v2'],
-      ...ON_THIS_MACHINE.slice(3, 4),
+      ...ON_THIS_MACHINE.slice(3, 7),
       ...[
         'elevenlabs-tts-multilingual-v2',
         'elevenlabs-music',
         'elevenlabs-sound-effects-v2',
         'elevenlabs-tts-v3',
       ],
-      ...ON_THIS_MACHINE.slice(4),
+      ...ON_THIS_MACHINE.slice(7),
     ]);
   });
 

@@ -50,7 +50,7 @@ export const LOCAL_UPSCALE_IMAGE: UpscaleModel = {
   description:
     'Enlarges a picture two to four times on this machine by Lanczos resampling and a mild sharpening. It invents no ' +
     'detail: a blurred source stays blurred, and "creativity" changes nothing.',
-  spec: { pricing: { upscale: prices({ '2x': 0.002, '4x': 0.006 }) } },
+  spec: { pricing: { generation: price(0.002), upscale: prices({ '2x': 0.002, '4x': 0.006 }) } },
 };
 
 export const SIMULATOR_IMAGE: ImageModel = {

@@ -79,6 +79,8 @@ export async function write(canvas: Canvas, step: TextStep, fontPath: string): P
     width: Math.floor(canvas.width * MOST_TAKEN),
     height: Math.floor(canvas.height * MOST_TAKEN),
   };
+  // No letter has room in it.
+  if (room.width < SMALLEST || room.height < SMALLEST) return;
   const size = fittingSize([...step.text].length, lengthInPixels(step.size ?? USUAL_SIZE, canvas), room);
   const { red, green, blue } = step.colour;
   const align = step.anchor.x === 0 ? 'left' : step.anchor.x === 1 ? 'right' : 'centre';

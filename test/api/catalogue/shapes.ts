@@ -169,11 +169,20 @@ export const modelEntry = z.union([
     pricing: z.strictObject({ input: price, output: price }),
   }),
   of('image', {
+    constraints: z
+      .strictObject({
+        ...images,
+        defaultAspectRatio: z.string().optional(),
+        promptCharacterLimit: z.number(),
+        widthHeightDivisor: z.number().optional(),
+      })
+      .optional(),
     pricing: z.strictObject({
       generation: price.optional(),
       resolutions: perResolution.optional(),
       quality: perQuality.optional(),
-      upscale: scale,
+      // A service that only draws test cards enlarges nothing.
+      upscale: scale.optional(),
     }),
   }),
   of('upscale', { pricing: z.strictObject({ generation: price, upscale: scale }) }),
