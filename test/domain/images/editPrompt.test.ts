@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { completePlan } from '../../../domain/images/editing/measure.ts';
 import { planEdit } from '../../../domain/images/editPrompt.ts';
-import { REFUSED, UNDERSTOOD } from './editPrompts.ts';
+import { UNDERSTOOD } from './editPrompts.ts';
+import { ALSO_UNDERSTOOD } from './morePrompts.ts';
+import { REFUSED } from './refusedPrompts.ts';
 
 describe('an edit prompt', () => {
   it('is read as the steps that it names, in their order', () => {
-    for (const [prompt, images, plan] of UNDERSTOOD) {
+    for (const [prompt, images, plan] of [...UNDERSTOOD, ...ALSO_UNDERSTOOD]) {
       expect([prompt, planEdit(prompt, images)]).toEqual([prompt, plan]);
     }
   });
