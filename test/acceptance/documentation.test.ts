@@ -110,8 +110,8 @@ describe('the fields of the specification', () => {
     const named = new Set(Object.keys(SPECIFIED_FIELDS));
     const unnamed = operations.map(({ operation }) => operation.operationId).filter((id) => !named.has(id));
     expect(unnamed).toEqual([
-      ...['scrapePage', 'searchWeb', 'retrieveVoiceChange', 'retrieveAudio'],
-      ...['speak', 'cloneVoice', 'retrieveVideo'],
+      ...['scrapePage', 'searchWeb', 'editImages', 'editImage', 'removeBackground', 'upscaleImage'],
+      ...['retrieveVoiceChange', 'retrieveAudio', 'speak', 'cloneVoice', 'retrieveVideo'],
       ...['downloadVideo', 'deleteDownload', 'watchJob'],
     ]);
   });

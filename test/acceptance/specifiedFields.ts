@@ -84,6 +84,19 @@ const DECISION = {
 };
 
 export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
+  generateImages: {
+    id: 'string',
+    images: 'array',
+    'images[]': 'string',
+    request: 'object',
+    timing: 'object',
+    'timing.inferenceDuration': 'number',
+    'timing.inferencePreprocessingTime': 'number',
+    'timing.inferenceQueueTime': 'number',
+    'timing.total': 'number',
+  },
+  createImage: { created: 'number', data: 'array', 'data[].b64_json': 'string?', 'data[].url': 'string?' },
+  listImageStyles: { object: 'string', data: 'array', 'data[]': 'string' },
   quoteVoiceChange: { quote: 'number', duration_seconds: 'number' },
   queueVoiceChange: { model: 'string', queue_id: 'string', status: 'string', duration_seconds: 'number' },
   completeVoiceChange: { success: 'boolean' },

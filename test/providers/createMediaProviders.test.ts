@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
+import { createImageWork } from '../../infra/media/imageWork/imageWork.ts';
 import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
 import { createMediaProviders } from '../../providers/createMediaProviders.ts';
 import type { MediaOutcome } from '../../providers/mediaAddresses.ts';
@@ -35,7 +36,7 @@ function open(providers: Record<string, ProviderSettings>, secrets: Record<strin
   const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: folder };
   const observe = (entry: string, { call, outcome, address }: MediaOutcome) =>
     void outcomes.push(`${entry} ${address} ${call} ${outcome}`);
-  opened = createMediaProviders(configuration, { tools, guardedFetch, observe });
+  opened = createMediaProviders(configuration, { tools, guardedFetch, observe, imageWork: createImageWork() });
   return opened;
 }
 

@@ -177,6 +177,21 @@ describe('POST /image/multi-edit', () => {
   });
 });
 
+it('a foreign service gets plain pictures, and what it makes comes in the format that was asked for', async () => {
+  world.studio.readsAll = false;
+  const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64], output_format: 'webp' };
+  const { response, bytes, entries } = await charged(() => world.post('/image/multi-edit', order));
+  world.studio.result = Buffer.from('<html>no picture</html>');
+  const bad = await charged(() => world.post('/image/multi-edit', order));
+  world.studio.readsAll = true;
+  world.studio.result = undefined;
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/webp']);
+  expect(bytes.toString('latin1', 8, 12)).toBe('WEBP');
+  expect(entries).toEqual(['tiered-edit-image-unit 100000000']);
+  expect([bad.response.status, bad.entries, await world.held()]).toEqual([500, [], 0]);
+  expect(folders()).toEqual([]);
+});
+
 describe('POST /image/edit', () => {
   it('edits one image, as JSON and as a form', async () => {
     const json = await charged(() =>

@@ -145,6 +145,13 @@ describe('POST /image/generate', () => {
     expect([response.status, entries, await world.held()]).toEqual([status, [], 0]);
   });
 
+  it('writes the order into the file when it is asked to', async () => {
+    const body = { ...order, return_binary: true, format: 'png', embed_exif_metadata: true };
+    const { response, bytes } = await charged(() => world.post('/image/generate', body));
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect(bytes.toString('latin1')).toContain('a tram');
+  });
+
   it('a provider that makes fewer than were ordered is not paid', async () => {
     const { makeImages } = world.studio;
     world.studio.makeImages = async () => [];

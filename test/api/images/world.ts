@@ -41,7 +41,8 @@ export const CARD = png(320, 240);
 
 /** Does nothing, or what it was told; keeps what it was asked. */
 export class StubStudio implements MediaProvider {
-  readonly readsAll = true;
+  /** False: the pictures are made plain before, and finished after. */
+  readsAll = true;
   edits: ImageEdit[] = [];
   orders: ImageOrder[] = [];
   cutouts: Cutout[] = [];
@@ -125,8 +126,11 @@ export function withStub(models: readonly Model[], allowed: string[] = []): (con
   };
 }
 
-export async function openImageWorld(config: (config: Config) => Config): Promise<ImageWorld> {
-  const api = await startApi({ config });
+export async function openImageWorld(
+  config: (config: Config) => Config,
+  environment?: Record<string, string>,
+): Promise<ImageWorld> {
+  const api = await startApi({ config, ...(environment && { environment }) });
   const studio = new StubStudio();
   const { dependencies } = api.opened;
   dependencies.mediaProviders = new Map([['local', studio]]);
