@@ -33,20 +33,13 @@ export function requireEnhancer(dependencies: Dependencies, { caller }: Asking<u
   const { model } = requireModel(config, name, 'text');
   if (model.kind !== 'text')
     throw invalid('enhance_prompt', 'This service has no model that rewrites prompts');
-  // Whose choice the model is does not matter to the key's privacy setting: the prompt is the key's.
+  // It is the service's choice, not the key's: of the key's bounds only the one on privacy counts.
   requireCallable(config, model, { ...caller, models: null });
   const provider = textProviders.get(model.provider);
-  if (!provider?.complete) {
+  const complete = provider?.complete?.bind(provider);
+  if (!complete)
     throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
-  }
-  return {
-    model,
-    complete: (order, context) => provider.complete?.(order, context) ?? Promise.reject(gone()),
-  };
-}
-
-function gone(): FareboxError {
-  return new FareboxError({ code: 'model_offline', message: 'The model that rewrites prompts is offline.' });
+  return { model, complete };
 }
 
 export interface Rewriting {

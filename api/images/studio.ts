@@ -28,26 +28,26 @@ export type Asking<Body> = RouteRequest<Body, unknown, 'key'>;
 export const DEADLINE_MS = 300_000;
 const TTL_MS = DEADLINE_MS + 120_000;
 
-/** The model by the first of these names that can be called now: the others are there for when it cannot. */
+/**
+ * The model by the first of these names that this key may call now; the others stand in for it where they are in the
+ * catalogue. Throws what is wrong with the first.
+ */
 export function firstCallable(
   { config }: Pick<Dependencies, 'config'>,
-  { names, type, caller }: { names: readonly [string, ...string[]]; type: ModelType; caller: Caller },
+  { names, type, caller }: { names: readonly string[]; type: ModelType; caller: Caller },
 ): NamedModel {
-  for (const name of names.slice(0, -1)) {
-    const named = requireModel(config, name, type);
+  let failure: unknown;
+  for (const [index, name] of names.entries()) {
+    if (index > 0 && !config.modelCatalogue.byId.has(name)) continue;
     try {
+      const named = requireModel(config, name, type);
       requireCallable(config, named.model, caller);
       return named;
     } catch (error) {
-      if (!(error instanceof FareboxError) || error.code !== 'model_offline') throw error;
+      failure ??= error;
     }
   }
-  const [first] = names;
-  const last = names.at(-1) ?? first;
-  const isThere = config.modelCatalogue.byId.has(last);
-  const named = requireModel(config, isThere ? last : first, type);
-  requireCallable(config, named.model, caller);
-  return named;
+  throw failure;
 }
 
 /** The provider of the model, as far as it has that operation. Throws FareboxError `model_offline`. */

@@ -227,6 +227,19 @@ describe('POST /image/background-remove', () => {
     expect([response.status, entries]).toEqual([400, []]);
   });
 
+  it('a key that may call ours only is served by ours', async () => {
+    const { accountId } = world;
+    for (const more of [{ models: ['local-cutout'] }, { modelPrivacy: 'PRIVATE_ONLY' as const }]) {
+      const { secret } = await world.api.newKey('INFERENCE', { accountId, ...more });
+      const response = await world.api.call('/image/background-remove', {
+        ...{ method: 'POST', key: secret, body: JSON.stringify({ image: base64 }) },
+        headers: { 'content-type': 'application/json' },
+      });
+      expect([response.status, response.headers.get('x-service-model-id')]).toEqual([200, 'local-cutout']);
+      await response.arrayBuffer();
+    }
+  });
+
   it('the published one, named, is away', async () => {
     const response = await world.post('/image/background-remove', {
       image: base64,
