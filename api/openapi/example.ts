@@ -13,7 +13,8 @@ export function exampleCommand({ method, path, access }: Route, example: Example
     parts.push("-H 'Content-Type: application/json'");
     parts.push(`-d ${quoted(JSON.stringify(example.json))}`);
   }
-  for (const [name, value] of Object.entries(example.form ?? {})) parts.push(`-F '${name}=${value}'`);
+  for (const [name, value] of Object.entries(example.form ?? {}))
+    parts.push(`-F ${quoted(`${name}=${value}`)}`);
   if (example.output) parts.push(`-o ${example.output}`);
   return [...(example.before ?? []), parts.join(' \\\n  ')].join('\n');
 }
