@@ -1,4 +1,5 @@
 /** New pictures, cut-out ones and larger ones: what the provider is asked, what is answered, what is charged. */
+import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_CREATED, type ImageModel, type UpscaleModel } from '../../../domain/catalogue/model.ts';
 import { IMAGE_STYLES } from '../../../domain/images/styles.ts';
@@ -183,6 +184,17 @@ describe('POST /images/generations', () => {
       world.post('/images/generations', { prompt: 'a tram', response_format: 'url' }),
     );
     expect(body().data).toEqual([{ url: `data:image/png;base64,${base64}` }]);
+  });
+
+  it("serves OpenAI's own client unchanged", async () => {
+    const client = new OpenAI({ apiKey: world.key, baseURL: world.api.baseUrl });
+    const made = await client.images.generate({
+      model: 'gpt-image-1',
+      prompt: 'a tram',
+      n: 1,
+      size: '1024x1024',
+    });
+    expect(made.data?.[0]?.b64_json).toBe(base64);
   });
 
   it('refuses more than one', async () => {
