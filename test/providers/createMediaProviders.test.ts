@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
-import { createImageWork } from '../../infra/media/imageWork/imageWork.ts';
 import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
+import { createImageWork } from '../../infra/media/imageWork/imageWork.ts';
 import { createMediaProviders } from '../../providers/createMediaProviders.ts';
 import type { MediaOutcome } from '../../providers/mediaAddresses.ts';
 import type { MediaProvider } from '../../providers/mediaProvider.ts';
@@ -36,7 +36,12 @@ function open(providers: Record<string, ProviderSettings>, secrets: Record<strin
   const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: folder };
   const observe = (entry: string, { call, outcome, address }: MediaOutcome) =>
     void outcomes.push(`${entry} ${address} ${call} ${outcome}`);
-  opened = createMediaProviders(configuration, { tools, guardedFetch, observe, imageWork: createImageWork() });
+  opened = createMediaProviders(configuration, {
+    tools,
+    guardedFetch,
+    observe,
+    imageWork: createImageWork(),
+  });
   return opened;
 }
 

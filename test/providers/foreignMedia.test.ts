@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import { serves } from '../../domain/modelAccess.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
-import { createImageWork } from '../../infra/media/imageWork/imageWork.ts';
 import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
+import { createImageWork } from '../../infra/media/imageWork/imageWork.ts';
 import { createMediaProviders } from '../../providers/createMediaProviders.ts';
 
 const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: '/nowhere' };
@@ -12,7 +12,10 @@ const guardedFetch = createGuardedFetch({ allowPrivateHosts: [] });
 
 function opened(providers: Record<string, ProviderSettings>, secrets: Record<string, string>) {
   const secret = (name: string) => secrets[name];
-  return createMediaProviders({ providers, dataFolder: '/nowhere', secret }, { tools, guardedFetch, imageWork: createImageWork() });
+  return createMediaProviders(
+    { providers, dataFolder: '/nowhere', secret },
+    { tools, guardedFetch, imageWork: createImageWork() },
+  );
 }
 
 it('fal and Replicate make media for clients that wait where their key is set, by whatever name', () => {
