@@ -3,9 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
+import { TooManyWait } from '../../infra/media/childPool.ts';
 import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
 import { takeSound } from '../../infra/media/takeSound.ts';
-import { createTurns, NoTurn } from '../../infra/turns.ts';
+import { createTurns } from '../../infra/media/turns.ts';
 import type { RecordingFile } from '../../providers/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../route.ts';
@@ -15,7 +16,7 @@ export const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
 const LARGEST_SOUND_BYTES = LARGEST_FILE_BYTES + 1024 * 1024;
 
 /** Decoding takes a core each. */
-const decoding = createTurns({ atOnce: 2, mostWaiting: 64, longestWaitMs: 20_000 });
+const decoding = createTurns({ atOnce: 2, maxWaiting: 64, maxWaitMs: 20_000 });
 const BUSY_RETRY_SECONDS = 10;
 
 export interface Wanted {
@@ -38,9 +39,9 @@ export async function takeRecording(
 ): Promise<RecordingFile> {
   if (!claimsToBeSound(file)) throw refused('The file is of no known audio type.');
   try {
-    return await decoding.take(() => decoded(means, file, wanted), wanted.signal);
+    return await decoding.run(() => decoded(means, file, wanted), wanted.signal);
   } catch (error) {
-    if (!(error instanceof NoTurn)) throw error;
+    if (!(error instanceof TooManyWait)) throw error;
     throw new FareboxError({
       code: 'unavailable',
       message: 'Too many recordings are being read at the moment; try again shortly.',
