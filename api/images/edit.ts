@@ -121,12 +121,13 @@ function toEdit({ caller }: Asking<unknown>, { named, order, images, tier, isSaf
   const { model } = named;
   const [first] = images;
   const aspectRatio = first && aspectRatioOf(model.spec, order.aspectRatio, first);
+  const isRatioInferred = order.aspectRatio === undefined || order.aspectRatio === 'auto';
   return {
     upstreamModel: model.upstreamModel,
     endUser: endUserOf(caller.accountId, order.anonUserId),
     prompt: order.prompt,
     images,
-    ...(aspectRatio && { aspectRatio }),
+    ...(aspectRatio && { aspectRatio, isRatioInferred }),
     ...(tier.resolution !== undefined && { resolution: tier.resolution }),
     ...(tier.quality && { quality: tier.quality }),
     format: order.format ?? usualFormat(tier.resolution),

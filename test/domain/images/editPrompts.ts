@@ -1,4 +1,4 @@
-/** Prompts and what they are read as; each row was read by a person. */
+/** Prompts and what they are read as. */
 import type { EditPlan } from '../../../domain/images/editing/plan.ts';
 
 /** Prompt, number of images, plan. */
