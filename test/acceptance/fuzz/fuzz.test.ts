@@ -78,9 +78,12 @@ function isNoWayOut(url: string, text: string): boolean {
   return url.startsWith('/augment/scrape') && text === '{"error":"The page could not be fetched."}';
 }
 
-/** Where a request may leave its model out, the published one stands in, which nobody serves here (api-facts 4.6 and 4.7). */
+/** Where a request may leave its model out, the published one stands in, which nobody serves here (api-facts 4.2, 4.6, 4.7). */
+const WITH_USUAL_MODEL =
+  /^\/(audio\/(transcriptions|speech|voices)|image\/(multi-)?edit|images\/generations)\b/;
+
 function isOfflineHere(url: string, text: string): boolean {
-  return /^\/audio\/(transcriptions|speech|voices)/.test(url) && /is offline: its provider/.test(text);
+  return WITH_USUAL_MODEL.test(url) && /is offline: its provider/.test(text);
 }
 
 async function send({ request, sender }: Drawn, owner: Account, tally: Tally): Promise<void> {

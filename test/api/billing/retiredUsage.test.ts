@@ -1,5 +1,6 @@
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pingRedis } from '../../../infra/redis/connect.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 let api: TestApi;
@@ -7,6 +8,8 @@ let other: TestApi;
 beforeAll(async () => {
   api = await startApi();
   other = await startApi({ environment: api.environment });
+  // Until Redis answers, each counts for itself.
+  for (const { opened } of [api, other]) await pingRedis(opened.dependencies.redis, 10_000);
 });
 afterAll(async () => {
   await other?.stop();
