@@ -68,16 +68,16 @@ interface FilePart {
 function createForm({ createFolder, maxFileBytes, files: { name, most }, knownFields }: MultipartOptions) {
   const fields = new Map<string, string>();
   let field: { name: string; bytes: Buffer[]; sizeBytes: number } | undefined;
-  const files: FilePart[] = [];
+  const files: UploadedFile[] = [];
+  let begun = 0;
   /** The file that is being read. */
   let file: FilePart | undefined;
 
   function begin(head: PartHead): void {
     if (head.name === name) {
-      if (files.length === most)
-        throw malformed(most === 1 ? 'more than one file' : `more than ${most} files`);
-      file = { upload: new Upload(createFolder, `upload-${files.length}`), head };
-      files.push(file);
+      if (begun === most) throw malformed(most === 1 ? 'more than one file' : `more than ${most} files`);
+      file = { upload: new Upload(createFolder, `upload-${begun}`), head };
+      begun += 1;
       return;
     }
     if (head.filename !== undefined) throw malformed(`a file may only be sent in the field "${name}"`);
@@ -101,7 +101,8 @@ function createForm({ createFolder, maxFileBytes, files: { name, most }, knownFi
 
   async function end(): Promise<void> {
     if (field) fields.set(field.name, decode(Buffer.concat(field.bytes)));
-    await file?.upload.close();
+    const sent = file && (await toUploadedFile(file));
+    if (sent) files.push(sent);
     field = undefined;
     file = undefined;
   }
@@ -114,18 +115,17 @@ function createForm({ createFolder, maxFileBytes, files: { name, most }, knownFi
       else throw malformed(event.reason);
     },
     body(): MultipartBody {
-      const chosen = files.map(toUploadedFile).filter((sent) => sent !== undefined);
-      return { fields: Object.fromEntries(fields), files: chosen };
+      return { fields: Object.fromEntries(fields), files };
     },
     close: async () => await file?.upload.close(),
   };
 }
 
 /** A file input in which nothing was chosen arrives as an empty part without a name. */
-function toUploadedFile({ upload, head }: FilePart): UploadedFile | undefined {
+async function toUploadedFile({ upload, head }: FilePart): Promise<UploadedFile | undefined> {
   if (upload.sizeBytes === 0 && head.filename === '') return undefined;
   return {
-    ...upload.finish(),
+    ...(await upload.finish()),
     claimedContentType: head.contentType ?? 'application/octet-stream',
     claimedName: head.filename ?? '',
   };

@@ -64,7 +64,7 @@ export class Spool {
     await this.#keep(this.#decoder.finish());
     if (this.#decoder.isMalformed || this.#upload.sizeBytes === 0) return new SpooledText(undefined);
     const claimed = { claimedContentType: this.#type ?? UNKNOWN_TYPE, claimedName: '' };
-    return new SpooledText({ ...this.#upload.finish(), ...claimed });
+    return new SpooledText({ ...(await this.#upload.finish()), ...claimed });
   }
 
   close(): Promise<void> {

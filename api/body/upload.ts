@@ -7,13 +7,26 @@ import type { UploadedFile } from '../route.ts';
 /** Most recordings that are spoken to a program; each request that is being read holds at most this much. */
 export const IN_MEMORY_BYTES = 256 * 1024;
 
+let line: Promise<unknown> = Promise.resolve();
+
+/**
+ * One piece of all uploads at a time, each in its turn: twenty that come as fast as they can would otherwise keep the event
+ * loop and the disk to themselves, and whoever only asks for a route would wait for all of them.
+ */
+function inLine<T>(work: () => Promise<T>): Promise<T> {
+  const turn = line.then(work);
+  line = turn.catch(() => undefined);
+  return turn;
+}
+
 export class Upload {
   sizeBytes = 0;
   readonly #createFolder: () => Promise<string>;
   readonly #name: string;
   readonly #hash = createHash('sha256');
   /** One piece from the start: a file that comes a byte at a time takes no more than another. */
-  #start: Buffer | undefined = Buffer.allocUnsafe(IN_MEMORY_BYTES);
+  #piece: Buffer = Buffer.allocUnsafe(IN_MEMORY_BYTES);
+  #gathered = 0;
   #disk: { path: string; handle: FileHandle } | undefined;
 
   constructor(createFolder: () => Promise<string>, name = 'upload') {
@@ -21,19 +34,23 @@ export class Upload {
     this.#name = name;
   }
 
-  /** Kept or on disk when it resolves; the caller's buffer is not kept. */
+  /** Gathered or on disk when it resolves; the caller's buffer is not kept. */
   async take(bytes: Buffer): Promise<void> {
-    this.#hash.update(bytes);
-    const heldBytes = this.sizeBytes;
     this.sizeBytes += bytes.length;
-    if (this.#start && this.sizeBytes <= IN_MEMORY_BYTES) {
-      bytes.copy(this.#start, heldBytes);
-      return;
+    for (let taken = 0; taken < bytes.length; ) {
+      if (this.#gathered === this.#piece.length) await inLine(() => this.#write());
+      const count = bytes.copy(this.#piece, this.#gathered, taken);
+      this.#gathered += count;
+      taken += count;
     }
+  }
+
+  async #write(): Promise<void> {
+    const gathered = this.#piece.subarray(0, this.#gathered);
+    this.#hash.update(gathered);
     this.#disk ??= await this.#openFile();
-    if (this.#start) await this.#disk.handle.writeFile(this.#start.subarray(0, heldBytes));
-    this.#start = undefined;
-    await this.#disk.handle.writeFile(bytes);
+    await this.#disk.handle.writeFile(gathered);
+    this.#gathered = 0;
   }
 
   async #openFile() {
@@ -41,13 +58,17 @@ export class Upload {
     return { path, handle: await open(path, 'wx', 0o600) };
   }
 
-  /** To be asked once, when the last byte was taken. */
-  finish(): Pick<UploadedFile, 'content' | 'sizeBytes' | 'sha256'> {
+  /** To be called once, when the last byte was taken. Of a file on disk, all is written then and the handle closed. */
+  async finish(): Promise<Pick<UploadedFile, 'content' | 'sizeBytes' | 'sha256'>> {
     const { sizeBytes } = this;
-    const content = this.#disk
-      ? { path: this.#disk.path }
-      : { bytes: (this.#start ?? Buffer.alloc(0)).subarray(0, sizeBytes) };
-    return { content, sizeBytes, sha256: this.#hash.digest('hex') };
+    if (!this.#disk) {
+      const bytes = this.#piece.subarray(0, this.#gathered);
+      return { content: { bytes }, sizeBytes, sha256: this.#hash.update(bytes).digest('hex') };
+    }
+    if (this.#gathered > 0) await inLine(() => this.#write());
+    this.#piece = Buffer.alloc(0);
+    await this.close();
+    return { content: { path: this.#disk.path }, sizeBytes, sha256: this.#hash.digest('hex') };
   }
 
   /** Closing it again is no error. */
