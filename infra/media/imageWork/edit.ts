@@ -88,10 +88,10 @@ async function inSpace(canvas: Canvas, step: GeometryStep): Promise<void> {
       await extend(canvas, next, step.colour);
       break;
     case 'rotate':
-      // Its place in the library's order depends on the angle: it is done alone.
-      await settle(canvas);
-      canvas.picture = canvas.picture.rotate(step.degrees, { background: TRANSPARENT });
-      return settle(canvas);
+      await add(canvas, 'turn', (picture) => picture.rotate(step.degrees, { background: TRANSPARENT }));
+      // How large it is at another angle is known when it is done.
+      if (step.degrees % 90 !== 0) return settle(canvas);
+      break;
   }
   canvas.width = next.width;
   canvas.height = next.height;

@@ -19,6 +19,8 @@ const ORDER = [
   'sharpen',
   'composite',
   'linear',
+  // Alone: the library turns before or after the rest, by what else there is.
+  'turn',
 ] as const;
 export type Operation = Exclude<(typeof ORDER)[number], 'fresh'>;
 
@@ -54,7 +56,8 @@ export async function add(
   work: (picture: Sharp) => Sharp,
 ): Promise<void> {
   const place = ORDER.indexOf(operation);
-  if (place <= canvas.last) await settle(canvas);
+  const waits = canvas.last > 0;
+  if (place <= canvas.last || (operation === 'turn' && waits)) await settle(canvas);
   canvas.picture = work(canvas.picture);
   canvas.last = place;
 }
