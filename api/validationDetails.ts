@@ -25,10 +25,18 @@ const PUBLIC_CODES: Record<string, string> = {
 };
 
 export function presentIssues(error: z.ZodError): { details: ErrorTree; issues: Issue[] } {
-  const issues = error.issues.slice(0, MOST_ISSUES).map(toIssue);
+  const issues = withoutEchoes(error.issues.slice(0, MOST_ISSUES)).map(toIssue);
   const details = emptyTree();
   for (const issue of issues) branch(details, issue.path)._errors.push(issue.message);
   return { details, issues };
+}
+
+/** A text where a list belongs has a length too, and zod holds it against the bounds of the list. */
+function withoutEchoes(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
+  const placeOf = ({ path }: z.core.$ZodIssue) => path.map(String).join('\0');
+  const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(placeOf));
+  const isEcho = (issue: z.core.$ZodIssue) => issue.code === 'too_big' || issue.code === 'too_small';
+  return issues.filter((issue) => !isEcho(issue) || !mistyped.has(placeOf(issue)));
 }
 
 export function presentFields(fields: Record<string, string[]>): { details: ErrorTree; issues: Issue[] } {
