@@ -12,7 +12,7 @@ import type { Size } from './picture.ts';
 export type CutEnd = { end: 'cut'; size: Size } | { end: CutRefusal | 'failed'; detail: string };
 
 export interface Cutter {
-  /** Writes a PNG with alpha to `outputPath`. Throws FareboxError `unavailable` when too many wait, and when it was aborted. */
+  /** Writes a PNG with alpha to `outputPath`. Throws FareboxError `unavailable` when too many wait or it waited too long, and when it was aborted. */
   cut(question: CutQuestion, signal?: AbortSignal): Promise<CutEnd>;
   close(): void;
 }
@@ -22,6 +22,7 @@ export interface CutterOptions {
   childPath?: string;
   maxChildren?: number;
   maxWaiting?: number;
+  maxWaitMs?: number;
   timeoutMs?: number;
 }
 
@@ -32,7 +33,7 @@ export function createCutter(options: CutterOptions = {}): Cutter {
   const { childPath = shippedChild('media/cutout/cutoutChild'), ...bounds } = options;
   const pool = createChildPool<CutQuestion, CutAnswer>({
     ...LIMITS,
-    ...{ maxChildren: 2, maxWaiting: 32, timeoutMs: 60_000, ...bounds },
+    ...{ maxChildren: 2, maxWaiting: 32, maxWaitMs: 30_000, timeoutMs: 60_000, ...bounds },
     path: childPath,
     name: 'cutout',
   });
