@@ -25,14 +25,12 @@ import {
   untilState,
 } from './orders.ts';
 import { madeByFfmpeg, toneWav } from './recordings.ts';
+import { LONGEST_STALL_MS, ownMs, type Refusal, expectRefused as refused } from './refusals.ts';
 import { expectUntouched, percentile, type Stall, stallMeter, startBystander } from './untouched.ts';
 
 const MODEL = 'quick-voice';
 const LOCAL = 'local-voice-changer';
 const MEGABYTE = 1_048_576;
-/** The meter itself looks every 10 ms. */
-const LONGEST_STALL_MS = 50 + 10;
-const ATTEMPTS = 3;
 
 let farebox: Deployment;
 let fileServer: Server;
@@ -88,25 +86,8 @@ afterEach(async () => {
   expect(canaryHits, 'hits of the canaries').toBe(0);
 });
 
-/** What the event loop stood still by its own doing: a busy machine stops it too, for as long as it waits for a core. */
-function ownMs({ longestMs, waitedMs }: Stall): number {
-  return longestMs - waitedMs;
-}
-
-/** A pause of the collector comes once; what a request causes comes back each time it is sent. */
-async function expectRefused(
-  send: () => Promise<Reply>,
-  expected: { status: number; body: unknown },
-): Promise<void> {
-  let stallMs = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < ATTEMPTS && stallMs > LONGEST_STALL_MS; attempt += 1) {
-    await readStall();
-    const reply = await send();
-    stallMs = Math.min(stallMs, ownMs(await readStall()));
-    expect({ status: reply.status, body: reply.body }).toMatchObject(expected);
-    expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f]{32}$/);
-  }
-  expect(stallMs, 'event-loop stall in ms').toBeLessThan(LONGEST_STALL_MS);
+function expectRefused(send: () => Promise<Reply>, expected: Refusal): Promise<void> {
+  return refused(readStall, send, expected);
 }
 
 function table(cases: BadRequest[]): void {

@@ -1,0 +1,268 @@
+/**
+ * Bad pictures, bad recordings and bad requests through a running API with the models of this machine: the documented
+ * answer, nothing charged, nothing left behind, and a process that goes on as if nothing had been.
+ */
+import { readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { originals } from '../fixtures/badImages/originals.ts';
+import { badImages } from '../fixtures/badImages.ts';
+import { badSounds, sixHours } from '../infra/media/badSounds.ts';
+import { JFK, testFolder } from '../infra/media/recordings.ts';
+import { longRun } from '../infra/postgres/longRun.ts';
+import {
+  addresses,
+  BASE64,
+  BOUNDS,
+  CUTOUT,
+  EDIT,
+  FIELDS,
+  FORMS,
+  IMAGE,
+  STYLED_MODEL,
+} from './badPictureBodies.ts';
+import type { BadRequest } from './badRequests.ts';
+import {
+  CLONER,
+  RECORDING_FORMS,
+  SPEAKER,
+  SPEECHES,
+  TRANSCRIBER,
+  TRANSCRIPTIONS,
+  VOICES,
+} from './badSoundBodies.ts';
+import { type Deployment, openDeployment } from './deployment.ts';
+import { serveFile } from './fileServer.ts';
+import { multipart } from './multipart.ts';
+import { sendersOf, spellings, takesPicture } from './pictureSenders.ts';
+import { expectRefused } from './refusals.ts';
+import { type Stall, stallMeter } from './untouched.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** A process that has answered a few of each kind of request, and what it may have grown by when all are over. */
+const MOST_GROWTH_BYTES = 60 * 1024 * 1024;
+const folder = testFolder();
+let farebox: Deployment;
+let files: Server;
+let canary: Server;
+let canaryHits = 0;
+let readStall: () => Promise<Stall>;
+let before: Books;
+let residentBefore: number;
+
+const originOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const inside = () => `${originOf(canary)}/secret`;
+
+beforeAll(async () => {
+  files = await listening(createServer(serveFile));
+  canary = await listening(
+    createServer((_request, response) => {
+      canaryHits += 1;
+      response.end('inside');
+    }),
+  );
+  farebox = await openDeployment({ configuration: configuration(), variables: { FAL_KEY: 'none' } });
+  readStall = stallMeter(farebox);
+  await warmUp();
+  before = await books();
+  residentBefore = residentBytes();
+});
+
+afterAll(async () => {
+  await farebox?.close();
+  for (const server of [files, canary]) {
+    server?.closeAllConnections();
+    server?.close();
+  }
+  rmSync(folder, { recursive: true });
+});
+
+async function listening(server: Server): Promise<Server> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+function configuration(): object {
+  const price = { usd: 0.001, diem: 0.001 };
+  const spec = {
+    ...{ name: 'Styled card', supportsStyleReferences: true, pricing: { generation: price } },
+    constraints: { maxStyleReferences: 2 },
+  };
+  return {
+    providers: { fal: { kind: 'fal' } },
+    models: [
+      {
+        ...{ id: STYLED_MODEL, type: 'image', provider: 'simulator', upstreamModel: 'simulator-image' },
+        ...{ privacy: 'private', spec },
+      },
+    ],
+    fetch: { allowPrivateHosts: [originOf(files).slice('http://'.length)] },
+  };
+}
+
+/** One good request of each kind: children are there, the day's allocation has come. */
+async function warmUp(): Promise<void> {
+  const { api } = farebox.account;
+  const good = [...sendersOf('json'), ...sendersOf('form')].map(({ path, send }) => ({
+    path,
+    call: send(Buffer.from(IMAGE, 'base64')),
+  }));
+  const recording = { name: 'file', filename: 'jfk.flac', value: readFileSync(JFK) };
+  const model = { name: 'model', value: TRANSCRIBER };
+  good.push({ path: TRANSCRIPTIONS, call: multipart([model, recording]) });
+  good.push({ path: '/audio/speech', call: { json: { model: SPEAKER, input: 'The fare is paid.' } } });
+  for (const { path, call } of good) {
+    const reply = await api.post(path, call);
+    // A plain square has no subject that could be cut out of it.
+    const expected = path === CUTOUT ? [200, 400] : [200];
+    expect(expected, `${path} ${reply.body.error}`).toContain(reply.status);
+  }
+}
+
+interface Books {
+  transfers: number;
+  entries: number;
+  money: bigint;
+}
+
+async function books(): Promise<Books> {
+  const { rows } = await farebox.pool.query('select count(*)::int as entries from usage_entries');
+  const money = await farebox.moneyOf(farebox.account);
+  return { transfers: await farebox.transfers(), entries: rows[0].entries, money };
+}
+
+async function openHolds(): Promise<number> {
+  return (await farebox.pool.query('select from holds')).rowCount ?? 0;
+}
+
+/** From the kernel, of the process that answers. */
+function residentBytes(): number {
+  const status = readFileSync(`/proc/${farebox.api.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+}
+
+function table(cases: BadRequest[]): void {
+  it.each(cases)('$name → $status', async ({ path = '', call, status, body }) => {
+    await expectRefused(readStall, () => farebox.account.api.post(path, call), { status, body });
+  });
+}
+
+describe('a picture out of bounds', () => table(BOUNDS));
+describe('a text that is no picture', () => table(BASE64));
+describe('a field', () => table(FIELDS));
+describe('a form', () => table(FORMS));
+describe('words to be spoken', () => table(SPEECHES));
+describe('a form with a recording', () => table(RECORDING_FORMS));
+
+describe('an address', () => {
+  const cases = addresses('http://files', () => 'http://inside/');
+  it.each(cases)('$name → $status', async ({ path = '', call, status, body }) => {
+    const json = JSON.parse(
+      JSON.stringify(call.json)
+        .replaceAll('http://files', originOf(files))
+        .replaceAll('http://inside/', inside()),
+    );
+    await expectRefused(readStall, () => farebox.account.api.post(path, { json }), { status, body });
+  });
+});
+
+describe('a picture that is none, or not one that is taken', async () => {
+  const images = await badImages();
+  const bad = images.filter(({ look, decodes }) => look !== undefined || !decodes);
+  const senders = [...sendersOf('json'), ...sendersOf('form')];
+  const cases = bad.flatMap((image, index) => {
+    const takers = senders.filter((sender) => takesPicture(sender, image));
+    const chosen = longRun(1, 0) === 0 ? takers : [takers[index % takers.length]];
+    return chosen.flatMap((sender) => (sender ? [{ ...image, ...sender }] : []));
+  });
+
+  it('are one hundred and twenty at least', () => {
+    expect(new Set(cases.map(({ name }) => name)).size).toBeGreaterThanOrEqual(120);
+  });
+
+  it.each(cases)('$name over $title → 400', async ({ file, path, send, field, spelling }) => {
+    // Nothing at all in JSON is a field that is wrong.
+    const words = file.length === 0 && spelling === 'json' ? /^Invalid request/ : sentenceAbout(field);
+    const body = { error: expect.stringMatching(words) };
+    await expectRefused(readStall, () => farebox.account.api.post(path, send(file)), { status: 400, body });
+  });
+});
+
+/** What is wrong is told of the field, or of the one picture that there is. */
+function sentenceAbout(field: string): RegExp {
+  const name = field.replace(/[[\].]/g, '\\$&');
+  return new RegExp(`^(${name}|The image) (is|has|could) .+\\.$`);
+}
+
+describe('a recording that is none, or not one that is taken', () => {
+  const sounds = badSounds(folder, inside);
+  const routes = [
+    { path: TRANSCRIPTIONS, model: TRANSCRIBER },
+    { path: VOICES, model: CLONER },
+  ];
+  const cases = sounds.flatMap(([name, sound], index) =>
+    routes
+      .filter((_, each) => longRun(1, 0) === 0 || (each === 1) === (index % 4 === 3))
+      .map((route) => ({
+        ...{ name, sound },
+        ...route,
+      })),
+  );
+  it.each(cases)('$name over $path → 400', async ({ sound, path, model }) => {
+    const { bytes, name = 'file.mp3', type } = sound();
+    const file = { name: 'file', filename: name, value: bytes, ...(type === undefined ? {} : { type }) };
+    const call = multipart([{ name: 'model', value: model }, file]);
+    const body = { error: expect.stringMatching(/audio|file|video/i) };
+    await expectRefused(readStall, () => farebox.account.api.post(path, call), { status: 400, body });
+  });
+
+  it('six hours of silence at 8 kbps → 422', async () => {
+    const file = { name: 'file', filename: 'a.mp3', value: sixHours(folder) };
+    for (const { path, model } of routes) {
+      const call = multipart([{ name: 'model', value: model }, file]);
+      const body = { error: expect.stringMatching(/longer than \d+ seconds/) };
+      await expectRefused(readStall, () => farebox.account.api.post(path, call), { status: 422, body });
+    }
+  });
+});
+
+describe('after all of them', () => {
+  it('nothing is charged, held or left behind, and nobody inside was asked', async () => {
+    expect(await books()).toEqual(before);
+    await expect.poll(openHolds, { timeout: 5_000 }).toBe(0);
+    await expect.poll(() => farebox.temporaryFiles(), { timeout: 10_000 }).toEqual([]);
+    expect(await farebox.objects()).toEqual([]);
+    expect(canaryHits).toBe(0);
+    expect(await checkLedger(farebox.pool)).toEqual([]);
+  });
+
+  it('the process is the same, caught every error, and has its memory back', async () => {
+    expect((await fetch(`${farebox.origin}/healthz`)).status).toBe(200);
+    expect(() => process.kill(farebox.api.pid, 0)).not.toThrow();
+    const metrics = await (await fetch(`${farebox.origin}/metrics`)).text();
+    expect(metrics).toMatch(/^farebox_uncaught_errors_total(\{[^}]*\})? 0$/m);
+    await expect
+      .poll(() => residentBytes() - residentBefore, { timeout: 10_000 })
+      .toBeLessThan(MOST_GROWTH_BYTES);
+  });
+});
+
+it('other spellings of one picture are taken for it', async () => {
+  const { png } = await originals();
+  const zeros = Buffer.alloc((4 - (png.length % 3)) % 3);
+  const picture = Buffer.concat([png, zeros]);
+  expect(picture.toString('base64')).toMatch(/[+/].*==$/);
+  const replies = await Promise.all(
+    spellings(picture).map(async ([name, call]) => ({
+      name,
+      ...(await farebox.account.api.post(EDIT, call)),
+    })),
+  );
+  for (const { name, status, bytes } of replies) {
+    expect([name, status, bytes.equals(replies[0]?.bytes ?? Buffer.alloc(0))]).toEqual([name, 200, true]);
+  }
+  expect((await books()).entries - before.entries).toBe(replies.length);
+});
