@@ -4,6 +4,7 @@
  * has been served.
  */
 import type { LedgerPrice, PriceSnapshot } from '../domain/ledger.ts';
+import { point } from '../infra/points.ts';
 import type { Answer } from './answer.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dryRun, isDryRun } from './fixedPrice.ts';
@@ -42,6 +43,7 @@ export async function paidDelivery(
   const hold = await openHold(dependencies, { requestId, caller, bound: price, snapshot, ttlMs, log });
   const startedAt = performance.now();
   try {
+    await point('sale-held');
     const done = await work();
     const bill = {
       price: done.price ?? price,
@@ -51,7 +53,7 @@ export async function paidDelivery(
       return { ...done.answer, ...charging(hold, done.answer, bill) };
     }
     signal.throwIfAborted();
-    await hold.settle(bill.price, bill.details);
+    await charge(hold, bill);
     return done.answer;
   } catch (error) {
     // After a bill that stands this changes nothing.
@@ -68,14 +70,18 @@ interface Bill {
 type Ending = Pick<Extract<Answer, { kind: 'binary' | 'stream' }>, 'onAborted'>;
 
 /** A release after the bill changes nothing. */
-function charging(hold: Hold, { onAborted }: Ending, { price, details }: Bill) {
+function charging(hold: Hold, { onAborted }: Ending, bill: Bill) {
   return {
-    onBegun: async () => {
-      await hold.settle(price, details);
-    },
+    onBegun: () => charge(hold, bill),
     onAborted: async () => {
       await hold.release();
       await onAborted?.();
     },
   };
+}
+
+async function charge(hold: Hold, { price, details }: Bill): Promise<void> {
+  await point('sale-made');
+  await hold.settle(price, details);
+  await point('sale-settled');
 }

@@ -1,0 +1,125 @@
+/**
+ * A process that dies within a paid call leaves one hold, which goes back whole when it expires, or one charge: never both,
+ * never two. What is sold is made by the models of this machine.
+ */
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createAccount } from '../../infra/postgres/accounts.ts';
+import { createKey } from '../../infra/postgres/keys.ts';
+import { balanceOf, expireHolds, grant } from '../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { openPool } from '../../infra/postgres/pool.ts';
+import { originals } from '../fixtures/badImages/originals.ts';
+import { createWorld, spawnApi } from '../harness/services.ts';
+import { JFK } from '../infra/media/recordings.ts';
+
+vi.setConfig({ testTimeout: 90_000 });
+
+const CREDIT = 10n ** 9n;
+
+let environment: Record<string, string>;
+let sql: pg.Pool;
+let picture: string;
+
+beforeAll(async () => {
+  ({ environment } = await createWorld());
+  sql = openPool({ databaseUrl: environment.DATABASE_URL ?? '', applicationName: 'test' });
+  picture = (await originals()).png.toString('base64');
+});
+
+afterAll(async () => {
+  await sql.end();
+});
+
+type Order = { path: string; body: string | FormData };
+
+const ORDERS: Record<string, () => Order> = {
+  'an edit of a picture': () => ({
+    path: '/image/edit',
+    body: JSON.stringify({ model: 'local-edit', prompt: 'blur', image: picture, resolution: '4K' }),
+  }),
+  speech: () => ({
+    path: '/audio/speech',
+    body: JSON.stringify({ model: 'local-speech-sync', input: 'Mind the gap. '.repeat(200) }),
+  }),
+  'speech in chunks': () => ({
+    path: '/audio/speech',
+    body: JSON.stringify({
+      ...{ model: 'local-speech-sync', input: 'Mind the gap. '.repeat(200), streaming: true },
+    }),
+  }),
+  'a transcript': () => {
+    const form = new FormData();
+    form.set('model', 'local-transcribe');
+    form.set('file', new Blob([new Uint8Array(readFileSync(JFK))]), 'jfk.flac');
+    return { path: '/audio/transcriptions', body: form };
+  },
+};
+
+/** Where it dies, and what the books say then. */
+const DEATHS: [when: string, point: string, charges: number | 'one or none'][] = [
+  ['before the work', 'sale-held:kill:1:0', 0],
+  ['while the work goes on', 'sale-held:kill:1:40', 0],
+  ['when all is made and the answer begins', 'sale-made:kill:1:0', 0],
+  ['while it is charged', 'sale-made:kill:1:4', 'one or none'],
+  ['when it has been charged', 'sale-settled:kill:1:0', 1],
+];
+
+async function newPayer(): Promise<{ accountId: string; secret: string }> {
+  const { id: accountId } = await createAccount(sql, { name: 'killed' });
+  const { secret } = await createKey(sql, { accountId, keyType: 'INFERENCE' });
+  const operationId = randomUUID();
+  await grant(sql, { operationId, accountId, currency: 'usd', amount: CREDIT, notes: 'test' });
+  return { accountId, secret };
+}
+
+/** How much of the answer came. */
+async function order(baseUrl: string, secret: string, { path, body }: Order): Promise<string> {
+  const headers = {
+    authorization: `Bearer ${secret}`,
+    ...(typeof body === 'string' && { 'content-type': 'application/json' }),
+  };
+  try {
+    const response = await fetch(`${baseUrl}${path}`, { method: 'POST', headers, body });
+    const bytes = await response.arrayBuffer().catch(() => undefined);
+    return bytes === undefined ? 'a part' : `all, with ${response.status}`;
+  } catch {
+    return 'nothing';
+  }
+}
+
+describe.each(Object.entries(ORDERS))('%s', (_name, toOrder) => {
+  it.each(DEATHS)('whose process dies %s', async (_when, point, charges) => {
+    const { accountId, secret } = await newPayer();
+    const api = await spawnApi({ environment: { ...environment, FAREBOX_TEST_POINT: point } });
+    const came = await order(api.baseUrl, secret, toOrder());
+    expect((await api.exit).signal).toBe('SIGKILL');
+    if (charges !== 'one or none') expect(['nothing', 'a part']).toContain(came);
+    const { rowCount: held } = await sql.query('select from holds where account_id = $1', [accountId]);
+    await expireNow();
+    const { rows } = await sql.query(
+      'select amount_nano::text as nano from usage_entries where account_id = $1',
+      [accountId],
+    );
+    expect([held, rows.length]).toEqual(charges === 1 || (charges !== 0 && held === 0) ? [0, 1] : [1, 0]);
+    const spent = rows.reduce((sum, { nano }) => sum + BigInt(nano), 0n);
+    expect((await balanceOf(sql, accountId))?.usd).toBe(CREDIT - spent);
+    expect(await checkLedger(sql)).toEqual([]);
+  });
+});
+
+it('the next process clears away what was left', async () => {
+  const api = await spawnApi({ environment });
+  const folder = join(environment.FAREBOX_DATA ?? '', 'tmp');
+  await expect.poll(() => readdirSync(folder), { timeout: 10_000 }).toEqual([]);
+  await api.stop();
+});
+
+/** As if the time of the holds had passed. */
+async function expireNow(): Promise<void> {
+  await sql.query("update holds set expires_at = now() - interval '1 second'");
+  await expireHolds(sql, 10);
+}
