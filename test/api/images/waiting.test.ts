@@ -1,0 +1,168 @@
+/** Clients that do not wait for their picture, and pictures that nobody has time for: who pays, and what is told. */
+import { readdirSync } from 'node:fs';
+import http from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { LOCAL_CUTOUT } from '../../../domain/catalogue/builtin/localCutout.ts';
+import { OFFLINE_IMAGES } from '../../../domain/catalogue/builtin/offlineImages.ts';
+import { createImageWork, type ImageWork } from '../../../infra/media/imageWork/imageWork.ts';
+import { createLocalCutout } from '../../../providers/local/images/localCutout.ts';
+import { createLocalImages } from '../../../providers/local/images/localImages.ts';
+import type { MediaProvider } from '../../../providers/mediaProvider.ts';
+import { until } from '../../harness/until.ts';
+import { CARD, type ImageWorld, openImageWorld, withStub } from './world.ts';
+
+const image = CARD.toString('base64');
+const silentChild = fileURLToPath(new URL('../../fixtures/silentChild.mjs', import.meta.url));
+/** One works, one waits, and nobody waits long. */
+const NARROW = { childPath: silentChild, maxChildren: 1, maxWaiting: 1, maxWaitMs: 400, timeoutMs: 30_000 };
+
+let world: ImageWorld;
+let plain: ImageWork;
+
+beforeAll(async () => {
+  world = await openImageWorld(withStub([...OFFLINE_IMAGES, LOCAL_CUTOUT]));
+  plain = world.api.opened.dependencies.images;
+  world.api.opened.dependencies.mediaProviders = studioOnly();
+});
+afterAll(() => world.api.stop());
+afterEach(() => {
+  Object.assign(world.api.opened.dependencies, {
+    images: plain,
+    mediaProviders: studioOnly(),
+  });
+  world.studio.readsAll = true;
+});
+
+function studioOnly(): Map<string, MediaProvider> {
+  return new Map(['local', 'simulator'].map((entry) => [entry, world.studio]));
+}
+
+const folders = () => readdirSync(join(world.api.opened.dependencies.config.dataFolder, 'tmp'));
+
+const ROUTES: [path: string, body: object, sku: string][] = [
+  ['/image/edit', { model: 'local-edit', prompt: 'blur', image }, 'local-edit-image-unit 2000000'],
+  [
+    '/image/multi-edit',
+    { modelId: 'local-edit', prompt: 'blur', images: [image] },
+    'local-edit-image-unit 2000000',
+  ],
+  ['/image/background-remove', { model: 'local-cutout', image }, 'local-cutout-image-unit 2000000'],
+  ['/image/upscale', { model: 'local-upscale-image', image }, 'local-upscale-image-image-unit 2000000'],
+  ['/image/generate', { model: 'simulator-image', prompt: 'a boat' }, 'simulator-image-image-unit 100000'],
+  [
+    '/image/generate',
+    { model: 'simulator-image', prompt: 'a boat', return_binary: true },
+    'simulator-image-image-unit 100000',
+  ],
+  [
+    '/images/generations',
+    { model: 'simulator-image', prompt: 'a boat' },
+    'simulator-image-image-unit 100000',
+  ],
+];
+
+/** A client that leaves with the first bytes, or when `leave` is called. */
+function visit(path: string, body: object): { leave(): void; left: Promise<'before' | 'after'> } {
+  const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' };
+  const request = http.request(`${world.api.baseUrl}${path}`, { method: 'POST', headers, agent: false });
+  const left = new Promise<'before' | 'after'>((resolve) => {
+    request.on('error', () => resolve('before'));
+    request.on('response', (response) => {
+      response.once('data', () => {
+        response.destroy();
+        resolve('after');
+      });
+    });
+  });
+  request.end(JSON.stringify(body));
+  return { leave: () => request.destroy(), left };
+}
+
+describe.each(ROUTES)('a client of %s that goes away', (path, body, sku) => {
+  it('before the first byte pays nothing, though it was made', async () => {
+    const before = await world.spent();
+    let begun = false;
+    let finish: () => void = () => undefined;
+    world.studio.next = () =>
+      new Promise((resolve) => {
+        begun = true;
+        finish = resolve;
+      });
+    const visitor = visit(path, body);
+    await until('it is made', () => begun, 10_000);
+    expect(await world.held()).toBe(1);
+    visitor.leave();
+    expect(await visitor.left).toBe('before');
+    finish();
+    await expect.poll(() => world.held()).toBe(0);
+    expect(await world.spent()).toEqual(before);
+    await expect.poll(folders).toEqual([]);
+  });
+
+  it('after it pays, once', async () => {
+    const before = await world.spent();
+    world.studio.result = Buffer.concat([CARD, Buffer.alloc(24_000_000)]);
+    const visitor = visit(path, body);
+    expect(await visitor.left).toBe('after');
+    world.studio.result = undefined;
+    await expect.poll(() => world.held()).toBe(0);
+    expect(await world.spent()).toEqual([...before, sku]);
+    await expect.poll(folders).toEqual([]);
+  });
+});
+
+describe('where too many pictures are worked on', () => {
+  type Queue = [
+    name: string,
+    path: string,
+    body: object,
+    open: () => MediaProvider & { close?(): Promise<void> },
+  ];
+  const narrowWork = () => createImageWork(NARROW);
+  const queues: Queue[] = [
+    ['the edits of this machine', ...order(0), () => createLocalImages(narrowWork())],
+    ['its cut-outs', ...order(2), () => createLocalCutout(NARROW)],
+    ['its enlargements', ...order(3), () => createLocalImages(narrowWork())],
+    [
+      'what is made plain for a service',
+      ...order(0),
+      () => {
+        world.studio.readsAll = false;
+        world.api.opened.dependencies.images = narrowWork();
+        return world.studio;
+      },
+    ],
+  ];
+
+  function order(route: number): [path: string, body: object] {
+    const [path = '', body = {}] = ROUTES[route] ?? [];
+    return [path, body];
+  }
+
+  it.each(queues)(
+    '%s: who waits too long, and who finds no place, is told when to come back and pays nothing',
+    async (_name, path, body, open) => {
+      world.api.opened.dependencies.mediaProviders = new Map([['local', open()]]);
+      const before = await world.spent();
+      const first = visit(path, body);
+      await until('the first is at work', async () => (await world.held()) === 1, 10_000);
+      const others = await Promise.all([world.post(path, body), world.post(path, body)]);
+      for (const reply of others) {
+        const told = (await reply.json()) as { error: string };
+        expect([reply.status, told.error]).toEqual([
+          503,
+          expect.stringMatching(/^Too many (images|pictures) .*try again/),
+        ]);
+        expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+      }
+      // Its child never answers, and is ended with the client.
+      first.leave();
+      expect(await first.left).toBe('before');
+      await expect.poll(() => world.held()).toBe(0);
+      expect(await world.spent()).toEqual(before);
+      await expect.poll(folders).toEqual([]);
+    },
+  );
+});
