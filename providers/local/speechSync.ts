@@ -1,11 +1,14 @@
 /** Speech while the client waits, by the synthesiser on this machine (ESPEAK_PATH), in every format and as a stream. */
 import { rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { TooManyWait } from '../../infra/media/childPool.ts';
 import { type Conversion, ffmpeg } from '../../infra/media/ffmpeg.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
 import type { RunEnd } from '../../infra/media/runLimited.ts';
+import { createTurns, type TurnsOptions } from '../../infra/media/turns.ts';
 import type { MediaCallContext, MediaProvider, SpeechFormat, SpeechOrder } from '../mediaProvider.ts';
 import { followFile } from './followFile.ts';
 import { asMp3, WITHOUT_METADATA } from './mp3.ts';
@@ -58,12 +61,20 @@ const ENCODINGS: Record<SpeechFormat, Encoding> = {
   pcm: { options: ['-c:a', 'pcm_s16le', '-flush_packets', '1', '-f', 's16le'], bytesPerSecond: 48_000 },
 };
 
-export function localSpeaker(tools: MediaTools): Pick<MediaProvider, 'checkSpeech' | 'speak'> {
+/** Each takes a core, for a second where the text is the longest. */
+const TURNS: TurnsOptions = { atOnce: availableParallelism(), maxWaiting: 64, maxWaitMs: 20_000 };
+const BUSY_RETRY_SECONDS = 10;
+
+export function localSpeaker(
+  tools: MediaTools,
+  limits = TURNS,
+): Pick<MediaProvider, 'checkSpeech' | 'speak'> {
+  const turns = createTurns(limits);
   return {
     checkSpeech: (order) => void planOf(order),
     async speak(order, context) {
       const plan = planOf(order);
-      const wavPath = await sound(tools, plan, context);
+      const wavPath = await turns.run(() => sound(tools, plan, context), context.signal).catch(busy);
       const { seconds, isAudible } = await listen(wavPath);
       if (!isAudible) throw nothingToSay();
       const path = join(context.workFolder, `speech.out.${order.format}`);
@@ -81,6 +92,16 @@ export function localSpeaker(tools: MediaTools): Pick<MediaProvider, 'checkSpeec
       return { bytes: await encode(conversion, { path, encoding, wavPath, signal: context.signal }) };
     },
   };
+}
+
+function busy(error: unknown): never {
+  if (!(error instanceof TooManyWait)) throw error;
+  throw new FareboxError({
+    code: 'unavailable',
+    message: 'Too many texts are being spoken at the moment; try again shortly',
+    retryAfterSeconds: BUSY_RETRY_SECONDS,
+    cause: error,
+  });
 }
 
 /** Throws FareboxError where it cannot be spoken. */

@@ -251,4 +251,20 @@ describe('the machine', () => {
     const noEncoder = { ...mediaTools(), ffmpegPath: '/no/such/ffmpeg' };
     await expect(begin({}, { tools: noEncoder })).rejects.toThrow('ffmpeg could not be run');
   });
+
+  it('where too many texts are spoken already says when to come back', async () => {
+    const espeakPath = join(folder, 'endless-engine');
+    writeFileSync(espeakPath, '#!/bin/sh\nexec /bin/sleep 60\n', { mode: 0o700 });
+    const limits = { atOnce: 1, maxWaiting: 1, maxWaitMs: 200 };
+    const { speak } = localSpeaker({ ...mediaTools(), espeakPath }, limits);
+    const leaving = new AbortController();
+    const say = (signal: AbortSignal) => speak?.(order({}), { workFolder: freshFolder(), signal });
+    const first = say(leaving.signal);
+    const { signal } = new AbortController();
+    for (const told of await Promise.allSettled([say(signal), say(signal)])) {
+      expect(told).toMatchObject({ reason: { code: 'unavailable', retryAfterSeconds: 10 } });
+    }
+    leaving.abort(new Error('gone'));
+    await expect(first).rejects.toThrow('gone');
+  });
 });
