@@ -47,9 +47,14 @@ export interface StreamAnswer {
   contentType: string;
   /** Runs once when there is a first chunk and a client to take it: nothing is sent before it resolved. */
   onBegun?: () => Promise<void>;
+  /** Runs once when all of it has come: the end is not sent before it resolved. */
+  onWhole?: () => Promise<void>;
   /** Runs once when the client went away, or the stream broke, before `onBegun` or after it. */
-  onAborted?: () => Promise<void>;
+  onAborted?: (by: StreamBreaker) => Promise<void>;
 }
+
+/** Who ended a stream before its end. */
+export type StreamBreaker = 'client' | 'source';
 
 /** Takes the text of whole events. False: nobody takes any more. A promise only where the client is behind. */
 export type TakeText = (text: string) => boolean | Promise<boolean>;
@@ -97,7 +102,7 @@ export async function discardAnswer(answer: Answer): Promise<void> {
   if (answer.kind === 'json' || answer.kind === 'prepared') return;
   if (answer.kind === 'events') return await answer.tell(() => false);
   answer.stream.destroy();
-  await answer.onAborted?.();
+  await answer.onAborted?.('client');
 }
 
 export function binary(
@@ -113,7 +118,7 @@ export function binary(
 }
 
 export function stream(
-  bytes: Pick<StreamAnswer, 'stream' | 'contentType' | 'onBegun' | 'onAborted'>,
+  bytes: Pick<StreamAnswer, 'stream' | 'contentType' | 'onBegun' | 'onWhole' | 'onAborted'>,
   options?: AnswerOptions,
 ): StreamAnswer {
   return {

@@ -1,11 +1,11 @@
 /**
  * A paid call that answers a file or a text at once: its price is held, the work done, and the price taken when the client
  * begins to get the answer. Whoever has gone away by then, or gets an error instead, pays nothing; whoever leaves later
- * has been served.
+ * has been served. What is still being made while it is sent is paid at its end: if it breaks off, it costs nothing.
  */
 import type { LedgerPrice, PriceSnapshot } from '../domain/ledger.ts';
-import { point } from '../infra/points.ts';
-import type { Answer } from './answer.ts';
+    await charge(hold, bill);
+    return answer;
 import type { Dependencies } from './dependencies.ts';
 import { dryRun, isDryRun } from './fixedPrice.ts';
 import { type Hold, openHold } from './paid.ts';
@@ -15,13 +15,15 @@ import { toClientError } from './upstreamErrors.ts';
 export interface Sale {
   price: LedgerPrice;
   snapshot: PriceSnapshot;
-  /** Longer than the work may take. */
+  /** Longer than the work may take, and the sending of what is made meanwhile. */
   ttlMs: number;
 }
 
 /** What the work costs less than was held, and what the entry says of it. */
 export interface Done {
   answer: Answer;
+  /** It is a stream, and the rest of it is made while it is sent. */
+  isUnfinished?: boolean;
   price?: LedgerPrice;
   snapshot?: Partial<PriceSnapshot>;
 }
@@ -49,12 +51,16 @@ export async function paidDelivery(
       price: done.price ?? price,
       details: { ...done.snapshot, inferenceExecutionTime: Math.round(performance.now() - startedAt) },
     };
-    if (done.answer.kind === 'binary' || done.answer.kind === 'stream') {
-      return { ...done.answer, ...charging(hold, done.answer, bill) };
+    const { answer } = done;
+    if (answer.kind === 'stream' && done.isUnfinished) {
+      return { ...answer, ...chargingAtEnd(hold, answer, bill) };
+    }
+    if (answer.kind === 'binary' || answer.kind === 'stream') {
+      return { ...answer, ...charging(hold, answer, bill) };
     }
     signal.throwIfAborted();
-    await charge(hold, bill);
-    return done.answer;
+    onBegun: () => charge(hold, bill),
+    onAborted: async (by: StreamBreaker = 'client') => {
   } catch (error) {
     // After a bill that stands this changes nothing.
     await hold.release();
@@ -67,15 +73,30 @@ interface Bill {
   details: Partial<PriceSnapshot>;
 }
 
-type Ending = Pick<Extract<Answer, { kind: 'binary' | 'stream' }>, 'onAborted'>;
+type Ending = Pick<StreamAnswer | BinaryAnswer, 'onAborted'>;
 
 /** A release after the bill changes nothing. */
 function charging(hold: Hold, { onAborted }: Ending, bill: Bill) {
   return {
     onBegun: () => charge(hold, bill),
-    onAborted: async () => {
+    onAborted: async (by: StreamBreaker = 'client') => {
       await hold.release();
-      await onAborted?.();
+      await onAborted?.(by);
+    },
+  };
+}
+
+/** Whoever leaves within it has been served; whoever is left within it has not. */
+function chargingAtEnd(hold: Hold, { onAborted }: Ending, bill: Bill) {
+  let hasBegun = false;
+  return {
+    onBegun: async () => {
+      hasBegun = true;
+    },
+    onWhole: () => charge(hold, bill),
+    onAborted: async (by: StreamBreaker) => {
+      await (hasBegun && by === 'client' ? charge(hold, bill) : hold.release());
+      await onAborted?.(by);
     },
   };
 }

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { FareboxError } from '../domain/errors.ts';
-import type { StreamAnswer } from './answer.ts';
+import type { StreamAnswer, StreamBreaker } from './answer.ts';
 import type { ApiContext } from './requestState.ts';
 
 /** A stream may take as long as it needs, but a client that takes nothing for this long is cut off. */
@@ -21,27 +21,31 @@ export async function sendStream(
   const stopReading = () => answer.stream.destroy();
   if (ctx.method === 'HEAD') {
     stopReading();
-    await answer.onAborted?.();
+    await answer.onAborted?.('client');
     ctx.respond = false;
     res.setHeader('Content-Type', answer.contentType);
     res.end();
     return;
   }
   res.once('close', stopReading);
+  const sending: Sending = { answer, res, idleMs, waitedMs: 0, sourceFailed: false };
   try {
-    const chunks = answer.stream[Symbol.asyncIterator]() as AsyncIterator<Buffer | string, void>;
+    const chunks = answer.stream[Symbol.asyncIterator]() as Chunks;
     const first = await firstOf(chunks);
     if (res.destroyed) throw new Error('the client is gone');
     await answer.onBegun?.();
     ctx.respond = false;
     res.setHeader('Content-Type', answer.contentType);
-    await pipeline(chunksOf({ first, chunks, res, idleMs }), res);
+    await pipeline(chunksOf(first, chunks, sending), res);
   } catch (error) {
-    await answer.onAborted?.();
-    if (!ctx.res.headersSent && !res.destroyed) throw error;
-    ctx.respond = false;
-    ctx.state.log.info({ err: error, route: ctx.state.route }, 'a stream broke off');
-    res.destroy();
+    const isTold = !res.headersSent && !res.destroyed;
+    if (!isTold) {
+      ctx.respond = false;
+      ctx.state.log.info({ err: error, route: ctx.state.route }, 'a stream broke off');
+      res.destroy();
+    }
+    await answer.onAborted?.(breakerOf(sending));
+    if (isTold) throw error;
   } finally {
     res.off('close', stopReading);
     stopReading();
@@ -49,8 +53,9 @@ export async function sendStream(
 }
 
 type Chunk = IteratorResult<Buffer | string, void>;
+type Chunks = AsyncIterator<Buffer | string, void>;
 
-async function firstOf(chunks: AsyncIterator<Buffer | string, void>): Promise<Chunk> {
+async function firstOf(chunks: Chunks): Promise<Chunk> {
   try {
     return await chunks.next();
   } catch (cause) {
@@ -61,20 +66,45 @@ async function firstOf(chunks: AsyncIterator<Buffer | string, void>): Promise<Ch
 }
 
 interface Sending {
-  first: Chunk;
-  chunks: AsyncIterator<Buffer | string, void>;
+  answer: StreamAnswer;
   res: ServerResponse;
   idleMs: number;
+  /** For the client, all in all. */
+  waitedMs: number;
+  sourceFailed: boolean;
+}
+
+/** A source that a client let wait for so long may have been cut off for that. */
+function breakerOf({ sourceFailed, waitedMs, idleMs }: Sending): StreamBreaker {
+  return sourceFailed && waitedMs < idleMs ? 'source' : 'client';
 }
 
 /** The next chunk is asked for when the client has taken the one before: that wait is what the idle time limits. */
-async function* chunksOf({ first, chunks, res, idleMs }: Sending): AsyncGenerator<Buffer | string, void> {
-  for (let chunk = first; !chunk.done; chunk = await chunks.next()) {
+async function* chunksOf(
+  first: Chunk,
+  chunks: Chunks,
+  sending: Sending,
+): AsyncGenerator<Buffer | string, void> {
+  const { answer, res, idleMs } = sending;
+  for (let chunk = first; !chunk.done; chunk = await nextOf(chunks, sending)) {
     const idle = setTimeout(() => res.destroy(new Error(`the client took nothing for ${idleMs} ms`)), idleMs);
+    const since = performance.now();
     try {
       yield chunk.value;
     } finally {
       clearTimeout(idle);
+      sending.waitedMs += performance.now() - since;
     }
+  }
+  await answer.onWhole?.();
+}
+
+async function nextOf(chunks: Chunks, sending: Sending): Promise<Chunk> {
+  try {
+    return await chunks.next();
+  } catch (error) {
+    // A source is left, too, when the client has gone.
+    sending.sourceFailed = !sending.res.destroyed;
+    throw error;
   }
 }

@@ -48,7 +48,8 @@ export const SPEECH_DESCRIPTIONS: Descriptions = {
     summary: 'Words, spoken',
     description:
       'Raw audio, whole with its length or, with `streaming`, in chunks as it is spoken. Priced by the character of ' +
-      '`input` (Unicode code points); charged when the answer begins, and not where the client has gone by then. `voice` ' +
+      '`input` (Unicode code points); charged when the answer begins, and not where the client has gone by then. A stream ' +
+      'is charged at its end, or when the client leaves it, and not where it breaks off. `voice` ' +
       "is one of the model's, a handle of `POST /audio/voices`, or the provider's own id where the model takes those." +
       DRY_RUN,
     answers: {

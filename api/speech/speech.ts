@@ -22,9 +22,9 @@ import { chosenVoice } from './voices.ts';
 const LARGEST_BODY_BYTES = 128 * 1024;
 /** Until the first byte, and where the answer is not streamed, until the last. */
 const DEADLINE_MS = 180_000;
-const TTL_MS = DEADLINE_MS + 120_000;
-/** However slowly a stream is spoken. */
+/** However slowly a stream is spoken, or taken. */
 const LONGEST_STREAM_MS = 900_000;
+const SETTLING_MS = 180_000;
 
 type SpeechRequest = RouteRequest<SpeechBody, undefined, 'key'>;
 
@@ -84,13 +84,14 @@ async function spoken(
   const { body, requestId } = request;
   const speak = operationOf(dependencies, model, 'speak');
   dependencies.mediaProviders.get(model.provider)?.checkSpeech?.(order);
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(LONGEST_STREAM_MS)]);
+  const late = AbortSignal.timeout(LONGEST_STREAM_MS);
+  const signal = AbortSignal.any([request.signal, late]);
   const characters = charactersOf(body.input);
   return await paidDelivery(dependencies, request, {
     sale: {
       price: priceOfSpeech(model, characters),
       snapshot: speechSnapshot(model, { characters, requestId }),
-      ttlMs: TTL_MS,
+      ttlMs: (body.streaming ? LONGEST_STREAM_MS : DEADLINE_MS) + SETTLING_MS,
     },
     work: async () => {
       const workFolder = await dependencies.folders.create();
@@ -98,9 +99,12 @@ async function spoken(
       try {
         const speech = await request.waitFor(speak(order, { workFolder, signal }));
         const form = body.streaming ? streamedSpeech : wholeSpeech;
-        const made: Promise<Answer> = form(speech, { format: order.format, workFolder, done });
+        const made: Promise<Answer> = form(speech, { format: order.format, workFolder, late, done });
         const answer = await request.waitFor(made);
-        return { answer: { ...answer, headers: answeredBy(request, named) } };
+        return {
+          answer: { ...answer, headers: answeredBy(request, named) },
+          isUnfinished: body.streaming,
+        };
       } catch (error) {
         await done();
         throw speechError(error, 'invalid_request');

@@ -23,6 +23,8 @@ const MOST_BYTES = 256 * 1024 * 1024;
 interface Spoken {
   format: SpeechFormat;
   workFolder: string;
+  /** Aborted when a stream has lasted for too long. */
+  late: AbortSignal;
   /** Lets go of the folder. */
   done(): Promise<void>;
 }
@@ -47,7 +49,7 @@ export async function streamedSpeech(speech: Speech, spoken: Spoken): Promise<St
   const chunks = bounded(speech.bytes);
   const first = await chunks.next();
   if (first.done) throw noSound();
-  const source = Readable.from(resumed(first.value, chunks));
+  const source = Readable.from(resumed(first.value, chunks, spoken.late));
   source.once('close', () => {
     // One that was left before it was read ends what it would have read from.
     void chunks.return().catch(() => undefined);
@@ -56,10 +58,18 @@ export async function streamedSpeech(speech: Speech, spoken: Spoken): Promise<St
   return stream({ stream: source, contentType: CONTENT_TYPES[spoken.format] });
 }
 
-async function* resumed(first: Buffer, others: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+async function* resumed(
+  first: Buffer,
+  others: AsyncIterable<Buffer>,
+  late: AbortSignal,
+): AsyncGenerator<Buffer, void> {
   yield first;
   try {
-    yield* others;
+    for await (const chunk of others) {
+      // What lies ready already would never be stopped by the service.
+      late.throwIfAborted();
+      yield chunk;
+    }
   } catch (error) {
     throw speechError(error, 'invalid_request');
   }

@@ -75,6 +75,7 @@ describe('a stream', () => {
 describe('a client that stands still', () => {
   it('is cut off after the idle time, and one that reads slowly is not', async () => {
     const idleMs = 400;
+    const brokenBy: string[] = [];
     let asked = 0;
     async function* endless() {
       for (;;) {
@@ -86,7 +87,10 @@ describe('a client that stands still', () => {
     app.silent = true;
     app.use(async (ctx) => {
       ctx.state = { log: { info: () => undefined }, route: 'test' };
-      const answer = stream({ stream: Readable.from(endless()), contentType: 'text/csv' });
+      const answer = stream({
+        ...{ stream: Readable.from(endless()), contentType: 'text/csv' },
+        onAborted: async (by) => void brokenBy.push(by),
+      });
       await sendStream(ctx as unknown as ApiContext, answer, idleMs);
     });
     const server = http.createServer(app.callback());
@@ -122,6 +126,7 @@ describe('a client that stands still', () => {
       slow.removeAllListeners('data').resume();
       while (!seen.closed) await sleep(20);
       expect(slow.complete).toBe(false);
+      await expect.poll(() => brokenBy).toEqual(['client']);
     } finally {
       server.closeAllConnections();
       server.close();

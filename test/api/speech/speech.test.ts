@@ -229,11 +229,27 @@ describe('nothing is charged when the service', () => {
   });
 });
 
-it('a stream that breaks after its first sound is seen to be cut', async () => {
+it('a stream that breaks after its first sound is seen to be cut, and costs nothing', async () => {
+  const before = await world.spent();
   world.script.breaksWith = failure('lost');
   const response = await speak({ input: 'Hi', streaming: true });
   expect(response.status).toBe(200);
   await expect(response.arrayBuffer()).rejects.toThrow();
+  await expect.poll(() => world.held()).toBe(0);
+  expect(await world.spent()).toEqual(before);
+});
+
+it('a stream that came to its end is paid by then, and not before', async () => {
+  const before = await world.spent();
+  world.script.pauseMs = 200;
+  const response = await speak({ input: 'Mind the gap.', streaming: true });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  expect([await world.spent(), await world.held()]).toEqual([before, 1]);
+  while (!(await reader?.read())?.done);
+  expect([await world.spent(), await world.held()]).toEqual([
+    ...[[...before, 'tts-kokoro-tts-mchar 45500'], 0],
+  ]);
 });
 
 describe('a client that goes away', () => {
