@@ -1,5 +1,6 @@
 /** Which model answered, and what this service added to its time (api-facts 4.1). */
 import type { Model } from '../domain/catalogue/model.ts';
+import { headerText } from './headerText.ts';
 import type { NamedModel } from './models.ts';
 import type { RouteRequest } from './route.ts';
 
@@ -10,7 +11,7 @@ export function answeredBy(
   return {
     ...headers,
     'x-service-model-id': model.id,
-    'x-service-model-name': model.name,
+    'x-service-model-name': headerText(model.name),
     'x-service-model-router': model.provider,
     'x-service-overhead-ms': request.overheadMs().toFixed(1),
   };

@@ -10,6 +10,7 @@ import type { SqlClient } from '../infra/postgres/pool.ts';
 import { type Answer, binary, json } from './answer.ts';
 import { parseRange } from './byteRange.ts';
 import type { Dependencies } from './dependencies.ts';
+import { headerText } from './headerText.ts';
 import { verdictOf } from './jobVerdict.ts';
 import { completeGeneration } from './queued.ts';
 
@@ -103,7 +104,7 @@ function mediaHeaders({ job, model }: Delivery): Record<string, string> {
     ...formatHeaders(job),
     'x-service-inference-time': (job.elapsedMs / 1000).toFixed(3),
     'x-service-model-id': job.modelId,
-    ...(model ? { 'x-service-model-name': model.name } : {}),
+    ...(model ? { 'x-service-model-name': headerText(model.name) } : {}),
   };
 }
 

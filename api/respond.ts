@@ -24,9 +24,15 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
   return async function respond(ctx, answer) {
     ctx.state.answeredAt = performance.now();
     if (ctx.res.destroyed) return await abandon(ctx, answer);
-    ctx.res.statusCode = answer.status;
-    setHeaders(ctx.res, answer.headers);
-    if (options.aliases.length > 0) repeatUnderAliases(ctx, answer.headers, options.aliases);
+    try {
+      ctx.res.statusCode = answer.status;
+      setHeaders(ctx.res, answer.headers);
+      if (options.aliases.length > 0) repeatUnderAliases(ctx, answer.headers, options.aliases);
+    } catch (error) {
+      // It may hold a file, or money.
+      await discardAnswer(answer);
+      throw error;
+    }
     if (answer.kind === 'json') await sendJson(ctx, answer);
     else if (answer.kind === 'prepared') sendPrepared(ctx, answer);
     else if (answer.kind === 'stream') await sendStream(ctx, answer);

@@ -16,6 +16,7 @@ import type { LedgerPrice } from '../../domain/ledger.ts';
 import type { ImageFile, MadeImage, MediaProvider } from '../../providers/mediaProvider.ts';
 import { type BinaryAnswer, binary } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { headerText } from '../headerText.ts';
 import { invalid } from '../invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import type { Sale } from '../paidDelivery.ts';
@@ -149,7 +150,7 @@ export function headersOf(
   return {
     ...headers,
     'x-service-model-id': model.id,
-    'x-service-model-name': model.name,
+    'x-service-model-name': headerText(model.name),
     'x-service-is-blurred': String(made.some(({ isBlurred }) => isBlurred === true)),
     'x-service-is-content-violation': 'false',
   };

@@ -144,6 +144,13 @@ describe.each(Object.entries(KINDS))('a %s answer', (_kind, toAnswer) => {
     expect(charges).toBe(0);
   });
 
+  it('costs nothing where its head cannot be written', async () => {
+    const source = pieces();
+    work = async () => ({ ...toAnswer(source), headers: { 'x-service-model-name': '模型' } });
+    const charges = await chargesOf(async () => expect((await call()).status).toBe(500));
+    expect([charges, source.destroyed]).toEqual([0, true]);
+  });
+
   it('costs nothing when it comes after the deadline', async () => {
     work = async () => {
       await sleep(DEADLINE_MS + 200);
