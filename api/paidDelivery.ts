@@ -4,8 +4,8 @@
  * has been served. What is still being made while it is sent is paid at its end: if it breaks off, it costs nothing.
  */
 import type { LedgerPrice, PriceSnapshot } from '../domain/ledger.ts';
-    await charge(hold, bill);
-    return answer;
+import { point } from '../infra/points.ts';
+import type { Answer, BinaryAnswer, StreamAnswer, StreamBreaker } from './answer.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dryRun, isDryRun } from './fixedPrice.ts';
 import { type Hold, openHold } from './paid.ts';
@@ -59,8 +59,8 @@ export async function paidDelivery(
       return { ...answer, ...charging(hold, answer, bill) };
     }
     signal.throwIfAborted();
-    onBegun: () => charge(hold, bill),
-    onAborted: async (by: StreamBreaker = 'client') => {
+    await charge(hold, bill);
+    return answer;
   } catch (error) {
     // After a bill that stands this changes nothing.
     await hold.release();

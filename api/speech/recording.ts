@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
-import { TooManyWait } from '../../infra/media/childPool.ts';
 import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
 import { takeSound } from '../../infra/media/takeSound.ts';
+import { tooBusy } from '../../infra/media/tooBusy.ts';
 import { createTurns } from '../../infra/media/turns.ts';
 import type { RecordingFile } from '../../providers/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -17,7 +17,7 @@ const LARGEST_SOUND_BYTES = LARGEST_FILE_BYTES + 1024 * 1024;
 
 /** Decoding takes a core each. */
 const decoding = createTurns({ atOnce: 2, maxWaiting: 64, maxWaitMs: 20_000 });
-const BUSY_RETRY_SECONDS = 10;
+const busy = tooBusy('recordings are being read', 10);
 
 export interface Wanted {
   accepted: readonly AudioFormat[];
@@ -38,17 +38,7 @@ export async function takeRecording(
   wanted: Wanted,
 ): Promise<RecordingFile> {
   if (!claimsToBeSound(file)) throw refused('The file is of no known audio type.');
-  try {
-    return await decoding.run(() => decoded(means, file, wanted), wanted.signal);
-  } catch (error) {
-    if (!(error instanceof TooManyWait)) throw error;
-    throw new FareboxError({
-      code: 'unavailable',
-      message: 'Too many recordings are being read at the moment; try again shortly.',
-      retryAfterSeconds: BUSY_RETRY_SECONDS,
-      cause: error,
-    });
-  }
+  return await decoding.run(() => decoded(means, file, wanted), wanted.signal).catch(busy);
 }
 
 async function decoded(means: Means, file: UploadedFile, wanted: Wanted): Promise<RecordingFile> {

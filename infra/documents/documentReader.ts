@@ -5,8 +5,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
-import { createChildPool, TooManyWait } from '../media/childPool.ts';
+import { createChildPool } from '../media/childPool.ts';
 import { shippedChild } from '../media/keptChild.ts';
+import { tooBusy } from '../media/tooBusy.ts';
 import type { WorkFolders } from '../media/workFolders.ts';
 import { type DocumentAnswer, type DocumentQuestion, INPUT_FILE, TEXT_FILE } from './childWords.ts';
 import { type Hints, MAX_DOCUMENT_BYTES, type Reading, type Refusal } from './document.ts';
@@ -34,7 +35,7 @@ export interface DocumentReaderOptions {
 }
 
 const LIMITS = { heapMb: 512, memoryMb: 768, filesPerChild: 25, cpuSeconds: 600, maxWaiting: 64 };
-const BUSY_RETRY_SECONDS = 5;
+const busy = tooBusy('documents are being read', 5);
 
 export function createDocumentReader(options: DocumentReaderOptions): DocumentReader {
   const { workFolders, maxChildren = 2, timeoutMs = 20_000 } = options;
@@ -76,16 +77,6 @@ async function readingOf({ reading, refusal, detail }: DocumentAnswer, folder: s
   if (reading === undefined) throw refused(refusal ?? 'damaged', detail);
   if (reading.kind === 'image') return reading;
   return { ...reading, text: await readFile(join(folder, TEXT_FILE), 'utf8') };
-}
-
-function busy(error: unknown): never {
-  if (!(error instanceof TooManyWait)) throw error;
-  throw new FareboxError({
-    code: 'unavailable',
-    message: 'Too many documents are being read at the moment; try again shortly',
-    retryAfterSeconds: BUSY_RETRY_SECONDS,
-    cause: error,
-  });
 }
 
 const READABLE = 'PDF, DOCX, PPTX, XLSX, EPUB, HTML, CSV, JSON, Markdown and plain text';

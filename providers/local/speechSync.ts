@@ -4,11 +4,11 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import { TooManyWait } from '../../infra/media/childPool.ts';
 import { type Conversion, ffmpeg } from '../../infra/media/ffmpeg.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
 import type { RunEnd } from '../../infra/media/runLimited.ts';
-import { createTurns, type TurnsOptions } from '../../infra/media/turns.ts';
+import { tooBusy } from '../../infra/media/tooBusy.ts';
+import { createTurns, type Turns, type TurnsOptions } from '../../infra/media/turns.ts';
 import type { MediaCallContext, MediaProvider, SpeechFormat, SpeechOrder } from '../mediaProvider.ts';
 import { followFile } from './followFile.ts';
 import { asMp3, WITHOUT_METADATA } from './mp3.ts';
@@ -26,6 +26,10 @@ import {
   type SpeechPlan,
   synthesise,
 } from './synthesis.ts';
+
+/** Synthesising and encoding take a core each. */
+const TURNS: TurnsOptions = { atOnce: availableParallelism(), maxWaiting: 64, maxWaitMs: 30_000 };
+const busy = tooBusy('texts are being spoken', 10);
 
 /** Of every format: what clients expect of `pcm`, which does not tell it. */
 const SAMPLES_PER_SECOND = 24_000;
@@ -61,15 +65,11 @@ const ENCODINGS: Record<SpeechFormat, Encoding> = {
   pcm: { options: ['-c:a', 'pcm_s16le', '-flush_packets', '1', '-f', 's16le'], bytesPerSecond: 48_000 },
 };
 
-/** Each takes a core, for a second where the text is the longest. */
-const TURNS: TurnsOptions = { atOnce: availableParallelism(), maxWaiting: 64, maxWaitMs: 20_000 };
-const BUSY_RETRY_SECONDS = 10;
-
 export function localSpeaker(
   tools: MediaTools,
-  limits = TURNS,
+  options = TURNS,
 ): Pick<MediaProvider, 'checkSpeech' | 'speak'> {
-  const turns = createTurns(limits);
+  const turns = createTurns(options);
   return {
     checkSpeech: (order) => void planOf(order),
     async speak(order, context) {
@@ -89,19 +89,9 @@ export function localSpeaker(
         timeoutMs: 30_000 + length * 500,
         maxFileBytes: Math.ceil((length + 10) * encoding.bytesPerSecond),
       };
-      return { bytes: await encode(conversion, { path, encoding, wavPath, signal: context.signal }) };
+      return { bytes: await encode(conversion, { path, encoding, wavPath, turns, signal: context.signal }) };
     },
   };
-}
-
-function busy(error: unknown): never {
-  if (!(error instanceof TooManyWait)) throw error;
-  throw new FareboxError({
-    code: 'unavailable',
-    message: 'Too many texts are being spoken at the moment; try again shortly',
-    retryAfterSeconds: BUSY_RETRY_SECONDS,
-    cause: error,
-  });
 }
 
 /** Throws FareboxError where it cannot be spoken. */
@@ -167,17 +157,20 @@ interface Encoded {
   path: string;
   wavPath: string;
   encoding: Encoding;
+  turns: Turns;
   signal: AbortSignal;
 }
 
 /** Resolves with the first bytes at hand, or throws. Whoever stops reading stops the encoder. */
 async function encode(
   conversion: Conversion,
-  { path, wavPath, encoding, signal }: Encoded,
+  { path, wavPath, encoding, turns, signal }: Encoded,
 ): Promise<AsyncIterable<Buffer>> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const finished = ffmpeg.convert(conversion, { signal: either, onProgress: () => undefined }).then((end) => {
+  const options = { signal: either, onProgress: () => undefined };
+  const run = turns.run(() => ffmpeg.convert(conversion, options), either).catch(busy);
+  const finished = run.then((end) => {
     if (end === 'aborted') throw either.reason;
     if (end !== 'finished') throw brokenOff(end);
   });

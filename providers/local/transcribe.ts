@@ -4,11 +4,11 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import { TooManyWait } from '../../infra/media/childPool.ts';
 import { ffmpeg } from '../../infra/media/ffmpeg.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
 import type { RunEnd } from '../../infra/media/runLimited.ts';
 import { HEARD_FILE, HEARD_RATE, type HeardWord } from '../../infra/media/runPocketsphinx.ts';
+import { tooBusy } from '../../infra/media/tooBusy.ts';
 import { createTurns } from '../../infra/media/turns.ts';
 import type { MediaCallContext, MediaProvider, Transcript, TranscriptionOrder } from '../mediaProvider.ts';
 import { reading } from './reading.ts';
@@ -19,7 +19,7 @@ export const LONGEST_RECORDING_SECONDS = 1_200;
 const BYTES_PER_SECOND = HEARD_RATE * 2;
 /** Each takes a core and 150 MB. */
 const TURNS = { atOnce: availableParallelism(), maxWaiting: 32, maxWaitMs: 30_000 };
-const BUSY_RETRY_SECONDS = 10;
+const busy = tooBusy('recordings are being transcribed', 10);
 /** A silence between two words that ends a segment. */
 const SEGMENT_PAUSE_SECONDS = 0.5;
 const LONGEST_SEGMENT_SECONDS = 20;
@@ -38,16 +38,6 @@ export function localTranscriber(
       return { text, ...(order.timestamps && { words, segments: segmentsOf(words) }) };
     },
   };
-}
-
-function busy(error: unknown): never {
-  if (!(error instanceof TooManyWait)) throw error;
-  throw new FareboxError({
-    code: 'unavailable',
-    message: 'Too many recordings are being transcribed at the moment; try again shortly',
-    retryAfterSeconds: BUSY_RETRY_SECONDS,
-    cause: error,
-  });
 }
 
 /** Another language would come back as English words that nobody said. */

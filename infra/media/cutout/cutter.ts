@@ -2,9 +2,9 @@
  * Takes the background off pictures, in child processes with hard limits on time and memory: no picture is decoded in this
  * process, and one that makes its decoder swell ends with its child.
  */
-import { FareboxError } from '../../../domain/errors.ts';
-import { createChildPool, TooManyWait } from '../childPool.ts';
+import { createChildPool } from '../childPool.ts';
 import { shippedChild } from '../keptChild.ts';
+import { tooBusy } from '../tooBusy.ts';
 import type { CutAnswer, CutQuestion, CutRefusal } from './childWords.ts';
 import type { Size } from './picture.ts';
 
@@ -12,7 +12,10 @@ import type { Size } from './picture.ts';
 export type CutEnd = { end: 'cut'; size: Size } | { end: CutRefusal | 'failed'; detail: string };
 
 export interface Cutter {
-  /** Writes a PNG with alpha to `outputPath`. Throws FareboxError `unavailable` when too many wait or it waited too long, and when it was aborted. */
+  /**
+   * Writes a PNG with alpha to `outputPath`. Throws FareboxError `unavailable` when too many wait or one waited too long,
+   * and when it was aborted.
+   */
   cut(question: CutQuestion, signal?: AbortSignal): Promise<CutEnd>;
   close(): void;
 }
@@ -27,7 +30,7 @@ export interface CutterOptions {
 }
 
 const LIMITS = { heapMb: 512, memoryMb: 1_280, filesPerChild: 100, cpuSeconds: 3_000 };
-const BUSY_RETRY_SECONDS = 5;
+const busy = tooBusy('pictures are being cut out', 5);
 
 export function createCutter(options: CutterOptions = {}): Cutter {
   const { childPath = shippedChild('media/cutout/cutoutChild'), ...bounds } = options;
@@ -48,14 +51,4 @@ export function createCutter(options: CutterOptions = {}): Cutter {
       pool.close();
     },
   };
-}
-
-function busy(error: unknown): never {
-  if (!(error instanceof TooManyWait)) throw error;
-  throw new FareboxError({
-    code: 'unavailable',
-    message: 'Too many pictures are being cut out at the moment; try again shortly',
-    retryAfterSeconds: BUSY_RETRY_SECONDS,
-    cause: error,
-  });
 }

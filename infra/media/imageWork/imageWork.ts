@@ -5,8 +5,9 @@
 import { availableParallelism } from 'node:os';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
-import { createChildPool, TooManyWait } from '../childPool.ts';
+import { createChildPool } from '../childPool.ts';
 import { shippedChild } from '../keptChild.ts';
+import { tooBusy } from '../tooBusy.ts';
 import type { ImageAnswer, ImageQuestion } from './childWords.ts';
 import { OVER_LIMITS } from './imageRefusal.ts';
 import type { ImageTaskInput, ImageTaskName, ImageTaskResult } from './imageTasks.ts';
@@ -47,7 +48,8 @@ const TIMEOUT_MS = 60_000;
 const MAX_CHILDREN = 2;
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 30_000;
-const BUSY_RETRY_SECONDS = 10;
+/** Also for those who wait to be looked at. */
+export const busy = tooBusy('images are being processed', 10);
 
 export function createImageWork(options: ImageWorkOptions = {}): ImageWork {
   const { maxChildren = Math.min(MAX_CHILDREN, availableParallelism()), timeoutMs = TIMEOUT_MS } = options;
@@ -103,16 +105,5 @@ export function imageFault(
     ...{ code, message },
     ...(field === undefined ? {} : { fields: { [field]: [message] } }),
     ...(detail === undefined || detail === fault ? {} : { internal: detail }),
-  });
-}
-
-/** Too many wait for the children that look at or work on images. */
-export function busy(error: unknown): never {
-  if (!(error instanceof TooManyWait)) throw error;
-  throw new FareboxError({
-    code: 'unavailable',
-    message: `Too many images are being processed at the moment; try again in ${BUSY_RETRY_SECONDS} seconds`,
-    retryAfterSeconds: BUSY_RETRY_SECONDS,
-    cause: error,
   });
 }

@@ -268,3 +268,17 @@ describe('the machine', () => {
     await expect(first).rejects.toThrow('gone');
   });
 });
+
+it('only so many are spoken at once, and whoever waits for too long is told when to come back', async () => {
+  const { speak } = localSpeaker(mediaTools(), { atOnce: 1, maxWaiting: 1, maxWaitMs: 50 });
+  const { signal } = new AbortController();
+  const all = await Promise.allSettled(
+    [1, 2, 3].map(() => speak?.(order({ text: LONG }), { workFolder: freshFolder(), signal })),
+  );
+  const refused = { code: 'unavailable', retryAfterSeconds: 10 };
+  expect(all).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: refused },
+    { status: 'rejected', reason: refused },
+  ]);
+});

@@ -138,4 +138,13 @@ describe('the cutter', () => {
     expect((await first).end).toBe('cut');
     narrow.close();
   });
+
+  test('whoever waits for too long is told so, too', async () => {
+    const narrow = createCutter({ maxChildren: 1, maxWaitMs: 20 });
+    const ask = (name: string) => narrow.cut({ sourcePath: ASTRONAUT, outputPath: join(folder, name) });
+    const first = ask('served.png');
+    await expect(ask('late.png')).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 });
+    expect((await first).end).toBe('cut');
+    narrow.close();
+  });
 });
