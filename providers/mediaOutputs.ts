@@ -1,10 +1,11 @@
 /** Fetches what a service made from where it says that it is, and looks at its first bytes: what anybody says it is counts for nothing. */
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UpstreamFailure } from '../domain/text/upstreamFailure.ts';
+import type { UpstreamFailure } from '../domain/text/upstreamFailure.ts';
 import { sniffImage } from '../infra/media/image/sniffImage.ts';
 import { audioContentType } from './audioFile.ts';
 import { fetchOutput, type OutputSource } from './fetchOutput.ts';
+import { readHead } from './fileHead.ts';
 import { givenUp, inMediaWords } from './mediaFailures.ts';
 import type { MadeImage, MediaCallContext, Speech, SpeechFormat } from './mediaProvider.ts';
 import { pause } from './pause.ts';
@@ -20,7 +21,6 @@ const LIMITS = {
 /** Fetching an output again costs nothing, other than ordering it again. */
 const MOST_TRIES = 3;
 const PAUSE_MS = 200;
-const HEAD_BYTES = 64;
 
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/avif']);
 
@@ -118,12 +118,7 @@ function inlineBytes(url: string): Buffer {
 }
 
 async function headOf(path: string): Promise<Buffer> {
-  const file = await open(path, 'r');
-  try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    if (bytesRead === 0) throw new UpstreamFailure({ reason: 'garbage', detail: 'the output is empty' });
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
+  const head = await readHead(path);
+  if (head.length === 0) throw garbage('the output is empty');
+  return head;
 }

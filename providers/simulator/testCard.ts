@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Colour } from '../../domain/images/editing/plan.ts';
 import type { ImageWork } from '../../infra/media/imageWork/imageWork.ts';
+import { ratioOf } from '../imageSizes.ts';
 import { FONT_PATH } from '../local/video/fontWidths.ts';
 import type { ImageOrder, MadeImage, MediaCallContext, MediaProvider } from '../mediaProvider.ts';
 
@@ -59,16 +60,9 @@ export function cardSize({
 }: Pick<ImageOrder, 'width' | 'height' | 'aspectRatio' | 'resolution'>): { width: number; height: number } {
   if (width !== undefined && height !== undefined) return { width, height };
   const longer = (resolution === undefined ? undefined : TIERS[resolution]) ?? USUAL;
-  const ratio = ratioOf(aspectRatio);
+  const ratio = Math.min(MOST_RATIO, Math.max(1 / MOST_RATIO, ratioOf(aspectRatio) ?? 1));
   const side = (pixels: number) => Math.max(SMALLEST, Math.round(pixels / DIVISOR) * DIVISOR);
   return { width: side(longer * Math.min(1, ratio)), height: side(longer / Math.max(1, ratio)) };
-}
-
-function ratioOf(aspectRatio: string | undefined): number {
-  const [width = Number.NaN, height = Number.NaN] = (aspectRatio ?? '').split(':').map(Number);
-  const ratio = width / height;
-  if (!Number.isFinite(ratio) || ratio <= 0) return 1;
-  return Math.min(MOST_RATIO, Math.max(1 / MOST_RATIO, ratio));
 }
 
 function barsOf(theme: string): Colour[] {

@@ -3,6 +3,7 @@
  * edit"); xAI's from its guide to images, which names shapes and tiers in place of sizes and takes edits as JSON.
  */
 import type { Quality } from '../../../domain/catalogue/specs.ts';
+import { nearestRatio } from '../../imageSizes.ts';
 import { type Sizing, sizeOf, type WantedSize } from './imageSizes.ts';
 
 export interface ImageFamily {
@@ -71,23 +72,12 @@ function sized(sizing: Sizing): ImageFamily['size'] {
 }
 
 function inWords({ width, height, aspectRatio, resolution }: WantedSize): Record<string, string> {
-  const shape = aspectRatio ?? (width && height ? `${width}:${height}` : undefined);
-  const known = shape === undefined ? undefined : nearestShape(shape);
+  const [across, down] = aspectRatio?.split(':').map(Number) ?? [width, height];
+  const shape = across && down ? nearestRatio({ width: across, height: down }, SHAPES) : undefined;
   return {
-    ...(known !== undefined && { aspect_ratio: known }),
+    ...(shape !== undefined && { aspect_ratio: shape }),
     ...(resolution !== undefined && { resolution: resolution.toLowerCase() }),
   };
 }
 
 const SHAPES = ['1:1', '3:2', '2:3', '4:3', '3:4', '16:9', '9:16', '2:1', '1:2', '20:9', '9:20'] as const;
-
-function nearestShape(shape: string): string | undefined {
-  const slope = (text: string) => {
-    const [across, down] = text.split(':').map(Number);
-    return Math.log((across ?? Number.NaN) / (down ?? Number.NaN));
-  };
-  const wanted = slope(shape);
-  if (!Number.isFinite(wanted)) return undefined;
-  const off = (each: string) => Math.abs(slope(each) - wanted);
-  return [...SHAPES].sort((one, other) => off(one) - off(other))[0];
-}

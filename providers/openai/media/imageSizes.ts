@@ -1,5 +1,5 @@
 /** In which sizes a family of models makes pictures, and how it is told. */
-import { isFields } from '../../textFailures.ts';
+import { type PixelSize, ratioOf } from '../../imageSizes.ts';
 
 /** What was ordered: pixels, or a shape and a tier of the model. */
 export interface WantedSize {
@@ -21,18 +21,13 @@ export type Sizing =
   /** As ordered. */
   | { kind: 'any' };
 
-interface Pixels {
-  width: number;
-  height: number;
-}
-
 /**
  * Bounds of `gpt-image-2`: both edges divisible by 16, none longer than 3,840, at most 3:1, and not fewer than 655,360
  * or more than 8,294,400 pixels in all (OpenAI's guide to image generation).
  */
 const BOUNDS = { step: 16, longest: 3_840, steepest: 3, least: 655_360, most: 8_294_400 } as const;
 
-/** Pixels of a tier, whatever the shape. */
+/** PixelSize of a tier, whatever the shape. */
 const TIERS: Readonly<Record<string, number>> = { '1K': 1_024 ** 2, '2K': 2_048 ** 2, '4K': BOUNDS.most };
 
 /** `WIDTHxHEIGHT`; undefined where nothing was ordered and the service chooses. */
@@ -49,25 +44,16 @@ export function sizeOf(wanted: WantedSize, sizing: Sizing): string | undefined {
   }
 }
 
-function pixelsOf({ width, height, aspectRatio, resolution, source }: WantedSize): Pixels | undefined {
+function pixelsOf({ width, height, aspectRatio, resolution, source }: WantedSize): PixelSize | undefined {
   if (width !== undefined && height !== undefined) return { width, height };
-  const shape = shapeOf(aspectRatio) ?? (resolution === undefined ? undefined : (shapeOfSource(source) ?? 1));
+  const ofSource = source ? source.width / source.height : 1;
+  const shape = ratioOf(aspectRatio) ?? (resolution === undefined ? undefined : ofSource);
   if (shape === undefined) return undefined;
   const area = TIERS[resolution ?? '1K'] ?? TIERS['1K'] ?? BOUNDS.least;
   return { width: stepped(Math.sqrt(area * shape)), height: stepped(Math.sqrt(area / shape)) };
 }
 
-function shapeOf(aspectRatio: string | undefined): number | undefined {
-  const [, across, down] = /^(\d{1,4}):(\d{1,4})$/.exec(aspectRatio ?? '') ?? [];
-  const shape = Number(across) / Number(down);
-  return Number.isFinite(shape) && shape > 0 ? shape : undefined;
-}
-
-function shapeOfSource(source: WantedSize['source']): number | undefined {
-  return isFields(source) ? source.width / source.height : undefined;
-}
-
-function bounded({ width, height }: Pixels): Pixels {
+function bounded({ width, height }: PixelSize): PixelSize {
   const shape = clamp(width / height, 1 / BOUNDS.steepest, BOUNDS.steepest);
   const most = Math.min(BOUNDS.most, BOUNDS.longest ** 2 / Math.max(shape, 1 / shape));
   const area = clamp(width * height, BOUNDS.least, most);
@@ -76,7 +62,7 @@ function bounded({ width, height }: Pixels): Pixels {
 }
 
 /** Rounding may have gone a step over a bound: the longer edge gives way. */
-function within(pixels: Pixels): Pixels {
+function within(pixels: PixelSize): PixelSize {
   let { width, height } = pixels;
   const lengthen = (by: number) => {
     if (width >= height) width += by;
@@ -97,7 +83,7 @@ function within(pixels: Pixels): Pixels {
 }
 
 /** The one whose shape is nearest, and of those the one whose area is. */
-function nearest(pixels: Pixels, sizes: readonly string[]): string | undefined {
+function nearest(pixels: PixelSize, sizes: readonly string[]): string | undefined {
   const distance = (size: string) => {
     const [width = 1, height = 1] = size.split('x').map(Number);
     const shapes = Math.abs(Math.log((width / height) * (pixels.height / pixels.width)));
@@ -107,7 +93,7 @@ function nearest(pixels: Pixels, sizes: readonly string[]): string | undefined {
   return [...sizes].sort((one, other) => distance(one) - distance(other))[0];
 }
 
-function written({ width, height }: Pixels): string {
+function written({ width, height }: PixelSize): string {
   return `${width}x${height}`;
 }
 
