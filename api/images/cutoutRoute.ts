@@ -83,7 +83,7 @@ async function cutOut(
       sale: saleOf(model, { price, unit: 'cutout', units: 1, requestId }),
       work: async () => {
         const [plain = sources[0]] = await request.waitFor(
-          prepared(dependencies, maker, { ...bench, sources }),
+          prepared(dependencies, maker, { ...bench, sources, sent: [image] }),
         );
         if (!plain) throw invalid('image', 'Required');
         const endUser = endUserOf(caller.accountId, body.anon_user_id);

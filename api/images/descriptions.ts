@@ -100,7 +100,7 @@ export const IMAGE_DESCRIPTIONS: Record<Routes, RouteDescription> = {
     operationId: 'upscaleImage',
     summary: 'Enlarge an image',
     description:
-      `${SOURCES} \`scale\` is 1 to 4, and reduced where the result would have more than 16,777,216 pixels; up to twice ` +
+      `${SOURCES} \`scale\` is 2 to 4, and reduced where the result would have more than 16,777,216 pixels; up to twice ` +
       `the size is one price, more the other. Without \`model\` the published one is used where it can be called, else ` +
       `the local one. ${PAID}`,
     answers: pictured('A PNG.', MODEL_HEADERS),

@@ -79,7 +79,7 @@ export async function editImages(
       work: async () => {
         const prompt = enhancer && (await rewritten(enhancer, rewritingOf(named.model, edit), request));
         const final = { ...edit, ...(prompt !== undefined && { prompt }) };
-        const made = await make(dependencies, request, { maker, edit: final, bench });
+        const made = await make(dependencies, request, { maker, edit: final, sent: order.images, bench });
         const headers = { ...headersOf(named, [made]), ...(prompt !== undefined && promptHeader(prompt)) };
         return { answer: await fileAnswer(made, headers) };
       },
@@ -164,15 +164,16 @@ function rewritingOf({ spec }: InpaintModel, { prompt, images, endUser }: ImageE
 interface Making {
   maker: ReturnType<typeof makerOf<'editImage'>>;
   edit: ImageEdit;
+  sent: readonly SentImage[];
   bench: Bench;
 }
 
 async function make(
   dependencies: Dependencies,
   { signal, waitFor }: Asking<unknown>,
-  { maker, edit, bench }: Making,
+  { maker, edit, sent, bench }: Making,
 ) {
-  const images = await waitFor(prepared(dependencies, maker, { ...bench, sources: edit.images }));
+  const images = await waitFor(prepared(dependencies, maker, { ...bench, sources: edit.images, sent }));
   const made = await waitFor(maker.editImage({ ...edit, images }, { workFolder: bench.folder, signal }));
   const [image = made] = await waitFor(
     finished(dependencies, { provider: maker, made: [made] }, { ...bench, format: edit.format }),

@@ -102,7 +102,7 @@ export async function generateImages(
         const rewriting = { prompt: order.prompt, task: 'image' as const, images: sources, limit };
         const prompt =
           enhancer && (await rewritten(enhancer, { ...rewriting, endUser: asked.endUser }, request));
-        const images = await request.waitFor(prepared(dependencies, maker, { ...bench, sources }));
+        const images = await request.waitFor(prepared(dependencies, maker, { ...bench, sources, sent }));
         const final = {
           ...asked,
           ...(prompt !== undefined && { prompt }),

@@ -66,7 +66,7 @@ export type CutoutBody = z.output<typeof cutoutBody>;
 export const upscaleBody = z.object({
   ...aModel,
   image: fileText.optional(),
-  scale: z.number().min(1).max(4).nullable().optional(),
+  scale: z.number().min(2).max(4).nullable().optional(),
   creativity: z.number().nullable().optional(),
 });
 const formNumber = z
@@ -75,7 +75,7 @@ const formNumber = z
   .transform(Number);
 export const upscaleFields = z.object({
   ...aModel,
-  scale: formNumber.pipe(z.number().min(1).max(4)).optional(),
+  scale: formNumber.pipe(z.number().min(2).max(4)).optional(),
   creativity: formNumber.optional(),
 });
 export type UpscaleBody = z.output<typeof upscaleBody>;

@@ -21,6 +21,7 @@ import { invalid } from '../invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import type { Sale } from '../paidDelivery.ts';
 import type { RouteRequest } from '../route.ts';
+import type { SentImage } from './sources.ts';
 
 export type PictureModel = ImageModel | InpaintModel | UpscaleModel;
 export type Asking<Body> = RouteRequest<Body, unknown, 'key'>;
@@ -82,17 +83,23 @@ export interface Bench {
   signal: AbortSignal;
 }
 
+export interface Sources extends Bench {
+  sources: readonly ImageFile[];
+  /** As which they came, in the same order. */
+  sent: readonly SentImage[];
+}
+
 /** What a foreign service gets: pictures that every one reads alike. */
 export async function prepared(
   { images }: Pick<Dependencies, 'images'>,
   provider: MediaProvider,
-  { sources, folder, signal }: Bench & { sources: readonly ImageFile[] },
+  { sources, sent, folder, signal }: Sources,
 ): Promise<readonly ImageFile[]> {
   if (provider.readsAll) return sources;
   const maxPixels = SOURCE_PIXELS.most;
   return await Promise.all(
     sources.map(({ path }, index) => {
-      const field = sources.length === 1 ? 'image' : `images[${index}]`;
+      const field = sent[index]?.field ?? 'image';
       return images.run(
         'makePlain',
         { path, target: join(folder, `plain-${index}`), maxPixels },

@@ -78,7 +78,14 @@ async function enlarge(
     return await paidDelivery(dependencies, request, {
       sale: saleOf(model, { price, unit: 'upscale', units: 1, requestId, remarks }),
       work: async () => {
-        const made = await enlarged(dependencies, request, { maker, model, scale, source, bench });
+        const made = await enlarged(dependencies, request, {
+          maker,
+          model,
+          scale,
+          source,
+          sent: image,
+          bench,
+        });
         return { answer: await fileAnswer(made, headersOf(named, [made])) };
       },
     });
@@ -90,15 +97,18 @@ interface Enlarging {
   model: UpscaleModel;
   scale: number;
   source: ImageFile;
+  sent: SentImage;
   bench: Bench;
 }
 
 async function enlarged(
   dependencies: Dependencies,
   { body, caller, waitFor }: Asking<UpscaleBody>,
-  { maker, model, scale, source, bench }: Enlarging,
+  { maker, model, scale, source, sent, bench }: Enlarging,
 ) {
-  const [image = source] = await waitFor(prepared(dependencies, maker, { ...bench, sources: [source] }));
+  const [image = source] = await waitFor(
+    prepared(dependencies, maker, { ...bench, sources: [source], sent: [sent] }),
+  );
   const wished = body.creativity === null ? 0 : (body.creativity ?? USUAL_CREATIVITY);
   const creativity = Math.min(MOST_CREATIVITY, Math.max(0, wished));
   const endUser = endUserOf(caller.accountId, undefined);

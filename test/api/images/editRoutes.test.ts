@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_CREATED, type InpaintModel } from '../../../domain/catalogue/model.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
-import { CARD, type ImageWorld, openImageWorld, png, withStub } from './world.ts';
+import { CARD, damagedPng, type ImageWorld, openImageWorld, png, withStub } from './world.ts';
 
 const price = (usd: number) => ({ usd, diem: usd });
 const TIERED: InpaintModel = {
@@ -239,6 +239,17 @@ describe('what does not come about costs nothing', () => {
     const { response, entries } = await charged(() => world.post('/image/multi-edit', order));
     expect([response.status, entries, await world.held()]).toEqual([status, [], 0]);
     expect(folders()).toEqual([]);
+  });
+
+  it.each([
+    ['/image/multi-edit', { images: [damagedPng(320, 240).toString('base64')] }, 'images[0]'],
+    ['/image/edit', { image: damagedPng(320, 240).toString('base64') }, 'image'],
+  ])('%s of a picture that cannot be unpacked, by the name of its field', async (path, sent, field) => {
+    world.studio.readsAll = false;
+    const { response, bytes, entries } = await charged(() => world.post(path, { prompt: 'x', ...sent }));
+    world.studio.readsAll = true;
+    expect([response.status, entries, await world.held()]).toEqual([400, [], 0]);
+    expect(bytes.toString()).toContain(`${field} could not be decoded`);
   });
 
   it('an edit of which is known beforehand that it cannot be made', async () => {

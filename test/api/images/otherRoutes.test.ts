@@ -290,10 +290,13 @@ describe('POST /image/upscale', () => {
     expect(entries).toEqual(['local-upscale-image-image-unit 30000000']);
   });
 
-  it.each([{}, { image: base64, scale: 5 }, { image: 'nothing!' }])('refuses %o', async (body) => {
-    const { response, entries } = await charged(() => world.post('/image/upscale', body));
-    expect([response.status, entries]).toEqual([400, []]);
-  });
+  it.each([{}, { image: base64, scale: 5 }, { image: base64, scale: 1.9 }, { image: 'nothing!' }])(
+    'refuses %o',
+    async (body) => {
+      const { response, entries } = await charged(() => world.post('/image/upscale', body));
+      expect([response.status, entries]).toEqual([400, []]);
+    },
+  );
 });
 
 it('twenty calls a minute and key, whatever the name of the model', async () => {

@@ -20,11 +20,20 @@ import { startApi, type TestApi } from '../startApi.ts';
 export function png(width: number, height: number, grey = 120): Buffer {
   const rows = Buffer.alloc((width + 1) * height, grey);
   for (let row = 0; row < height; row += 1) rows[row * (width + 1)] = 0;
+  return pngOf(width, height, deflateSync(rows));
+}
+
+/** Whole by its parts; what is packed in it is nonsense. */
+export function damagedPng(width: number, height: number): Buffer {
+  return pngOf(width, height, Buffer.alloc(200, 0x5a));
+}
+
+function pngOf(width: number, height: number, packed: Buffer): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
   head.set([8, 0, 0, 0, 0], 8);
-  const parts = [pngPart('IHDR', head), pngPart('IDAT', deflateSync(rows)), pngPart('IEND', Buffer.alloc(0))];
+  const parts = [pngPart('IHDR', head), pngPart('IDAT', packed), pngPart('IEND', Buffer.alloc(0))];
   return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), ...parts]);
 }
 
