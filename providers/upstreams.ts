@@ -1,11 +1,5 @@
 /** Several addresses of one text service as one provider. */
-import {
-  type Address,
-  asked,
-  type CallOutcome,
-  type ChoiceOptions,
-  createAddressChoice,
-} from './addressChoice.ts';
+import { asked, type CallOutcome, type ChoiceOptions, createAddressChoice } from './addressChoice.ts';
 import type { AddressState } from './addressHealth.ts';
 import type { TextProvider } from './textProvider.ts';
 import { type StreamEnds, WatchedEvents } from './watchedEvents.ts';
@@ -13,7 +7,6 @@ import { type StreamEnds, WatchedEvents } from './watchedEvents.ts';
 export type TextCallName = 'complete' | 'stream' | 'embed';
 export type TextOutcome = CallOutcome<TextCallName>;
 export type UpstreamsOptions = ChoiceOptions<TextProvider, TextCallName>;
-export type UpstreamAddress = Address<TextProvider>;
 
 export interface TextUpstreams extends TextProvider {
   health(): { name: string; state: AddressState }[];

@@ -117,7 +117,7 @@ export const generateBody = z.strictObject({
 });
 export type GenerateBody = z.output<typeof generateBody>;
 
-export const IMAGE_SIZES = [
+const IMAGE_SIZES = [
   'auto',
   '256x256',
   '512x512',

@@ -2,13 +2,7 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Caller } from '../../domain/caller.ts';
-import type {
-  ImageModel,
-  InpaintModel,
-  Model,
-  ModelType,
-  UpscaleModel,
-} from '../../domain/catalogue/model.ts';
+import type { Model, ModelType } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { type ImageFormat, SOURCE_PIXELS } from '../../domain/images/images.ts';
 import type { Tier } from '../../domain/images/price.ts';
@@ -23,7 +17,6 @@ import type { Sale } from '../paidDelivery.ts';
 import type { RouteRequest } from '../route.ts';
 import type { SentImage } from './sources.ts';
 
-export type PictureModel = ImageModel | InpaintModel | UpscaleModel;
 export type Asking<Body> = RouteRequest<Body, unknown, 'key'>;
 
 /** From the read body to the beginning of the answer. */

@@ -70,4 +70,3 @@ export const IMAGE_STYLES = [
   'Silhouette',
   'Tilt-Shift',
 ] as const;
-export type ImageStyle = (typeof IMAGE_STYLES)[number];

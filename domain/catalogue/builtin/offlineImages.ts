@@ -9,7 +9,7 @@ const OURS = {
   created: DEFAULT_CREATED,
 } as const;
 
-export const LOCAL_EDIT: InpaintModel = {
+const LOCAL_EDIT: InpaintModel = {
   ...OURS,
   kind: 'inpaint',
   type: 'inpaint',
@@ -39,7 +39,7 @@ export const LOCAL_EDIT: InpaintModel = {
   },
 };
 
-export const LOCAL_UPSCALE_IMAGE: UpscaleModel = {
+const LOCAL_UPSCALE_IMAGE: UpscaleModel = {
   ...OURS,
   kind: 'upscale',
   type: 'upscale',
@@ -53,7 +53,7 @@ export const LOCAL_UPSCALE_IMAGE: UpscaleModel = {
   spec: { pricing: { generation: price(0.002), upscale: prices({ '2x': 0.002, '4x': 0.006 }) } },
 };
 
-export const SIMULATOR_IMAGE: ImageModel = {
+const SIMULATOR_IMAGE: ImageModel = {
   ...OURS,
   modelSource: '',
   kind: 'image',

@@ -20,7 +20,7 @@ const WHITE: Colour = { red: 255, green: 255, blue: 255 };
 const BLACK: Colour = { red: 0, green: 0, blue: 0 };
 
 /** Takes "square" and "widescreen" for their ratios. */
-export function takeRatio(reading: Reading): number | undefined {
+function takeRatio(reading: Reading): number | undefined {
   const named = [
     takeMarks(reading, 'square') ? 1 : undefined,
     takeMarks(reading, 'widescreen') ? 16 / 9 : undefined,

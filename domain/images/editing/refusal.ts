@@ -1,7 +1,7 @@
 /** How a prompt is refused that an image library cannot carry out: in words that tell what it can. */
 import { FareboxError } from '../../errors.ts';
 
-export const CAN_DO =
+const CAN_DO =
   'This model can crop, resize, pad, rotate, flip, brighten, darken, warm, cool, change contrast and saturation, make ' +
   'black-and-white, sepia, tinted or inverted, blur, sharpen, pixelate, add a vignette, a border, rounded corners, ' +
   'opacity or "text" in quotation marks, put a further image over the first, and use one as a mask';
