@@ -26,53 +26,82 @@ const MOST_CONTRAST = 60;
 export function borderColours(lab: LabPicture): BorderSample[] {
   const patches = patchesOf(lab);
   const grid = gridOf(lab);
-  const means = patches.map((pixels) => meanOf(lab, pixels));
+  const means = Float32Array.from(patches.flatMap((pixels) => meanOf(lab, pixels)));
   return patches.map((pixels, index) => {
-    const colour = means[index] as readonly [number, number, number];
-    const along = means.reduce((sum, other) => sum + likeness(colour, other), 0) / means.length;
-    const within = grid.reduce((sum, other) => sum + likeness(colour, other), 0) / grid.length;
+    const colour: Colour = [
+      means[3 * index] as number,
+      means[3 * index + 1] as number,
+      means[3 * index + 2] as number,
+    ];
     // Background: a colour that has at least about as much of the edge as of the whole.
-    const weight = 1 / (1 + Math.exp(-6 * (along / Math.max(within, 1e-6) - 0.9)));
-    return { colour, weight, pixels };
+    const share = likeness(colour, means) / Math.max(likeness(colour, grid), 1e-6);
+    return { colour, weight: 1 / (1 + Math.exp(-6 * (share - 0.9))), pixels };
   });
 }
 
 type Colour = readonly [number, number, number];
 
-function likeness(one: Colour, other: Colour): number {
-  const square = (one[0] - other[0]) ** 2 + (one[1] - other[1]) ** 2 + (one[2] - other[2]) ** 2;
-  return Math.exp(-square / (2 * COLOUR_SIGMA * COLOUR_SIGMA));
+/** The bell by squared distance, by table: it is asked for every patch with every point of the grid. */
+const BELL_STEPS = 2_048;
+const BELL_END = 18 * COLOUR_SIGMA * COLOUR_SIGMA;
+const BELL = Float32Array.from({ length: BELL_STEPS + 1 }, (_, step) =>
+  step === BELL_STEPS ? 0 : Math.exp(-(step * BELL_END) / BELL_STEPS / (2 * COLOUR_SIGMA * COLOUR_SIGMA)),
+);
+
+/** 0–1: how alike the colour is to those of a list of threes, in the mean. */
+function likeness([light, red, yellow]: Colour, others: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < others.length; at += 3) {
+    const lighter = light - (others[at] as number);
+    const redder = red - (others[at + 1] as number);
+    const yellower = yellow - (others[at + 2] as number);
+    const square = lighter * lighter + redder * redder + yellower * yellower;
+    const step = Math.floor(Math.min((square * BELL_STEPS) / BELL_END, BELL_STEPS));
+    sum += BELL[step] as number;
+  }
+  return (3 * sum) / others.length;
 }
 
 /** Per pixel, how far its colour is from the most alike of the background's; what is at the other side counts less. */
 export function contrastTo(lab: LabPicture, border: readonly BorderSample[]): Float32Array {
   const { width, height } = lab;
+  const samples = samplesOf(border, width);
+  const [lights, reds, yellows] = lab.planes;
+  const contrast = new Float32Array(width * height);
+  const perPixel = (FAR_COLOUR / Math.max(width, height)) ** 2;
+  // The one that is most alike is so for the next pixel too, mostly: of the others less is looked at then.
+  let best = 0;
+  for (let pixel = 0; pixel < contrast.length; pixel += 1) {
+    const x = pixel % width;
+    const y = (pixel - x) / width;
+    let least = MOST_CONTRAST ** 2;
+    for (let at = best, next = 0; at < samples.length; at = next, next += 5) {
+      const light = (lights[pixel] as number) - (samples[at] as number);
+      const red = (reds[pixel] as number) - (samples[at + 1] as number);
+      const colour = light * light + red * red;
+      if (colour >= least) continue;
+      const yellow = (yellows[pixel] as number) - (samples[at + 2] as number);
+      const across = x - (samples[at + 3] as number);
+      const down = y - (samples[at + 4] as number);
+      const square = colour + yellow * yellow + perPixel * (across * across + down * down);
+      if (square >= least) continue;
+      least = square;
+      best = at;
+    }
+    contrast[pixel] = Math.sqrt(least);
+  }
+  return contrast;
+}
+
+/** Of those that are surely the background's: the colour, and the middle's column and row. */
+function samplesOf(border: readonly BorderSample[], width: number): Float64Array {
   const sure = border.filter((sample) => sample.weight >= 0.5);
-  const samples = Float32Array.from(
+  return Float64Array.from(
     sure.flatMap(({ colour, pixels }) => {
       const pixel = pixels[Math.floor(pixels.length / 2)] ?? 0;
       return [...colour, pixel % width, Math.floor(pixel / width)];
     }),
   );
-  const [lights, reds, yellows] = lab.planes;
-  const contrast = new Float32Array(lights.length);
-  const perPixel = (FAR_COLOUR / Math.max(width, height)) ** 2;
-  for (let pixel = 0; pixel < contrast.length; pixel += 1) {
-    const x = pixel % width;
-    const y = (pixel - x) / width;
-    let least = MOST_CONTRAST ** 2;
-    for (let at = 0; at < samples.length; at += 5) {
-      const light = (lights[pixel] as number) - (samples[at] as number);
-      const red = (reds[pixel] as number) - (samples[at + 1] as number);
-      const yellow = (yellows[pixel] as number) - (samples[at + 2] as number);
-      const across = x - (samples[at + 3] as number);
-      const down = y - (samples[at + 4] as number);
-      const square = light * light + red * red + yellow * yellow + perPixel * (across * across + down * down);
-      if (square < least) least = square;
-    }
-    contrast[pixel] = Math.sqrt(least);
-  }
-  return contrast;
 }
 
 function patchesOf({ width, height }: LabPicture): number[][] {
@@ -90,12 +119,15 @@ function patchesOf({ width, height }: LabPicture): number[][] {
   return patches.filter((pixels) => pixels.length > 0);
 }
 
-function gridOf({ width, height, planes }: LabPicture): Colour[] {
-  const grid: Colour[] = [];
+function gridOf({ width, height, planes }: LabPicture): Float32Array {
+  const grid = new Float32Array(3 * Math.ceil(width / GRID_STEP) * Math.ceil(height / GRID_STEP));
+  let to = 0;
   for (let y = 0; y < height; y += GRID_STEP) {
     for (let x = 0; x < width; x += GRID_STEP) {
-      const pixel = y * width + x;
-      grid.push([planes[0][pixel] as number, planes[1][pixel] as number, planes[2][pixel] as number]);
+      for (const plane of planes) {
+        grid[to] = plane[y * width + x] as number;
+        to += 1;
+      }
     }
   }
   return grid;

@@ -44,7 +44,9 @@ async function cut(rgba: Buffer, size: Size): Promise<void> {
   const coarse = await scaled(rgba, size, COARSE_SIDE);
   const mask = segment(picture, coarse);
   if (mask === undefined) throw new CutRefused('no_subject', 'nothing stands out');
-  const share = mask.reduce((sum, value) => sum + value, 0) / mask.length;
+  let subject = 0;
+  for (const value of mask) subject += value;
+  const share = subject / mask.length;
   if (share < LEAST_SHARE || share > 1 - LEAST_SHARE) throw new CutRefused('no_subject', `share ${share}`);
   const radius = Math.max(1.5, BAND_SHARE * Math.max(picture.width, picture.height));
   const trimap = trimapOf(mask, picture, radius);

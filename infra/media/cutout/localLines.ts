@@ -2,11 +2,11 @@
  * Around each pixel of the band, alpha as a linear function of colour (guided filter, He et al. 2010, each pixel weighted by
  * its trust). The functions smooth the samples along the edges of the picture, and hold for its full size too.
  */
-import { eachAround, type Picture, type Size } from './picture.ts';
+import { type Picture, windowOf } from './picture.ts';
 import type { Samples } from './sampling.ts';
 import { UNKNOWN } from './trimap.ts';
 
-/** Per pixel: alpha = red · r + green · g + blue · b + offset, colours 0–1. Outside the band only the offset, 0 or 1. */
+/** By slot of the band: alpha = red · r + green · g + blue · b + offset, colours 0–1. Of known pixels only the offset, 0 or 1. */
 export type Lines = Float32Array;
 
 const RADIUS = 3;
@@ -14,40 +14,84 @@ const RADIUS = 3;
 const SMOOTHNESS = 0.0008;
 
 export function localLines(picture: Picture, trimap: Uint8Array, samples: Samples): Lines {
-  const rough = new Float32Array(trimap.length * 4);
-  const fitted = new Uint8Array(trimap.length);
-  for (let pixel = 0; pixel < trimap.length; pixel += 1) {
-    if (trimap[pixel] !== UNKNOWN) {
-      rough[4 * pixel + 3] = samples.alpha[pixel] as number;
-      continue;
-    }
-    fitLine(picture, samples, { pixel, to: rough });
-    fitted[pixel] = 1;
-  }
-  return smoothed(rough, fitted, picture);
+  const known = { picture, trimap, samples };
+  const rough = new Float32Array(samples.alpha.length * 4);
+  for (let at = 0; at < samples.unknown.length; at += 1) fitLine(known, samples.unknown[at] as number, rough);
+  return smoothed(rough, known);
 }
 
-function fitLine(
-  { rgb, width, height }: Picture,
-  samples: Samples,
-  { pixel, to }: { pixel: number; to: Lines },
-): void {
-  const column = pixel % width;
-  const row = (pixel - column) / width;
-  let [weight, red, green, blue, mean] = [0, 0, 0, 0, 0];
-  let [rr, rg, rb, gg, gb, bb] = [0, 0, 0, 0, 0, 0];
-  let [ra, ga, ba] = [0, 0, 0];
-  const [left, right] = [Math.max(column - RADIUS, 0), Math.min(column + RADIUS, width - 1)];
-  for (let y = Math.max(row - RADIUS, 0); y <= Math.min(row + RADIUS, height - 1); y += 1) {
-    for (let x = left, at = y * width + left; x <= right; x += 1, at += 1) {
-      const trust = samples.trust[at] as number;
-      const alpha = samples.alpha[at] as number;
-      const r = (rgb[3 * at] as number) / 255;
-      const g = (rgb[3 * at + 1] as number) / 255;
-      const b = (rgb[3 * at + 2] as number) / 255;
-      weight += trust;
-      mean += trust * alpha;
-      const [tr, tg, tb] = [trust * r, trust * g, trust * b];
+interface Known {
+  picture: Picture;
+  trimap: Uint8Array;
+  samples: Samples;
+}
+
+/** Weighted sums over a window: of one, the colours, their products, and those with alpha. */
+const sums = new Float64Array(14);
+
+function fitLine(known: Known, slot: number, to: Lines): void {
+  addUp(known, known.samples.band.pixels[slot] as number);
+  const weight = sums[0] as number;
+  const of = (member: number) => (sums[member] as number) / weight;
+  const red = of(1);
+  const green = of(2);
+  const blue = of(3);
+  const mean = of(4);
+  const a = of(5) - red * red + SMOOTHNESS;
+  const b = of(6) - red * green;
+  const c = of(7) - red * blue;
+  const d = of(8) - green * green + SMOOTHNESS;
+  const e = of(9) - green * blue;
+  const f = of(10) - blue * blue + SMOOTHNESS;
+  const x = of(11) - red * mean;
+  const y = of(12) - green * mean;
+  const z = of(13) - blue * mean;
+  // The symmetric system a b c, d e, f for x, y, z, by Cramer's rule.
+  const first = d * f - e * e;
+  const second = c * e - b * f;
+  const third = b * e - c * d;
+  const determinant = a * first + b * second + c * third;
+  const redSlope = (first * x + second * y + third * z) / determinant;
+  const greenSlope = (second * x + (a * f - c * c) * y + (b * c - a * e) * z) / determinant;
+  const blueSlope = (third * x + (b * c - a * e) * y + (a * d - b * b) * z) / determinant;
+  to[4 * slot] = redSlope;
+  to[4 * slot + 1] = greenSlope;
+  to[4 * slot + 2] = blueSlope;
+  to[4 * slot + 3] = mean - redSlope * red - greenSlope * green - blueSlope * blue;
+}
+
+function addUp({ picture, trimap, samples }: Known, pixel: number): void {
+  const { rgb, width } = picture;
+  const { trust, alpha } = samples;
+  const { slots } = samples.band;
+  const { left, right, top, bottom } = windowOf(pixel, picture, RADIUS);
+  let weight = 0;
+  let red = 0;
+  let green = 0;
+  let blue = 0;
+  let mean = 0;
+  let rr = 0;
+  let rg = 0;
+  let rb = 0;
+  let gg = 0;
+  let gb = 0;
+  let bb = 0;
+  let ra = 0;
+  let ga = 0;
+  let ba = 0;
+  for (let y = top; y <= bottom; y += 1) {
+    for (let at = y * width + left; at <= y * width + right; at += 1) {
+      const slot = slots[at] as number;
+      const trusted = slot < 0 ? 1 : (trust[slot] as number);
+      const own = slot < 0 ? (trimap[at] as number) : (alpha[slot] as number);
+      const r = (rgb[3 * at] as number) * (1 / 255);
+      const g = (rgb[3 * at + 1] as number) * (1 / 255);
+      const b = (rgb[3 * at + 2] as number) * (1 / 255);
+      const tr = trusted * r;
+      const tg = trusted * g;
+      const tb = trusted * b;
+      weight += trusted;
+      mean += trusted * own;
       red += tr;
       green += tg;
       blue += tb;
@@ -57,61 +101,57 @@ function fitLine(
       gg += tg * g;
       gb += tg * b;
       bb += tb * b;
-      ra += tr * alpha;
-      ga += tg * alpha;
-      ba += tb * alpha;
+      ra += tr * own;
+      ga += tg * own;
+      ba += tb * own;
     }
   }
-  red /= weight;
-  green /= weight;
-  blue /= weight;
-  mean /= weight;
-  const solved = solve(
-    [rr / weight - red * red + SMOOTHNESS, rg / weight - red * green, rb / weight - red * blue],
-    [
-      gg / weight - green * green + SMOOTHNESS,
-      gb / weight - green * blue,
-      bb / weight - blue * blue + SMOOTHNESS,
-    ],
-    [ra / weight - red * mean, ga / weight - green * mean, ba / weight - blue * mean],
-  );
-  to[4 * pixel] = solved[0];
-  to[4 * pixel + 1] = solved[1];
-  to[4 * pixel + 2] = solved[2];
-  to[4 * pixel + 3] = mean - solved[0] * red - solved[1] * green - solved[2] * blue;
+  sums[0] = weight;
+  sums[1] = red;
+  sums[2] = green;
+  sums[3] = blue;
+  sums[4] = mean;
+  sums[5] = rr;
+  sums[6] = rg;
+  sums[7] = rb;
+  sums[8] = gg;
+  sums[9] = gb;
+  sums[10] = bb;
+  sums[11] = ra;
+  sums[12] = ga;
+  sums[13] = ba;
 }
 
-type Triple = [number, number, number];
-
-/** The symmetric system of three equations: first row, then what the others add to it, then the right side. */
-function solve([a, b, c]: Triple, [d, e, f]: Triple, [x, y, z]: Triple): Triple {
-  const first = d * f - e * e;
-  const second = c * e - b * f;
-  const third = b * e - c * d;
-  const determinant = a * first + b * second + c * third;
-  return [
-    (first * x + second * y + third * z) / determinant,
-    (second * x + (a * f - c * c) * y + (b * c - a * e) * z) / determinant,
-    (third * x + (b * c - a * e) * y + (a * d - b * b) * z) / determinant,
-  ];
-}
-
-/** The mean of the functions of all windows that a pixel is in. */
-function smoothed(rough: Lines, fitted: Uint8Array, { width, height }: Size): Lines {
-  const around = { width, height, radius: RADIUS };
-  const lines = rough.slice();
-  for (let pixel = 0; pixel < fitted.length; pixel += 1) {
-    if (fitted[pixel] === 0) continue;
-    let [red, green, blue, offset, count] = [0, 0, 0, 0, 0];
-    eachAround(pixel, around, (at) => {
-      if (fitted[at] === 0) return;
-      red += rough[4 * at] as number;
-      green += rough[4 * at + 1] as number;
-      blue += rough[4 * at + 2] as number;
-      offset += rough[4 * at + 3] as number;
-      count += 1;
-    });
-    lines.set([red / count, green / count, blue / count, offset / count], 4 * pixel);
+/** The mean of the functions of all windows that a pixel of the band is in; beside the band what is known. */
+function smoothed(rough: Lines, { picture, trimap, samples }: Known): Lines {
+  const { width } = picture;
+  const { pixels, slots } = samples.band;
+  const lines = new Float32Array(rough.length);
+  for (let slot = 0; slot < pixels.length; slot += 1) lines[4 * slot + 3] = samples.alpha[slot] as number;
+  for (let place = 0; place < samples.unknown.length; place += 1) {
+    const own = samples.unknown[place] as number;
+    const pixel = pixels[own] as number;
+    const { left, right, top, bottom } = windowOf(pixel, picture, RADIUS);
+    let red = 0;
+    let green = 0;
+    let blue = 0;
+    let offset = 0;
+    let count = 0;
+    for (let y = top; y <= bottom; y += 1) {
+      for (let at = y * width + left; at <= y * width + right; at += 1) {
+        if (trimap[at] !== UNKNOWN) continue;
+        const slot = slots[at] as number;
+        red += rough[4 * slot] as number;
+        green += rough[4 * slot + 1] as number;
+        blue += rough[4 * slot + 2] as number;
+        offset += rough[4 * slot + 3] as number;
+        count += 1;
+      }
+    }
+    lines[4 * own] = red / count;
+    lines[4 * own + 1] = green / count;
+    lines[4 * own + 2] = blue / count;
+    lines[4 * own + 3] = offset / count;
   }
   return lines;
 }

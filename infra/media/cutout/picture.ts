@@ -88,17 +88,21 @@ function slide(from: Float32Array, to: Float32Array, { start, step, length, radi
   }
 }
 
-/** The pixels of the square of `radius` around one, as far as there are any. */
-export function eachAround(
-  pixel: number,
-  { width, height, radius }: Size & { radius: number },
-  see: (at: number) => void,
-): void {
-  const column = pixel % width;
-  const row = (pixel - column) / width;
-  const left = Math.max(column - radius, 0);
-  const right = Math.min(column + radius, width - 1);
-  for (let y = Math.max(row - radius, 0); y <= Math.min(row + radius, height - 1); y += 1) {
-    for (let at = y * width + left; at <= y * width + right; at += 1) see(at);
-  }
+export interface Window {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+/** The columns and rows of the square of `radius` around a pixel, as far as there are any; all four belong to it. */
+export function windowOf(pixel: number, { width, height }: Size, radius: number): Window {
+  const row = Math.floor(pixel / width);
+  const column = pixel - row * width;
+  return {
+    left: Math.max(column - radius, 0),
+    right: Math.min(column + radius, width - 1),
+    top: Math.max(row - radius, 0),
+    bottom: Math.min(row + radius, height - 1),
+  };
 }

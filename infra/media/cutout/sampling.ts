@@ -3,14 +3,18 @@
  * "A global sampling method for alpha matting", CVPR 2011: pairs are handed on to neighbours and varied at random).
  */
 import type { Picture } from './picture.ts';
-import { INSIDE, nearestOf, OUTSIDE, UNKNOWN } from './trimap.ts';
+import { type Band, bandOf, INSIDE, nearestOf, OUTSIDE, UNKNOWN } from './trimap.ts';
 
+/** Lists by slot of the band. */
 export interface Samples {
+  band: Band;
+  /** The slots of unknown pixels. */
+  unknown: Int32Array;
   /** 0–1; of known pixels what they are. */
   alpha: Float32Array;
   /** 0–1: how well the pair explains the pixel. */
   trust: Float32Array;
-  /** Pixels whose colours the subject and the background have here. */
+  /** Pixels whose colours the subject and the background have here; -1 where there is none. */
   subject: Int32Array;
   background: Int32Array;
 }
@@ -24,56 +28,77 @@ const FARTHER = 12;
 interface Search extends Samples {
   picture: Picture;
   trimap: Uint8Array;
-  cost: Float32Array;
-  /** Distances in pixels to the nearest of either side. */
-  reach: { subject: Float32Array; background: Float32Array };
+  cost: Float64Array;
+  /** What a pixel of distance to a sample of either side costs, by the distance of the nearest. */
+  subjectCost: Float64Array;
+  backgroundCost: Float64Array;
 }
 
 /** Takes flecks out of `trimap`. Undefined where no band is left. */
 export function samplePairs(picture: Picture, trimap: Uint8Array): Samples | undefined {
-  const subject = nearestOf(trimap, picture, INSIDE);
-  const background = nearestOf(trimap, picture, OUTSIDE);
-  const band: number[] = [];
-  const alpha = new Float32Array(trimap.length);
-  for (let pixel = 0; pixel < trimap.length; pixel += 1) {
-    if (trimap[pixel] === UNKNOWN) {
-      // What is nothing but edge is a fleck or a crack: it goes to the only side that it touches.
-      if ((subject[pixel] as number) < 0) trimap[pixel] = OUTSIDE;
-      else if ((background[pixel] as number) < 0) trimap[pixel] = INSIDE;
-      else band.push(pixel);
-    }
-    if (trimap[pixel] === INSIDE) alpha[pixel] = 1;
-  }
-  if (band.length === 0) return undefined;
+  const { width } = picture;
+  const band = bandOf(trimap, picture);
+  const subject = nearestOf(INSIDE, { trimap, band, width });
+  const background = nearestOf(OUTSIDE, { trimap, band, width });
+  const unknown = unknownOf(trimap, band, { subject, background });
+  if (unknown.length === 0) return undefined;
+  const count = band.pixels.length;
   const search: Search = {
-    ...{ picture, trimap, subject, background },
-    alpha,
-    trust: new Float32Array(trimap.length).fill(1),
-    cost: new Float32Array(trimap.length).fill(1e9),
-    reach: { subject: new Float32Array(trimap.length), background: new Float32Array(trimap.length) },
+    ...{ picture, trimap, subject, background, band, unknown },
+    alpha: Float32Array.from(band.pixels, (pixel) => (trimap[pixel] === INSIDE ? 1 : 0)),
+    trust: new Float32Array(count).fill(1),
+    cost: new Float64Array(count).fill(1e9),
+    subjectCost: new Float64Array(count),
+    backgroundCost: new Float64Array(count),
   };
-  for (const pixel of band) {
-    search.reach.subject[pixel] = far(pixel, subject[pixel] as number, picture.width);
-    search.reach.background[pixel] = far(pixel, background[pixel] as number, picture.width);
-    tryPair(search, pixel, { one: subject[pixel] as number, other: background[pixel] as number });
+  const tryPair = pairTrier(search);
+  for (let at = 0; at < unknown.length; at += 1) {
+    const slot = unknown[at] as number;
+    const pixel = band.pixels[slot] as number;
+    search.subjectCost[slot] = FARTHER / far(pixel, subject[slot] as number, width);
+    search.backgroundCost[slot] = FARTHER / far(pixel, background[slot] as number, width);
+    tryPair(slot, subject[slot] as number, background[slot] as number);
   }
-  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
-    improve(search, sweep % 2 === 0 ? band : [...band].reverse(), sweep + 1);
-  }
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) improve(search, tryPair, sweep);
   return search;
 }
 
-function far(pixel: number, other: number, width: number): number {
-  const x = pixel % width;
-  const column = other % width;
-  const down = (pixel - x) / width - (other - column) / width;
-  return Math.sqrt((x - column) ** 2 + down * down) + 1;
+function unknownOf(
+  trimap: Uint8Array,
+  { pixels }: Band,
+  { subject, background }: { subject: Int32Array; background: Int32Array },
+): Int32Array {
+  const unknown = new Int32Array(pixels.length);
+  let count = 0;
+  for (let slot = 0; slot < pixels.length; slot += 1) {
+    const pixel = pixels[slot] as number;
+    if (trimap[pixel] !== UNKNOWN) continue;
+    // What is nothing but edge is a fleck or a crack: it goes to the only side that it touches.
+    if ((subject[slot] as number) < 0) trimap[pixel] = OUTSIDE;
+    else if ((background[slot] as number) < 0) trimap[pixel] = INSIDE;
+    else {
+      unknown[count] = slot;
+      count += 1;
+    }
+  }
+  return unknown.subarray(0, count);
 }
 
-function improve(search: Search, band: readonly number[], seed: number): void {
-  const { picture, trimap, subject, background } = search;
+function far(pixel: number, other: number, width: number): number {
+  const row = Math.floor(pixel / width);
+  const line = Math.floor(other / width);
+  const across = pixel - row * width - (other - line * width);
+  return Math.sqrt(across * across + (row - line) * (row - line)) + 1;
+}
+
+type TryPair = (slot: number, one: number, other: number) => void;
+
+/** Forth and back by turns. */
+function improve(search: Search, tryPair: TryPair, sweep: number): void {
+  const { picture, trimap, subject, background, band, unknown } = search;
   const { width } = picture;
-  let random = seed * 7_919;
+  const steps = [-1, 1, -width, width] as const;
+  let random = (sweep + 1) * 7_919;
   const jitter = (at: number, value: number): number => {
     random = (Math.imul(random, 1_664_525) + 1_013_904_223) | 0;
     const across = ((random >>> 8) % 17) - 8;
@@ -81,47 +106,61 @@ function improve(search: Search, band: readonly number[], seed: number): void {
     const moved = at + down * width + across;
     return trimap[moved] === value ? moved : at;
   };
-  for (const pixel of band) {
-    for (const neighbour of [pixel - 1, pixel + 1, pixel - width, pixel + width]) {
+  for (let turn = 0; turn < unknown.length; turn += 1) {
+    const slot = unknown[sweep % 2 === 0 ? turn : unknown.length - 1 - turn] as number;
+    const pixel = band.pixels[slot] as number;
+    for (let way = 0; way < 4; way += 1) {
+      const neighbour = pixel + (steps[way] as number);
       if (trimap[neighbour] !== UNKNOWN) continue;
-      const one = subject[neighbour] as number;
-      const other = background[neighbour] as number;
-      tryPair(search, pixel, { one, other });
-      tryPair(search, pixel, { one, other: background[pixel] as number });
-      tryPair(search, pixel, { one: subject[pixel] as number, other });
+      const beside = band.slots[neighbour] as number;
+      const one = subject[beside] as number;
+      const other = background[beside] as number;
+      tryPair(slot, one, other);
+      tryPair(slot, one, background[slot] as number);
+      tryPair(slot, subject[slot] as number, other);
     }
-    for (let turn = 0; turn < 3; turn += 1) {
-      const one = jitter(subject[pixel] as number, INSIDE);
-      const other = jitter(background[pixel] as number, OUTSIDE);
-      tryPair(search, pixel, { one, other });
+    for (let time = 0; time < 3; time += 1) {
+      const one = jitter(subject[slot] as number, INSIDE);
+      const other = jitter(background[slot] as number, OUTSIDE);
+      tryPair(slot, one, other);
     }
   }
 }
 
-/** Takes the pair when it explains the pixel better than the one it has. */
-function tryPair(search: Search, pixel: number, { one, other }: { one: number; other: number }): void {
+/** Takes a pair when it explains the pixel better than the one that it has. */
+function pairTrier(search: Search): TryPair {
   const { rgb, width } = search.picture;
-  let [along, length, whole] = [0, 0, 0];
-  for (let channel = 0; channel < 3; channel += 1) {
-    const base = rgb[3 * other + channel] as number;
-    const own = (rgb[3 * pixel + channel] as number) - base;
-    const span = (rgb[3 * one + channel] as number) - base;
-    along += own * span;
-    length += span * span;
-    whole += own * own;
-  }
-  const alpha = length === 0 ? 0.5 : Math.min(Math.max(along / length, 0), 1);
-  const error = Math.max(whole - 2 * alpha * along + alpha * alpha * length, 0);
-  const { reach } = search;
-  const cost =
-    error +
-    FARTHER * (far(pixel, one, width) / (reach.subject[pixel] as number)) +
-    FARTHER * (far(pixel, other, width) / (reach.background[pixel] as number));
-  if (cost >= (search.cost[pixel] as number)) return;
-  search.cost[pixel] = cost;
-  search.alpha[pixel] = alpha;
-  // Where both sides have one colour, nothing can be told from it.
-  search.trust[pixel] = Math.max(Math.exp(-error / TRUST_SQUARE) * Math.min(length / 1_000, 1), 0.01);
-  search.subject[pixel] = one;
-  search.background[pixel] = other;
+  const { pixels } = search.band;
+  const { alpha, trust, cost, subject, background, subjectCost, backgroundCost } = search;
+  return (slot, one, other) => {
+    const least = cost[slot] as number;
+    if (one === subject[slot] && other === background[slot] && least < 1e9) return;
+    const pixel = pixels[slot] as number;
+    const red = rgb[3 * other] as number;
+    const green = rgb[3 * other + 1] as number;
+    const blue = rgb[3 * other + 2] as number;
+    const ownRed = (rgb[3 * pixel] as number) - red;
+    const ownGreen = (rgb[3 * pixel + 1] as number) - green;
+    const ownBlue = (rgb[3 * pixel + 2] as number) - blue;
+    const redSpan = (rgb[3 * one] as number) - red;
+    const greenSpan = (rgb[3 * one + 1] as number) - green;
+    const blueSpan = (rgb[3 * one + 2] as number) - blue;
+    const along = ownRed * redSpan + ownGreen * greenSpan + ownBlue * blueSpan;
+    const length = redSpan * redSpan + greenSpan * greenSpan + blueSpan * blueSpan;
+    const whole = ownRed * ownRed + ownGreen * ownGreen + ownBlue * ownBlue;
+    const share = length === 0 ? 0.5 : Math.min(Math.max(along / length, 0), 1);
+    const error = Math.max(whole - 2 * share * along + share * share * length, 0);
+    // Most pairs are worse by their colours alone.
+    if (error >= least) return;
+    const distant =
+      far(pixel, one, width) * (subjectCost[slot] as number) +
+      far(pixel, other, width) * (backgroundCost[slot] as number);
+    if (error + distant >= least) return;
+    cost[slot] = error + distant;
+    alpha[slot] = share;
+    // Where both sides have one colour, nothing can be told from it.
+    trust[slot] = Math.max(Math.exp(-error / TRUST_SQUARE) * Math.min(length / 1_000, 1), 0.01);
+    subject[slot] = one;
+    background[slot] = other;
+  };
 }

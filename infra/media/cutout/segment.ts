@@ -3,7 +3,15 @@
 import { barrierDistance } from './barrierDistance.ts';
 import { type BorderSample, borderColours } from './borderColours.ts';
 import { BACKGROUND, grabCut, PROBABLY_BACKGROUND, PROBABLY_SUBJECT, SUBJECT } from './grabCut.ts';
-import { distanceTo, fillHoles, keepSubjects, piecesOf, withoutIslands, withoutThreads } from './mask.ts';
+import {
+  chosen,
+  distanceTo,
+  fillHoles,
+  keepSubjects,
+  piecesOf,
+  withoutIslands,
+  withoutThreads,
+} from './mask.ts';
 import { type LabPicture, type Picture, type Size, toLab } from './picture.ts';
 import { saliencyOf } from './saliency.ts';
 
@@ -19,36 +27,39 @@ const CRACK_SHARE = 0.0004;
 const ISLAND_SHARE = 0.002;
 
 /** Undefined where nothing stands out. The subject is found in `coarse`, and its edge in `picture`. */
-export function segment(picture: Picture, coarse: Picture): Uint8Array | undefined {
+export function segment(picture: Picture, coarse: Picture, cut = grabCut): Uint8Array | undefined {
   const lab = toLab(coarse);
   const border = borderColours(lab);
   const saliency = saliencyOf(lab, border);
   if (saliency === undefined) return undefined;
   const prior = priorOf(saliency);
-  const first = cutBoth(coarse, prior);
+  const first = cutBoth(coarse, prior, cut);
   if (first === undefined) return undefined;
   const own = withoutSides(first, { lab, border, prior });
   const kept = fillHoles(keepSubjects(own, coarse, saliency), coarse, own.length * HOLE_SHARE);
-  const second = cutBoth(picture, enlarged(nearEdge(kept, coarse), coarse, picture));
+  const second = cutBoth(picture, enlarged(nearEdge(kept, coarse), coarse, picture), cut);
   if (second === undefined) return undefined;
   const whole = withoutIslands(second, picture, second.length * ISLAND_SHARE);
   return fillHoles(whole, picture, whole.length * CRACK_SHARE);
 }
 
 /** Undefined where one side is missing. */
-function cutBoth(picture: Picture, marks: Uint8Array): Uint8Array | undefined {
-  const subjects = marks.reduce((sum, mark) => sum + (mark & 1), 0);
-  return subjects === 0 || subjects === marks.length ? undefined : grabCut(picture, marks, ROUNDS);
+function cutBoth(picture: Picture, marks: Uint8Array, cut: typeof grabCut): Uint8Array | undefined {
+  let subjects = 0;
+  for (const mark of marks) subjects += mark & 1;
+  return subjects === 0 || subjects === marks.length ? undefined : cut(picture, marks, ROUNDS);
 }
 
 function priorOf(saliency: Float32Array): Uint8Array {
   const threshold = otsu(saliency) * CAUTION;
+  const sure = threshold + 0.75 * (1 - threshold);
   const prior = new Uint8Array(saliency.length);
-  saliency.forEach((value, pixel) => {
+  for (let pixel = 0; pixel < prior.length; pixel += 1) {
+    const value = saliency[pixel] as number;
     if (value < threshold * 0.3) prior[pixel] = BACKGROUND;
-    else if (value > threshold + 0.75 * (1 - threshold)) prior[pixel] = SUBJECT;
+    else if (value > sure) prior[pixel] = SUBJECT;
     else prior[pixel] = value < threshold ? PROBABLY_BACKGROUND : PROBABLY_SUBJECT;
-  });
+  }
   return prior;
 }
 
@@ -56,10 +67,12 @@ function nearEdge(mask: Uint8Array, size: Size): Uint8Array {
   const inside = distanceTo(mask, size, 0);
   const outside = distanceTo(mask, size, 1);
   const leeway = Math.max(size.width, size.height) * LEEWAY_SHARE;
-  return mask.map((value, pixel) => {
-    if (value === 1) return (inside[pixel] as number) > leeway ? SUBJECT : PROBABLY_SUBJECT;
-    return (outside[pixel] as number) > leeway ? BACKGROUND : PROBABLY_BACKGROUND;
-  });
+  const marks = new Uint8Array(mask.length);
+  for (let pixel = 0; pixel < marks.length; pixel += 1) {
+    if (mask[pixel] === 1) marks[pixel] = (inside[pixel] as number) > leeway ? SUBJECT : PROBABLY_SUBJECT;
+    else marks[pixel] = (outside[pixel] as number) > leeway ? BACKGROUND : PROBABLY_BACKGROUND;
+  }
+  return marks;
 }
 
 /** Of a summed barrier: what is no more than shading. */
@@ -72,21 +85,25 @@ const SHADING = 16;
 function withoutSides(mask: Uint8Array, { lab, border, prior }: Known): Uint8Array {
   const sides = new Uint8Array(mask.length);
   for (const { pixels } of border) for (const pixel of pixels) sides[pixel] = 1;
+  if (!mask.some((value, pixel) => value === 1 && sides[pixel] === 1)) return mask;
   const reach = barrierDistance(lab, sides);
-  const even = mask.map((value, pixel) => (value === 1 && (reach[pixel] as number) < SHADING ? 1 : 0));
-  const broad = withoutThreads(even, lab, 2);
-  const { labels, pieces } = piecesOf(broad, lab, { value: 1 });
-  const touching = pieces.map(() => false);
-  const sure = pieces.map(() => 0);
-  labels.forEach((label, pixel) => {
-    if (label === 0) return;
-    if (sides[pixel] === 1) touching[label - 1] = true;
-    if (prior[pixel] === SUBJECT) sure[label - 1] = (sure[label - 1] as number) + 1;
-  });
-  const furniture = pieces.map(
-    ({ pixels }, index) => touching[index] && (sure[index] as number) < pixels * 0.02,
+  const even = new Uint8Array(mask.length);
+  for (let pixel = 0; pixel < even.length; pixel += 1) {
+    even[pixel] = mask[pixel] === 1 && (reach[pixel] as number) < SHADING ? 1 : 0;
+  }
+  const { labels, pixels } = piecesOf(withoutThreads(even, lab, 2), lab, 1);
+  const touching = new Uint8Array(pixels.length);
+  const sure = new Uint32Array(pixels.length);
+  for (let pixel = 0; pixel < labels.length; pixel += 1) {
+    const label = labels[pixel] as number;
+    if (sides[pixel] === 1) touching[label] = 1;
+    if (prior[pixel] === SUBJECT) sure[label] = (sure[label] as number) + 1;
+  }
+  const furniture = Uint8Array.from(pixels, (count, label) =>
+    label > 0 && touching[label] === 1 && (sure[label] as number) < count * 0.02 ? 1 : 0,
   );
-  return mask.map((value, pixel) => (furniture[(labels[pixel] as number) - 1] === true ? 0 : value));
+  const taken = chosen(labels, furniture);
+  return mask.map((value, pixel) => (taken[pixel] === 1 ? 0 : value));
 }
 
 interface Known {

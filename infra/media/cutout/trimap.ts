@@ -14,8 +14,9 @@ export function trimapOf(mask: Uint8Array, { width, height }: Size, radius: numb
       const isEdge =
         (x < width - 1 && mask[pixel + 1] !== own) || (y < height - 1 && mask[pixel + width] !== own);
       if (!isEdge) continue;
-      for (const [across, down] of disc) {
-        const [column, row] = [x + across, y + down];
+      for (let at = 0; at < disc.length; at += 2) {
+        const column = x + (disc[at] as number);
+        const row = y + (disc[at + 1] as number);
         if (column < 0 || column >= width || row < 0 || row >= height) continue;
         trimap[row * width + column] = UNKNOWN;
       }
@@ -24,45 +25,89 @@ export function trimapOf(mask: Uint8Array, { width, height }: Size, radius: numb
   return trimap;
 }
 
-function discOf(radius: number): [number, number][] {
+/** Steps across and down, by turns. */
+function discOf(radius: number): Int32Array {
   const side = Math.ceil(radius);
   const steps = Array.from({ length: 2 * side + 1 }, (_, step) => step - side);
   const square = steps.flatMap((down) => steps.map((across): [number, number] => [across, down]));
-  return square.filter(([across, down]) => Math.hypot(across, down) <= radius);
+  return Int32Array.from(square.filter(([across, down]) => Math.hypot(across, down) <= radius).flat());
 }
 
-/**
- * For the pixels of the band and those next to it, the nearest one of `value`, handed on from neighbour to neighbour; -1
- * elsewhere, and where there is none.
- */
-export function nearestOf(trimap: Uint8Array, { width }: Size, value: number): Int32Array {
-  const nearest = new Int32Array(trimap.length).fill(-1);
-  const squares = new Float32Array(trimap.length).fill(1e9);
-  const around = [-width - 1, -width, -width + 1, -1, 1, width - 1, width, width + 1];
-  const asked: number[] = [];
+function stepsAround(width: number): Int32Array {
+  return Int32Array.of(-width - 1, -width, -width + 1, -1, 1, width - 1, width, width + 1);
+}
+
+/** The unknown pixels and those next to them, in rows: what is known of each of these lies at its slot of a short list. */
+export interface Band {
+  pixels: Int32Array;
+  /** Of every pixel of the picture, -1 where it has none. */
+  slots: Int32Array;
+}
+
+export function bandOf(trimap: Uint8Array, { width }: Size): Band {
+  const steps = stepsAround(width);
+  const slots = new Int32Array(trimap.length).fill(-1);
   for (let pixel = 0; pixel < trimap.length; pixel += 1) {
-    if (trimap[pixel] === value) {
-      nearest[pixel] = pixel;
-      squares[pixel] = 0;
-    } else if (trimap[pixel] === UNKNOWN || around.some((step) => trimap[pixel + step] === UNKNOWN)) {
-      asked.push(pixel);
-    }
+    if (trimap[pixel] !== UNKNOWN) continue;
+    slots[pixel] = 0;
+    // What would lie before the first or behind the last pixel is not written.
+    for (let at = 0; at < steps.length; at += 1) slots[pixel + (steps[at] as number)] = 0;
   }
-  // A neighbour across the edge of the picture is a true pixel too, only a far one.
-  const ask = (pixel: number) => {
-    const x = pixel % width;
-    const y = (pixel - x) / width;
-    for (const step of around) {
-      const found = nearest[pixel + step] ?? -1;
+  let count = 0;
+  for (let pixel = 0; pixel < slots.length; pixel += 1) {
+    if (slots[pixel] === -1) continue;
+    slots[pixel] = count;
+    count += 1;
+  }
+  const pixels = new Int32Array(count);
+  for (let pixel = 0; pixel < slots.length; pixel += 1) {
+    if (slots[pixel] !== -1) pixels[slots[pixel] as number] = pixel;
+  }
+  return { pixels, slots };
+}
+
+interface Search {
+  trimap: Uint8Array;
+  band: Band;
+  width: number;
+}
+
+/** By slot: the nearest pixel of `value`, handed on from neighbour to neighbour; -1 where there is none. */
+export function nearestOf(value: number, search: Search): Int32Array {
+  const { pixels } = search.band;
+  const nearest = new Int32Array(pixels.length).fill(-1);
+  const squares = new Float64Array(pixels.length).fill(1e9);
+  const ask = asker(value, { search, nearest, squares });
+  for (let slot = 0; slot < pixels.length; slot += 1) ask(slot);
+  for (let slot = pixels.length - 1; slot >= 0; slot -= 1) ask(slot);
+  return nearest;
+}
+
+function asker(
+  value: number,
+  { search, nearest, squares }: { search: Search; nearest: Int32Array; squares: Float64Array },
+): (slot: number) => void {
+  const { trimap, band, width } = search;
+  const steps = stepsAround(width);
+  return (slot) => {
+    const pixel = band.pixels[slot] as number;
+    if (trimap[pixel] === value) {
+      nearest[slot] = pixel;
+      return;
+    }
+    const y = Math.floor(pixel / width);
+    const x = pixel - y * width;
+    for (let at = 0; at < steps.length; at += 1) {
+      // A neighbour across the edge of the picture is a true pixel too, only a far one.
+      const neighbour = pixel + (steps[at] as number);
+      const found = trimap[neighbour] === value ? neighbour : (nearest[band.slots[neighbour] ?? -1] ?? -1);
       if (found < 0) continue;
-      const column = found % width;
-      const square = (x - column) ** 2 + (y - (found - column) / width) ** 2;
-      if (square >= (squares[pixel] as number)) continue;
-      squares[pixel] = square;
-      nearest[pixel] = found;
+      const row = Math.floor(found / width);
+      const across = x - (found - row * width);
+      const square = across * across + (y - row) * (y - row);
+      if (square >= (squares[slot] as number)) continue;
+      squares[slot] = square;
+      nearest[slot] = found;
     }
   };
-  for (const pixel of asked) ask(pixel);
-  for (const pixel of asked.reverse()) ask(pixel);
-  return nearest;
 }
