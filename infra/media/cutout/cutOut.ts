@@ -32,10 +32,14 @@ export async function cutOut(sourcePath: string, outputPath: string): Promise<Si
   const { rgba, size, hasAlpha } = await decode(sourcePath);
   if (hasAlpha && isTransparent(rgba)) throw new CutRefused('transparent', 'all of it is transparent');
   if (!hasAlpha || !isCutBefore(rgba, size)) await cut(rgba, size);
+  await write(rgba, size, outputPath);
+  return size;
+}
+
+export async function write(rgba: Buffer, size: Size, outputPath: string): Promise<void> {
   await sharp(rgba, { raw: { ...size, channels: 4 }, limitInputPixels: SOURCE_PIXELS.most })
     .png({ compressionLevel: 6 })
     .toFile(outputPath);
-  return size;
 }
 
 async function cut(rgba: Buffer, size: Size): Promise<void> {
@@ -56,7 +60,7 @@ async function cut(rgba: Buffer, size: Size): Promise<void> {
   finish(rgba, size, { picture, trimap, lines, samples });
 }
 
-async function decode(path: string): Promise<{ rgba: Buffer; size: Size; hasAlpha: boolean }> {
+export async function decode(path: string): Promise<{ rgba: Buffer; size: Size; hasAlpha: boolean }> {
   try {
     const source = sharp(path, { limitInputPixels: SOURCE_PIXELS.most, pages: 1, failOn: 'error' });
     const { hasAlpha } = await source.metadata();
@@ -75,7 +79,7 @@ async function decode(path: string): Promise<{ rgba: Buffer; size: Size; hasAlph
 }
 
 /** Without alpha: what is transparent is grey, as no colour of it is seen. */
-async function scaled(rgba: Buffer, size: Size, side: number): Promise<Picture> {
+export async function scaled(rgba: Buffer, size: Size, side: number): Promise<Picture> {
   const { data, info } = await sharp(rgba, {
     raw: { ...size, channels: 4 },
     limitInputPixels: SOURCE_PIXELS.most,
