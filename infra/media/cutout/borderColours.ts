@@ -15,6 +15,8 @@ const PATCHES_PER_SIDE = 28;
 const DEPTH = 3;
 /** What share of the left and right sides, from above, is taken as the edge: below it, people stand. */
 const SIDE_SHARE = 0.9;
+/** The weight of what is taken for background. */
+export const SURE = 0.5;
 const COLOUR_SIGMA = 9;
 const GRID_STEP = 3;
 /** A sample one long side away counts as one whose colour differs by this much. */
@@ -93,9 +95,14 @@ export function contrastTo(lab: LabPicture, border: readonly BorderSample[]): Fl
   return contrast;
 }
 
+/** Threes: the colours that are surely the background's. */
+export function sureColours(border: readonly BorderSample[]): Float64Array {
+  return Float64Array.from(border.flatMap(({ colour, weight }) => (weight >= SURE ? colour : [])));
+}
+
 /** Of those that are surely the background's: the colour, and the middle's column and row. */
 function samplesOf(border: readonly BorderSample[], width: number): Float64Array {
-  const sure = border.filter((sample) => sample.weight >= 0.5);
+  const sure = border.filter((sample) => sample.weight >= SURE);
   return Float64Array.from(
     sure.flatMap(({ colour, pixels }) => {
       const pixel = pixels[Math.floor(pixels.length / 2)] ?? 0;

@@ -3,7 +3,7 @@
  * step of colour (minimum barrier distance), what differs from the colours along the edge, and what is near the middle.
  */
 import { barrierDistance, UNREACHED } from './barrierDistance.ts';
-import { type BorderSample, contrastTo } from './borderColours.ts';
+import { type BorderSample, contrastTo, SURE } from './borderColours.ts';
 import { boxMean, type LabPicture, type Size } from './picture.ts';
 
 /** Of a summed barrier: where nothing crosses more, nothing stands out. */
@@ -40,7 +40,7 @@ function bell(length: number, { middle, spread }: { middle: number; spread: numb
 function seedsOf(border: readonly BorderSample[], { width, height }: Size): Uint8Array {
   const seeds = new Uint8Array(width * height);
   for (const sample of border) {
-    if (sample.weight >= 0.5) for (const pixel of sample.pixels) seeds[pixel] = 1;
+    if (sample.weight >= SURE) for (const pixel of sample.pixels) seeds[pixel] = 1;
   }
   return seeds;
 }

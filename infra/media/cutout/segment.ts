@@ -12,6 +12,7 @@ import {
   withoutIslands,
   withoutThreads,
 } from './mask.ts';
+import { withoutOpenings } from './openings.ts';
 import { type LabPicture, type Picture, type Size, toLab } from './picture.ts';
 import { saliencyOf } from './saliency.ts';
 
@@ -36,7 +37,8 @@ export function segment(picture: Picture, coarse: Picture, cut = grabCut): Uint8
   const first = cutBoth(coarse, prior, cut);
   if (first === undefined) return undefined;
   const own = withoutSides(first, { lab, border, prior });
-  const kept = fillHoles(keepSubjects(own, coarse, saliency), coarse, own.length * HOLE_SHARE);
+  const filled = fillHoles(keepSubjects(own, coarse, saliency), coarse, own.length * HOLE_SHARE);
+  const kept = withoutOpenings(filled, { lab, border });
   const second = cutBoth(picture, enlarged(nearEdge(kept, coarse), coarse, picture), cut);
   if (second === undefined) return undefined;
   const whole = withoutIslands(second, picture, second.length * ISLAND_SHARE);

@@ -12,7 +12,15 @@ export interface Scene {
 const WIDTH = 480;
 const HEIGHT = 400;
 
-const SHAPES = {
+interface Drawing {
+  shape: string;
+  /** Drawn over the shape; no part of the mask. */
+  shade?: string;
+  colour: string;
+  background: [string, string];
+}
+
+const SHAPES: Record<string, Drawing> = {
   bottle: {
     shape:
       '<path d="M220 60h40v70c0 20 40 30 40 70v150a20 20 0 0 1-20 20h-80a20 20 0 0 1-20-20V200c0-40 40-50 40-70z"/>',
@@ -39,11 +47,30 @@ const SHAPES = {
     colour: '#151515',
     background: ['#6a7fb0', '#d79a6a'],
   },
+  ring: {
+    shape: '<path fill-rule="evenodd" d="M240 60a140 140 0 1 0 .1 0zM240 125a75 75 0 1 1 -.1 0z"/>',
+    colour: '#b0302a',
+    background: ['#d9d3c7', '#b7aa96'],
+  },
+  mug: {
+    shape:
+      '<rect x="120" y="120" width="150" height="180" rx="16"/><path fill-rule="evenodd" d="M265 150h50a60 60 0 0 1 0 120h-50v-30h45a30 30 0 0 0 0-60h-45z"/>',
+    colour: '#274b8f',
+    background: ['#e4e0d6', '#c9c2b0'],
+  },
+  // What fades into the subject is no opening, though its middle has the background's colour.
+  'shaded bowl': {
+    shape: '<circle cx="240" cy="200" r="140"/>',
+    shade:
+      '<radialGradient id="s"><stop offset=".3" stop-color="#c8beae"/><stop offset="1" stop-color="#b0302a"/></radialGradient><circle cx="240" cy="200" r="130" fill="url(#s)"/>',
+    colour: '#b0302a',
+    background: ['#d9d3c7', '#b7aa96'],
+  },
 };
 
 export function makeScenes(): Promise<Scene[]> {
   return Promise.all(
-    Object.entries(SHAPES).map(async ([name, { shape, colour, background }], index) => {
+    Object.entries(SHAPES).map(async ([name, { shape, shade = '', colour, background }], index) => {
       const [from, to] = background;
       const draw = (inner: string) =>
         Buffer.from(
@@ -51,7 +78,7 @@ export function makeScenes(): Promise<Scene[]> {
         );
       const sky = `<linearGradient id="g" x2=".4" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>`;
       const smooth = draw(
-        `${sky}<rect width="100%" height="100%" fill="url(#g)"/><g fill="${colour}">${shape}</g>`,
+        `${sky}<rect width="100%" height="100%" fill="url(#g)"/><g fill="${colour}">${shape}</g>${shade}`,
       );
       const mask = await sharp(draw(`<rect width="100%" height="100%"/><g fill="#fff">${shape}</g>`))
         .extractChannel(0)
