@@ -106,20 +106,7 @@ function addUp({ picture, trimap, samples }: Known, pixel: number): void {
       ba += tb * own;
     }
   }
-  sums[0] = weight;
-  sums[1] = red;
-  sums[2] = green;
-  sums[3] = blue;
-  sums[4] = mean;
-  sums[5] = rr;
-  sums[6] = rg;
-  sums[7] = rb;
-  sums[8] = gg;
-  sums[9] = gb;
-  sums[10] = bb;
-  sums[11] = ra;
-  sums[12] = ga;
-  sums[13] = ba;
+  sums.set([weight, red, green, blue, mean, rr, rg, rb, gg, gb, bb, ra, ga, ba]);
 }
 
 /** The mean of the functions of all windows that a pixel of the band is in; beside the band what is known. */
