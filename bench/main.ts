@@ -6,6 +6,7 @@ import { run as fairness } from './fairness.ts';
 import { run as frontDoor } from './frontDoor.ts';
 import { run as jobs } from './jobs.ts';
 import { run as ledger } from './ledger.ts';
+import { run as media } from './media.ts';
 import { run as memory } from './memory.ts';
 import { run as models } from './models.ts';
 import { run as retrieve } from './retrieve.ts';
@@ -27,6 +28,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   usage: () => usage(),
   retrieve: () => retrieve(),
   delivery: () => delivery(),
+  media: () => media(),
   memory: () => memory(),
   jobs: () => jobs(),
   fairness: () => fairness(),

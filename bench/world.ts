@@ -87,6 +87,9 @@ async function environmentOf(services: Services): Promise<Record<string, string>
     TEMPORAL_NAMESPACE: await registerNamespace(temporal.address),
     FFMPEG_PATH: services.ffmpegPath,
     FFPROBE_PATH: services.ffprobePath,
+    ESPEAK_PATH: services.espeakPath,
+    POCKETSPHINX_PATH: services.recogniser.path,
+    POCKETSPHINX_MODEL: services.recogniser.model,
   };
 }
 

@@ -43,17 +43,6 @@ export async function openCutoutFloor(path: string): Promise<CutoutFloor> {
   };
 }
 
-/** The library's time for the picture at `path` once, in milliseconds; runs before it warm it up. */
-export async function cutoutFloor(path: string, warmUps = 2): Promise<number> {
-  const floor = await openCutoutFloor(path);
-  try {
-    for (let time = 0; time < warmUps; time += 1) await floor.run();
-    return await floor.run();
-  } finally {
-    await floor.close();
-  }
-}
-
 interface Asked {
   marks: Uint8Array;
   rounds: number;

@@ -18,8 +18,8 @@ export class CutRefused extends Error {
 }
 
 /** Long sides: edges are found and refined at the one, the subject at the other. */
-const WORKING_SIDE = 512;
-const COARSE_SIDE = 256;
+export const WORKING_SIDE = 512;
+export const COARSE_SIDE = 256;
 const LEAST_SIDE = 16;
 const BAND_SHARE = 0.008;
 /** A subject has at least this share of the picture, and leaves as much. */

@@ -1,0 +1,209 @@
+/**
+ * Pictures and recordings that are worked on while the client waits: each operation through the API, upload and bill
+ * included, against the library's own time for it, in turns; and what others notice of twenty uploads of 25 MB at once.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import sharp, { type Sharp } from 'sharp';
+import { type LeanClient, openLeanClient } from './leanClient.ts';
+import { openCutoutFloor } from './media/cutoutFloor.ts';
+import { noisePng, photograph } from './media/pictures.ts';
+import { recognitionFloor } from './media/recognitionFloor.ts';
+import { uploadAll } from './media/uploadAll.ts';
+import { percentile, round } from './statistics.ts';
+import { openWorld, type World } from './world.ts';
+
+/** What a telephone takes, and what can be enlarged twice. */
+const LARGE_PX = { width: 4_096, height: 3_072 };
+const SMALL_PX = { width: 2_048, height: 2_048 };
+const ROUNDS = 9;
+const WARM_UP = 3;
+const MOST_RATIO = 1.3;
+const PLENTY = 1_000_000_000;
+const UPLOADS = 20;
+const UPLOAD_BYTES = 25 * 1024 * 1024 - 1;
+const QUIET_MS = 8_000;
+const EVERY_MS = 20;
+const MOST_SLOWER = 3;
+const LUMA: [number, number, number] = [0.2126, 0.7152, 0.0722];
+const SHARPENING = { sigma: 0.9, m1: 0.4, m2: 1.2 };
+const RECORDING = path.join(import.meta.dirname, '../../test/fixtures/clear-speech.flac');
+
+interface Client {
+  origin: string;
+  key: string;
+}
+
+interface Operation {
+  name: string;
+  route: string;
+  fields: Record<string, string>;
+  /** Of the one file. */
+  part: string;
+  file: string;
+  /** The library's milliseconds. */
+  alone(): Promise<number>;
+}
+
+export async function run(): Promise<{ ok: boolean }> {
+  sharp.concurrency(1);
+  sharp.cache(false);
+  const world = await openWorld({});
+  try {
+    const client = await openClient(world);
+    const rows = [];
+    for (const operation of await operationsOf(world)) rows.push(await compare(operation, client));
+    console.log('work on media while the client waits, against the library alone; ms');
+    console.table(
+      rows.map(({ name, alone, product, ratio }) => ({
+        name,
+        alone,
+        product,
+        [`÷ (≤ ${MOST_RATIO})`]: ratio,
+      })),
+    );
+    const slower = await crowded(client);
+    return { ok: rows.every(({ ratio }) => ratio <= MOST_RATIO) && slower <= MOST_SLOWER };
+  } finally {
+    await world.close();
+  }
+}
+
+async function openClient(world: World): Promise<Client> {
+  const { accountId, inference } = await world.createPayer();
+  const file = path.join(world.folder, 'media.config.json');
+  writeFileSync(
+    file,
+    JSON.stringify({ limits: { overrides: { [accountId]: { requestsPerMinute: PLENTY } } } }),
+  );
+  const api = await world.start('api', { FAREBOX_CONFIG: file });
+  return { origin: api.origin, key: inference };
+}
+
+/** The steps as the prompt is read, by the library alone. */
+async function operationsOf(world: World): Promise<Operation[]> {
+  const [large, small] = ['large', 'small'].map((name) => path.join(world.folder, `${name}.jpg`)) as [
+    string,
+    string,
+  ];
+  writeFileSync(large, await photograph(LARGE_PX));
+  writeFileSync(small, await photograph(SMALL_PX));
+  const cutout = await openCutoutFloor(small);
+  const edit = (prompt: string, work: (source: Sharp) => Sharp): Operation => ({
+    ...{ name: prompt, route: '/image/edit', part: 'image', file: large },
+    fields: { model: 'local-edit', prompt, resolution: '4K', output_format: 'jpeg' },
+    alone: () => written(large, work(sharp(large).autoOrient()).jpeg({ quality: 92 })),
+  });
+  return [
+    edit('make it black and white', (source) => source.recomb([LUMA, LUMA, LUMA])),
+    edit('rotate 90 degrees', (source) => source.rotate(90)),
+    edit('crop to 16:9, then blur by 5 pixels', (source) =>
+      source.extract({ left: 0, top: 384, width: 4_096, height: 2_304 }).blur(5),
+    ),
+    {
+      ...{ name: 'enlarge twice', route: '/image/upscale', part: 'image', file: small },
+      fields: { model: 'local-upscale-image', scale: '2' },
+      alone: () =>
+        written(small, sharp(small).resize(4_096, 4_096).sharpen(SHARPENING).png({ compressionLevel: 6 })),
+    },
+    {
+      ...{ name: 'cut out', route: '/image/background-remove', part: 'image', file: small },
+      fields: { model: 'local-cutout' },
+      alone: () => cutout.run(),
+    },
+    {
+      ...{ name: 'transcribe', route: '/audio/transcriptions', part: 'file', file: RECORDING },
+      fields: { model: 'local-transcribe' },
+      alone: () => recognitionFloor(world.environment, { recording: RECORDING, folder: world.folder }),
+    },
+  ];
+}
+
+function written(source: string, picture: Sharp): Promise<number> {
+  return timed(() => picture.toFile(`${source}.out`));
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+async function compare(operation: Operation, client: Client) {
+  const alone: number[] = [];
+  const product: number[] = [];
+  for (let turn = 0; turn < WARM_UP + ROUNDS; turn += 1) {
+    const sides = [await operation.alone(), await timed(() => ask(operation, client))] as const;
+    if (turn < WARM_UP) continue;
+    alone.push(sides[0]);
+    product.push(sides[1]);
+  }
+  rmSync(`${operation.file}.out`, { force: true });
+  const [floor, ours] = [percentile(alone, 0.5), percentile(product, 0.5)];
+  return { name: operation.name, alone: round(floor), product: round(ours), ratio: round(ours / floor) };
+}
+
+async function ask({ route, fields, part, file }: Operation, { origin, key }: Client): Promise<void> {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  body.set(part, new Blob([readFileSync(file)]), path.basename(file));
+  const answer = await fetch(`${origin}/api/v1${route}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body,
+  });
+  if (answer.status !== 200) throw new Error(`${route}: ${answer.status} ${await answer.text()}`);
+  await answer.arrayBuffer();
+}
+
+/** How many times slower than at rest others are served at the 99th percentile. */
+async function crowded({ origin, key }: Client): Promise<number> {
+  const url = `${origin}/api/v1/billing/usage-history?limit=20`;
+  const other = await openLeanClient({
+    method: 'GET',
+    url,
+    headers: { authorization: `Bearer ${key}` },
+    body: '',
+  });
+  try {
+    await waitsUntil(other, pause(1_000));
+    const quiet = await waitsUntil(other, pause(QUIET_MS));
+    const file = await noisePng(UPLOAD_BYTES);
+    const fields = { model: 'local-edit', prompt: 'make it black and white' };
+    const uploads = { url: `${origin}/api/v1/image/edit`, key, fields, file, count: UPLOADS };
+    let statuses: number[] = [];
+    const startMs = performance.now();
+    const busy = await waitsUntil(
+      other,
+      uploadAll(uploads).then((all) => (statuses = all)),
+    );
+    const tookMs = performance.now() - startMs;
+    const [atRest, meanwhile] = [percentile(quiet, 0.99), percentile(busy, 0.99)];
+    console.log(
+      `  ${UPLOADS} uploads of ${round(file.length / 1_048_576)} MB at once: ${round(tookMs / 1_000)} s, statuses ${[...new Set(statuses)]}`,
+    );
+    console.log(
+      `  another route meanwhile, ms: p50 ${round(percentile(quiet, 0.5))} → ${round(percentile(busy, 0.5))}, p99 ${round(atRest)} → ${round(meanwhile)}`,
+    );
+    console.log(`  p99 ÷ at rest (≤ ${MOST_SLOWER}): ${round(meanwhile / atRest)}`);
+    return statuses.every((status) => status === 200) ? meanwhile / atRest : Number.POSITIVE_INFINITY;
+  } finally {
+    other.close();
+  }
+}
+
+/** Milliseconds of each call, one after the other, until that is over. */
+async function waitsUntil(client: LeanClient, over: Promise<unknown>): Promise<number[]> {
+  const waits: number[] = [];
+  let goesOn = true;
+  const end = over.finally(() => {
+    goesOn = false;
+  });
+  while (goesOn) {
+    waits.push(await timed(() => client.ask()));
+    await pause(EVERY_MS);
+  }
+  await end;
+  return waits;
+}
