@@ -43,6 +43,7 @@ export function createChildPool<Question extends object, Answer extends ChildAns
   const idle: Child[] = [];
   const waiting: ((child: Child) => void)[] = [];
   let running = 0;
+  let closed = false;
 
   async function take(signal: AbortSignal | undefined): Promise<Child> {
     for (let kept = idle.pop(); kept !== undefined; kept = idle.pop()) {
@@ -57,13 +58,22 @@ export function createChildPool<Question extends object, Answer extends ChildAns
     return inTurn(waiting, { signal, maxWaitMs, name });
   }
 
-  function giveBack(child: Child, usable: boolean): void {
-    const keep = usable && child.files < filesPerChild && child.process.connected;
+  function giveBack(child: Child, { usable, worn }: { usable: boolean; worn: boolean }): void {
+    const isUsedUp = worn || child.files >= filesPerChild;
+    const keep = usable && !isUsedUp && child.process.connected;
     if (!keep) child.process.kill('SIGKILL');
     const next = waiting.shift();
     if (next) next(keep ? child : start(options));
     else if (keep) idle.push(child);
+    // Who comes next need not wait for its start. One that was killed is not replaced before somebody wants it.
+    else if (usable && !closed) idle.push(startAhead());
     else running -= 1;
+  }
+
+  function startAhead(): Child {
+    const child = start(options);
+    letGo(child);
+    return child;
   }
 
   return {
@@ -78,12 +88,13 @@ export function createChildPool<Question extends object, Answer extends ChildAns
         answer = await answerOf<Answer>(child, { ...question, file: child.files }, { timeoutMs, signal });
       } finally {
         letGo(child);
-        giveBack(child, answer !== undefined && !answer.worn);
+        giveBack(child, { usable: answer !== undefined, worn: answer?.worn === true });
       }
       signal?.throwIfAborted();
       return answer;
     },
     close() {
+      closed = true;
       for (const child of idle.splice(0)) child.process.kill('SIGKILL');
     },
   };
