@@ -66,14 +66,8 @@ export function createChildPool<Question extends object, Answer extends ChildAns
     if (next) next(keep ? child : start(options));
     else if (keep) idle.push(child);
     // Who comes next need not wait for its start. One that was killed is not replaced before somebody wants it.
-    else if (usable && !closed) idle.push(startAhead());
+    else if (usable && !closed) idle.push(startIdle(options));
     else running -= 1;
-  }
-
-  function startAhead(): Child {
-    const child = start(options);
-    letGo(child);
-    return child;
   }
 
   return {
@@ -108,6 +102,12 @@ interface Patience {
   signal: AbortSignal | undefined;
   maxWaitMs: number | undefined;
   name: string;
+}
+
+function startIdle(plan: ChildPlan): Child {
+  const child = start(plan);
+  letGo(child);
+  return child;
 }
 
 /** Who gave up while waiting has left the queue when he hears of it: no child is handed to nobody. */
