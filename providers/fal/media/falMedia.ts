@@ -18,6 +18,7 @@ import type {
   TranscriptionOrder,
   VoiceSample,
 } from '../../mediaProvider.ts';
+import { orderedPictures } from '../../orderedPictures.ts';
 import { garbage } from '../../textFailures.ts';
 import { readTranscript } from '../../transcripts.ts';
 import { type FalOptions, type FalService, openService } from '../service.ts';
@@ -61,21 +62,13 @@ async function makeImages(
   order: ImageOrder,
   context: MediaCallContext,
 ): Promise<MadeImage[]> {
-  if (order.styleReferences.length > 0) {
-    const message = 'The model takes no style references.';
-    throw new UpstreamFailure({ reason: 'refused', detail: 'not ordered: style references', message });
-  }
-  const { upstreamModel: endpoint, count } = order;
-  const answered = await allOrNone(
+  const { upstreamModel: endpoint } = order;
+  const works = () =>
     generationInputs(order).map(
       (input) => async (signal: AbortSignal) =>
         readImages(await runOrder(service, { endpoint, input }, signal)),
-    ),
-    context.signal,
-  );
-  const images = answered.flat();
-  if (images.length < count) throw garbage(`${images.length} pictures where ${count} were ordered`);
-  return await fetchAll(service, images.slice(0, count), context);
+    );
+  return await fetchAll(service, await orderedPictures(order, works, context.signal), context);
 }
 
 async function editImage(

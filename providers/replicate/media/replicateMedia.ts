@@ -1,6 +1,5 @@
 /** Pictures, transcripts and speech of the service's models, for a client that waits. Sources: as in replicate.ts. */
 import { stat } from 'node:fs/promises';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import { allOrNone, failureOfOutcome, inMediaWords } from '../../mediaFailures.ts';
 import { fetchImage, fetchSpeech } from '../../mediaOutputs.ts';
 import type {
@@ -16,6 +15,7 @@ import type {
   Transcript,
   TranscriptionOrder,
 } from '../../mediaProvider.ts';
+import { orderedPictures } from '../../orderedPictures.ts';
 import { garbage } from '../../textFailures.ts';
 import { readTranscript } from '../../transcripts.ts';
 import { addressMedia, type SentMedium, withAddresses } from '../mediaInputs.ts';
@@ -58,21 +58,13 @@ async function makeImages(
   order: ImageOrder,
   context: MediaCallContext,
 ): Promise<MadeImage[]> {
-  if (order.styleReferences.length > 0) {
-    const message = 'The model takes no style references.';
-    throw new UpstreamFailure({ reason: 'refused', detail: 'not ordered: style references', message });
-  }
-  const { upstreamModel, count } = order;
-  const answered = await allOrNone(
+  const { upstreamModel } = order;
+  const works = () =>
     generationInputs(nameOf(order), order).map(
       (input) => async (signal: AbortSignal) =>
         imageUrls(await runPrediction(service, { upstreamModel, input }, signal)),
-    ),
-    context.signal,
-  );
-  const urls = answered.flat();
-  if (urls.length < count) throw garbage(`${urls.length} pictures where ${count} were ordered`);
-  return await fetchAll(service, urls.slice(0, count), context);
+    );
+  return await fetchAll(service, await orderedPictures(order, works, context.signal), context);
 }
 
 async function editImage(
