@@ -1,4 +1,5 @@
 /** Who is calling, once the credential was accepted. */
+import type { Wallet } from './wallets.ts';
 
 export const KEY_TYPES = ['ADMIN', 'INFERENCE'] as const;
 export type KeyType = (typeof KEY_TYPES)[number];
@@ -17,4 +18,6 @@ export interface Caller {
   models: readonly string[] | null;
   /** Null: the key never expires. */
   keyExpiresAt: Date | null;
+  /** Of callers who signed in with one instead of an API key. Their account may not exist yet: it begins with a top-up. */
+  wallet?: Wallet;
 }

@@ -19,6 +19,7 @@ import { ollamaAddress, USUAL_OLLAMA } from './ollamaAddress.ts';
 import { readConfigurationFile } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { toModel } from './toModel.ts';
+import { type X402Settings, x402Settings } from './x402.ts';
 
 export interface S3Config {
   endpoint: string;
@@ -75,7 +76,7 @@ export interface Config {
   limits: ConfigurationFile['limits'];
   catalogue: ConfigurationFile['catalogue'];
   rpc: ConfigurationFile['rpc'];
-  x402: ConfigurationFile['x402'];
+  x402: X402Settings;
   search?: NonNullable<ConfigurationFile['search']>;
   /** The value of the environment variable that an `apiKeyEnv` names; undefined when unset or empty. */
   secret(name: string): string | undefined;
@@ -147,7 +148,6 @@ function fromFile(file: ConfigurationFile) {
     limits: file.limits,
     catalogue: file.catalogue,
     rpc: file.rpc,
-    x402: file.x402,
     ...optional('search', file.search),
   };
 }
@@ -163,7 +163,8 @@ function fromBoth(environment: CompleteEnvironment, file: ConfigurationFile) {
     speaks: ESPEAK_PATH !== undefined,
     hears: POCKETSPHINX_PATH !== undefined,
   });
-  return { providers, ...optional('ollamaAddress', looked) };
+  const x402 = x402Settings(file.x402, publicUrl(environment));
+  return { providers, x402, ...optional('ollamaAddress', looked) };
 }
 
 function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {

@@ -72,6 +72,8 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   '@temporalio/common': ['infra/temporal/', 'workflows/', 'activities/', 'workers/', 'api/queued.ts'],
   '@temporalio/worker': ['workers/', 'infra/stack/'],
   '@temporalio/workflow': ['workflows/'],
+  '@solana-program/token': ['providers/payments/solana/'],
+  '@solana/kit': ['providers/payments/solana/'],
   commander: ['cli/'],
   'file-type': ['infra/documents/', 'infra/media/'],
   htmlparser2: ['infra/documents/'],
@@ -92,6 +94,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   rolldown: ['infra/launch/'],
   turndown: ['infra/web/'],
   undici: ['infra/http/'],
+  viem: ['providers/payments/evm/', 'api/auth/signIn/', 'cli/'],
   zod: ['api/', 'infra/', 'providers/'],
   'zod-openapi': ['api/openapi/'],
 };

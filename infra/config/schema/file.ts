@@ -33,6 +33,8 @@ const rpcNetwork = closed({
 const paymentNetwork = closed({
   network: z.string().regex(/^[-a-z0-9]{3,8}:[-_A-Za-z0-9]{1,44}$/, 'a CAIP-2 network such as "eip155:8453"'),
   asset: text(128),
+  assetName: text(64).exactOptional(),
+  assetVersion: text(16).exactOptional(),
   payTo: text(128),
   rpcUrl: serviceUrl.exactOptional(),
   rpcUrls: z.array(serviceUrl).min(1).max(16).exactOptional(),

@@ -1,0 +1,33 @@
+/** A wallet as a caller and as a payer. One owner has one account, whatever the spelling of the address. */
+
+export const WALLET_FAMILIES = ['evm', 'solana'] as const;
+export type WalletFamily = (typeof WALLET_FAMILIES)[number];
+
+export interface Wallet {
+  family: WalletFamily;
+  /** One spelling per owner: evm in lower case with 0x, Solana in base58 as it is. */
+  address: string;
+}
+
+/** What stands in a path or a header (api-facts 10.6). */
+export const WALLET_ADDRESS = /^(0x[a-fA-F0-9]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/;
+
+/** Undefined: neither an evm address nor one that could be Solana's. That the latter has 32 bytes is looked at elsewhere. */
+export function toWallet(address: string): Wallet | undefined {
+  if (!WALLET_ADDRESS.test(address)) return undefined;
+  return address.startsWith('0x')
+    ? { family: 'evm', address: address.toLowerCase() }
+    : { family: 'solana', address };
+}
+
+/** The family of a CAIP-2 network; undefined for a chain of neither. */
+export function familyOf(network: string): WalletFamily | undefined {
+  if (/^eip155:[1-9][0-9]{0,15}$/.test(network)) return 'evm';
+  return /^solana:[1-9A-HJ-NP-Za-km-z]{32}$/.test(network) ? 'solana' : undefined;
+}
+
+export const BASE_MAINNET = 'eip155:8453';
+export const SOLANA_MAINNET = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp';
+
+/** Wallets sign in for these while no payment network is configured. */
+export const USUAL_NETWORKS: readonly string[] = [BASE_MAINNET, SOLANA_MAINNET];

@@ -1,0 +1,66 @@
+/** The payment networks as the rest of the service reads them: one shape for every way of writing them in the file. */
+import { familyOf, USUAL_NETWORKS, type WalletFamily } from '../../domain/wallets.ts';
+import type { ConfigurationFile } from './schema/file.ts';
+
+export interface PaymentNetworkSettings {
+  /** CAIP-2. */
+  network: string;
+  family: WalletFamily;
+  /** The token's contract, or its mint. */
+  asset: string;
+  /** Name and version of the token's EIP-712 domain; told to the client in `extra`. */
+  assetName: string;
+  assetVersion: string;
+  /** Who receives the payments. */
+  payTo: string;
+  /** At least one; a receipt counts when they agree on it. */
+  rpcUrls: readonly string[];
+  /** Blocks (evm), or slots (Solana), on top of the one that the payment is in. */
+  confirmations: number;
+  /** Undefined: this service settles by itself, and pays the fee with the key below. */
+  facilitatorUrl: string | undefined;
+  /** Environment variable with the private key of who pays the network's fee. */
+  feePayerKeyEnv: string | undefined;
+  allowPrivateNetwork: boolean;
+}
+
+export interface X402Settings {
+  /** Host names without port, in lower case; always at least that of the public address. */
+  signInDomains: readonly string[];
+  /** CAIP-2 networks on which wallets sign in. */
+  signInNetworks: readonly string[];
+  /** Empty: nobody can pay; the routes of payments answer 503. */
+  networks: readonly PaymentNetworkSettings[];
+}
+
+const USUAL_CONFIRMATIONS: Record<WalletFamily, number> = { evm: 12, solana: 32 };
+
+/** Expects a file that was checked (crossCheck.ts). */
+export function x402Settings(file: ConfigurationFile['x402'], publicUrl: string): X402Settings {
+  const networks = file.networks.map(toSettings);
+  const named = file.signIn?.domains ?? [];
+  return {
+    signInDomains: [
+      ...new Set([new URL(publicUrl).hostname, ...named].map((domain) => domain.toLowerCase())),
+    ],
+    signInNetworks: networks.length > 0 ? networks.map(({ network }) => network) : USUAL_NETWORKS,
+    networks,
+  };
+}
+
+function toSettings(entry: ConfigurationFile['x402']['networks'][number]): PaymentNetworkSettings {
+  const family = familyOf(entry.network) ?? 'evm';
+  return {
+    network: entry.network,
+    family,
+    asset: family === 'evm' ? entry.asset.toLowerCase() : entry.asset,
+    assetName: entry.assetName ?? 'USD Coin',
+    assetVersion: entry.assetVersion ?? '2',
+    payTo: family === 'evm' ? entry.payTo.toLowerCase() : entry.payTo,
+    rpcUrls: entry.rpcUrls ?? (entry.rpcUrl === undefined ? [] : [entry.rpcUrl]),
+    confirmations: entry.confirmations ?? USUAL_CONFIRMATIONS[family],
+    facilitatorUrl: entry.facilitatorUrl,
+    feePayerKeyEnv: entry.feePayerKeyEnv,
+    allowPrivateNetwork: entry.allowPrivateNetwork ?? false,
+  };
+}

@@ -1,0 +1,36 @@
+/** Accounts of wallets: one per owner, whose id follows from the address. */
+import { createHash } from 'node:crypto';
+import type { Wallet } from '../../domain/wallets.ts';
+import type { SqlClient } from './pool.ts';
+
+/** A UUID of version 8 made from family and address: the same in every process, before any row exists. */
+export function walletAccountId({ family, address }: Wallet): string {
+  const digest = createHash('sha256').update(`farebox wallet ${family} ${address}`).digest().subarray(0, 16);
+  digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x80, 6);
+  digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);
+  return digest.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** Opens the account of a wallet, or finds that it is open; its id. In the caller's transaction. */
+export async function openWalletAccount(sql: SqlClient, wallet: Wallet): Promise<string> {
+  const accountId = walletAccountId(wallet);
+  await sql.query('insert into accounts (id, name) values ($1, $2) on conflict (id) do nothing', [
+    accountId,
+    `wallet ${wallet.address}`,
+  ]);
+  await sql.query(
+    `insert into wallet_accounts (account_id, family, address) values ($1, $2, $3)
+     on conflict (account_id) do nothing`,
+    [accountId, wallet.family, wallet.address],
+  );
+  return accountId;
+}
+
+/** Undefined: the account is no wallet's. */
+export async function walletOf(sql: SqlClient, accountId: string): Promise<Wallet | undefined> {
+  const { rows } = await sql.query<Wallet>(
+    'select family, address from wallet_accounts where account_id = $1',
+    [accountId],
+  );
+  return rows[0];
+}

@@ -1,0 +1,121 @@
+/**
+ * What a top-up needs of a network on which wallets pay, in our words: offer, read, check, settle, look for. Each family
+ * has one (evm/, solana/). A facilitator is believed in nothing: whatever it answers, only `find` says what happened.
+ */
+import type { Wallet } from '../../domain/wallets.ts';
+
+/** An entry of `accepts` (api-facts 10.3); a type, not an interface, so that it is JSON. */
+export type PaymentRequirement = {
+  scheme: 'exact';
+  /** CAIP-2. */
+  network: string;
+  /** Smallest units of the token, as a decimal string. */
+  amount: string;
+  asset: string;
+  payTo: string;
+  maxTimeoutSeconds: number;
+  extra: Record<string, string>;
+};
+
+/** What the payment header carries once its envelope is off (domain/payments): one shape for v2 and the flat legacy one. */
+export interface PaymentEnvelope {
+  x402Version: 1 | 2;
+  scheme: string;
+  /** As it was sent: "base", "eip155:8453" … */
+  network: string;
+  /** v2 only: the requirement that the client says it chose. */
+  accepted: Readonly<Record<string, unknown>> | undefined;
+  /** v2 only, and optional there. */
+  resourceUrl: string | undefined;
+  payload: Readonly<Record<string, unknown>>;
+}
+
+/** A payment that its payer signed and that is good as far as it can be told without asking the network. Plain JSON. */
+export type SignedPayment = {
+  network: string;
+  asset: string;
+  payer: Wallet;
+  payTo: string;
+  /** Smallest units, decimal. */
+  amount: string;
+  /**
+   * What the network itself lets happen only once: evm the authorization's nonce, Solana the digest of the signed message.
+   * Never a signature or a header's text, which have many spellings.
+   */
+  nonce: string;
+  /** Unix seconds as a decimal string; "0" where the network has no such bound. */
+  validAfter: string;
+  /** Undefined: ends with the network's own memory of recent blocks. */
+  validBefore?: string;
+  /** Rebuilt from the parsed fields: what is settled, never what was sent. */
+  payload: Record<string, unknown>;
+};
+
+/** Codes of api-facts 10.5 that a payment can be refused with before anything moves; all are 400. */
+export const PAYMENT_REFUSALS = [
+  'INVALID_PAYMENT_FORMAT',
+  'INVALID_PAYMENT',
+  'UNSUPPORTED_NETWORK',
+  'INVALID_PAYMENT_RECIPIENT',
+  'UNSUPPORTED_TOKEN',
+  'UNSUPPORTED_SCHEME',
+  'INVALID_AMOUNT',
+  'INVALID_PAYMENT_PAYER',
+  'AMOUNT_TOO_LOW',
+  'AMOUNT_TOO_HIGH',
+  'PAYMENT_VERIFICATION_FAILED',
+] as const;
+export type PaymentRefusal = (typeof PAYMENT_REFUSALS)[number];
+
+export class PaymentRefused extends Error {
+  readonly code: PaymentRefusal;
+  readonly details: Readonly<Record<string, string>> | undefined;
+
+  /** `message`: for the client. */
+  constructor(code: PaymentRefusal, message: string, details?: Readonly<Record<string, string>>) {
+    super(message);
+    this.name = 'PaymentRefused';
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** The network's nodes do not answer, or not with one voice: nothing can be said, and nothing is. */
+export class ChainUnavailable extends Error {}
+
+export type SettleOutcome =
+  /** Handed in; whether it holds is for `find` to say. */
+  | { outcome: 'sent'; transaction: string | undefined }
+  /** Certainly nothing was handed in, and nothing will be: the same payment may be tried again. */
+  | { outcome: 'refused'; reason: string }
+  /** The answer was lost or cannot be understood: it may have been handed in. */
+  | { outcome: 'unknown'; reason: string };
+
+export type Found =
+  /** Not on the chain; `gone`: it can never come any more (its time is over at a final block, or the nonce was cancelled). */
+  | { state: 'absent'; gone: boolean }
+  /** On the chain, but not deep enough yet, or the nodes do not agree yet. */
+  | { state: 'pending'; transaction: string }
+  /** The nonce was used, but what the payment promised did not happen: nothing is credited. */
+  | { state: 'wrong'; transaction: string; reason: string }
+  /** Our own reading of the receipt: this token, this payer, our recipient, this amount, deep enough. */
+  | { state: 'final'; transaction: string; amount: string };
+
+export interface PaymentNetwork {
+  /** CAIP-2. */
+  readonly network: string;
+  /** Further spellings that clients send: "base", "solana". */
+  readonly names: readonly string[];
+  /** Decimals of the token: 6. */
+  readonly decimals: number;
+  /** `amount`: smallest units. Throws ChainUnavailable where the fee payer is the facilitator's and it does not say who. */
+  offer(amount: string): Promise<PaymentRequirement>;
+  /** Everything that needs no node: shape, token, recipient, windows, signature. Throws PaymentRefused. */
+  read(envelope: PaymentEnvelope, nowMs: number): Promise<SignedPayment>;
+  /** Asks the nodes: nonce unused, funds there, simulation passes. Throws PaymentRefused, ChainUnavailable. */
+  verify(payment: SignedPayment, signal: AbortSignal): Promise<void>;
+  /** Hands it in once. Never throws but for `signal`. */
+  settle(payment: SignedPayment, signal: AbortSignal): Promise<SettleOutcome>;
+  /** `transaction`: where to look first, if anybody named one; not believed. Throws ChainUnavailable. */
+  find(payment: SignedPayment, signal: AbortSignal, transaction?: string): Promise<Found>;
+}
