@@ -11,6 +11,8 @@ import { Upload } from './upload.ts';
 /** The parts that are files: their name, how many there may be, and their bytes together. */
 export interface FileParts {
   name: string;
+  /** Another name for the same, as some clients write lists. */
+  alsoNamed?: string;
   most: number;
   maxTotalBytes: number;
 }
@@ -65,7 +67,8 @@ interface FilePart {
 }
 
 /** Takes the parser's events one after the other; each is on disk or in memory when `take` resolves. */
-function createForm({ createFolder, maxFileBytes, files: { name, most }, knownFields }: MultipartOptions) {
+function createForm({ createFolder, maxFileBytes, files: parts, knownFields }: MultipartOptions) {
+  const { name, alsoNamed, most } = parts;
   const fields = new Map<string, string>();
   let field: { name: string; bytes: Buffer[]; sizeBytes: number } | undefined;
   const files: UploadedFile[] = [];
@@ -74,7 +77,7 @@ function createForm({ createFolder, maxFileBytes, files: { name, most }, knownFi
   let file: FilePart | undefined;
 
   function begin(head: PartHead): void {
-    if (head.name === name) {
+    if (head.name === name || head.name === alsoNamed) {
       if (begun === most) throw malformed(most === 1 ? 'more than one file' : `more than ${most} files`);
       file = { upload: new Upload(createFolder, `upload-${begun}`), head };
       begun += 1;

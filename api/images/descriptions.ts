@@ -53,7 +53,15 @@ const A_CARD = [
   -H 'Content-Type: application/json' -d '{"model":"simulator-image","prompt":"a red tram","format":"png","return_binary":true}' -o "$CARD"`,
 ];
 
-type Routes = 'multiEdit' | 'edit' | 'cutout' | 'upscale' | 'generate' | 'generations' | 'styles';
+type Routes =
+  | 'multiEdit'
+  | 'edit'
+  | 'cutout'
+  | 'upscale'
+  | 'generate'
+  | 'generations'
+  | 'openAiEdit'
+  | 'styles';
 
 export const IMAGE_DESCRIPTIONS: Record<Routes, RouteDescription> = {
   multiEdit: {
@@ -134,6 +142,28 @@ export const IMAGE_DESCRIPTIONS: Record<Routes, RouteDescription> = {
     },
     errors: ERRORS,
     example: { json: { model: 'simulator-image', prompt: 'a red tram', size: '512x512' } },
+  },
+  openAiEdit: {
+    group: 'Images',
+    operationId: 'createImageEdit',
+    summary: 'Edit images, as OpenAI has it',
+    description:
+      'For clients of that API. The files are named `image`, or `image[]`: the first is the base, the others are layers ' +
+      'or masks as in /image/multi-edit; there is no file `mask`. Of `size` the ratio counts, where the model has a ' +
+      'choice; `background`, `input_fidelity`, `output_compression` and `moderation` are accepted and have no effect, ' +
+      `and a model that is not known here is answered for by the default one. ${PAID}`,
+    answers: {
+      200: {
+        means: 'The edited image.',
+        bodies: [{ schema: generationsAnswer }, { schema: dryRunCost }],
+        headers: MODEL_HEADERS,
+      },
+    },
+    errors: ERRORS,
+    example: {
+      before: A_CARD,
+      form: { model: 'local-edit', prompt: 'black and white', image: '@$CARD' },
+    },
   },
   styles: {
     group: 'Images',

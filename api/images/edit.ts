@@ -1,4 +1,4 @@
-/** The story of an edit: POST /image/multi-edit and /image/edit (specification 4.2, api-facts 4.2). */
+/** The story of an edit: POST /image/multi-edit, /image/edit and /images/edits (specification 4.2, api-facts 4.2). */
 import type { InpaintModel } from '../../domain/catalogue/model.ts';
 import type { Quality } from '../../domain/catalogue/specs.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../domain/images/offer.ts';
 import { ENHANCEMENT, priceOfEdit, type Tier } from '../../domain/images/price.ts';
 import { plus } from '../../domain/text/price.ts';
-import type { ImageEdit, ImageFile } from '../../providers/mediaProvider.ts';
+import type { ImageEdit, ImageFile, MadeImage } from '../../providers/mediaProvider.ts';
 import type { Answer } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { endUserOf } from '../endUser.ts';
@@ -37,9 +37,9 @@ import {
   tierRemarks,
 } from './studio.ts';
 
-/** Both routes, in one shape. */
+/** All three routes, in one shape. */
 export interface EditOrder {
-  modelName: string;
+  named: NamedModel<InpaintModel>;
   prompt: string;
   images: readonly SentImage[];
   aspectRatio: AspectRatio | 'auto' | undefined;
@@ -52,8 +52,8 @@ export interface EditOrder {
   anonUserId: string | undefined;
   /** A resolution that the model has no choice of is an error. */
   strict: boolean;
-  /** `modelId` is not the name of a model that edits: what that field is called. */
-  modelField: string;
+  /** The answer, from what was made; left out: the picture itself. */
+  present?(made: MadeImage, headers: Record<string, string>): Promise<Answer>;
 }
 
 export async function editImages(
@@ -61,7 +61,7 @@ export async function editImages(
   request: Asking<unknown>,
   order: EditOrder,
 ): Promise<Answer> {
-  const named = requireEditModel(dependencies, request, order);
+  const { named, present = fileAnswer } = order;
   const tier = checkFields(named.model, order);
   const isSafe = safeMode(dependencies, named.model, order.safeMode);
   const maker = makerOf(dependencies, named.model, 'editImage');
@@ -81,20 +81,21 @@ export async function editImages(
         const final = { ...edit, ...(prompt !== undefined && { prompt }) };
         const made = await make(dependencies, request, { maker, edit: final, sent: order.images, bench });
         const headers = { ...headersOf(named, [made]), ...(prompt !== undefined && promptHeader(prompt)) };
-        return { answer: await fileAnswer(made, headers) };
+        return { answer: await present(made, headers) };
       },
     });
   });
 }
 
-function requireEditModel(
+/** Throws FareboxError `model_not_found`, `invalid_request` for `field`, `forbidden` or `model_offline`. */
+export function requireEditModel(
   { config }: Dependencies,
   { caller }: Asking<unknown>,
-  { modelName, modelField }: EditOrder,
+  { name, field }: { name: string; field: string },
 ): NamedModel<InpaintModel> {
-  const named = requireModel(config, modelName, 'inpaint');
+  const named = requireModel(config, name, 'inpaint');
   const { model } = named;
-  if (model.kind !== 'inpaint') throw invalid(modelField, 'Invalid model id');
+  if (model.kind !== 'inpaint') throw invalid(field, 'Invalid model id');
   requireCallable(config, model, caller);
   return { ...named, model };
 }

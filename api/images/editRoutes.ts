@@ -1,10 +1,12 @@
-/** POST /image/multi-edit and POST /image/edit (specification 4.2, api-facts 4.2). */
-import { SOURCE_BYTES } from '../../domain/images/images.ts';
+/** POST /image/multi-edit, POST /image/edit and POST /images/edits (specification 4.2, api-facts 4.2). */
+import { type AspectRatio, SOURCE_BYTES } from '../../domain/images/images.ts';
+import { wrongAspectRatio } from '../../domain/images/offer.ts';
 import type { SpooledText } from '../body/spooledText.ts';
 import { invalid } from '../invalid.ts';
 import { defineRoute, type UploadedFile } from '../route.ts';
 import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
-import { editImages } from './edit.ts';
+import { editImages, requireEditModel } from './edit.ts';
+import { asOpenAi, knownOr } from './openAi.ts';
 import {
   type EditBody,
   editBody,
@@ -12,6 +14,8 @@ import {
   type MultiEditBody,
   multiEditBody,
   multiEditFields,
+  type OpenAiEditFields,
+  openAiEditFields,
 } from './shapes.ts';
 import type { SentImage } from './sources.ts';
 import { DEADLINE_MS } from './studio.ts';
@@ -55,8 +59,7 @@ export const multiEditRoute = defineRoute<'key', MultiEditBody>({
     if (sent.length === 0) throw invalid('images', 'Required');
     return await editImages(dependencies, request, {
       ...orderOf(body),
-      modelName: body.modelId ?? USUAL_MODEL,
-      modelField: 'modelId',
+      named: requireEditModel(dependencies, request, { name: body.modelId ?? USUAL_MODEL, field: 'modelId' }),
       images: sent.map((source, index) => ({ field: `images[${index}]`, source })),
       quality: body.quality,
       safeMode: { wished: body.safe_mode, usual: false },
@@ -81,12 +84,60 @@ export const editRoute = defineRoute<'key', EditBody>({
     const { body, file } = request;
     return await editImages(dependencies, request, {
       ...orderOf(body),
-      modelName: body.model ?? body.modelId ?? USUAL_MODEL,
-      modelField: body.model === undefined ? 'modelId' : 'model',
+      named: requireEditModel(dependencies, request, {
+        name: body.model ?? body.modelId ?? USUAL_MODEL,
+        field: body.model === undefined ? 'modelId' : 'model',
+      }),
       images: [oneImage(file ?? body.image)],
       quality: undefined,
       safeMode: { wished: body.safe_mode, usual: true },
       strict: true,
+    });
+  },
+});
+
+/** Of OpenAI's sizes the ratio: how large an edit is, is a model's own. */
+const RATIOS: Partial<Record<string, AspectRatio>> = {
+  ...{ '256x256': '1:1', '512x512': '1:1', '1024x1024': '1:1', '1536x1024': '3:2', '1024x1536': '2:3' },
+  ...{ '1792x1024': '16:9', '1024x1792': '9:16' },
+};
+
+export const openAiEditRoute = defineRoute<'key', OpenAiEditFields>({
+  method: 'POST',
+  path: '/images/edits',
+  access: 'key',
+  body: {
+    multipart: {
+      fields: openAiEditFields,
+      maxFileBytes: LARGEST_FILE_BYTES,
+      files: { name: 'image', alsoNamed: 'image[]', most: MOST_FILES, maxTotalBytes: MULTI_FORM_BYTES },
+    },
+    naming: { fields: ['model'], otherwise: USUAL_MODEL },
+    modelType: 'inpaint',
+  },
+  deadlineMs: DEADLINE_MS,
+  describes: IMAGE_DESCRIPTIONS.openAiEdit,
+  async handler(dependencies, request) {
+    const { body, files } = request;
+    if (files.length === 0) throw invalid('image', 'Required');
+    const find = (name: string) => requireEditModel(dependencies, request, { name, field: 'model' });
+    const named = knownOr(USUAL_MODEL, find)(body.model);
+    await request.admitModel(named.model.id);
+    const ratio = RATIOS[body.size ?? 'auto'];
+    const { quality } = body;
+    return await editImages(dependencies, request, {
+      named,
+      prompt: body.prompt,
+      images: files.map((source, index) => ({ field: `image[${index}]`, source })),
+      // A client that always names a size means no harm where the model has no choice.
+      aspectRatio: wrongAspectRatio(named.model.spec, ratio) ? undefined : ratio,
+      resolution: undefined,
+      quality: quality === 'auto' || quality === 'standard' ? undefined : quality,
+      format: body.output_format ?? 'png',
+      safeMode: { wished: undefined, usual: true },
+      ...{ enhances: false, skipsThinking: false, strict: false },
+      anonUserId: body.safety_identifier || body.user,
+      present: (made, headers) => asOpenAi({ made: [made], headers }, body.response_format),
     });
   },
 });

@@ -1,6 +1,4 @@
 /** POST /image/generate, POST /images/generations and GET /image/styles (api-facts 4.2). */
-import { FareboxError } from '../../domain/errors.ts';
-import { IMAGE_CONTENT_TYPES } from '../../domain/images/images.ts';
 import { IMAGE_STYLES } from '../../domain/images/styles.ts';
 import { type Answer, json } from '../answer.ts';
 import { invalid } from '../invalid.ts';
@@ -9,6 +7,7 @@ import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
 import { ONE_IMAGE_JSON_BYTES, SPOOLS } from './editRoutes.ts';
 import { filesInJson } from './filesInJson.ts';
 import { type Generated, type GenerationOrder, generateImages, requireImageModel } from './generate.ts';
+import { asOpenAi, knownOr } from './openAi.ts';
 import { type GenerateBody, type GenerationsBody, generateBody, generationsBody } from './shapes.ts';
 import { DEADLINE_MS, fileAnswer } from './studio.ts';
 
@@ -119,22 +118,10 @@ export const generationsRoute = defineRoute<'key', GenerationsBody>({
     return await generateImages(dependencies, request, {
       named,
       order: openAiOrder(body),
-      present: (generated) => asOpenAi(generated, body),
+      present: (generated) => asOpenAi(generated, body.response_format),
     });
   },
 });
-
-/** OpenAI's clients name OpenAI's models: those that nobody knows here are answered for by the usual one. */
-function knownOr<T>(usual: string, find: (name: string) => T): (name: string | null | undefined) => T {
-  return (name) => {
-    try {
-      return find(name ?? usual);
-    } catch (error) {
-      if (name == null || !(error instanceof FareboxError) || error.code !== 'model_not_found') throw error;
-      return find(usual);
-    }
-  };
-}
 
 function openAiOrder({ prompt, size, output_format: format, user }: GenerationsBody): GenerationOrder {
   const [width, height] = size && size !== 'auto' ? size.split('x').map(Number) : [];
@@ -142,22 +129,6 @@ function openAiOrder({ prompt, size, output_format: format, user }: GenerationsB
     ...{ prompt, width, height, format, count: 1, references: [], anonUserId: user ?? undefined },
     ...{ hidesWatermark: false, searchesWeb: false, skipsThinking: false, enhances: false, notes: false },
   };
-}
-
-async function asOpenAi(
-  { made, headers }: Generated,
-  { response_format: form }: GenerationsBody,
-): Promise<Answer> {
-  const type = made[0]?.contentType ?? IMAGE_CONTENT_TYPES.png;
-  const field = form === 'url' ? `"url":"data:${type};base64,` : '"b64_json":"';
-  const created = Math.floor(Date.now() / 1_000);
-  return await filesInJson({
-    before: `{"created":${created},"data":[{${field}`,
-    between: `"},{${field}`,
-    after: '"}]}',
-    paths: made.map(({ path }) => path),
-    headers,
-  });
 }
 
 export const stylesRoute = defineRoute({

@@ -1,7 +1,7 @@
 /** Every route of pictures. */
 import type { Route } from '../route.ts';
 import { cutoutRoute } from './cutoutRoute.ts';
-import { editRoute, multiEditRoute } from './editRoutes.ts';
+import { editRoute, multiEditRoute, openAiEditRoute } from './editRoutes.ts';
 import { generateRoute, generationsRoute, stylesRoute } from './generateRoutes.ts';
 import { upscaleRoute } from './upscaleRoute.ts';
 
@@ -12,5 +12,6 @@ export const IMAGE_ROUTES: readonly Route[] = [
   upscaleRoute,
   generateRoute,
   generationsRoute,
+  openAiEditRoute,
   stylesRoute,
 ];

@@ -145,6 +145,26 @@ export const generationsBody = z.strictObject({
 });
 export type GenerationsBody = z.output<typeof generationsBody>;
 
+/** OpenAI's edit, of whose form the pictures are the files; what is only there for its clients has no effect. */
+export const openAiEditFields = z.strictObject({
+  model: z.string().min(1).optional(),
+  prompt: z.string().min(1).max(LONGEST_PROMPT),
+  n: z.literal('1', { error: 'Only 1 is supported' }).optional(),
+  size: z.enum(IMAGE_SIZES).optional(),
+  quality: z.enum(['auto', 'standard', 'low', 'medium', 'high']).optional(),
+  output_format: outputFormat,
+  response_format: z.enum(['b64_json', 'url']).optional(),
+  stream: z.literal('false', { error: 'Streaming is not supported' }).optional(),
+  partial_images: z.literal('0', { error: 'Streaming is not supported' }).optional(),
+  moderation: z.enum(['auto', 'low']).optional(),
+  background: z.enum(['auto', 'opaque']).optional(),
+  input_fidelity: z.enum(['low', 'high']).optional(),
+  output_compression: formNumber.pipe(z.int().min(0).max(100)).optional(),
+  user: z.string().max(256).optional(),
+  safety_identifier: z.string().max(256).optional(),
+});
+export type OpenAiEditFields = z.output<typeof openAiEditFields>;
+
 export const generateAnswer = z.strictObject({
   id: z.string(),
   images: z.array(z.string()).meta({ description: 'Base64.' }),

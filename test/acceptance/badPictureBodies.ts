@@ -10,6 +10,7 @@ export const CUTOUT = '/image/background-remove';
 export const UPSCALE = '/image/upscale';
 export const GENERATE = '/image/generate';
 export const GENERATIONS = '/images/generations';
+const EDITS = '/images/edits';
 /** Of the simulator's test card, but for the two style references that it takes. */
 export const STYLED_MODEL = 'styled-card';
 
@@ -274,6 +275,23 @@ export const FORMS: BadRequest[] = [
   ]),
   form(EDIT, '25 MB and a byte', [
     multipart([...NAMED, file('image', { value: Buffer.alloc(25 * MEGABYTE + 1) })]),
+    WORDS,
+    413,
+  ]),
+  form(EDITS, 'no file', [multipart(NAMED), invalid('image')]),
+  form(EDITS, 'a mask', [multipart([...NAMED, file('image'), file('mask')]), WORDS]),
+  form(EDITS, 'eleven files', [
+    multipart([...NAMED, ...Array.from({ length: 11 }, () => file('image[]'))]),
+    WORDS,
+  ]),
+  form(EDITS, 'two results', [multipart([...NAMED, text('n', '2'), file('image')]), invalid('n')]),
+  form(EDITS, 'an unknown field', [multipart([...NAMED, text('strength', '1'), file('image')]), INVALID]),
+  form(EDITS, 'a text named .png', [
+    multipart([...NAMED, file('image', { value: 'This is a text.' })]),
+    WORDS,
+  ]),
+  form(EDITS, '25 MB', [
+    multipart([...NAMED, file('image[]', { value: Buffer.alloc(25 * MEGABYTE) })]),
     WORDS,
     413,
   ]),

@@ -96,6 +96,12 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
     'timing.total': 'number',
   },
   createImage: { created: 'number', data: 'array', 'data[].b64_json': 'string?', 'data[].url': 'string?' },
+  createImageEdit: {
+    created: 'number',
+    data: 'array',
+    'data[].b64_json': 'string?',
+    'data[].url': 'string?',
+  },
   listImageStyles: { object: 'string', data: 'array', 'data[]': 'string' },
   quoteVoiceChange: { quote: 'number', duration_seconds: 'number' },
   queueVoiceChange: { model: 'string', queue_id: 'string', status: 'string', duration_seconds: 'number' },

@@ -4,28 +4,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_CREATED, type InpaintModel } from '../../../domain/catalogue/model.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
+import { TIERED_EDIT } from './tieredEdit.ts';
 import { CARD, damagedPng, type ImageWorld, openImageWorld, png, withStub } from './world.ts';
-
-const price = (usd: number) => ({ usd, diem: usd });
-const TIERED: InpaintModel = {
-  ...{ id: 'tiered-edit', name: 'Tiered', provider: 'local', upstreamModel: 'tiered', privacy: 'private' },
-  ...{ kind: 'inpaint', type: 'inpaint', description: '', modelSource: '', created: DEFAULT_CREATED },
-  spec: {
-    constraints: {
-      aspectRatios: ['auto', '4:3', '1:1', '16:9'],
-      promptCharacterLimit: 100,
-      maxInputImages: 5,
-    },
-    pricing: {
-      inpaint: price(0.1),
-      resolutions: { '1K': price(0.1), '2K': price(0.2) },
-      inputImages: { included: 1, additional: price(0.01) },
-    },
-  },
-};
 
 let world: ImageWorld;
 let web: Server;
@@ -40,7 +22,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
   const host = `127.0.0.1:${(web.address() as AddressInfo).port}`;
   site = `http://${host}`;
-  world = await openImageWorld(withStub([TIERED], [host]));
+  world = await openImageWorld(withStub([TIERED_EDIT], [host]));
 });
 afterAll(async () => {
   await world.api.stop();

@@ -1,0 +1,34 @@
+/** What OpenAI's two picture routes have in common. */
+import { FareboxError } from '../../domain/errors.ts';
+import { IMAGE_CONTENT_TYPES } from '../../domain/images/images.ts';
+import type { Answer } from '../answer.ts';
+import { filesInJson } from './filesInJson.ts';
+import type { Generated } from './generate.ts';
+
+/** OpenAI's clients name OpenAI's models: those that nobody knows here are answered for by the usual one. */
+export function knownOr<T>(usual: string, find: (name: string) => T): (name: string | null | undefined) => T {
+  return (name) => {
+    try {
+      return find(name ?? usual);
+    } catch (error) {
+      if (name == null || !(error instanceof FareboxError) || error.code !== 'model_not_found') throw error;
+      return find(usual);
+    }
+  };
+}
+
+export async function asOpenAi(
+  { made, headers }: Pick<Generated, 'made' | 'headers'>,
+  form: 'b64_json' | 'url' | null | undefined,
+): Promise<Answer> {
+  const type = made[0]?.contentType ?? IMAGE_CONTENT_TYPES.png;
+  const field = form === 'url' ? `"url":"data:${type};base64,` : '"b64_json":"';
+  const created = Math.floor(Date.now() / 1_000);
+  return await filesInJson({
+    before: `{"created":${created},"data":[{${field}`,
+    between: `"},{${field}`,
+    after: '"}]}',
+    paths: made.map(({ path }) => path),
+    headers,
+  });
+}
