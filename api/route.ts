@@ -47,12 +47,13 @@ export interface BodySpec<Body> {
   multipart?: MultipartSpec<Body>;
   /** Instead of both: a Buffer of what arrived, whatever kind it says it is. */
   raw?: { maxBytes: number };
-  /** Where the model is named, if not in `model`: the first of these fields that is there counts, else the default. */
+  /**
+   * Where the model is named, if not in `model`: the first of these fields that is there counts, else the default, which
+   * the schema or the handler puts in its place.
+   */
   naming?: { fields: readonly string[]; otherwise?: string };
   /** `model` is looked at before the schema: "model is required", "model must be a string" (api-facts 4). */
   needsModel?: boolean;
-  /** What `model` is where it is left out. */
-  defaultModel?: string;
   /** The words about a body of another kind, where what it is to be would not help its sender. */
   wrongKind?: string;
   /** A request may come without a body, which the handler sees as undefined. */

@@ -74,19 +74,19 @@ async function readSent(
 function check(
   spec: BodySpec<unknown>,
   schema: Parameters<typeof validate>[0],
-  { body: sent, found }: { body: unknown; found: BodyHooks },
+  { body, found }: { body: unknown; found: BodyHooks },
 ): unknown {
-  const body = withDefaultModel(spec, sent);
+  // Named before it is counted: the limits of the model that answers are the ones that count.
   const model = modelOf(body, spec.naming);
   if (model !== undefined) found.noteModel(model);
-  if (spec.needsModel) checkModel(body);
+  if (spec.needsModel && !isUnnamed(spec, body)) checkModel(body);
   return validate(schema, body);
 }
 
-/** Named before it is counted: the limits of the model that answers are the ones that count. */
-function withDefaultModel({ defaultModel }: BodySpec<unknown>, body: unknown): unknown {
-  if (defaultModel === undefined || typeof body !== 'object' || body === null) return body;
-  return Array.isArray(body) || Object.hasOwn(body, 'model') ? body : { ...body, model: defaultModel };
+/** The schema fills in the one that stands for it. */
+function isUnnamed({ naming }: BodySpec<unknown>, body: unknown): boolean {
+  if (naming?.otherwise === undefined || typeof body !== 'object' || body === null) return false;
+  return naming.fields.every((field) => !Object.hasOwn(body, field));
 }
 
 function modelOf(body: unknown, naming: BodySpec<unknown>['naming']): string | undefined {

@@ -34,7 +34,7 @@ export const speechRoute = defineRoute({
   access: 'key',
   body: {
     json: { schema: speechBody, maxBytes: LARGEST_BODY_BYTES },
-    ...{ needsModel: true, modelType: 'tts', defaultModel: USUAL_SPEAKER },
+    ...{ needsModel: true, modelType: 'tts', naming: { fields: ['model'], otherwise: USUAL_SPEAKER } },
   },
   deadlineMs: DEADLINE_MS,
   describes: SPEECH_DESCRIPTIONS.speak,

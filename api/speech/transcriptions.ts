@@ -33,7 +33,12 @@ export const transcriptionsRoute = defineRoute({
       maxFileBytes: LARGEST_FILE_BYTES,
       knownFields: Object.keys(transcriptionFields.shape),
     },
-    ...{ needsModel: true, modelType: 'asr', defaultModel: USUAL_TRANSCRIBER, wrongKind: NO_FILE },
+    ...{
+      needsModel: true,
+      modelType: 'asr',
+      naming: { fields: ['model'], otherwise: USUAL_TRANSCRIBER },
+      wrongKind: NO_FILE,
+    },
   },
   deadlineMs: DEADLINE_MS,
   describes: SPEECH_DESCRIPTIONS.transcribe,

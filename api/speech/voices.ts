@@ -32,7 +32,12 @@ export const voicesRoute = defineRoute({
   access: 'key',
   body: {
     multipart: { fields: voiceFields, maxFileBytes: LARGEST_FILE_BYTES },
-    ...{ needsModel: true, modelType: 'tts', defaultModel: USUAL_CLONER, wrongKind: NO_FILE },
+    ...{
+      needsModel: true,
+      modelType: 'tts',
+      naming: { fields: ['model'], otherwise: USUAL_CLONER },
+      wrongKind: NO_FILE,
+    },
   },
   deadlineMs: DEADLINE_MS,
   describes: SPEECH_DESCRIPTIONS.clone,

@@ -66,8 +66,11 @@ const lenient = defineRoute({
   path: '/test/lenient',
   access: 'open',
   body: {
-    multipart: { fields: named, maxFileBytes: MEGABYTE, knownFields: ['model', 'title'] },
-    ...{ needsModel: true, defaultModel: 'usual', wrongKind: 'Send a form' },
+    multipart: {
+      fields: named.extend({ model: z.string().default('usual') }),
+      ...{ maxFileBytes: MEGABYTE, knownFields: ['model', 'title'] },
+    },
+    ...{ needsModel: true, naming: { fields: ['model'], otherwise: 'usual' }, wrongKind: 'Send a form' },
   },
   handler: async (_dependencies, { body }) => json(body),
 });
