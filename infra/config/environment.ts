@@ -78,6 +78,8 @@ const variables = z.object({
   POCKETSPHINX_PATH: z.string().exactOptional(),
   /** The folder of its English model: where Debian's package puts it, unless told. */
   POCKETSPHINX_MODEL: z.string().default('/usr/share/pocketsphinx/model/en-us'),
+  /** The local EVM chain of `npm start -- --with-demo-chain`; no process of the service runs it. */
+  ANVIL_PATH: z.string().exactOptional(),
   /** Where an Ollama is looked for at the start, as Ollama itself reads it; `npm start` sets 127.0.0.1:11434. */
   OLLAMA_HOST: z.string().max(2048).exactOptional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: http.exactOptional(),

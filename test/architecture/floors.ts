@@ -84,6 +84,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   linkedom: ['infra/web/'],
   '@techstark/opencv-js': ['infra/media/'],
   sharp: ['infra/media/'],
+  solc: ['infra/launch/'],
   'lru-cache': ['api/', 'infra/'],
   'music-metadata': ['infra/media/'],
   'node-pg-migrate': ['infra/postgres/'],
@@ -94,7 +95,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   rolldown: ['infra/launch/'],
   turndown: ['infra/web/'],
   undici: ['infra/http/'],
-  viem: ['providers/payments/evm/', 'api/auth/signIn/', 'cli/'],
+  viem: ['providers/payments/evm/', 'api/auth/signIn/', 'infra/stack/chain/', 'cli/'],
   zod: ['api/', 'infra/', 'providers/'],
   'zod-openapi': ['api/openapi/'],
 };

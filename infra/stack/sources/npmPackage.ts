@@ -13,6 +13,8 @@ export interface NpmProgram {
   title: string;
   folder: string;
   program: string;
+  /** The only one that the package is for, e.g. "linux-x64"; others are told so before anything is fetched. */
+  platform?: string;
   /** What the package's own install script would do; scripts of packages are not run. */
   finish?(folder: string): void;
 }
@@ -26,6 +28,10 @@ export function npmPackage(npm: NpmProgram): Source {
     folder: npm.folder,
     program: npm.program,
     async possible({ environment }) {
+      const here = `${process.platform}-${process.arch}`;
+      if (npm.platform !== undefined && npm.platform !== here) {
+        throw new Error(`the package is for ${npm.platform}, this machine is ${here}`);
+      }
       if (onPath('npm', environment.PATH) === undefined) throw new Error('no npm on PATH');
     },
     async fill(folder, { environment }) {

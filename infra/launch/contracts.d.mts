@@ -1,0 +1,1 @@
+export function compileContracts(): Map<string, string>;

@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs';
+import type { Abi, Hex } from 'viem';
+
+export interface Artifact {
+  abi: Abi;
+  bytecode: Hex;
+}
+
+/** Contracts that only tests use, by name: a file of test/chains/contracts (`OddUSD.json`). */
+export function testContract(name: string): Artifact {
+  return JSON.parse(readFileSync(new URL(`./contracts/${name}.json`, import.meta.url), 'utf8')) as Artifact;
+}

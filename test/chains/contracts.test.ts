@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { compileContracts } from '../../infra/launch/contracts.mjs';
+import { ROOT } from '../harness/spawn.ts';
+
+test('compiling the contracts gives exactly the files that are kept', () => {
+  const compiled = compileContracts();
+  expect(compiled.size).toBeGreaterThan(8);
+  for (const [file, text] of compiled)
+    expect(readFileSync(`${ROOT}${file}`, 'utf8') === text, file).toBe(true);
+}, 60_000);

@@ -1,0 +1,185 @@
+/**
+ * A chain of one's own for a test: anvil on a free port with the test dollar on it. Its first account (`bank`) pays for
+ * whatever the helpers do; wallets made by `newWallet` are nobody else's.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  type Abi,
+  type Address,
+  createTestClient,
+  defineChain,
+  type Hex,
+  http,
+  type PrivateKeyAccount,
+  parseEther,
+  publicActions,
+  type TransactionReceipt,
+  toHex,
+  walletActions,
+} from 'viem';
+import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts';
+import { TEST_USD } from '../../infra/stack/chain/testUsd.ts';
+import { type AnvilChoices, launchAnvil } from './anvil.ts';
+import { type Artifact, testContract } from './artifact.ts';
+
+export const BASE = 8453;
+export const BASE_SEPOLIA = 84532;
+/** anvil's own: worth nothing, known to everybody. */
+export const MNEMONIC = 'test test test test test test test test test test test junk';
+
+export interface EvmChainOptions extends AnvilChoices {
+  chainId?: number;
+  /** What stands for USDC; the test dollar unless told. */
+  token?: Artifact;
+}
+
+export interface Call {
+  address: Address;
+  abi: Abi;
+  functionName: string;
+  args?: readonly unknown[];
+}
+
+/** What a payer signs (EIP-3009); amounts in millionths of a dollar, times in Unix seconds. */
+export interface Authorization {
+  from: Address;
+  to: Address;
+  value: bigint;
+  validAfter: bigint;
+  validBefore: bigint;
+  nonce: Hex;
+}
+
+export type EvmChain = Awaited<ReturnType<typeof startEvmChain>>;
+
+export async function startEvmChain(options: EvmChainOptions = {}) {
+  const chainId = options.chainId ?? BASE_SEPOLIA;
+  const anvil = await launchAnvil(chainId, options);
+  const client = clientOf(anvil.rpcUrl, chainId);
+  const bank = bankOf(client);
+  const usdc = await bank.deploy(options.token ?? TEST_USD);
+  return {
+    ...{ rpcUrl: anvil.rpcUrl, pid: anvil.pid, stop: anvil.stop },
+    ...{ chainId, network: `eip155:${chainId}`, client, usdc },
+    ...bank,
+    ...dollarOf(client, bank, usdc),
+    ...authorizationsOf(client, chainId, usdc),
+    ...timeOf(client),
+  };
+}
+
+type Client = ReturnType<typeof clientOf>;
+type Bank = ReturnType<typeof bankOf>;
+
+/** Who pays for what tests do; everything throws with the contract's words when it is refused. */
+function bankOf(client: Client) {
+  const bank = mnemonicToAccount(MNEMONIC);
+  const mined = async (hash: Hex): Promise<TransactionReceipt> => {
+    const receipt = await client.waitForTransactionReceipt({ hash });
+    if (receipt.status !== 'success') throw new Error(`transaction ${hash} was reverted`);
+    return receipt;
+  };
+  const deploy = async ({ abi, bytecode }: Artifact, args: readonly unknown[] = []): Promise<Address> => {
+    const receipt = await mined(await client.deployContract({ abi, bytecode, args, account: bank }));
+    if (!receipt.contractAddress) throw new Error('the deployment has no address');
+    return receipt.contractAddress;
+  };
+  const write = async (call: Call): Promise<TransactionReceipt> =>
+    mined(await client.writeContract({ ...call, args: call.args ?? [], account: bank }));
+  /** A contract of test/chains/contracts. */
+  const deployNamed = (name: string, args: readonly unknown[] = []) => deploy(testContract(name), args);
+  return { bank, mined, deploy, deployNamed, write };
+}
+
+function dollarOf(client: Client, { write }: Bank, usdc: Address) {
+  const dollar = { address: usdc, abi: TEST_USD.abi };
+  const mint = (to: Address, value: bigint) => write({ ...dollar, functionName: 'mint', args: [to, value] });
+  const read = (functionName: string, args: readonly unknown[]) =>
+    client.readContract({ ...dollar, functionName, args });
+  return {
+    mint,
+    balanceOf: (owner: Address) => read('balanceOf', [owner]) as Promise<bigint>,
+    isUsed: (owner: Address, nonce: Hex) => read('authorizationState', [owner, nonce]) as Promise<boolean>,
+    /** With this much of the test dollar and, for what it sends by itself, one ether. */
+    newWallet: async (value = 0n): Promise<PrivateKeyAccount> => {
+      const wallet = privateKeyToAccount(generatePrivateKey());
+      await client.setBalance({ address: wallet.address, value: parseEther('1') });
+      if (value > 0n) await mint(wallet.address, value);
+      return wallet;
+    },
+    /** Hands an authorization in, as a facilitator does. */
+    settle: (a: Authorization, signature: Hex) =>
+      write({
+        ...dollar,
+        functionName: 'transferWithAuthorization',
+        args: [a.from, a.to, a.value, a.validAfter, a.validBefore, a.nonce, signature],
+      }),
+  };
+}
+
+function authorizationsOf(client: Client, chainId: number, usdc: Address) {
+  return {
+    /** Valid from ten seconds ago for ten minutes, with a new nonce, unless told. */
+    authorization: async (
+      some: Pick<Authorization, 'from' | 'to' | 'value'> & Partial<Authorization>,
+    ): Promise<Authorization> => {
+      const { timestamp } = await client.getBlock();
+      const nonce = toHex(randomBytes(32));
+      return { validAfter: timestamp - 10n, validBefore: timestamp + 600n, nonce, ...some };
+    },
+    typedData: (message: Authorization) => transferTypedData({ chainId, usdc, message }),
+    sign: (wallet: PrivateKeyAccount, message: Authorization): Promise<Hex> =>
+      wallet.signTypedData(transferTypedData({ chainId, usdc, message })),
+  };
+}
+
+function timeOf(client: Client) {
+  return {
+    /** Unix seconds of the last block. */
+    now: async () => (await client.getBlock()).timestamp,
+    mine: (blocks: number) => client.mine({ blocks }),
+    snapshot: () => client.snapshot(),
+    /** Everything after the snapshot never was. */
+    revert: (id: Hex) => client.revert({ id }),
+    /** Replaces the last blocks by as many empty ones. */
+    reorg: (depth: number) =>
+      client.request({ method: 'anvil_reorg', params: [depth, []] } as never) as Promise<unknown>,
+    /** Unix seconds of the next block, which is mined at once. */
+    setTime: async (timestamp: bigint) => {
+      await client.setNextBlockTimestamp({ timestamp });
+      await client.mine({ blocks: 1 });
+    },
+  };
+}
+
+/** For `signTypedData`. */
+export function transferTypedData(of: { chainId: number; usdc: Address; message: Authorization }) {
+  return {
+    domain: { name: 'USD Coin', version: '2', chainId: of.chainId, verifyingContract: of.usdc },
+    types: TRANSFER_TYPES,
+    primaryType: 'TransferWithAuthorization',
+    message: of.message,
+  } as const;
+}
+
+const TRANSFER_TYPES = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const;
+
+function clientOf(rpcUrl: string, id: number) {
+  const nativeCurrency = { name: 'Ether', symbol: 'ETH', decimals: 18 };
+  const chain = defineChain({
+    ...{ id, name: 'test chain', nativeCurrency },
+    rpcUrls: { default: { http: [rpcUrl] } },
+  });
+  // Kept for a block time otherwise, in which a test does a lot.
+  const how = { mode: 'anvil', chain, transport: http(rpcUrl), pollingInterval: 20, cacheTime: 0 } as const;
+  return createTestClient(how).extend(publicActions).extend(walletActions);
+}
