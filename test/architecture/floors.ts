@@ -74,6 +74,8 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   '@temporalio/workflow': ['workflows/'],
   '@solana-program/token': ['providers/payments/solana/'],
   '@solana/kit': ['providers/payments/solana/'],
+  '@x402/core': ['infra/stack/chain/'],
+  '@x402/evm': ['infra/stack/chain/'],
   commander: ['cli/'],
   'file-type': ['infra/documents/', 'infra/media/'],
   htmlparser2: ['infra/documents/'],

@@ -1,0 +1,105 @@
+/**
+ * The reference facilitator of x402 over HTTP: POST /verify, POST /settle, GET /supported (api-facts 10.2). For a local
+ * chain only. Its packages are not among those of the service: they are loaded here, when somebody starts one.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
+import type { Abi, Account } from 'viem';
+import { chainClient } from './chainClient.ts';
+
+export interface FacilitatorOptions {
+  rpcUrl: string;
+  chainId: number;
+  /** Pays for the gas. */
+  account: Account;
+}
+
+/** What a facilitator says; `payer` and `transaction` only as far as it knows them. */
+export type Facilitation = Readonly<Record<string, unknown>>;
+
+export interface Facilitator {
+  verify(request: FacilitationRequest): Promise<Facilitation>;
+  settle(request: FacilitationRequest): Promise<Facilitation>;
+  supported(): Facilitation;
+}
+
+export interface FacilitationRequest {
+  paymentPayload: PaymentPayload;
+  paymentRequirements: PaymentRequirements;
+}
+
+/** The largest real payment is far below it. */
+const LARGEST_REQUEST_BYTES = 100_000;
+
+export async function createFacilitator(options: FacilitatorOptions): Promise<Facilitator> {
+  const [{ x402Facilitator }, { registerExactEvmScheme }, { toFacilitatorEvmSigner }] = await Promise.all([
+    import('@x402/core/facilitator'),
+    import('@x402/evm/exact/facilitator'),
+    import('@x402/evm'),
+  ]);
+  const client = chainClient(options.rpcUrl, options.chainId, options.account);
+  const signer = toFacilitatorEvmSigner({
+    address: options.account.address,
+    getCode: (request) => client.getCode(request),
+    readContract: ({ abi, ...request }) => client.readContract({ ...request, abi: abi as Abi }),
+    writeContract: ({ abi, ...request }) =>
+      client.writeContract({ ...request, abi: abi as Abi, chain: client.chain, account: options.account }),
+    sendTransaction: (request) => client.sendTransaction(request),
+    verifyTypedData: (request) =>
+      client.verifyTypedData(request as Parameters<typeof client.verifyTypedData>[0]),
+    waitForTransactionReceipt: (request) => client.waitForTransactionReceipt(request),
+  });
+  const reference = registerExactEvmScheme(new x402Facilitator(), {
+    signer,
+    networks: `eip155:${options.chainId}`,
+  });
+  return {
+    verify: async ({ paymentPayload, paymentRequirements }) => ({
+      ...(await reference.verify(paymentPayload, paymentRequirements)),
+    }),
+    settle: async ({ paymentPayload, paymentRequirements }) => ({
+      ...(await reference.settle(paymentPayload, paymentRequirements)),
+    }),
+    supported: () => ({ ...reference.getSupported() }),
+  };
+}
+
+export function facilitatorServer(facilitator: Facilitator): Server {
+  return createServer((request, response) => {
+    answer(facilitator, request).then(
+      ({ status, body }) => sendJson(response, status, body),
+      (error: unknown) => sendJson(response, 500, { error: String(error).slice(0, 500) }),
+    );
+  });
+}
+
+async function answer(
+  facilitator: Facilitator,
+  request: IncomingMessage,
+): Promise<{ status: number; body: Facilitation }> {
+  const route = `${request.method} ${request.url}`;
+  if (route === 'GET /supported') return { status: 200, body: facilitator.supported() };
+  if (route === 'POST /verify')
+    return { status: 200, body: await facilitator.verify(await readJson(request)) };
+  if (route === 'POST /settle')
+    return { status: 200, body: await facilitator.settle(await readJson(request)) };
+  return { status: 404, body: { error: 'not found' } };
+}
+
+export async function readJson(request: IncomingMessage): Promise<FacilitationRequest> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > LARGEST_REQUEST_BYTES) throw new Error('the request is too large');
+    chunks.push(chunk as Buffer);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString()) as FacilitationRequest;
+}
+
+export function sendJson(response: ServerResponse, status: number, body: Facilitation): void {
+  const text = JSON.stringify(body, (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+  response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+}
