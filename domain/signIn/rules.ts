@@ -1,0 +1,152 @@
+/** Every rule of a sign-in that needs neither a signature nor a memory, in the order in which they are told (api-facts 10.1). */
+import type { Wallet } from '../wallets.ts';
+import { hostOfDomain, hostOfUri, readDateTime } from './grammar.ts';
+import { decodeHeader } from './header.ts';
+import {
+  invalidChainId,
+  networkOfPayload,
+  networkOfText,
+  readPayload,
+  type SignInPayload,
+} from './payload.ts';
+import { type SignInCode, SignInRefused } from './refused.ts';
+import { type SignInFields, writeSignInText } from './text.ts';
+
+export const OLDEST_MS = 300_000;
+export const FARTHEST_AHEAD_MS = 30_000;
+const TIMESTAMP_WITHIN_MS = 30_000;
+/** A nonce is remembered until nothing that was signed with it is young enough, and for as long again as clocks may differ. */
+export const REMEMBERED_MS = OLDEST_MS + 30_000;
+
+export interface SignInRules {
+  nowMs: number;
+  /** Host names without port, in lower case. */
+  domains: readonly string[];
+  /** CAIP-2. */
+  networks: readonly string[];
+}
+
+/** Everything is right but perhaps the signature and the nonce. */
+export interface ReadSignIn {
+  wallet: Wallet;
+  /** CAIP-2. */
+  network: string;
+  nonce: string;
+  /** Unix ms: when the nonce may be forgotten. */
+  rememberUntilMs: number;
+  /** As sent: hex, base58 or base64. */
+  signature: string;
+  /** The client says that no contract is to be asked. */
+  isPlain: boolean;
+  fields: SignInFields;
+  /** Whether the client sent the text itself, which says how everything in it is spelled. */
+  hasText: boolean;
+}
+
+/** Throws SignInRefused. */
+export function readSignIn(header: string, rules: SignInRules): ReadSignIn {
+  const payload = readPayload(decodeHeader(header));
+  const { fields, hasText, signature } = payload;
+  if (spelled(payload.address, fields) !== spelled(fields.address, fields)) {
+    throw refused('ADDRESS_MISMATCH', 'The address of the sign-in is not the one in its message.');
+  }
+  const network = checkChain(payload, rules.networks);
+  checkPlace(fields, rules.domains);
+  const issuedAtMs = checkTimes(payload, rules.nowMs);
+  return {
+    wallet: { family: fields.family, address: spelled(fields.address, fields) },
+    network,
+    nonce: fields.nonce,
+    rememberUntilMs: issuedAtMs + REMEMBERED_MS,
+    signature,
+    isPlain: payload.signatureScheme === 'eip191',
+    fields,
+    hasText,
+  };
+}
+
+/**
+ * The texts that may have been signed: one, unless only the fields were sent and writers differ. `checksummed` is the
+ * EIP-55 spelling of an evm address, which libraries put into the text whatever spelling they were given.
+ */
+export function signedTexts({ fields, hasText }: ReadSignIn, checksummed: string): string[] {
+  if (hasText) return [writeSignInText(fields)];
+  if (fields.family === 'evm') {
+    const spellings = new Set([checksummed, fields.address]);
+    return [...spellings].map((address) => writeSignInText({ ...fields, address }));
+  }
+  const plain = writeSignInText(fields);
+  return fields.statement === undefined ? [plain, writeSignInText({ ...fields, isSpaced: true })] : [plain];
+}
+
+function spelled(address: string, { family }: SignInFields): string {
+  return family === 'evm' ? address.toLowerCase() : address;
+}
+
+function checkChain(payload: SignInPayload, networks: readonly string[]): string {
+  const { fields, type, signatureScheme, hasText } = payload;
+  const named = networkOfPayload(payload);
+  const signed = networkOfText(fields);
+  const isNamed = payload.chainId !== undefined;
+  const hasLine = fields.chain !== undefined;
+  if ((isNamed && named === undefined) || (hasLine && signed === undefined)) throw invalidChainId();
+  if (isNamed && named !== signed)
+    throw chainMismatch('The chain of the sign-in is not the one in its message.');
+  const isSolana = fields.family === 'solana';
+  if ((type ?? (hasText ? 'eip191' : undefined)) !== undefined && (type === 'ed25519') !== isSolana) {
+    throw chainMismatch('The type must be "ed25519" on Solana and nowhere else.');
+  }
+  if (signatureScheme !== undefined && (signatureScheme === 'siws') !== isSolana) {
+    throw chainMismatch('The signatureScheme is one of another chain.');
+  }
+  if (signed === undefined || !networks.includes(signed)) {
+    throw refused('UNSUPPORTED_CHAIN', `Wallets sign in on ${networks.join(' and ')}.`);
+  }
+  return signed;
+}
+
+/** Compared whole and strictly: neither a prefix of another name nor a user before an @ counts. */
+function checkPlace({ domain, uri }: SignInFields, domains: readonly string[]): void {
+  const host = hostOfDomain(domain);
+  if (host === undefined || !domains.includes(host)) {
+    throw refused('DOMAIN_MISMATCH', `Sign-ins are for the domain ${domains[0] ?? ''}, not for "${domain}".`);
+  }
+  const target = hostOfUri(uri);
+  if (target === undefined || !domains.includes(target)) {
+    throw refused('DOMAIN_MISMATCH', `The URI of the sign-in must be one of ${domains[0] ?? ''}.`);
+  }
+}
+
+/** Unix ms at which it was issued. */
+function checkTimes({ fields, timestamp }: SignInPayload, nowMs: number): number {
+  const issuedAtMs = readDateTime(fields.issuedAt) ?? Number.NaN;
+  const expiresAtMs = timeOr(fields.expirationTime, Number.POSITIVE_INFINITY);
+  const startsAtMs = timeOr(fields.notBefore, Number.NEGATIVE_INFINITY);
+  if (timestamp !== undefined && Math.abs(timestamp - issuedAtMs) > TIMESTAMP_WITHIN_MS) {
+    throw refused('TIMESTAMP_MISMATCH', 'The timestamp is more than 30 seconds away from Issued At.');
+  }
+  // Asked so that a time that is no number would be refused.
+  if (!(nowMs - issuedAtMs <= OLDEST_MS)) {
+    throw refused('EXPIRED', 'The sign-in was issued more than 5 minutes ago; sign a new one.');
+  }
+  if (!(nowMs < expiresAtMs)) throw refused('EXPIRED', 'The sign-in has expired; sign a new one.');
+  if (!(issuedAtMs - nowMs <= FARTHEST_AHEAD_MS)) {
+    throw refused('FUTURE_TIMESTAMP', 'The sign-in was issued more than 30 seconds in the future.');
+  }
+  if (!(nowMs >= startsAtMs)) throw refused('NOT_BEFORE', 'The sign-in is not valid yet.');
+  return issuedAtMs;
+}
+
+function timeOr(text: string | undefined, otherwise: number): number {
+  return text === undefined ? otherwise : (readDateTime(text) ?? Number.NaN);
+}
+
+function chainMismatch(message: string): SignInRefused {
+  return refused('CHAIN_MISMATCH', message);
+}
+
+type ShortCode = SignInCode extends `X402_SIGN_IN_${infer Short}` ? Short : never;
+
+function refused(code: ShortCode, message: string): SignInRefused {
+  return new SignInRefused(`X402_SIGN_IN_${code}`, message);
+}

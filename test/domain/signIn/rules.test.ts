@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest';
+import { LONGEST_HEADER } from '../../../domain/signIn/header.ts';
+import { SignInRefused } from '../../../domain/signIn/refused.ts';
+import {
+  FARTHEST_AHEAD_MS,
+  OLDEST_MS,
+  REMEMBERED_MS,
+  readSignIn,
+  type SignInRules,
+  signedTexts,
+} from '../../../domain/signIn/rules.ts';
+import * as samples from './samples.ts';
+import { encode, NOW_MS, RULES, type Sent } from './samples.ts';
+
+const FORMS: Record<string, Sent> = {
+  'evm, with the text': samples.evmMessage(),
+  'evm, fields only': samples.EVM_FIELDS,
+  'Solana, with the text': samples.solanaMessage(),
+  'Solana, fields only': samples.SOLANA_FIELDS,
+};
+
+describe('what is a good sign-in is read the same in all four forms', () => {
+  test.each(Object.entries(FORMS))('%s', (name, sent) => {
+    const read = readSignIn(encode(sent), RULES);
+    const isEvm = name.startsWith('evm');
+    expect(read).toMatchObject({
+      wallet: isEvm
+        ? { family: 'evm', address: samples.EVM_ADDRESS.toLowerCase() }
+        : { family: 'solana', address: samples.SOLANA_ADDRESS },
+      network: RULES.networks[isEvm ? 0 : 1],
+      nonce: '0123456789abcdef',
+      rememberUntilMs: NOW_MS + 330_000,
+      isPlain: false,
+    });
+    const text = isEvm ? samples.EVM_TEXT : samples.SOLANA_TEXT;
+    expect(signedTexts(read, samples.EVM_ADDRESS)).toEqual([text]);
+  });
+
+  test('the header may go without padding', () => {
+    for (const extra of ['', 'a', 'ab']) {
+      const header = encode({ ...samples.EVM_FIELDS, extra });
+      expect(readSignIn(header.replace(/=+$/, ''), RULES).nonce).toBe('0123456789abcdef');
+    }
+  });
+
+  test('null says the same as leaving a field out', () => {
+    const sent = { ...samples.EVM_FIELDS, requestId: null, resources: null, notBefore: null, type: null };
+    expect(readSignIn(encode(sent), RULES).fields.requestId).toBeUndefined();
+  });
+});
+
+describe('the text is rebuilt from what was parsed, in every layout that is known', () => {
+  const { statement: _, ...bare } = samples.SOLANA_FIELDS;
+  const twoLines = samples.SOLANA_TEXT.replace('Sign in to Farebox\n', '');
+  const oneLine = samples.SOLANA_TEXT.replace('Sign in to Farebox\n\n', '');
+
+  test('Solana without a statement: one blank line or two, exactly as it was sent', () => {
+    for (const text of [oneLine, twoLines]) {
+      expect(signedTexts(readSignIn(encode(samples.solanaMessage(text)), RULES), '')).toEqual([text]);
+    }
+    expect(signedTexts(readSignIn(encode(bare), RULES), '')).toEqual([oneLine, twoLines]);
+  });
+
+  test('evm without a statement has two blank lines', () => {
+    const text = samples.EVM_TEXT.replace('Sign in to Farebox\n', '');
+    expect(signedTexts(readSignIn(encode(samples.evmMessage(text)), RULES), '')).toEqual([text]);
+    const { statement: _, ...sent } = samples.EVM_FIELDS;
+    expect(signedTexts(readSignIn(encode(sent), RULES), samples.EVM_ADDRESS)).toEqual([text]);
+  });
+
+  test('a statement may look like a field', () => {
+    const text = samples.EVM_TEXT.replace('Sign in to Farebox', 'URI: https://evil.test/');
+    expect(readSignIn(encode(samples.evmMessage(text)), RULES).fields).toMatchObject({
+      statement: 'URI: https://evil.test/',
+      uri: 'https://api.example.com/api/v1/models',
+    });
+  });
+
+  test('every optional line, and the address as it was spelled', () => {
+    const lower = samples.EVM_ADDRESS.toLowerCase();
+    const text = `${samples.EVM_TEXT.replace(samples.EVM_ADDRESS, lower)}
+Not Before: 2026-03-01T11:59:00+00:00
+Request ID: order-7
+Resources:
+- https://api.example.com/a?b=c#d
+- urn:isbn:0-486-27557-4`;
+    const read = readSignIn(encode(samples.evmMessage(text)), RULES);
+    expect(signedTexts(read, samples.EVM_ADDRESS)).toEqual([text]);
+    expect(read.wallet.address).toBe(lower);
+    const { domain, uri, statement, nonce, issuedAt, expirationTime } = samples.EVM_FIELDS;
+    const sent = {
+      ...{ domain, uri, statement, nonce, issuedAt, expirationTime, address: lower, chainId: 'eip155:8453' },
+      ...{ notBefore: '2026-03-01T11:59:00+00:00', requestId: 'order-7', signature: '0x' },
+      resources: ['https://api.example.com/a?b=c#d', 'urn:isbn:0-486-27557-4'],
+    };
+    const texts = signedTexts(readSignIn(encode(sent), RULES), samples.EVM_ADDRESS);
+    expect(texts).toEqual([text.replace(lower, samples.EVM_ADDRESS), text]);
+  });
+});
+
+describe('the window of time, to the millisecond', () => {
+  const at = (ms: number, rules: Partial<SignInRules> = {}) => ({ ...RULES, nowMs: NOW_MS + ms, ...rules });
+  const lasting: Sent = { ...samples.EVM_FIELDS, expirationTime: undefined };
+  const from = (time: string): Sent => ({ ...lasting, notBefore: time });
+  const until = (time: string): Sent => ({ ...lasting, expirationTime: time });
+  const stamped = (ms: number): Sent => ({ ...lasting, timestamp: NOW_MS + ms });
+
+  test.each<[string, Sent, number, string | undefined]>([
+    ['5 minutes old', lasting, 300_000, undefined],
+    ['1 ms more than 5 minutes old', lasting, 300_001, 'EXPIRED'],
+    ['30 seconds ahead', lasting, -30_000, undefined],
+    ['1 ms more than 30 seconds ahead', lasting, -30_001, 'FUTURE_TIMESTAMP'],
+    ['1 ms before its expiration', until('2026-03-01T12:00:01.500Z'), 1_499, undefined],
+    ['at its expiration', until('2026-03-01T12:00:01.500Z'), 1_500, 'EXPIRED'],
+    ['1 ms after its expiration', until('2026-03-01T12:00:01.500Z'), 1_501, 'EXPIRED'],
+    ['expired before it was issued', until('2026-03-01T11:00:00Z'), 0, 'EXPIRED'],
+    ['1 ms before it begins', from('2026-03-01T12:00:01.500Z'), 1_499, 'NOT_BEFORE'],
+    ['when it begins', from('2026-03-01T12:00:01.500Z'), 1_500, undefined],
+    ['begins in another zone', from('2026-03-01T14:00:01.500+02:00'), 1_499, 'NOT_BEFORE'],
+    ['has begun in another zone', from('2026-03-01T07:30:00.000-04:30'), 0, undefined],
+    ['timestamp 30 seconds after', stamped(30_000), 0, undefined],
+    ['timestamp 1 ms too late', stamped(30_001), 0, 'TIMESTAMP_MISMATCH'],
+    ['timestamp 30 seconds before', stamped(-30_000), 0, undefined],
+    ['timestamp 1 ms too early', stamped(-30_001), 0, 'TIMESTAMP_MISMATCH'],
+  ])('%s', (_, sent, ms, code) => {
+    expect(codeOf(sent, at(ms))).toBe(code);
+  });
+
+  test('a nonce is remembered for as long as any time at which its message is taken', () => {
+    // Taken from 30 s before to 5 min after it was issued: 5.5 min, and remembered 30 s beyond the end of that.
+    expect(REMEMBERED_MS).toBe(OLDEST_MS + 30_000);
+    for (const ms of [-FARTHEST_AHEAD_MS, 0, OLDEST_MS]) {
+      expect(readSignIn(encode(lasting), at(ms)).rememberUntilMs).toBe(NOW_MS + OLDEST_MS + 30_000);
+    }
+    expect(codeOf(lasting, at(OLDEST_MS + 1))).toBe('EXPIRED');
+  });
+});
+
+describe('the header', () => {
+  const good = JSON.stringify(samples.EVM_FIELDS);
+  const base64 = (text: string | Uint8Array) => Buffer.from(text).toString('base64');
+  const long = (length: number) => {
+    const rest = good.slice(0, -1);
+    return base64(`${rest},"x":"${'x'.repeat((length * 3) / 4 - rest.length - 8)}"}`);
+  };
+
+  test('takes 8 kB and not a character more', () => {
+    expect(long(LONGEST_HEADER)).toHaveLength(8_192);
+    expect(codeOfHeader(long(LONGEST_HEADER))).toBeUndefined();
+    expect(codeOfHeader(`${long(LONGEST_HEADER)}=`)).toBe('PARSE_ERROR');
+    expect(codeOfHeader(long(LONGEST_HEADER + 4))).toBe('PARSE_ERROR');
+  });
+
+  const marked = base64(good.replace('Sign in', 'S>?>?>?>?~~~ign'));
+  test.each<[string, string]>([
+    ['nothing', ''],
+    ['the alphabet of URLs', marked.replaceAll('+', '-').replaceAll('/', '_')],
+    ['a line feed in it', `${base64(good).slice(0, 40)}\n${base64(good).slice(40)}`],
+    ['a blank behind it', `${base64(good)} `],
+    ['a character too many', 'A'.repeat(61)],
+    ['padding too long', `${base64(`${good}${' '.repeat((3 - (good.length % 3)) % 3)}`)}=`],
+    ['padding in the middle', `${base64('{"a":1')}=${base64(good)}`],
+    ['bits behind the last byte', 'e31='],
+    ['JSON as it is', good],
+    ['no UTF-8', base64(new Uint8Array([0x22, 0xff, 0x22]))],
+    ['a surrogate written in UTF-8', base64(new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]))],
+    ['a byte order mark', base64(`\ufeff${good}`)],
+    ['no JSON', base64('sign me in')],
+    ['JSON with something behind it', base64(`${good}x`)],
+    ['a comma too many', base64(good.replace('}', ',}'))],
+    ['a name twice', base64(good.replace('{', '{"domain":"evil.test",'))],
+    ['a name twice, once escaped', base64(good.replace('{', '{"d\\u006fmain":"evil.test",'))],
+    ['a name twice further inside', base64(good.replace('{', '{"x":{"y":1,"y":1},'))],
+    ['five levels', base64(good.replace('{', '{"x":[[[[]]]],'))],
+    ['8,000 levels', base64('['.repeat(6_000))],
+    ['65 names', base64(`{${Array.from({ length: 65 }, (_, index) => `"${index}":0`)}}`)],
+  ])('is no sign-in: %s', (_, header) => {
+    expect(codeOfHeader(header)).toBe('PARSE_ERROR');
+  });
+
+  test.each(['null', '[]', '"x"', '7', '{}'])('is JSON but no sign-in: %s', (json) => {
+    expect(codeOfHeader(base64(json))).toBe('INVALID_PAYLOAD');
+  });
+
+  test('names of objects from elsewhere are only names', () => {
+    expect(codeOfHeader(base64(good.replace('{', '{"__proto__":{"domain":"x"},')))).toBeUndefined();
+    expect(codeOfHeader(base64('{"__proto__":{"domain":"x"}}'))).toBe('INVALID_PAYLOAD');
+  });
+});
+
+function codeOf(sent: Sent, rules: SignInRules): string | undefined {
+  return codeOfHeader(encode(sent), rules);
+}
+
+function codeOfHeader(header: string, rules: SignInRules = RULES): string | undefined {
+  try {
+    readSignIn(header, rules);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SignInRefused) return error.code.replace('X402_SIGN_IN_', '');
+    throw error;
+  }
+}
