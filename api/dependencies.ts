@@ -14,12 +14,14 @@ import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 import type { PageReader } from '../infra/web/pageReader.ts';
 import type { MediaProvider } from '../providers/mediaProvider.ts';
+import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
 import type { GenerationProvider } from '../providers/provider.ts';
 import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { JobWatch } from './jobWatch.ts';
 import type { Limits } from './limits/callLimits.ts';
+import type { PaymentOffers } from './paymentOffers.ts';
 
 export interface Dependencies {
   config: Config;
@@ -49,6 +51,10 @@ export interface Dependencies {
   pages: PageReader;
   /** Undefined: none is configured. */
   search: SearchProvider | undefined;
+  /** On which wallets pay, by CAIP-2 name; empty: none is configured. */
+  payments: ReadonlyMap<string, PaymentNetwork>;
+  /** What those offer. */
+  offers: PaymentOffers;
   log: Logger;
   published: PublishedCatalogue;
   /** To be waited for before the characters table is read. */

@@ -26,7 +26,7 @@ export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
   return defineRoute({
     method: 'POST',
     path,
-    access: 'key',
+    access: 'caller',
     body: {
       json: { schema: retrieveBody, maxBytes: SMALL_JSON_BYTES },
       needsModel: true,
@@ -61,7 +61,7 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
   return defineRoute({
     method: 'POST',
     path,
-    access: 'key',
+    access: 'caller',
     body: {
       json: { schema: completeBody, maxBytes: SMALL_JSON_BYTES },
       needsModel: true,

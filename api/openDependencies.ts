@@ -26,16 +26,19 @@ import { createProviders } from '../providers/createProviders.ts';
 import { createSearch } from '../providers/createSearch.ts';
 import { createTextProviders } from '../providers/createTextProviders.ts';
 import type { MediaOutcome } from '../providers/mediaAddresses.ts';
+import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
 import type { TextOutcome } from '../providers/upstreams.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
+import { createWalletCallers } from './auth/walletCallers.ts';
 import { charactersLoader } from './catalogue/loadedCharacters.ts';
 import { publishCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { Part } from './health.ts';
 import { createJobWatch } from './jobWatch.ts';
 import { createLimits } from './limits/callLimits.ts';
+import { createPaymentOffers } from './paymentOffers.ts';
 
 export interface Opened {
   dependencies: Dependencies;
@@ -76,11 +79,13 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   });
   const pages = createPageReader({ allowPrivateHosts });
   const jobWatch = createJobWatch();
-  const { authentication, closeAuthentication } = openAuthentication({ config, sql, clock, log, jobWatch });
+  const basis = { config, sql, clock, log, jobWatch, ...openPayments() };
+  const { authentication, closeAuthentication } = openAuthentication(basis);
   return {
     dependencies: {
-      ...{ config, sql, clock, ledger, textProviders, mediaProviders, redis, temporal, storage, limits, log },
-      ...{ downloads, folders, documents, images, pages, search, jobWatch },
+      ...basis,
+      ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
+      ...{ downloads, folders, documents, images, pages, search },
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
       published: publishCatalogue(config),
@@ -88,12 +93,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     },
     authentication,
     folders,
-    parts: [
-      { name: 'postgres', check: () => sql.query('select 1') },
-      { name: 'redis', check: (timeoutMs) => pingRedis(redis, timeoutMs) },
-      { name: 's3', check: () => storage.ready() },
-      { name: 'temporal', check: (timeoutMs) => temporal.ready(timeoutMs) },
-    ],
+    parts: partsOf({ sql, redis, storage, temporal }),
     async close() {
       await closeAuthentication();
       await ledger.close();
@@ -142,10 +142,30 @@ function watchProviders(): (entry: string, outcome: TextOutcome | MediaOutcome) 
   };
 }
 
-type Basis = Pick<Dependencies, 'config' | 'sql' | 'clock' | 'log' | 'jobWatch'>;
+/** What must answer before requests are sent here. */
+function partsOf({
+  sql,
+  redis,
+  storage,
+  temporal,
+}: Pick<Dependencies, 'sql' | 'redis' | 'storage' | 'temporal'>): Part[] {
+  return [
+    { name: 'postgres', check: () => sql.query('select 1') },
+    { name: 'redis', check: (timeoutMs) => pingRedis(redis, timeoutMs) },
+    { name: 's3', check: () => storage.ready() },
+    { name: 'temporal', check: (timeoutMs) => temporal.ready(timeoutMs) },
+  ];
+}
+
+function openPayments(): Pick<Dependencies, 'payments' | 'offers'> {
+  const payments = new Map<string, PaymentNetwork>();
+  return { payments, offers: createPaymentOffers(payments) };
+}
+
+type Basis = Pick<Dependencies, 'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers'>;
 
 /** Keys and jobs are listened for on one connection. */
-function openAuthentication({ config, sql, clock, log, jobWatch }: Basis) {
+function openAuthentication({ config, sql, clock, log, jobWatch, offers }: Basis) {
   const keys = createKeyCache({
     async find(secretHash) {
       const key = await findKey(sql, secretHash);
@@ -161,7 +181,11 @@ function openAuthentication({ config, sql, clock, log, jobWatch }: Basis) {
   const { databaseUrl } = config;
   const listener = openListener({ databaseUrl, channels: [changedKeys, jobWatch.channel], log });
   const use = createKeyUse((uses) => noteKeyUse(sql, uses), clock);
-  const authentication: Authentication = { config, keys, use, clock };
+  const walletCaller = createWalletCallers();
+  const authentication: Authentication = {
+    ...{ config, keys, use, clock, offers, walletCaller },
+    signIn: undefined,
+  };
   return {
     authentication,
     closeAuthentication: async () => {

@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Caller } from '../domain/caller.ts';
 import type { ModelType } from '../domain/catalogue/model.ts';
+import type { Wallet } from '../domain/wallets.ts';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Answer } from './answer.ts';
@@ -15,10 +16,18 @@ import type { Dependencies } from './dependencies.ts';
 import type { RouteDescription } from './describe.ts';
 
 /**
- * `key`: any API key; `admin`: a key of type ADMIN; `open`: everybody, a credential is not even looked at; `catalogue`:
- * as `key`, but where the configuration says `catalogue.openWithoutKey` no credential is one, too.
+ * `open`: everybody, a credential is not even looked at; `key`: any API key; `admin`: a key of type ADMIN; `caller`: any
+ * API key, or a wallet's sign-in; `buyer`: as `caller`, for what costs something: a wallet without funds is told to top up
+ * before its body is read; `catalogue` and `quote`: as `key` and `caller`, but where the configuration says
+ * `catalogue.openWithoutKey` no credential is one, too; `own-wallet`: a wallet's sign-in and nothing else.
  */
-export type Access = 'open' | 'key' | 'admin' | 'catalogue';
+export type Access = 'open' | 'key' | 'admin' | 'caller' | 'buyer' | 'catalogue' | 'quote' | 'own-wallet';
+
+type CallerOf<A extends Access> = A extends 'open' | 'catalogue' | 'quote'
+  ? Caller | undefined
+  : A extends 'own-wallet'
+    ? Caller & { wallet: Wallet }
+    : Caller;
 
 export interface MultipartSpec<Body> {
   /** Gets every text field as a string; fields sent twice are refused before it. */
@@ -74,7 +83,7 @@ export interface UploadedFile {
 }
 
 export interface RouteRequest<Body, Query, A extends Access> {
-  caller: A extends 'open' | 'catalogue' ? Caller | undefined : Caller;
+  caller: CallerOf<A>;
   body: Body;
   /** The first of the files. */
   file: UploadedFile | undefined;

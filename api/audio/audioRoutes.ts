@@ -24,7 +24,7 @@ const QUEUE_BODY_BYTES = 2 * 1024 * 1024;
 const quoteRoute = defineRoute({
   method: 'POST',
   path: '/audio/quote',
-  access: 'catalogue',
+  access: 'quote',
   body: {
     json: { schema: audioQuoteBody, maxBytes: SMALL_JSON_BYTES },
     needsModel: true,
@@ -52,7 +52,7 @@ const quoteRoute = defineRoute({
 const queueRoute = defineRoute({
   method: 'POST',
   path: '/audio/queue',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: audioQueueBody, maxBytes: QUEUE_BODY_BYTES },
     needsModel: true,

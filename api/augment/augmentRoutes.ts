@@ -36,7 +36,7 @@ async function limitPerMinute({ limits }: Dependencies, accountId: string, path:
 export const scrapeRoute = defineRoute({
   method: 'POST',
   path: '/augment/scrape',
-  access: 'key',
+  access: 'buyer',
   body: { json: { schema: scrapeBody, maxBytes: SMALL_JSON_BYTES } },
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.scrape,
@@ -56,7 +56,7 @@ export const scrapeRoute = defineRoute({
 export const searchRoute = defineRoute({
   method: 'POST',
   path: '/augment/search',
-  access: 'key',
+  access: 'buyer',
   body: { json: { schema: searchBody, maxBytes: SMALL_JSON_BYTES } },
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.search,
@@ -86,7 +86,7 @@ export const searchRoute = defineRoute({
 export const parserRoute = defineRoute({
   method: 'POST',
   path: '/augment/text-parser',
-  access: 'key',
+  access: 'buyer',
   body: { multipart: { fields: parserFields, maxFileBytes: LARGEST_FILE_BYTES } },
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.parse,

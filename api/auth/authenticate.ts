@@ -3,20 +3,25 @@ import { hash } from 'node:crypto';
 import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { looksLikeSecret } from '../../domain/keySecret.ts';
+import type { Wallet } from '../../domain/wallets.ts';
 import type { DatabaseClock } from '../../infra/postgres/databaseClock.ts';
 import type { FoundKey } from '../../infra/postgres/keys.ts';
 import { type Answer, json } from '../answer.ts';
 import type { Access } from '../route.ts';
-import { type DiscoveryConfig, discoveryAnswer } from './discovery.ts';
+import { type Discovery, discoveryAnswer } from './discovery.ts';
 import type { KeyCache } from './keyCache.ts';
 import type { KeyUse } from './keyUse.ts';
 import { readCredential } from './readCredential.ts';
+import { type SignIn, SignInRefused } from './signIn/signIn.ts';
+import type { WalletCaller } from './walletCallers.ts';
 
-export interface Authentication {
-  config: DiscoveryConfig;
+export interface Authentication extends Discovery {
   keys: KeyCache;
   use: KeyUse;
   clock: DatabaseClock;
+  /** Undefined: nobody signs in with a wallet here. */
+  signIn: SignIn | undefined;
+  walletCaller(wallet: Wallet): WalletCaller;
 }
 
 export interface Knock {
@@ -29,17 +34,29 @@ export interface Knock {
 /** No caller: only where the route and the configuration let everybody read the catalogue. */
 export type Identified = { caller: Caller | undefined } | { answer: Answer };
 
+/** Who may come with a wallet instead of a key (specification 5.1 and 5.2). */
+const FOR_WALLETS: ReadonlySet<Access> = new Set<Access>(['caller', 'buyer', 'quote', 'own-wallet']);
+/** What everybody may read where the configuration says so. */
+const CATALOGUE: ReadonlySet<Access> = new Set<Access>(['catalogue', 'quote']);
+
+export function isForWallets(access: Access): boolean {
+  return FOR_WALLETS.has(access);
+}
+
 /** The caller, or the answer to one who cannot be told apart; throws FareboxError for a credential that is no good. */
 export async function authenticate(authentication: Authentication, knock: Knock): Promise<Identified> {
   const credential = readCredential(knock.rawHeaders);
   switch (credential.kind) {
     case 'bearer':
+      if (knock.access === 'own-wallet') throw refused('a key where only a wallet is known');
       return { caller: await keyHolder(authentication, credential.secret) };
+    case 'wallet':
+      return await walletHolder(authentication, knock.access, credential.header);
     case 'none':
-      if (knock.access === 'catalogue' && authentication.config.catalogue.openWithoutKey) {
+      if (CATALOGUE.has(knock.access) && authentication.config.catalogue.openWithoutKey) {
         return { caller: undefined };
       }
-      return { answer: discoveryAnswer(authentication.config, knock.path) };
+      return { answer: await withoutCredential(authentication, knock) };
     case 'payment':
       return { answer: json(PAYMENT_NOT_ACCEPTED, { status: 400 }) };
     case 'ambiguous':
@@ -47,10 +64,34 @@ export async function authenticate(authentication: Authentication, knock: Knock)
         code: 'credential_ambiguous',
         message: 'Send exactly one credential: either an API key or one wallet sign-in header.',
       });
-    case 'wallet':
     case 'malformed':
       throw refused(credential.kind);
   }
+}
+
+function withoutCredential(discovery: Discovery, { path, access }: Knock): Promise<Answer> {
+  return discoveryAnswer(discovery, { path, signInOnly: access === 'own-wallet' });
+}
+
+async function walletHolder(
+  { signIn, walletCaller }: Authentication,
+  access: Access,
+  header: string,
+): Promise<Identified> {
+  if (!signIn || !isForWallets(access)) throw refused('a wallet where only keys are known');
+  try {
+    return { caller: walletCaller(await signIn.verify(header)) };
+  } catch (error) {
+    if (error instanceof SignInRefused) return { answer: signInRefused(error, access) };
+    throw error;
+  }
+}
+
+/** Two words for one thing (api-facts 5). */
+function signInRefused({ message, code }: SignInRefused, access: Access): Answer {
+  const body =
+    access === 'own-wallet' ? { error: 'Invalid Sign-in-with-x signature' } : { error: message, code };
+  return json(body, { status: 401 });
 }
 
 const PAYMENT_NOT_ACCEPTED = {

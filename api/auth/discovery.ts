@@ -1,25 +1,26 @@
 /** The answer to a request without a credential: what it could pay and sign in with (api-facts 10.3, x402 version 2). */
-import { randomBytes } from 'node:crypto';
 import type { Config } from '../../infra/config/config.ts';
 import { type Answer, json } from '../answer.ts';
+import type { PaymentOffers } from '../paymentOffers.ts';
+import { type SignInOfferConfig, signInOffer } from './signInOffer.ts';
 
-const SIGN_IN_LIFE_MS = 5 * 60_000;
+/** Ten dollars, which is what is proposed to whoever asks for no amount. */
+export const SUGGESTED_AMOUNT = '10000000';
 
-export type DiscoveryConfig = Pick<Config, 'publicUrl' | 'brand' | 'catalogue'>;
+export type DiscoveryConfig = SignInOfferConfig & Pick<Config, 'catalogue'>;
 
-/** `path` is that of the request, without its query. The origin is the configured one, whatever `Host` says. */
-export function discoveryAnswer(config: DiscoveryConfig, path: string): Answer {
-  const offer = {
-    x402Version: 2,
-    error: 'Authentication required',
-    resource: {
-      url: `${config.publicUrl}${path}`,
-      description: `${config.brand.name} API`,
-      mimeType: 'application/json',
-    },
-    accepts: [],
-    extensions: { 'sign-in-with-x': signIn(config) },
-  };
+export interface Discovery {
+  config: DiscoveryConfig;
+  offers: PaymentOffers;
+}
+
+/** `path` is that of the request, without its query. `signInOnly`: nothing is for sale there. */
+export async function discoveryAnswer(
+  { config, offers }: Discovery,
+  { path, signInOnly }: { path: string; signInOnly: boolean },
+): Promise<Answer> {
+  const accepts = signInOnly ? [] : await offers.of(SUGGESTED_AMOUNT);
+  const offer = x402Offer(config, { path, accepts, error: 'Authentication required' });
   const authOptions = {
     apiKey: {
       header: 'Authorization: Bearer <API_KEY>',
@@ -33,23 +34,28 @@ export function discoveryAnswer(config: DiscoveryConfig, path: string): Answer {
       docs: `${config.publicUrl}/docs`,
     },
   };
-  const header = Buffer.from(JSON.stringify(offer)).toString('base64');
-  return json({ ...offer, authOptions }, { status: 402, headers: { 'PAYMENT-REQUIRED': header } });
+  return json({ ...offer, authOptions }, { status: 402, headers: paymentRequired(offer) });
 }
 
-/** No chain is supported while no wallet network is configured. */
-function signIn(config: DiscoveryConfig) {
-  const now = Date.now();
+/** What x402 clients read from the header. The origin is the configured one, whatever `Host` says. */
+export function x402Offer(
+  config: SignInOfferConfig,
+  { path, accepts, error }: { path: string; accepts: readonly unknown[]; error: string },
+) {
   return {
-    info: {
-      domain: new URL(config.publicUrl).host,
-      uri: config.publicUrl,
-      version: '1',
-      nonce: randomBytes(16).toString('hex'),
-      issuedAt: new Date(now).toISOString(),
-      expirationTime: new Date(now + SIGN_IN_LIFE_MS).toISOString(),
-      statement: `Sign in to ${config.brand.name}`,
+    x402Version: 2,
+    error,
+    resource: {
+      url: `${config.publicUrl}${path}`,
+      description: `${config.brand.name} API`,
+      mimeType: 'application/json',
     },
-    supportedChains: [],
+    accepts,
+    extensions: { 'sign-in-with-x': signInOffer(config) },
   };
+}
+
+/** The header that tells it (x402 version 2). */
+export function paymentRequired(offer: object): Record<string, string> {
+  return { 'PAYMENT-REQUIRED': Buffer.from(JSON.stringify(offer)).toString('base64') };
 }

@@ -6,8 +6,8 @@
 export type Credential =
   | { kind: 'none' }
   | { kind: 'bearer'; secret: string }
-  /** A wallet's sign-in. */
-  | { kind: 'wallet' }
+  /** A wallet's sign-in; `header` as it was sent. */
+  | { kind: 'wallet'; header: string }
   /** An Authorization header that is no bearer token. */
   | { kind: 'malformed' }
   /** More than one credential: which one counts would be anybody's guess. */
@@ -22,21 +22,20 @@ const LONGEST_NAME = 'payment-signature'.length;
 /** `rawHeaders` as Node gives them: name, value, name, value … */
 export function readCredential(rawHeaders: readonly string[]): Credential {
   let authorization: string | undefined;
-  let signIns = 0;
-  let commas = false;
+  let signIn: string | undefined;
+  let credentials = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     if (name.length < 9 || name.length > LONGEST_NAME) continue;
     switch (name.toLowerCase()) {
       case 'authorization':
-        if (authorization !== undefined) return { kind: 'ambiguous' };
         authorization = rawHeaders[index + 1] ?? '';
-        commas ||= authorization.includes(',');
+        credentials += 1;
         break;
       case 'sign-in-with-x':
       case 'x-sign-in-with-x':
-        signIns += 1;
-        commas ||= (rawHeaders[index + 1] ?? '').includes(',');
+        signIn = rawHeaders[index + 1] ?? '';
+        credentials += 1;
         break;
       case 'payment-signature':
       case 'x-402-payment':
@@ -44,9 +43,10 @@ export function readCredential(rawHeaders: readonly string[]): Credential {
         return { kind: 'payment' };
     }
   }
-  if (commas || signIns > 1 || (signIns === 1 && authorization !== undefined)) return { kind: 'ambiguous' };
-  if (signIns === 1) return { kind: 'wallet' };
-  if (authorization === undefined) return NONE;
-  const secret = BEARER.exec(authorization.trim())?.[1];
+  const sent = signIn ?? authorization;
+  if (sent === undefined) return NONE;
+  if (credentials > 1 || sent.includes(',')) return { kind: 'ambiguous' };
+  if (signIn !== undefined) return { kind: 'wallet', header: signIn };
+  const secret = BEARER.exec(sent.trim())?.[1];
   return secret === undefined ? { kind: 'malformed' } : { kind: 'bearer', secret };
 }

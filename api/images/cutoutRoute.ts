@@ -31,10 +31,10 @@ import {
 const MODELS = ['bria-bg-remover', 'local-cutout'] as const;
 export const ANY_SIZE = { least: 1, most: SOURCE_PIXELS.most };
 
-export const cutoutRoute = defineRoute<'key', CutoutBody>({
+export const cutoutRoute = defineRoute<'buyer', CutoutBody>({
   method: 'POST',
   path: '/image/background-remove',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: cutoutBody, maxBytes: ONE_IMAGE_JSON_BYTES, spools: SPOOLS },
     multipart: { fields: cutoutFields, ...ONE_IMAGE_FORM },

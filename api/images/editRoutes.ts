@@ -37,10 +37,10 @@ export const ONE_IMAGE_FORM = {
 
 const USUAL_MODEL = 'firered-image-edit';
 
-export const multiEditRoute = defineRoute<'key', MultiEditBody>({
+export const multiEditRoute = defineRoute<'buyer', MultiEditBody>({
   method: 'POST',
   path: '/image/multi-edit',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: multiEditBody, maxBytes: MULTI_JSON_BYTES, spools: SPOOLS },
     multipart: {
@@ -68,10 +68,10 @@ export const multiEditRoute = defineRoute<'key', MultiEditBody>({
   },
 });
 
-export const editRoute = defineRoute<'key', EditBody>({
+export const editRoute = defineRoute<'buyer', EditBody>({
   method: 'POST',
   path: '/image/edit',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: editBody, maxBytes: ONE_IMAGE_JSON_BYTES, spools: SPOOLS },
     multipart: { fields: editFields, ...ONE_IMAGE_FORM },

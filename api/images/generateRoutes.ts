@@ -15,10 +15,10 @@ const SMALL_JSON_BYTES = 256 * 1024;
 /** The trait of the model for those who name none. */
 const USUAL_MODEL = 'default';
 
-export const generateRoute = defineRoute<'key', GenerateBody>({
+export const generateRoute = defineRoute<'buyer', GenerateBody>({
   method: 'POST',
   path: '/image/generate',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: generateBody, maxBytes: ONE_IMAGE_JSON_BYTES, spools: SPOOLS },
     needsModel: true,
@@ -100,10 +100,10 @@ async function asJson(
   });
 }
 
-export const generationsRoute = defineRoute<'key', GenerationsBody>({
+export const generationsRoute = defineRoute<'buyer', GenerationsBody>({
   method: 'POST',
   path: '/images/generations',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: generationsBody, maxBytes: SMALL_JSON_BYTES },
     naming: { fields: ['model'], otherwise: USUAL_MODEL },

@@ -17,7 +17,7 @@ import type { Sale } from '../paidDelivery.ts';
 import type { RouteRequest } from '../route.ts';
 import type { SentImage } from './sources.ts';
 
-export type Asking<Body> = RouteRequest<Body, unknown, 'key'>;
+export type Asking<Body> = RouteRequest<Body, unknown, 'buyer'>;
 
 /** From the read body to the beginning of the answer. */
 export const DEADLINE_MS = 300_000;

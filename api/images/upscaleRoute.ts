@@ -35,10 +35,10 @@ const USUAL_SCALE = 2;
 const USUAL_CREATIVITY = 0.01;
 const MOST_CREATIVITY = 0.02;
 
-export const upscaleRoute = defineRoute<'key', UpscaleBody>({
+export const upscaleRoute = defineRoute<'buyer', UpscaleBody>({
   method: 'POST',
   path: '/image/upscale',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: upscaleBody, maxBytes: ONE_IMAGE_JSON_BYTES, spools: SPOOLS },
     multipart: { fields: upscaleFields, ...ONE_IMAGE_FORM },

@@ -12,7 +12,7 @@ import { tellJob } from './tellJob.ts';
 export const jobEventsRoute = defineRoute({
   method: 'GET',
   path: '/jobs/{queue_id}/events',
-  access: 'key',
+  access: 'caller',
   describes: JOB_DESCRIPTIONS.events,
   async handler({ sql, jobWatch }, { caller, params, headers, signal, stopping, log }) {
     const { queueId } = await findOwnJob(sql, caller, params.queue_id ?? '');

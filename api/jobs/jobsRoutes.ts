@@ -18,7 +18,7 @@ import { filtersOf, listQuery } from './listQuery.ts';
 export const listJobsRoute = defineRoute({
   method: 'GET',
   path: '/jobs',
-  access: 'key',
+  access: 'caller',
   query: listQuery,
   describes: JOB_DESCRIPTIONS.list,
   async handler({ sql }, { caller, query }) {
@@ -49,7 +49,7 @@ async function presentJobs(sql: SqlClient, jobs: readonly JobRow[]) {
 export const showJobRoute = defineRoute({
   method: 'GET',
   path: '/jobs/{queue_id}',
-  access: 'key',
+  access: 'caller',
   describes: JOB_DESCRIPTIONS.show,
   async handler({ sql }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
@@ -61,7 +61,7 @@ export const showJobRoute = defineRoute({
 export const cancelJobRoute = defineRoute({
   method: 'POST',
   path: '/jobs/{queue_id}/cancel',
-  access: 'key',
+  access: 'caller',
   describes: JOB_DESCRIPTIONS.cancel,
   async handler({ sql, temporal }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');

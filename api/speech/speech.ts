@@ -26,12 +26,12 @@ const DEADLINE_MS = 180_000;
 const LONGEST_STREAM_MS = 900_000;
 const SETTLING_MS = 180_000;
 
-type SpeechRequest = RouteRequest<SpeechBody, undefined, 'key'>;
+type SpeechRequest = RouteRequest<SpeechBody, undefined, 'buyer'>;
 
 export const speechRoute = defineRoute({
   method: 'POST',
   path: '/audio/speech',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: speechBody, maxBytes: LARGEST_BODY_BYTES },
     ...{ needsModel: true, modelType: 'tts', naming: { fields: ['model'], otherwise: USUAL_SPEAKER } },

@@ -21,12 +21,12 @@ const LONGEST_SECONDS = 7_200;
 const DEADLINE_MS = 300_000;
 const TTL_MS = DEADLINE_MS + 120_000;
 
-type TranscriptionRequest = RouteRequest<TranscriptionFields, undefined, 'key'>;
+type TranscriptionRequest = RouteRequest<TranscriptionFields, undefined, 'buyer'>;
 
 export const transcriptionsRoute = defineRoute({
   method: 'POST',
   path: '/audio/transcriptions',
-  access: 'key',
+  access: 'buyer',
   body: {
     multipart: {
       fields: transcriptionFields,

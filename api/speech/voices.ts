@@ -23,13 +23,13 @@ const HANDLE_BYTES = 16;
 /** Clones for chosen accounts only, where it comes from (api-facts 4.6). */
 const NOT_FOR_EVERYBODY = new Set(['tts-minimax-speech-02-hd']);
 
-type VoiceRequest = RouteRequest<VoiceFields, undefined, 'key'>;
+type VoiceRequest = RouteRequest<VoiceFields, undefined, 'buyer'>;
 type Cloning = NonNullable<TtsModel['spec']['voice_cloning']>;
 
 export const voicesRoute = defineRoute({
   method: 'POST',
   path: '/audio/voices',
-  access: 'key',
+  access: 'buyer',
   body: {
     multipart: { fields: voiceFields, maxFileBytes: LARGEST_FILE_BYTES },
     ...{

@@ -28,7 +28,7 @@ export interface ChatAttempt {
   headers: Record<string, string>;
 }
 
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'caller'>;
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'caller'>;
 
 /**
  * The first model decides whether there is anything to try; a fallback that lacks a feature, or does not answer at the

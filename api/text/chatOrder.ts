@@ -11,7 +11,7 @@ import { fetchMedia } from './mediaParts.ts';
 import { toMessages } from './toChatRequest.ts';
 import { limitVisits, refuseWithoutEngine, webErrand } from './web/errand.ts';
 
-type Asking = RouteRequest<ChatBody, unknown, 'key'>;
+type Asking = RouteRequest<ChatBody, unknown, 'buyer'>;
 
 /** Throws FareboxError for whatever is wrong with the request. */
 export async function openOrder(

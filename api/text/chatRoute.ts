@@ -29,7 +29,7 @@ export const DEADLINE_MS = 140_000;
 export const chatRoute = defineRoute({
   method: 'POST',
   path: '/chat/completions',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: chatBody, maxBytes: LARGEST_BODY_BYTES, rewrite: rewriteChat },
     needsModel: true,
@@ -44,7 +44,7 @@ export const chatRoute = defineRoute({
 /** All that a request for text goes through, in whatever form it is answered. */
 export async function answerChat(
   dependencies: Dependencies,
-  request: RouteRequest<ChatBody, unknown, 'key'>,
+  request: RouteRequest<ChatBody, unknown, 'buyer'>,
   form: AnswerForm,
 ): Promise<Answer> {
   const order = await openOrder(dependencies, request, form);

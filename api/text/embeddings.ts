@@ -51,7 +51,7 @@ function inputError({ input }: { input?: unknown }): string | undefined {
 export const embeddingsRoute = defineRoute({
   method: 'POST',
   path: '/embeddings',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: embeddingsBody, maxBytes: LARGEST_BODY_BYTES },
     needsModel: true,
@@ -72,7 +72,7 @@ export const embeddingsRoute = defineRoute({
 
 async function embed(
   dependencies: Dependencies,
-  request: RouteRequest<EmbeddingsBody, unknown, 'key'>,
+  request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>,
   { model, headers }: NamedModel<EmbeddingModel>,
 ): Promise<Answer> {
   const inputs = inputsOf(request.body.input);
@@ -101,7 +101,7 @@ interface Order {
 
 async function paidEmbeddings(
   dependencies: Dependencies,
-  request: RouteRequest<EmbeddingsBody, unknown, 'key'>,
+  request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>,
   { model, inputs, bound }: Order,
 ): Promise<{ found: Embeddings; tokens: number }> {
   const { body, caller, log, requestId, signal } = request;
@@ -132,7 +132,7 @@ async function paidEmbeddings(
 }
 
 interface Presented {
-  request: RouteRequest<EmbeddingsBody, unknown, 'key'>;
+  request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>;
   model: EmbeddingModel;
   headers: Record<string, string>;
   tokens: number;

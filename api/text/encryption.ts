@@ -10,7 +10,7 @@ import type { RouteRequest } from '../route.ts';
 import { unsupported } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'headers'>;
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'headers'>;
 
 /** Behind `x-service-tee-`, or the brand's own name in place of `service`; and the name under which enclaves take it. */
 const HEADERS = {

@@ -14,7 +14,7 @@ import type { ChatBody, SentPart } from './chatBody.ts';
 
 type Sent<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
 type Tools = Pick<Dependencies, 'downloads' | 'documents' | 'folders'>;
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'signal'>;
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal'>;
 
 const LARGEST_BYTES = 25 * 1024 * 1024;
 const FETCH_TIMEOUT_MS = 30_000;

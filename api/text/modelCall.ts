@@ -22,7 +22,7 @@ interface Bounded {
 
 /** `Priced`: what a model is asked, with the most that it can cost. */
 export interface CallOrder<Model extends Answering, Priced extends Bounded, Body> {
-  request: RouteRequest<Body, unknown, 'key'>;
+  request: RouteRequest<Body, unknown, 'buyer'>;
   attempts: readonly NamedModel<Model>[];
   price(attempt: NamedModel<Model>): Priced;
   /** What is to be done behind the hold, before the model is asked: it gets this instead. */
@@ -180,7 +180,7 @@ function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
 
 /** Beside the bill: whatever happens here is no failure of the call. */
 export async function noteTokens(
-  request: Pick<RouteRequest<unknown, unknown, 'key'>, 'noteTokens' | 'log'>,
+  request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'noteTokens' | 'log'>,
   { usage }: Counted,
 ): Promise<void> {
   try {

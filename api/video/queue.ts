@@ -26,12 +26,12 @@ import { type VideoQueueBody, videoQueueBody } from './shapes.ts';
 /** Media in the request itself; larger ones come by URL. */
 const BODY_BYTES = 35 * 1024 * 1024;
 
-type QueueRequest = RouteRequest<VideoQueueBody, undefined, 'key'>;
+type QueueRequest = RouteRequest<VideoQueueBody, undefined, 'buyer'>;
 
 export const queueRoute = defineRoute({
   method: 'POST',
   path: '/video/queue',
-  access: 'key',
+  access: 'buyer',
   body: { json: { schema: videoQueueBody, maxBytes: BODY_BYTES }, needsModel: true, modelType: 'video' },
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: VIDEO_DESCRIPTIONS.queue,

@@ -22,7 +22,7 @@ const DEADLINE_MS = 75_000;
 export const quoteRoute = defineRoute({
   method: 'POST',
   path: '/video/quote',
-  access: 'catalogue',
+  access: 'quote',
   body: { json: { schema: videoQuoteBody, maxBytes: BODY_BYTES }, needsModel: true, modelType: 'video' },
   deadlineMs: DEADLINE_MS,
   describes: VIDEO_DESCRIPTIONS.quote,

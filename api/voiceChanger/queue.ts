@@ -27,12 +27,12 @@ import { type QueueBody, queueFields, queueJson } from './shapes.ts';
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 const TOGETHER_BYTES = 1024 * 1024;
 
-type QueueRequest = RouteRequest<QueueBody, undefined, 'key'>;
+type QueueRequest = RouteRequest<QueueBody, undefined, 'buyer'>;
 
 export const queueRoute = defineRoute({
   method: 'POST',
   path: '/audio/voice-changer/queue',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: queueJson, maxBytes: SMALL_JSON_BYTES },
     multipart: { fields: queueFields, maxFileBytes: MAX_FILE_BYTES },

@@ -13,7 +13,7 @@ import { quoteBody } from './shapes.ts';
 export const quoteRoute = defineRoute({
   method: 'POST',
   path: '/audio/voice-changer/quote',
-  access: 'catalogue',
+  access: 'quote',
   body: { json: { schema: quoteBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true, modelType: 'music' },
   describes: VOICE_CHANGER_DESCRIPTIONS.quote,
   async handler({ config }, { body }) {

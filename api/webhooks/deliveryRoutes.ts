@@ -19,7 +19,7 @@ const RESEND_LIMIT_MS = 10_000;
 export const listDeliveriesRoute = defineRoute({
   method: 'GET',
   path: '/jobs/{queue_id}/deliveries',
-  access: 'key',
+  access: 'caller',
   describes: WEBHOOK_DESCRIPTIONS.deliveries,
   async handler({ sql }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
@@ -32,7 +32,7 @@ export const listDeliveriesRoute = defineRoute({
 export const resendDeliveryRoute = defineRoute({
   method: 'POST',
   path: '/jobs/{queue_id}/deliveries/{id}/resend',
-  access: 'key',
+  access: 'caller',
   describes: WEBHOOK_DESCRIPTIONS.resend,
   async handler({ sql, temporal }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');

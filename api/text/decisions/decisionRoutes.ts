@@ -28,7 +28,7 @@ const decisionRoute = (path: string, alias: boolean) =>
   defineRoute({
     method: 'POST',
     path,
-    access: 'key',
+    access: 'buyer',
     body: {
       json: { schema: decisionBody, maxBytes: LARGEST_BODY_BYTES },
       needsModel: true,

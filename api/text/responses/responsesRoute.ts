@@ -10,7 +10,7 @@ import { responsesOrder } from './toChatBody.ts';
 export const responsesRoute = defineRoute({
   method: 'POST',
   path: '/responses',
-  access: 'key',
+  access: 'buyer',
   body: {
     json: { schema: responsesOrder, maxBytes: LARGEST_BODY_BYTES, rewrite: rewriteResponses },
     needsModel: true,

@@ -31,7 +31,7 @@ const TOKENS_OF_SEARCH = 4_000;
 const TOKENS_OF_PAGE = 8_000;
 
 type Tools = Pick<Dependencies, 'pages' | 'search'>;
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'signal' | 'log' | 'waitFor'>;
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor'>;
 
 /** Undefined: nothing is to be looked up. `model`: the first that is asked, whose context says how much is worth reading. */
 export function webErrand(tools: Tools, request: Asking, { spec }: TextModel): Errand | undefined {

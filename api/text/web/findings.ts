@@ -21,7 +21,7 @@ export interface Findings {
   remarks: string[];
 }
 
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'key'>, 'body' | 'signal' | 'log' | 'waitFor'>;
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor'>;
 
 const MOST_RESULTS = 10;
 const SEARCH_TIMEOUT_MS = 15_000;

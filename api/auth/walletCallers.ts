@@ -1,0 +1,30 @@
+/** What a wallet is as a caller: an ordinary account without a key, whose id follows from the address. */
+import { LRUCache } from 'lru-cache';
+import type { Caller } from '../../domain/caller.ts';
+import type { Wallet } from '../../domain/wallets.ts';
+import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
+
+export type WalletCaller = Caller & { wallet: Wallet };
+
+const MOST_WALLETS = 10_000;
+
+/** The same caller for the same wallet, so that what others work out for it need not be worked out again. */
+export function createWalletCallers(): (wallet: Wallet) => WalletCaller {
+  const known = new LRUCache<string, WalletCaller>({ max: MOST_WALLETS });
+  return (wallet) => {
+    const name = `${wallet.family} ${wallet.address}`;
+    const before = known.get(name);
+    if (before) return before;
+    const caller: WalletCaller = {
+      accountId: walletAccountId(wallet),
+      keyId: null,
+      keyType: 'INFERENCE',
+      modelPrivacy: 'ALL',
+      models: null,
+      keyExpiresAt: null,
+      wallet,
+    };
+    known.set(name, caller);
+    return caller;
+  };
+}
