@@ -1,28 +1,9 @@
 /** The payment networks as the rest of the service reads them: one shape for every way of writing them in the file. */
+import type { PaymentNetworkSettings } from '../../domain/payments/networkSettings.ts';
 import { familyOf, USUAL_NETWORKS, type WalletFamily } from '../../domain/wallets.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 
-export interface PaymentNetworkSettings {
-  /** CAIP-2. */
-  network: string;
-  family: WalletFamily;
-  /** The token's contract, or its mint. */
-  asset: string;
-  /** Name and version of the token's EIP-712 domain; told to the client in `extra`. */
-  assetName: string;
-  assetVersion: string;
-  /** Who receives the payments. */
-  payTo: string;
-  /** At least one; a receipt counts when they agree on it. */
-  rpcUrls: readonly string[];
-  /** Blocks (evm), or slots (Solana), on top of the one that the payment is in. */
-  confirmations: number;
-  /** Undefined: this service settles by itself, and pays the fee with the key below. */
-  facilitatorUrl: string | undefined;
-  /** Environment variable with the private key of who pays the network's fee. */
-  feePayerKeyEnv: string | undefined;
-  allowPrivateNetwork: boolean;
-}
+export type { PaymentNetworkSettings };
 
 export interface X402Settings {
   /** Host names without port, in lower case; always at least that of the public address. */

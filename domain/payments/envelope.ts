@@ -1,0 +1,41 @@
+/** A payment as it comes in a header, before any network has looked at it, and the words in which it is refused. */
+
+/** What the payment header carries once its envelope is off: one shape for v2 and the flat legacy one. */
+export interface PaymentEnvelope {
+  x402Version: 1 | 2;
+  scheme: string;
+  /** As it was sent: "base", "eip155:8453" … */
+  network: string;
+  /** v2 only: the requirement that the client says it chose. */
+  accepted: Readonly<Record<string, unknown>> | undefined;
+  /** v2 only, and optional there. */
+  resourceUrl: string | undefined;
+  payload: Readonly<Record<string, unknown>>;
+}
+
+/** Codes of api-facts 10.5 that a payment can be refused with before anything moves; all are 400. */
+export const PAYMENT_REFUSALS = [
+  'INVALID_PAYMENT_FORMAT',
+  'INVALID_PAYMENT',
+  'UNSUPPORTED_NETWORK',
+  'INVALID_PAYMENT_RECIPIENT',
+  'UNSUPPORTED_TOKEN',
+  'UNSUPPORTED_SCHEME',
+  'INVALID_AMOUNT',
+  'INVALID_PAYMENT_PAYER',
+  'AMOUNT_TOO_LOW',
+  'AMOUNT_TOO_HIGH',
+  'PAYMENT_VERIFICATION_FAILED',
+] as const;
+export type PaymentRefusal = (typeof PAYMENT_REFUSALS)[number];
+
+/** Why a payment is refused; `message` is for the client. */
+export interface Refusal {
+  code: PaymentRefusal;
+  message: string;
+  details?: Readonly<Record<string, string>>;
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

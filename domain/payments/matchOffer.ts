@@ -1,0 +1,52 @@
+/** Holds the requirement that a client says it accepted against what we offer (api-facts 10.2, 10.3). */
+import { isObject, type Refusal } from './envelope.ts';
+
+export interface OfferTerms {
+  scheme: string;
+  /** All spellings of the network that clients send. */
+  networks: readonly string[];
+  asset: string;
+  payTo: string;
+  maxTimeoutSeconds: number;
+  extra: Readonly<Record<string, string>>;
+  /** What `extra` may carry besides, and with which value. */
+  extraToo: Readonly<Record<string, string>>;
+  /** What the payer signed. Not the amount of the offer: how much to pay is the client's to say. */
+  amount: string;
+  isSameAddress(one: string, other: string): boolean;
+}
+
+/** Undefined: it is an offer of ours, for what was signed. */
+export function refuseAccepted(
+  accepted: Readonly<Record<string, unknown>>,
+  terms: OfferTerms,
+): Refusal | undefined {
+  const { scheme, network, asset, payTo, maxTimeoutSeconds, extra, amount } = accepted;
+  const is = (value: unknown, ours: string) => typeof value === 'string' && terms.isSameAddress(value, ours);
+  if (scheme !== terms.scheme)
+    return { code: 'UNSUPPORTED_SCHEME', message: `the scheme is "${terms.scheme}"` };
+  if (typeof network !== 'string' || !terms.networks.includes(network)) {
+    return { code: 'UNSUPPORTED_NETWORK', message: 'the accepted network is another one' };
+  }
+  if (!is(asset, terms.asset)) {
+    return { code: 'UNSUPPORTED_TOKEN', message: `the token of this network is ${terms.asset}` };
+  }
+  if (!is(payTo, terms.payTo)) {
+    return { code: 'INVALID_PAYMENT_RECIPIENT', message: `the recipient on this network is ${terms.payTo}` };
+  }
+  if (amount !== terms.amount) {
+    return { code: 'INVALID_AMOUNT', message: 'accepted.amount is not what the payment is about' };
+  }
+  if (maxTimeoutSeconds !== terms.maxTimeoutSeconds || !isExtra(extra, terms)) {
+    return { code: 'INVALID_PAYMENT', message: 'what was accepted is no offer of this service' };
+  }
+  return undefined;
+}
+
+/** It may be left out; what is there must be ours. */
+function isExtra(extra: unknown, { extra: ours, extraToo }: OfferTerms): boolean {
+  if (extra === undefined) return true;
+  if (!isObject(extra) || Object.keys(ours).some((key) => extra[key] !== ours[key])) return false;
+  const known: Readonly<Record<string, string>> = { ...extraToo, ...ours };
+  return Object.keys(extra).every((key) => Object.hasOwn(known, key) && extra[key] === known[key]);
+}

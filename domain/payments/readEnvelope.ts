@@ -1,0 +1,101 @@
+/** Takes the envelope off a payment header (api-facts 10.2): base64 of JSON, in x402 version 2 or in the flat legacy shape. */
+import { isObject, type PaymentEnvelope, type Refusal } from './envelope.ts';
+import { readOneValue } from './oneValue.ts';
+
+/** Of the header's value, in characters. */
+export const LONGEST_PAYMENT_HEADER = 8_192;
+const MOST_DEPTH = 8;
+
+/** The standard alphabet only: no client sends the one for addresses, and one payment needs no second spelling. */
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+export type EnvelopeReading = { ok: true; envelope: PaymentEnvelope } | { ok: false; refusal: Refusal };
+
+/** `topUpUrl`: our own address, which a payment that names a resource must name. */
+export function readEnvelope(header: string, topUpUrl: string): EnvelopeReading {
+  const bytes = decodeBase64(header);
+  if (bytes === undefined) {
+    return malformed(
+      `the payment header must be standard base64 of at most ${LONGEST_PAYMENT_HEADER} characters`,
+    );
+  }
+  const content = decodeJson(bytes);
+  if (!isObject(content)) return malformed('the payment header must carry one JSON object, each key once');
+  const { x402Version, payload } = content;
+  if (x402Version !== 1 && x402Version !== 2) return malformed('x402Version must be 2, or 1');
+  if (!isObject(payload)) return malformed('payload must be an object');
+  return content.accepted === undefined
+    ? readFlat(content, { x402Version, payload })
+    : readSecond(content, { x402Version, payload }, topUpUrl);
+}
+
+type Common = Pick<PaymentEnvelope, 'x402Version' | 'payload'>;
+
+function readFlat(content: Readonly<Record<string, unknown>>, common: Common): EnvelopeReading {
+  const { scheme, network, resource, extensions } = content;
+  if (typeof scheme !== 'string' || typeof network !== 'string') {
+    return malformed('the payment names neither "accepted" nor both "scheme" and "network"');
+  }
+  if (resource !== undefined || extensions !== undefined) return mixed();
+  return { ok: true, envelope: { ...common, scheme, network, accepted: undefined, resourceUrl: undefined } };
+}
+
+function readSecond(
+  content: Readonly<Record<string, unknown>>,
+  common: Common,
+  topUpUrl: string,
+): EnvelopeReading {
+  const { accepted, resource, scheme: flatScheme, network: flatNetwork, extensions } = content;
+  if (common.x402Version !== 2 || flatScheme !== undefined || flatNetwork !== undefined) return mixed();
+  if (!isObject(accepted)) return malformed('accepted must be an object');
+  if (extensions !== undefined && !isObject(extensions)) return malformed('extensions must be an object');
+  const { scheme, network } = accepted;
+  if (typeof scheme !== 'string') return malformed('accepted.scheme must be text');
+  if (typeof network !== 'string') return malformed('accepted.network must be text');
+  const resourceUrl = resource === undefined ? undefined : isObject(resource) && resource.url;
+  if (resourceUrl !== undefined && typeof resourceUrl !== 'string')
+    return malformed('resource.url must be text');
+  if (resourceUrl !== undefined && !isSamePlace(resourceUrl, topUpUrl)) {
+    return refused({
+      code: 'INVALID_PAYMENT',
+      message: 'the payment is for another resource than the top-up',
+    });
+  }
+  return { ok: true, envelope: { ...common, scheme, network, accepted, resourceUrl } };
+}
+
+/** Compared after parsing: a prefix of text is no origin ("https://api.example@evil.test"). */
+function isSamePlace(named: string, ours: string): boolean {
+  if (!URL.canParse(named)) return false;
+  const [theirs, own] = [new URL(named), new URL(ours)];
+  if (theirs.username !== '' || theirs.password !== '') return false;
+  return theirs.origin === own.origin && theirs.pathname === own.pathname;
+}
+
+/** Undefined unless it is the one spelling of its bytes, but that the padding may be left out. */
+function decodeBase64(text: string): Buffer | undefined {
+  if (text.length > LONGEST_PAYMENT_HEADER || !BASE64.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  const spelling = bytes.toString('base64');
+  return text === spelling || text === spelling.replace(/=+$/, '') ? bytes : undefined;
+}
+
+function decodeJson(bytes: Buffer): unknown {
+  try {
+    return readOneValue(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), MOST_DEPTH);
+  } catch {
+    return undefined;
+  }
+}
+
+function mixed(): EnvelopeReading {
+  return malformed('the payment mixes x402 version 2 ("accepted") with the flat shape ("scheme", "network")');
+}
+
+function malformed(message: string): EnvelopeReading {
+  return refused({ code: 'INVALID_PAYMENT_FORMAT', message });
+}
+
+function refused(refusal: Refusal): EnvelopeReading {
+  return { ok: false, refusal };
+}

@@ -1,0 +1,37 @@
+/** How much a top-up may be: in smallest units of a token that is a dollar. */
+import type { Refusal } from './envelope.ts';
+
+export const LEAST_TOP_UP_USD = 5;
+export const MOST_TOP_UP_USD = 10_000;
+
+/** As many digits as 2^256 has. */
+const CANONICAL = /^(0|[1-9][0-9]{0,77})$/;
+
+/** A whole number as chains write it: decimal, without sign, exponent or leading zeros; undefined for anything else. */
+export function readUnits(value: unknown): bigint | undefined {
+  return typeof value === 'string' && CANONICAL.test(value) ? BigInt(value) : undefined;
+}
+
+/** Undefined: it is an amount that a top-up may have. */
+export function refuseAmount(value: unknown, decimals: number): Refusal | undefined {
+  const units = readUnits(value);
+  if (units === undefined) {
+    return { code: 'INVALID_AMOUNT', message: 'the amount must be a decimal string of whole smallest units' };
+  }
+  const dollar = 10n ** BigInt(decimals);
+  if (units < BigInt(LEAST_TOP_UP_USD) * dollar) {
+    return {
+      code: 'AMOUNT_TOO_LOW',
+      message: `a top-up is at least ${LEAST_TOP_UP_USD} USD`,
+      details: { minimumUsd: String(LEAST_TOP_UP_USD) },
+    };
+  }
+  if (units > BigInt(MOST_TOP_UP_USD) * dollar) {
+    return {
+      code: 'AMOUNT_TOO_HIGH',
+      message: `a top-up is at most ${MOST_TOP_UP_USD} USD`,
+      details: { maximumUsd: String(MOST_TOP_UP_USD) },
+    };
+  }
+  return undefined;
+}
