@@ -2,7 +2,15 @@
  * What a top-up needs of a network on which wallets pay, in our words: offer, read, check, settle, look for. Each family
  * has one (evm/, solana/). A facilitator is believed in nothing: whatever it answers, only `find` says what happened.
  */
+import {
+  PAYMENT_REFUSALS,
+  type PaymentEnvelope,
+  type PaymentRefusal,
+  type Refusal,
+} from '../../domain/payments/envelope.ts';
 import type { Wallet } from '../../domain/wallets.ts';
+
+export { PAYMENT_REFUSALS, type PaymentEnvelope, type PaymentRefusal };
 
 /** An entry of `accepts` (api-facts 10.3); a type, not an interface, so that it is JSON. */
 export type PaymentRequirement = {
@@ -16,19 +24,6 @@ export type PaymentRequirement = {
   maxTimeoutSeconds: number;
   extra: Record<string, string>;
 };
-
-/** What the payment header carries once its envelope is off (domain/payments): one shape for v2 and the flat legacy one. */
-export interface PaymentEnvelope {
-  x402Version: 1 | 2;
-  scheme: string;
-  /** As it was sent: "base", "eip155:8453" … */
-  network: string;
-  /** v2 only: the requirement that the client says it chose. */
-  accepted: Readonly<Record<string, unknown>> | undefined;
-  /** v2 only, and optional there. */
-  resourceUrl: string | undefined;
-  payload: Readonly<Record<string, unknown>>;
-}
 
 /** A payment that its payer signed and that is good as far as it can be told without asking the network. Plain JSON. */
 export type SignedPayment = {
@@ -47,25 +42,11 @@ export type SignedPayment = {
   validAfter: string;
   /** Undefined: ends with the network's own memory of recent blocks. */
   validBefore?: string;
+  /** Unix seconds when it was read: where a search of the chain begins, some time before. Of the first time it was seen. */
+  readAt?: string;
   /** Rebuilt from the parsed fields: what is settled, never what was sent. */
   payload: Record<string, unknown>;
 };
-
-/** Codes of api-facts 10.5 that a payment can be refused with before anything moves; all are 400. */
-export const PAYMENT_REFUSALS = [
-  'INVALID_PAYMENT_FORMAT',
-  'INVALID_PAYMENT',
-  'UNSUPPORTED_NETWORK',
-  'INVALID_PAYMENT_RECIPIENT',
-  'UNSUPPORTED_TOKEN',
-  'UNSUPPORTED_SCHEME',
-  'INVALID_AMOUNT',
-  'INVALID_PAYMENT_PAYER',
-  'AMOUNT_TOO_LOW',
-  'AMOUNT_TOO_HIGH',
-  'PAYMENT_VERIFICATION_FAILED',
-] as const;
-export type PaymentRefusal = (typeof PAYMENT_REFUSALS)[number];
 
 export class PaymentRefused extends Error {
   readonly code: PaymentRefusal;
@@ -80,6 +61,11 @@ export class PaymentRefused extends Error {
   }
 }
 
+/** Throws what the rules found, if they found something. */
+export function refuse(refusal: Refusal | undefined): void {
+  if (refusal !== undefined) throw new PaymentRefused(refusal.code, refusal.message, refusal.details);
+}
+
 /** The network's nodes do not answer, or not with one voice: nothing can be said, and nothing is. */
 export class ChainUnavailable extends Error {}
 
@@ -89,7 +75,7 @@ export type SettleOutcome =
   /** Certainly nothing was handed in, and nothing will be: the same payment may be tried again. */
   | { outcome: 'refused'; reason: string }
   /** The answer was lost or cannot be understood: it may have been handed in. */
-  | { outcome: 'unknown'; reason: string };
+  | { outcome: 'unknown'; reason: string; transaction?: string };
 
 export type Found =
   /** Not on the chain; `gone`: it can never come any more (its time is over at a final block, or the nonce was cancelled). */
@@ -118,4 +104,6 @@ export interface PaymentNetwork {
   settle(payment: SignedPayment, signal: AbortSignal): Promise<SettleOutcome>;
   /** `transaction`: where to look first, if anybody named one; not believed. Throws ChainUnavailable. */
   find(payment: SignedPayment, signal: AbortSignal, transaction?: string): Promise<Found>;
+  /** Ends its connections. */
+  close?(): Promise<void>;
 }

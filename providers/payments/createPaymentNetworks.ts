@@ -1,0 +1,42 @@
+/** Opens the networks on which wallets pay, as the configuration names them. */
+import type { PaymentNetworkSettings } from '../../domain/payments/networkSettings.ts';
+import type { WalletFamily } from '../../domain/wallets.ts';
+import { createEvmPayments } from './evm/createEvmPayments.ts';
+import type { PaymentNetwork } from './paymentNetwork.ts';
+
+export interface PaymentConfiguration {
+  x402: { networks: readonly PaymentNetworkSettings[] };
+  /** The value of an environment variable that an entry names; undefined when unset. */
+  secret(name: string): string | undefined;
+}
+
+type Opener = (
+  settings: PaymentNetworkSettings,
+  tools: Pick<PaymentConfiguration, 'secret'>,
+) => PaymentNetwork;
+
+const OPENERS: Partial<Record<WalletFamily, Opener>> = {
+  evm: createEvmPayments,
+};
+
+/** By CAIP-2 name, in the order of the configuration; empty when nobody can pay. */
+export function createPaymentNetworks({
+  x402,
+  secret,
+}: PaymentConfiguration): ReadonlyMap<string, PaymentNetwork> {
+  return new Map(
+    x402.networks.map((settings) => {
+      const open = OPENERS[settings.family];
+      if (open === undefined) throw new Error(`nobody can pay on ${settings.network} yet`);
+      return [settings.network, open(settings, { secret })];
+    }),
+  );
+}
+
+/** `spelling`: as a client sent it. Undefined: not one of ours. */
+export function paymentNetworkNamed(
+  networks: ReadonlyMap<string, PaymentNetwork>,
+  spelling: string,
+): PaymentNetwork | undefined {
+  return networks.get(spelling) ?? [...networks.values()].find(({ names }) => names.includes(spelling));
+}

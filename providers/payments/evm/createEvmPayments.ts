@@ -1,0 +1,82 @@
+/** Payments in a token with EIP-3009 (USDC) on an EVM chain: the payer signs, somebody else hands in and pays the fee. */
+import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import type { PaymentNetwork, PaymentRequirement } from '../paymentNetwork.ts';
+import { createChain } from './chain.ts';
+import { createFacilitator } from './facilitator.ts';
+import { findPayment } from './findPayment.ts';
+import { type ChainNode, NodeSilent } from './node.ts';
+import { createOwnSettler } from './ownSettler.ts';
+import { readPayment } from './readPayment.ts';
+import { decimalsOf } from './token.ts';
+import { verifyPayment } from './verifyPayment.ts';
+
+type Hex = `0x${string}`;
+
+export interface EvmTools {
+  /** The value of an environment variable; undefined when unset or empty. */
+  secret(name: string): string | undefined;
+  /** Of one call to a node. */
+  callTimeoutMs?: number;
+}
+
+/** As version 1 of x402 called them. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  'eip155:8453': ['base'],
+  'eip155:84532': ['base-sepolia'],
+  'eip155:137': ['polygon'],
+  'eip155:80002': ['polygon-amoy'],
+  'eip155:43114': ['avalanche'],
+  'eip155:43113': ['avalanche-fuji'],
+};
+const DECIMALS = 6;
+const OFFER_SECONDS = 300;
+
+/** Throws when the key that pays the fees is missing: configuration checks have said so before. */
+export function createEvmPayments(settings: PaymentNetworkSettings, tools: EvmTools): PaymentNetwork {
+  const { network, assetName, assetVersion, asset, payTo } = settings;
+  const names = NAMES[network] ?? [];
+  const prove = (node: ChainNode) => mustBeDollar(node, asset as Hex);
+  const { callTimeoutMs } = tools;
+  const chain = createChain({
+    ...settings,
+    prove,
+    ...(callTimeoutMs === undefined ? {} : { callTimeoutMs }),
+  });
+  const offer = (amount: string): PaymentRequirement => ({
+    ...{ scheme: 'exact', network, amount, asset, payTo },
+    maxTimeoutSeconds: OFFER_SECONDS,
+    extra: { name: assetName, version: assetVersion },
+  });
+  const settler =
+    settings.facilitatorUrl === undefined
+      ? createOwnSettler({ chain, settings, privateKey: privateKeyOf(settings, tools) })
+      : createFacilitator({ url: settings.facilitatorUrl, settings, offer });
+  return {
+    network,
+    names,
+    decimals: DECIMALS,
+    offer: async (amount) => offer(amount),
+    read: (envelope, nowMs) => readPayment({ settings, names, decimals: DECIMALS, offer }, envelope, nowMs),
+    verify: (payment, signal) => verifyPayment({ chain, settings }, payment, signal),
+    settle: (payment, signal) => settler.settle(payment, signal),
+    find: (payment, signal, transaction) =>
+      findPayment({ chain, settings }, payment, { signal, transaction }),
+    async close() {
+      await Promise.all([settler.close(), chain.close()]);
+    },
+  };
+}
+
+function privateKeyOf({ feePayerKeyEnv }: PaymentNetworkSettings, { secret }: EvmTools): Hex {
+  const key = feePayerKeyEnv === undefined ? undefined : secret(feePayerKeyEnv)?.trim();
+  if (key === undefined || !/^(0x)?[0-9a-fA-F]{64}$/.test(key)) {
+    throw new Error(`${feePayerKeyEnv ?? 'feePayerKeyEnv'} holds no private key`);
+  }
+  return `0x${key.replace(/^0x/, '')}`;
+}
+
+/** A token with other decimals would make a cent of five dollars, or the reverse. */
+async function mustBeDollar(node: ChainNode, asset: Hex): Promise<void> {
+  const decimals = await decimalsOf(node, asset);
+  if (decimals !== DECIMALS) throw new NodeSilent(`the token has ${decimals} decimals`);
+}

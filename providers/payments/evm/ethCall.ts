@@ -1,0 +1,58 @@
+/** Asks contracts on behalf of the sign-in with wallets that are contracts: bounded in gas, size and time. */
+import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { ChainUnavailable } from '../paymentNetwork.ts';
+import { type Chain, createChain } from './chain.ts';
+import { bytes, CallReverted, type ChainNode } from './node.ts';
+
+type Hex = `0x${string}`;
+
+export interface ContractCall {
+  /** Undefined: `data` is code that runs without being deployed. */
+  to?: Hex;
+  data: Hex;
+  gas: bigint;
+}
+
+export type ContractAnswer = { ok: true; data: Hex } | { ok: false };
+
+export interface EthCalls {
+  /**
+   * `network`: CAIP-2. Not ok: the contract refused, ran out of gas, or answered more than it may. Throws ChainUnavailable
+   * when the network has no node, and when too few of them answer or they disagree.
+   */
+  ethCall(network: string, call: ContractCall, signal: AbortSignal): Promise<ContractAnswer>;
+  close(): Promise<void>;
+}
+
+const MOST_GAS = 10_000_000n;
+const LARGEST_ANSWER_CHARACTERS = 2 + 2 * 8_192;
+
+export function createEthCalls(networks: readonly PaymentNetworkSettings[]): EthCalls {
+  const chains = new Map<string, Chain>(
+    networks
+      .filter(({ family }) => family === 'evm')
+      .map((settings) => [settings.network, createChain(settings)]),
+  );
+  return {
+    async ethCall(network, call, signal) {
+      const chain = chains.get(network);
+      if (chain === undefined) throw new ChainUnavailable(`no node of ${network} is configured`);
+      return chain.agreed((node) => answerOf(node, call), signal);
+    },
+    async close() {
+      await Promise.all([...chains.values()].map((chain) => chain.close()));
+    },
+  };
+}
+
+async function answerOf(node: ChainNode, { to, data, gas }: ContractCall): Promise<ContractAnswer> {
+  const limit = `0x${(gas < MOST_GAS ? gas : MOST_GAS).toString(16)}`;
+  const transaction = { ...(to === undefined ? {} : { to }), data, gas: limit };
+  try {
+    const answer = bytes(await node.call('eth_call', [transaction, 'latest']));
+    return answer.length > LARGEST_ANSWER_CHARACTERS ? { ok: false } : { ok: true, data: answer };
+  } catch (error) {
+    if (error instanceof CallReverted) return { ok: false };
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+/** Hands payments in through a facilitator (api-facts 10.2). It is believed only that it may have done something. */
+import { z } from 'zod';
+import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import {
+  createProviderHttp,
+  ProviderHttpError,
+  type ProviderReply,
+} from '../../../infra/http/providerHttp.ts';
+import type { PaymentRequirement, SettleOutcome } from '../paymentNetwork.ts';
+import type { Settler } from './settler.ts';
+
+/** It waits for the chain. */
+const TIMEOUTS = { firstByteMs: 30_000, idleMs: 10_000, totalMs: 45_000 };
+const LARGEST_REPLY_BYTES = 64 * 1024;
+
+const reply = z.object({
+  success: z.boolean(),
+  errorReason: z.string().nullish(),
+  transaction: z.string().nullish(),
+});
+
+/** Said before anything is handed in; whatever else it says may come after. */
+const BEFORE_SENDING =
+  /^(insufficient_funds|invalid_network|invalid_payload|invalid_payment_requirements|invalid_scheme|unsupported_scheme|invalid_x402_version|invalid_exact_evm_[a-z0-9_]{1,100})$/;
+/** Of its front door. */
+const TURNED_AWAY = [401, 403, 404, 405, 413, 429];
+
+export interface FacilitatorOptions {
+  url: string;
+  settings: PaymentNetworkSettings;
+  offer(amount: string): PaymentRequirement;
+}
+
+export function createFacilitator({ url, settings, offer }: FacilitatorOptions): Settler {
+  const service = createProviderHttp({
+    baseUrl: url,
+    allowPrivateNetwork: settings.allowPrivateNetwork,
+    timeouts: TIMEOUTS,
+    maxReplyBytes: LARGEST_REPLY_BYTES,
+  });
+  return {
+    async settle({ amount, payload }, signal) {
+      const paymentRequirements = offer(amount);
+      const paymentPayload = { x402Version: 2, accepted: paymentRequirements, payload };
+      const json = { x402Version: 2, paymentPayload, paymentRequirements };
+      try {
+        return outcomeOf(await service.request({ method: 'POST', path: '/settle', json, signal }));
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        if (!(error instanceof ProviderHttpError)) throw error;
+        const reason = `the facilitator: ${error.message}`;
+        return { outcome: error.sent === 'not_sent' ? 'refused' : 'unknown', reason };
+      }
+    },
+    close: () => service.close(),
+  };
+}
+
+function outcomeOf({ status, body }: ProviderReply): SettleOutcome {
+  const parsed = reply.safeParse(jsonOf(body));
+  if (!parsed.success) {
+    const reason = `the facilitator answered HTTP ${status}`;
+    return { outcome: TURNED_AWAY.includes(status) ? 'refused' : 'unknown', reason };
+  }
+  const { success, errorReason, transaction } = parsed.data;
+  const named = /^0x[0-9a-fA-F]{64}$/.test(transaction ?? '') ? transaction?.toLowerCase() : undefined;
+  if (success) return { outcome: 'sent', transaction: named };
+  const reason = /^[a-z0-9_]{1,100}$/.test(errorReason ?? '') ? String(errorReason) : 'not said';
+  if (named === undefined && BEFORE_SENDING.test(reason)) return { outcome: 'refused', reason };
+  return { outcome: 'unknown', reason, ...(named === undefined ? {} : { transaction: named }) };
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * What became of a payment, by the chain alone: whether its authorization was used, in which transaction, and whether that
+ * transaction moved what was signed. Each node reads all of it for itself; see chain.ts for when they are believed.
+ */
+import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import type { Found, SignedPayment } from '../paymentNetwork.ts';
+import type { Chain } from './chain.ts';
+import { findUse } from './findUse.ts';
+import type { ChainNode } from './node.ts';
+import { type Block, depthOf, type Receipt, readBlock, readReceipt } from './readChain.ts';
+import { asTopic, CANCELED_EVENT, isAuthorizationUsed, TRANSFER_EVENT, USED_EVENT } from './token.ts';
+import { signedOf } from './verifyPayment.ts';
+
+type Hex = `0x${string}`;
+
+/** Words of one node; the block is part of them, so that nodes on two sides of a fork do not agree. */
+type Reading =
+  | { state: 'absent'; gone: boolean }
+  | { state: 'pending' | 'final' | 'wrong'; transaction: string; block: string };
+
+export interface Finder {
+  chain: Chain;
+  settings: PaymentNetworkSettings;
+}
+
+/** Throws ChainUnavailable. */
+export async function findPayment(
+  { chain, settings }: Finder,
+  payment: SignedPayment,
+  { signal, transaction }: { signal: AbortSignal; transaction: string | undefined },
+): Promise<Found> {
+  const hint = transaction !== undefined && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? transaction : undefined;
+  const sought: Sought = {
+    token: settings.asset as Hex,
+    confirmations: BigInt(settings.confirmations),
+    payment,
+    hint: hint?.toLowerCase(),
+  };
+  const { agreed, all } = await chain.readings((node) => readFrom(node, sought), signal);
+  if (agreed !== undefined) return toFound(agreed.value, payment);
+  const seen = all.find((reading) => reading.state !== 'absent');
+  return seen === undefined
+    ? { state: 'absent', gone: false }
+    : { state: 'pending', transaction: seen.transaction };
+}
+
+function toFound(reading: Reading, { amount }: SignedPayment): Found {
+  if (reading.state === 'absent') return reading;
+  const { state, transaction } = reading;
+  if (state === 'final') return { state, transaction, amount };
+  if (state === 'pending') return { state, transaction };
+  return { state, transaction, reason: 'the authorization was used, but did not move what was signed' };
+}
+
+export interface Sought {
+  token: Hex;
+  confirmations: bigint;
+  payment: SignedPayment;
+  hint: string | undefined;
+}
+
+async function readFrom(node: ChainNode, sought: Sought): Promise<Reading> {
+  const named = sought.hint === undefined ? undefined : await readTransaction(node, sought, sought.hint);
+  if (named !== undefined) return named;
+  const latest = await readBlock(node, 'latest');
+  const { from, nonce } = signedOf(sought.payment).authorization;
+  const block = `0x${latest.number.toString(16)}`;
+  if (!(await isAuthorizationUsed(node, sought.token, { block, from, nonce }))) {
+    return { state: 'absent', gone: await isOver(node, sought, latest) };
+  }
+  const use = await findUse(node, sought, latest);
+  if (use.topics[0] === CANCELED_EVENT) {
+    const depth = await depthOf(node, use, sought.confirmations);
+    return { state: 'absent', gone: depth === 'deep' };
+  }
+  return (await readTransaction(node, sought, use.transactionHash)) ?? { state: 'absent', gone: false };
+}
+
+/** Undefined: it has nothing to do with this payment, or is in no block (any more). */
+async function readTransaction(node: ChainNode, sought: Sought, hash: string): Promise<Reading | undefined> {
+  const receipt = await readReceipt(node, hash);
+  if (receipt === undefined || receipt.status !== '0x1') return undefined;
+  const used = receipt.logs.findIndex((log) => isUse(log, sought));
+  if (used === -1) return undefined;
+  const depth = await depthOf(node, receipt, sought.confirmations);
+  if (depth === 'replaced') return undefined;
+  const about = { transaction: receipt.transactionHash, block: receipt.blockHash };
+  if (depth === 'shallow') return { state: 'pending', ...about };
+  return { state: movedWhatWasSigned(receipt, used, sought) ? 'final' : 'wrong', ...about };
+}
+
+type Log = Receipt['logs'][number];
+
+function isUse(log: Log, { token, payment }: Sought): boolean {
+  const [event, authorizer, nonce] = log.topics;
+  return (
+    log.address === token &&
+    event === USED_EVENT &&
+    authorizer === asTopic(payment.payer.address) &&
+    nonce === payment.nonce
+  );
+}
+
+/**
+ * The transfer must be the very next event: the token writes both in one breath. Anywhere else in the transaction it may be
+ * the doing of another authorization, which is credited by itself.
+ */
+function movedWhatWasSigned({ logs }: Receipt, used: number, { token, payment }: Sought): boolean {
+  const place = logs[used]?.logIndex;
+  const next = logs.find(({ logIndex }) => place !== undefined && logIndex === place + 1n);
+  if (next === undefined || next.address !== token || next.topics.length !== 3) return false;
+  const [event, from, to] = next.topics;
+  return (
+    event === TRANSFER_EVENT &&
+    from === asTopic(payment.payer.address) &&
+    to === asTopic(payment.payTo) &&
+    /^0x[0-9a-f]{64}$/.test(next.data) &&
+    BigInt(next.data) === BigInt(payment.amount)
+  );
+}
+
+/** Its time is over in a block that stays: from there on the token takes it no more, and before it did not come. */
+async function isOver(node: ChainNode, { confirmations, payment }: Sought, latest: Block): Promise<boolean> {
+  const end = BigInt(payment.validBefore ?? '0');
+  if (latest.timestamp < end || latest.number < confirmations) return false;
+  const deep = latest.number - confirmations;
+  return (await readBlock(node, `0x${deep.toString(16)}`)).timestamp >= end;
+}

@@ -1,0 +1,98 @@
+/** Blocks, receipts and logs as a node tells them, checked in shape; everything hexadecimal is in lower case. */
+import { z } from 'zod';
+import { type ChainNode, NodeSilent } from './node.ts';
+
+/** A transaction with more is none that pays for a top-up. */
+const MOST_LOGS = 10_000;
+
+const hex = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]*$/)
+  .transform((text) => text.toLowerCase());
+const hash = hex.refine((text) => text.length === 66);
+const whole = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,64}$/)
+  .transform(BigInt);
+
+const block = z.object({ number: whole, timestamp: whole, hash, baseFeePerGas: whole.optional() });
+const log = z.object({
+  address: hex,
+  topics: z.array(hash).max(4),
+  data: hex,
+  logIndex: whole,
+  blockNumber: whole,
+  blockHash: hash,
+  transactionHash: hash,
+});
+const receipt = z.object({
+  transactionHash: hash,
+  blockHash: hash,
+  blockNumber: whole,
+  status: hex,
+  logs: z.array(log).max(MOST_LOGS),
+});
+
+export type Block = z.output<typeof block>;
+export type Log = z.output<typeof log>;
+export type Receipt = z.output<typeof receipt>;
+
+/** `which`: a number in hex, or a tag. Throws NodeSilent where there is none. */
+export async function readBlock(node: ChainNode, which: string): Promise<Block> {
+  return checked(block, await node.call('eth_getBlockByNumber', [which, false]));
+}
+
+/** Undefined: the transaction is in no block. */
+export async function readReceipt(node: ChainNode, transaction: string): Promise<Receipt | undefined> {
+  const answer = await node.call('eth_getTransactionReceipt', [transaction]);
+  if (answer === null) return undefined;
+  const told = checked(receipt, answer);
+  if (told.transactionHash !== transaction) throw new NodeSilent('the receipt of another transaction');
+  return told;
+}
+
+export interface LogFilter {
+  address: string;
+  /** Per place one value, or several of which any will do. */
+  topics: readonly (string | readonly string[])[];
+  fromBlock: bigint;
+  toBlock: bigint;
+}
+
+/** Those that match: a node that does not filter is not believed to have. */
+export async function readLogs(node: ChainNode, filter: LogFilter): Promise<Log[]> {
+  const { address, topics, fromBlock, toBlock } = filter;
+  const range = { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` };
+  const told = checked(
+    z.array(log).max(MOST_LOGS),
+    await node.call('eth_getLogs', [{ address, topics, ...range }]),
+  );
+  return told.filter(
+    (one) =>
+      one.address === address &&
+      one.blockNumber >= fromBlock &&
+      one.blockNumber <= toBlock &&
+      topics.every((wanted, place) => [wanted].flat().includes(one.topics[place] ?? '')),
+  );
+}
+
+/**
+ * How firmly a block stands, on this node: `replaced` when the chain has another one at that height. The head is asked for
+ * after the block was seen, and the block once more after that, so a reorganisation in between is noticed.
+ */
+export async function depthOf(
+  node: ChainNode,
+  seen: { blockNumber: bigint; blockHash: string },
+  confirmations: bigint,
+): Promise<'replaced' | 'shallow' | 'deep'> {
+  const head = await readBlock(node, 'latest');
+  const now = await node.call('eth_getBlockByNumber', [`0x${seen.blockNumber.toString(16)}`, false]);
+  if (now === null || checked(block, now).hash !== seen.blockHash) return 'replaced';
+  return head.number >= seen.blockNumber + confirmations ? 'deep' : 'shallow';
+}
+
+function checked<Shape extends z.ZodType>(shape: Shape, answer: unknown): z.output<Shape> {
+  const parsed = shape.safeParse(answer);
+  if (!parsed.success) throw new NodeSilent('an answer of another shape', { cause: parsed.error });
+  return parsed.data;
+}

@@ -1,0 +1,68 @@
+/** Asks the nodes whether a payment could be settled now: nonce unused, money there, and the transfer itself passes. */
+import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { PaymentRefused, type SignedPayment } from '../paymentNetwork.ts';
+import type { Chain } from './chain.ts';
+import { CallReverted, type ChainNode } from './node.ts';
+import { isByPayersKey } from './readPayment.ts';
+import { balanceOf, isAuthorizationUsed, type SignedAuthorization, transferCall } from './token.ts';
+
+type Hex = `0x${string}`;
+
+/** USDC takes some 90,000; a wallet contract that reads its own signature may take a few times as much. */
+export const MOST_TRANSFER_GAS = 600_000n;
+
+type Verdict = 'good' | 'used' | 'poor' | 'reverted';
+
+const WORDS: Record<Exclude<Verdict, 'good'>, string> = {
+  used: 'the authorization was used or cancelled before',
+  poor: 'the payer has less than this of the token',
+  reverted:
+    'the token refuses the authorization: its signature is not the payer\u2019s, or it is not valid now',
+};
+
+export function signedOf(payment: SignedPayment): SignedAuthorization {
+  return payment.payload as unknown as SignedAuthorization;
+}
+
+/** Throws PaymentRefused, ChainUnavailable. `details.reason` says which of the three it was. */
+export async function verifyPayment(
+  { chain, settings }: { chain: Chain; settings: PaymentNetworkSettings },
+  payment: SignedPayment,
+  signal: AbortSignal,
+): Promise<void> {
+  const signed = signedOf(payment);
+  const data = transferCall(signed, !(await isByPayersKey(signed, settings)));
+  const token = settings.asset as Hex;
+  const verdict = await chain.agreed((node) => examine(node, { token, signed, data }), signal);
+  if (verdict === 'good') return;
+  throw new PaymentRefused('PAYMENT_VERIFICATION_FAILED', WORDS[verdict], { reason: verdict });
+}
+
+interface Examined {
+  token: Hex;
+  signed: SignedAuthorization;
+  data: Hex;
+}
+
+async function examine(node: ChainNode, { token, signed, data }: Examined): Promise<Verdict> {
+  const { from, value, nonce } = signed.authorization;
+  const [used, balance, passes] = await Promise.all([
+    isAuthorizationUsed(node, token, { block: 'latest', from, nonce }),
+    balanceOf(node, token, from),
+    passesNow(node, token, data),
+  ]);
+  if (used) return 'used';
+  if (balance < BigInt(value)) return 'poor';
+  return passes ? 'good' : 'reverted';
+}
+
+async function passesNow(node: ChainNode, to: Hex, data: Hex): Promise<boolean> {
+  const gas = `0x${MOST_TRANSFER_GAS.toString(16)}`;
+  try {
+    await node.call('eth_call', [{ to, data, gas }, 'latest']);
+    return true;
+  } catch (error) {
+    if (error instanceof CallReverted) return false;
+    throw error;
+  }
+}
