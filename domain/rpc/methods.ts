@@ -1,0 +1,91 @@
+/**
+ * Which methods the proxy admits, on which networks, and in which tier (specification 4.5). A method is known by exactly
+ * this spelling; everything else is refused, with the reason where it is one that its callers can act on.
+ */
+import { EVM_METHODS } from './evmMethods.ts';
+import type { RpcChain, RpcFamily, RpcNetwork } from './networks.ts';
+import { SOLANA_METHODS } from './solanaMethods.ts';
+import { STARKNET_METHODS } from './starknetMethods.ts';
+
+export type RpcTier = 'standard' | 'advanced' | 'large';
+
+export const TIER_MULTIPLIER: Record<RpcTier, number> = { standard: 1, advanced: 2, large: 4 };
+
+/** Methods with one tier and one set of chains. */
+export interface MethodGroup {
+  tier: RpcTier;
+  /** Left out: every chain of the family. */
+  chains?: readonly RpcChain[];
+  /** Left out: every network of those chains. */
+  networks?: readonly string[];
+  /** Hands in something that must not happen twice. */
+  writes?: boolean;
+  methods: readonly string[];
+}
+
+export interface RpcMethod {
+  name: string;
+  tier: RpcTier;
+  isWrite: boolean;
+}
+
+const GROUPS: Record<RpcFamily, readonly MethodGroup[]> = {
+  evm: EVM_METHODS,
+  solana: SOLANA_METHODS,
+  starknet: STARKNET_METHODS,
+};
+
+const known = new Map<string, ReadonlyMap<string, RpcMethod>>();
+
+/** By their names. */
+export function methodsOf(network: RpcNetwork): ReadonlyMap<string, RpcMethod> {
+  const before = known.get(network.slug);
+  if (before) return before;
+  const methods = new Map<string, RpcMethod>();
+  for (const { tier, chains, networks, writes, methods: names } of GROUPS[network.family]) {
+    if (chains && !chains.includes(network.chain)) continue;
+    if (networks && !networks.includes(network.slug)) continue;
+    for (const name of names) methods.set(name, { name, tier, isWrite: writes === true });
+  }
+  known.set(network.slug, methods);
+  return methods;
+}
+
+export function creditsOf(network: RpcNetwork, method: RpcMethod): number {
+  return network.baseCredits * TIER_MULTIPLIER[method.tier];
+}
+
+/** Why a method is not admitted. */
+export type Refusal = 'websocket' | 'filter' | 'keys' | 'elsewhere' | 'unknown';
+
+/** Specification 4.5, rule 2. The words in brackets that follow a method's name. */
+export const REFUSAL_WORDS: Record<Refusal, string> = {
+  websocket: 'needs a WebSocket',
+  filter: 'a filter kept by one node; use eth_getLogs',
+  keys: "needs a node's own keys or mining",
+  elsewhere: 'of another network',
+  unknown: 'not on the list of admitted methods',
+};
+
+/** Specification 4.5, rule 2; starknet: the WebSocket part of its API (starknet-specs, starknet_ws_api.json). */
+const WEBSOCKET = new Set(['eth_subscribe', 'eth_unsubscribe', 'starknet_unsubscribe']);
+const WEBSOCKET_SHAPES = /^(?:[a-z][A-Za-z]*(?:Subscribe|Unsubscribe)|starknet_subscribe[A-Za-z]+)$/;
+const FILTERS = new Set([
+  ...['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter'],
+  ...['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter'],
+]);
+/** Those of the specification, and the others of the same kind that nodes have had. */
+const KEYS = new Set([
+  ...['eth_sign', 'eth_accounts', 'eth_mining', 'eth_hashrate', 'eth_getWork', 'eth_submitWork'],
+  ...['eth_submitHashrate', 'eth_coinbase', 'eth_signTransaction', 'eth_sendTransaction'],
+  ...['eth_signTypedData', 'eth_signTypedData_v3', 'eth_signTypedData_v4', 'personal_sign'],
+]);
+const ANYWHERE = new Set(Object.values(GROUPS).flatMap((groups) => groups.flatMap(({ methods }) => methods)));
+
+/** Of a name that `methodsOf` does not have. */
+export function refusalOfMethod(name: string): Refusal {
+  if (WEBSOCKET.has(name) || (name.length <= 64 && WEBSOCKET_SHAPES.test(name))) return 'websocket';
+  if (FILTERS.has(name)) return 'filter';
+  if (KEYS.has(name)) return 'keys';
+  return ANYWHERE.has(name) ? 'elsewhere' : 'unknown';
+}

@@ -1,0 +1,132 @@
+/**
+ * What a client asked for, admitted as a whole or refused as a whole (specification 4.5, rules 1 and 2). What goes on to a
+ * node is written anew from this: never a byte of the client's that nobody has understood.
+ */
+import { FareboxError } from '../errors.ts';
+import { creditsOf, methodsOf, REFUSAL_WORDS, type RpcMethod, refusalOfMethod } from './methods.ts';
+import type { RpcNetwork } from './networks.ts';
+import { type JsonNode, readStrictJson, type StrictJson, writeJson } from './strictJson.ts';
+
+export const MOST_ITEMS = 100;
+export const RPC_JSON_LIMITS = { depth: 64, members: 20_000 };
+
+export interface RpcCall {
+  /** JSON text of the id as it was sent: numbers with every digit. */
+  id: string;
+  method: RpcMethod;
+  /** JSON text; undefined when none were sent. */
+  params: string | undefined;
+  /** What a result costs. */
+  credits: number;
+}
+
+export interface RpcRequest {
+  calls: RpcCall[];
+  /** It was sent as an array, and is answered as one. */
+  isBatch: boolean;
+  /** The same for requests that differ in white space, escapes and the order of members only. */
+  canonical: string;
+  /** The most that it can cost. */
+  credits: number;
+}
+
+/** Throws FareboxError `invalid_json` or `invalid_request`. */
+export function readRpcRequest(text: string, network: RpcNetwork): RpcRequest {
+  const read = readStrictJson(text, RPC_JSON_LIMITS);
+  if (!('node' in read)) throw unreadable(read);
+  const { node } = read;
+  const isBatch = node.kind === 'array';
+  const items = node.kind === 'array' ? node.items : [node];
+  if (items.length === 0) throw refused('A batch needs at least one item.');
+  if (items.length > MOST_ITEMS)
+    throw refused(`A batch has at most ${MOST_ITEMS} items; this one has ${items.length}.`);
+  const asked = items.map((item, index) => readItem(item, isBatch ? `Item ${index}: ` : ''));
+  const methods = admit(
+    network,
+    asked.map(({ method }) => method),
+  );
+  const calls = asked.map(({ id, params }, index) => {
+    const method = methods[index] as RpcMethod;
+    return { id, params: params && writeJson(params), method, credits: creditsOf(network, method) };
+  });
+  return {
+    ...{ calls, isBatch },
+    canonical: writeJson(node, true),
+    credits: calls.reduce((sum, { credits }) => sum + credits, 0),
+  };
+}
+
+interface Asked {
+  id: string;
+  method: string;
+  params: JsonNode | undefined;
+}
+
+const MEMBERS = new Set(['jsonrpc', 'method', 'params', 'id']);
+
+/** `jsonrpc` may be left out (api-facts 4.5); what JSON-RPC 2.0 does not have is refused, as everywhere in this API. */
+function readItem(node: JsonNode, where: string): Asked {
+  if (node.kind !== 'object') throw refused(`${where}a call must be a JSON object.`);
+  const { members } = node;
+  for (const name of members.keys()) {
+    if (!MEMBERS.has(name)) throw refused(`${where}unknown member ${shownName(name)}.`);
+  }
+  const version = members.get('jsonrpc');
+  if (version && !(version.kind === 'string' && version.value === '2.0'))
+    throw refused(`${where}"jsonrpc" must be "2.0".`);
+  const method = members.get('method');
+  if (method?.kind !== 'string') throw refused(`${where}"method" must be a string.`);
+  const params = members.get('params');
+  if (params && params.kind !== 'array') throw refused(`${where}"params" must be an array.`);
+  return { id: readId(members.get('id'), where), method: method.value, params };
+}
+
+/** JSON-RPC 2.0: a string, a number or null. */
+function readId(node: JsonNode | undefined, where: string): string {
+  if (!node) throw refused(`${where}"id" is required: notifications are not supported.`);
+  if (node.kind === 'string' || node.kind === 'number') return node.text;
+  if (node.kind === 'literal' && node.text === 'null') return node.text;
+  throw refused(`${where}"id" must be a string, a number or null.`);
+}
+
+/** All of them, or none. One that needs a WebSocket is told by itself: no other one would help it (api-facts 4.5). */
+function admit(network: RpcNetwork, names: readonly string[]): RpcMethod[] {
+  const known = methodsOf(network);
+  const methods = names.map((name) => known.get(name));
+  const unknown = [...new Set(names.filter((_name, index) => methods[index] === undefined))];
+  if (unknown.length === 0) return methods as RpcMethod[];
+  const subscribing = unknown.find((name) => refusalOfMethod(name) === 'websocket');
+  if (subscribing !== undefined) {
+    throw refused(`Method ${shownName(subscribing)} needs a WebSocket, which this endpoint does not have.`);
+  }
+  const shown = unknown.map((name) => `${shownName(name)} (${REFUSAL_WORDS[refusalOfMethod(name)]})`);
+  throw refused(`Unsupported on ${network.slug}: ${shown.join(', ')}.`);
+}
+
+const LONGEST_NAME = 64;
+
+/** In quotes, cut, and in ASCII: a name that only looks like another one does not look like it here. */
+export function shownName(name: string): string {
+  const cut = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+  return JSON.stringify(cut).replace(
+    /[\u007f-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function unreadable(read: Exclude<StrictJson, { node: JsonNode }>): FareboxError {
+  switch (read.problem) {
+    case 'syntax':
+      return new FareboxError({ code: 'invalid_json', message: 'Invalid JSON request' });
+    case 'duplicate':
+      return refused(`The name ${shownName(read.name)} comes twice in one object.`);
+    case 'depth':
+      return refused(`The JSON body is nested more than ${RPC_JSON_LIMITS.depth} levels deep.`);
+    case 'members':
+      return refused(`The JSON body has more than ${RPC_JSON_LIMITS.members} values.`);
+  }
+}
+
+function refused(message: string): FareboxError {
+  return new FareboxError({ code: 'invalid_request', message });
+}
