@@ -8,6 +8,7 @@ import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
 import { liveJobs, overdueJobs } from '../infra/postgres/jobs.ts';
 import { purgeWebhooks, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
 import { expireHolds } from '../infra/postgres/ledger.ts';
+import { purgeRpcAnswers } from '../infra/postgres/rpcAnswers.ts';
 import { INCOMING, OUTPUT, queueIdOf } from '../infra/s3/objectKeys.ts';
 import type { StoredObject } from '../infra/s3/storage.ts';
 import type { UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
@@ -17,6 +18,8 @@ import { removeMedia } from './removeMedia.ts';
 
 const PAGE = 500;
 const MAX_PAGES = 200;
+/** They come by the hundred a minute. */
+const ANSWERS_PAGE = 5_000;
 const HOUR_MS = 3_600_000;
 /** An object without a job may belong to an order that is being taken right now. */
 export const ORPHAN_GRACE_MS = HOUR_MS;
@@ -48,12 +51,13 @@ export async function performDuty(
   }
 }
 
-/** Keys, closed orders and cloned voices are remembered for as long as somebody may still come with them. */
+/** Keys, answers, closed orders and cloned voices are remembered for as long as somebody may still come with them. */
 async function forget({ pool }: ActivityDependencies): Promise<number> {
   const page = { olderThanMs: IDEMPOTENCY_LIFE_MS, limit: PAGE };
   const keys = await inPages(() => purgeIdempotencyKeys(pool, page));
   const voices = await inPages(() => purgeVoices(pool, PAGE));
-  return keys + voices + (await inPages(() => purgeClosedOrders(pool, page)));
+  const answers = await inPages(() => purgeRpcAnswers(pool, { ...page, limit: ANSWERS_PAGE }));
+  return keys + voices + answers + (await inPages(() => purgeClosedOrders(pool, page)));
 }
 
 async function inPages(page: () => Promise<number>): Promise<number> {

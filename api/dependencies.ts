@@ -16,6 +16,7 @@ import type { PageReader } from '../infra/web/pageReader.ts';
 import type { MediaProvider } from '../providers/mediaProvider.ts';
 import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
 import type { GenerationProvider } from '../providers/provider.ts';
+import type { RpcUpstreams } from '../providers/rpc/rpcUpstreams.ts';
 import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
@@ -37,6 +38,8 @@ export interface Dependencies {
   circuits: OpenCircuits;
   /** By entry; opened when it is first asked for: the API only lets them look at who calls back. */
   callers(): ReadonlyMap<string, Pick<GenerationProvider, 'isGenuine'>>;
+  /** The nodes of the blockchains. */
+  rpc: RpcUpstreams;
   redis: Redis;
   temporal: Temporal;
   storage: Storage;

@@ -6,6 +6,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 export const GROUPS = {
   Text: 'Conversations and embeddings.',
   Augment: 'Pages, searches and documents, for models and their users.',
+  Blockchains: 'Calls to the nodes of many networks, paid by the call.',
   Images: 'New pictures, edited ones, larger ones, and ones without their background.',
   'Voice changer': 'A recording in another voice: quote, queue, retrieve, complete.',
   Audio: 'Music, sounds and speech from words: quote, queue, retrieve, complete.',

@@ -40,30 +40,26 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
       ctx.state.caller = identified.caller;
     }
     const call = ctx.state.caller && openCall(frame.dependencies.limits, ctx.state.caller);
-    await frame.respond(
-      ctx,
-      await counted(ctx, call, () => answer(frame, { route, ctx, call, stopping: frame.inFlight.stopping })),
-    );
+    await frame.respond(ctx, await counted({ route, ctx, call, stopping: frame.inFlight.stopping }, frame));
   };
 }
 
 /** Tells the limits how a call ended, before its answer begins: the next one may already be waiting for that. */
-async function counted(
-  ctx: RoutedContext,
-  call: CallLimits | undefined,
-  work: () => Promise<Answer>,
-): Promise<Answer> {
+async function counted(visit: Visit, frame: Frame): Promise<Answer> {
+  const { route, ctx, call } = visit;
+  let tells = route.limitHeaders !== 'refusals';
   try {
-    const given = await work();
+    const given = await answer(frame, visit);
     const noting = call?.ended(given.status, undefined);
     if (noting) await noting;
     return given;
   } catch (thrown) {
     const { code } = toFareboxError(thrown);
+    tells ||= code === 'rate_limited';
     await call?.ended(errorStatus(code), code);
     throw thrown;
   } finally {
-    if (call) setHeaders(ctx.res, call.headers);
+    if (call && tells) setHeaders(ctx.res, call.headers);
   }
 }
 

@@ -25,6 +25,18 @@ export interface Claim {
 
 const KEY = /^[A-Za-z0-9_-]{1,255}$/;
 
+/** Undefined when none was sent. Throws FareboxError `invalid_request`. */
+export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined || (typeof header === 'string' && KEY.test(header))) return header;
+  const message = 'Idempotency-Key must match [A-Za-z0-9_-]{1,255}';
+  throw new FareboxError({ code: 'invalid_request', message });
+}
+
+export function idempotencyMismatch(): FareboxError {
+  const message = 'This Idempotency-Key was already used with a different request body';
+  return new FareboxError({ code: 'idempotency_mismatch', message });
+}
+
 export async function claimKey(
   sql: pg.Pool,
   request: {
@@ -35,13 +47,9 @@ export async function claimKey(
   },
 ): Promise<Claim> {
   const queueId = randomUUID();
-  const key = request.header;
+  const key = readIdempotencyKey(request.header);
   const fresh = { known: false, turn: 1, withdrawn: false, renewed: false };
-  if (key === undefined) return { queueId, key: undefined, ...fresh };
-  if (typeof key !== 'string' || !KEY.test(key)) {
-    const message = 'Idempotency-Key must match [A-Za-z0-9_-]{1,255}';
-    throw new FareboxError({ code: 'invalid_request', message });
-  }
+  if (key === undefined) return { queueId, key, ...fresh };
   const claimed = await claimIdempotencyKey(sql, {
     accountId: request.caller.accountId,
     key,
@@ -49,10 +57,7 @@ export async function claimKey(
     bodySha256: digestOf(request.body),
     queueId,
   });
-  if (claimed.outcome === 'mismatch') {
-    const message = 'This Idempotency-Key was already used with a different request body';
-    throw new FareboxError({ code: 'idempotency_mismatch', message });
-  }
+  if (claimed.outcome === 'mismatch') throw idempotencyMismatch();
   if (claimed.outcome === 'new') return { queueId, key, ...fresh };
   const { turn, withdrawn } = claimed;
   return { queueId: claimed.queueId, key, known: true, turn, withdrawn, renewed: false };

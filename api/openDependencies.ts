@@ -27,6 +27,7 @@ import { createSearch } from '../providers/createSearch.ts';
 import { createTextProviders } from '../providers/createTextProviders.ts';
 import type { MediaOutcome } from '../providers/mediaAddresses.ts';
 import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
+import { noUpstreams } from '../providers/rpc/noUpstreams.ts';
 import type { TextOutcome } from '../providers/upstreams.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
@@ -78,6 +79,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     ...{ tools, guardedFetch: downloads, imageWork: images, observe },
   });
   const pages = createPageReader({ allowPrivateHosts });
+  const rpc = noUpstreams();
   const jobWatch = createJobWatch();
   const basis = { config, sql, clock, log, jobWatch, ...openPayments() };
   const { authentication, closeAuthentication } = openAuthentication(basis);
@@ -85,7 +87,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     dependencies: {
       ...basis,
       ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
-      ...{ downloads, folders, documents, images, pages, search },
+      ...{ downloads, folders, documents, images, pages, search, rpc },
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
       published: publishCatalogue(config),
@@ -101,6 +103,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       documents.close();
       images.close();
       await search?.close();
+      await rpc.close();
       await Promise.all([...textProviders.values()].map((provider) => provider.close()));
       await Promise.all([...mediaProviders.values()].map((provider) => provider.close?.()));
       redis.disconnect();

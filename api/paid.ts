@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
-import type { LedgerPrice, Part, PriceSnapshot } from '../domain/ledger.ts';
+import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../domain/ledger.ts';
 import { INSUFFICIENT, keyLimitReached } from '../domain/refusals.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -24,6 +24,8 @@ export interface PaidCall {
 }
 
 export interface Hold {
+  /** Other than `held` only when an earlier call with this id has resolved it already. */
+  state: ChargeState;
   /** What it cost, at most the hold. Answers what was really taken. */
   settle(price: LedgerPrice, snapshot: Partial<PriceSnapshot>): Promise<Part[]>;
   /** Nothing was delivered: all of it goes back. */
@@ -41,6 +43,7 @@ export async function openHold({ ledger }: Purse, call: PaidCall): Promise<Hold>
   if (held.outcome === 'key_limit') throw new FareboxError(keyLimitReached(held.currency));
   const until = performance.now() + ttlMs;
   return {
+    state: held.state,
     async settle(price, details) {
       const outcome = await insist(call.log, until, () =>
         ledger.settle({ operationId, price, snapshot: details }),

@@ -55,7 +55,11 @@ export interface BodySpec<Body> {
   };
   multipart?: MultipartSpec<Body>;
   /** Instead of both: a Buffer of what arrived, whatever kind it says it is. */
-  raw?: { maxBytes: number };
+  raw?: {
+    maxBytes: number;
+    /** It must be announced as JSON, which the handler reads in its own way; the schema is for those who call. */
+    json?: z.ZodType;
+  };
   /**
    * Where the model is named, if not in `model`: the first of these fields that is there counts, else the default, which
    * the schema or the handler puts in its place.
@@ -125,6 +129,10 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   body?: BodySpec<Body>;
   /** Left out: the query is ignored. */
   query?: z.ZodType<Query>;
+  /**
+   * `refusals`: what is left of a limit is told by a 429 only (specification 8.4); left out: by every answer.
+   */
+  limitHeaders?: 'refusals';
   /** What a call may use in tokens at most, for models that are limited by them; `noteTokens` corrects it afterwards. */
   estimateTokens?(body: Body): number;
   /** From the moment the body is read until the answer begins; past it the client gets `timed_out`. */

@@ -22,6 +22,7 @@ import {
 } from './keys/keyRoutes.ts';
 import { rateLimitLogRoutes, rateLimitsRoute } from './limits/rateLimitsRoutes.ts';
 import type { Route } from './route.ts';
+import { rpcNetworksRoute, rpcRoute } from './rpc/rpcRoutes.ts';
 import { speechRoute } from './speech/speech.ts';
 import { transcriptionsRoute } from './speech/transcriptions.ts';
 import { voicesRoute } from './speech/voices.ts';
@@ -45,6 +46,8 @@ export const ROUTES: readonly Route[] = [
   scrapeRoute,
   searchRoute,
   parserRoute,
+  rpcNetworksRoute,
+  rpcRoute,
   ...IMAGE_ROUTES,
   billingBalance,
   usageHistoryRoute,

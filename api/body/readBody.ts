@@ -32,8 +32,11 @@ export async function readBody(
   if (encoding !== undefined && encoding !== 'identity') {
     throw wrongType("'Content-Encoding' is not supported");
   }
-  if (spec.raw) return { body: await readRaw(request, spec.raw.maxBytes), files: NO_FILES };
   const announced = bodyKind(request.headers['content-type']);
+  if (spec.raw) {
+    if (spec.raw.json && announced.kind !== 'json') throw wrongType(NOT_JSON);
+    return { body: await readRaw(request, spec.raw.maxBytes), files: NO_FILES };
+  }
   if (announced.kind === 'json' && spec.json) {
     const sent = await readSent(request, spec.json, found);
     const body = spec.json.rewrite ? spec.json.rewrite(sent, found.config) : sent;
@@ -56,9 +59,10 @@ export async function readBody(
     return { body: check(spec, spec.multipart.fields, { body: fields, found }), files };
   }
   if (spec.wrongKind !== undefined) throw wrongType(spec.wrongKind);
-  throw wrongType(`'Content-Type' must be '${spec.json ? 'application/json' : 'multipart/form-data'}'`);
+  throw wrongType(spec.json ? NOT_JSON : `'Content-Type' must be 'multipart/form-data'`);
 }
 
+const NOT_JSON = `'Content-Type' must be 'application/json'`;
 const NO_FILES: readonly UploadedFile[] = [];
 const ONE_FILE = { name: 'file', most: 1 };
 

@@ -84,6 +84,9 @@ function textOf({ description, setting, stage }: RouteDescription, command: stri
 function bodyOf({ body }: Route, example: RouteDescription['example']) {
   if (!body) return {};
   const content = {
+    ...(body.raw?.json && {
+      'application/json': { schema: body.raw.json, ...(example.json && { example: example.json }) },
+    }),
     ...(body.json && {
       'application/json': { schema: shown(body.json.schema), ...(example.json && { example: example.json }) },
     }),

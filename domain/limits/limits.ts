@@ -20,6 +20,8 @@ export interface LimitOverride {
   requestsPerMinute?: number | undefined;
   tokensPerMinute?: number | undefined;
   failedPer30s?: number | undefined;
+  rpcRequestsPerMinute?: number | undefined;
+  rpcCreditsPerDay?: number | undefined;
 }
 
 const BY_SIZE: Record<ModelSize, Record<'paid' | 'partner', PerMinute>> = {

@@ -1,0 +1,215 @@
+/**
+ * Idempotency-Key (specification 4.5, rule 4): one request and one answer per account and key for 24 hours, whatever
+ * process gets it and whatever dies in between. What changes the chain is never handed in a second time blindly.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FareboxError } from '../../domain/errors.ts';
+import { point } from '../../infra/points.ts';
+import {
+  type AnswerKey,
+  abandonClaim,
+  claimAnswer,
+  dropClaim,
+  isClaimHeld,
+  type KeptAnswer,
+  keepAnswer,
+  type OwnClaim,
+  renameCharge,
+  renewClaim,
+} from '../../infra/postgres/rpcAnswers.ts';
+import { transactionHash } from '../../providers/rpc/transactionHash.ts';
+import { type Answer, prepared } from '../answer.ts';
+import { idempotencyMismatch } from '../idempotency.ts';
+import { relayHeaders } from './rpcAnswer.ts';
+import { admitRpc } from './rpcLimits.ts';
+import { type RpcMeans, type RpcOrder, type RpcVisit, type Sold, sell } from './sell.ts';
+import { type Keeping, toAnswer } from './toAnswer.ts';
+
+export interface KeyedRequest extends Pick<RpcOrder, 'network' | 'asked'> {
+  key: string;
+}
+
+const LIFE_MS = 24 * 3_600_000;
+/** A process that is gone is found out after this. */
+const LEASE_MS = 15_000;
+const RENEW_EVERY_MS = 4_000;
+/** So long a twin waits for the first one's answer. */
+const LONGEST_WAIT_MS = 30_000;
+
+export async function onlyOnce(means: RpcMeans, visit: RpcVisit, keyed: KeyedRequest): Promise<Answer> {
+  const { accountId } = visit.caller;
+  const own: OwnClaim = { accountId, key: keyed.key, owner: randomUUID() };
+  const digest = createHash('sha256').update(`${keyed.network.slug}\n${keyed.asked.canonical}`).digest();
+  const wanted = { ...own, digest, operationId: `rpc-${own.owner}`, leaseMs: LEASE_MS, lifeMs: LIFE_MS };
+  const until = performance.now() + LONGEST_WAIT_MS;
+  for (;;) {
+    const claimed = await claimAnswer(means.sql, wanted);
+    if (claimed.outcome === 'mismatch') throw idempotencyMismatch();
+    if (claimed.outcome === 'answered') return replay(claimed.answer);
+    if (claimed.outcome === 'mine') return await carryOut(means, visit, { keyed, own, claimed });
+    if (performance.now() > until) {
+      throw conflict('A request with this Idempotency-Key is still under way. Please ask again later.');
+    }
+    await visit.waitFor(claimEnded(means, own, until));
+  }
+}
+
+function replay({ status, body, credits, requestId, cached }: KeptAnswer): Answer {
+  if (body === undefined) {
+    const message =
+      'The request with this Idempotency-Key was answered, but the answer was too large to be kept. Use another key to ask again.';
+    throw conflict(message);
+  }
+  const headers = {
+    ...relayHeaders({ credits, cached }),
+    ...{ 'X-Request-ID': requestId, 'Idempotent-Replayed': 'true' },
+  };
+  return prepared(body, { status, headers });
+}
+
+const watched = new Map<string, Promise<void>>();
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 250;
+
+/** Those of this process who wait for the same one look once for all. */
+function claimEnded({ sql }: RpcMeans, { accountId, key }: AnswerKey, until: number): Promise<void> {
+  const name = `${accountId} ${key}`;
+  const known = watched.get(name);
+  if (known) return known;
+  const look = async () => {
+    for (let pauseMs = FIRST_PAUSE_MS; performance.now() < until; pauseMs *= 1.5) {
+      await sleep(Math.min(pauseMs, LONGEST_PAUSE_MS));
+      if (!(await isClaimHeld(sql, { accountId, key }))) return;
+    }
+  };
+  const looking = look().finally(() => watched.delete(name));
+  watched.set(name, looking);
+  return looking;
+}
+
+interface OwnRequest {
+  keyed: KeyedRequest;
+  own: OwnClaim;
+  claimed: { operationId: string; attempt: number };
+}
+
+async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): Promise<Answer> {
+  const { keyed, own, claimed } = request;
+  const lease = keepLease(means, own);
+  let mayHaveBeenSent = claimed.attempt > 1;
+  try {
+    await point('rpc-claimed');
+    const admission = await admitRpc(means.limits, own.accountId, {
+      request: false,
+      credits: keyed.asked.credits,
+    });
+    if (admission.refusal) {
+      lease.end();
+      await letGo(means, own, mayHaveBeenSent);
+      return admission.refusal;
+    }
+    const known = await knownResults(means, request).catch(async (error) => {
+      await admission.correct(0);
+      throw error;
+    });
+    const anotherId = async () => {
+      const operationId = `rpc-${own.owner}`;
+      await renameCharge(means.sql, own, operationId);
+      return operationId;
+    };
+    const sold = await sell(means, visit, {
+      ...{ network: keyed.network, asked: keyed.asked, admission, known, anotherId, goesOn: true },
+      operationId: claimed.operationId,
+    });
+    if (sold.kind === 'failed') {
+      mayHaveBeenSent ||= sold.maybeSent && writes(keyed);
+      throw sold.error;
+    }
+    // It is paid: whoever comes with the key gets it for that money, also if it cannot be kept now.
+    mayHaveBeenSent = true;
+    return await toAnswer(sold, keyed.asked, keeping(means, visit, { own, sold, end: lease.end }));
+  } catch (error) {
+    lease.end();
+    await letGo(means, own, mayHaveBeenSent || !isCertain(error));
+    throw error;
+  }
+}
+
+/** Free for another attempt; where a node may have been asked, with what is known of this one. */
+async function letGo({ sql }: RpcMeans, own: OwnClaim, mayHaveBeenSent: boolean): Promise<void> {
+  if (mayHaveBeenSent) await abandonClaim(sql, own);
+  else await dropClaim(sql, own);
+}
+
+/** After these nothing was sent, or it is known that it did not arrive. */
+const CERTAIN = new Set(['insufficient_balance', 'key_limit_exceeded', 'provider_failed', 'provider_busy']);
+
+function isCertain(error: unknown): boolean {
+  return error instanceof FareboxError && CERTAIN.has(error.code);
+}
+
+function writes({ asked }: KeyedRequest): boolean {
+  return asked.calls.some(({ method }) => method.isWrite);
+}
+
+/** A whole answer is kept before it is given; one in pieces when its end has come, or it is asked for anew. */
+function keeping(
+  { sql }: RpcMeans,
+  { requestId, log }: RpcVisit,
+  { own, sold, end }: { own: OwnClaim; sold: Exclude<Sold, { kind: 'failed' }>; end: () => void },
+): Keeping {
+  const { credits, cached } = sold.bill;
+  return {
+    async keep(body) {
+      end();
+      const kept = await keepAnswer(sql, own, { status: 200, body, credits, requestId, cached });
+      if (!kept) log.warn('the claim on an Idempotency-Key was lost before its answer was kept');
+    },
+    async forget() {
+      end();
+      await abandonClaim(sql, own);
+    },
+  };
+}
+
+function keepLease({ sql }: RpcMeans, own: OwnClaim): { end(): void } {
+  const timer = setInterval(() => {
+    // A missed renewal is made up for by the next one; a claim that was taken over stays lost.
+    renewClaim(sql, own, LEASE_MS).catch(() => undefined);
+  }, RENEW_EVERY_MS);
+  timer.unref();
+  return { end: () => clearInterval(timer) };
+}
+
+/**
+ * After an attempt that nobody heard of again: what the network knows is not handed in again, and its hash is the result.
+ * Throws where that cannot be told.
+ */
+async function knownResults(means: RpcMeans, request: OwnRequest): Promise<ReadonlyMap<number, string>> {
+  const { network, asked } = request.keyed;
+  const known = new Map<number, string>();
+  if (request.claimed.attempt === 1) return known;
+  for (const [index, { method, params }] of asked.calls.entries()) {
+    if (!method.isWrite) continue;
+    const hash = transactionHash(method.name, params);
+    if (hash === undefined) throw conflict(CANNOT_TELL);
+    const signal = AbortSignal.timeout(LOOK_UP_MS);
+    const there = await means.rpc.knowsTransaction(network.slug, hash, signal).catch(() => undefined);
+    if (there === undefined) {
+      throw new FareboxError({ code: 'unavailable', message: CANNOT_TELL_NOW, retryAfterSeconds: 5 });
+    }
+    if (there) known.set(index, JSON.stringify(hash));
+  }
+  return known;
+}
+
+const LOOK_UP_MS = 10_000;
+const CANNOT_TELL =
+  'An earlier request with this Idempotency-Key may have handed this in, and that cannot be looked up. Nothing was sent again; to send it all the same, use another key.';
+const CANNOT_TELL_NOW =
+  'An earlier request with this Idempotency-Key may have handed this in, and that cannot be looked up at the moment. Nothing was sent again; please ask again with the same key.';
+
+function conflict(message: string): FareboxError {
+  return new FareboxError({ code: 'conflict', message });
+}

@@ -1,0 +1,111 @@
+/** What the client gets for what became of its items, and what that costs (specification 4.5, rules 3 and 5). */
+import { FareboxError } from '../../domain/errors.ts';
+import { type BilledAs, costOfCredits, creditsFor } from '../../domain/rpc/bill.ts';
+import type { RpcCall, RpcRequest } from '../../domain/rpc/request.ts';
+import type { RpcOutcome } from '../../providers/rpc/rpcUpstreams.ts';
+
+export interface RpcBill {
+  credits: number;
+  /** Of `X-Service-RPC-Cache`; undefined: nothing was from memory. */
+  cached: string | undefined;
+}
+
+export function billOf(calls: readonly RpcCall[], outcomes: readonly RpcOutcome[]): RpcBill {
+  let credits = 0;
+  const hits: number[] = [];
+  outcomes.forEach((outcome, index) => {
+    credits += creditsFor(BILLED_AS[outcome.kind], calls[index]?.credits ?? 0);
+    if (outcome.kind === 'result' && outcome.cached) hits.push(index);
+  });
+  return { credits, cached: cachedWords(hits, outcomes.length) };
+}
+
+const BILLED_AS: Record<RpcOutcome['kind'], BilledAs> = {
+  result: 'result',
+  error: 'error',
+  mismatched: 'error',
+  rejected: 'error',
+  failed: 'none',
+};
+
+/** `hit` for all of it; `hit; items=0,4` for those of a batch. */
+function cachedWords(hits: readonly number[], items: number): string | undefined {
+  if (hits.length === 0) return undefined;
+  return hits.length === items ? 'hit' : `hit; items=${hits.join(',')}`;
+}
+
+/** JSON text: each item under the id that the client gave it, in its order. */
+export function bodyOf({ calls, isBatch }: RpcRequest, outcomes: readonly RpcOutcome[]): string {
+  const items = calls.map((call, index) => itemOf(call, outcomes[index]));
+  return isBatch ? `[${items.join(',')}]` : (items[0] ?? '');
+}
+
+/** The same around a result that comes in pieces. */
+export function partsAround({ id }: RpcCall): [before: string, after: string] {
+  return [`{"jsonrpc":"2.0","id":${id},"result":`, '}'];
+}
+
+function itemOf(call: RpcCall, outcome: RpcOutcome | undefined): string {
+  if (outcome?.kind === 'result') return partsAround(call).join(outcome.value);
+  const error = outcome?.kind === 'error' ? outcome.value : JSON.stringify(ownError(outcome));
+  return `{"jsonrpc":"2.0","id":${call.id},"error":${error}}`;
+}
+
+/** JSON-RPC 2.0: internal error; and of the codes that are left to servers. */
+const INTERNAL = -32_603;
+const SERVER = -32_000;
+
+function ownError(outcome: RpcOutcome | undefined): { code: number; message: string } {
+  switch (outcome?.kind) {
+    case 'rejected':
+      return { code: SERVER, message: `The node refused the call (HTTP ${outcome.status}).` };
+    case 'mismatched':
+      return { code: SERVER, message: 'The node answered, but not this call.' };
+    case 'failed':
+      return { code: INTERNAL, message: FAILURE_WORDS[outcome.reason] };
+    default:
+      return { code: INTERNAL, message: FAILURE_WORDS.broken };
+  }
+}
+
+type Reason = Extract<RpcOutcome, { kind: 'failed' }>['reason'];
+
+const FAILURE_WORDS: Record<Reason, string> = {
+  capacity: 'No node has room for this call at the moment. Nothing was charged for it.',
+  broken: 'No node gave a usable answer. Nothing was charged for it.',
+  timeout: 'No node answered in time. Nothing was charged for it.',
+  too_large: 'The answer is too large. Nothing was charged for it.',
+};
+
+export interface AllFailed {
+  error: FareboxError;
+  /** Something may have arrived all the same. */
+  maybeSent: boolean;
+}
+
+/**
+ * Undefined when a node has answered at least one item: then failures are items of the answer. An upstream that was too
+ * slow or broke is 500 (api-facts 4.5), one without room 503.
+ */
+export function allFailed(outcomes: readonly RpcOutcome[]): AllFailed | undefined {
+  const failures = outcomes.flatMap((outcome) => (outcome.kind === 'failed' ? [outcome] : []));
+  if (failures.length < outcomes.length) return undefined;
+  const reasons = new Set(failures.map(({ reason }) => reason));
+  const order = ['timeout', 'broken', 'too_large', 'capacity'] as const;
+  const reason = order.find((one) => reasons.has(one)) ?? 'broken';
+  const message = FAILURE_WORDS[reason];
+  const error =
+    reason === 'capacity'
+      ? new FareboxError({ code: 'provider_busy', message, retryAfterSeconds: 1 })
+      : new FareboxError({ code: 'provider_failed', message });
+  return { error, maybeSent: failures.some(({ sent }) => sent) };
+}
+
+/** On what was relayed and on its replays, on nothing else (api-facts 4.5). */
+export function relayHeaders({ credits, cached }: RpcBill): Record<string, string> {
+  return {
+    'X-Service-RPC-Credits': String(credits),
+    'X-Service-RPC-Cost-USD': costOfCredits(credits),
+    ...(cached !== undefined && { 'X-Service-RPC-Cache': cached }),
+  };
+}

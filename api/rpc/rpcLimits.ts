@@ -1,0 +1,87 @@
+/** Requests a minute and credits a day of an account (specification 8.4), whatever its keys and whichever process. */
+import { FareboxError } from '../../domain/errors.ts';
+import { MINUTE_MS } from '../../domain/limits/limits.ts';
+import type { Admission, Counter } from '../../infra/redis/limiter.ts';
+import { type Answer, withHeaders } from '../answer.ts';
+import { errorAnswer } from '../errors.ts';
+import type { Limits } from '../limits/callLimits.ts';
+
+const PER_MINUTE = 100;
+const STAFF_PER_MINUTE = 1_000;
+const CREDITS_PER_DAY = 10_000_000;
+const DAY_MS = 86_400_000;
+
+/** What was counted. `credits`: 0 counts none. */
+export interface RpcCount {
+  request: boolean;
+  credits: number;
+}
+
+export type RpcAdmission =
+  | { refusal: Answer }
+  | {
+      refusal: undefined;
+      /** What it really cost, once; a stream is corrected when it begins. */
+      correct(credits: number): Promise<void>;
+    };
+
+export async function admitRpc(limits: Limits, accountId: string, count: RpcCount): Promise<RpcAdmission> {
+  const counters = countersOf(limits, accountId, count);
+  if (counters.length === 0) return { refusal: undefined, correct: async () => undefined };
+  const [requests, credits] = [counters.find(isOfRequests), counters.find((one) => !isOfRequests(one))];
+  // Alone more than a whole day's: there is no window in which it would fit.
+  if (credits && credits.limit < credits.cost) return { refusal: refusalAnswer(credits, undefined) };
+  const admission = await limits.limiter.admit({ accountId, counters });
+  const { refusedBy, at } = admission;
+  if (refusedBy) {
+    const state = admission.states[counters.indexOf(refusedBy)];
+    // What a batch is too large for is still a request.
+    if (refusedBy !== requests && requests) await limits.limiter.correct(accountId, requests, { count: 1 });
+    return { refusal: refusalAnswer(refusedBy, state && { ...state, at }) };
+  }
+  return {
+    refusal: undefined,
+    async correct(used) {
+      if (!credits || used === credits.cost) return;
+      await limits.limiter.correct(accountId, credits, { count: used - credits.cost, at });
+    },
+  };
+}
+
+function countersOf(limits: Limits, accountId: string, count: RpcCount): Counter[] {
+  const override = limits.overrideOf(accountId);
+  const usual = limits.tierOf(accountId) === 'staff' ? STAFF_PER_MINUTE : PER_MINUTE;
+  const requests: Counter = {
+    ...{ type: 'RPM', subject: '/crypto/rpc', cost: 1, windowMs: MINUTE_MS },
+    limit: override.rpcRequestsPerMinute ?? usual,
+  };
+  const credits: Counter = {
+    ...{ type: 'RPD', subject: '/crypto/rpc credits', cost: count.credits, windowMs: DAY_MS },
+    limit: override.rpcCreditsPerDay ?? CREDITS_PER_DAY,
+  };
+  return [...(count.request ? [requests] : []), ...(count.credits > 0 ? [credits] : [])];
+}
+
+function isOfRequests({ windowMs }: Counter): boolean {
+  return windowMs === MINUTE_MS;
+}
+
+type Seen = Admission['states'][number] & { at: number };
+
+/** The only answers with these headers (specification 8.4). `seen` is undefined for what no window could take. */
+function refusalAnswer(counter: Counter, seen: Seen | undefined): Answer {
+  const { limit } = counter;
+  const message = isOfRequests(counter)
+    ? `Rate limit exceeded: at most ${limit} JSON-RPC requests per minute.`
+    : `Credit limit exceeded: at most ${limit} JSON-RPC credits in 24 hours.`;
+  const seconds = seen && Math.max(1, Math.ceil((seen.resetsAt - seen.at) / 1_000));
+  const error = new FareboxError({
+    ...{ code: 'rate_limited', message },
+    ...(seconds !== undefined && { retryAfterSeconds: seconds }),
+  });
+  return withHeaders(errorAnswer(error), {
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(Math.max(0, limit - (seen?.total ?? 0))),
+    ...(seen && { 'X-RateLimit-Reset': String(Math.ceil(seen.resetsAt / 1_000)) }),
+  });
+}

@@ -1,0 +1,85 @@
+/** GET /crypto/rpc/networks and POST /crypto/rpc/{network} (specification 4.5 and 8.4, api-facts 4.5). */
+import { isUtf8 } from 'node:buffer';
+import { FareboxError } from '../../domain/errors.ts';
+import { RPC_NETWORKS, type RpcNetwork } from '../../domain/rpc/networks.ts';
+import { type RpcRequest, readRpcRequest } from '../../domain/rpc/request.ts';
+import { json } from '../answer.ts';
+import { invalidJson } from '../body/readJson.ts';
+import { readIdempotencyKey } from '../idempotency.ts';
+import { defineRoute } from '../route.ts';
+import { RPC_DESCRIPTIONS } from './descriptions.ts';
+import { onlyOnce } from './onlyOnce.ts';
+import { admitRpc } from './rpcLimits.ts';
+import { sell } from './sell.ts';
+import { rpcBody } from './shapes.ts';
+import { toAnswer } from './toAnswer.ts';
+
+export const rpcNetworksRoute = defineRoute({
+  method: 'GET',
+  path: '/crypto/rpc/networks',
+  access: 'catalogue',
+  describes: RPC_DESCRIPTIONS.networks,
+  handler: async () => json({ networks: [...RPC_NETWORKS.keys()] }),
+});
+
+const MOST_BYTES = 1024 * 1024;
+/** The nodes have 30 seconds, a twin waits as long for the first one. */
+const DEADLINE_MS = 75_000;
+
+export const rpcRoute = defineRoute({
+  method: 'POST',
+  path: '/crypto/rpc/{network}',
+  access: 'key',
+  body: { raw: { maxBytes: MOST_BYTES, json: rpcBody } },
+  limitHeaders: 'refusals',
+  deadlineMs: DEADLINE_MS,
+  describes: RPC_DESCRIPTIONS.call,
+  async handler(dependencies, request) {
+    const { accountId } = request.caller;
+    const read = attempt(() => {
+      const network = networkNamed(request.params.network);
+      const asked = readRequest(request.body, network);
+      if (!dependencies.rpc.networks.has(network.slug)) throw notConfigured(network);
+      return { network, asked, key: readIdempotencyKey(request.headers['idempotency-key']) };
+    });
+    // What was refused is a request too. With a key the credits are counted when it is certain that it is no replay.
+    const credits = read.found && read.found.key === undefined ? read.found.asked.credits : 0;
+    const admission = await admitRpc(dependencies.limits, accountId, { request: true, credits });
+    if (admission.refusal) return admission.refusal;
+    if (!read.found) throw read.error;
+    const { network, asked, key } = read.found;
+    if (key !== undefined) return await onlyOnce(dependencies, request, { network, asked, key });
+    const sold = await sell(dependencies, request, {
+      ...{ network, asked, admission, operationId: request.requestId, known: new Map() },
+      goesOn: asked.calls.some(({ method }) => method.isWrite),
+    });
+    if (sold.kind === 'failed') throw sold.error;
+    return await toAnswer(sold, asked);
+  },
+});
+
+/** Both ways it can end, as a value: what is wrong with it is told after it was counted. */
+function attempt<T>(work: () => T): { found: T } | { found: undefined; error: unknown } {
+  try {
+    return { found: work() };
+  } catch (error) {
+    return { found: undefined, error };
+  }
+}
+
+function networkNamed(slug: string | undefined): RpcNetwork {
+  const network = RPC_NETWORKS.get(slug ?? '');
+  if (network) return network;
+  const message = 'Unknown network. GET /crypto/rpc/networks lists all of them.';
+  throw new FareboxError({ code: 'invalid_request', message });
+}
+
+function readRequest(body: unknown, network: RpcNetwork): RpcRequest {
+  if (!Buffer.isBuffer(body) || !isUtf8(body)) throw invalidJson();
+  return readRpcRequest(body.toString('utf8'), network);
+}
+
+function notConfigured({ slug }: RpcNetwork): FareboxError {
+  const message = `This service has no node of ${slug}: its configuration has no rpc.networks.${slug}.`;
+  return new FareboxError({ code: 'unavailable', message });
+}

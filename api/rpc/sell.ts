@@ -1,0 +1,191 @@
+/** One paid request to a network: hold the most that it can cost, ask the nodes, settle what it did cost. */
+import { FareboxError } from '../../domain/errors.ts';
+import { priceOfCredits } from '../../domain/rpc/bill.ts';
+import { NANO_USD_PER_CREDIT, type RpcNetwork } from '../../domain/rpc/networks.ts';
+import type { RpcRequest } from '../../domain/rpc/request.ts';
+import { point } from '../../infra/points.ts';
+import type { RpcItem, RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Hold, openHold } from '../paid.ts';
+import type { RouteRequest } from '../route.ts';
+import { type AllFailed, allFailed, billOf, bodyOf, type RpcBill } from './rpcAnswer.ts';
+import type { RpcAdmission } from './rpcLimits.ts';
+
+export type RpcVisit = Pick<
+  RouteRequest<unknown, unknown, 'key'>,
+  'caller' | 'requestId' | 'log' | 'signal' | 'waitFor'
+>;
+export type RpcMeans = Pick<Dependencies, 'ledger' | 'rpc' | 'limits' | 'sql'>;
+
+export interface RpcOrder {
+  network: RpcNetwork;
+  asked: RpcRequest;
+  admission: Extract<RpcAdmission, { refusal: undefined }>;
+  /** Of the charge. */
+  operationId: string;
+  /** Its answer is kept, or it changes the chain: it goes on when the client leaves. */
+  goesOn: boolean;
+  /** Results that are known already, by item, as JSON text: these are not asked again. */
+  known: ReadonlyMap<number, string>;
+  /** The charge under that id was given back: under which the next one is to be. */
+  anotherId?: () => Promise<string>;
+}
+
+export type Sold =
+  | { kind: 'whole'; body: string; bill: RpcBill }
+  | { kind: 'stream'; value: RpcStream['value']; bill: RpcBill; stop(): void }
+  | ({ kind: 'failed' } & AllFailed);
+
+const UPSTREAM_MS = 30_000;
+/** A large answer may take its time once it has begun. */
+const STREAM_MS = 120_000;
+/** Longer than both, and settling. */
+const HOLD_MS = 240_000;
+
+/** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`, and what comes of a client that went away. */
+export async function sell(means: RpcMeans, visit: RpcVisit, order: RpcOrder): Promise<Sold> {
+  const { admission } = order;
+  let used = 0;
+  try {
+    const hold = await openRpcHold(means, visit, order);
+    const sold = await askAndSettle(means, visit, { order, hold });
+    if (sold.kind !== 'failed') used = sold.bill.credits;
+    return sold;
+  } finally {
+    await admission.correct(used);
+  }
+}
+
+async function openRpcHold(means: RpcMeans, visit: RpcVisit, order: RpcOrder): Promise<Hold> {
+  const { caller, requestId, log } = visit;
+  const { network, asked } = order;
+  const sku = `crypto-rpc-${network.slug}`;
+  const snapshot = {
+    ...{ sku, modelId: sku, provider: 'rpc', unit: 'credit', units: String(asked.credits), requestId },
+    ...{ pricePerUnitUsd: NANO_USD_PER_CREDIT.toString(), notes: 'API Inference' },
+  };
+  const open = (operationId: string) =>
+    openHold(means, {
+      ...{ requestId: operationId, caller, snapshot, log, ttlMs: HOLD_MS },
+      bound: priceOfCredits(asked.credits),
+    });
+  const hold = await open(order.operationId);
+  if (hold.state === 'held' || hold.state === 'settled' || !order.anotherId) return hold;
+  return await open(await order.anotherId());
+}
+
+async function askAndSettle(
+  means: RpcMeans,
+  visit: RpcVisit,
+  { order, hold }: { order: RpcOrder; hold: Hold },
+): Promise<Sold> {
+  const { asked } = order;
+  const line = openLine(visit, order);
+  const startedAt = performance.now();
+  try {
+    await point('rpc-held');
+    const answered = await visit.waitFor(ask(means, order, line.signal));
+    await point('rpc-answered');
+    const outcomes = Array.isArray(answered) ? answered : undefined;
+    const failed = outcomes && allFailed(outcomes);
+    if (failed) {
+      await hold.release();
+      return { kind: 'failed', ...failed };
+    }
+    const bill = outcomes ? billOf(asked.calls, outcomes) : { credits: asked.credits, cached: undefined };
+    const credits = await settle(hold, bill.credits, Math.round(performance.now() - startedAt));
+    await point('rpc-settled');
+    const charged = { ...bill, credits };
+    if (outcomes) return { kind: 'whole', body: bodyOf(asked, outcomes), bill: charged };
+    line.extend(STREAM_MS);
+    return { kind: 'stream', value: (answered as RpcStream).value, bill: charged, stop: line.close };
+  } catch (error) {
+    line.close();
+    // After a bill that stands this changes nothing.
+    await hold.release();
+    if (line.isLate()) return { kind: 'failed', ...(allFailed(lateOutcomes(asked)) as AllFailed) };
+    throw error;
+  } finally {
+    line.pause();
+  }
+}
+
+/** The credits that were really taken: an earlier attempt may have settled it already, and the first bill stands. */
+async function settle(hold: Hold, credits: number, inferenceExecutionTime: number): Promise<number> {
+  // An item can be free, an entry over nothing would say nothing.
+  if (credits === 0 && hold.state === 'held') {
+    await hold.release();
+    return 0;
+  }
+  const details = { units: String(credits), inferenceExecutionTime };
+  const parts = await hold.settle(priceOfCredits(credits), details);
+  return Number(parts.reduce((sum, { amount }) => sum + amount, 0n) / NANO_USD_PER_CREDIT);
+}
+
+async function ask(
+  { rpc }: RpcMeans,
+  { network, asked, known }: RpcOrder,
+  signal: AbortSignal,
+): Promise<RpcOutcome[] | RpcStream> {
+  const items = asked.calls.map(
+    ({ method, params }): RpcItem => ({ method: method.name, params, isWrite: method.isWrite }),
+  );
+  const open = items.filter((_item, index) => !known.has(index));
+  const [only] = open;
+  if (!asked.isBatch && only) {
+    const answered = await rpc.single(network.slug, only, signal);
+    return answered.kind === 'stream' ? answered : [answered];
+  }
+  const answered = open.length === 0 ? [] : await rpc.batch(network.slug, open, signal);
+  if (answered.length !== open.length) {
+    throw new FareboxError({
+      ...{ code: 'internal', message: 'Internal server error' },
+      internal: `${answered.length} outcomes for ${open.length} items`,
+    });
+  }
+  let next = 0;
+  return items.map((_item, index): RpcOutcome => {
+    const value = known.get(index);
+    if (value !== undefined) return { kind: 'result', value, cached: false };
+    next += 1;
+    return answered[next - 1] as RpcOutcome;
+  });
+}
+
+function lateOutcomes({ calls }: RpcRequest): RpcOutcome[] {
+  return calls.map(() => ({ kind: 'failed', reason: 'timeout', sent: true }));
+}
+
+/** How long the nodes may take, and whether the client may end it. */
+function openLine(visit: RpcVisit, { goesOn }: RpcOrder) {
+  const controller = new AbortController();
+  let late = false;
+  const end = () => {
+    late = true;
+    controller.abort(new Error('the nodes took too long'));
+  };
+  const leave = () => controller.abort(new Error('the client is gone'));
+  let timer: NodeJS.Timeout | undefined = setTimeout(end, UPSTREAM_MS);
+  let extended = false;
+  if (!goesOn && visit.signal.aborted) leave();
+  if (!goesOn) visit.signal.addEventListener('abort', leave, { once: true });
+  const close = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (!goesOn) visit.signal.removeEventListener('abort', leave);
+  };
+  return {
+    signal: controller.signal,
+    isLate: () => late,
+    close,
+    extend(ms: number) {
+      extended = true;
+      clearTimeout(timer);
+      timer = setTimeout(end, ms);
+    },
+    /** The asking is over; unless a stream goes on. */
+    pause() {
+      if (!extended) close();
+    },
+  };
+}

@@ -1,0 +1,190 @@
+/**
+ * Idempotency-Key of the JSON-RPC proxy: one request and one answer per account and key, for 24 hours. Whoever asks a node
+ * has written a claim before; one whose process died is found, and found to be abandoned, by its lease.
+ */
+import type { SqlClient } from './pool.ts';
+
+export interface AnswerKey {
+  accountId: string;
+  key: string;
+}
+
+export interface NewClaim extends AnswerKey {
+  /** SHA-256 of what must be the same. */
+  digest: Buffer;
+  /** A UUID of this request's own. */
+  owner: string;
+  operationId: string;
+  leaseMs: number;
+  lifeMs: number;
+}
+
+export interface KeptAnswer {
+  status: number;
+  /** Undefined: it was too large to be kept. */
+  body: Buffer | undefined;
+  credits: number;
+  requestId: string;
+  cached: string | undefined;
+}
+
+export type AnswerClaim =
+  /** Above 1 an earlier attempt may have asked a node, and was not heard of again. */
+  | { outcome: 'mine'; operationId: string; attempt: number }
+  | { outcome: 'answered'; answer: KeptAnswer }
+  /** Somebody else is at it. */
+  | { outcome: 'busy' }
+  | { outcome: 'mismatch' };
+
+const CLAIM = `
+insert into rpc_answers as known (account_id, key, digest, owner, leased_until, operation_id)
+values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond', $6)
+on conflict (account_id, key) do update set
+  owner = excluded.owner,
+  leased_until = excluded.leased_until,
+  digest = excluded.digest,
+  attempt = case when known.created_at < clock_timestamp() - $7 * interval '1 millisecond' then 1 else known.attempt + 1 end,
+  operation_id = case when known.created_at < clock_timestamp() - $7 * interval '1 millisecond'
+    then excluded.operation_id else known.operation_id end,
+  created_at = case when known.created_at < clock_timestamp() - $7 * interval '1 millisecond'
+    then excluded.created_at else known.created_at end,
+  status = null, body = null, body_bytes = null, credits = null, request_id = null, cached = null
+where known.created_at < clock_timestamp() - $7 * interval '1 millisecond'
+  or (known.status is null and known.leased_until < clock_timestamp() and known.digest = excluded.digest)
+returning operation_id, attempt`;
+
+/** Of many at once exactly one gets it. */
+export async function claimAnswer(sql: SqlClient, claim: NewClaim): Promise<AnswerClaim> {
+  const { accountId, key, digest, owner, leaseMs, operationId, lifeMs } = claim;
+  const { rows } = await sql.query<{ operation_id: string; attempt: number }>({
+    name: 'rpc_claim',
+    text: CLAIM,
+    values: [accountId, key, digest, owner, leaseMs, operationId, lifeMs],
+  });
+  const [mine] = rows;
+  if (mine) return { outcome: 'mine', operationId: mine.operation_id, attempt: mine.attempt };
+  // Deleted between the two statements: then it is free, and the next look will find that.
+  return (await lookUp(sql, { accountId, key, digest })) ?? { outcome: 'busy' };
+}
+
+interface AnswerRow {
+  same: boolean;
+  abandoned: boolean;
+  status: number | null;
+  body: Buffer | null;
+  credits: string | null;
+  request_id: string | null;
+  cached: string | null;
+}
+
+async function lookUp(
+  sql: SqlClient,
+  { accountId, key, digest }: Pick<NewClaim, 'accountId' | 'key' | 'digest'>,
+): Promise<AnswerClaim | undefined> {
+  const { rows } = await sql.query<AnswerRow>({
+    name: 'rpc_answer',
+    text: `select digest = $3 as same, leased_until < clock_timestamp() as abandoned, status, body, credits, request_id, cached
+      from rpc_answers where account_id = $1 and key = $2`,
+    values: [accountId, key, digest],
+  });
+  const [row] = rows;
+  if (!row) return undefined;
+  if (!row.same) return { outcome: 'mismatch' };
+  if (row.status === null) return { outcome: 'busy' };
+  const answer = {
+    status: row.status,
+    body: row.body ?? undefined,
+    credits: Number(row.credits),
+    requestId: row.request_id ?? '',
+    cached: row.cached ?? undefined,
+  };
+  return { outcome: 'answered', answer };
+}
+
+/** Whether a claim still stands in the way: false when it was answered, given up or abandoned. */
+export async function isClaimHeld(sql: SqlClient, { accountId, key }: AnswerKey): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'rpc_claim_held',
+    text: `select from rpc_answers
+      where account_id = $1 and key = $2 and status is null and leased_until >= clock_timestamp()`,
+    values: [accountId, key],
+  });
+  return rowCount === 1;
+}
+
+export interface OwnClaim extends AnswerKey {
+  owner: string;
+}
+
+/** False: it is somebody else's by now. */
+export async function renewClaim(sql: SqlClient, claim: OwnClaim, leaseMs: number): Promise<boolean> {
+  return await changeOwn(sql, claim, {
+    set: `leased_until = clock_timestamp() + $4 * interval '1 millisecond'`,
+    values: [leaseMs],
+  });
+}
+
+/** The charge under the former id was given back: the next one has this id. */
+export async function renameCharge(sql: SqlClient, claim: OwnClaim, operationId: string): Promise<boolean> {
+  return await changeOwn(sql, claim, { set: 'operation_id = $4', values: [operationId] });
+}
+
+/** Nobody is at it any more, but a node may have been asked: the next request with the key finds that out. */
+export async function abandonClaim(sql: SqlClient, claim: OwnClaim): Promise<boolean> {
+  return await changeOwn(sql, claim, {
+    set: `leased_until = clock_timestamp() - interval '1 second'`,
+    values: [],
+  });
+}
+
+/** The key is free again. */
+export async function dropClaim(sql: SqlClient, claim: OwnClaim): Promise<void> {
+  await sql.query(
+    'delete from rpc_answers where account_id = $1 and key = $2 and owner = $3 and status is null',
+    [claim.accountId, claim.key, claim.owner],
+  );
+}
+
+/** Up to this size an answer is kept whatever else is; the index counts what is above it. */
+const SMALL_BYTES = 4_096;
+/** Of larger answers so much is kept for an account. */
+const MOST_LARGE_BYTES = 64 * 1024 * 1024;
+
+/** False: the claim is somebody else's by now. An account that has enough kept gets its answer kept without the body. */
+export async function keepAnswer(sql: SqlClient, claim: OwnClaim, answer: KeptAnswer): Promise<boolean> {
+  const { status, body, credits, requestId, cached } = answer;
+  return await changeOwn(sql, claim, {
+    set: `status = $4, credits = $5, request_id = $6, cached = $7, body_bytes = length($8::bytea),
+      body = case when length($8::bytea) <= ${SMALL_BYTES} or length($8::bytea) + (
+        select coalesce(sum(kept.body_bytes), 0) from rpc_answers kept
+         where kept.account_id = $1 and kept.body_bytes > ${SMALL_BYTES} and kept.body is not null
+      ) <= ${MOST_LARGE_BYTES} then $8::bytea end`,
+    values: [status, credits, requestId, cached ?? null, body ?? null],
+  });
+}
+
+async function changeOwn(
+  sql: SqlClient,
+  { accountId, key, owner }: OwnClaim,
+  { set, values }: { set: string; values: unknown[] },
+): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `update rpc_answers set ${set} where account_id = $1 and key = $2 and owner = $3 and status is null`,
+    [accountId, key, owner, ...values],
+  );
+  return rowCount === 1;
+}
+
+/** Forgets answers past their time, a page at a time; the number forgotten. */
+export async function purgeRpcAnswers(
+  sql: SqlClient,
+  page: { olderThanMs: number; limit: number },
+): Promise<number> {
+  const { rowCount } = await sql.query(
+    `delete from rpc_answers where ctid in (
+       select ctid from rpc_answers
+        where created_at < clock_timestamp() - $1 * interval '1 millisecond' limit $2)`,
+    [page.olderThanMs, page.limit],
+  );
+  return rowCount ?? 0;
+}

@@ -1,0 +1,102 @@
+/** An API with a node behind it, and accounts that may call it. */
+import { randomUUID } from 'node:crypto';
+import { RPC_NETWORKS } from '../../../domain/rpc/networks.ts';
+import { grant } from '../../../infra/postgres/ledger.ts';
+import { type RpcNode, startRpcNode } from '../../stubs/rpcNode.ts';
+import { startApi, type TestApi, type TestApiOptions } from '../startApi.ts';
+import { type PlainUpstreams, plainUpstreams } from './plainUpstreams.ts';
+
+export interface RpcWorld {
+  api: TestApi;
+  node: RpcNode;
+  upstreams: PlainUpstreams;
+  close(): Promise<void>;
+}
+
+export interface RpcPayer {
+  key: string;
+  keyId: string;
+  accountId: string;
+}
+
+export interface RpcWorldOptions extends TestApiOptions {
+  /** All by default. */
+  networks?: readonly string[];
+  node?: RpcNode;
+  /** Without it no account reaches a limit. */
+  limits?: 'published';
+}
+
+export async function startRpcWorld(options: RpcWorldOptions = {}): Promise<RpcWorld> {
+  const { networks = [...RPC_NETWORKS.keys()], limits, ...rest } = options;
+  const node = options.node ?? (await startRpcNode());
+  const api = await startApi(rest);
+  const upstreams = plainUpstreams(node.url, networks);
+  const { dependencies } = api.opened;
+  dependencies.rpc = upstreams;
+  const plenty = { failedPer30s: 10 ** 9, rpcRequestsPerMinute: 10 ** 9, rpcCreditsPerDay: 10 ** 12 };
+  if (!limits) dependencies.limits.overrideOf = () => plenty;
+  return {
+    ...{ api, node, upstreams },
+    async close() {
+      await api.stop();
+      if (!options.node) await node.close();
+    },
+  };
+}
+
+/** An account with a key and so many nano-dollars. */
+export async function newPayer({ api }: RpcWorld, amount = 10n ** 12n): Promise<RpcPayer> {
+  const { secret, keyId, accountId } = await api.newKey('INFERENCE');
+  if (amount > 0n) {
+    const credit = { operationId: randomUUID(), accountId, currency: 'usd', amount, notes: 'test' } as const;
+    await grant(api.opened.dependencies.sql, credit);
+  }
+  return { key: secret, keyId, accountId };
+}
+
+export interface RpcReply {
+  status: number;
+  text: string;
+  headers: Headers;
+}
+
+export interface Posted {
+  network?: string;
+  /** JSON text. */
+  body: string;
+  headers?: Record<string, string>;
+}
+
+export async function post({ api }: RpcWorld, { key }: RpcPayer, posted: Posted): Promise<RpcReply> {
+  const { network = 'base-mainnet', body, headers = {} } = posted;
+  const response = await api.call(`/crypto/rpc/${network}`, {
+    ...{ method: 'POST', key, body },
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+/** A call as JSON text; `id` and `params` are JSON text, too. */
+export function call(method: string, params = '[]', id = '1'): string {
+  return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${params}}`;
+}
+
+export function messageOf({ text }: RpcReply): string {
+  return (JSON.parse(text) as { error: string }).error;
+}
+
+export interface Booked {
+  sku: string;
+  units: string;
+  amount: string;
+}
+
+/** What the account has been charged, as its usage history has it. */
+export async function booked({ api }: RpcWorld, { accountId }: RpcPayer): Promise<Booked[]> {
+  const { rows } = await api.opened.dependencies.sql.query<Booked>(
+    'select sku, units::text, amount_nano::text as amount from usage_entries where account_id = $1 order by id',
+    [accountId],
+  );
+  return rows;
+}

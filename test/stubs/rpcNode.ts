@@ -1,0 +1,77 @@
+/**
+ * A node of a blockchain over HTTP. What it answers to an item is said by the item's params: `["error"]`, `["other id"]`,
+ * `["both"]`, `["neither"]`, `["no id"]`; anything else is a result that repeats the params. `["status 429"]` in any item is
+ * the status of the whole answer, `["slow"]` holds all of it back until `release`, `["hang up"]` ends the connection.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface RpcNode {
+  url: string;
+  /** Methods of all items, in the order of their arrival; what was no call is here as it came. */
+  seen: string[];
+  requests: number;
+  /** Runs once a request has arrived, before it is answered. */
+  onRequest?: (() => Promise<void> | void) | undefined;
+  release(): void;
+  close(): Promise<void>;
+}
+
+interface Item {
+  id?: unknown;
+  method?: unknown;
+  params?: unknown[];
+}
+
+export async function startRpcNode(): Promise<RpcNode> {
+  const held: (() => void)[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const sent = JSON.parse(Buffer.concat(chunks).toString()) as Item | Item[];
+    const items = Array.isArray(sent) ? sent : [sent];
+    node.requests += 1;
+    for (const item of items) node.seen.push(String(item.method));
+    await node.onRequest?.();
+    const orders = items.map(({ params }) => String(params?.[0]));
+    if (orders.includes('hang up')) return void request.socket.destroy();
+    if (orders.includes('slow')) await new Promise<void>((resolve) => held.push(resolve));
+    const status = orders.find((order) => order.startsWith('status '))?.slice(7);
+    response.writeHead(Number(status ?? 200), { 'content-type': 'application/json' });
+    const answers = items.map(answerTo);
+    response.end(JSON.stringify(Array.isArray(sent) ? answers : answers[0]));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const node: RpcNode = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen: [],
+    requests: 0,
+    release: () => {
+      for (const resolve of held.splice(0)) resolve();
+    },
+    close: async () => {
+      node.release();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return node;
+}
+
+function answerTo({ id, params }: Item): object {
+  const error = { code: 3, message: 'execution reverted', data: '0x' };
+  switch (params?.[0]) {
+    case 'error':
+      return { jsonrpc: '2.0', id, error };
+    case 'other id':
+      return { jsonrpc: '2.0', id: 'nobody asked', result: 1 };
+    case 'no id':
+      return { jsonrpc: '2.0', result: 1 };
+    case 'both':
+      return { jsonrpc: '2.0', id, result: 1, error };
+    case 'neither':
+      return { jsonrpc: '2.0', id };
+    default:
+      return { jsonrpc: '2.0', id, result: params ?? null };
+  }
+}
