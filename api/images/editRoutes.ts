@@ -102,10 +102,10 @@ const RATIOS: Partial<Record<string, AspectRatio>> = {
   ...{ '1792x1024': '16:9', '1024x1792': '9:16' },
 };
 
-export const openAiEditRoute = defineRoute<'key', OpenAiEditFields>({
+export const openAiEditRoute = defineRoute<'buyer', OpenAiEditFields>({
   method: 'POST',
   path: '/images/edits',
-  access: 'key',
+  access: 'buyer',
   body: {
     multipart: {
       fields: openAiEditFields,

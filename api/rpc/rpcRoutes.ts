@@ -29,7 +29,7 @@ const DEADLINE_MS = 75_000;
 export const rpcRoute = defineRoute({
   method: 'POST',
   path: '/crypto/rpc/{network}',
-  access: 'key',
+  access: 'buyer',
   body: { raw: { maxBytes: MOST_BYTES, json: rpcBody } },
   limitHeaders: 'refusals',
   deadlineMs: DEADLINE_MS,

@@ -12,7 +12,7 @@ import { type AllFailed, allFailed, billOf, bodyOf, type RpcBill } from './rpcAn
 import type { RpcAdmission } from './rpcLimits.ts';
 
 export type RpcVisit = Pick<
-  RouteRequest<unknown, unknown, 'key'>,
+  RouteRequest<unknown, unknown, 'buyer'>,
   'caller' | 'requestId' | 'log' | 'signal' | 'waitFor'
 >;
 export type RpcMeans = Pick<Dependencies, 'ledger' | 'rpc' | 'limits' | 'sql'>;
