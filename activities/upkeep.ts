@@ -9,6 +9,7 @@ import { liveJobs, overdueJobs } from '../infra/postgres/jobs.ts';
 import { purgeWebhooks, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
 import { expireHolds } from '../infra/postgres/ledger.ts';
 import { purgeRpcAnswers } from '../infra/postgres/rpcAnswers.ts';
+import { purgeSignInNonces } from '../infra/postgres/signInNonces.ts';
 import { INCOMING, OUTPUT, queueIdOf } from '../infra/s3/objectKeys.ts';
 import type { StoredObject } from '../infra/s3/storage.ts';
 import type { UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
@@ -17,9 +18,9 @@ import { endJob } from './endJob.ts';
 import { removeMedia } from './removeMedia.ts';
 
 const PAGE = 500;
+/** Of rows that nothing hangs on: a run forgets up to a million of them. */
+const LARGE_PAGE = 5_000;
 const MAX_PAGES = 200;
-/** They come by the hundred a minute. */
-const ANSWERS_PAGE = 5_000;
 const HOUR_MS = 3_600_000;
 /** An object without a job may belong to an order that is being taken right now. */
 export const ORPHAN_GRACE_MS = HOUR_MS;
@@ -44,6 +45,10 @@ export async function performDuty(
       return { done: await reconcileJobs(dependencies) };
     case 'purgeIdempotencyKeys':
       return { done: await forget(dependencies) };
+    case 'purgeSignInNonces':
+      return {
+        done: await inPages(() => purgeSignInNonces(dependencies.pool, LARGE_PAGE), LARGE_PAGE),
+      };
     case 'tellUntold':
       return { done: await tellUntold(dependencies) };
     case 'purgeWebhooks':
@@ -56,17 +61,17 @@ async function forget({ pool }: ActivityDependencies): Promise<number> {
   const page = { olderThanMs: IDEMPOTENCY_LIFE_MS, limit: PAGE };
   const keys = await inPages(() => purgeIdempotencyKeys(pool, page));
   const voices = await inPages(() => purgeVoices(pool, PAGE));
-  const answers = await inPages(() => purgeRpcAnswers(pool, { ...page, limit: ANSWERS_PAGE }));
+  const answers = await inPages(() => purgeRpcAnswers(pool, { ...page, limit: LARGE_PAGE }), LARGE_PAGE);
   return keys + voices + answers + (await inPages(() => purgeClosedOrders(pool, page)));
 }
 
-async function inPages(page: () => Promise<number>): Promise<number> {
+async function inPages(page: () => Promise<number>, size = PAGE): Promise<number> {
   let done = 0;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const count = await page();
     done += count;
     Context.current().heartbeat();
-    if (count < PAGE) break;
+    if (count < size) break;
   }
   return done;
 }

@@ -7,6 +7,8 @@ const EVERY: Record<UpkeepDuty, '1m' | '10m' | '1h'> = {
   reconcileJobs: '1m',
   sweepObjects: '10m',
   purgeIdempotencyKeys: '1h',
+  // What wallets sign in with is of use for minutes only, and anybody can have more of it written.
+  purgeSignInNonces: '1m',
   tellUntold: '10m',
   purgeWebhooks: '1h',
 };

@@ -177,6 +177,7 @@ export const UPKEEP_DUTIES = [
   'sweepObjects',
   'reconcileJobs',
   'purgeIdempotencyKeys',
+  'purgeSignInNonces',
   'tellUntold',
   'purgeWebhooks',
 ] as const;

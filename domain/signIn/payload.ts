@@ -54,8 +54,9 @@ export function networkOfPayload({ chainId, hasText }: SignInPayload): string | 
 }
 
 /** CAIP-2 of what the text calls its chain; undefined: no such form. */
-export function networkOfText({ family, chain = '' }: SignInFields): string | undefined {
-  if (family === 'evm') return caip2(`eip155:${chain === '' ? '1' : chain}`);
+export function networkOfText({ family, chain }: SignInFields): string | undefined {
+  if (family === 'evm') return caip2(`eip155:${chain ?? '1'}`);
+  if (chain === undefined) return undefined;
   return caip2(chain.startsWith('solana:') ? chain : `solana:${chain}`);
 }
 

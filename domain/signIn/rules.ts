@@ -36,8 +36,8 @@ export interface ReadSignIn {
   rememberUntilMs: number;
   /** As sent: hex, base58 or base64. */
   signature: string;
-  /** The client says that no contract is to be asked. */
-  isPlain: boolean;
+  /** What the client says of its wallet; undefined: nothing, or what all evm wallets are said to be. */
+  signedBy: 'key' | 'contract' | undefined;
   fields: SignInFields;
   /** Whether the client sent the text itself, which says how everything in it is spelled. */
   hasText: boolean;
@@ -59,24 +59,33 @@ export function readSignIn(header: string, rules: SignInRules): ReadSignIn {
     nonce: fields.nonce,
     rememberUntilMs: issuedAtMs + REMEMBERED_MS,
     signature,
-    isPlain: payload.signatureScheme === 'eip191',
+    signedBy: signedBy(payload),
     fields,
     hasText,
   };
 }
 
 /**
- * The texts that may have been signed: one, unless only the fields were sent and writers differ. `checksummed` is the
+ * The texts that may have been signed: one, unless only the fields were sent and writers differ. `checksummed` writes the
  * EIP-55 spelling of an evm address, which libraries put into the text whatever spelling they were given.
  */
-export function signedTexts({ fields, hasText }: ReadSignIn, checksummed: string): string[] {
+export function signedTexts(
+  { fields, hasText }: ReadSignIn,
+  checksummed: (address: string) => string,
+): string[] {
   if (hasText) return [writeSignInText(fields)];
   if (fields.family === 'evm') {
-    const spellings = new Set([checksummed, fields.address]);
+    const spellings = new Set([checksummed(fields.address), fields.address]);
     return [...spellings].map((address) => writeSignInText({ ...fields, address }));
   }
   const plain = writeSignInText(fields);
   return fields.statement === undefined ? [plain, writeSignInText({ ...fields, isSpaced: true })] : [plain];
+}
+
+function signedBy({ type, signatureScheme }: SignInPayload): ReadSignIn['signedBy'] {
+  if (signatureScheme === 'eip191') return 'key';
+  const isContract = signatureScheme === 'eip1271' || signatureScheme === 'eip6492' || type === 'eip1271';
+  return isContract ? 'contract' : undefined;
 }
 
 function spelled(address: string, { family }: SignInFields): string {

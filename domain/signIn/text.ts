@@ -31,7 +31,7 @@ export interface SignInFields {
   isSpaced: boolean;
 }
 
-const LONGEST_TEXT = 6_000;
+const LONGEST_TEXT = 4_096;
 const MOST_RESOURCES = 32;
 const PRINTABLE = /^[\n\x20-\x7e]+$/;
 const TITLE = /^([^ ]+) wants you to sign in with your (Ethereum|Solana) account:$/;

@@ -60,6 +60,7 @@ export const SHARED_API_FOLDERS = ['auth', 'body', 'middleware'] as const;
 export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   '@aws-sdk/client-s3': ['infra/s3/', 'infra/stack/'],
   '@aws-sdk/lib-storage': ['infra/s3/'],
+  '@bitauth/libauth': ['api/auth/signIn/'],
   '@joplin/turndown-plugin-gfm': ['infra/web/'],
   '@koa/router': ['api/'],
   '@opentelemetry/api': ['infra/telemetry/'],

@@ -12,6 +12,8 @@ import {
 import * as samples from './samples.ts';
 import { encode, NOW_MS, RULES, type Sent } from './samples.ts';
 
+const checksummed = () => samples.EVM_ADDRESS;
+
 const FORMS: Record<string, Sent> = {
   'evm, with the text': samples.evmMessage(),
   'evm, fields only': samples.EVM_FIELDS,
@@ -30,10 +32,10 @@ describe('what is a good sign-in is read the same in all four forms', () => {
       network: RULES.networks[isEvm ? 0 : 1],
       nonce: '0123456789abcdef',
       rememberUntilMs: NOW_MS + 330_000,
-      isPlain: false,
+      signedBy: undefined,
     });
     const text = isEvm ? samples.EVM_TEXT : samples.SOLANA_TEXT;
-    expect(signedTexts(read, samples.EVM_ADDRESS)).toEqual([text]);
+    expect(signedTexts(read, checksummed)).toEqual([text]);
   });
 
   test('the header may go without padding', () => {
@@ -56,16 +58,18 @@ describe('the text is rebuilt from what was parsed, in every layout that is know
 
   test('Solana without a statement: one blank line or two, exactly as it was sent', () => {
     for (const text of [oneLine, twoLines]) {
-      expect(signedTexts(readSignIn(encode(samples.solanaMessage(text)), RULES), '')).toEqual([text]);
+      expect(signedTexts(readSignIn(encode(samples.solanaMessage(text)), RULES), checksummed)).toEqual([
+        text,
+      ]);
     }
-    expect(signedTexts(readSignIn(encode(bare), RULES), '')).toEqual([oneLine, twoLines]);
+    expect(signedTexts(readSignIn(encode(bare), RULES), checksummed)).toEqual([oneLine, twoLines]);
   });
 
   test('evm without a statement has two blank lines', () => {
     const text = samples.EVM_TEXT.replace('Sign in to Farebox\n', '');
-    expect(signedTexts(readSignIn(encode(samples.evmMessage(text)), RULES), '')).toEqual([text]);
+    expect(signedTexts(readSignIn(encode(samples.evmMessage(text)), RULES), checksummed)).toEqual([text]);
     const { statement: _, ...sent } = samples.EVM_FIELDS;
-    expect(signedTexts(readSignIn(encode(sent), RULES), samples.EVM_ADDRESS)).toEqual([text]);
+    expect(signedTexts(readSignIn(encode(sent), RULES), checksummed)).toEqual([text]);
   });
 
   test('a statement may look like a field', () => {
@@ -85,7 +89,7 @@ Resources:
 - https://api.example.com/a?b=c#d
 - urn:isbn:0-486-27557-4`;
     const read = readSignIn(encode(samples.evmMessage(text)), RULES);
-    expect(signedTexts(read, samples.EVM_ADDRESS)).toEqual([text]);
+    expect(signedTexts(read, checksummed)).toEqual([text]);
     expect(read.wallet.address).toBe(lower);
     const { domain, uri, statement, nonce, issuedAt, expirationTime } = samples.EVM_FIELDS;
     const sent = {
@@ -93,7 +97,7 @@ Resources:
       ...{ notBefore: '2026-03-01T11:59:00+00:00', requestId: 'order-7', signature: '0x' },
       resources: ['https://api.example.com/a?b=c#d', 'urn:isbn:0-486-27557-4'],
     };
-    const texts = signedTexts(readSignIn(encode(sent), RULES), samples.EVM_ADDRESS);
+    const texts = signedTexts(readSignIn(encode(sent), RULES), checksummed);
     expect(texts).toEqual([text.replace(lower, samples.EVM_ADDRESS), text]);
   });
 });

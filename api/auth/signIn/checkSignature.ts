@@ -1,0 +1,70 @@
+/** Whether a sign-in's signature is of its wallet: always over the text that was written from what was read of it. */
+import { getAddress, hashMessage, toHex } from 'viem';
+import { decodeBase58 } from '../../../domain/signIn/base58.ts';
+import { SignInRefused } from '../../../domain/signIn/refused.ts';
+import { type ReadSignIn, signedTexts } from '../../../domain/signIn/rules.ts';
+import { isKeyOfSomebody, isSignedBy } from './ed25519.ts';
+import type { RecoverSigner } from './recoverSigner.ts';
+import type { SmartWallets } from './smartWallets.ts';
+
+/** In lower case: one spelling a signature. */
+const HEX = /^0x(?:[0-9a-f]{2})+$/;
+const EOA_BYTES = 65;
+
+/**
+ * EIP-191 first; where that says nothing, the wallet may be a contract. Throws SignInRefused, or FareboxError `unavailable`
+ * when a chain that has to be asked does not answer.
+ */
+export async function checkEvm(
+  read: ReadSignIn,
+  { recover, wallets }: { recover: RecoverSigner; wallets: SmartWallets },
+): Promise<void> {
+  if (!HEX.test(read.signature)) throw invalid('must be hex in lower case, beginning with 0x');
+  const signature = Buffer.from(read.signature.slice(2), 'hex');
+  const texts = signedTexts(read, getAddress);
+  const isOfAKey = signature.length === EOA_BYTES;
+  for (const text of isOfAKey ? texts : []) {
+    const signer = recover(hashMessage(text, 'bytes'), signature);
+    if (signer?.address !== read.wallet.address) continue;
+    if (signer.isCanonical) return;
+    throw invalid('is not in its canonical form: v must be 27 or 28 and s in the lower half');
+  }
+  const mayBeContract =
+    read.signedBy !== 'key' && !(isOfAKey && !read.signedBy && !wallets.canAsk(read.network));
+  if (!mayBeContract) throw invalid('is not of this address over this message');
+  await wallets.check({
+    network: read.network,
+    address: toAddress(read.wallet.address),
+    digest: hashMessage(texts[0] ?? ''),
+    signature: toHex(signature),
+  });
+}
+
+/** Throws SignInRefused. */
+export function checkSolana(read: ReadSignIn): void {
+  const key = decodeBase58(read.wallet.address, 32);
+  if (key === undefined || !isKeyOfSomebody(key)) {
+    throw new SignInRefused('X402_SIGN_IN_INVALID_WALLET', 'The address is no key that a wallet could have.');
+  }
+  const signature = toSignature(read.signature);
+  if (signature === undefined) throw invalid('must be 64 bytes in base58 or padded base64');
+  const texts = signedTexts(read, (address) => address);
+  if (!texts.some((text) => isSignedBy(key, Buffer.from(text), signature))) {
+    throw invalid('is not of this address over this message');
+  }
+}
+
+/** Base64 of 64 bytes always has padding, which base58 never has. */
+function toSignature(text: string): Uint8Array | undefined {
+  if (!text.endsWith('=')) return decodeBase58(text, 64);
+  const bytes = text.length === 88 ? Buffer.from(text, 'base64') : Buffer.alloc(0);
+  return bytes.length === 64 && bytes.toString('base64') === text ? bytes : undefined;
+}
+
+function toAddress(address: string): `0x${string}` {
+  return `0x${address.slice(2)}`;
+}
+
+function invalid(what: string): SignInRefused {
+  return new SignInRefused('X402_SIGN_IN_INVALID_SIGNATURE', `The signature of the sign-in ${what}.`);
+}

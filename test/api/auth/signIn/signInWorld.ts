@@ -1,0 +1,57 @@
+/** Sign-in over a database of its own, as two processes would have it: a pool each. */
+import type pg from 'pg';
+import { createSignIn, type SignInParts } from '../../../../api/auth/signIn/createSignIn.ts';
+import type { SignIn } from '../../../../api/auth/signIn/signIn.ts';
+import { SignInRefused } from '../../../../domain/signIn/refused.ts';
+import type { X402Settings } from '../../../../infra/config/x402.ts';
+import { createLogger } from '../../../../infra/log.ts';
+import { openPool } from '../../../../infra/postgres/pool.ts';
+import { createDatabase } from '../../../harness/services.ts';
+import { BASE, DOMAIN, encode, SOLANA } from './signed.ts';
+
+export const SETTINGS: X402Settings = {
+  signInDomains: [DOMAIN, '127.0.0.1'],
+  signInNetworks: [BASE, SOLANA],
+  networks: [],
+};
+
+export interface SignInWorld {
+  pool: pg.Pool;
+  /** Over a pool of its own. */
+  open(parts?: Partial<SignInParts>): SignIn;
+  close(): Promise<void>;
+}
+
+export async function createSignInWorld(): Promise<SignInWorld> {
+  const databaseUrl = await createDatabase();
+  const open = () => openPool({ databaseUrl, applicationName: 'sign-in-test', max: 4 });
+  const pool = open();
+  const pools = [pool];
+  const signIns: SignIn[] = [];
+  const log = createLogger({ level: 'silent', name: 'sign-in-test' });
+  return {
+    pool,
+    open(parts = {}) {
+      const sql = open();
+      const signIn = createSignIn({ settings: SETTINGS, sql, clock: Date, log, ...parts });
+      pools.push(sql);
+      signIns.push(signIn);
+      return signIn;
+    },
+    async close() {
+      await Promise.all(signIns.map((signIn) => signIn.close()));
+      await Promise.all(pools.map((one) => one.end()));
+    },
+  };
+}
+
+/** The code of the refusal without what all codes begin with; undefined: signed in. */
+export async function codeOf(signIn: SignIn, sent: unknown): Promise<string | undefined> {
+  try {
+    await signIn.verify(typeof sent === 'string' ? sent : encode(sent));
+    return undefined;
+  } catch (error) {
+    if (error instanceof SignInRefused) return error.code.replace('X402_SIGN_IN_', '');
+    throw error;
+  }
+}
