@@ -23,6 +23,7 @@ import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { JobWatch } from './jobWatch.ts';
 import type { Limits } from './limits/callLimits.ts';
 import type { PaymentOffers } from './paymentOffers.ts';
+import type { WalletDesk } from './walletCall.ts';
 
 export interface Dependencies {
   config: Config;
@@ -58,6 +59,8 @@ export interface Dependencies {
   payments: ReadonlyMap<string, PaymentNetwork>;
   /** What those offer. */
   offers: PaymentOffers;
+  /** What wallets have, and how many of their calls are in flight. */
+  wallets: WalletDesk;
   log: Logger;
   published: PublishedCatalogue;
   /** To be waited for before the characters table is read. */

@@ -17,6 +17,7 @@ import type { ApiContext, RequestState } from './requestState.ts';
 import { type Respond, setHeaders } from './respond.ts';
 import { DEFAULT_DEADLINE_MS, type Route, type RouteRequest, type UploadedFile } from './route.ts';
 import type { InFlight } from './server/inFlight.ts';
+import { refusalOfPoor, serveWallet } from './walletCall.ts';
 
 export interface Frame {
   dependencies: Dependencies;
@@ -39,17 +40,24 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
       if ('answer' in identified) return await frame.respond(ctx, identified.answer);
       ctx.state.caller = identified.caller;
     }
-    const call = ctx.state.caller && openCall(frame.dependencies.limits, ctx.state.caller);
-    await frame.respond(ctx, await counted({ route, ctx, call, stopping: frame.inFlight.stopping }, frame));
+    const { caller } = ctx.state;
+    const call = caller && openCall(frame.dependencies.limits, caller);
+    const visit = { route, ctx, call, stopping: frame.inFlight.stopping };
+    const work = () => answer(frame, visit);
+    const { accountId, wallet } = caller ?? {};
+    const served =
+      accountId === undefined || wallet === undefined
+        ? work
+        : () => serveWallet(frame.dependencies, { accountId, ctx }, work);
+    await frame.respond(ctx, await counted(visit, served));
   };
 }
 
 /** Tells the limits how a call ended, before its answer begins: the next one may already be waiting for that. */
-async function counted(visit: Visit, frame: Frame): Promise<Answer> {
-  const { route, ctx, call } = visit;
+async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>): Promise<Answer> {
   let tells = route.limitHeaders !== 'refusals';
   try {
-    const given = await answer(frame, visit);
+    const given = await work();
     const noting = call?.ended(given.status, undefined);
     if (noting) await noting;
     return given;
@@ -79,6 +87,8 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     await admit(visit, undefined);
     throw new FareboxError({ code: 'admin_key_required', message: 'Admin API key required' });
   }
+  const refusal = await refusePoor(frame, visit);
+  if (refusal) return refusal;
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
     await call?.admit({ path: route.path, model: undefined });
     const query = readQuery(route, ctx);
@@ -113,6 +123,17 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     throw error;
   }
   return await withinDeadline(frame, { route, request, cleanUp: removeFolder });
+}
+
+/** A wallet without funds learns it before it sends its body; who asks on and on is refused for that. */
+async function refusePoor({ dependencies }: Frame, visit: Visit): Promise<Answer | undefined> {
+  const { route, ctx } = visit;
+  const { caller } = ctx.state;
+  if (!caller?.wallet) return undefined;
+  const { accountId } = caller;
+  const refusal = await refusalOfPoor(dependencies, { accountId, ctx, access: route.access });
+  if (refusal) await admit(visit, undefined);
+  return refusal;
 }
 
 /** What the client takes to send its body is none of our time. */

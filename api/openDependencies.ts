@@ -9,12 +9,14 @@ import type { MediaTools } from '../infra/media/mediaTools.ts';
 import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
 import { createLedger } from '../infra/postgres/createLedger.ts';
 import { createDatabaseClock } from '../infra/postgres/databaseClock.ts';
+import { createFundsReader } from '../infra/postgres/funds.ts';
 import { keyChannel } from '../infra/postgres/keyChanges.ts';
 import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
 import { openListener } from '../infra/postgres/listener.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { watchCircuits } from '../infra/postgres/providerHealth.ts';
 import { openRedis, pingRedis } from '../infra/redis/connect.ts';
+import { createCrowd } from '../infra/redis/crowd.ts';
 import { createLimiter } from '../infra/redis/limiter.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.ts';
@@ -40,6 +42,7 @@ import type { Part } from './health.ts';
 import { createJobWatch } from './jobWatch.ts';
 import { createLimits } from './limits/callLimits.ts';
 import { createPaymentOffers } from './paymentOffers.ts';
+import { createWalletDesk, MOST_CALLS_OF_A_WALLET } from './walletCall.ts';
 
 export interface Opened {
   dependencies: Dependencies;
@@ -81,7 +84,8 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const pages = createPageReader({ allowPrivateHosts });
   const rpc = noUpstreams();
   const jobWatch = createJobWatch();
-  const basis = { config, sql, clock, log, jobWatch, ...openPayments() };
+  const desk = openWalletDesk({ sql, redis, log });
+  const basis = { config, sql, clock, log, jobWatch, ...openPayments(), wallets: desk.wallets };
   const { authentication, closeAuthentication } = openAuthentication(basis);
   return {
     dependencies: {
@@ -97,7 +101,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     folders,
     parts: partsOf({ sql, redis, storage, temporal }),
     async close() {
-      await closeAuthentication();
+      await Promise.all([closeAuthentication(), desk.close()]);
       await ledger.close();
       pages.close();
       documents.close();
@@ -165,10 +169,23 @@ function openPayments(): Pick<Dependencies, 'payments' | 'offers'> {
   return { payments, offers: createPaymentOffers(payments) };
 }
 
-type Basis = Pick<Dependencies, 'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers'>;
+function openWalletDesk({ sql, redis, log }: Pick<Dependencies, 'sql' | 'redis' | 'log'>) {
+  const reader = createFundsReader(sql);
+  const onFallback = (err: unknown) => log.warn({ part: 'redis', err }, LIMITS_ALONE);
+  const crowd = createCrowd(redis, { most: MOST_CALLS_OF_A_WALLET, onFallback });
+  return {
+    wallets: createWalletDesk({ reader, crowd }),
+    async close() {
+      crowd.close();
+      await reader.close();
+    },
+  };
+}
+
+type Basis = Pick<Dependencies, 'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers' | 'wallets'>;
 
 /** Keys and jobs are listened for on one connection. */
-function openAuthentication({ config, sql, clock, log, jobWatch, offers }: Basis) {
+function openAuthentication({ config, sql, clock, log, jobWatch, offers, wallets }: Basis) {
   const keys = createKeyCache({
     async find(secretHash) {
       const key = await findKey(sql, secretHash);
@@ -178,7 +195,10 @@ function openAuthentication({ config, sql, clock, log, jobWatch, offers }: Basis
     listening: () => listener.listening(),
   });
   const changedKeys = keyChannel({
-    onChange: (change) => keys.forget(change),
+    onChange(change) {
+      keys.forget(change);
+      if (change.kind === 'account') wallets.forget(change.accountId);
+    },
     onGap: () => keys.clear(),
   });
   const { databaseUrl } = config;

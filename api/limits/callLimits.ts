@@ -171,7 +171,7 @@ function countersOf(limits: Limits, caller: Caller, subject: Subject): Counted {
   const tier = limits.tierOf(accountId);
   const override = limits.overrideOf(accountId);
   const modelId = modelIdOf(limits, subject);
-  const budgetSubject = `${keyId}:${modelId}`;
+  const budgetSubject = `${keyId ?? 'wallet'}:${modelId}`;
   const budget = (type: Counter['type'], limit: number): Counter => {
     return { type, subject: budgetSubject, limit, cost: 0, windowMs: BUDGET_MS };
   };

@@ -7,6 +7,7 @@ import {
   type AdmitRow,
   admitArguments,
   checkRequest,
+  hasNoFunds,
   misuse,
   type PartsRow,
   storableJson,
@@ -172,7 +173,7 @@ function toHoldOutcome(row: AdmitRow, operationId: string): HoldOutcome {
   if (row.outcome === 'held') {
     return { outcome: 'held', parts: toParts(row), state: row.state as ChargeState, replayed: row.replayed };
   }
-  if (row.outcome === 'insufficient') return { outcome: 'insufficient' };
+  if (hasNoFunds(row)) return { outcome: 'insufficient' };
   if (row.outcome === 'key_limit') return { outcome: 'key_limit', currency: row.limited ?? 'usd' };
   throw misuse(row.outcome, operationId);
 }

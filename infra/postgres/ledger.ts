@@ -6,7 +6,15 @@
  */
 import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
 import type { Nano } from '../../domain/money.ts';
-import { type AdmitRow, admitArguments, checkRequest, misuse, storableJson, toParts } from './ledgerRows.ts';
+import {
+  type AdmitRow,
+  admitArguments,
+  checkRequest,
+  hasNoFunds,
+  misuse,
+  storableJson,
+  toParts,
+} from './ledgerRows.ts';
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
@@ -31,7 +39,7 @@ export type ChargeOutcome =
 
 /**
  * Takes a price at once, in one statement. Throws `conflict` when the operation id already names a hold or another
- * account's charge, `internal` for an unknown account or a key of another account, `unavailable` without a database.
+ * account's charge, `internal` for a key of another account, `unavailable` without a database.
  */
 export async function charge(sql: SqlClient, request: Charge): Promise<ChargeOutcome> {
   checkRequest(request);
@@ -44,7 +52,7 @@ export async function charge(sql: SqlClient, request: Charge): Promise<ChargeOut
   if (row?.outcome === 'charged') {
     return { outcome: 'charged', chargeId: request.operationId, parts: toParts(row), replayed: row.replayed };
   }
-  if (row?.outcome === 'insufficient') return { outcome: 'insufficient' };
+  if (row && hasNoFunds(row)) return { outcome: 'insufficient' };
   if (row?.outcome === 'key_limit') return { outcome: 'key_limit', currency: row.limited ?? 'usd' };
   throw misuse(row?.outcome, request.operationId);
 }

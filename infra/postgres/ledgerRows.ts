@@ -98,6 +98,11 @@ function isTtl(ttlMs: number): boolean {
   return Number.isSafeInteger(ttlMs) && ttlMs >= 0 && ttlMs <= LONGEST_TTL_MS;
 }
 
+/** An account without a row is a wallet's that was never topped up: it has nothing, as an empty one. */
+export function hasNoFunds({ outcome }: Pick<AdmitRow, 'outcome'>): boolean {
+  return outcome === 'insufficient' || outcome === 'no_account';
+}
+
 /** The error for an outcome that only a mistaken caller can get. */
 export function misuse(outcome: string | undefined, operationId: string): FareboxError {
   return new FareboxError({

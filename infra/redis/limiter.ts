@@ -6,10 +6,11 @@ import type { Redis, Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { LimitType } from '../../domain/limits/limits.ts';
 import { SLOTS, SlidingWindow, slotMsOf } from '../../domain/limits/slidingWindow.ts';
-import { limiterAlone, limiterDecisions } from '../telemetry/counters.ts';
+import { limiterDecisions } from '../telemetry/counters.ts';
 import { keepLabelled } from '../telemetry/labelled.ts';
 import { inSpan } from '../telemetry/spans.ts';
 import { ADMIT, CORRECT } from './limitScripts.ts';
+import { preferShared } from './preferShared.ts';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -74,8 +75,6 @@ export interface Limiter {
   refusals(accountId: string): Promise<Refusal[]>;
 }
 
-/** So long after a failure Redis is not asked again. */
-const BLIND_MS = 1_000;
 const MOST_LOCAL_WINDOWS = 50_000;
 const MOST_REFUSALS = 50;
 const decided = keepLabelled(limiterDecisions);
@@ -118,34 +117,6 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
         async () => (await redis.lrange(logKeyOf(accountId), 0, MOST_REFUSALS - 1)).map(parseRefusal),
         () => local.refusals(accountId),
       ),
-  };
-}
-
-/** Does what is shared, and what this process can do alone while Redis does not answer. */
-function preferShared(onFallback: (error: unknown) => void) {
-  let blindUntil = 0;
-  let doubtful = false;
-  let probing = false;
-
-  return async function orLocally<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {
-    if (probing || Date.now() < blindUntil) return await alone();
-    // After a failure one call finds out for all: a Redis that hangs would hold up each that asks for its deadline.
-    const probe = doubtful;
-    probing = probe;
-    try {
-      const answer = await shared();
-      if (doubtful) limiterAlone.set(0);
-      doubtful = false;
-      return answer;
-    } catch (error) {
-      if (Date.now() >= blindUntil) onFallback(error);
-      blindUntil = Date.now() + BLIND_MS;
-      limiterAlone.set(1);
-      doubtful = true;
-      return await alone();
-    } finally {
-      if (probe) probing = false;
-    }
   };
 }
 

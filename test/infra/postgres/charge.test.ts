@@ -140,7 +140,6 @@ describe('a charge', () => {
   });
 
   it.each([
-    ['an unknown account', { accountId: randomUUID() }],
     ['a key that does not exist', { keyId: randomUUID() }],
     ['an account id that is no UUID', { accountId: "1' or 1=1" }],
     ['an empty operation id', { operationId: '' }],
@@ -153,6 +152,14 @@ describe('a charge', () => {
       code: 'internal',
     });
     expect(await world.balance(account)).toMatchObject({ usd: 100n });
+  });
+
+  it('of an account that does not exist yet is one without funds', async () => {
+    const account = await world.account({ usd: 100n });
+    for (const price of [both(1n), both(0n)]) {
+      const outcome = await charge(world.pool, order(account, price, { accountId: randomUUID() }));
+      expect(outcome).toEqual({ outcome: 'insufficient' });
+    }
   });
 
   it("with another account's key is refused as a mistake", async () => {

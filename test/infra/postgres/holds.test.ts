@@ -97,7 +97,6 @@ describe('a hold', () => {
   });
 
   it.each([
-    ['an unknown account', { accountId: randomUUID() }, 'internal'],
     ['an unknown key', { keyId: randomUUID() }, 'internal'],
     ['a negative price', { price: { usd: -5n, diem: -5n } }, 'internal'],
     ['a malformed account id', { accountId: 'x' }, 'internal'],

@@ -1,0 +1,144 @@
+/**
+ * What is done around each call of a wallet and of nobody else: so many in flight at once, funds before anything is worked
+ * on, and the balance on every answer.
+ */
+import { LRUCache } from 'lru-cache';
+import { FareboxError } from '../domain/errors.ts';
+import { canConsume } from '../domain/ledger.ts';
+import { formatNano } from '../domain/money.ts';
+import { INSUFFICIENT } from '../domain/refusals.ts';
+import type { Funds, FundsReader } from '../infra/postgres/funds.ts';
+import type { Crowd } from '../infra/redis/crowd.ts';
+import { type Answer, json } from './answer.ts';
+import { topUpNeeded } from './auth/topUpNeeded.ts';
+import type { Dependencies } from './dependencies.ts';
+import { errorAnswer } from './errors.ts';
+import { isDryRun } from './fixedPrice.ts';
+import type { ApiContext } from './requestState.ts';
+import { setHeaders } from './respond.ts';
+import type { Access } from './route.ts';
+
+/** So many calls a wallet may have in flight (api-facts 5). */
+export const MOST_CALLS_OF_A_WALLET = 5;
+/** What was read so short a time ago that an account had funds is believed: the ledger decides about money anyway. */
+const FRESH_MS = 1_000;
+const MOST_KNOWN = 10_000;
+
+export interface WalletDesk {
+  /** Of an account that could pay for something when it was last looked at; else a fresh look. */
+  standing(accountId: string): Promise<Funds>;
+  read(accountId: string): Promise<Funds>;
+  /** The account's status changed. */
+  forget(accountId: string): void;
+  enter: Crowd['enter'];
+}
+
+export function createWalletDesk({ reader, crowd }: { reader: FundsReader; crowd: Crowd }): WalletDesk {
+  const solvent = new LRUCache<string, Funds>({ max: MOST_KNOWN, ttl: FRESH_MS });
+  let changes = 0;
+
+  async function read(accountId: string): Promise<Funds> {
+    const changesBefore = changes;
+    const funds = await reader.read(accountId);
+    if (!isSolvent(funds)) solvent.delete(accountId);
+    else if (changes === changesBefore) solvent.set(accountId, funds);
+    return funds;
+  }
+
+  return {
+    read,
+    async standing(accountId) {
+      return solvent.get(accountId) ?? (await read(accountId));
+    },
+    forget(accountId) {
+      changes += 1;
+      solvent.delete(accountId);
+    },
+    enter: crowd.enter,
+  };
+}
+
+function isSolvent(funds: Funds): boolean {
+  return funds.account === 'active' && canConsume(funds);
+}
+
+type Serving = Pick<Dependencies, 'config' | 'payments' | 'offers' | 'wallets'>;
+
+interface Asking {
+  accountId: string;
+  ctx: ApiContext;
+}
+
+/** Serves a call of a wallet, or refuses it; `work` is the call. Throws what the work throws. */
+export async function serveWallet(
+  serving: Serving,
+  { accountId, ctx }: Asking,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const { wallets } = serving;
+  const { account } = await wallets.standing(accountId);
+  if (account === 'suspended') throw inactive();
+  const leave = await wallets.enter(accountId, ctx.state.requestId);
+  if (!leave) return json(TOO_MANY, { status: 429, headers: { 'Retry-After': '1' } });
+  // Bytes are still on their way when the answer is there: they count until the last.
+  ctx.res.once('close', () => void leave());
+  let isLong = false;
+  try {
+    const answer = await work();
+    isLong = answer.kind !== 'json' && answer.kind !== 'prepared';
+    return answer;
+  } catch (error) {
+    const instead = await insteadOf(error, serving, { accountId, ctx });
+    if (instead) return instead;
+    throw error;
+  } finally {
+    await Promise.all([tellBalance(wallets, { accountId, ctx }), isLong ? undefined : leave()]);
+  }
+}
+
+const TOO_MANY = { error: 'Too many concurrent requests', code: 'X402_CONCURRENCY_LIMIT' };
+
+function inactive(): FareboxError {
+  const message = 'Authentication failed: this account is inactive';
+  return new FareboxError({ code: 'credential_invalid', message, internal: 'inactive account of a wallet' });
+}
+
+/**
+ * The answer to a wallet that could not pay for the least. Undefined: it may go on. What may cost nothing goes on anyway, if
+ * the account is one: a dry run, and what asks again for an order that was paid.
+ */
+export async function refusalOfPoor(
+  serving: Serving,
+  { accountId, ctx, access }: Asking & { access: Access },
+): Promise<Answer | undefined> {
+  if (access !== 'buyer') return undefined;
+  const funds = await serving.wallets.standing(accountId);
+  if (isSolvent(funds)) return undefined;
+  const mayBeFree = isDryRun(ctx.req) || ctx.req.headers['idempotency-key'] !== undefined;
+  if (mayBeFree && funds.account !== 'none') return undefined;
+  const needed = await topUpNeeded(serving, { path: ctx.path, funds });
+  return needed ?? errorAnswer(new FareboxError(INSUFFICIENT));
+}
+
+/** Whoever has less than the least after all is told how to top up; with more, the price was too high (api-facts 5). */
+async function insteadOf(
+  error: unknown,
+  serving: Serving,
+  { accountId, ctx }: Asking,
+): Promise<Answer | undefined> {
+  if (!(error instanceof FareboxError) || error.code !== 'insufficient_balance') return undefined;
+  const funds = await serving.wallets.read(accountId);
+  if (isSolvent(funds)) return undefined;
+  return await topUpNeeded(serving, { path: ctx.path, funds });
+}
+
+/** After the charge; of what is still being delivered or made, after its hold. */
+async function tellBalance(wallets: WalletDesk, { accountId, ctx }: Asking): Promise<void> {
+  try {
+    const { usd, bundled } = await wallets.read(accountId);
+    setHeaders(ctx.res, { 'X-Balance-Remaining': formatNano(usd + bundled) });
+  } catch (err) {
+    // What was done is done, and paid; only nobody knows what is left.
+    ctx.state.log.warn({ err }, 'a wallet could not be told its balance');
+  }
+}

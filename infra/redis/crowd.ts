@@ -1,0 +1,110 @@
+/**
+ * How many calls one account has in flight, over all processes: a set in Redis, in which every call has a lease that its
+ * process renews while it lasts, so that a process that dies blocks nobody for longer. While Redis does not answer, each
+ * process counts for itself.
+ */
+import type { Redis, Result } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import { preferShared } from './preferShared.ts';
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    fareboxEnter(keys: number, ...given: (string | number)[]): Result<number, Context>;
+    fareboxRenew(keys: number, ...given: (string | number)[]): Result<number, Context>;
+  }
+}
+
+export interface Crowd {
+  /** Undefined: the account has as many calls in flight as it may. `callId` is nobody else's. */
+  enter(accountId: string, callId: string): Promise<Leave | undefined>;
+  close(): void;
+}
+
+/** Resolves when the next call may take its place; repeating it changes nothing. Never throws. */
+export type Leave = () => Promise<void>;
+
+export interface CrowdOptions {
+  most: number;
+  /** 30 s by default. */
+  leaseMs?: number;
+  onFallback?(error: unknown): void;
+}
+
+const CLOCK = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+`;
+
+/** KEYS: the account's set. ARGV: the call, how many there may be, the lease in ms. 1: it is in. */
+const ENTER = `${CLOCK}
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+  if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) and not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+end
+redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1
+`;
+
+/** The same for a call that is in already, also where Redis has forgotten it. KEYS, ARGV: the set; the call, the lease. */
+const RENEW = `${CLOCK}
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1
+`;
+
+const LEASE_MS = 30_000;
+const MOST_ACCOUNTS = 50_000;
+
+export function createCrowd(redis: Redis, options: CrowdOptions): Crowd {
+  const { most, leaseMs = LEASE_MS, onFallback = () => undefined } = options;
+  redis.defineCommand('fareboxEnter', { lua: ENTER });
+  redis.defineCommand('fareboxRenew', { lua: RENEW });
+  const orAlone = preferShared(onFallback);
+  /** Those of this process: what is left to count by without Redis. */
+  const own = new LRUCache<string, number>({ max: MOST_ACCOUNTS });
+  const inside = new Map<string, string>();
+
+  const renewal = setInterval(() => {
+    for (const [callId, accountId] of inside) {
+      redis.fareboxRenew(1, keyOf(accountId), callId, leaseMs).catch(() => undefined);
+    }
+  }, leaseMs / 3).unref();
+
+  function count(accountId: string, change: 1 | -1): number {
+    const here = Math.max(0, (own.get(accountId) ?? 0) + change);
+    if (here === 0) own.delete(accountId);
+    else own.set(accountId, here);
+    return here;
+  }
+
+  async function leave(accountId: string, callId: string): Promise<void> {
+    if (!inside.delete(callId)) return;
+    count(accountId, -1);
+    await orAlone(
+      async () => void (await redis.zrem(keyOf(accountId), callId)),
+      () => undefined,
+    );
+  }
+
+  return {
+    async enter(accountId, callId) {
+      const here = count(accountId, 1);
+      const isIn = await orAlone(
+        async () => (await redis.fareboxEnter(1, keyOf(accountId), callId, most, leaseMs)) === 1,
+        () => here <= most,
+      );
+      if (!isIn) {
+        count(accountId, -1);
+        return undefined;
+      }
+      inside.set(callId, accountId);
+      return () => leave(accountId, callId);
+    },
+    close: () => clearInterval(renewal),
+  };
+}
+
+function keyOf(accountId: string): string {
+  return `farebox:{${accountId}}:in-flight`;
+}
