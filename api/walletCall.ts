@@ -8,7 +8,7 @@ import { canConsume } from '../domain/ledger.ts';
 import { formatNano } from '../domain/money.ts';
 import { INSUFFICIENT } from '../domain/refusals.ts';
 import type { Funds, FundsReader } from '../infra/postgres/funds.ts';
-import type { Crowd } from '../infra/redis/crowd.ts';
+import type { Crowd, Leave } from '../infra/redis/crowd.ts';
 import { type Answer, json } from './answer.ts';
 import { topUpNeeded } from './auth/topUpNeeded.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -80,8 +80,6 @@ export async function serveWallet(
   if (account === 'suspended') throw inactive();
   const leave = await wallets.enter(accountId, ctx.state.requestId);
   if (!leave) return json(TOO_MANY, { status: 429, headers: { 'Retry-After': '1' } });
-  // Bytes are still on their way when the answer is there: they count until the last.
-  ctx.res.once('close', () => void leave());
   let isLong = false;
   try {
     const answer = await work();
@@ -92,8 +90,16 @@ export async function serveWallet(
     if (instead) return instead;
     throw error;
   } finally {
-    await Promise.all([tellBalance(wallets, { accountId, ctx }), isLong ? undefined : leave()]);
+    const left = isLong ? leaveAtLast(ctx, leave) : leave();
+    await Promise.all([tellBalance(wallets, { accountId, ctx }), left]);
   }
+}
+
+/** Bytes that are still to be sent when the answer is there: the call lasts until the last of them. */
+function leaveAtLast({ res }: ApiContext, leave: Leave): Promise<void> | undefined {
+  if (res.destroyed) return leave();
+  res.once('close', () => void leave());
+  return undefined;
 }
 
 const TOO_MANY = { error: 'Too many concurrent requests', code: 'X402_CONCURRENCY_LIMIT' };

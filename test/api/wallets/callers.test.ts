@@ -1,0 +1,198 @@
+/** A wallet as a caller: signed in instead of a key, paid from its own account, told what is left. */
+import { wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formatNano } from '../../../domain/money.ts';
+import { startWalletWorld, USDC, type WalletWorld } from './walletWorld.ts';
+
+const TEN_USD = 10_000_000_000n;
+
+let world: WalletWorld;
+beforeAll(async () => {
+  world = await startWalletWorld();
+});
+afterAll(() => world.close());
+
+const QUESTION = { model: 'gpt-stub', messages: [{ role: 'user', content: 'Hello there' }] };
+
+describe('signing in', () => {
+  it('the unchanged x402 library signs in on chat with what the 402 tells it', async () => {
+    const { account, accountId } = await world.wallet(TEN_USD);
+    const response = await wrapFetchWithSIWx(fetch, account)(`${world.api.baseUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(QUESTION),
+    });
+    expect(response.status).toBe(200);
+    expect(await world.balance({ accountId })).toBeLessThan(TEN_USD);
+  });
+
+  it.each(['SIGN-IN-WITH-X', 'X-Sign-In-With-X'])('by %s', async (name) => {
+    const wallet = await world.wallet(TEN_USD);
+    const response = await world.api.call('/jobs', { headers: { [name]: await wallet.header() } });
+    expect(response.status).toBe(200);
+  });
+
+  it('an address in any case is one account', async () => {
+    const wallet = await world.wallet(TEN_USD);
+    const { address } = wallet.account;
+    for (const spelling of [address, address.toLowerCase()]) {
+      const headers = { 'sign-in-with-x': await wallet.header(spelling) };
+      const response = await world.api.call('/jobs', { headers });
+      expect(response.headers.get('x-balance-remaining'), spelling).toBe('10');
+    }
+  });
+
+  it('a refused sign-in is 401 with its code', async () => {
+    const wallet = await world.wallet(TEN_USD);
+    const headers = { 'sign-in-with-x': await wallet.header() };
+    expect((await world.api.call('/jobs', { headers })).status).toBe(200);
+    for (const path of ['/jobs', '/chat/completions']) {
+      const method = path === '/jobs' ? 'GET' : 'POST';
+      const again = await world.api.call(path, { method, headers });
+      expect(again.status).toBe(401);
+      expect(await again.json()).toEqual({
+        error: expect.any(String),
+        code: 'X402_SIGN_IN_NONCE_REUSED',
+      });
+    }
+  });
+
+  it.each(['/billing/balance', '/api_keys', '/characters', '/models', '/api_keys/rate_limits'])(
+    'a wallet alone opens nothing on %s, which takes keys only',
+    async (path) => {
+      const wallet = await world.wallet(TEN_USD);
+      const headers = { 'sign-in-with-x': await wallet.header() };
+      const response = await world.api.call(path, { headers });
+      expect({ status: response.status, body: await response.json() }).toEqual({
+        status: 401,
+        body: { error: 'Authentication failed' },
+      });
+    },
+  );
+
+  it('a wallet and a key together are one too many', async () => {
+    const wallet = await world.wallet(TEN_USD);
+    const headers = { 'sign-in-with-x': await wallet.header() };
+    expect((await world.api.call('/jobs', { headers, key: world.key })).status).toBe(400);
+  });
+
+  it('a suspended account opens nothing, at once', async () => {
+    const wallet = await world.wallet(TEN_USD);
+    const call = async () =>
+      (await world.api.call('/jobs', { headers: { 'sign-in-with-x': await wallet.header() } })).status;
+    expect(await call()).toBe(200);
+    const { sql } = world.api.opened.dependencies;
+    await sql.query(`update accounts set status = 'suspended' where id = $1`, [wallet.accountId]);
+    await expect.poll(call, { timeout: 500, interval: 10 }).toBe(401);
+  });
+});
+
+describe('paying', () => {
+  it('what is left is told with an answer, and is what the ledger says', async () => {
+    const wallet = await world.wallet(TEN_USD);
+    const response = await world.chatAs(wallet);
+    expect(response.status).toBe(200);
+    await response.json();
+    const left = await world.balance(wallet);
+    expect(left).toBeLessThan(TEN_USD);
+    expect(response.headers.get('x-balance-remaining')).toBe(formatNano(left));
+  });
+
+  it('at the head of a stream it is what the hold leaves', async () => {
+    const wallet = await world.wallet(TEN_USD);
+    const { accountId } = wallet;
+    const { sql } = world.api.opened.dependencies;
+    const response = await world.chatAs(wallet, { stream: true, max_tokens: 1_000 });
+    expect(response.status).toBe(200);
+    await response.text();
+    const { rows } = await sql.query<{ held: string }>(
+      `select held_usd as held from operations where account_id = $1 and kind = 'charge'`,
+      [accountId],
+    );
+    const held = BigInt(rows[0]?.held ?? 0);
+    expect(held).toBeGreaterThan(0n);
+    expect(response.headers.get('x-balance-remaining')).toBe(formatNano(TEN_USD - held));
+    expect(await world.balance(wallet)).toBeGreaterThan(TEN_USD - held);
+  });
+
+  it('it is told with errors and with free answers, too', async () => {
+    const wallet = await world.wallet(TEN_USD);
+    const unknown = await world.chatAs(wallet, { model: 'nothing' });
+    expect([unknown.status, unknown.headers.get('x-balance-remaining')]).toEqual([404, '10']);
+    const headers = { 'sign-in-with-x': await wallet.header() };
+    const jobs = await world.api.call('/jobs', { headers });
+    expect([jobs.status, jobs.headers.get('x-balance-remaining')]).toEqual([200, '10']);
+  });
+
+  it('a key is told nothing of it', async () => {
+    const response = await world.chat({});
+    expect(response.headers.has('x-balance-remaining')).toBe(false);
+  });
+});
+
+describe('without funds', () => {
+  it.each([
+    ['never topped up', 0n],
+    ['below the least', 99_999_999n],
+  ])('a wallet that was %s is told how to top up, before its body is read', async (_name, nanoUsd) => {
+    const wallet = await world.wallet(nanoUsd);
+    const headers = { 'sign-in-with-x': await wallet.header(), 'content-type': 'text/plain' };
+    const response = await world.api.call('/chat/completions', { method: 'POST', headers, body: '{' });
+    expect(response.status).toBe(402);
+    const { origin } = world.api;
+    expect(await response.json()).toEqual({
+      error: 'Payment required',
+      code: 'PAYMENT_REQUIRED',
+      reason: 'insufficient_balance',
+      message: expect.any(String),
+      currentBalanceUsd: Number(nanoUsd) / 1e9,
+      minimumBalanceUsd: 0.1,
+      description: 'service API',
+      suggestedTopUpUsd: 10,
+      minimumTopUpUsd: 5,
+      supportedTokens: ['USDC'],
+      supportedChains: ['base'],
+      topUpInstructions: {
+        step1: expect.stringContaining(`${origin}/api/v1/x402/top-up`),
+        step2: expect.any(String),
+        step3: expect.any(String),
+        receiverWallet: expect.any(String),
+        tokenAddress: USDC,
+        tokenDecimals: 6,
+        network: 'eip155:8453',
+        minimumAmountUsd: 5,
+      },
+      siwxChallenge: { info: expect.any(Object), supportedChains: expect.any(Array) },
+    });
+    const told = JSON.parse(Buffer.from(response.headers.get('payment-required') ?? '', 'base64').toString());
+    expect(told).toMatchObject({
+      x402Version: 2,
+      accepts: [{ network: 'eip155:8453', amount: '10000000' }],
+      extensions: { 'sign-in-with-x': { info: { domain: new URL(origin).host } } },
+    });
+    expect(response.headers.get('x-balance-remaining')).toBe(formatNano(nanoUsd));
+  });
+
+  it('with more than the least but less than the price, it is told only that', async () => {
+    const wallet = await world.wallet(100_000_000n);
+    const response = await world.chatAs(wallet, { max_tokens: 90_000 });
+    expect(response.status).toBe(402);
+    expect(await response.json()).toEqual({
+      error: 'Insufficient USD or Diem balance to complete request.',
+    });
+    expect(response.headers.has('payment-required')).toBe(false);
+  });
+
+  it('its jobs are listed and its quotes made all the same', async () => {
+    const wallet = await world.wallet();
+    const headers = { 'sign-in-with-x': await wallet.header() };
+    const jobs = await world.api.call('/jobs', { headers });
+    expect([jobs.status, await jobs.json()]).toMatchObject([200, { data: [] }]);
+    const quote = await world.api.call('/audio/voice-changer/quote', {
+      method: 'POST',
+      headers: { 'sign-in-with-x': await wallet.header(), 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'local-voice-changer', duration_seconds: 60 }),
+    });
+    expect(quote.status).toBe(200);
+  });
+});

@@ -1,0 +1,133 @@
+/** An API that wallets can sign in to and that offers one network to pay on, and wallets that have funds there. */
+import { randomUUID } from 'node:crypto';
+import {
+  createSIWxPayload,
+  encodeSIWxHeader,
+  parseSIWxHeader,
+  verifySIWxSignature,
+} from '@x402/extensions/sign-in-with-x';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { type SignIn, SignInRefused } from '../../../api/auth/signIn/signIn.ts';
+import { BASE_MAINNET, toWallet } from '../../../domain/wallets.ts';
+import type { Config } from '../../../infra/config/config.ts';
+import { grant } from '../../../infra/postgres/ledger.ts';
+import { inTransaction } from '../../../infra/postgres/pool.ts';
+import { openWalletAccount, walletAccountId } from '../../../infra/postgres/walletAccounts.ts';
+import type { PaymentNetwork } from '../../../providers/payments/paymentNetwork.ts';
+import type { TestApi } from '../startApi.ts';
+import { startTextWorld, type TextWorld } from '../text/textWorld.ts';
+
+export const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913';
+export const RECEIVER = '0x000000000000000000000000000000000000fa5e';
+
+export interface TestWallet {
+  account: PrivateKeyAccount;
+  accountId: string;
+  /** A fresh sign-in; `address` as it is to be spelled. */
+  header(address?: string): Promise<string>;
+}
+
+export interface WalletWorld extends TextWorld {
+  /** With so many nano-USD; without any, its account has no row. */
+  wallet(nanoUsd?: bigint): Promise<TestWallet>;
+  balance(wallet: Pick<TestWallet, 'accountId'>): Promise<bigint>;
+  chatAs(wallet: TestWallet, body?: object, headers?: Record<string, string>): Promise<Response>;
+}
+
+export async function startWalletWorld(
+  more: (config: Config) => Config = (config) => config,
+): Promise<WalletWorld> {
+  const world = await startTextWorld(more);
+  const { sql } = world.api.opened.dependencies;
+  welcomeWallets(world.api);
+  return {
+    ...world,
+    wallet: (nanoUsd) => newWallet(world.api, nanoUsd),
+    async balance({ accountId }) {
+      const { rows } = await sql.query<{ free: string }>(
+        'select usd_posted - usd_held as free from accounts where id = $1',
+        [accountId],
+      );
+      return BigInt(rows[0]?.free ?? 0);
+    },
+    async chatAs(wallet, body = {}, headers = {}) {
+      const signed = { 'sign-in-with-x': await wallet.header(), ...headers };
+      return await world.chat(body, { headers: signed, key: '' });
+    },
+  };
+}
+
+/** Lets them sign in here, and pay on one network. */
+export function welcomeWallets({ opened, origin }: TestApi): void {
+  const { config, payments } = opened.dependencies;
+  // The x402 libraries sign nothing for an address other than the one that answers.
+  config.publicUrl = origin;
+  (payments as Map<string, PaymentNetwork>).set(BASE_MAINNET, baseOffer());
+  opened.authentication.signIn = librarySignIn();
+}
+
+export async function newWallet({ opened, origin }: TestApi, nanoUsd = 0n): Promise<TestWallet> {
+  const { sql } = opened.dependencies;
+  const account = privateKeyToAccount(generatePrivateKey());
+  const wallet = toWallet(account.address);
+  if (!wallet) throw new Error('no wallet');
+  const accountId = walletAccountId(wallet);
+  if (nanoUsd > 0n) {
+    await inTransaction(sql, (client) => openWalletAccount(client, wallet));
+    const credit = { operationId: randomUUID(), accountId, amount: nanoUsd, notes: 'test' };
+    await grant(sql, { ...credit, currency: 'usd' });
+  }
+  return { account, accountId, header: (address) => signedBy(account, origin, address) };
+}
+
+async function signedBy(
+  account: PrivateKeyAccount,
+  origin: string,
+  address: string = account.address,
+): Promise<string> {
+  const info = {
+    ...{ domain: new URL(origin).host, uri: origin, version: '1', statement: 'Sign in' },
+    ...{ nonce: randomUUID().replaceAll('-', ''), issuedAt: new Date().toISOString() },
+    ...{ chainId: BASE_MAINNET, type: 'eip191' as const },
+  };
+  return encodeSIWxHeader({ ...(await createSIWxPayload(info, account, origin)), address });
+}
+
+/** Sign-in by the library that x402 servers use, with nonces in memory. */
+function librarySignIn(): SignIn {
+  const used = new Set<string>();
+  return {
+    async verify(header) {
+      let payload: ReturnType<typeof parseSIWxHeader>;
+      try {
+        payload = parseSIWxHeader(header);
+      } catch {
+        throw new SignInRefused('X402_SIGN_IN_PARSE_ERROR', 'The sign-in cannot be read.');
+      }
+      const wallet = toWallet(payload.address);
+      const { isValid } = await verifySIWxSignature(payload);
+      if (!wallet || !isValid) {
+        throw new SignInRefused('X402_SIGN_IN_INVALID_SIGNATURE', 'The signature is not valid.');
+      }
+      if (used.has(payload.nonce)) {
+        throw new SignInRefused('X402_SIGN_IN_NONCE_REUSED', 'This sign-in was already used.');
+      }
+      used.add(payload.nonce);
+      return wallet;
+    },
+    close: async () => undefined,
+  };
+}
+
+/** What is offered, by a network on which nobody pays here. */
+function baseOffer(): PaymentNetwork {
+  const nobody = () => Promise.reject(new Error('nobody pays here'));
+  return {
+    ...{ network: BASE_MAINNET, names: ['base'], decimals: 6 },
+    offer: async (amount) => ({
+      ...{ scheme: 'exact', network: BASE_MAINNET, amount, asset: USDC, payTo: RECEIVER },
+      ...{ maxTimeoutSeconds: 300, extra: { name: 'USD Coin', version: '2' } },
+    }),
+    ...{ read: nobody, verify: nobody, settle: nobody, find: nobody },
+  };
+}
