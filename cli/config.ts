@@ -5,9 +5,10 @@ import type { Model } from '../domain/catalogue/model.ts';
 import { providersOf } from '../domain/modelAccess.ts';
 import { mergeProviders } from '../infra/config/builtInProviders.ts';
 import { readCharacters } from '../infra/config/characters.ts';
-import { REQUIRED_VARIABLES } from '../infra/config/environment.ts';
+import { processEnvironment, REQUIRED_VARIABLES } from '../infra/config/environment.ts';
 import { configurationJsonSchema } from '../infra/config/jsonSchema.ts';
 import { readOperatorEnvironment } from '../infra/config/operator.ts';
+import { checkPayerKeys } from '../infra/config/payerKeys.ts';
 import { ConfigError } from '../infra/config/problems.ts';
 import { readConfigurationFile } from '../infra/config/readFile.ts';
 import { toModel } from '../infra/config/toModel.ts';
@@ -50,10 +51,12 @@ function examine() {
   const file = readConfigurationFile(environment.FAREBOX_CONFIG);
   const configured = file.models.map(toModel);
   const catalogue = createCatalogue(mergeModels(configured));
+  const keys = checkPayerKeys(file.x402.networks, processEnvironment());
+  if (keys.unusable.length > 0) throw new ConfigError('environment', keys.unusable);
   const characters = readCharacters(file.catalogue.charactersFile, catalogue);
   return {
     ok: true,
-    missing: REQUIRED_VARIABLES.filter((name) => environment[name] === undefined),
+    missing: [...REQUIRED_VARIABLES.filter((name) => environment[name] === undefined), ...keys.unset],
     providers: Object.keys(mergeProviders(file.providers)),
     models: catalogue.models.filter(isServed).map((model) => model.id),
     unservedModels: configured.filter((model) => !isServed(model)).map(({ id, type }) => ({ id, type })),

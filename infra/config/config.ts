@@ -16,6 +16,7 @@ import {
   requireVariables,
 } from './environment.ts';
 import { ollamaAddress, USUAL_OLLAMA } from './ollamaAddress.ts';
+import { requirePayerKeys } from './payerKeys.ts';
 import { readConfigurationFile } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { toModel } from './toModel.ts';
@@ -87,6 +88,7 @@ export function loadConfig(source: NodeJS.ProcessEnv = processEnvironment()): Co
   const environment = readEnvironment(source);
   requireVariables(environment, REQUIRED_VARIABLES);
   const file = readConfigurationFile(environment.FAREBOX_CONFIG);
+  requirePayerKeys(file.x402.networks, source);
   return {
     ...fromEnvironment(environment),
     ...fromFile(file),

@@ -5,6 +5,7 @@ import { providersOf, serves } from '../../domain/modelAccess.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { mergeProviders } from './builtInProviders.ts';
 import { checkNames } from './checkNames.ts';
+import { checkPayments } from './checkPayments.ts';
 import { problem } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { isVoiceChanger, type ModelEntry, type VoiceChangerEntry } from './schema/models.ts';
@@ -23,7 +24,7 @@ export function crossCheck(file: ConfigurationFile): string[] {
     }
     problems.push(...checkModel(entry, index, providers));
   }
-  return [...problems, ...checkNames(file.models)];
+  return [...problems, ...checkNames(file.models), ...checkPayments(file.x402.networks)];
 }
 
 function checkModel(entry: ModelEntry, index: number, providers: Record<string, ProviderSettings>): string[] {

@@ -14,6 +14,8 @@ export interface X402Settings {
   networks: readonly PaymentNetworkSettings[];
 }
 
+type Entry = ConfigurationFile['x402']['networks'][number];
+
 const USUAL_CONFIRMATIONS: Record<WalletFamily, number> = { evm: 12, solana: 32 };
 
 /** Expects a file that was checked (crossCheck.ts). */
@@ -29,7 +31,24 @@ export function x402Settings(file: ConfigurationFile['x402'], publicUrl: string)
   };
 }
 
-function toSettings(entry: ConfigurationFile['x402']['networks'][number]): PaymentNetworkSettings {
+/** In either way of writing them. */
+export function rpcUrlsOf({ rpcUrl, rpcUrls }: Entry): readonly string[] {
+  return rpcUrls ?? (rpcUrl === undefined ? [] : [rpcUrl]);
+}
+
+/** An address of this very machine, written as such, leaves nothing to be allowed: it can be no other. */
+export function isOnThisMachine(url: string): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname);
+}
+
+/** Whether its services may be on a private network. */
+export function reachesPrivate(entry: Entry): boolean {
+  const { allowPrivateNetwork, facilitatorUrl } = entry;
+  const urls = [...rpcUrlsOf(entry), ...(facilitatorUrl === undefined ? [] : [facilitatorUrl])];
+  return allowPrivateNetwork ?? urls.some(isOnThisMachine);
+}
+
+function toSettings(entry: Entry): PaymentNetworkSettings {
   const family = familyOf(entry.network) ?? 'evm';
   return {
     network: entry.network,
@@ -38,10 +57,10 @@ function toSettings(entry: ConfigurationFile['x402']['networks'][number]): Payme
     assetName: entry.assetName ?? 'USD Coin',
     assetVersion: entry.assetVersion ?? '2',
     payTo: family === 'evm' ? entry.payTo.toLowerCase() : entry.payTo,
-    rpcUrls: entry.rpcUrls ?? (entry.rpcUrl === undefined ? [] : [entry.rpcUrl]),
+    rpcUrls: rpcUrlsOf(entry),
     confirmations: entry.confirmations ?? USUAL_CONFIRMATIONS[family],
     facilitatorUrl: entry.facilitatorUrl,
     feePayerKeyEnv: entry.feePayerKeyEnv,
-    allowPrivateNetwork: entry.allowPrivateNetwork ?? false,
+    allowPrivateNetwork: reachesPrivate(entry),
   };
 }

@@ -98,7 +98,14 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   rolldown: ['infra/launch/'],
   turndown: ['infra/web/'],
   undici: ['infra/http/'],
-  viem: ['providers/payments/evm/', 'providers/rpc/', 'api/auth/signIn/', 'infra/stack/chain/', 'cli/'],
+  viem: [
+    'providers/payments/evm/',
+    'providers/rpc/',
+    'api/auth/signIn/',
+    'infra/config/checkPayments.ts',
+    'infra/stack/chain/',
+    'cli/',
+  ],
   zod: ['api/', 'infra/', 'providers/'],
   'zod-openapi': ['api/openapi/'],
 };

@@ -13,6 +13,9 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** Of the example's Solana network. */
+const PAYER = { SOLANA_FEE_PAYER: JSON.stringify([...Array(64).keys()]) };
+
 let files = 0;
 function load(content: unknown, variables: Record<string, string> = {}): Config {
   files += 1;
@@ -41,7 +44,7 @@ function withSpec(spec: Record<string, unknown>) {
 
 describe('the configuration file', () => {
   test.each(['example1.json', 'example2.json'])('%s of the documentation is valid', (name) => {
-    const config = loadConfig({ ...COMPLETE, FAREBOX_CONFIG: `test/fixtures/config/${name}` });
+    const config = loadConfig({ ...COMPLETE, ...PAYER, FAREBOX_CONFIG: `test/fixtures/config/${name}` });
     const built = new Set(BUILT_IN_MODELS.map((model) => model.id));
     expect(config.models.filter((model) => !built.has(model.id)).map((model) => model.id)).toEqual(
       name === 'example1.json' ? ['mock'] : ['flaky-voice', 'flaky-video'],
@@ -49,7 +52,11 @@ describe('the configuration file', () => {
   });
 
   test('adds to the defaults: the built-in models and providers stay', () => {
-    const config = loadConfig({ ...COMPLETE, FAREBOX_CONFIG: 'test/fixtures/config/example2.json' });
+    const config = loadConfig({
+      ...COMPLETE,
+      ...PAYER,
+      FAREBOX_CONFIG: 'test/fixtures/config/example2.json',
+    });
     expect(config.models.map((model) => model.id)).toEqual([
       ...BUILT_IN_MODELS.map((model) => model.id),
       'flaky-voice',

@@ -1,0 +1,120 @@
+/** The payment networks held against themselves: nothing starts with money on its way to nowhere. */
+import { isIP } from 'node:net';
+import { isAddress } from 'viem/utils';
+import { fromBase58 } from '../../domain/base58.ts';
+import { familyOf, type WalletFamily } from '../../domain/wallets.ts';
+import { isPublicAddress, isPublicName } from '../http/publicAddress.ts';
+import { problem } from './problems.ts';
+import type { ConfigurationFile } from './schema/file.ts';
+import { isOnThisMachine, reachesPrivate, rpcUrlsOf } from './x402.ts';
+
+export type PaymentEntry = ConfigurationFile['x402']['networks'][number];
+
+/** Where a payment may count before anything is built on top of it: what is paid there is worth nothing. */
+const TEST_NETWORKS = [
+  'eip155:84532',
+  'eip155:11155111',
+  'eip155:31337',
+  'eip155:1337',
+  'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
+  'solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z',
+];
+
+/** Lines of the form `path: found …, allowed: …`. */
+export function checkPayments(entries: readonly PaymentEntry[]): string[] {
+  const first = new Map<string, number>();
+  return entries.flatMap((entry, index) => {
+    const at = (...path: (string | number)[]) => ['x402', 'networks', index, ...path];
+    const earlier = first.get(entry.network);
+    first.set(entry.network, earlier ?? index);
+    if (earlier !== undefined) {
+      const found = `${JSON.stringify(entry.network)}, which x402.networks[${earlier}] has already`;
+      return [problem(at('network'), found, 'each network once')];
+    }
+    const family = familyOf(entry.network);
+    if (family === undefined) {
+      const allowed = '"eip155:" and a chain id, or "solana:" and a genesis hash of 32 characters';
+      return [problem(at('network'), JSON.stringify(entry.network), allowed)];
+    }
+    return [
+      ...checkAccounts(entry, family, at),
+      ...checkNodes(entry, at),
+      ...checkSettling(entry, at),
+      ...checkReach(entry, at),
+      ...checkConfirmations(entry, at),
+    ];
+  });
+}
+
+type At = (...path: (string | number)[]) => (string | number)[];
+
+const FORMS: Record<WalletFamily, string> = {
+  evm: 'an address of 0x and 40 hex digits that is not zero, with a right checksum where its case is mixed',
+  solana: 'a base58 address of 32 bytes that is not the system program',
+};
+
+function checkAccounts(entry: PaymentEntry, family: WalletFamily, at: At): string[] {
+  const bad = (['asset', 'payTo'] as const).filter((field) => !isAccount(entry[field], family));
+  if (bad.length > 0) {
+    return bad.map((field) => problem(at(field), JSON.stringify(entry[field]), FORMS[family]));
+  }
+  const isSame =
+    family === 'evm' ? entry.asset.toLowerCase() === entry.payTo.toLowerCase() : entry.asset === entry.payTo;
+  return isSame ? [problem(at('payTo'), 'the address of the token', 'the address of who is paid')] : [];
+}
+
+function isAccount(text: string, family: WalletFamily): boolean {
+  if (family === 'evm') return isAddress(text, { strict: true }) && !/^0x0*$/.test(text);
+  return fromBase58(text)?.length === 32 && !/^1*$/.test(text);
+}
+
+function checkNodes(entry: PaymentEntry, at: At): string[] {
+  const urls = rpcUrlsOf(entry);
+  if (urls.length === 0) {
+    return [problem(at('rpcUrls'), 'nothing', 'the address of at least one node of the network')];
+  }
+  const normal = urls.map((url) => new URL(url).href);
+  // Two entries for one node would let it agree with itself.
+  return normal.flatMap((url, place) =>
+    normal.indexOf(url) === place
+      ? []
+      : [problem(at('rpcUrls', place), 'the address of a node that is listed already', 'each node once')],
+  );
+}
+
+function checkSettling({ facilitatorUrl, feePayerKeyEnv }: PaymentEntry, at: At): string[] {
+  if ((facilitatorUrl === undefined) !== (feePayerKeyEnv === undefined)) return [];
+  const allowed = 'either "facilitatorUrl", or "feePayerKeyEnv" to settle without a facilitator';
+  return [problem(at(), facilitatorUrl === undefined ? 'neither' : 'both', allowed)];
+}
+
+function checkReach(entry: PaymentEntry, at: At): string[] {
+  if (reachesPrivate(entry)) return [];
+  const named = [
+    ...(entry.rpcUrl === undefined ? [] : [{ url: entry.rpcUrl, path: at('rpcUrl') }]),
+    ...(entry.rpcUrls ?? []).map((url, place) => ({ url, path: at('rpcUrls', place) })),
+    ...(entry.facilitatorUrl === undefined
+      ? []
+      : [{ url: entry.facilitatorUrl, path: at('facilitatorUrl') }]),
+  ];
+  return named
+    .filter(({ url }) => isPrivate(url))
+    .map(({ path }) =>
+      problem(path, 'an address on a private network', 'that only with "allowPrivateNetwork": true'),
+    );
+}
+
+function isPrivate(url: string): boolean {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 ? !isPublicName(host) : !isPublicAddress(host);
+}
+
+function checkConfirmations(entry: PaymentEntry, at: At): string[] {
+  if (entry.confirmations !== 0 || TEST_NETWORKS.includes(entry.network) || isLocal(entry)) return [];
+  const allowed = 'at least 1: none is enough on a test network and on a chain of this machine only';
+  return [problem(at('confirmations'), '0', allowed)];
+}
+
+function isLocal(entry: PaymentEntry): boolean {
+  return rpcUrlsOf(entry).every((url) => isPrivate(url) || isOnThisMachine(url));
+}
