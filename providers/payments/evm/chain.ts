@@ -1,134 +1,34 @@
-/**
- * The nodes of a chain as one voice. Each node reads for itself, from its first block to its last; a reading counts when
- * more than half of the configured nodes have it word for word. One node alone is believed when it is the only one.
- */
+/** The nodes of an EVM chain as one voice. */
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
-import { ChainUnavailable } from '../paymentNetwork.ts';
-import { type ChainNode, createNode, type Node, type NodeSettings } from './node.ts';
+import { createRpcNodes, type RpcNodes } from '../nodes/rpcNodes.ts';
+import { type ChainNode, NodeSilent, quantity, withReverts } from './node.ts';
 
-export type ChainSettings = Pick<PaymentNetworkSettings, 'network' | 'rpcUrls' | 'allowPrivateNetwork'> &
-  Pick<NodeSettings, 'callTimeoutMs' | 'prove'>;
-
-export interface Readings<T> {
-  /** What more than half of all nodes read; undefined where they differ. */
-  agreed: { value: T } | undefined;
-  /** Of the nodes that had answered by then: at least more than half. */
-  all: readonly T[];
+export interface ChainSettings
+  extends Pick<PaymentNetworkSettings, 'network' | 'rpcUrls' | 'allowPrivateNetwork'> {
+  /** Of one call, head and body. */
+  callTimeoutMs?: number;
+  /** What a node must show beside its chain before it is believed; throws NodeSilent. */
+  prove?: ((node: ChainNode) => Promise<void>) | undefined;
 }
 
-export interface Chain {
+export interface Chain extends RpcNodes {
   readonly chainId: bigint;
-  readonly nodeCount: number;
-  /** `read` must give plain JSON. Throws ChainUnavailable when half of the nodes or more are silent. */
-  readings<T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<Readings<T>>;
-  /** The same where differing readings say nothing either. */
-  agreed<T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<T>;
-  /**
-   * For what is told to all of them, and where any answer helps: those of the nodes that answer soon after the first one.
-   * `act` must not throw but where it was silence.
-   */
-  each<T>(act: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<T[]>;
-  close(): Promise<void>;
 }
 
-/** For what all nodes are asked at once; a reading is some calls. */
-const READING_TIMEOUT_MS = 30_000;
-/** How long the slower nodes are waited for once one has answered. */
-const GRACE_MS = 300;
-
-export function createChain(settings: ChainSettings): Chain {
-  const chainId = chainIdOf(settings.network);
-  const { network, allowPrivateNetwork, callTimeoutMs, prove } = settings;
-  const nodes = settings.rpcUrls.map((url) =>
-    createNode({
-      ...{ network, url, chainId, allowPrivateNetwork, prove },
-      ...(callTimeoutMs === undefined ? {} : { callTimeoutMs }),
-    }),
-  );
-  const readings = <T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal) =>
-    readAll(nodes, read, signal);
-  return {
-    chainId,
-    nodeCount: nodes.length,
-    readings,
-    async agreed(read, signal) {
-      const { agreed } = await readings(read, signal);
-      if (agreed === undefined) throw new ChainUnavailable(`the nodes of ${network} disagree`);
-      return agreed.value;
+export function createChain({ network, rpcUrls, prove, ...settings }: ChainSettings): Chain {
+  const chainId = chainIdOf(network);
+  const nodes = createRpcNodes({
+    ...{ network, urls: rpcUrls, refine: withReverts },
+    ...settings,
+    async prove(node) {
+      const shown = quantity(await node.call('eth_chainId', []));
+      if (shown !== chainId) throw new NodeSilent(`it is on chain ${shown}`);
+      await prove?.(node);
     },
-    each: (act, signal) => firstOnes(nodes, act, signal),
-    async close() {
-      await Promise.all(nodes.map((node) => node.close()));
-    },
-  };
+  });
+  return { chainId, ...nodes };
 }
 
 export function chainIdOf(network: string): bigint {
   return BigInt(network.slice(network.indexOf(':') + 1));
-}
-
-function inTime(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(READING_TIMEOUT_MS)]);
-}
-
-/** Ends as soon as enough nodes agree: a slow one costs no time. */
-async function readAll<T>(
-  nodes: readonly Node[],
-  read: (node: ChainNode) => Promise<T>,
-  signal: AbortSignal,
-): Promise<Readings<T>> {
-  const quorum = Math.floor(nodes.length / 2) + 1;
-  const enough = new AbortController();
-  const all: T[] = [];
-  const votes = new Map<string, number>();
-  const failures: unknown[] = [];
-  const agreed = await new Promise<{ value: T } | undefined>((resolve) => {
-    let open = nodes.length;
-    const done = () => {
-      open -= 1;
-      if (open === 0) resolve(undefined);
-    };
-    const count = (value: T) => {
-      const key = JSON.stringify(value);
-      const votesNow = (votes.get(key) ?? 0) + 1;
-      votes.set(key, votesNow);
-      all.push(value);
-      if (votesNow >= quorum) resolve({ value });
-    };
-    const within = AbortSignal.any([inTime(signal), enough.signal]);
-    for (const node of nodes) {
-      node
-        .open(within)
-        .then(read)
-        .then(count)
-        .catch((error: unknown) => failures.push(error))
-        .finally(done);
-    }
-  });
-  enough.abort(new Error('enough nodes have answered'));
-  signal.throwIfAborted();
-  if (all.length < quorum) {
-    throw new ChainUnavailable('too few nodes answer', { cause: new AggregateError(failures) });
-  }
-  return { agreed, all: [...all] };
-}
-
-async function firstOnes<T>(
-  nodes: readonly Node[],
-  act: (node: ChainNode) => Promise<T>,
-  signal: AbortSignal,
-): Promise<T[]> {
-  const answers: T[] = [];
-  let grace: NodeJS.Timeout | undefined;
-  const soon = new Promise<void>((resolve) => {
-    const one = async (node: Node) => {
-      answers.push(await act(await node.open(inTime(signal))));
-      grace ??= setTimeout(resolve, GRACE_MS);
-    };
-    void Promise.allSettled(nodes.map(one)).then(() => resolve());
-  });
-  await soon;
-  clearTimeout(grace);
-  signal.throwIfAborted();
-  return [...answers];
 }

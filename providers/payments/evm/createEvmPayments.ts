@@ -1,8 +1,8 @@
 /** Payments in a token with EIP-3009 (USDC) on an EVM chain: the payer signs, somebody else hands in and pays the fee. */
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { createFacilitator } from '../facilitator.ts';
 import type { PaymentNetwork, PaymentRequirement } from '../paymentNetwork.ts';
 import { createChain } from './chain.ts';
-import { createFacilitator } from './facilitator.ts';
 import { findPayment } from './findPayment.ts';
 import { type ChainNode, NodeSilent } from './node.ts';
 import { createOwnSettler } from './ownSettler.ts';
@@ -50,7 +50,12 @@ export function createEvmPayments(settings: PaymentNetworkSettings, tools: EvmTo
   const settler =
     settings.facilitatorUrl === undefined
       ? createOwnSettler({ chain, settings, privateKey: privateKeyOf(settings, tools) })
-      : createFacilitator({ url: settings.facilitatorUrl, settings, offer });
+      : createFacilitator({
+          url: settings.facilitatorUrl,
+          allowPrivateNetwork: settings.allowPrivateNetwork,
+          requirementOf: ({ amount }) => offer(amount),
+          toTransaction: (text) => (/^0x[0-9a-fA-F]{64}$/.test(text) ? text.toLowerCase() : undefined),
+        });
   return {
     network,
     names,

@@ -7,11 +7,11 @@ import { keccak256 } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { SettleOutcome, SignedPayment } from '../paymentNetwork.ts';
+import type { Settler } from '../settler.ts';
 import type { Chain } from './chain.ts';
 import { bytes, CallReverted, type ChainNode, NodeRefused, quantity } from './node.ts';
 import { readBlock } from './readChain.ts';
 import { isByPayersKey } from './readPayment.ts';
-import type { Settler } from './settler.ts';
 import { isAuthorizationUsed, transferCall } from './token.ts';
 import { MOST_TRANSFER_GAS, signedOf } from './verifyPayment.ts';
 

@@ -1,12 +1,7 @@
 /** Hands payments in through a facilitator (api-facts 10.2). It is believed only that it may have done something. */
 import { z } from 'zod';
-import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
-import {
-  createProviderHttp,
-  ProviderHttpError,
-  type ProviderReply,
-} from '../../../infra/http/providerHttp.ts';
-import type { PaymentRequirement, SettleOutcome } from '../paymentNetwork.ts';
+import { createProviderHttp, ProviderHttpError, type ProviderReply } from '../../infra/http/providerHttp.ts';
+import type { PaymentRequirement, SettleOutcome, SignedPayment } from './paymentNetwork.ts';
 import type { Settler } from './settler.ts';
 
 /** It waits for the chain. */
@@ -21,30 +16,42 @@ const reply = z.object({
 
 /** Said before anything is handed in; whatever else it says may come after. */
 const BEFORE_SENDING =
-  /^(insufficient_funds|invalid_network|invalid_payload|invalid_payment_requirements|invalid_scheme|unsupported_scheme|invalid_x402_version|invalid_exact_evm_[a-z0-9_]{1,100})$/;
+  /^(insufficient_funds|invalid_network|invalid_payload|invalid_payment_requirements|invalid_scheme|unsupported_scheme|invalid_x402_version|invalid_exact_(evm|svm)_[a-z0-9_]{1,100})$/;
 /** Of its front door. */
 const TURNED_AWAY = [401, 403, 404, 405, 413, 429];
 
 export interface FacilitatorOptions {
   url: string;
-  settings: PaymentNetworkSettings;
-  offer(amount: string): PaymentRequirement;
+  allowPrivateNetwork: boolean;
+  /** What is sent as both the accepted and the required terms. */
+  requirementOf(payment: SignedPayment): PaymentRequirement;
+  /** The one spelling of a transaction's name on this network; undefined for what cannot be one. */
+  toTransaction(text: string): string | undefined;
 }
 
-export function createFacilitator({ url, settings, offer }: FacilitatorOptions): Settler {
+export interface Facilitator extends Settler {
+  /** What it says that it supports, unchecked (GET /supported). Throws ProviderHttpError. */
+  supported(): Promise<unknown>;
+}
+
+export function createFacilitator(options: FacilitatorOptions): Facilitator {
   const service = createProviderHttp({
-    baseUrl: url,
-    allowPrivateNetwork: settings.allowPrivateNetwork,
+    baseUrl: options.url,
+    allowPrivateNetwork: options.allowPrivateNetwork,
     timeouts: TIMEOUTS,
     maxReplyBytes: LARGEST_REPLY_BYTES,
   });
   return {
-    async settle({ amount, payload }, signal) {
-      const paymentRequirements = offer(amount);
-      const paymentPayload = { x402Version: 2, accepted: paymentRequirements, payload };
+    async supported() {
+      const { body } = await service.request({ method: 'GET', path: '/supported' });
+      return jsonOf(body);
+    },
+    async settle(payment, signal) {
+      const paymentRequirements = options.requirementOf(payment);
+      const paymentPayload = { x402Version: 2, accepted: paymentRequirements, payload: payment.payload };
       const json = { x402Version: 2, paymentPayload, paymentRequirements };
       try {
-        return outcomeOf(await service.request({ method: 'POST', path: '/settle', json, signal }));
+        return outcomeOf(await service.request({ method: 'POST', path: '/settle', json, signal }), options);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (!(error instanceof ProviderHttpError)) throw error;
@@ -56,14 +63,14 @@ export function createFacilitator({ url, settings, offer }: FacilitatorOptions):
   };
 }
 
-function outcomeOf({ status, body }: ProviderReply): SettleOutcome {
+function outcomeOf({ status, body }: ProviderReply, { toTransaction }: FacilitatorOptions): SettleOutcome {
   const parsed = reply.safeParse(jsonOf(body));
   if (!parsed.success) {
     const reason = `the facilitator answered HTTP ${status}`;
     return { outcome: TURNED_AWAY.includes(status) ? 'refused' : 'unknown', reason };
   }
   const { success, errorReason, transaction } = parsed.data;
-  const named = /^0x[0-9a-fA-F]{64}$/.test(transaction ?? '') ? transaction?.toLowerCase() : undefined;
+  const named = toTransaction(transaction ?? '');
   if (success) return { outcome: 'sent', transaction: named };
   const reason = /^[a-z0-9_]{1,100}$/.test(errorReason ?? '') ? String(errorReason) : 'not said';
   if (named === undefined && BEFORE_SENDING.test(reason)) return { outcome: 'refused', reason };

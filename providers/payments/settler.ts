@@ -1,5 +1,5 @@
 /** Who hands a payment in: this service with a key of its own, or a facilitator. */
-import type { SettleOutcome, SignedPayment } from '../paymentNetwork.ts';
+import type { SettleOutcome, SignedPayment } from './paymentNetwork.ts';
 
 export interface Settler {
   /** Never throws but for `signal`. */

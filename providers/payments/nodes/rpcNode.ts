@@ -1,0 +1,128 @@
+/** One JSON-RPC node of a chain. What it says is believed only after it has shown to be on the right chain. */
+import { z } from 'zod';
+import { createTextHttp, type TextHttp } from '../../../infra/http/textHttp.ts';
+
+/** No usable answer: silent, another chain, a fault of its own. */
+export class NodeSilent extends Error {}
+
+/** A JSON-RPC error in the node's words: never for a client. */
+export class NodeRefused extends NodeSilent {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor({ code, message, data }: { code: number; message: string; data?: unknown }) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+export interface RpcNode {
+  /** The `result` as it came. Throws NodeRefused, NodeSilent. */
+  call(method: string, params: readonly unknown[]): Promise<unknown>;
+}
+
+export interface NodeSettings {
+  /** CAIP-2, for the metrics. */
+  network: string;
+  url: string;
+  allowPrivateNetwork: boolean;
+  /** Of one call, head and body. */
+  callTimeoutMs?: number | undefined;
+  /** What an error of the node is in the words of its family. */
+  refine?: ((refused: NodeRefused) => Error) | undefined;
+  /** What the node must show before it is believed, above all its chain; throws NodeSilent. */
+  prove(node: RpcNode): Promise<void>;
+}
+
+const CALL_TIMEOUT_MS = 5_000;
+const CONNECT_MS = 3_000;
+const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
+/** An address can change what stands behind it. */
+const PROVEN_MS = 60_000;
+const LONGEST_WORDS = 300;
+
+const reply = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.number(),
+  result: z.unknown(),
+  error: z.object({ code: z.number(), message: z.string(), data: z.unknown() }).optional(),
+});
+
+export interface ProvenNode {
+  /** A proven node whose calls end with `signal`. Throws NodeSilent. */
+  open(signal: AbortSignal): Promise<RpcNode>;
+  close(): Promise<void>;
+}
+
+export function createRpcNode(settings: NodeSettings): ProvenNode {
+  const address = new URL(settings.url);
+  const http = createTextHttp({
+    name: `chain ${settings.network}`,
+    baseUrl: address.origin,
+    allowPrivateNetwork: settings.allowPrivateNetwork,
+    timeouts: { connectMs: CONNECT_MS, firstByteMs: settings.callTimeoutMs ?? CALL_TIMEOUT_MS },
+    maxReplyBytes: LARGEST_ANSWER_BYTES,
+  });
+  const { refine = (refused: NodeRefused) => refused } = settings;
+  const post = createSender(http, address, settings.callTimeoutMs ?? CALL_TIMEOUT_MS);
+  const send = (call: RpcCall) =>
+    post(call).catch((error: unknown) => {
+      throw error instanceof NodeRefused ? refine(error) : error;
+    });
+  let provenUntilMs = 0;
+  return {
+    async open(signal) {
+      const node: RpcNode = { call: (method, params) => send({ method, params, signal }) };
+      if (Date.now() < provenUntilMs) return node;
+      await settings.prove(node);
+      provenUntilMs = Date.now() + PROVEN_MS;
+      return node;
+    },
+    close: () => http.close(),
+  };
+}
+
+interface RpcCall {
+  method: string;
+  params: readonly unknown[];
+  signal: AbortSignal;
+}
+
+function createSender(http: TextHttp, address: URL, timeoutMs: number) {
+  const path = address.pathname;
+  const query = Object.fromEntries(address.searchParams);
+  let lastId = 0;
+  return async ({ method, params, signal }: RpcCall): Promise<unknown> => {
+    lastId += 1;
+    const id = lastId;
+    const json = { jsonrpc: '2.0', id, method, params };
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const text = await http
+      .post({ path, ...(address.search === '' ? {} : { query }), json, signal: inTime })
+      .then(({ body }) => body.whole(LARGEST_ANSWER_BYTES))
+      .catch((cause: unknown) => {
+        throw new NodeSilent('no answer', { cause });
+      });
+    return resultOf(text, id);
+  };
+}
+
+function resultOf(text: Buffer, id: number): unknown {
+  const parsed = reply.safeParse(jsonOf(text));
+  if (!parsed.success || parsed.data.id !== id) throw new NodeSilent('no JSON-RPC answer to this call');
+  const { error, result } = parsed.data;
+  if (error !== undefined) {
+    throw new NodeRefused({ ...error, message: error.message.slice(0, LONGEST_WORDS) });
+  }
+  if (result === undefined) throw new NodeSilent('an answer without a result');
+  return result;
+}
+
+function jsonOf(text: Buffer): unknown {
+  try {
+    return JSON.parse(text.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

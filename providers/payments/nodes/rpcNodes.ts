@@ -1,0 +1,122 @@
+/**
+ * The nodes of a chain as one voice. Each node reads for itself, from its first block to its last; a reading counts when
+ * more than half of the configured nodes have it word for word. One node alone is believed when it is the only one.
+ */
+import { ChainUnavailable } from '../paymentNetwork.ts';
+import { createRpcNode, type NodeSettings, type ProvenNode, type RpcNode } from './rpcNode.ts';
+
+export interface Readings<T> {
+  /** What more than half of all nodes read; undefined where they differ. */
+  agreed: { value: T } | undefined;
+  /** Of the nodes that had answered by then: at least more than half. */
+  all: readonly T[];
+}
+
+export interface RpcNodes {
+  /** How many are configured. */
+  readonly nodeCount: number;
+  /** `read` must give plain JSON. Throws ChainUnavailable when half of the nodes or more are silent. */
+  readings<T>(read: (node: RpcNode) => Promise<T>, signal: AbortSignal): Promise<Readings<T>>;
+  /** The same where differing readings say nothing either. */
+  agreed<T>(read: (node: RpcNode) => Promise<T>, signal: AbortSignal): Promise<T>;
+  /**
+   * For what is told to all of them, and where any answer helps: those of the nodes that answer soon after the first one.
+   * `act` must not throw but where it was silence.
+   */
+  each<T>(act: (node: RpcNode) => Promise<T>, signal: AbortSignal): Promise<T[]>;
+  close(): Promise<void>;
+}
+
+export interface NodesSettings extends Omit<NodeSettings, 'url'> {
+  urls: readonly string[];
+}
+
+/** For what all nodes are asked at once; a reading is some calls. */
+const READING_TIMEOUT_MS = 30_000;
+/** How long the slower nodes are waited for once one has answered. */
+const GRACE_MS = 300;
+
+export function createRpcNodes({ urls, ...common }: NodesSettings): RpcNodes {
+  const nodes = urls.map((url) => createRpcNode({ ...common, url }));
+  const readings = <T>(read: (node: RpcNode) => Promise<T>, signal: AbortSignal) =>
+    readAll(nodes, read, signal);
+  return {
+    nodeCount: nodes.length,
+    readings,
+    async agreed(read, signal) {
+      const { agreed } = await readings(read, signal);
+      if (agreed === undefined) throw new ChainUnavailable(`the nodes of ${common.network} disagree`);
+      return agreed.value;
+    },
+    each: (act, signal) => firstOnes(nodes, act, signal),
+    async close() {
+      await Promise.all(nodes.map((node) => node.close()));
+    },
+  };
+}
+
+function inTime(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(READING_TIMEOUT_MS)]);
+}
+
+/** Ends as soon as enough nodes agree: a slow one costs no time. */
+async function readAll<T>(
+  nodes: readonly ProvenNode[],
+  read: (node: RpcNode) => Promise<T>,
+  signal: AbortSignal,
+): Promise<Readings<T>> {
+  const quorum = Math.floor(nodes.length / 2) + 1;
+  const enough = new AbortController();
+  const all: T[] = [];
+  const votes = new Map<string, number>();
+  const failures: unknown[] = [];
+  const agreed = await new Promise<{ value: T } | undefined>((resolve) => {
+    let open = nodes.length;
+    const done = () => {
+      open -= 1;
+      if (open === 0) resolve(undefined);
+    };
+    const count = (value: T) => {
+      const key = JSON.stringify(value);
+      const votesNow = (votes.get(key) ?? 0) + 1;
+      votes.set(key, votesNow);
+      all.push(value);
+      if (votesNow >= quorum) resolve({ value });
+    };
+    const within = AbortSignal.any([inTime(signal), enough.signal]);
+    for (const node of nodes) {
+      node
+        .open(within)
+        .then(read)
+        .then(count)
+        .catch((error: unknown) => failures.push(error))
+        .finally(done);
+    }
+  });
+  enough.abort(new Error('enough nodes have answered'));
+  signal.throwIfAborted();
+  if (all.length < quorum) {
+    throw new ChainUnavailable('too few nodes answer', { cause: new AggregateError(failures) });
+  }
+  return { agreed, all: [...all] };
+}
+
+async function firstOnes<T>(
+  nodes: readonly ProvenNode[],
+  act: (node: RpcNode) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T[]> {
+  const answers: T[] = [];
+  let grace: NodeJS.Timeout | undefined;
+  const soon = new Promise<void>((resolve) => {
+    const one = async (node: ProvenNode) => {
+      answers.push(await act(await node.open(inTime(signal))));
+      grace ??= setTimeout(resolve, GRACE_MS);
+    };
+    void Promise.allSettled(nodes.map(one)).then(() => resolve());
+  });
+  await soon;
+  clearTimeout(grace);
+  signal.throwIfAborted();
+  return [...answers];
+}
