@@ -45,8 +45,8 @@ const LONGEST_WORDS = 300;
 const reply = z.object({
   jsonrpc: z.literal('2.0'),
   id: z.number(),
-  result: z.unknown(),
-  error: z.object({ code: z.number(), message: z.string(), data: z.unknown() }).optional(),
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 });
 
 export interface ProvenNode {
