@@ -3,6 +3,7 @@ import type { PaymentNetworkSettings } from '../../domain/payments/networkSettin
 import type { WalletFamily } from '../../domain/wallets.ts';
 import { createEvmPayments } from './evm/createEvmPayments.ts';
 import type { PaymentNetwork } from './paymentNetwork.ts';
+import { createSolanaPayments } from './solana/createSolanaPayments.ts';
 
 export interface PaymentConfiguration {
   x402: { networks: readonly PaymentNetworkSettings[] };
@@ -15,8 +16,9 @@ type Opener = (
   tools: Pick<PaymentConfiguration, 'secret'>,
 ) => PaymentNetwork;
 
-const OPENERS: Partial<Record<WalletFamily, Opener>> = {
+const OPENERS: Record<WalletFamily, Opener> = {
   evm: createEvmPayments,
+  solana: createSolanaPayments,
 };
 
 /** By CAIP-2 name, in the order of the configuration; empty when nobody can pay. */
@@ -27,7 +29,6 @@ export function createPaymentNetworks({
   return new Map(
     x402.networks.map((settings) => {
       const open = OPENERS[settings.family];
-      if (open === undefined) throw new Error(`nobody can pay on ${settings.network} yet`);
       return [settings.network, open(settings, { secret })];
     }),
   );

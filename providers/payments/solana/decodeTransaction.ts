@@ -1,0 +1,150 @@
+/** A payment's transaction: from base64 to the accounts and instructions that its payer signed. */
+import { createHash } from 'node:crypto';
+import {
+  getBase58Encoder,
+  getCompiledTransactionMessageDecoder,
+  getCompiledTransactionMessageEncoder,
+} from '@solana/kit';
+import { PaymentRefused } from '../paymentNetwork.ts';
+
+export interface Instruction {
+  program: string;
+  accounts: readonly string[];
+  data: Uint8Array;
+}
+
+export interface PaymentTransaction {
+  /** What is signed, and what the network lets happen only once. */
+  messageBytes: Uint8Array;
+  /** SHA-256 of it, in hex. */
+  digest: string;
+  feePayer: string;
+  /** The other signer. */
+  payer: string;
+  /** Of the fee payer; zeros while it has not signed. */
+  feePayerSignature: Uint8Array;
+  payerSignature: Uint8Array;
+  blockhash: string;
+  /** Addresses in the message's order. */
+  accounts: readonly string[];
+  instructions: readonly Instruction[];
+}
+
+/** What fits into one packet of the network, and its base64. */
+const LARGEST_TRANSACTION_BYTES = 1_232;
+const LONGEST_TEXT = 1_644;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const SIGNATURE_BYTES = 64;
+const SIGNERS = 2;
+/** The count, below 128 one byte, and the signatures. */
+const MESSAGE_AT = 1 + SIGNERS * SIGNATURE_BYTES;
+const VERSION_0 = 0x80;
+
+/** Throws PaymentRefused. */
+export function decodeTransaction(text: unknown): PaymentTransaction {
+  const wire = decodeBase64(text);
+  if (wire === undefined) {
+    throw new PaymentRefused(
+      'INVALID_PAYMENT_FORMAT',
+      `payload.transaction must be standard base64 of at most ${LARGEST_TRANSACTION_BYTES} bytes`,
+    );
+  }
+  const decoded = decodeWire(wire);
+  if (typeof decoded !== 'string') return decoded;
+  throw new PaymentRefused('INVALID_PAYMENT', decoded, { field: 'payload.transaction' });
+}
+
+/** The words say why it is none. */
+export function decodeWire(wire: Uint8Array): PaymentTransaction | string {
+  if (wire[0] !== SIGNERS) return 'the transaction must have two signers: the fee payer and the payer';
+  const messageBytes = wire.slice(MESSAGE_AT);
+  const first = messageBytes[0] ?? 0;
+  if (first < VERSION_0) return 'the transaction must be versioned: it is a legacy one';
+  if (first !== VERSION_0) return 'the transaction must be of version 0';
+  const message = decodeMessage(messageBytes);
+  if (message === undefined) return 'the transaction cannot be decoded';
+  const { accounts, instructions, blockhash, signers, hasLookups } = message;
+  if (hasLookups) return 'the transaction must name its accounts itself, without lookup tables';
+  const [feePayer, payer] = accounts;
+  if (signers !== SIGNERS || feePayer === undefined || payer === undefined) {
+    return 'the transaction must have two signers: the fee payer and the payer';
+  }
+  if (new Set(accounts).size !== accounts.length) return 'the transaction names an account twice';
+  if (instructions === undefined) return 'an instruction names an account that is not in the transaction';
+  return {
+    messageBytes,
+    digest: createHash('sha256').update(messageBytes).digest('hex'),
+    ...{ feePayer, payer, blockhash, accounts, instructions },
+    feePayerSignature: wire.slice(1, 1 + SIGNATURE_BYTES),
+    payerSignature: wire.slice(1 + SIGNATURE_BYTES, MESSAGE_AT),
+  };
+}
+
+/** What is handed in: both signatures and the message. */
+export function toWire(transaction: PaymentTransaction, feePayerSignature: Uint8Array): Uint8Array {
+  const { payerSignature, messageBytes } = transaction;
+  return Buffer.concat([new Uint8Array([SIGNERS]), feePayerSignature, payerSignature, messageBytes]);
+}
+
+export function addressBytes(address: string): Uint8Array {
+  return new Uint8Array(getBase58Encoder().encode(address));
+}
+
+/** The padding may be left out; any other second spelling of the same bytes is refused. */
+function decodeBase64(text: unknown): Uint8Array | undefined {
+  if (typeof text !== 'string' || text.length > LONGEST_TEXT || !BASE64.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  const spelling = bytes.toString('base64');
+  const isSpelling = text === spelling || text === spelling.replace(/=+$/, '');
+  return isSpelling && bytes.length <= LARGEST_TRANSACTION_BYTES ? new Uint8Array(bytes) : undefined;
+}
+
+interface DecodedMessage {
+  signers: number;
+  accounts: readonly string[];
+  /** Undefined: one of them points outside the accounts. */
+  instructions: readonly Instruction[] | undefined;
+  blockhash: string;
+  hasLookups: boolean;
+}
+
+/** Undefined unless the bytes are the one encoding of what they say: the network refuses longer counts and bytes behind. */
+function decodeMessage(bytes: Uint8Array): DecodedMessage | undefined {
+  try {
+    const message = decodeVersion0(bytes);
+    if (Buffer.compare(Buffer.from(getCompiledTransactionMessageEncoder().encode(message)), bytes) !== 0) {
+      return undefined;
+    }
+    return {
+      signers: message.header.numSignerAccounts,
+      accounts: message.staticAccounts,
+      instructions: resolve(message.staticAccounts, message.instructions),
+      blockhash: message.lifetimeToken,
+      hasLookups: (message.addressTableLookups ?? []).length > 0,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeVersion0(bytes: Uint8Array) {
+  const message = getCompiledTransactionMessageDecoder().decode(bytes);
+  if (message.version !== 0 || !('lifetimeToken' in message)) throw new Error('not of version 0');
+  return message;
+}
+
+type CompiledInstruction = ReturnType<typeof decodeVersion0>['instructions'][number];
+
+function resolve(
+  accounts: readonly string[],
+  compiled: readonly CompiledInstruction[],
+): readonly Instruction[] | undefined {
+  const instructions: Instruction[] = [];
+  for (const { programAddressIndex, accountIndices = [], data = new Uint8Array() } of compiled) {
+    const program = accounts[programAddressIndex];
+    const named = accountIndices.flatMap((index) => accounts[index] ?? []);
+    if (program === undefined || named.length !== accountIndices.length) return undefined;
+    instructions.push({ program, accounts: named, data: new Uint8Array(data) });
+  }
+  return instructions;
+}

@@ -1,0 +1,137 @@
+/**
+ * The instruction list of the exact scheme on Solana (x402 `scheme_exact_svm.md`, "Facilitator Verification Rules (MUST)"),
+ * stricter where it leaves room: the source is the payer's own associated account, the priority fee has a limit as a whole,
+ * and every instruction has its one length.
+ */
+import { type PaymentRefusal, PaymentRefused } from '../paymentNetwork.ts';
+import type { Instruction, PaymentTransaction } from './decodeTransaction.ts';
+import {
+  COMPUTE_BUDGET_PROGRAM,
+  LIGHTHOUSE_PROGRAM,
+  MEMO_PROGRAM,
+  TOKEN_2022_PROGRAM,
+  TOKEN_PROGRAM,
+  tokenAccountOf,
+} from './programs.ts';
+
+export interface TransferTerms {
+  mint: string;
+  decimals: number;
+  /** The owner of the account that is paid into. */
+  payTo: string;
+}
+
+export interface Transfer {
+  /** SPL Token or Token-2022. */
+  program: string;
+  payer: string;
+  source: string;
+  destination: string;
+  /** Smallest units. */
+  amount: bigint;
+}
+
+const FEWEST_INSTRUCTIONS = 3;
+const MOST_INSTRUCTIONS = 6;
+
+const SET_UNIT_LIMIT = 2;
+const SET_UNIT_PRICE = 3;
+const TRANSFER_CHECKED = 12;
+
+/** Micro-lamports for a unit: 5 lamports, as in the reference. */
+const HIGHEST_UNIT_PRICE = 5_000_000n;
+/** A transfer with two wallet checks and a memo takes below 100,000. With the price: at most a thousandth of a SOL. */
+const MOST_UNITS = 200_000;
+const LONGEST_MEMO_BYTES = 256;
+
+/** Throws PaymentRefused. `transaction.feePayer` must be known to be one that pays fees for us. */
+export async function readTransfer(transaction: PaymentTransaction, terms: TransferTerms): Promise<Transfer> {
+  const { instructions, feePayer } = transaction;
+  if (instructions.length < FEWEST_INSTRUCTIONS || instructions.length > MOST_INSTRUCTIONS) {
+    no(
+      'INVALID_PAYMENT',
+      `the transaction must have ${FEWEST_INSTRUCTIONS} to ${MOST_INSTRUCTIONS} instructions`,
+    );
+  }
+  if (instructions.some(({ program, accounts }) => program === feePayer || accounts.includes(feePayer))) {
+    no('INVALID_PAYMENT', 'the fee payer must not take part in any instruction');
+  }
+  const [limit, price, transfer, ...rest] = instructions;
+  mustBeUnitLimit(limit);
+  mustBeUnitPrice(price);
+  rest.forEach(mustBeHarmless);
+  return await readTransferChecked(transfer, transaction, terms);
+}
+
+function mustBeUnitLimit(given: Instruction | undefined): void {
+  const data = budgetData(given, { kind: SET_UNIT_LIMIT, size: 5 });
+  if (data === undefined) no('INVALID_PAYMENT', 'the first instruction must set the compute unit limit');
+  if (data.readUInt32LE(1) > MOST_UNITS) {
+    no('INVALID_PAYMENT', `the compute unit limit must be at most ${MOST_UNITS}`);
+  }
+}
+
+function mustBeUnitPrice(given: Instruction | undefined): void {
+  const data = budgetData(given, { kind: SET_UNIT_PRICE, size: 9 });
+  if (data === undefined) no('INVALID_PAYMENT', 'the second instruction must set the compute unit price');
+  if (data.readBigUInt64LE(1) > HIGHEST_UNIT_PRICE) {
+    no('INVALID_PAYMENT', `the compute unit price must be at most ${HIGHEST_UNIT_PRICE} micro-lamports`);
+  }
+}
+
+function budgetData(
+  given: Instruction | undefined,
+  { kind, size }: { kind: number; size: number },
+): Buffer | undefined {
+  if (given?.program !== COMPUTE_BUDGET_PROGRAM || given.accounts.length > 0) return undefined;
+  return given.data.length === size && given.data[0] === kind ? Buffer.from(given.data) : undefined;
+}
+
+/** What wallets add: checks for their owner, and a memo that makes each payment another one. */
+function mustBeHarmless({ program, data }: Instruction, index: number): void {
+  const place = FEWEST_INSTRUCTIONS + index + 1;
+  const isLast = place === MOST_INSTRUCTIONS;
+  if (program !== MEMO_PROGRAM && (isLast || program !== LIGHTHOUSE_PROGRAM)) {
+    no(
+      'INVALID_PAYMENT',
+      `instruction ${place} may only be a memo${isLast ? '' : ' or a check by Lighthouse'}`,
+    );
+  }
+  if (program === MEMO_PROGRAM && data.length > LONGEST_MEMO_BYTES) {
+    no('INVALID_PAYMENT', `a memo must be at most ${LONGEST_MEMO_BYTES} bytes`);
+  }
+}
+
+async function readTransferChecked(
+  given: Instruction | undefined,
+  { payer }: PaymentTransaction,
+  { mint, decimals, payTo }: TransferTerms,
+): Promise<Transfer> {
+  const program = given?.program ?? '';
+  if (given === undefined || (program !== TOKEN_PROGRAM && program !== TOKEN_2022_PROGRAM)) {
+    return no('INVALID_PAYMENT', 'the third instruction must be a TransferChecked of a token program');
+  }
+  const data = Buffer.from(given.data);
+  const [source, named, destination, authority, ...others] = given.accounts;
+  if (data.length !== 10 || data[0] !== TRANSFER_CHECKED || authority === undefined || others.length > 0) {
+    return no('INVALID_PAYMENT', 'the third instruction must be a TransferChecked with its four accounts');
+  }
+  if (named !== mint) no('UNSUPPORTED_TOKEN', `the token of this network is ${mint}`);
+  if (data[9] !== decimals) no('UNSUPPORTED_TOKEN', `the token has ${decimals} decimals`);
+  if (authority !== payer) no('INVALID_PAYMENT_PAYER', 'the transfer must be by the payer, who signs it');
+  if (payer === payTo) no('INVALID_PAYMENT_PAYER', 'nobody can pay from the address that is paid');
+  if (destination !== (await tokenAccountOf(payTo, mint, program))) {
+    return no(
+      'INVALID_PAYMENT_RECIPIENT',
+      `the transfer must be to the associated token account of ${payTo}`,
+    );
+  }
+  if (source !== (await tokenAccountOf(payer, mint, program))) {
+    return no('INVALID_PAYMENT_PAYER', 'the transfer must be from the associated token account of the payer');
+  }
+  return { program, payer, source, destination, amount: data.readBigUInt64LE(1) };
+}
+
+function no(code: PaymentRefusal, message: string): never {
+  throw new PaymentRefused(code, message, { field: 'payload.transaction' });
+}

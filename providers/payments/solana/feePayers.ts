@@ -1,0 +1,78 @@
+/** Who pays the network's fees: this service with a key of its own, or the facilitator, which says with which ones. */
+import { isAddress } from '@solana/kit';
+import { z } from 'zod';
+import type { Facilitator } from '../facilitator.ts';
+import { ChainUnavailable } from '../paymentNetwork.ts';
+
+export interface FeePayers {
+  /** The one that is offered. Throws ChainUnavailable while the facilitator has not said. */
+  offered(): Promise<string>;
+  /** Whether it may be the fee payer of a payment. Throws ChainUnavailable. */
+  has(address: string): Promise<boolean>;
+}
+
+const FRESH_MS = 5 * 60_000;
+/** A facilitator that is down for a while has still the keys that it had. */
+const USABLE_MS = 24 * 3_600_000;
+/** Between two questions that failed. */
+const PAUSE_MS = 2_000;
+const MOST_KINDS = 1_000;
+const MOST_SIGNERS = 100;
+
+const supported = z.object({
+  kinds: z
+    .array(
+      z.object({
+        scheme: z.string(),
+        network: z.string(),
+        extra: z.object({ feePayer: z.string().optional() }).nullish(),
+      }),
+    )
+    .max(MOST_KINDS),
+  signers: z.record(z.string(), z.array(z.string()).max(MOST_SIGNERS)).nullish(),
+});
+
+interface Known {
+  offered: string;
+  all: ReadonlySet<string>;
+  atMs: number;
+}
+
+/** `networks`: the spellings under which it may list this network. */
+export function facilitatorFeePayers(facilitator: Facilitator, networks: readonly string[]): FeePayers {
+  let known: Known | undefined;
+  let askedMs = 0;
+  let asking: Promise<void> | undefined;
+  const ask = async () => {
+    askedMs = Date.now();
+    const told = supported.safeParse(await facilitator.supported().catch(() => undefined));
+    if (told.success) known = feePayersIn(told.data, networks) ?? known;
+  };
+  const current = async (): Promise<Known> => {
+    const isFresh = known !== undefined && Date.now() - known.atMs < FRESH_MS;
+    if (!isFresh && Date.now() - askedMs >= PAUSE_MS) {
+      asking ??= ask().finally(() => {
+        asking = undefined;
+      });
+    }
+    if (!isFresh) await asking;
+    if (known === undefined || Date.now() - known.atMs > USABLE_MS) {
+      throw new ChainUnavailable('the facilitator does not say who pays the fees');
+    }
+    return known;
+  };
+  return {
+    offered: async () => (await current()).offered,
+    has: async (address) => (await current()).all.has(address),
+  };
+}
+
+function feePayersIn(told: z.output<typeof supported>, networks: readonly string[]): Known | undefined {
+  const named = told.kinds.flatMap(({ scheme, network, extra }) =>
+    scheme === 'exact' && networks.includes(network) ? (extra?.feePayer ?? []) : [],
+  );
+  const signers = [...networks, 'solana:*'].flatMap((network) => told.signers?.[network] ?? []);
+  const [offered, ...others] = [...named, ...signers].filter(isAddress);
+  if (offered === undefined) return undefined;
+  return { offered, all: new Set([offered, ...others]), atMs: Date.now() };
+}

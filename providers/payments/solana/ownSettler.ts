@@ -1,0 +1,73 @@
+/** Settles with a key of this service: signs as the fee payer and hands the transaction in. */
+import { getBase58Decoder } from '@solana/kit';
+import { NodeRefused, type RpcNode } from '../nodes/rpcNode.ts';
+import type { RpcNodes } from '../nodes/rpcNodes.ts';
+import type { SettleOutcome, SignedPayment } from '../paymentNetwork.ts';
+import type { Settler } from '../settler.ts';
+import { type PaymentTransaction, toWire } from './decodeTransaction.ts';
+import type { FeeKey } from './feeKey.ts';
+import { isKnown } from './readNode.ts';
+import { transactionOf } from './readPayment.ts';
+
+/** The name under which the network knows a payment of which `key` is the fee payer; undefined where it is not. */
+export function ownSignature(transaction: PaymentTransaction, key: FeeKey): string | undefined {
+  if (transaction.feePayer !== key.address) return undefined;
+  return getBase58Decoder().decode(key.sign(transaction.messageBytes));
+}
+
+export function createOwnSettler({ nodes, key }: { nodes: RpcNodes; key: FeeKey }): Settler {
+  return {
+    settle: (payment, signal) => settle({ nodes, key }, payment, signal),
+    close: async () => undefined,
+  };
+}
+
+/**
+ * Every node is told, and may be told again: it is one and the same transaction, which the network executes once. A node
+ * that refuses has tried it out and passed it on to nobody.
+ */
+async function settle(
+  { nodes, key }: { nodes: RpcNodes; key: FeeKey },
+  payment: SignedPayment,
+  signal: AbortSignal,
+): Promise<SettleOutcome> {
+  const signed = transactionOf(payment);
+  const transaction = ownSignature(signed, key);
+  if (transaction === undefined) {
+    return { outcome: 'refused', reason: 'the fee payer is not the key of this service' };
+  }
+  const wire = Buffer.from(toWire(signed, key.sign(signed.messageBytes))).toString('base64');
+  const replies = await nodes
+    .each((node) => send(node, wire, transaction), signal)
+    .catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      return [];
+    });
+  if (replies.some(({ kind }) => kind === 'taken')) return { outcome: 'sent', transaction };
+  if (replies.length < nodes.nodeCount || replies.some(({ kind }) => kind === 'unclear')) {
+    return { outcome: 'unknown', reason: 'not every node said whether it took the transaction', transaction };
+  }
+  return { outcome: 'refused', reason: replies.map(({ words }) => words).join('; ') };
+}
+
+interface Reply {
+  kind: 'taken' | 'refused' | 'unclear';
+  words: string;
+}
+
+async function send(node: RpcNode, wire: string, transaction: string): Promise<Reply> {
+  try {
+    const told = await node.call('sendTransaction', [
+      wire,
+      { encoding: 'base64', preflightCommitment: 'confirmed' },
+    ]);
+    return { kind: told === transaction ? 'taken' : 'unclear', words: 'the name of another transaction' };
+  } catch (error) {
+    const words = error instanceof Error ? error.message : '';
+    if (!(error instanceof NodeRefused)) return { kind: 'unclear', words };
+    // Refused since it is there already, or was handed in before and is over by now.
+    const known = await isKnown(node, transaction).catch(() => undefined);
+    if (known === undefined) return { kind: 'unclear', words };
+    return { kind: known ? 'taken' : 'refused', words };
+  }
+}

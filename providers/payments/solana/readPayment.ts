@@ -1,0 +1,82 @@
+/** What can be told of a Solana payment without asking a node: shape, instruction list, token, recipient, amount, signature. */
+import type { PaymentEnvelope } from '../../../domain/payments/envelope.ts';
+import { refuseAccepted } from '../../../domain/payments/matchOffer.ts';
+import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { refuseAmount } from '../../../domain/payments/topUpAmount.ts';
+import {
+  type PaymentRefusal,
+  PaymentRefused,
+  type PaymentRequirement,
+  refuse,
+  type SignedPayment,
+} from '../paymentNetwork.ts';
+import { addressBytes, decodeTransaction, type PaymentTransaction, toWire } from './decodeTransaction.ts';
+import { readTransfer } from './exactTransfer.ts';
+import { isSignedBy } from './feeKey.ts';
+import type { FeePayers } from './feePayers.ts';
+
+export interface Reader {
+  settings: PaymentNetworkSettings;
+  names: readonly string[];
+  decimals: number;
+  feePayers: FeePayers;
+  /** With this fee payer in `extra`. */
+  offer(amount: string, feePayer: string): PaymentRequirement;
+}
+
+const UNSIGNED = new Uint8Array(64);
+
+/** Throws PaymentRefused, and ChainUnavailable while the facilitator does not say who pays the fees. */
+export async function readPayment(
+  { settings, names, decimals, feePayers, offer }: Reader,
+  envelope: PaymentEnvelope,
+  nowMs: number,
+): Promise<SignedPayment> {
+  const { network, asset: mint, payTo } = settings;
+  const networks = [network, ...names];
+  if (envelope.scheme !== 'exact') no('UNSUPPORTED_SCHEME', 'the scheme is "exact"');
+  if (!networks.includes(envelope.network)) no('UNSUPPORTED_NETWORK', `this is ${network}`);
+  const transaction = decodeTransaction(envelope.payload.transaction);
+  if (!(await feePayers.has(transaction.feePayer))) {
+    no('INVALID_PAYMENT', 'the fee payer must be the one that extra.feePayer of the offer names');
+  }
+  const transfer = await readTransfer(transaction, { mint, decimals, payTo });
+  const amount = transfer.amount.toString();
+  if (envelope.accepted !== undefined) {
+    const terms = {
+      ...offer(amount, transaction.feePayer),
+      networks,
+      extraToo: {},
+      isSameAddress: Object.is,
+    };
+    refuse(refuseAccepted(envelope.accepted, terms));
+  }
+  refuse(refuseAmount(amount, decimals));
+  mustBeSigned(transaction);
+  return {
+    ...{ network, asset: mint, payTo, amount },
+    payer: { family: 'solana', address: transfer.payer },
+    nonce: transaction.digest,
+    validAfter: '0',
+    readAt: String(Math.floor(nowMs / 1_000)),
+    payload: { transaction: Buffer.from(toWire(transaction, UNSIGNED)).toString('base64') },
+  };
+}
+
+function mustBeSigned({ payer, payerSignature, messageBytes }: PaymentTransaction): void {
+  if (payerSignature.every((byte) => byte === 0)) {
+    no('PAYMENT_VERIFICATION_FAILED', 'the payer has not signed the transaction');
+  }
+  if (!isSignedBy(addressBytes(payer), messageBytes, payerSignature)) {
+    no('PAYMENT_VERIFICATION_FAILED', 'the signature is not the payer\u2019s');
+  }
+}
+
+function no(code: PaymentRefusal, message: string): never {
+  throw new PaymentRefused(code, message, { field: 'payload.transaction' });
+}
+
+/** What `read` has made of it. */
+export function transactionOf({ payload }: SignedPayment): PaymentTransaction {
+  return decodeTransaction(payload.transaction);
+}

@@ -1,0 +1,92 @@
+/** Asks the nodes whether a payment could be settled now: its blockhash is good, the accounts are, and it passes. */
+import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import type { RpcNode } from '../nodes/rpcNode.ts';
+import type { RpcNodes } from '../nodes/rpcNodes.ts';
+import {
+  ChainUnavailable,
+  type PaymentRefusal,
+  PaymentRefused,
+  type SignedPayment,
+} from '../paymentNetwork.ts';
+import { readTransfer, type Transfer } from './exactTransfer.ts';
+import { isPlainMint, readTokenAccount } from './mint.ts';
+import { SYSTEM_PROGRAM } from './programs.ts';
+import { isBlockhashValid, readAccounts, tryOut } from './readNode.ts';
+import { transactionOf } from './readPayment.ts';
+
+type Verdict = 'good' | 'unpaid' | keyof typeof REFUSALS;
+
+const REFUSALS = {
+  expired: ['PAYMENT_VERIFICATION_FAILED', 'the blockhash of the transaction is not valid, or not any more'],
+  used: ['PAYMENT_VERIFICATION_FAILED', 'the transaction was handed in before'],
+  poor: ['PAYMENT_VERIFICATION_FAILED', 'the payer has less than this of the token'],
+  failing: ['PAYMENT_VERIFICATION_FAILED', 'the network would refuse the transaction'],
+  token: ['UNSUPPORTED_TOKEN', 'the transfer is not by the program of the token'],
+  payer: ['INVALID_PAYMENT_PAYER', 'the payer must be a wallet that owns its token account'],
+} as const satisfies Record<string, readonly [PaymentRefusal, string]>;
+
+export interface Verifier {
+  nodes: RpcNodes;
+  settings: PaymentNetworkSettings;
+  decimals: number;
+}
+
+/** Throws PaymentRefused, ChainUnavailable. `details.reason` says which it was. */
+export async function verifyPayment(
+  { nodes, settings, decimals }: Verifier,
+  payment: SignedPayment,
+  signal: AbortSignal,
+): Promise<void> {
+  const transaction = transactionOf(payment);
+  const { asset: mint, payTo } = settings;
+  const transfer = await readTransfer(transaction, { mint, decimals, payTo });
+  const examined: Examined = {
+    ...{ transfer, mint, payTo, decimals },
+    blockhash: transaction.blockhash,
+    wire: String(payment.payload.transaction),
+  };
+  const verdict = await nodes.agreed((node) => examine(node, examined), signal);
+  if (verdict === 'good') return;
+  if (verdict === 'unpaid') throw new ChainUnavailable('the fee payer cannot pay the fee');
+  const [code, message] = REFUSALS[verdict];
+  throw new PaymentRefused(code, message, { reason: verdict });
+}
+
+interface Examined {
+  transfer: Transfer;
+  mint: string;
+  payTo: string;
+  decimals: number;
+  blockhash: string;
+  wire: string;
+}
+
+async function examine(node: RpcNode, examined: Examined): Promise<Verdict> {
+  const [isValid, accounts, fault] = await Promise.all([
+    isBlockhashValid(node, examined.blockhash, 'confirmed'),
+    examineAccounts(node, examined),
+    tryOut(node, examined.wire),
+  ]);
+  if (fault === 'AlreadyProcessed') return 'used';
+  if (!isValid || fault === 'BlockhashNotFound') return 'expired';
+  if (accounts !== 'good') return accounts;
+  if (fault === 'InsufficientFundsForFee' || fault === 'AccountNotFound') return 'unpaid';
+  return fault === null ? 'good' : 'failing';
+}
+
+async function examineAccounts(
+  node: RpcNode,
+  { transfer, mint, payTo, decimals }: Examined,
+): Promise<Verdict> {
+  const { program, payer, source, destination, amount } = transfer;
+  const [token, from, to, wallet] = await readAccounts(node, [mint, source, destination, payer]);
+  if (token?.owner !== program || !isPlainMint(token.data, decimals)) return 'token';
+  // A wallet that holds nothing but tokens has no account of its own.
+  if (wallet !== undefined && wallet.owner !== SYSTEM_PROGRAM) return 'payer';
+  if (from?.owner !== program) return 'poor';
+  const theirs = readTokenAccount(from.data);
+  if (theirs?.owner !== payer || theirs.mint !== mint) return 'payer';
+  if (theirs.amount < amount) return 'poor';
+  const ours = to?.owner === program ? readTokenAccount(to.data) : undefined;
+  return ours?.owner === payTo && ours.mint === mint ? 'good' : 'failing';
+}

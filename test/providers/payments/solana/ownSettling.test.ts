@@ -1,0 +1,213 @@
+import { getBase58Encoder } from '@solana/kit';
+import { expect, test } from 'vitest';
+import { PaymentRefused } from '../../../../providers/payments/paymentNetwork.ts';
+import { createSolanaPayments } from '../../../../providers/payments/solana/createSolanaPayments.ts';
+import { readFeeKey } from '../../../../providers/payments/solana/feeKey.ts';
+import {
+  envelope,
+  memo,
+  openWorld,
+  SIX_DOLLARS,
+  transferOf,
+  unitLimit,
+  unitPrice,
+  type World,
+} from './solanaWorld.ts';
+
+const NOW_MS = Date.now();
+const signal = new AbortController().signal;
+
+async function signedPayment(world: World) {
+  return await world.payments.read(await envelope(world), Date.now());
+}
+
+test('a payment is verified, settled by our own fee payer, executed once and found with its amount', async () => {
+  const world = await openWorld();
+  const { chain, payments, payer, feeKey, payTo, usd } = world;
+  const offered = await payments.offer('5000000');
+  expect(offered).toEqual({
+    scheme: 'exact',
+    network: chain.network,
+    amount: '5000000',
+    asset: usd.mint,
+    payTo,
+    maxTimeoutSeconds: 300,
+    extra: { name: 'USD Coin', version: '2', feePayer: feeKey.address },
+  });
+  const payment = await signedPayment(world);
+  expect(payment).toMatchObject({ amount: '6000000', payer: { family: 'solana', address: payer.address } });
+  expect(JSON.parse(JSON.stringify(payment))).toEqual(payment);
+  expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
+  await payments.verify(payment, signal);
+  const settled = await payments.settle(payment, signal);
+  expect(settled).toMatchObject({ outcome: 'sent' });
+  const transaction = 'transaction' in settled ? settled.transaction : undefined;
+  expect(await payments.find(payment, signal)).toEqual({ state: 'pending', transaction });
+  chain.advance(32);
+  expect(await payments.find(payment, signal)).toEqual({ state: 'final', transaction, amount: '6000000' });
+  expect(await usd.balanceOf(payTo)).toBe(SIX_DOLLARS + 1n);
+
+  expect(await payments.settle(payment, signal)).toEqual({ outcome: 'sent', transaction });
+  chain.advance(400);
+  expect(await payments.settle(payment, signal)).toEqual({ outcome: 'sent', transaction });
+  expect(await usd.balanceOf(payTo)).toBe(SIX_DOLLARS + 1n);
+  await expect(payments.verify(payment, signal)).rejects.toThrow(PaymentRefused);
+  expect(await payments.find(payment, signal)).toMatchObject({ state: 'final' });
+});
+
+test('the first signature of the message settles it; what else the client put there does not matter', async () => {
+  const world = await openWorld();
+  const one = await envelope(world);
+  const bytes = Buffer.from(String(one.payload.transaction), 'base64');
+  bytes.fill(7, 1, 65);
+  const filled = { ...one, payload: { transaction: bytes.toString('base64') } };
+  const bare = { ...one, payload: { transaction: String(one.payload.transaction).replace(/=+$/, '') } };
+  const [a, b, c] = await Promise.all([one, filled, bare].map((each) => world.payments.read(each, NOW_MS)));
+  expect(b).toEqual(a);
+  expect(c).toEqual(a);
+});
+
+test('the same message handed in many times at once moves the money once', async () => {
+  const world = await openWorld();
+  const payment = await signedPayment(world);
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, () => world.payments.settle(payment, signal)),
+  );
+  expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(['sent']));
+  expect(await world.usd.balanceOf(world.payTo)).toBe(SIX_DOLLARS + 1n);
+});
+
+test('a payment that the network lost is gone when its blockhash is, and not before', async () => {
+  const world = await openWorld();
+  const { chain, payments } = world;
+  const payment = await signedPayment(world);
+  chain.onSubmit = 'drop';
+  expect(await payments.settle(payment, signal)).toMatchObject({ outcome: 'sent' });
+  chain.advance(140);
+  expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
+  // Too old for the tip, but a final block might still have taken it.
+  chain.advance(30);
+  expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
+  chain.advance(30);
+  expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: true });
+  expect(await payments.settle(payment, signal)).toMatchObject({ outcome: 'refused' });
+});
+
+test('a blockhash that a final block does not know yet is not taken for an old one', async () => {
+  const world = await openWorld();
+  const payment = await signedPayment(world);
+  const { blockhash } = world.chain.latestBlockhash('confirmed');
+  expect(world.chain.isBlockhashValid(blockhash, 'finalized')).toBe(false);
+  expect(await world.payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
+});
+
+test('what lands late is found after all', async () => {
+  const world = await openWorld();
+  const { chain, payments } = world;
+  const payment = await signedPayment(world);
+  chain.onSubmit = 'hold';
+  await payments.settle(payment, signal);
+  chain.advance(100);
+  expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
+  chain.release();
+  chain.advance(300);
+  expect(await payments.find(payment, signal)).toMatchObject({ state: 'final', amount: '6000000' });
+});
+
+test('a transaction that fails in its block is told as such and never credited', async () => {
+  const world = await openWorld();
+  const { chain, payments, usd, payer, payTo } = world;
+  const payment = await signedPayment(world);
+  chain.onSubmit = 'hold';
+  await payments.settle(payment, signal);
+  chain.onSubmit = 'execute';
+  // The payer empties the account in the meantime, with a payment of its own.
+  for (const amount of [SIX_DOLLARS, 91_000_000n]) {
+    const other = await envelope(world, {
+      draft: (draft) => ({
+        ...draft,
+        instructions: [
+          ...draft.instructions.slice(0, 2),
+          transferOf(world, { amount }),
+          memo(`drain ${amount}`),
+        ],
+      }),
+    });
+    await payments.settle(await payments.read(other, Date.now()), signal);
+  }
+  expect(await usd.balanceOf(payer.address)).toBe(3_000_000n);
+  chain.release();
+  expect(await payments.find(payment, signal)).toMatchObject({ state: 'pending' });
+  chain.advance(32);
+  expect(await payments.find(payment, signal)).toMatchObject({ state: 'wrong' });
+  expect(await usd.balanceOf(payTo)).toBe(97_000_001n);
+});
+
+test('verify says why: expired, too little, no account to pay into, a fee payer without money', async () => {
+  const world = await openWorld();
+  const { chain, payments } = world;
+  const reasonOf = (payment: Awaited<ReturnType<typeof signedPayment>>) =>
+    payments.verify(payment, signal).then(
+      () => 'good',
+      (error: PaymentRefused) => `${error.code} ${error.details?.reason}`,
+    );
+  const draftWith = async (amount: bigint) => {
+    const bent = await envelope(world, {
+      draft: (draft) => ({
+        ...draft,
+        instructions: [...draft.instructions.slice(0, 2), transferOf(world, { amount })],
+      }),
+    });
+    return await payments.read(bent, Date.now());
+  };
+  expect(await reasonOf(await draftWith(100_000_000n))).toBe('good');
+  expect(await reasonOf(await draftWith(100_000_001n))).toBe('PAYMENT_VERIFICATION_FAILED poor');
+  const old = await signedPayment(world);
+  chain.advance(160);
+  expect(await reasonOf(old)).toBe('PAYMENT_VERIFICATION_FAILED expired');
+  const unborn = await envelope(world, { draft: (draft) => ({ ...draft, blockhash: world.payTo }) });
+  expect(await reasonOf(await payments.read(unborn, Date.now()))).toBe('PAYMENT_VERIFICATION_FAILED expired');
+  const used = await signedPayment(world);
+  await payments.settle(used, signal);
+  expect(await reasonOf(used)).toBe('PAYMENT_VERIFICATION_FAILED used');
+
+  const poor = await openWorld();
+  const account = poor.chain.svm.getAccount(poor.feeKey.address);
+  if (account.exists) poor.chain.svm.setAccount({ ...account, lamports: 1_000n as typeof account.lamports });
+  await expect(poor.payments.verify(await signedPayment(poor), signal)).rejects.toThrow('fee payer');
+});
+
+test('a payment with the highest price costs our fee payer at most a thousandth of a SOL', async () => {
+  const world = await openWorld();
+  const dear = await envelope(world, {
+    draft: (draft) => ({
+      ...draft,
+      instructions: [unitLimit(200_000), unitPrice(5_000_000n), ...draft.instructions.slice(2)],
+    }),
+  });
+  const payment = await world.payments.read(dear, Date.now());
+  const before = world.chain.svm.getBalance(world.feeKey.address) ?? 0n;
+  await world.payments.settle(payment, signal);
+  const cost = before - (world.chain.svm.getBalance(world.feeKey.address) ?? 0n);
+  expect(cost).toBe(1_000_000n + 10_000n);
+});
+
+test('a key that is none, of two halves, or the recipient’s own stops the start', async () => {
+  const world = await openWorld();
+  const bytes = [...getBase58Encoder().encode(world.feeKey.secret)];
+  expect(readFeeKey(JSON.stringify(bytes))?.address).toBe(world.feeKey.address);
+  const mixed = JSON.stringify([...bytes.slice(0, 63), (bytes[63] ?? 0) ^ 1]);
+  for (const secret of [
+    '',
+    '[]',
+    'abc',
+    '0'.repeat(88),
+    mixed,
+    JSON.stringify(bytes.slice(1)),
+    '[1,2,"3"]',
+  ]) {
+    expect(() => createSolanaPayments(world.settings, { secret: () => secret })).toThrow('no private key');
+  }
+  const own = { ...world.settings, payTo: world.feeKey.address };
+  expect(() => createSolanaPayments(own, { secret: () => world.feeKey.secret })).toThrow('key of payTo');
+});
