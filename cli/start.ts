@@ -22,6 +22,7 @@ import { SEARCH_ATTRIBUTE_TYPES } from './searchAttributeTypes.ts';
 import { type Address, addressOf, mustBeFree } from './startAddress.ts';
 import { announce, type FoundModels } from './startAnnouncement.ts';
 import { checkConfiguration } from './startConfiguration.ts';
+import { mustLeaveRoom, openDemoChain } from './startDemoChain.ts';
 import { readStartOptions, START_HELP, type StartOptions } from './startOptions.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -32,7 +33,8 @@ async function main(args: readonly string[]): Promise<void> {
     say(START_HELP);
     return;
   }
-  const environment = checkConfiguration(processEnvironment());
+  const { environment, config } = checkConfiguration(processEnvironment());
+  if (options.demoChain) mustLeaveRoom(config);
   const address = await addressOf(environment);
   const folder = openDataFolder(path.resolve(environment.FAREBOX_DATA), address.baseUrl);
   const supervision = openSupervision(folder, say);
@@ -58,11 +60,12 @@ interface Start {
 async function start({ options, address, folder, supervision }: Start): Promise<void> {
   const startedAt = Date.now();
   const given = processEnvironment();
-  const environment = checkConfiguration(given);
+  const { environment } = checkConfiguration(given);
   await stopLeftovers(folder);
   await mustBeFree(address);
 
-  const programs = await findPrograms(serversToStart(environment), folder, { environment: given, progress });
+  const locate = { environment: given, progress };
+  const programs = await findPrograms(serversToStart(environment), folder, locate);
   const servers = await startServers({
     folder: folder.path,
     programs,
@@ -71,12 +74,15 @@ async function start({ options, address, folder, supervision }: Start): Promise<
     withUi: true,
     supervision: supervision.options,
   });
+  const demoChain = options.demoChain
+    ? await openDemoChain({ folder: folder.path, locate, supervision: supervision.options })
+    : undefined;
   const shared = deploymentEnvironment({
     given,
     programs,
     dataFolder: folder.path,
     port: address.port,
-    started: servers.environment,
+    started: { ...servers.environment, ...demoChain?.environment },
   });
   const config = loadConfig(shared);
   const [demo, ollama] = await Promise.all([prepare(folder, config), lookForOllama(config)]);
@@ -89,6 +95,7 @@ async function start({ options, address, folder, supervision }: Start): Promise<
     baseUrl,
     ...(servers.temporalUiUrl && { temporalUiUrl: servers.temporalUiUrl }),
     ...(ollama && { ollama }),
+    ...(demoChain && { chain: demoChain.chain }),
   };
   const tellOthers = () =>
     writeDevFile({ ...ready, dataFolder: folder.path, processes: supervision.processes() });

@@ -1,4 +1,6 @@
+import path from 'node:path';
 import type { Config } from '../infra/config/config.ts';
+import type { DemoChain } from '../infra/stack/chain/demoChain.ts';
 import type { Demo } from '../infra/stack/seedDemo.ts';
 
 /** The models of an Ollama that was found. */
@@ -13,6 +15,7 @@ export interface Announcement {
   baseUrl: string;
   temporalUiUrl?: string;
   ollama?: FoundModels;
+  chain?: DemoChain;
   seconds: number;
 }
 
@@ -20,7 +23,8 @@ export interface Announcement {
 const MOST_NAMED = 4;
 
 /** What a person needs to know of a service that has just become ready. */
-export function announce({ config, demo, baseUrl, temporalUiUrl, ollama, seconds }: Announcement): string {
+export function announce(of: Announcement): string {
+  const { config, demo, baseUrl, temporalUiUrl, ollama, chain } = of;
   const origin = new URL(baseUrl).origin;
   const rows = {
     API: baseUrl,
@@ -32,17 +36,37 @@ export function announce({ config, demo, baseUrl, temporalUiUrl, ollama, seconds
     'demo account': `${demo.accountId} (100 USD at its start, 10 diem a day)`,
     'ADMIN key': demo.keys.admin,
     'INFERENCE key': demo.keys.inference,
+    ...(chain && describeChain(chain)),
   };
   const width = Math.max(...Object.keys(rows).map((name) => name.length)) + 2;
   const lines = Object.entries(rows).map(([name, value]) => `  ${name.padEnd(width)}${value}`);
   return [
-    `\nFarebox is ready (${seconds.toFixed(1)} s).`,
+    `\nFarebox is ready (${of.seconds.toFixed(1)} s).`,
     ...lines,
     '\nA first request: what would a minute of voice changing cost?',
     `  curl -s ${baseUrl}/audio/voice-changer/quote \\`,
     `    -H 'Authorization: Bearer ${demo.keys.inference}' -H 'Content-Type: application/json' \\`,
     `    -d '{"model":"local-voice-changer","duration_seconds":60}'`,
+    ...(chain ? payment(config) : []),
   ].join('\n');
+}
+
+function describeChain({ rpcUrl, network, asset, payTo, wallet }: DemoChain): Record<string, string> {
+  return {
+    'demo chain': `${rpcUrl} (${network})`,
+    'test USDC': `${asset}, paid to ${payTo}`,
+    'demo wallet': `${wallet.address} (1000 test USDC)`,
+    'its private key': `${wallet.privateKey} (worth nothing elsewhere)`,
+  };
+}
+
+/** The script looks where a data folder is unless told. */
+function payment({ dataFolder }: Config): string[] {
+  const told = dataFolder === path.resolve('.farebox') ? '' : `FAREBOX_DATA='${dataFolder}' `;
+  return [
+    '\nThe demo wallet tops up 5 USD, signs in and spends some of it:',
+    `  ${told}node examples/pay.mjs`,
+  ];
 }
 
 function describe({ address, ids }: FoundModels): string {

@@ -1,4 +1,4 @@
-import { loadConfig } from '../infra/config/config.ts';
+import { type Config, loadConfig } from '../infra/config/config.ts';
 import { type Environment, type REQUIRED_VARIABLES, readEnvironment } from '../infra/config/environment.ts';
 
 /** Stand-ins for addresses that are known only once the parts run: what is checked here is all the rest. */
@@ -13,8 +13,8 @@ const NOT_YET: Record<(typeof REQUIRED_VARIABLES)[number], string> = {
 };
 
 /** Environment and configuration file as a whole, before anything starts. Throws ConfigError. */
-export function checkConfiguration(given: NodeJS.ProcessEnv): Environment {
+export function checkConfiguration(given: NodeJS.ProcessEnv): { environment: Environment; config: Config } {
   const set = Object.entries(given).filter(([, value]) => value?.trim());
-  loadConfig({ ...NOT_YET, ...Object.fromEntries(set) });
-  return readEnvironment(given);
+  const config = loadConfig({ ...NOT_YET, ...Object.fromEntries(set) });
+  return { environment: readEnvironment(given), config };
 }

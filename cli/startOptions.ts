@@ -3,12 +3,20 @@ import { CommandError } from './commandError.ts';
 
 export interface StartOptions {
   demo: boolean;
+  /** A local chain, a facilitator and a wallet that can pay. */
+  demoChain: boolean;
 }
+
+const NO_DEMO = '--no-demo';
+const WITH_DEMO_CHAIN = '--with-demo-chain';
 
 export const START_HELP = `npm start [-- flags]    The whole service on this machine, until Ctrl-C.
 
-  --no-demo            no demonstration job on a new data folder
-  --with-demo-chain    not in this release: a local chain with a test USDC comes with the wallet payments
+  ${NO_DEMO}            no demonstration job on a new data folder
+  ${WITH_DEMO_CHAIN}    also a local chain in the place of Base Sepolia (chain id 84532) with a test USDC, a
+                       payment facilitator, and a wallet with 1000 test dollars: node examples/pay.mjs pays
+                       with it. The chain is kept in the data folder; it is anvil, from ANVIL_PATH, PATH, or
+                       its npm package (Linux x64). Its keys and its money are worth nothing elsewhere.
   --help               this text
 
 PORT, HOST, FAREBOX_DATA, FAREBOX_CONFIG and the variables that name a part (DATABASE_URL, REDIS_URL,
@@ -19,12 +27,7 @@ environment, and OLLAMA_HOST: where an Ollama is looked for.
 /** Undefined when only the help is wanted. Throws CommandError for what it does not know. */
 export function readStartOptions(args: readonly string[]): StartOptions | undefined {
   if (args.includes('--help')) return undefined;
-  if (args.includes('--with-demo-chain')) {
-    throw new CommandError(
-      '--with-demo-chain is not available in this release: start without it for the service without wallets',
-    );
-  }
-  const unknown = args.find((arg) => arg !== '--no-demo');
+  const unknown = args.find((arg) => arg !== NO_DEMO && arg !== WITH_DEMO_CHAIN);
   if (unknown !== undefined) throw new CommandError(`unknown flag ${unknown}; --help lists what there is`);
-  return { demo: !args.includes('--no-demo') };
+  return { demo: !args.includes(NO_DEMO), demoChain: args.includes(WITH_DEMO_CHAIN) };
 }

@@ -8,6 +8,7 @@ import type { TaskQueue } from '../../domain/queues.ts';
 import { workflowBuildId } from './buildId.ts';
 import { mergeProviders, OLLAMA_PROVIDER } from './builtInProviders.ts';
 import { readCharacters } from './characters.ts';
+import { withDemoChain } from './demoChain.ts';
 import {
   type CompleteEnvironment,
   processEnvironment,
@@ -87,7 +88,10 @@ export interface Config {
 export function loadConfig(source: NodeJS.ProcessEnv = processEnvironment()): Config {
   const environment = readEnvironment(source);
   requireVariables(environment, REQUIRED_VARIABLES);
-  const file = readConfigurationFile(environment.FAREBOX_CONFIG);
+  const file = withDemoChain(
+    readConfigurationFile(environment.FAREBOX_CONFIG),
+    environment.FAREBOX_DEMO_CHAIN,
+  );
   requirePayerKeys(file.x402.networks, source);
   return {
     ...fromEnvironment(environment),

@@ -37,6 +37,8 @@ const variables = z.object({
   HOST: z.string().max(253).default('127.0.0.1'),
   FAREBOX_DATA: z.string().default('.farebox'),
   FAREBOX_CONFIG: z.string().exactOptional(),
+  /** A second file of that form, whose chains are added: `npm start -- --with-demo-chain` writes and names it. */
+  FAREBOX_DEMO_CHAIN: z.string().exactOptional(),
   FAREBOX_PUBLIC_URL: http.exactOptional(),
   FAREBOX_WORKER_QUEUES: z
     .string()

@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../config/config.ts';
+import type { DemoChain } from './chain/demoChain.ts';
 import { writeJson } from './jsonFile.ts';
 import type { Demo } from './seedDemo.ts';
 
@@ -11,6 +12,7 @@ export interface DevFileOptions {
   baseUrl: string;
   demo: Demo;
   temporalUiUrl?: string;
+  chain?: DemoChain;
   processes: Record<string, number>;
 }
 
@@ -25,6 +27,7 @@ export function writeDevFile(options: DevFileOptions): void {
     databaseUrl: config.databaseUrl,
     redisUrl: config.redisUrl,
     s3: { endpoint, region, bucket, accessKeyId, secretAccessKey },
+    ...(options.chain && { chain: options.chain }),
     processes: options.processes,
   });
 }

@@ -9,7 +9,11 @@ export interface Running {
   stopAll(): Promise<void>;
 }
 
-const STOP_ORDER = [['api', 'worker'], ['temporal', 'redis', 's3'], ['postgres']];
+const STOP_ORDER = [
+  ['api', 'worker'],
+  ['facilitator', 'temporal', 'redis', 's3'],
+  ['chain', 'postgres'],
+];
 
 export function createRunning(): Running {
   const all = new Map<string, Supervised>();

@@ -32,7 +32,7 @@ export interface FacilitationRequest {
 const LARGEST_REQUEST_BYTES = 100_000;
 
 export async function createFacilitator(options: FacilitatorOptions): Promise<Facilitator> {
-  const [{ x402Facilitator }, { registerExactEvmScheme }, { toFacilitatorEvmSigner }] = await Promise.all([
+  const [{ x402Facilitator }, { ExactEvmScheme }, { toFacilitatorEvmSigner }] = await Promise.all([
     import('@x402/core/facilitator'),
     import('@x402/evm/exact/facilitator'),
     import('@x402/evm'),
@@ -49,10 +49,7 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Fa
       client.verifyTypedData(request as Parameters<typeof client.verifyTypedData>[0]),
     waitForTransactionReceipt: (request) => client.waitForTransactionReceipt(request),
   });
-  const reference = registerExactEvmScheme(new x402Facilitator(), {
-    signer,
-    networks: `eip155:${options.chainId}`,
-  });
+  const reference = new x402Facilitator().register(`eip155:${options.chainId}`, new ExactEvmScheme(signer));
   return {
     verify: async ({ paymentPayload, paymentRequirements }) => ({
       ...(await reference.verify(paymentPayload, paymentRequirements)),

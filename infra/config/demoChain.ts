@@ -1,0 +1,42 @@
+/** The chains of a demonstration, added to those of the operator's file. */
+import { ConfigError } from './problems.ts';
+import { checkConfiguration, parseJson, readText } from './readFile.ts';
+import type { ConfigurationFile } from './schema/file.ts';
+
+const MEANING = 'FAREBOX_DEMO_CHAIN names a file that npm start -- --with-demo-chain writes';
+
+/**
+ * `file` with the payment networks and the chain nodes of the file that `named` names, which comes first: a wallet that
+ * takes the first offer then pays on the demonstration's chain. Throws ConfigError where both have the same.
+ */
+export function withDemoChain(file: ConfigurationFile, named: string | undefined): ConfigurationFile {
+  if (named === undefined) return file;
+  const added = checkConfiguration(parseJson(readText(named, MEANING) ?? '', named), named);
+  const [payment] = added.x402.networks;
+  const clashes = demoChainClashes(file, {
+    network: payment?.network ?? '',
+    rpcNetworks: Object.keys(added.rpc.networks),
+  });
+  if (clashes.length > 0) throw new ConfigError(named, clashes);
+  return {
+    ...file,
+    x402: { ...file.x402, networks: [...added.x402.networks, ...file.x402.networks] },
+    rpc: { networks: { ...file.rpc.networks, ...added.rpc.networks } },
+  };
+}
+
+/** What the operator's file says of the demonstration's chain already; one of the two would never be asked. */
+export function demoChainClashes(
+  { x402, rpc }: { x402: { networks: readonly { network: string }[] }; rpc: ConfigurationFile['rpc'] },
+  demo: { network: string; rpcNetworks: readonly string[] },
+): string[] {
+  const words = 'is in the configuration file already: take it out there, or start without --with-demo-chain';
+  return [
+    ...x402.networks
+      .filter(({ network }) => network === demo.network)
+      .map(({ network }) => `x402.networks: "${network}" ${words}`),
+    ...demo.rpcNetworks
+      .filter((name) => Object.hasOwn(rpc.networks, name))
+      .map((name) => `rpc.networks: "${name}" ${words}`),
+  ];
+}
