@@ -12,11 +12,13 @@ import { measuredOrder } from './measuredOrder.ts';
 import { measureMedia } from './measureMedia.ts';
 import { measureSource } from './measureSource.ts';
 import { removeMedia } from './removeMedia.ts';
+import { concludeTopUp, recordTopUp, settleTopUp, watchTopUp } from './topUp.ts';
 import type {
   JobsActivities,
   MeasureResult,
   MediaActivities,
   ProviderActivities,
+  TopUpActivities,
   UpkeepActivities,
   WebhookActivities,
   WebhookAttempt,
@@ -26,6 +28,7 @@ import { performDuty } from './upkeep.ts';
 export type Activities = JobsActivities &
   MediaActivities &
   ProviderActivities &
+  TopUpActivities &
   UpkeepActivities &
   WebhookActivities;
 
@@ -40,6 +43,10 @@ export function createActivities(dependencies: ActivityDependencies): Activities
     abandonJob: (input) => asActivity(() => abandonJob(dependencies, input)),
     removeMedia: (input) => asActivity(() => removeMedia(dependencies, input)),
     deliverWebhook: (attempt) => asActivity(() => deliverWebhook(dependencies, attempt, stepOf(attempt))),
+    recordTopUp: (input) => asActivity(() => recordTopUp(dependencies, input)),
+    settleTopUp: (input) => asActivity(() => settleTopUp(dependencies, input)),
+    watchTopUp: (input) => asActivity(() => watchTopUp(dependencies, input)),
+    concludeTopUp: (input) => asActivity(() => concludeTopUp(dependencies, input)),
     performDuty: ({ duty, ...options }) => asActivity(() => performDuty(dependencies, duty, options)),
   };
 }

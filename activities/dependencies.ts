@@ -8,8 +8,9 @@ import type { Logger } from '../infra/log.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Storage } from '../infra/s3/storage.ts';
+import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
 import type { GenerationProvider } from '../providers/provider.ts';
-import type { WebhookInput } from '../workflows/contract.ts';
+import type { TopUpInput, WebhookInput } from '../workflows/contract.ts';
 
 export interface ActivityDependencies {
   pool: pg.Pool;
@@ -25,8 +26,12 @@ export interface ActivityDependencies {
   tools: MediaTools;
   folders: WorkFolders;
   log: Logger;
+  /** On which wallets pay, by CAIP-2 name. */
+  payments: ReadonlyMap<string, PaymentNetwork>;
   /** Whether the workflow of this id is still open; for the reconciler. */
   isWorkflowOpen(workflowId: string): Promise<boolean>;
   /** Has an event told that its own workflow did not tell; nothing when somebody does already. */
   startWebhook(told: WebhookInput): Promise<void>;
+  /** Has a payment seen through whose workflow is gone; nothing when there is one. */
+  startTopUp(input: TopUpInput): Promise<void>;
 }

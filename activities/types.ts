@@ -4,7 +4,13 @@ import type { ErrorCode } from '../domain/errors.ts';
 import type { MeasuredMedium } from '../domain/generation/media.ts';
 import type { JobState } from '../domain/jobs.ts';
 import type { WebhookError, WebhookEvent } from '../domain/webhooks.ts';
-import type { GenerationInput, UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
+import type {
+  GenerationInput,
+  TopUpInput,
+  TopUpResult,
+  UpkeepDuty,
+  UpkeepOptions,
+} from '../workflows/contract.ts';
 
 export interface MeasuredSource {
   sizeBytes: number;
@@ -107,6 +113,27 @@ export type AttemptResult =
 
 export interface WebhookActivities {
   deliverWebhook(attempt: WebhookAttempt): Promise<AttemptResult>;
+}
+
+/** Where a top-up stands after a step: what its row says. */
+export interface TopUpStand extends TopUpResult {
+  /** How often it was handed in. */
+  settlements: number;
+}
+
+/** What the chain says that ends a top-up. `gone`: it is not there and can never come. */
+export type TopUpVerdict =
+  | { found: 'final'; units: string; transaction: string }
+  | { found: 'wrong'; transaction: string; reason: string }
+  | { found: 'gone' };
+
+export interface TopUpActivities {
+  recordTopUp(input: TopUpInput): Promise<TopUpStand>;
+  /** Hands it in for the `settlement`th time, at most once however often the step is repeated. */
+  settleTopUp(input: { paymentId: string; settlement: number }): Promise<TopUpStand>;
+  /** Looks on the chain; throws the retryable `StillSettling` until there is a verdict. */
+  watchTopUp(input: { paymentId: string }): Promise<TopUpVerdict>;
+  concludeTopUp(input: { paymentId: string; verdict: TopUpVerdict }): Promise<TopUpStand>;
 }
 
 export interface UpkeepActivities {

@@ -10,6 +10,7 @@ import { purgeWebhooks, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
 import { expireHolds } from '../infra/postgres/ledger.ts';
 import { purgeRpcAnswers } from '../infra/postgres/rpcAnswers.ts';
 import { purgeSignInNonces } from '../infra/postgres/signInNonces.ts';
+import { pendingTopUps } from '../infra/postgres/topUps.ts';
 import { INCOMING, OUTPUT, queueIdOf } from '../infra/s3/objectKeys.ts';
 import type { StoredObject } from '../infra/s3/storage.ts';
 import type { UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
@@ -28,6 +29,8 @@ const OVERDUE_GRACE_MS = 60_000;
 const IDEMPOTENCY_LIFE_MS = 24 * HOUR_MS;
 /** Where events went and how that went can be looked up for so long after the end of their job. */
 const WEBHOOK_PAGE = { olderThanMs: 30 * 24 * HOUR_MS, limit: PAGE };
+/** A payment at which nothing happened for so long may have lost its workflow; most wait for their chain. */
+const TOP_UP_GRACE_MS = 60_000;
 /** The workflow of a job tells its events within a second; who has not after this is gone. */
 const UNTOLD_PAGE = { graceMs: 300_000, withinMs: 7 * 24 * HOUR_MS, limit: PAGE };
 
@@ -53,6 +56,8 @@ export async function performDuty(
       return { done: await tellUntold(dependencies) };
     case 'purgeWebhooks':
       return { done: await inPages(() => purgeWebhooks(dependencies.pool, WEBHOOK_PAGE)) };
+    case 'reconcileTopUps':
+      return { done: await reconcileTopUps(dependencies, options.topUpGraceMs ?? TOP_UP_GRACE_MS) };
   }
 }
 
@@ -143,4 +148,19 @@ async function tellUntold(dependencies: ActivityDependencies): Promise<number> {
     Context.current().heartbeat();
   }
   return untold.length;
+}
+
+/** Has payments seen through whose workflow is gone: terminated by hand, or lost with its server. */
+async function reconcileTopUps(dependencies: ActivityDependencies, olderThanMs: number): Promise<number> {
+  const { pool, log } = dependencies;
+  let started = 0;
+  for (const row of await pendingTopUps(pool, { olderThanMs, limit: PAGE })) {
+    const { paymentId, accountId, payment, decimals, requestId, state } = row;
+    Context.current().heartbeat();
+    if (!payment || (await dependencies.isWorkflowOpen(paymentId))) continue;
+    await dependencies.startTopUp({ paymentId, accountId, requestId, payment, decimals });
+    log.warn({ paymentId, state }, 'a top-up without a workflow was taken up again');
+    started += 1;
+  }
+  return started;
 }

@@ -28,7 +28,7 @@ import { createProviders } from '../providers/createProviders.ts';
 import { createSearch } from '../providers/createSearch.ts';
 import { createTextProviders } from '../providers/createTextProviders.ts';
 import type { MediaOutcome } from '../providers/mediaAddresses.ts';
-import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
+import { createPaymentNetworks } from '../providers/payments/createPaymentNetworks.ts';
 import { noUpstreams } from '../providers/rpc/noUpstreams.ts';
 import type { TextOutcome } from '../providers/upstreams.ts';
 import type { Authentication } from './auth/authenticate.ts';
@@ -85,7 +85,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const rpc = noUpstreams();
   const jobWatch = createJobWatch();
   const desk = openWalletDesk({ sql, redis, log });
-  const basis = { config, sql, clock, log, jobWatch, ...openPayments(), wallets: desk.wallets };
+  const basis = { config, sql, clock, log, jobWatch, ...openPayments(config), wallets: desk.wallets };
   const { authentication, closeAuthentication } = openAuthentication(basis);
   return {
     dependencies: {
@@ -108,6 +108,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       images.close();
       await search?.close();
       await rpc.close();
+      await Promise.all([...basis.payments.values()].map((network) => network.close?.()));
       await Promise.all([...textProviders.values()].map((provider) => provider.close()));
       await Promise.all([...mediaProviders.values()].map((provider) => provider.close?.()));
       redis.disconnect();
@@ -164,8 +165,8 @@ function partsOf({
   ];
 }
 
-function openPayments(): Pick<Dependencies, 'payments' | 'offers'> {
-  const payments = new Map<string, PaymentNetwork>();
+function openPayments(config: Config): Pick<Dependencies, 'payments' | 'offers'> {
+  const payments = createPaymentNetworks(config);
   return { payments, offers: createPaymentOffers(payments) };
 }
 

@@ -30,6 +30,11 @@ const FIELDS = new Set([
     'providerReference',
     'retryAfterMs',
     'error',
+    'paymentId',
+    'network',
+    'transaction',
+    'settlement',
+    'creditedUsd',
   ],
 ]);
 

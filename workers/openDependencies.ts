@@ -13,7 +13,15 @@ import { openPool } from '../infra/postgres/pool.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { openTemporal, type Temporal } from '../infra/temporal/connect.ts';
 import { createProviders } from '../providers/createProviders.ts';
-import { WEBHOOK_WORKFLOW, type WebhookInput, webhookOptions } from '../workflows/contract.ts';
+import { createPaymentNetworks } from '../providers/payments/createPaymentNetworks.ts';
+import {
+  TOP_UP_WORKFLOW,
+  type TopUpInput,
+  topUpOptions,
+  WEBHOOK_WORKFLOW,
+  type WebhookInput,
+  webhookOptions,
+} from '../workflows/contract.ts';
 
 export interface WorkerDependencies {
   activities: ActivityDependencies;
@@ -34,6 +42,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
   const tools = { ffmpegPath, ffprobePath, ...(espeakPath && { espeakPath }), workFolder: folders.root };
   const { allowPrivateHosts } = config.fetch;
   const guardedFetch = createGuardedFetch({ allowPrivateHosts });
+  const payments = createPaymentNetworks(config);
   return {
     temporal,
     activities: {
@@ -50,10 +59,13 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       guardedPost: createGuardedPost({ allowPrivateHosts }),
       isWorkflowOpen: (workflowId) => isOpen(temporal, workflowId),
       startWebhook: (told) => startWebhook(temporal, told),
+      payments,
+      startTopUp: (input) => startTopUp(temporal, input),
     },
     async close() {
       storage.close();
-      await Promise.all([pool.end(), temporal.close(), folders.settled()]);
+      const networks = [...payments.values()].map((network) => network.close?.());
+      await Promise.all([pool.end(), temporal.close(), folders.settled(), ...networks]);
     },
   };
 }
@@ -92,4 +104,10 @@ async function startWebhook(temporal: Temporal, told: WebhookInput): Promise<voi
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
+}
+
+async function startTopUp(temporal: Temporal, input: TopUpInput): Promise<void> {
+  await temporal.within(START_LIMIT_MS, (client) =>
+    client.workflow.start(TOP_UP_WORKFLOW, topUpOptions(input)),
+  );
 }

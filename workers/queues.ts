@@ -11,6 +11,7 @@ export interface QueuePlan {
 }
 
 const PROVIDER_STEPS: (keyof Activities)[] = ['generate', 'awaitOutcome'];
+const CHAIN_STEPS: (keyof Activities)[] = ['settleTopUp', 'watchTopUp'];
 
 /** `slots`: as the operator wants it; left out: as many as are good for most. */
 export function planOf(queue: TaskQueue, slots?: number): QueuePlan {
@@ -22,7 +23,10 @@ function usualPlan(queue: TaskQueue): QueuePlan {
   switch (queue) {
     case 'jobs':
       return {
-        activities: ['acceptJob', 'discardSource', 'endJob', 'abandonJob', 'removeMedia', 'performDuty'],
+        activities: [
+          ...(['acceptJob', 'discardSource', 'endJob', 'abandonJob', 'removeMedia', 'performDuty'] as const),
+          ...(['recordTopUp', 'concludeTopUp'] as const),
+        ],
         slots: 50,
         runsWorkflows: true,
       };
@@ -34,7 +38,7 @@ function usualPlan(queue: TaskQueue): QueuePlan {
         runsWorkflows: false,
       };
     case 'providers':
-      return { activities: PROVIDER_STEPS, slots: 200, runsWorkflows: false };
+      return { activities: [...PROVIDER_STEPS, ...CHAIN_STEPS], slots: 200, runsWorkflows: false };
     case 'webhooks':
       // Each waits ten seconds at most and holds a socket: a crowd of silent receivers must not keep out the others.
       return { activities: ['deliverWebhook'], slots: 200, runsWorkflows: false };

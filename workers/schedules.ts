@@ -11,6 +11,7 @@ const EVERY: Record<UpkeepDuty, '1m' | '10m' | '1h'> = {
   purgeSignInNonces: '1m',
   tellUntold: '10m',
   purgeWebhooks: '1h',
+  reconcileTopUps: '1m',
 };
 
 export async function ensureSchedules(client: Client): Promise<void> {

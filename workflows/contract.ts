@@ -7,6 +7,8 @@ import type { AudioUsage } from '../domain/generation/audioOffer.ts';
 import type { VideoUsage } from '../domain/generation/priceVideo.ts';
 import type { JobState } from '../domain/jobs.ts';
 import type { NanoString } from '../domain/money.ts';
+import type { SignedPayment } from '../domain/payments/signedPayment.ts';
+import type { TopUpState } from '../domain/payments/topUp.ts';
 import type { TaskQueue } from '../domain/queues.ts';
 import type { DeliveryState, WebhookEvent } from '../domain/webhooks.ts';
 
@@ -169,6 +171,60 @@ export const RESEND_SIGNAL = 'resend';
 
 export type WebhookWorkflow = (input: WebhookInput) => Promise<WebhookResult>;
 
+/** A payment's way from its header into the books: recorded, handed in, found on the chain, credited. */
+export const TOP_UP_WORKFLOW = 'topUp';
+
+export interface TopUpInput {
+  /** Follows from the payment: one run at a time, and what an earlier one did is in its row. */
+  paymentId: string;
+  /** Of the payer's wallet. */
+  accountId: string;
+  requestId: string;
+  payment: SignedPayment;
+  /** Of the token. */
+  decimals: number;
+}
+
+export interface TopUpResult {
+  state: TopUpState;
+  /** Nano units. */
+  creditedUsd?: NanoString;
+  transaction?: string;
+  reason?: string;
+}
+
+/**
+ * Signal: the payer presents a refused payment again. `settlements`: how often it had been handed in when its payer was told
+ * that it was refused, so that one wish is one more time.
+ */
+export const PRESENTED_SIGNAL = 'presented';
+export interface Presented {
+  settlements: number;
+}
+
+/** What everybody who starts one says of it. What happened already is in the row, so it may be started again when it is gone. */
+export function topUpOptions(input: TopUpInput) {
+  const { paymentId, accountId, payment } = input;
+  const taskQueue: TaskQueue = 'jobs';
+  return {
+    workflowId: paymentId,
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    taskQueue,
+    args: [input] as [TopUpInput],
+    priority: { fairnessKey: accountId },
+    staticSummary: `top-up · ${payment.network} · wallet ${payment.payer.address}`,
+    searchAttributes: {
+      [SEARCH_ATTRIBUTES.account]: [accountId],
+      [SEARCH_ATTRIBUTES.kind]: ['top-up'],
+      [SEARCH_ATTRIBUTES.provider]: [payment.network],
+      [SEARCH_ATTRIBUTES.state]: ['recorded'],
+    },
+  } as const;
+}
+
+export type TopUpWorkflow = (input: TopUpInput) => Promise<TopUpResult>;
+
 export const UPKEEP_WORKFLOW = 'upkeep';
 
 /** The regular duties; each is a Temporal Schedule of its own. */
@@ -180,6 +236,7 @@ export const UPKEEP_DUTIES = [
   'purgeSignInNonces',
   'tellUntold',
   'purgeWebhooks',
+  'reconcileTopUps',
 ] as const;
 export type UpkeepDuty = (typeof UPKEEP_DUTIES)[number];
 
@@ -187,6 +244,8 @@ export type UpkeepDuty = (typeof UPKEEP_DUTIES)[number];
 export interface UpkeepOptions {
   /** `sweepObjects`: how old an object without a job must be to go; an hour by default. */
   orphanGraceMs?: number;
+  /** `reconcileTopUps`: for how long nothing must have happened at a payment; a minute by default. */
+  topUpGraceMs?: number;
 }
 
 export type UpkeepWorkflow = (duty: UpkeepDuty, options?: UpkeepOptions) => Promise<{ done: number }>;

@@ -9,6 +9,8 @@ import {
   COMPLETE_UPDATE,
   type CompleteRequest,
   type CompleteResult,
+  PRESENTED_SIGNAL,
+  type Presented,
   RESEND_SIGNAL,
 } from './contract.ts';
 
@@ -17,3 +19,4 @@ export const cancelUpdate = defineUpdate<CancelResult>(CANCEL_UPDATE);
 export const completeUpdate = defineUpdate<CompleteResult, [CompleteRequest?]>(COMPLETE_UPDATE);
 export const calledBackSignal = defineSignal(CALLED_BACK_SIGNAL);
 export const resendSignal = defineSignal(RESEND_SIGNAL);
+export const presentedSignal = defineSignal<[Presented]>(PRESENTED_SIGNAL);

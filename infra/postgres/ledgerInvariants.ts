@@ -250,6 +250,35 @@ const ONE_PAYER: Invariant = {
       where k.account_id <> o.account_id or k.parent_id is distinct from o.parent_key_id`,
 };
 
+/** The identity of a payment is the ledger's operation id; nothing else that tops up begins like this. */
+const FROM_CHAIN = "kind = 'top_up' and operation_id ~ '^x402-'";
+
+const TOP_UPS_CREDITED: Invariant = {
+  name: 'I5 a payment from a chain is credited once, to its payer, with what was read there; any other not at all',
+  table: 'top_ups',
+  text: `select coalesce(t.id, o.operation_id) as payment, t.state, t.amount::text, t.credited_units::text,
+      t.credited_nano::text, o.usd::text as booked, t.account_id, o.account_id as booked_for
+    from top_ups t full join (select * from operations where ${FROM_CHAIN}) o on o.operation_id = t.id
+    where t.id is null or (t.state = 'credited') <> (o.operation_id is not null)
+      or t.state = 'credited' and (o.account_id <> t.account_id or o.usd <> t.credited_nano
+        or o.bundled <> 0 or o.diem <> 0 or t.credited_nano <> t.credited_units * power(10, 9 - t.decimals)::bigint)`,
+};
+
+const CHAIN_CONSERVED: Invariant = {
+  name: 'I7 what a wallet paid in is what it has, holds included, and what it spent',
+  table: 'top_ups',
+  text: `with paid as (
+      select account_id, sum(credited_nano) as nano from top_ups where state = 'credited' group by account_id
+    ), moved as (
+      select account_id, sum(amount) as nano from transfers t where currency = 'usd' and not (${FROM_CHAIN})
+      group by account_id
+    )
+    select w.account_id, w.address, coalesce(p.nano, 0) as paid, a.usd_posted as has, coalesce(m.nano, 0) as moved
+    from wallet_accounts w join accounts a on a.id = w.account_id
+      left join paid p on p.account_id = w.account_id left join moved m on m.account_id = w.account_id
+    where coalesce(p.nano, 0) + coalesce(m.nano, 0) <> a.usd_posted`,
+};
+
 export const LEDGER_INVARIANTS: readonly Invariant[] = [
   BALANCED,
   APPEND_ONLY,
@@ -263,6 +292,8 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
   CHARGED_THE_PRICE,
   JOBS_PAID,
   CONSERVED,
+  TOP_UPS_CREDITED,
+  CHAIN_CONSERVED,
   KEY_LIMITS,
   ONE_PERIOD,
   NOTHING_FORGOTTEN,

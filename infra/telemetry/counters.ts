@@ -67,6 +67,13 @@ export const refunds = new Counter({
   registers,
 });
 
+export const topUpsReached = new Counter({
+  name: 'farebox_top_ups_total',
+  help: 'Top-ups that reached a state after their payment was handed in, by network',
+  labelNames: ['network', 'state'] as const,
+  registers,
+});
+
 export const providerOutcomes = new Counter({
   name: 'farebox_provider_outcomes_total',
   help: 'What providers answered; "error" is an answer that could not be understood or a fault of our own',
@@ -122,6 +129,7 @@ export const WORKER_COUNTERS = [
   traceExports,
   jobsReached,
   refunds,
+  topUpsReached,
   providerOutcomes,
   providerSeconds,
   activitySeconds,

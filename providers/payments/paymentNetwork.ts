@@ -8,8 +8,9 @@ import {
   type PaymentRefusal,
   type Refusal,
 } from '../../domain/payments/envelope.ts';
-import type { Wallet } from '../../domain/wallets.ts';
+import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 
+export type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 export { PAYMENT_REFUSALS, type PaymentEnvelope, type PaymentRefusal };
 
 /** An entry of `accepts` (api-facts 10.3); a type, not an interface, so that it is JSON. */
@@ -23,29 +24,6 @@ export type PaymentRequirement = {
   payTo: string;
   maxTimeoutSeconds: number;
   extra: Record<string, string>;
-};
-
-/** A payment that its payer signed and that is good as far as it can be told without asking the network. Plain JSON. */
-export type SignedPayment = {
-  network: string;
-  asset: string;
-  payer: Wallet;
-  payTo: string;
-  /** Smallest units, decimal. */
-  amount: string;
-  /**
-   * What the network itself lets happen only once: evm the authorization's nonce, Solana the digest of the signed message.
-   * Never a signature or a header's text, which have many spellings.
-   */
-  nonce: string;
-  /** Unix seconds as a decimal string; "0" where the network has no such bound. */
-  validAfter: string;
-  /** Undefined: ends with the network's own memory of recent blocks. */
-  validBefore?: string;
-  /** Unix seconds when it was read: where a search of the chain begins, some time before. Of the first time it was seen. */
-  readAt?: string;
-  /** Rebuilt from the parsed fields: what is settled, never what was sent. */
-  payload: Record<string, unknown>;
 };
 
 export class PaymentRefused extends Error {

@@ -97,6 +97,10 @@ function happy(steps: string[]): Activities {
     removeMedia: ({ as }) => told(`removeMedia ${as}`, undefined),
     deliverWebhook: ({ event }) => told(`deliverWebhook ${event}`, { outcome: 'delivered' }),
     performDuty: () => told('performDuty', { done: 0 }),
+    recordTopUp: () => told('recordTopUp', { state: 'recorded', settlements: 0 }),
+    settleTopUp: () => told('settleTopUp', { state: 'sent', settlements: 1 }),
+    watchTopUp: () => told('watchTopUp', { found: 'gone' }),
+    concludeTopUp: () => told('concludeTopUp', { state: 'failed', settlements: 1 }),
   };
 }
 

@@ -1,0 +1,238 @@
+/**
+ * The steps of a top-up. The row is marked before the payment is handed in, so a step that is repeated after its worker
+ * died, or after its answer was lost, finds the mark and hands in nothing: it looks on the chain.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApplicationFailure, Context, cancellationSignal } from '@temporalio/activity';
+import { formatNano } from '../domain/money.ts';
+import type { SignedPayment } from '../domain/payments/signedPayment.ts';
+import { isFinalTopUp, type TopUpState } from '../domain/payments/topUp.ts';
+import { point } from '../infra/points.ts';
+import {
+  beginSettlement,
+  creditTopUp,
+  endTopUp,
+  noteSettlement,
+  noteSighting,
+  readTopUp,
+  recordTopUp as record,
+  type TopUpRow,
+} from '../infra/postgres/topUps.ts';
+import { topUpsReached } from '../infra/telemetry/counters.ts';
+import type { Found, PaymentNetwork, SettleOutcome } from '../providers/payments/paymentNetwork.ts';
+import type { TopUpInput } from '../workflows/contract.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import type { TopUpStand, TopUpVerdict } from './types.ts';
+
+/** An answer that takes longer is taken for lost. */
+const SETTLE_LIMIT_MS = 40_000;
+const FIND_LIMIT_MS = 20_000;
+
+const GONE = 'it is not on the chain and can never come there any more';
+
+export async function recordTopUp(
+  dependencies: ActivityDependencies,
+  input: TopUpInput,
+): Promise<TopUpStand> {
+  const { payment, decimals, requestId } = input;
+  const row = await record(dependencies.pool, { payment, decimals, requestId });
+  await point('top-up-recorded');
+  return standOf(row);
+}
+
+export async function settleTopUp(
+  dependencies: ActivityDependencies,
+  step: { paymentId: string; settlement: number },
+): Promise<TopUpStand> {
+  const { pool } = dependencies;
+  const row = await readTopUp(pool, step.paymentId);
+  const payment = row.payment;
+  // Handed in already: by an earlier attempt at this step, whose end nobody heard, or it is over.
+  if (!payment || row.settlements >= step.settlement) return await interrupted(dependencies, row);
+  const network = networkOf(dependencies, payment);
+  // Whatever was said before, it may have come to the chain by itself: then there is nothing to hand in.
+  const found = await look(network, { payment, transaction: row.transaction });
+  if (found.state !== 'absent' || found.gone) {
+    const verdict = verdictOf(found);
+    if (verdict && verdict.found !== 'final') {
+      return await concludeTopUp(dependencies, { paymentId: row.paymentId, verdict });
+    }
+    if (found.state !== 'absent') await noteSighting(pool, { ...step, transaction: found.transaction });
+    return standOf(await readTopUp(pool, step.paymentId));
+  }
+  if (!(await beginSettlement(pool, step))) {
+    return await interrupted(dependencies, await readTopUp(pool, step.paymentId));
+  }
+  await point('top-up-settling');
+  const outcome = await handIn(network, payment);
+  await point('top-up-settled');
+  return await noteOutcome(dependencies, step, { network, payment, outcome });
+}
+
+/** Marked and not noted: the payment may be on its way, and is never handed in for that a second time. */
+async function interrupted({ pool }: ActivityDependencies, row: TopUpRow): Promise<TopUpStand> {
+  if (row.state !== 'settling') return standOf(row);
+  const { paymentId, settlements: settlement } = row;
+  await noteSettlement(pool, { paymentId, settlement, state: 'unknown', reason: 'the step was interrupted' });
+  return standOf(await readTopUp(pool, paymentId));
+}
+
+async function handIn(network: PaymentNetwork, payment: SignedPayment): Promise<SettleOutcome> {
+  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(SETTLE_LIMIT_MS)]);
+  try {
+    return await network.settle(payment, signal);
+  } catch {
+    return { outcome: 'unknown', reason: 'there was no answer in time' };
+  }
+}
+
+interface HandedIn {
+  network: PaymentNetwork;
+  payment: SignedPayment;
+  outcome: SettleOutcome;
+}
+
+async function noteOutcome(
+  { pool, log }: ActivityDependencies,
+  { paymentId, settlement }: { paymentId: string; settlement: number },
+  { network, payment, outcome }: HandedIn,
+): Promise<TopUpStand> {
+  const transaction = 'transaction' in outcome ? outcome.transaction : undefined;
+  const reason = 'reason' in outcome ? outcome.reason : undefined;
+  const state = outcome.outcome === 'refused' ? await refusalOf(network, payment) : outcome.outcome;
+  log.info(
+    { paymentId, settlement, outcome: outcome.outcome, reason, transaction },
+    'a payment was handed in',
+  );
+  topUpsReached.labels(payment.network, state).inc();
+  await noteSettlement(pool, { paymentId, settlement, state, transaction, reason });
+  return standOf(await readTopUp(pool, paymentId));
+}
+
+/** A refusal is believed when the chain does not know the payment either. */
+async function refusalOf(network: PaymentNetwork, payment: SignedPayment): Promise<'refused' | 'unknown'> {
+  try {
+    const found = await look(network, { payment });
+    return found.state === 'absent' ? 'refused' : 'unknown';
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** How long the first attempt looks by itself: the pauses between attempts are a second at least. */
+const CLOSE_LOOK_MS = 15_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+export async function watchTopUp(
+  dependencies: ActivityDependencies,
+  { paymentId }: { paymentId: string },
+): Promise<TopUpVerdict> {
+  const { attempt } = Context.current().info;
+  const until = performance.now() + (attempt === 1 ? CLOSE_LOOK_MS : 0);
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.2, LONGEST_PAUSE_MS)) {
+    const found = await sighting(dependencies, paymentId);
+    const verdict = verdictOf(found);
+    await point('top-up-checked');
+    if (verdict) return verdict;
+    if (performance.now() + pauseMs > until) throw stillSettling(found);
+    await sleep(pauseMs, undefined, { signal: cancellationSignal() });
+  }
+}
+
+async function sighting(dependencies: ActivityDependencies, paymentId: string): Promise<Found> {
+  const { payment, transaction } = await readTopUp(dependencies.pool, paymentId);
+  if (!payment) throw new Error(`top-up ${paymentId} is over and needs no watching`);
+  const found = await look(networkOf(dependencies, payment), { payment, transaction });
+  if (found.state === 'pending')
+    await noteSighting(dependencies.pool, { paymentId, transaction: found.transaction });
+  return found;
+}
+
+/** Waiting is no failure, and adds nothing to the history. */
+function stillSettling({ state }: Found): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: 'StillSettling',
+    message: state === 'pending' ? 'The chain has it, but not deep enough yet.' : 'Not on the chain yet.',
+    category: 'BENIGN',
+  });
+}
+
+function look(
+  network: PaymentNetwork,
+  { payment, transaction }: { payment: SignedPayment; transaction?: string | undefined },
+): Promise<Found> {
+  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(FIND_LIMIT_MS)]);
+  return network.find(payment, signal, transaction);
+}
+
+/** Undefined: nothing is certain yet. */
+function verdictOf(found: Found): TopUpVerdict | undefined {
+  switch (found.state) {
+    case 'final':
+      return { found: 'final', units: found.amount, transaction: found.transaction };
+    case 'wrong':
+      return { found: 'wrong', transaction: found.transaction, reason: found.reason };
+    case 'absent':
+      return found.gone ? { found: 'gone' } : undefined;
+    case 'pending':
+      return undefined;
+  }
+}
+
+export async function concludeTopUp(
+  dependencies: ActivityDependencies,
+  { paymentId, verdict }: { paymentId: string; verdict: TopUpVerdict },
+): Promise<TopUpStand> {
+  const before = await readTopUp(dependencies.pool, paymentId);
+  if (isFinalTopUp(before.state)) return standOf(before);
+  const row = await conclude(dependencies, paymentId, verdict);
+  await point('top-up-credited');
+  tell(dependencies, row);
+  return standOf(row);
+}
+
+async function conclude(
+  { pool }: ActivityDependencies,
+  paymentId: string,
+  verdict: TopUpVerdict,
+): Promise<TopUpRow> {
+  switch (verdict.found) {
+    case 'final':
+      return await creditTopUp(pool, { paymentId, ...verdict });
+    case 'wrong': {
+      const { transaction, reason } = verdict;
+      return await endTopUp(pool, { paymentId, state: 'wrong', transaction, reason });
+    }
+    case 'gone':
+      return await endTopUp(pool, { paymentId, state: 'failed', reason: GONE });
+  }
+}
+
+const LEVELS: Partial<Record<TopUpState, 'info' | 'error'>> = { credited: 'info', failed: 'info' };
+
+function tell({ log }: ActivityDependencies, row: TopUpRow): void {
+  const { paymentId, network, state, transaction, reason, accountId, creditedNano } = row;
+  topUpsReached.labels(network, state).inc();
+  const creditedUsd = creditedNano === undefined ? undefined : formatNano(creditedNano);
+  // Money that moved and bought nothing is for the operator to look at.
+  const level = LEVELS[state] ?? 'error';
+  log[level]({ paymentId, network, state, transaction, reason, accountId, creditedUsd }, 'a top-up is over');
+}
+
+function networkOf({ payments }: ActivityDependencies, { network }: SignedPayment): PaymentNetwork {
+  const found = payments.get(network);
+  if (!found) throw new Error(`${network} is not configured any more, and a payment on it is not over`);
+  return found;
+}
+
+function standOf(row: TopUpRow): TopUpStand {
+  const { state, settlements, creditedNano, transaction, reason } = row;
+  return {
+    state,
+    settlements,
+    ...(creditedNano === undefined ? {} : { creditedUsd: creditedNano.toString() }),
+    ...(transaction === undefined ? {} : { transaction }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}

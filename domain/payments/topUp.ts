@@ -1,0 +1,60 @@
+/** The states of a top-up and the moves between them, and what a payment is worth. */
+import type { Nano } from '../money.ts';
+
+export const TOP_UP_STATES = [
+  /** Written down; nothing was handed in. */
+  'recorded',
+  /** It is being handed in, or was when its worker died: from here on it may be on its way to the chain. */
+  'settling',
+  /** Handed in, or seen on the chain. */
+  'sent',
+  /** Perhaps handed in: the answer was lost. */
+  'unknown',
+  /** Certainly not handed in, and not on the chain: its payer may present it again while it is valid. */
+  'refused',
+  /** The chain has it and so have the books. Final. */
+  'credited',
+  /** It is not on the chain and can never come there any more. Final. */
+  'failed',
+  /** The chain used it up, but what it promised did not happen: for the operator to look at. Final. */
+  'wrong',
+] as const;
+export type TopUpState = (typeof TOP_UP_STATES)[number];
+
+export const FINAL_TOP_UP_STATES = ['credited', 'failed', 'wrong'] as const satisfies readonly TopUpState[];
+export type FinalTopUpState = (typeof FINAL_TOP_UP_STATES)[number];
+
+const NEXT: Record<TopUpState, readonly TopUpState[]> = {
+  recorded: ['settling', 'sent', ...FINAL_TOP_UP_STATES],
+  settling: ['sent', 'unknown', 'refused', ...FINAL_TOP_UP_STATES],
+  sent: FINAL_TOP_UP_STATES,
+  unknown: ['sent', ...FINAL_TOP_UP_STATES],
+  // The one way back, and only a payer who presents the payment again takes it: nothing is out there.
+  refused: ['settling', 'sent', ...FINAL_TOP_UP_STATES],
+  credited: [],
+  failed: [],
+  wrong: [],
+};
+
+/** The states from which a top-up may enter `to`; the SQL that moves a row names exactly these. */
+export function topUpPredecessors(to: TopUpState): TopUpState[] {
+  return TOP_UP_STATES.filter((state) => NEXT[state].includes(to));
+}
+
+export function isFinalTopUp(state: TopUpState): state is FinalTopUpState {
+  return NEXT[state].length === 0;
+}
+
+/** How often one payment is handed in at most, each time after a certain refusal. */
+export const MOST_SETTLEMENTS = 20;
+
+/** A token with more decimals than the ledger would not be credited exactly. */
+export const MOST_DECIMALS = 9;
+
+/** What so many smallest units of a dollar token are in the ledger: exact. Throws RangeError for more than nine decimals. */
+export function nanoOfUnits(units: string, decimals: number): Nano {
+  if (!Number.isInteger(decimals) || decimals < 0 || decimals > MOST_DECIMALS) {
+    throw new RangeError(`a token of ${decimals} decimals cannot be credited exactly`);
+  }
+  return BigInt(units) * 10n ** BigInt(MOST_DECIMALS - decimals);
+}

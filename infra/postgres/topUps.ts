@@ -1,0 +1,248 @@
+/**
+ * The rows of top-ups: one per payment, written before it is handed in. Every statement is a step and does nothing the
+ * second time; the credit is one transaction with the ledger, exactly once by the ledger's own key.
+ */
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+import type { Nano } from '../../domain/money.ts';
+import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
+import {
+  FINAL_TOP_UP_STATES,
+  type FinalTopUpState,
+  MOST_SETTLEMENTS,
+  nanoOfUnits,
+  type TopUpState,
+  topUpPredecessors,
+} from '../../domain/payments/topUp.ts';
+import type { Wallet } from '../../domain/wallets.ts';
+import { point } from '../points.ts';
+import { topUp } from './ledger.ts';
+import { inTransaction, type SqlClient } from './pool.ts';
+import { openWalletAccount, walletAccountId } from './walletAccounts.ts';
+
+export interface TopUpRow {
+  /** `x402-` and 32 hex digits; also the workflow's id and the ledger's operation id. */
+  paymentId: string;
+  network: string;
+  payer: Wallet;
+  accountId: string;
+  terms: string;
+  state: TopUpState;
+  /** How often it was handed in. */
+  settlements: number;
+  /** Undefined once it is over. */
+  payment: SignedPayment | undefined;
+  transaction: string | undefined;
+  creditedNano: Nano | undefined;
+  reason: string | undefined;
+  requestId: string;
+  decimals: number;
+}
+
+interface RawTopUp {
+  id: string;
+  network: string;
+  payer_family: Wallet['family'];
+  payer: string;
+  account_id: string;
+  terms: string;
+  state: TopUpState;
+  settlements: number;
+  payment: SignedPayment | null;
+  transaction: string | null;
+  credited_nano: string | null;
+  reason: string | null;
+  request_id: string;
+  decimals: number;
+}
+
+const COLUMNS = `id, network, payer_family, payer, account_id, terms, state, settlements, payment, transaction,
+  credited_nano, reason, request_id, decimals`;
+
+/** The same for every spelling of one payment, and for every payment that the network would take in its place. */
+export function paymentIdOf({ network, asset, payer, nonce }: SignedPayment): string {
+  return `x402-${digest(['farebox payment', network, asset, payer.family, payer.address, nonce]).slice(0, 32)}`;
+}
+
+/** What was signed beside its identity: two payments with one nonce differ here. */
+export function termsOf({ payTo, amount, validAfter, validBefore }: SignedPayment): string {
+  return digest([payTo, amount, validAfter, validBefore ?? '']);
+}
+
+function digest(parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+export interface NewTopUp {
+  payment: SignedPayment;
+  decimals: number;
+  requestId: string;
+}
+
+/** Writes the payment down, or finds that it is; what the row says now. */
+export async function recordTopUp(sql: SqlClient, request: NewTopUp): Promise<TopUpRow> {
+  const { payment, decimals, requestId } = request;
+  const { network, asset, payer, nonce, amount } = payment;
+  const paymentId = paymentIdOf(payment);
+  await sql.query(
+    `insert into top_ups (id, network, asset, payer_family, payer, nonce, account_id, terms, amount, decimals, payment,
+       request_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing`,
+    [
+      ...[paymentId, network, asset, payer.family, payer.address, nonce, walletAccountId(payer)],
+      ...[termsOf(payment), amount, decimals, JSON.stringify(payment), requestId],
+    ],
+  );
+  return await readTopUp(sql, paymentId);
+}
+
+export async function findTopUp(sql: SqlClient, paymentId: string): Promise<TopUpRow | undefined> {
+  const { rows } = await sql.query<RawTopUp>({
+    name: 'find_top_up',
+    text: `select ${COLUMNS} from top_ups where id = $1`,
+    values: [paymentId],
+  });
+  return rows[0] && toTopUp(rows[0]);
+}
+
+/** Throws when there is none: rows are never deleted, so that is a fault of ours. */
+export async function readTopUp(sql: SqlClient, paymentId: string): Promise<TopUpRow> {
+  const row = await findTopUp(sql, paymentId);
+  if (!row) throw new Error(`there is no top-up ${paymentId}`);
+  return row;
+}
+
+/** True for exactly one caller per settlement, however many try: only that one may hand the payment in. */
+export async function beginSettlement(
+  sql: SqlClient,
+  { paymentId, settlement }: { paymentId: string; settlement: number },
+): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `update top_ups set state = 'settling', settlements = $2
+     where id = $1 and settlements = $2 - 1 and $2 <= ${MOST_SETTLEMENTS} and state = any ($3)`,
+    [paymentId, settlement, topUpPredecessors('settling')],
+  );
+  return rowCount === 1;
+}
+
+export interface SettlementNote {
+  paymentId: string;
+  /** Which of the payment's settlements it was; the word of an earlier one comes too late. */
+  settlement: number;
+  state: 'sent' | 'unknown' | 'refused';
+  transaction?: string | undefined;
+  reason?: string | undefined;
+}
+
+/** What came of handing it in. */
+export async function noteSettlement(sql: SqlClient, note: SettlementNote): Promise<void> {
+  await sql.query(
+    `update top_ups set state = $3, transaction = coalesce($4, transaction), reason = $5
+     where id = $1 and settlements = $2 and state = any ($6)`,
+    [
+      ...[note.paymentId, note.settlement, note.state, bounded(note.transaction), bounded(note.reason)],
+      topUpPredecessors(note.state),
+    ],
+  );
+}
+
+/** The chain has it, but not deep enough yet. */
+export async function noteSighting(
+  sql: SqlClient,
+  { paymentId, transaction }: { paymentId: string; transaction: string },
+): Promise<void> {
+  await sql.query(
+    `update top_ups set state = 'sent', transaction = $2
+     where id = $1 and (state = any ($3) or state = 'sent' and transaction is distinct from $2)`,
+    [paymentId, bounded(transaction), topUpPredecessors('sent')],
+  );
+}
+
+/** Gives the payer what was read on the chain, exactly once; what the row says now. */
+export async function creditTopUp(
+  pool: pg.Pool,
+  { paymentId, units, transaction }: { paymentId: string; units: string; transaction: string },
+): Promise<TopUpRow> {
+  return await inTransaction(pool, async (client) => {
+    const row = await lockTopUp(client, paymentId);
+    if (row.state === 'credited') return row;
+    const amount = nanoOfUnits(units, row.decimals);
+    const accountId = await openWalletAccount(client, row.payer);
+    const notes = `Top-up ${paymentId} on ${row.network}: ${transaction}`;
+    await topUp(client, { operationId: paymentId, accountId, currency: 'usd', amount, notes });
+    const { rowCount } = await client.query(
+      `update top_ups set state = 'credited', transaction = $2, credited_units = $3, credited_nano = $4, payment = null,
+         reason = null
+       where id = $1 and state = any ($5)`,
+      [paymentId, transaction, units, amount.toString(), topUpPredecessors('credited')],
+    );
+    // Takes the credit back with it: what is final was not credited.
+    if (rowCount !== 1) throw new Error(`top-up ${paymentId} is ${row.state} and cannot be credited`);
+    await point('top-up-crediting');
+    return await readTopUp(client, paymentId);
+  });
+}
+
+async function lockTopUp(client: pg.PoolClient, paymentId: string): Promise<TopUpRow> {
+  await client.query('select from top_ups where id = $1 for update', [paymentId]);
+  return await readTopUp(client, paymentId);
+}
+
+/** Ends it without a credit; what the row says now. */
+export async function endTopUp(
+  sql: SqlClient,
+  ending: {
+    paymentId: string;
+    state: Exclude<FinalTopUpState, 'credited'>;
+    transaction?: string;
+    reason: string;
+  },
+): Promise<TopUpRow> {
+  const { paymentId, state, transaction, reason } = ending;
+  await sql.query(
+    `update top_ups set state = $2, transaction = coalesce($3, transaction), reason = $4, payment = null
+     where id = $1 and state = any ($5)`,
+    [paymentId, state, bounded(transaction), bounded(reason), topUpPredecessors(state)],
+  );
+  return await readTopUp(sql, paymentId);
+}
+
+/** Those that are not over and at which nothing happened for a while, longest first. */
+export async function pendingTopUps(
+  sql: SqlClient,
+  { olderThanMs, limit }: { olderThanMs: number; limit: number },
+): Promise<TopUpRow[]> {
+  const { rows } = await sql.query<RawTopUp>(
+    `select ${COLUMNS} from top_ups
+     where state not in (${FINAL_TOP_UP_STATES.map((state) => `'${state}'`).join(', ')})
+       and changed_at < clock_timestamp() - make_interval(secs => $1::float8 / 1000)
+     order by changed_at limit $2`,
+    [olderThanMs, limit],
+  );
+  return rows.map(toTopUp);
+}
+
+const LONGEST_TEXT = 500;
+
+/** Others' words: a facilitator may say anything of any length. */
+function bounded(text: string | undefined): string | null {
+  return text?.replaceAll('\0', '').slice(0, LONGEST_TEXT) ?? null;
+}
+
+function toTopUp(raw: RawTopUp): TopUpRow {
+  return {
+    paymentId: raw.id,
+    network: raw.network,
+    payer: { family: raw.payer_family, address: raw.payer },
+    accountId: raw.account_id,
+    terms: raw.terms,
+    state: raw.state,
+    settlements: raw.settlements,
+    payment: raw.payment ?? undefined,
+    transaction: raw.transaction ?? undefined,
+    creditedNano: raw.credited_nano === null ? undefined : BigInt(raw.credited_nano),
+    reason: raw.reason ?? undefined,
+    requestId: raw.request_id,
+    decimals: raw.decimals,
+  };
+}

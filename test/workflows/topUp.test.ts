@@ -1,0 +1,275 @@
+/** A payment's way into the books, with the steps as they are, on a real server and database; only the chain is played. */
+import { Client, Connection } from '@temporalio/client';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createActivities } from '../../activities/createActivities.ts';
+import type { ActivityDependencies } from '../../activities/dependencies.ts';
+import { createLogger } from '../../infra/log.ts';
+import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { openPool } from '../../infra/postgres/pool.ts';
+import { findTopUp, paymentIdOf, readTopUp } from '../../infra/postgres/topUps.ts';
+import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
+import { ChainUnavailable, type Found, type SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
+import { workflowModules } from '../../workers/bundle.ts';
+import {
+  PRESENTED_SIGNAL,
+  TOP_UP_WORKFLOW,
+  type TopUpInput,
+  type TopUpWorkflow,
+  topUpOptions,
+  UPKEEP_WORKFLOW,
+  type UpkeepWorkflow,
+} from '../../workflows/contract.ts';
+import { createDatabase, createNamespace, services } from '../harness/services.ts';
+import { until } from '../harness/until.ts';
+import {
+  ABSENT,
+  FINAL,
+  GONE,
+  NETWORK,
+  PENDING,
+  REFUSED,
+  type Script,
+  SENT,
+  scriptedNetwork,
+  somePayment,
+  TRANSACTION,
+  UNKNOWN,
+  WRONG,
+} from '../payments/scriptedNetwork.ts';
+
+const network = scriptedNetwork();
+const log: string[] = [];
+let pool: pg.Pool;
+let client: Client;
+let close: () => Promise<void>;
+
+beforeAll(async () => {
+  pool = openPool({ databaseUrl: await createDatabase(), applicationName: 'top-up-test' });
+  const { address } = services().temporal;
+  const namespace = await createNamespace();
+  const native = await NativeConnection.connect({ address });
+  const connection = await Connection.connect({ address });
+  client = new Client({ connection, namespace });
+  const given: Partial<ActivityDependencies> = {
+    pool,
+    log: createLogger({ level: 'info', name: 'test', destination: { write: (line) => log.push(line) } }),
+    payments: new Map([[NETWORK, network]]),
+    isWorkflowOpen: async (id) => (await client.workflow.getHandle(id).describe()).status.name === 'RUNNING',
+    startTopUp: async (input) => {
+      await client.workflow.start(TOP_UP_WORKFLOW, topUpOptions(input));
+    },
+  };
+  const activities = createActivities(given as ActivityDependencies);
+  const workflowBundle = await bundleWorkflowCode({ ...workflowModules(), logger: SILENT });
+  const workers = await Promise.all([
+    Worker.create({ connection: native, namespace, taskQueue: 'jobs', workflowBundle, activities }),
+    Worker.create({ connection: native, namespace, taskQueue: 'providers', activities }),
+  ]);
+  const running = Promise.allSettled(workers.map((worker) => worker.run()));
+  close = async () => {
+    for (const worker of workers) worker.shutdown();
+    await running;
+    await connection.close();
+    await native.close();
+    await pool.end();
+  };
+});
+afterAll(() => close());
+
+const quiet = () => undefined;
+const SILENT = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
+
+function inputOf(payment = somePayment()): TopUpInput {
+  const paymentId = paymentIdOf(payment);
+  const accountId = walletAccountId(payment.payer);
+  return { paymentId, accountId, payment, decimals: 6, requestId: '0'.repeat(32) };
+}
+
+async function begin(script: Script, input = inputOf()) {
+  network.play(script);
+  const handle = await client.workflow.start<TopUpWorkflow>(TOP_UP_WORKFLOW, topUpOptions(input));
+  const present = (settlements: number) => handle.signal(PRESENTED_SIGNAL, { settlements });
+  const row = () => readTopUp(pool, input.paymentId);
+  const balance = async () => (await balanceOf(pool, input.accountId))?.usd ?? 0n;
+  const reaches = (state: string) =>
+    until(
+      `a top-up is ${state}`,
+      async () => (await findTopUp(pool, input.paymentId))?.state === state,
+      5_000,
+    );
+  return { input, handle, present, row, balance, reaches };
+}
+
+const FIVE_USD = 5_000_000_000n;
+
+interface Case {
+  title: string;
+  script: Script;
+  ends: 'credited' | 'failed' | 'wrong';
+  settles: number;
+}
+
+/** What a facilitator says, and what the chain then says, by and by. */
+const SETTLED: [string, SettleOutcome | Error][] = [
+  ['is sent', SENT],
+  ['is sent without a transaction', { outcome: 'sent', transaction: undefined }],
+  ['has no known outcome', UNKNOWN],
+  ['is answered with a fault', new Error('boom')],
+  ['is refused', REFUSED],
+];
+const CHAIN: [string, Found[], Case['ends']][] = [
+  ['is final at once', [FINAL], 'credited'],
+  ['is absent, pending, and then final', [ABSENT, PENDING, PENDING, FINAL], 'credited'],
+  ['is pending, gone in a reorganisation, and then final', [PENDING, ABSENT, PENDING, FINAL], 'credited'],
+  ['is absent until it can never come', [ABSENT, ABSENT, GONE], 'failed'],
+  ['is something else than was promised', [ABSENT, WRONG], 'wrong'],
+];
+const CASES: Case[] = SETTLED.flatMap(([how, settle]) =>
+  CHAIN.map(([then, chain, ends]) => ({
+    title: `that ${how} and ${then} ends ${ends}, handed in once`,
+    script: { settle, find: (call: number) => chain[Math.min(call, chain.length) - 1] ?? ABSENT },
+    ends,
+    settles: 1,
+  })),
+);
+
+describe('a payment', () => {
+  it.each(CASES)('$title', async ({ script, ends, settles }) => {
+    const { handle, row, balance } = await begin(script);
+    expect(await handle.result()).toMatchObject({ state: ends });
+    expect(network.calls.settle).toBe(settles);
+    expect(await balance()).toBe(ends === 'credited' ? FIVE_USD : 0n);
+    const kept = await row();
+    expect(kept).toMatchObject({ state: ends, payment: undefined });
+    if (ends === 'credited') expect(kept).toMatchObject({ transaction: TRANSACTION, creditedNano: FIVE_USD });
+  });
+
+  it('is credited with what was read on the chain, to the smallest unit, whatever was said of it', async () => {
+    const find: Found = { state: 'final', transaction: TRANSACTION, amount: '7000001' };
+    const { handle, balance } = await begin({ find });
+    expect(await handle.result()).toMatchObject({ state: 'credited', creditedUsd: '7000001000' });
+    expect(await balance()).toBe(7_000_001_000n);
+  });
+
+  it('is not handed in when the chain has it already', async () => {
+    const { handle, balance } = await begin({ findFirst: (call) => (call < 3 ? PENDING : FINAL) });
+    expect(await handle.result()).toMatchObject({ state: 'credited' });
+    expect(network.calls.settle).toBe(0);
+    expect(await balance()).toBe(FIVE_USD);
+  });
+
+  it.each([
+    ['gone', GONE, 'failed'],
+    ['wrong', WRONG, 'wrong'],
+  ] as const)('is not handed in when it is %s already', async (_what, findFirst, state) => {
+    const { handle } = await begin({ findFirst });
+    expect(await handle.result()).toMatchObject({ state });
+    expect(network.calls.settle).toBe(0);
+  });
+
+  it('waits for a chain that does not answer, before it is handed in and after', async () => {
+    const away = new ChainUnavailable('no node answers');
+    const { handle, balance } = await begin({
+      findFirst: (call) => (call < 3 ? away : ABSENT),
+      find: (call) => (call < 3 ? away : FINAL),
+    });
+    expect(await handle.result()).toMatchObject({ state: 'credited' });
+    expect(network.calls.settle).toBe(1);
+    expect(await balance()).toBe(FIVE_USD);
+  });
+
+  it('that is wrong is told to the operator as an error, with its transaction', async () => {
+    const { handle, input } = await begin({ find: WRONG });
+    await handle.result();
+    const line = log.find((each) => each.includes(input.paymentId) && each.includes('a top-up is over'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({
+      level: 'error',
+      state: 'wrong',
+      transaction: TRANSACTION,
+    });
+  });
+});
+
+describe('a refused payment', () => {
+  it('is handed in again when its payer presents it again, once for each time', async () => {
+    const { handle, present, reaches, row, balance } = await begin({
+      settle: (call) => (call < 3 ? REFUSED : SENT),
+      find: () => (network.calls.settle < 3 ? ABSENT : FINAL),
+    });
+    await reaches('refused');
+    expect(await row()).toMatchObject({ settlements: 1, reason: 'insufficient_funds' });
+    // Who had not heard of the refusal means the same as the first.
+    await present(0);
+    await present(1);
+    await present(1);
+    await until('handed in twice', async () => (await row()).settlements === 2, 5_000);
+    await reaches('refused');
+    expect(network.calls.settle).toBe(2);
+    await present(2);
+    expect(await handle.result()).toMatchObject({ state: 'credited' });
+    expect(network.calls.settle).toBe(3);
+    expect(await balance()).toBe(FIVE_USD);
+  });
+
+  it('is credited when it comes to the chain all the same: who refused it lied', async () => {
+    let landed = false;
+    const { handle, reaches, balance } = await begin({
+      settle: REFUSED,
+      find: () => (landed ? FINAL : ABSENT),
+    });
+    await reaches('refused');
+    landed = true;
+    expect(await handle.result()).toMatchObject({ state: 'credited' });
+    expect(network.calls.settle).toBe(1);
+    expect(await balance()).toBe(FIVE_USD);
+  });
+
+  it('ends failed when its time is over', async () => {
+    let over = false;
+    const { handle, reaches } = await begin({ settle: REFUSED, find: () => (over ? GONE : ABSENT) });
+    await reaches('refused');
+    over = true;
+    expect(await handle.result()).toMatchObject({ state: 'failed' });
+  });
+});
+
+describe('a top-up whose workflow is gone', () => {
+  it.each([
+    ['while it was sent', SENT],
+    ['while nobody knew', UNKNOWN],
+    ['after a refusal', REFUSED],
+  ])('is taken up again by upkeep %s, and is not handed in again for that', async (_when, settle) => {
+    let landed = false;
+    const { handle, reaches, balance, input } = await begin({
+      settle,
+      find: () => (landed ? FINAL : ABSENT),
+    });
+    await reaches(settle.outcome);
+    await handle.terminate('by the operator');
+    landed = true;
+    const reconcile = { taskQueue: 'jobs', workflowId: `reconcile-${input.paymentId}` };
+    await client.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
+      ...reconcile,
+      args: ['reconcileTopUps', { topUpGraceMs: 0 }],
+    });
+    await reaches('credited');
+    expect(network.calls.settle).toBe(1);
+    expect(await balance()).toBe(FIVE_USD);
+  });
+
+  it('that was credited is over at once when it is started again', async () => {
+    const { handle, input, balance } = await begin({});
+    await handle.result();
+    const again = await client.workflow.start<TopUpWorkflow>(TOP_UP_WORKFLOW, topUpOptions(input));
+    expect(await again.result()).toMatchObject({ state: 'credited' });
+    expect(network.calls.settle).toBe(1);
+    expect(await balance()).toBe(FIVE_USD);
+  });
+});
+
+it('leaves books in which what came from the chain is what was credited', async () => {
+  expect(await checkLedger(pool)).toEqual([]);
+});

@@ -1,0 +1,122 @@
+/**
+ * The story of a top-up, from a signed payment to the credit. Nothing but our own look at the chain credits, and a payment
+ * is handed in again only after a certain refusal and only when its payer presents it again: where the answer was lost it
+ * may be on its way, and is looked for until it is found or its time is over.
+ */
+import {
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+} from '@temporalio/workflow';
+import type { TopUpActivities, TopUpStand, TopUpVerdict } from '../activities/types.ts';
+import { formatNano } from '../domain/money.ts';
+import { isFinalTopUp } from '../domain/payments/topUp.ts';
+import { SEARCH_ATTRIBUTES, type TopUpInput, type TopUpResult } from './contract.ts';
+import { presentedSignal } from './messages.ts';
+
+/** Never given up: money is in it. Each can be repeated. */
+const UNFAILING = {
+  startToCloseTimeout: 60_000,
+  heartbeatTimeout: 5_000,
+  retry: { initialInterval: 200, maximumInterval: 30_000 },
+} as const;
+
+const books = proxyActivities<Pick<TopUpActivities, 'recordTopUp' | 'concludeTopUp'>>({
+  ...UNFAILING,
+  taskQueue: 'jobs',
+  summary: 'the books',
+});
+const { settleTopUp } = proxyActivities<TopUpActivities>({
+  ...UNFAILING,
+  taskQueue: 'providers',
+  summary: 'hand in the payment',
+});
+const { watchTopUp } = proxyActivities<TopUpActivities>({
+  ...UNFAILING,
+  taskQueue: 'providers',
+  // The first attempt looks closely by itself; then a payment that its chain forgot for an hour is few questions.
+  retry: { initialInterval: 1_000, backoffCoefficient: 1.2, maximumInterval: 30_000 },
+  summary: 'look on the chain',
+});
+
+interface Story {
+  input: TopUpInput;
+  stand: TopUpStand;
+  /** Up to which settlement its payer wants it handed in. */
+  wanted: number;
+  /** What a payer who presents it again interrupts. */
+  pause?: CancellationScope;
+}
+
+export async function topUp(input: TopUpInput): Promise<TopUpResult> {
+  const story: Story = { input, stand: { state: 'recorded', settlements: 0 }, wanted: 1 };
+  setHandler(presentedSignal, ({ settlements }) => {
+    story.wanted = Math.max(story.wanted, settlements + 1);
+    if (isWantedAgain(story)) story.pause?.cancel();
+  });
+  story.stand = await books.recordTopUp(input);
+  while (!isFinalTopUp(story.stand.state)) {
+    if (story.stand.state === 'recorded' || isWantedAgain(story)) {
+      await settle(story);
+      continue;
+    }
+    const verdict = await watch(story);
+    if (!verdict) continue;
+    story.stand = await books.concludeTopUp({ paymentId: input.paymentId, verdict });
+  }
+  describe(story);
+  const { settlements: _, ...result } = story.stand;
+  return result;
+}
+
+function isWantedAgain({ stand, wanted }: Story): boolean {
+  return stand.state === 'refused' && wanted > stand.settlements;
+}
+
+async function settle(story: Story): Promise<void> {
+  const { input, stand } = story;
+  const settlement = stand.settlements + 1;
+  story.stand = await settleTopUp({ paymentId: input.paymentId, settlement });
+  // Whatever came of it, the wish is served: who presented it meanwhile did not know of this refusal.
+  story.wanted = story.stand.settlements;
+  describe(story);
+}
+
+/** Undefined: its payer presents it again. */
+async function watch(story: Story): Promise<TopUpVerdict | undefined> {
+  const pause = new CancellationScope({ cancellable: true });
+  story.pause = pause;
+  try {
+    return await pause.run(() => watchTopUp({ paymentId: story.input.paymentId }));
+  } catch (error) {
+    // An operator's cancellation of the workflow itself goes on; the row is taken up again by the reconciler.
+    const byPayer = isCancellation(error) && !CancellationScope.current().consideredCancelled;
+    if (byPayer) return undefined;
+    throw error;
+  } finally {
+    delete story.pause;
+  }
+}
+
+/** What an operator reads in the Temporal UI. */
+function describe({ input, stand }: Story): void {
+  const credited = stand.creditedUsd === undefined ? undefined : formatNano(BigInt(stand.creditedUsd));
+  const lines = [
+    `**${stand.state}**${stand.reason ? ` · ${stand.reason}` : ''}`,
+    '',
+    `- credited: ${credited === undefined ? 'nothing' : `${credited} USD`}`,
+    `- signed: ${input.payment.amount} smallest units of ${input.payment.asset} on ${input.payment.network}`,
+    ...(stand.transaction ? [`- transaction: ${stand.transaction}`] : []),
+    `- handed in: ${stand.settlements} times`,
+    `- wallet: ${input.payment.payer.address}, account ${input.accountId}`,
+    `- request: ${input.requestId}`,
+  ];
+  setCurrentDetails(lines.join('\n'));
+  upsertSearchAttributes({
+    [SEARCH_ATTRIBUTES.state]: [stand.state],
+    ...(credited === undefined ? {} : { [SEARCH_ATTRIBUTES.costUsd]: [Number(credited)] }),
+  });
+}
