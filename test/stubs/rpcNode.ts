@@ -1,5 +1,5 @@
 /**
- * A node of a blockchain over HTTP. What it answers to an item is said by the item's params: `["error"]`, `["other id"]`,
+ * A node of a blockchain over HTTP. What it answers to an item is said by one of the item's params: `["error"]`, `["other id"]`,
  * `["both"]`, `["neither"]`, `["no id"]`; anything else is a result that repeats the params. `["status 429"]` in any item is
  * the status of the whole answer, `["slow"]` holds all of it back until `release`, `["hang up"]` ends the connection.
  */
@@ -17,6 +17,8 @@ export interface RpcNode {
   close(): Promise<void>;
 }
 
+const ORDERS = new Set<unknown>(['error', 'other id', 'both', 'neither', 'no id']);
+
 interface Item {
   id?: unknown;
   method?: unknown;
@@ -33,7 +35,7 @@ export async function startRpcNode(): Promise<RpcNode> {
     node.requests += 1;
     for (const item of items) node.seen.push(String(item.method));
     await node.onRequest?.();
-    const orders = items.map(({ params }) => String(params?.[0]));
+    const orders = items.flatMap(({ params }) => params ?? []).map(String);
     if (orders.includes('hang up')) return void request.socket.destroy();
     if (orders.includes('slow')) await new Promise<void>((resolve) => held.push(resolve));
     const status = orders.find((order) => order.startsWith('status '))?.slice(7);
@@ -60,7 +62,7 @@ export async function startRpcNode(): Promise<RpcNode> {
 
 function answerTo({ id, params }: Item): object {
   const error = { code: 3, message: 'execution reverted', data: '0x' };
-  switch (params?.[0]) {
+  switch (params?.find((param) => ORDERS.has(param))) {
     case 'error':
       return { jsonrpc: '2.0', id, error };
     case 'other id':

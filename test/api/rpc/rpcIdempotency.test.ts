@@ -1,0 +1,340 @@
+/** Idempotency-Key of the JSON-RPC proxy: one request to a node, one charge, one answer (specification 4.5, rule 4). */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { keccak256 } from 'viem/utils';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { armPoint } from '../../../infra/points.ts';
+import { purgeRpcAnswers } from '../../../infra/postgres/rpcAnswers.ts';
+import { until } from '../../harness/until.ts';
+import {
+  booked,
+  call,
+  messageOf,
+  newPayer,
+  post,
+  type RpcPayer,
+  type RpcWorld,
+  startRpcWorld,
+} from './rpcWorld.ts';
+
+let first: RpcWorld;
+let second: RpcWorld;
+let payer: RpcPayer;
+
+beforeAll(async () => {
+  first = await startRpcWorld();
+  second = await startRpcWorld({ environment: first.api.environment, node: first.node });
+  payer = await newPayer(first);
+});
+afterAll(async () => {
+  await second.close();
+  await first.close();
+});
+
+const keyed = (key: string, body: string, more: { network?: string; world?: RpcWorld } = {}) =>
+  post(more.world ?? first, payer, {
+    body,
+    headers: { 'idempotency-key': key },
+    ...(more.network && { network: more.network }),
+  });
+const sql = () => first.api.opened.dependencies.sql;
+
+/** As a process leaves it that dies: the claim stands, and nobody says any more that it lives. */
+async function abandon(key: string): Promise<void> {
+  await sql().query(
+    `update rpc_answers set leased_until = clock_timestamp() - interval '1 second' where account_id = $1 and key = $2`,
+    [payer.accountId, key],
+  );
+}
+
+describe('the same key and body', () => {
+  it('gets the same answer in every member, and costs nothing', async () => {
+    const key = randomUUID();
+    const one = await keyed(key, call('eth_call', '[7]'));
+    const [asked, paid] = [first.node.requests, (await booked(first, payer)).length];
+    for (const world of [first, second]) {
+      const again = await keyed(key, call('eth_call', '[7]'), { world });
+      expect([again.status, again.text]).toEqual([one.status, one.text]);
+      for (const name of [
+        'x-service-rpc-credits',
+        'x-service-rpc-cost-usd',
+        'x-request-id',
+        'content-type',
+      ]) {
+        expect(again.headers.get(name)).toBe(one.headers.get(name));
+      }
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+    }
+    expect(one.headers.get('idempotent-replayed')).toBeNull();
+    expect([first.node.requests, (await booked(first, payer)).length]).toEqual([asked, paid]);
+  });
+
+  it.each([
+    [' {"params":[{"b":1,"a":2}],\n"id":1,"method":"eth_call","jsonrpc":"2.0"} ', 200],
+    ['{"jsonrpc":"2.0","id":1,"method":"eth_c\\u0061ll","params":[{"a":2,"b":1}]}', 200],
+    ['{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"a":2.0,"b":1}]}', 400],
+    ['{"jsonrpc":"2.0","id":2,"method":"eth_call","params":[{"a":2,"b":1}]}', 400],
+    ['[{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"a":2,"b":1}]}]', 400],
+  ])('%s is %i for what was written differently', async (body, status) => {
+    const key = randomUUID();
+    await keyed(key, '{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"a":2,"b":1}]}');
+    expect((await keyed(key, body)).status).toBe(status);
+  });
+
+  it('of another network is refused, and of another account is another one', async () => {
+    const key = randomUUID();
+    await keyed(key, call('eth_call'));
+    const other = await keyed(key, call('eth_call'), { network: 'base-sepolia' });
+    expect([other.status, messageOf(other)]).toEqual([400, expect.stringContaining('already used')]);
+    const stranger = await newPayer(first);
+    const headers = { 'idempotency-key': key };
+    const theirs = await post(first, stranger, { body: call('eth_call', '[2]'), headers });
+    expect([theirs.status, theirs.headers.get('idempotent-replayed')]).toEqual([200, null]);
+  });
+
+  it('is a new one after 24 hours, and is forgotten by the upkeep', async () => {
+    const key = randomUUID();
+    await keyed(key, call('eth_call'));
+    const age = `update rpc_answers set created_at = created_at - interval '25 hours' where account_id = $1 and key = $2`;
+    await sql().query(age, [payer.accountId, key]);
+    const again = await keyed(key, call('eth_call', '[2]'));
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, null]);
+    await sql().query(age, [payer.accountId, key]);
+    expect(await purgeRpcAnswers(sql(), { olderThanMs: 24 * 3_600_000, limit: 10 })).toBe(1);
+  });
+
+  it.each([
+    ['', 400],
+    ['a', 200],
+    ['a'.repeat(255), 200],
+    ['a'.repeat(256), 400],
+    ['é', 400],
+    ['a b', 400],
+    ['a,b', 400],
+  ])('as %s is %i', async (key, status) => {
+    expect((await keyed(key, call('eth_call', '["keys"]'))).status).toBe(status);
+  });
+});
+
+it('a hundred twins at once are one call, one charge and one answer', async () => {
+  const key = randomUUID();
+  const [asked, paid] = [first.node.requests, (await booked(first, payer)).length];
+  const send = (index: number) =>
+    keyed(key, call('eth_call', '["slow"]'), { world: index % 2 ? first : second });
+  const all = Promise.all(Array.from({ length: 100 }, (_value, index) => send(index)));
+  await until('the first is with the node', () => first.node.requests > asked, 5_000);
+  first.node.release();
+  const replies = await all;
+  expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(1);
+  expect(replies.filter(({ headers }) => headers.get('idempotent-replayed') === 'true').length).toBe(99);
+  expect([first.node.requests - asked, (await booked(first, payer)).length - paid]).toEqual([1, 1]);
+});
+
+describe('a failure', () => {
+  it('is not kept: the key is free for another attempt', async () => {
+    const key = randomUUID();
+    const body = call('eth_call', '["status 500"]');
+    expect((await keyed(key, body)).status).toBe(500);
+    expect((await keyed(key, call('eth_call', '[3]'))).status).toBe(200);
+  });
+
+  it('of some items is kept with the answer', async () => {
+    const key = randomUUID();
+    const body = `[${call('eth_call')},${call('eth_call', '["error"]')}]`;
+    const [one, two] = [await keyed(key, body), await keyed(key, body)];
+    expect(two.headers.get('x-service-rpc-credits')).toBe('25');
+    expect(two.text).toBe(one.text);
+  });
+
+  it('for want of money is not kept', async () => {
+    const poor = await newPayer(first, 1n);
+    const headers = { 'idempotency-key': randomUUID() };
+    expect((await post(first, poor, { body: call('eth_call'), headers })).status).toBe(402);
+    expect((await post(first, poor, { body: call('eth_call', '[2]'), headers })).status).toBe(402);
+  });
+});
+
+describe('a transaction that may have arrived', () => {
+  const RAW = '0x02f86b01';
+  const HASH = keccak256(RAW);
+  /** The node takes it and fails. */
+  const BROKEN = call('eth_sendRawTransaction', `["${RAW}","status 500"]`);
+
+  async function lose(body: string, network = 'base-mainnet'): Promise<string> {
+    const key = randomUUID();
+    first.upstreams.transactions.clear();
+    expect((await keyed(key, body, { network })).status).toBe(500);
+    return key;
+  }
+
+  it('is not handed in again when the network knows it', async () => {
+    const key = await lose(BROKEN);
+    first.upstreams.transactions.set(HASH, true);
+    const [asked, paid] = [first.node.requests, (await booked(first, payer)).length];
+    const again = await keyed(key, BROKEN);
+    expect([again.status, again.text]).toEqual([200, `{"jsonrpc":"2.0","id":1,"result":"${HASH}"}`]);
+    expect([first.node.requests - asked, (await booked(first, payer)).length - paid]).toEqual([0, 1]);
+    expect((await keyed(key, BROKEN)).headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it('is not handed in again while nobody can tell', async () => {
+    const key = await lose(BROKEN);
+    const asked = first.node.requests;
+    const replies = [await keyed(key, BROKEN), await keyed(key, BROKEN)];
+    expect(replies.map(({ status }) => status)).toEqual([503, 503]);
+    expect(replies.map(messageOf)[0]).toContain('Nothing was sent again');
+    expect(first.node.requests).toBe(asked);
+  });
+
+  it('is handed in again when the network does not know it', async () => {
+    const key = await lose(BROKEN);
+    first.upstreams.transactions.set(HASH, false);
+    const asked = first.node.requests;
+    await keyed(key, BROKEN);
+    expect(first.node.requests).toBe(asked + 1);
+  });
+
+  it.each([
+    ['base-mainnet', 'eth_sendUserOperation', '{}'],
+    ['starknet-mainnet', 'starknet_addInvokeTransaction', '{}'],
+    ['solana-devnet', 'requestAirdrop', '"a"'],
+    ['base-mainnet', 'eth_sendRawTransaction', '"0x03aa"'],
+    ['zksync-mainnet', 'eth_sendRawTransaction', '"0x71aa"'],
+  ])(
+    'on %s by %s of %s has no name to look for, and is not handed in again',
+    async (network, method, what) => {
+      const body = call(method, `[${what},"status 500"]`);
+      const key = await lose(body, network);
+      const asked = first.node.requests;
+      const again = await keyed(key, body, { network });
+      expect([again.status, messageOf(again)]).toEqual([409, expect.stringContaining('use another key')]);
+      expect(first.node.requests).toBe(asked);
+    },
+  );
+
+  it('is known by its first signature on Solana', async () => {
+    const signature = Buffer.alloc(64, 7);
+    const sent = Buffer.concat([Buffer.from([1]), signature, Buffer.alloc(100, 1)]).toString('base64');
+    const body = call('sendTransaction', `["${sent}",{"encoding":"base64"},"status 500"]`);
+    const key = await lose(body, 'solana-mainnet');
+    const name = '99eUso3aSbE9tqGSTXzo3TLfKb9RkMTURrHKQ1K7Zh3BVVx1bxaNCe2dMnYxXfy5cGsFaeuBvNMSzcJhKDqgYkW';
+    const [known] = [...(await namesAsked(() => keyed(key, body, { network: 'solana-mainnet' })))];
+    expect(known?.length).toBeGreaterThanOrEqual(name.length - 1);
+    first.upstreams.transactions.set(known ?? '', true);
+    const again = await keyed(key, body, { network: 'solana-mainnet' });
+    expect(JSON.parse(again.text)).toEqual({ jsonrpc: '2.0', id: 1, result: known });
+  });
+
+  /** The transactions that the network was asked for meanwhile. */
+  async function namesAsked(work: () => Promise<unknown>): Promise<Set<string>> {
+    const names = new Set<string>();
+    const { knowsTransaction } = first.upstreams;
+    first.upstreams.knowsTransaction = async (_network, hash) => {
+      names.add(hash);
+      return undefined;
+    };
+    await work();
+    first.upstreams.knowsTransaction = knowsTransaction;
+    return names;
+  }
+});
+
+describe('a process that dies', () => {
+  /** It stands still at this place, and its claim is as if its process were gone. Later it goes on, as a late one would. */
+  async function dead(key: string, at: string, body: string): Promise<void> {
+    armPoint(`${at}:pause:1:1500`);
+    stragglers.push(keyed(key, body).catch(() => undefined));
+    await until('it is claimed', async () => (await rowsOf(key)) === 1, 5_000);
+    await sleep(300);
+    await abandon(key);
+    armPoint(undefined);
+  }
+  const stragglers: Promise<unknown>[] = [];
+
+  async function rowsOf(key: string): Promise<number> {
+    const found = await sql().query('select from rpc_answers where account_id = $1 and key = $2', [
+      payer.accountId,
+      key,
+    ]);
+    return found.rowCount ?? 0;
+  }
+
+  it.each(['rpc-claimed', 'rpc-held', 'rpc-answered', 'rpc-settled'])(
+    'at %s leaves a read that is made again, and one charge',
+    async (at) => {
+      const key = randomUUID();
+      const paid = (await booked(first, payer)).length;
+      const body = call('eth_call', `["${at}"]`);
+      await dead(key, at, body);
+      const again = await keyed(key, body, { world: second });
+      expect([again.status, again.headers.get('x-service-rpc-credits')]).toEqual([200, '20']);
+      const replayed = await keyed(key, body);
+      expect([replayed.text, replayed.headers.get('idempotent-replayed')]).toEqual([again.text, 'true']);
+      await Promise.all(stragglers);
+      expect((await booked(first, payer)).length - paid).toBe(1);
+    },
+  );
+
+  it.each(['rpc-answered', 'rpc-settled'])(
+    'at %s has its transaction looked up, and one charge',
+    async (at) => {
+      const key = randomUUID();
+      const raw = `0x02${Buffer.from(at).toString('hex')}`;
+      const body = call('eth_sendRawTransaction', `["${raw}"]`);
+      const paid = (await booked(first, payer)).length;
+      await dead(key, at, body);
+      const asked = first.node.requests;
+      second.upstreams.transactions.set(keccak256(raw as `0x${string}`), true);
+      const again = await keyed(key, body, { world: second });
+      expect(JSON.parse(again.text).result).toBe(keccak256(raw as `0x${string}`));
+      await Promise.all(stragglers);
+      expect([first.node.requests - asked, (await booked(first, payer)).length - paid]).toEqual([0, 1]);
+    },
+  );
+});
+
+describe('a large answer', () => {
+  const pieces = (count: number) =>
+    async function* () {
+      yield Buffer.from('"');
+      for (let piece = 0; piece < count; piece += 1) yield Buffer.from('a'.repeat(100_000));
+      yield Buffer.from('"');
+    };
+
+  it('in pieces is kept up to a megabyte', async () => {
+    const key = randomUUID();
+    first.upstreams.streams.set('eth_getLogs', pieces(9));
+    const [one, two] = [await keyed(key, call('eth_getLogs')), await keyed(key, call('eth_getLogs'))];
+    expect(one.text.length).toBeGreaterThan(900_000);
+    expect([two.text === one.text, two.headers.get('idempotent-replayed')]).toEqual([true, 'true']);
+    expect(two.headers.get('x-service-rpc-credits')).toBe('20');
+  });
+
+  it('above that is answered once, and then says so', async () => {
+    const key = randomUUID();
+    first.upstreams.streams.set('eth_getLogs', pieces(12));
+    const paid = (await booked(first, payer)).length;
+    const [one, two] = [await keyed(key, call('eth_getLogs')), await keyed(key, call('eth_getLogs'))];
+    expect([one.status, two.status, messageOf(two)]).toEqual([
+      200,
+      409,
+      expect.stringContaining('too large'),
+    ]);
+    expect((await booked(first, payer)).length - paid).toBe(1);
+  });
+
+  it('that breaks off is made again for the same money', async () => {
+    const key = randomUUID();
+    first.upstreams.streams.set('eth_getLogs', async function* () {
+      yield Buffer.from('"a');
+      throw new Error('broken off');
+    });
+    const paid = (await booked(first, payer)).length;
+    await keyed(key, call('eth_getLogs')).catch(() => undefined);
+    first.upstreams.streams.set('eth_getLogs', pieces(1));
+    const again = await keyed(key, call('eth_getLogs'));
+    expect([again.status, again.headers.get('x-service-rpc-credits')]).toEqual([200, '20']);
+    expect((await booked(first, payer)).length - paid).toBe(1);
+  });
+});

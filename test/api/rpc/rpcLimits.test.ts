@@ -1,0 +1,136 @@
+/** Requests a minute and credits a day of an account, the same for all processes (specification 8.4). */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  booked,
+  call,
+  newPayer,
+  post,
+  type RpcPayer,
+  type RpcReply,
+  type RpcWorld,
+  startRpcWorld,
+} from './rpcWorld.ts';
+
+let first: RpcWorld;
+let second: RpcWorld;
+let override: Record<string, number> = {};
+
+beforeAll(async () => {
+  first = await startRpcWorld({ limits: 'published' });
+  const { environment } = first.api;
+  second = await startRpcWorld({ limits: 'published', environment, node: first.node });
+  for (const { api } of [first, second]) {
+    api.opened.dependencies.limits.overrideOf = () => ({ failedPer30s: 10 ** 9, ...override });
+    api.opened.dependencies.limits.tierOf = (accountId) => (accountId === staffId ? 'staff' : 'paid');
+  }
+});
+afterAll(async () => {
+  await second.close();
+  await first.close();
+});
+
+let staffId = '';
+
+/** By turns to the two. */
+async function many(payer: RpcPayer, count: number, body: (index: number) => string): Promise<RpcReply[]> {
+  const replies: RpcReply[] = [];
+  let next = 0;
+  const lane = async () => {
+    while (next < count) {
+      const index = next;
+      next += 1;
+      replies.push(await post(index % 2 === 0 ? first : second, payer, { body: body(index) }));
+    }
+  };
+  await Promise.all(Array.from({ length: 100 }, lane));
+  return replies;
+}
+
+const countOf = (replies: RpcReply[], status: number) =>
+  replies.filter((one) => one.status === status).length;
+
+it('of a thousand requests at once a hundred are served, and of a member of the staff all', async () => {
+  const payer = await newPayer(first);
+  const replies = await many(payer, 300, () => call('eth_chainId'));
+  expect([countOf(replies, 200), countOf(replies, 429)]).toEqual([100, 200]);
+  expect((await booked(first, payer)).length).toBe(100);
+  const staff = await newPayer(first);
+  staffId = staff.accountId;
+  const served = await many(staff, 1_010, () => call('eth_chainId'));
+  expect([countOf(served, 200), countOf(served, 429)]).toEqual([1_000, 10]);
+});
+
+it('one too many is told what the limit is, and when there is room again', async () => {
+  const payer = await newPayer(first);
+  override = { rpcRequestsPerMinute: 1 };
+  const served = await post(first, payer, { body: call('eth_chainId') });
+  const refused = await post(second, payer, { body: call('eth_chainId') });
+  override = {};
+  expect([served.status, refused.status]).toEqual([200, 429]);
+  const names = (reply: RpcReply) =>
+    [...reply.headers.keys()].filter((name) => name.startsWith('x-ratelimit'));
+  expect(names(served)).toEqual([]);
+  expect(names(refused).sort()).toEqual(['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);
+  expect(refused.headers.get('x-ratelimit-limit')).toBe('1');
+  expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
+  const reset = Number(refused.headers.get('x-ratelimit-reset'));
+  expect(reset).toBeGreaterThan(Date.now() / 1_000);
+  expect(reset).toBeLessThan(Date.now() / 1_000 + 62);
+  const message = 'Rate limit exceeded: at most 1 JSON-RPC requests per minute.';
+  expect(JSON.parse(refused.text)).toEqual({ error: message, customMessage: message });
+  expect(refused.headers.get('x-service-rpc-credits')).toBeNull();
+});
+
+it('a thousand batches at once never get more credits than a day has', async () => {
+  const payer = await newPayer(first);
+  // Thirteen batches of three, and one single call: 13 × 60 + 20 = 800.
+  override = { rpcCreditsPerDay: 810, rpcRequestsPerMinute: 10 ** 9 };
+  const batch = `[${[1, 2, 3].map((id) => call('eth_chainId', '[]', `${id}`)).join(',')}]`;
+  const replies = await many(payer, 1_000, (index) => (index < 990 ? batch : call('eth_chainId')));
+  override = {};
+  const credits = replies.reduce(
+    (sum, { headers }) => sum + Number(headers.get('x-service-rpc-credits') ?? 0),
+    0,
+  );
+  const spent = (await booked(first, payer)).reduce((sum, { units }) => sum + Number(units), 0);
+  expect(credits).toBe(spent);
+  expect(credits).toBeGreaterThanOrEqual(780);
+  expect(credits).toBeLessThanOrEqual(810);
+  expect(countOf(replies, 200) + countOf(replies, 429)).toBe(1_000);
+});
+
+it('what a call did not cost is free again for the next ones', async () => {
+  const payer = await newPayer(first);
+  override = { rpcCreditsPerDay: 20 };
+  const body = call('eth_call', '["error"]');
+  const statuses: number[] = [];
+  for (let turn = 0; turn < 5; turn += 1) statuses.push((await post(first, payer, { body })).status);
+  const refused = await post(first, payer, { body: call('eth_call') });
+  override = {};
+  // The fifth would be the whole day's in advance, when five credits are left.
+  expect(statuses).toEqual([200, 429, 429, 429, 429]);
+  expect(refused.headers.get('x-ratelimit-remaining')).toBe('15');
+});
+
+it('a failure of the nodes and an empty purse take no credits of the day', async () => {
+  const payer = await newPayer(first, 14_000n);
+  override = { rpcCreditsPerDay: 39 };
+  const lost = await post(first, payer, { body: call('eth_call', '["status 500"]') });
+  const dear = await post(first, payer, { body: call('trace_block') });
+  const served = await post(first, payer, { body: call('eth_call') });
+  override = {};
+  expect([lost.status, dear.status, served.status]).toEqual([500, 429, 200]);
+});
+
+it('a replay is a request, but no credits', async () => {
+  const payer = await newPayer(first);
+  override = { rpcCreditsPerDay: 20, rpcRequestsPerMinute: 3 };
+  const headers = { 'idempotency-key': randomUUID() };
+  const statuses: number[] = [];
+  for (let turn = 0; turn < 4; turn += 1) {
+    statuses.push((await post(turn % 2 ? first : second, payer, { body: call('eth_call'), headers })).status);
+  }
+  override = {};
+  expect(statuses).toEqual([200, 200, 200, 429]);
+});
