@@ -4,7 +4,9 @@ const UNRESERVED = 'A-Za-z0-9\\-._~';
 const SUB_DELIMS = "!$&'()*+,;=";
 const ESCAPE = '%[0-9A-Fa-f]{2}';
 const PCHAR = `(?:[${UNRESERVED}${SUB_DELIMS}:@]|${ESCAPE})`;
-const AUTHORITY = `(?:[${UNRESERVED}${SUB_DELIMS}:@]|${ESCAPE}|\\[[0-9A-Fa-f:.]{2,45}\\])*`;
+const NAME = `(?:[${UNRESERVED}${SUB_DELIMS}]|${ESCAPE})*`;
+const USER = `(?:[${UNRESERVED}${SUB_DELIMS}:]|${ESCAPE})*@`;
+const AUTHORITY = `(?:${USER})?(?:\\[[0-9A-Fa-f:.]{2,45}\\]|${NAME})(?::[0-9]*)?`;
 
 const URI = new RegExp(
   `^[A-Za-z][A-Za-z0-9+.\\-]*:(?://${AUTHORITY}(?:/${PCHAR}*)*|(?!//)(?:${PCHAR}|/)+)(?:\\?(?:${PCHAR}|[/?])*)?(?:#(?:${PCHAR}|[/?])*)?$`,

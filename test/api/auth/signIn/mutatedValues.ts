@@ -55,14 +55,19 @@ export const SHARED: Record<string, { line: string; values: Values }> = {
       ...['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'ftp://api.example.com/'].map(
         bad(D),
       ),
-      ...['https://api.example.com:80:80/', 'https://x@api.example.com/', 'https://api.example.com./'].map(
-        bad(D),
-      ),
+      ...[
+        'https://api.example.com:/../@evil.test',
+        'https://x@api.example.com/',
+        'https://api.example.com./',
+      ].map(bad(D)),
       ...['https://%61pi.example.com/', 'https://evil.test', 'ws://api.example.com/', 'urn:x'].map(bad(D)),
       ...['//api.example.com/', '/api/v1', 'api.example.com', 'https://api.example.com/a b'].map(bad(M)),
-      ...['https://api.example.com/\\evil', 'https://api.example.com/%zz', 'https://api.example.com/"'].map(
-        bad(M),
-      ),
+      ...[
+        'https://api.example.com/\\evil',
+        'https://api.example.com:80:80/',
+        'https://api.example.com/%zz',
+        'https://api.example.com/"',
+      ].map(bad(M)),
       ...['https://api.example.com/\u00e9', 'https://api.example.com/#a#b', ' https://api.example.com/'].map(
         bad(M),
       ),

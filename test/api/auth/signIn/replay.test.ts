@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FORMS, newEvmWallet, newSolanaWallet, signed } from './signed.ts';
+import { codeOf, createSignInWorld, type SignInWorld } from './signInWorld.ts';
+
+describe('one sign-in, many times', () => {
+  let world: SignInWorld;
+  beforeAll(async () => {
+    world = await createSignInWorld();
+  });
+  afterAll(() => world.close());
+
+  test.each(FORMS)('%s: 1,000 times at once over two processes is accepted once', async (form) => {
+    const two = [world.open(), world.open()];
+    const sent = await signed(form, form.startsWith('evm') ? newEvmWallet() : newSolanaWallet());
+    const codes = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) => codeOf(two[index % 2] ?? world.open(), sent)),
+    );
+    expect(codes.filter((code) => code === undefined)).toHaveLength(1);
+    expect(codes.filter((code) => code === 'NONCE_REUSED')).toHaveLength(999);
+  });
+
+  test('the same text in its other form, and in other spellings of JSON and base64, is the same sign-in', async () => {
+    const signIn = world.open();
+    const wallet = newEvmWallet();
+    const terms = { nonce: 'abcdefgh12345678', nowMs: Date.now() };
+    const [text, fields] = [
+      await signed('evm text', wallet, terms),
+      await signed('evm fields', wallet, terms),
+    ];
+    expect(text.signature).toBe(fields.signature);
+    const { signature, ...rest } = fields;
+    const spaced = Buffer.from(JSON.stringify({ signature, ...rest, extra: 1 }, undefined, 1)).toString(
+      'base64',
+    );
+    const codes = await Promise.all(
+      [text, fields, spaced, spaced.replace(/=+$/, '')].map((sent) => codeOf(signIn, sent)),
+    );
+    expect(codes.filter((code) => code === undefined)).toHaveLength(1);
+    expect(codes.filter((code) => code === 'NONCE_REUSED')).toHaveLength(3);
+  });
+
+  test('a process that starts later knows of it', async () => {
+    const sent = await signed('evm fields', newEvmWallet());
+    const first = world.open();
+    expect(await codeOf(first, sent)).toBeUndefined();
+    await first.close();
+    expect(await codeOf(world.open(), sent)).toBe('NONCE_REUSED');
+  });
+
+  test('the nonce is used up before anything is answered: a second one of the wallet needs its own', async () => {
+    const wallet = newSolanaWallet();
+    const signIn = world.open();
+    const nonce = 'sameNonce123';
+    expect(await codeOf(signIn, await signed('Solana text', wallet, { nonce }))).toBeUndefined();
+    const later = await signed('Solana text', wallet, { nonce, nowMs: Date.now() + 5_000 });
+    expect(await codeOf(signIn, later)).toBe('NONCE_REUSED');
+    expect(await codeOf(signIn, await signed('Solana text', newSolanaWallet(), { nonce }))).toBeUndefined();
+  });
+
+  test('when the database does not answer nobody is signed in', async () => {
+    const signIn = world.open({
+      sql: {
+        query: () => Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })),
+      } as never,
+    });
+    await expect(codeOf(signIn, await signed('evm fields', newEvmWallet()))).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+  });
+});
