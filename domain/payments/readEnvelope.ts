@@ -52,16 +52,18 @@ function readSecond(
   const { scheme, network } = accepted;
   if (typeof scheme !== 'string') return malformed('accepted.scheme must be text');
   if (typeof network !== 'string') return malformed('accepted.network must be text');
-  const resourceUrl = resource === undefined ? undefined : isObject(resource) && resource.url;
-  if (resourceUrl !== undefined && typeof resourceUrl !== 'string')
-    return malformed('resource.url must be text');
-  if (resourceUrl !== undefined && !isSamePlace(resourceUrl, topUpUrl)) {
+  const resourceUrl = isObject(resource) ? resource.url : resource;
+  if (resource !== undefined && (!isObject(resource) || typeof resourceUrl !== 'string')) {
+    return malformed('resource must be an object with a text as its url');
+  }
+  if (typeof resourceUrl === 'string' && !isSamePlace(resourceUrl, topUpUrl)) {
     return refused({
       code: 'INVALID_PAYMENT',
       message: 'the payment is for another resource than the top-up',
     });
   }
-  return { ok: true, envelope: { ...common, scheme, network, accepted, resourceUrl } };
+  const named = typeof resourceUrl === 'string' ? resourceUrl : undefined;
+  return { ok: true, envelope: { ...common, scheme, network, accepted, resourceUrl: named } };
 }
 
 /** Compared after parsing: a prefix of text is no origin ("https://api.example@evil.test"). */
