@@ -1,0 +1,109 @@
+import {
+  type Address,
+  appendTransactionMessageInstructions,
+  createKeyPairSignerFromBytes,
+  createSolanaRpc,
+  createTransactionMessage,
+  getBase58Encoder,
+  getBase64EncodedWireTransaction,
+  partiallySignTransactionMessageWithSigners,
+  pipe,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
+} from '@solana/kit';
+import {
+  getSetComputeUnitLimitInstruction,
+  getSetComputeUnitPriceInstruction,
+} from '@solana-program/compute-budget';
+import { getAddMemoInstruction } from '@solana-program/memo';
+import { fetchMint, findAssociatedTokenPda, getTransferCheckedInstruction } from '@solana-program/token';
+import { expect, test } from 'vitest';
+import { isPlainMint } from '../../../../providers/payments/solana/mint.ts';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '../../../chains/solana/solanaMeta.ts';
+import { MEMO_PROGRAM_ADDRESS } from '../../../chains/solana/testUsd.ts';
+import { envelopeOf, openWorld, SIX_DOLLARS, type World } from './solanaWorld.ts';
+
+const signal = new AbortController().signal;
+
+/** Step by step as the reference client of the exact scheme, with nothing but the Solana libraries and the offer. */
+async function builtByLibraries(world: World): Promise<string> {
+  const offer = await world.payments.offer(SIX_DOLLARS.toString());
+  const signer = await createKeyPairSignerFromBytes(getBase58Encoder().encode(world.payer.secret));
+  const rpc = createSolanaRpc(world.nodes[0]?.url ?? '');
+  const mint = await fetchMint(rpc, offer.asset as Address);
+  const tokenProgram = mint.programAddress;
+  const accountOf = async (owner: Address) =>
+    (await findAssociatedTokenPda({ mint: mint.address, owner, tokenProgram }))[0];
+  const transfer = getTransferCheckedInstruction(
+    {
+      source: await accountOf(signer.address),
+      mint: mint.address,
+      destination: await accountOf(offer.payTo as Address),
+      authority: signer,
+      amount: BigInt(offer.amount),
+      decimals: mint.data.decimals,
+    },
+    { programAddress: tokenProgram },
+  );
+  const { value: lifetime } = await rpc.getLatestBlockhash().send();
+  const message = pipe(
+    createTransactionMessage({ version: 0 }),
+    (empty) => setTransactionMessageFeePayer(offer.extra.feePayer as Address, empty),
+    (unfit) => setTransactionMessageLifetimeUsingBlockhash(lifetime, unfit),
+    (bare) =>
+      appendTransactionMessageInstructions(
+        [
+          getSetComputeUnitLimitInstruction({ units: 20_000 }),
+          getSetComputeUnitPriceInstruction({ microLamports: 1n }),
+          transfer,
+          getAddMemoInstruction({ memo: 'f00d'.repeat(8) }, { programAddress: MEMO_PROGRAM_ADDRESS }),
+        ],
+        bare,
+      ),
+  );
+  return getBase64EncodedWireTransaction(await partiallySignTransactionMessageWithSigners(message));
+}
+
+test('a payment built with the Solana libraries is verified, settled and found, for both token programs', async () => {
+  for (const usd of [{}, { program: TOKEN_2022_PROGRAM_ADDRESS }]) {
+    const world = await openWorld({ usd });
+    const { chain, payments, payTo } = world;
+    const accepted = await payments.offer(SIX_DOLLARS.toString());
+    const given = { ...envelopeOf(world, await builtByLibraries(world)), accepted };
+    const payment = await payments.read(given, Date.now());
+    await payments.verify(payment, signal);
+    expect(await payments.settle(payment, signal)).toMatchObject({ outcome: 'sent' });
+    chain.advance(32);
+    expect(await payments.find(payment, signal)).toMatchObject({ state: 'final', amount: '6000000' });
+    expect(await world.usd.balanceOf(payTo)).toBe(SIX_DOLLARS + 1n);
+  }
+});
+
+/** A mint of six decimals, and behind it in the way of Token-2022 its extensions with `length` bytes each. */
+function mintWith(extensions: readonly number[], { decimals = 6, kind = 1, length = 8 } = {}): Buffer {
+  const mint = Buffer.alloc(82);
+  mint[44] = decimals;
+  mint[45] = 1;
+  if (extensions.length === 0) return mint;
+  const each = extensions.map((extension) => {
+    const bytes = Buffer.alloc(4 + length);
+    bytes.writeUInt16LE(extension);
+    bytes.writeUInt16LE(length, 2);
+    return bytes;
+  });
+  return Buffer.concat([mint, Buffer.alloc(83), Buffer.from([kind]), ...each]);
+}
+
+test('a token whose transfers may move something else than they say is none that pays', () => {
+  expect(isPlainMint(mintWith([]), 6)).toBe(true);
+  expect(isPlainMint(mintWith([18, 19]), 6)).toBe(true);
+  expect(isPlainMint(mintWith([]), 9)).toBe(false);
+  expect(isPlainMint(mintWith([], { decimals: 5 }), 6)).toBe(false);
+  expect(isPlainMint(Buffer.alloc(82), 6)).toBe(false);
+  expect(isPlainMint(Buffer.alloc(81), 6)).toBe(false);
+  expect(isPlainMint(mintWith([18], { kind: 2 }), 6)).toBe(false);
+  // Fees, confidential transfers, frozen by default, not transferable, interest, a permanent delegate, a hook, a pause.
+  for (const extension of [1, 4, 6, 9, 10, 12, 14, 16, 25, 26, 999]) {
+    expect(isPlainMint(mintWith([18, extension]), 6), String(extension)).toBe(false);
+  }
+});
