@@ -6,6 +6,8 @@ import type { Settler } from './settler.ts';
 
 /** It waits for the chain. */
 const TIMEOUTS = { firstByteMs: 30_000, idleMs: 10_000, totalMs: 45_000 };
+/** Somebody waits for the offer that it belongs to. */
+const SUPPORTED_MS = 3_000;
 const LARGEST_REPLY_BYTES = 64 * 1024;
 
 const reply = z.object({
@@ -43,7 +45,11 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
   });
   return {
     async supported() {
-      const { body } = await service.request({ method: 'GET', path: '/supported' });
+      const { body } = await service.request({
+        method: 'GET',
+        path: '/supported',
+        signal: AbortSignal.timeout(SUPPORTED_MS),
+      });
       return jsonOf(body);
     },
     async settle(payment, signal) {

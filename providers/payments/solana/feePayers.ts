@@ -55,7 +55,8 @@ export function facilitatorFeePayers(facilitator: Facilitator, networks: readonl
         asking = undefined;
       });
     }
-    if (!isFresh) await asking;
+    // What was known a moment ago will do: nobody waits for the next word but the first ones.
+    if (known === undefined) await asking;
     if (known === undefined || Date.now() - known.atMs > USABLE_MS) {
       throw new ChainUnavailable('the facilitator does not say who pays the fees');
     }

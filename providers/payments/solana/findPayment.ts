@@ -147,14 +147,15 @@ function movedWhatWasSigned({ meta }: ChainTransaction, { signed, transfer, paym
 
 /**
  * A final block that was made well after we read the payment knows its blockhash, if there ever was one, unless it is too
- * old: then it is too old for every block to come.
+ * old: then it is too old for every block to come. In case our own clock is slow the tip must not know it either.
  */
 async function isTimeOver(node: RpcNode, { payment, signed }: Sought): Promise<boolean> {
   if (payment.readAt === undefined) return false;
   const slot = await readSlot(node, 'finalized');
   const time = await readBlockTime(node, slot).catch(() => undefined);
   if (time === undefined || time < Number(payment.readAt) + CLOCK_SLACK_S) return false;
-  return !(await isBlockhashValid(node, signed.blockhash, 'finalized'));
+  if (await isBlockhashValid(node, signed.blockhash, 'finalized')) return false;
+  return !(await isBlockhashValid(node, signed.blockhash, 'confirmed'));
 }
 
 interface Search {

@@ -99,6 +99,8 @@ test('a blockhash that a final block does not know yet is not taken for an old o
   const { blockhash } = world.chain.latestBlockhash('confirmed');
   expect(world.chain.isBlockhashValid(blockhash, 'finalized')).toBe(false);
   expect(await world.payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
+  const bySlowClock = { ...payment, readAt: '1600000000' };
+  expect(await world.payments.find(bySlowClock, signal)).toEqual({ state: 'absent', gone: false });
 });
 
 test('what lands late is found after all', async () => {
