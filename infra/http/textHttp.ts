@@ -26,6 +26,11 @@ export interface TextHttpOptions {
   timeouts?: Partial<ProviderTimeouts> | undefined;
   /** Of one whole answer. */
   maxReplyBytes?: number;
+  /**
+   * A connection per call. On a kept one that the service is just closing a request is lost without anyone knowing how far
+   * it got, which matters where it must not be sent again.
+   */
+  freshConnections?: boolean;
   /** Instead of the DNS, for tests. */
   resolve?: ResolveHost;
   certificateAuthorities?: string;
@@ -37,6 +42,8 @@ export interface TextCall {
   query?: Record<string, string>;
   /** The body, unless it is a form. */
   json?: unknown;
+  /** The body as JSON text, where it is written already. */
+  text?: string;
   multipart?: MultipartParts;
   headers?: Record<string, string>;
   /** Of this answer, in place of the `maxReplyBytes` of all. */
@@ -95,7 +102,7 @@ function openAgent(options: TextHttpOptions, timeouts: ProviderTimeouts): Agent 
   return new Agent({
     connect: operatorConnector(options, timeouts.connectMs),
     connections: MOST_CONNECTIONS,
-    pipelining: 1,
+    pipelining: options.freshConnections ? 0 : 1,
     keepAliveTimeout: KEPT_MS,
     keepAliveMaxTimeout: MOST_KEPT_MS,
     // The exchange has its own, finer clocks.
@@ -136,9 +143,9 @@ async function send(door: Door, call: TextCall): Promise<TextReply> {
   return { status: head.status, headers: firstOfEach(head.headers), body: exchange };
 }
 
-async function encode({ json, multipart }: TextCall) {
+async function encode({ json, text, multipart }: TextCall) {
   if (multipart === undefined) {
-    return { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } };
+    return { body: text ?? JSON.stringify(json), headers: { 'content-type': 'application/json' } };
   }
   const { contentType, sizeBytes, stream } = await multipartBody(multipart);
   return { body: stream, headers: { 'content-type': contentType, 'content-length': String(sizeBytes) } };

@@ -1,0 +1,113 @@
+/**
+ * Which answers can never change again: what a family says of the past once it is final. Tags such as `latest` name
+ * another block each time and are never part of it. Sources: ethereum/execution-apis, EIP-1898, the Solana RPC
+ * documentation (commitments), the Starknet RPC specification (finality statuses).
+ */
+import type { RpcFamily } from './networks.ts';
+
+export type Keeping =
+  /** Of the chain itself. */
+  | { kind: 'always' }
+  /** Of the block with this number. */
+  | { kind: 'height'; height: number }
+  /** The answer says how final it is: `member` of it is the number of its block. */
+  | { kind: 'member'; member: string }
+  /** The answer says so in words: `member` of it is one of `values`. */
+  | { kind: 'status'; members: readonly string[]; value: string };
+
+/** Longer params name no block. */
+const LONGEST_PARAMS = 512;
+
+const ALWAYS = new Set(['eth_chainId', 'net_version', 'getGenesisHash', 'starknet_chainId']);
+
+/** Where a block's number stands among the params. */
+const BY_NUMBER: Readonly<Record<string, number>> = {
+  eth_getBlockByNumber: 0,
+  eth_getBlockReceipts: 0,
+  eth_getBlockTransactionCountByNumber: 0,
+  eth_getTransactionByBlockNumberAndIndex: 0,
+  eth_getUncleCountByBlockNumber: 0,
+  eth_getCode: 1,
+  eth_getBalance: 1,
+  eth_getTransactionCount: 1,
+  eth_getStorageAt: 2,
+};
+
+const STATE = new Set(['eth_getCode', 'eth_getBalance', 'eth_getTransactionCount', 'eth_getStorageAt']);
+
+const BY_ANSWER: Readonly<Record<string, string>> = {
+  eth_getBlockByHash: 'number',
+  eth_getTransactionByHash: 'blockNumber',
+  eth_getTransactionReceipt: 'blockNumber',
+};
+
+const STARKNET = new Set([
+  'starknet_getBlockWithTxHashes',
+  'starknet_getBlockWithTxs',
+  'starknet_getBlockWithReceipts',
+  'starknet_getTransactionReceipt',
+]);
+
+/** Undefined: never kept. */
+export function keepingOf(
+  family: RpcFamily,
+  method: string,
+  params: string | undefined,
+): Keeping | undefined {
+  if (ALWAYS.has(method)) return { kind: 'always' };
+  if (family === 'starknet') return STARKNET.has(method) ? ON_L1 : undefined;
+  const isPast = family === 'solana' ? SOLANA_PAST.has(method) : method in BY_NUMBER || method in BY_ANSWER;
+  if (!isPast || params === undefined || params.length > LONGEST_PARAMS) return undefined;
+  const list: unknown = JSON.parse(params);
+  if (!Array.isArray(list)) return undefined;
+  return family === 'solana' ? solanaKeeping(list) : evmKeeping(method, list);
+}
+
+const ON_L1: Keeping = { kind: 'status', members: ['status', 'finality_status'], value: 'ACCEPTED_ON_L1' };
+const SOLANA_PAST = new Set(['getBlock', 'getTransaction']);
+
+/** Both answer of what is finalized unless another commitment is asked for, and null before that. */
+function solanaKeeping([, options]: unknown[]): Keeping | undefined {
+  const commitment = isObject(options) ? options.commitment : undefined;
+  return commitment === undefined || commitment === 'finalized' ? { kind: 'always' } : undefined;
+}
+
+function evmKeeping(method: string, list: unknown[]): Keeping | undefined {
+  const member = Object.hasOwn(BY_ANSWER, method) ? BY_ANSWER[method] : undefined;
+  if (member !== undefined) return { kind: 'member', member };
+  const at = list[BY_NUMBER[method] ?? -1];
+  if (at === 'earliest') return { kind: 'height', height: 0 };
+  // The state after a block with a given hash is part of what the hash stands for.
+  if (isObject(at) && STATE.has(method) && isHash(at.blockHash)) return { kind: 'always' };
+  const height = heightOf(isObject(at) ? at.blockNumber : at);
+  return height === undefined ? undefined : { kind: 'height', height };
+}
+
+function heightOf(value: unknown): number | undefined {
+  return typeof value === 'string' && /^0x[0-9a-fA-F]{1,13}$/.test(value) ? Number(value) : undefined;
+}
+
+function isHash(value: unknown): boolean {
+  return typeof value === 'string' && /^0x[0-9a-fA-F]{64}$/.test(value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether what was answered may be kept. `finalized`: the newest block that is. Null is no answer yet. */
+export function mayBeKept(keeping: Keeping, answer: unknown, finalized: number | undefined): boolean {
+  if (answer === null || answer === undefined) return false;
+  switch (keeping.kind) {
+    case 'always':
+      return true;
+    case 'height':
+      return finalized !== undefined && keeping.height <= finalized;
+    case 'member': {
+      const height = isObject(answer) ? heightOf(answer[keeping.member]) : undefined;
+      return height !== undefined && finalized !== undefined && height <= finalized;
+    }
+    case 'status':
+      return isObject(answer) && keeping.members.some((member) => answer[member] === keeping.value);
+  }
+}

@@ -1,0 +1,175 @@
+/** The chain nodes behind the JSON-RPC proxy; of the wiring functions it belongs to the third. */
+import { isHeavy } from '../../domain/rpc/methodCost.ts';
+import { RPC_NETWORKS } from '../../domain/rpc/networks.ts';
+import type { RpcSettings } from '../../domain/rpc/nodeSettings.ts';
+import { createKeptAnswers, type Found, type KeptAnswers } from './keptAnswers.ts';
+import { knowsTransaction } from './knowsTransaction.ts';
+import { openDoor } from './nodeDoor.ts';
+import { MOST_BYTES, RpcFleet, type Work } from './rpcFleet.ts';
+import { RpcNode } from './rpcNode.ts';
+import type { RpcTools } from './rpcTools.ts';
+import type { RpcItem, RpcOutcome, RpcStream, RpcUpstreams } from './rpcUpstreams.ts';
+import { readStreamed } from './streamedRead.ts';
+
+export interface RpcConfiguration {
+  rpc: RpcSettings;
+  /** The value of an environment variable that an entry names; undefined when unset. */
+  secret(name: string): string | undefined;
+}
+
+const DEADLINE_MS = 30_000;
+const POLL_MS = 5_000;
+/** Of one batch, at once. */
+const MOST_HEAVY = 4;
+
+/** An endpoint whose key is missing is left out, and a network without endpoints with it. */
+export function createRpcUpstreams(configuration: RpcConfiguration, tools: RpcTools = {}): RpcUpstreams {
+  const fleets = openFleets(configuration, tools);
+  const { cache, observe = () => undefined, deadlineMs = DEADLINE_MS } = tools;
+  const kept = cache && createKeptAnswers(cache, observe);
+  const fleetOf = (network: string): RpcFleet => {
+    const fleet = fleets.get(network);
+    if (fleet === undefined) throw new Error('a network without nodes');
+    return fleet;
+  };
+  const workOf = (fleet: RpcFleet, items: readonly RpcItem[], signal: AbortSignal): Work => {
+    return { items, signal, until: fleet.now() + deadlineMs, maxBytes: MOST_BYTES, heavy: false };
+  };
+  return {
+    networks: new Set(fleets.keys()),
+    async batch(network, items, signal) {
+      signal.throwIfAborted();
+      const fleet = fleetOf(network);
+      return await orKept({ kept, fleet, items }, (rest) => askBatch(fleet, workOf(fleet, rest, signal)));
+    },
+    async single(network, item, signal) {
+      signal.throwIfAborted();
+      const fleet = fleetOf(network);
+      let stream: RpcStream | undefined;
+      const [outcome] = await orKept({ kept, fleet, items: [item] }, async () => {
+        const answer = await askSingle(fleet, workOf(fleet, [item], signal));
+        if (answer.kind !== 'stream') return [answer];
+        stream = answer;
+        return [fleet.nobody()];
+      });
+      return stream ?? outcome ?? fleet.nobody();
+    },
+    knowsTransaction: (network, hash, signal) => knowsTransaction(fleetOf(network), hash, signal),
+    close: async () => {
+      await Promise.all([...fleets.values()].map((fleet) => fleet.close()));
+    },
+  };
+}
+
+function openFleets({ rpc, secret }: RpcConfiguration, tools: RpcTools): Map<string, RpcFleet> {
+  const { now = () => performance.now(), random = Math.random, pollMs = POLL_MS } = tools;
+  const { observe = () => undefined } = tools;
+  const opened = Object.entries(rpc.networks).flatMap(([network, settings]): [string, RpcFleet][] => {
+    const family = RPC_NETWORKS.get(network)?.family;
+    if (family === undefined) return [];
+    const nodes = settings.endpoints.flatMap((endpoint, index) => {
+      const variable = (typeof endpoint === 'string' ? undefined : endpoint.apiKeyEnv) ?? settings.apiKeyEnv;
+      const apiKey = variable === undefined ? undefined : secret(variable);
+      if (variable !== undefined && !apiKey) return [];
+      const door = openDoor({ network, index, endpoint, settings, apiKey });
+      const told = { kind: 'request', network, upstream: door.name } as const;
+      return [
+        new RpcNode(door, {
+          ...{ now, random },
+          observe: (outcome, durationMs) => observe({ ...told, outcome, durationMs }),
+        }),
+      ];
+    });
+    if (nodes.length === 0) return [];
+    return [[network, new RpcFleet({ network, family, nodes, now, random, observe, pollMs })]];
+  });
+  return new Map(opened);
+}
+
+interface Keeping {
+  kept: KeptAnswers | undefined;
+  fleet: RpcFleet;
+  items: readonly RpcItem[];
+}
+
+/** Asks only for what is not kept. */
+async function orKept(
+  { kept, fleet, items }: Keeping,
+  ask: (rest: readonly RpcItem[]) => Promise<RpcOutcome[]>,
+): Promise<RpcOutcome[]> {
+  fleet.heights.used();
+  const found: Found[] = kept === undefined ? [] : await kept.find(fleet, items);
+  const open = items.filter((_, index) => found[index]?.outcome === undefined);
+  const answered = open.length === 0 ? [] : await ask(open);
+  let next = 0;
+  return items.map((_, index) => {
+    const known = found[index]?.outcome;
+    if (known !== undefined) return known;
+    const outcome = answered[next] ?? fleet.nobody();
+    next += 1;
+    kept?.keep(fleet, found[index], outcome);
+    return outcome;
+  });
+}
+
+async function askSingle(fleet: RpcFleet, work: Work): Promise<RpcOutcome | RpcStream> {
+  const [item] = work.items;
+  if (item?.isWrite) return (await fleet.write(work)).outcome;
+  if (item !== undefined && isHeavy(item.method)) return await readStreamed(fleet, { ...work, heavy: true });
+  const [outcome = fleet.nobody()] = await fleet.read(work);
+  // Nobody expected that much of it.
+  return outcome.kind === 'failed' && outcome.reason === 'too_large'
+    ? await readStreamed(fleet, work)
+    : outcome;
+}
+
+/** Light calls go together, heavy ones alone beside them, what must not happen twice one after the other. */
+async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
+  const { items } = work;
+  // All of it to one node, which then speaks of one state of the chain.
+  const preferred = fleet.pick(new Set());
+  const together = { ...work, preferred };
+  if (!items.some(({ isWrite, method }) => isWrite || isHeavy(method))) return await fleet.read(together);
+  const outcomes: RpcOutcome[] = items.map(() => ({ kind: 'failed', reason: 'timeout', sent: false }));
+  const indices = items.map((_, index) => index);
+  const isWrite = (index: number) => items[index]?.isWrite === true;
+  const isLone = (index: number) => !isWrite(index) && isHeavy(items[index]?.method ?? '');
+  const light = indices.filter((index) => !isWrite(index) && !isLone(index));
+  const budget = { leftBytes: work.maxBytes };
+  const partOf = (part: readonly number[]): Work => {
+    return { ...together, items: part.map((index) => items[index] as RpcItem), maxBytes: budget.leftBytes };
+  };
+  const store = (part: readonly number[], answered: readonly RpcOutcome[]) => {
+    for (const [at, index] of part.entries()) {
+      const outcome = answered[at] ?? fleet.nobody();
+      budget.leftBytes -= outcome.kind === 'result' ? outcome.value.length : 0;
+      outcomes[index] = budget.leftBytes >= 0 ? outcome : { kind: 'failed', reason: 'too_large', sent: true };
+    }
+  };
+  await Promise.all([
+    light.length === 0 ? undefined : fleet.read(partOf(light)).then((answered) => store(light, answered)),
+    inTurn(indices.filter(isWrite), 1, async (index) => {
+      // What it did is told whatever the others answer.
+      const { outcome } = await fleet.write({ ...partOf([index]), maxBytes: work.maxBytes });
+      outcomes[index] = outcome;
+    }),
+    inTurn(indices.filter(isLone), MOST_HEAVY, async (index) => {
+      if (fleet.now() >= work.until || budget.leftBytes <= 0) return;
+      store([index], await fleet.read({ ...partOf([index]), heavy: true }));
+    }),
+  ]);
+  return outcomes;
+}
+
+/** So many at once. */
+async function inTurn(
+  indices: readonly number[],
+  atOnce: number,
+  work: (index: number) => Promise<void>,
+): Promise<void> {
+  const left = indices.values();
+  const lane = async () => {
+    for (const index of left) await work(index);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, indices.length) }, lane));
+}

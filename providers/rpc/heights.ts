@@ -1,0 +1,177 @@
+/**
+ * How far each node of a network is, looked at every few seconds while the network is in use: who lags, who is on another
+ * chain, and which block is final.
+ */
+import type { RpcFamily } from '../../domain/rpc/networks.ts';
+import type { RpcNode } from './rpcNode.ts';
+import type { RpcEvent } from './rpcTools.ts';
+import type { RpcItem } from './rpcUpstreams.ts';
+
+export interface Heights {
+  /** A call came: looks go on for a while. */
+  used(): void;
+  unfit: (node: RpcNode) => 'lagging' | 'foreign' | undefined;
+  /** The newest block that every fit node takes for final; undefined while it is not known. */
+  finalized(): number | undefined;
+  /** Tells the chain from others of the same name, such as a test network that began anew; undefined while not known. */
+  chain(): string | undefined;
+  close(): void;
+}
+
+export interface HeightsOptions {
+  network: string;
+  family: RpcFamily;
+  nodes: readonly RpcNode[];
+  now: () => number;
+  observe: (event: RpcEvent) => void;
+  pollMs: number;
+}
+
+interface Family {
+  height: RpcItem;
+  chain: RpcItem;
+  finalized?: RpcItem;
+  /** So many blocks behind the best are no lag: the nodes are not asked in the same instant. */
+  tolerated: number;
+}
+
+const FAMILIES: Record<RpcFamily, Family> = {
+  evm: {
+    height: ask('eth_blockNumber', '[]'),
+    chain: ask('eth_getBlockByNumber', '["0x0",false]'),
+    finalized: ask('eth_getBlockByNumber', '["finalized",false]'),
+    tolerated: 10,
+  },
+  starknet: { height: ask('starknet_blockNumber', '[]'), chain: ask('starknet_chainId', '[]'), tolerated: 5 },
+  solana: {
+    height: ask('getSlot', '[{"commitment":"processed"}]'),
+    chain: ask('getGenesisHash', '[]'),
+    tolerated: 50,
+  },
+};
+
+/** Where a node has no word for it: deeper no chain was ever turned around. */
+const DEEP_BLOCKS = 1_000;
+const USED_MS = 60_000;
+const LONGEST_LOOK_MS = 4_000;
+const LARGEST_LOOK_BYTES = 4 * 1024 * 1024;
+/** A chain is looked at again after so many looks at its height. */
+const CHAIN_EVERY = 12;
+const STATES = { closed: 0, 'half-open': 1, open: 2, limited: 3 } as const;
+
+export function watchHeights(options: HeightsOptions): Heights {
+  const { nodes, family, now, observe, network, pollMs } = options;
+  const finalities = new Map<RpcNode, number>();
+  const never = new AbortController();
+  let usedAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  let looks = 0;
+  let best: number | undefined;
+  let chain: string | undefined;
+
+  async function look(): Promise<void> {
+    const asksChain = looks % CHAIN_EVERY === 0;
+    looks += 1;
+    const signal = never.signal;
+    await Promise.all(nodes.map((node) => lookAt(node, { signal, family, asksChain, finalities })));
+    chain = nodes.find((node) => node.chain !== undefined)?.chain;
+    best = bestOf(nodes, chain);
+    for (const node of nodes) {
+      const behind = best === undefined || node.height === undefined ? undefined : best - node.height;
+      observe({ kind: 'node', network, upstream: node.door.name, circuit: STATES[node.state()], behind });
+    }
+  }
+
+  function again(): void {
+    timer = setTimeout(
+      async () => {
+        await look();
+        timer = undefined;
+        if (!never.signal.aborted && now() - usedAt < USED_MS) again();
+      },
+      looks === 0 ? 0 : pollMs,
+    ).unref();
+  }
+
+  const unfit = (node: RpcNode) => {
+    if (chain !== undefined && (node.chain ?? chain) !== chain) return 'foreign';
+    const lags =
+      best !== undefined && node.height !== undefined && best - node.height > FAMILIES[family].tolerated;
+    return lags ? 'lagging' : undefined;
+  };
+
+  return {
+    used() {
+      usedAt = now();
+      if (timer === undefined && !never.signal.aborted) again();
+    },
+    unfit,
+    finalized() {
+      const known = nodes.filter((node) => unfit(node) === undefined).map((node) => finalities.get(node));
+      const told = known.filter((height) => height !== undefined);
+      return told.length === 0 ? undefined : Math.min(...told);
+    },
+    chain: () => chain,
+    close() {
+      never.abort();
+      clearTimeout(timer);
+    },
+  };
+}
+
+function bestOf(nodes: readonly RpcNode[], chain: string | undefined): number | undefined {
+  const known = nodes.filter((node) => (node.chain ?? chain) === chain);
+  const heights = known.flatMap(({ height }) => (height === undefined ? [] : [height]));
+  return heights.length === 0 ? undefined : Math.max(...heights);
+}
+
+function ask(method: string, params: string): RpcItem {
+  return { method, params, isWrite: false };
+}
+
+interface Look {
+  signal: AbortSignal;
+  family: RpcFamily;
+  asksChain: boolean;
+  finalities: Map<RpcNode, number>;
+}
+
+/** What a node does not tell stays as it was: its calls show whether it is there at all. */
+async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: Look): Promise<void> {
+  if (node.state() === 'limited') return;
+  const { height, finalized, chain } = FAMILIES[family];
+  const now = numberOf(await answerOf(node, height, signal));
+  if (now === undefined) return;
+  const beganAnew = node.height !== undefined && now < node.height;
+  node.height = now;
+  if (asksChain || node.chain === undefined || beganAnew) {
+    node.chain = chainOf(await answerOf(node, chain, signal)) ?? node.chain;
+  }
+  if (finalized === undefined) return;
+  const block = await answerOf(node, finalized, signal);
+  const told = numberOf(memberOf(block, 'number'));
+  finalities.set(node, told ?? Math.max(0, now - DEEP_BLOCKS));
+}
+
+async function answerOf(node: RpcNode, item: RpcItem, signal: AbortSignal): Promise<unknown> {
+  const asking = { signal, timeoutMs: LONGEST_LOOK_MS, maxBytes: LARGEST_LOOK_BYTES };
+  const [outcome] = (await node.ask([item], asking).done).outcomes;
+  return outcome?.kind === 'result' ? JSON.parse(outcome.value) : undefined;
+}
+
+function chainOf(answer: unknown): string | undefined {
+  const hash = memberOf(answer, 'hash') ?? answer;
+  return typeof hash === 'string' && hash.length <= 128 ? hash : undefined;
+}
+
+/** Of `0x1f` or a plain number. */
+export function numberOf(value: unknown): number | undefined {
+  const isHex = typeof value === 'string' && /^0x[0-9a-fA-F]{1,13}$/.test(value);
+  const number = isHex ? Number(value) : value;
+  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
+}
+
+export function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Record<string, unknown>)[name];
+}

@@ -1,0 +1,92 @@
+/** The connections to one node: kept ones for reads, one per call for writes, and slow readers' for what may be large. */
+import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
+import type { RpcEndpoint, RpcNetworkSettings } from '../../domain/rpc/nodeSettings.ts';
+import { decodedBody } from '../../infra/http/decodedBody.ts';
+import { createStreamedHttp, type StreamedReply } from '../../infra/http/streamedHttp.ts';
+import { createTextHttp, type TextReply } from '../../infra/http/textHttp.ts';
+import type { TextBody } from '../../infra/http/textHttpError.ts';
+
+export interface NodeDoor {
+  /** For operators: place and host. */
+  readonly name: string;
+  readonly weight: number;
+  /** Texts that must not be read by anybody. */
+  readonly secrets: readonly string[];
+  post(text: string, options: { signal: AbortSignal; maxBytes: number; once: boolean }): Promise<TextReply>;
+  stream(text: string, signal: AbortSignal): Promise<StreamedReply>;
+  close(): Promise<void>;
+}
+
+export interface DoorOptions {
+  network: string;
+  index: number;
+  endpoint: string | RpcEndpoint;
+  settings: RpcNetworkSettings;
+  /** Undefined: none is sent. */
+  apiKey: string | undefined;
+}
+
+const TIMEOUTS: ProviderTimeouts = { connectMs: 3_000, firstByteMs: 30_000, idleMs: 15_000 };
+/** Shorter parts of a path are words, and no keys. */
+const SHORTEST_SECRET = 12;
+const IDENTITY = { 'accept-encoding': 'identity' };
+
+export function openDoor({ network, index, endpoint, settings, apiKey }: DoorOptions): NodeDoor {
+  const { url: written, weight = 1 } = typeof endpoint === 'string' ? { url: endpoint } : endpoint;
+  const inUrl = written.includes('{key}');
+  const url = new URL(written.replaceAll('{key}', encodeURIComponent(apiKey ?? '')));
+  const bearer = apiKey !== undefined && !inUrl ? { authorization: `Bearer ${apiKey}` } : {};
+  const shared = {
+    allowPrivateNetwork: settings.allowPrivateNetwork,
+    headers: { ...IDENTITY, ...bearer },
+    timeouts: { ...TIMEOUTS, ...settings.timeouts },
+  };
+  const baseUrl = `${url.origin}${url.pathname}`;
+  const name = `rpc:${network}`;
+  const reads = createTextHttp({ ...shared, name, baseUrl });
+  const writes = createTextHttp({ ...shared, name, baseUrl, freshConnections: true });
+  const streams = createStreamedHttp({ ...shared, url: url.href });
+  // The door takes a slash at the end away.
+  const path = url.pathname.endsWith('/') ? '/' : '';
+  const query = url.search === '' ? {} : { query: Object.fromEntries(url.searchParams) };
+  return {
+    name: `${index} ${url.host}`,
+    weight,
+    secrets: secretsOf(url, apiKey),
+    post: (text, { once, ...call }) => (once ? writes : reads).post({ path, ...query, text, ...call }),
+    stream: (text, signal) => streams.post(text, signal),
+    async close() {
+      streams.close();
+      await Promise.all([reads.close(), writes.close()]);
+    },
+  };
+}
+
+function secretsOf({ pathname, searchParams }: URL, apiKey: string | undefined): string[] {
+  const parts = [...pathname.split('/'), ...searchParams.values()].filter(
+    (part) => part.length >= SHORTEST_SECRET,
+  );
+  return [...new Set([...parts, ...(apiKey ? [apiKey] : [])])];
+}
+
+/** The pieces of a buffered answer as they come. Ended by leaving the loop. */
+export async function* piecesOf(body: TextBody): AsyncGenerator<Buffer> {
+  let ended = false;
+  try {
+    for (let piece = await body.next(); piece !== undefined; piece = await body.next()) yield piece;
+    ended = true;
+  } finally {
+    if (!ended) body.abort();
+  }
+}
+
+/** Nobody asked for an encoding; what has one all the same is decoded, and its size counted twice. */
+export function plainPieces(
+  body: AsyncIterable<Buffer>,
+  encoding: string | undefined,
+  maxEncodedBytes: number,
+): AsyncIterable<Buffer> {
+  const written = encoding?.trim().toLowerCase() ?? '';
+  if (written === '' || written === 'identity') return body;
+  return decodedBody(body, { encoding: written, maxEncodedBytes });
+}

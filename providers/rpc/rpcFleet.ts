@@ -1,0 +1,176 @@
+/** The nodes of one network, and how a call finds an answer among them. */
+import type { RpcFamily } from '../../domain/rpc/networks.ts';
+import { askHedged, HedgeBudget } from './hedge.ts';
+import { type Heights, watchHeights } from './heights.ts';
+import { better, isLate, mayBeAskedElsewhere } from './outcomes.ts';
+import { isReady, pickNode } from './pickNode.ts';
+import type { Attempt, RpcNode } from './rpcNode.ts';
+import type { RpcEvent } from './rpcTools.ts';
+import type { RpcItem, RpcOutcome } from './rpcUpstreams.ts';
+
+export interface FleetOptions {
+  network: string;
+  family: RpcFamily;
+  nodes: readonly RpcNode[];
+  now: () => number;
+  random: () => number;
+  observe: (event: RpcEvent) => void;
+  pollMs: number;
+}
+
+export interface Work {
+  items: readonly RpcItem[];
+  /** The client's. */
+  signal: AbortSignal;
+  /** By the clock of the options. */
+  until: number;
+  maxBytes: number;
+  heavy: boolean;
+  preferred?: RpcNode | undefined;
+}
+
+const MOST_ATTEMPTS = 3;
+/** Of a light call, where another attempt can follow. */
+const LONGEST_LIGHT_MS = 10_000;
+const SHORTEST_LIGHT_MS = 1_000;
+/** Calls that a slow one among them held up go on in parts of so many. */
+const PART = 10;
+export const MOST_BYTES = 25 * 1024 * 1024;
+
+export class RpcFleet {
+  readonly network: string;
+  readonly family: RpcFamily;
+  readonly nodes: readonly RpcNode[];
+  readonly heights: Heights;
+  private readonly options: FleetOptions;
+  private readonly budget = new HedgeBudget();
+
+  constructor(options: FleetOptions) {
+    this.options = options;
+    this.network = options.network;
+    this.family = options.family;
+    this.nodes = options.nodes;
+    this.heights = watchHeights(options);
+  }
+
+  now(): number {
+    return this.options.now();
+  }
+
+  pick(tried: ReadonlySet<RpcNode>, preferred?: RpcNode): RpcNode | undefined {
+    const { random } = this.options;
+    return pickNode(this.nodes, { tried, random, preferred, unfit: this.heights.unfit });
+  }
+
+  failedOver(): void {
+    this.options.observe({ kind: 'failover', network: this.network });
+  }
+
+  /** Reads: one outcome per item. Throws only the signal's reason. */
+  async read(work: Work): Promise<RpcOutcome[]> {
+    this.heights.used();
+    const outcomes: RpcOutcome[] = work.items.map(() => this.nobody());
+    let pending = outcomes.map((_, index) => index);
+    const tried = new Set<RpcNode>();
+    for (let attempt = 0; attempt < MOST_ATTEMPTS && pending.length > 0; attempt += 1) {
+      const leftMs = work.until - this.now();
+      const node = leftMs > 0 ? this.next(tried, work, outcomes[pending[0] as number]) : undefined;
+      if (node === undefined) break;
+      tried.add(node);
+      if (attempt > 0) this.failedOver();
+      const items = pending.map((index) => work.items[index] as RpcItem);
+      const timeoutMs = this.patience(node, work, leftMs);
+      const answered = await this.attempt(node, { ...work, items }, { tried, timeoutMs });
+      work.signal.throwIfAborted();
+      for (const [at, index] of pending.entries()) {
+        outcomes[index] = better(outcomes[index], answered.outcomes[at]);
+      }
+      pending = pending.filter((index) => mayBeAskedElsewhere(outcomes[index] as RpcOutcome));
+      if (pending.length > 1 && pending.every((index) => isLate(outcomes[index]))) {
+        await this.inParts(work, pending, outcomes);
+        break;
+      }
+    }
+    return outcomes;
+  }
+
+  /** One node gets it; another one only when the first has certainly not taken it. */
+  async write(work: Work): Promise<{ outcome: RpcOutcome; node: RpcNode | undefined }> {
+    this.heights.used();
+    const tried = new Set<RpcNode>();
+    let outcome = this.nobody();
+    while (tried.size < MOST_ATTEMPTS) {
+      const leftMs = work.until - this.now();
+      const node = leftMs > 0 ? this.pick(tried, work.preferred) : undefined;
+      if (node === undefined) break;
+      tried.add(node);
+      if (tried.size > 1) this.failedOver();
+      const asking = { signal: work.signal, timeoutMs: leftMs, maxBytes: work.maxBytes, once: true };
+      const answered = await node.ask(work.items, asking).done;
+      work.signal.throwIfAborted();
+      outcome = answered.outcomes[0] ?? outcome;
+      if (outcome.kind !== 'failed' || outcome.sent) return { outcome, node };
+    }
+    return { outcome, node: undefined };
+  }
+
+  /** What a call ends with that no node was asked for. */
+  nobody(): RpcOutcome {
+    const limited = this.nodes.length > 0 && this.nodes.every((node) => node.state() === 'limited');
+    return { kind: 'failed', reason: limited ? 'capacity' : 'broken', sent: false };
+  }
+
+  async close(): Promise<void> {
+    this.heights.close();
+    await Promise.all(this.nodes.map((node) => node.door.close()));
+  }
+
+  /** A node that is alone is asked again when the connection broke: it may have been closing as the request came. */
+  private next(tried: Set<RpcNode>, work: Work, last: RpcOutcome | undefined): RpcNode | undefined {
+    const untried = this.pick(tried, work.preferred);
+    if (untried !== undefined || tried.size === 0) return untried;
+    if (last?.kind !== 'failed' || last.reason !== 'broken') return undefined;
+    const [first] = tried;
+    return first !== undefined && isReady(first) ? first : undefined;
+  }
+
+  /** So that another attempt has time. */
+  private patience(node: RpcNode, { items, heavy }: Work, leftMs: number): number {
+    if (heavy || (this.nodes.length === 1 && items.length === 1)) return leftMs;
+    const usual = node.latencies.hedgeAfterMs(items.length);
+    const wanted = usual === undefined ? LONGEST_LIGHT_MS : Math.max(SHORTEST_LIGHT_MS, usual * 10);
+    return Math.min(wanted, LONGEST_LIGHT_MS, leftMs / 2);
+  }
+
+  private attempt(
+    node: RpcNode,
+    { items, signal, maxBytes, heavy }: Work,
+    { tried, timeoutMs }: { tried: Set<RpcNode>; timeoutMs: number },
+  ): Promise<Attempt> {
+    const asking = { signal, timeoutMs, maxBytes };
+    if (heavy || this.nodes.length === 1) return node.ask(items, asking).done;
+    return askHedged(node, {
+      ...{ items, asking, budget: this.budget },
+      other: () => {
+        const other = this.pick(tried);
+        if (other === undefined || !isReady(other)) return undefined;
+        tried.add(other);
+        this.options.observe({ kind: 'hedge', network: this.network });
+        return other;
+      },
+    });
+  }
+
+  private async inParts(work: Work, pending: readonly number[], outcomes: RpcOutcome[]): Promise<void> {
+    const size = pending.length > PART ? PART : 1;
+    const parts: (readonly number[])[] = [];
+    for (let at = 0; at < pending.length; at += size) parts.push(pending.slice(at, at + size));
+    await Promise.all(
+      parts.map(async (part) => {
+        const items = part.map((index) => work.items[index] as RpcItem);
+        const answered = await this.read({ ...work, items });
+        for (const [at, index] of part.entries()) outcomes[index] = better(outcomes[index], answered[at]);
+      }),
+    );
+  }
+}

@@ -1,0 +1,259 @@
+/** One node of a network: what it answers, how fast, and whether it is worth asking. */
+import { isHeavy } from '../../domain/rpc/methodCost.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import { BodyTooLarge } from '../../infra/http/saveBody.ts';
+import { TextHttpError } from '../../infra/http/textHttpError.ts';
+import { AddressHealth, type AddressState } from '../addressHealth.ts';
+import { retryAfterMs } from '../retryAfter.ts';
+import { AnswerScanner } from './answerScanner.ts';
+import { Latencies } from './latencies.ts';
+import { type NodeDoor, piecesOf, plainPieces } from './nodeDoor.ts';
+import { BROKEN, questionText, readOutcomes, takeIds } from './questions.ts';
+import type { NodeOutcome } from './rpcTools.ts';
+import type { RpcItem, RpcOutcome } from './rpcUpstreams.ts';
+
+export interface Asking {
+  /** The client's; when it is aborted nothing that is answered counts. */
+  signal: AbortSignal;
+  timeoutMs: number;
+  maxBytes: number;
+  /** Must not happen twice. */
+  once?: boolean;
+}
+
+export interface Attempt {
+  node: RpcNode;
+  outcomes: RpcOutcome[];
+}
+
+export interface Running {
+  done: Promise<Attempt>;
+  /** Its answer is of no more interest. */
+  stop(): void;
+}
+
+export interface NodeSurroundings {
+  now: () => number;
+  random: () => number;
+  observe: (outcome: NodeOutcome, durationMs: number) => void;
+}
+
+/** Of the share of answers that were faults: about the last twenty count. */
+const ERROR_WEIGHT = 0.05;
+
+export class RpcNode {
+  readonly door: NodeDoor;
+  readonly latencies = new Latencies();
+  /** Of the newest block that it knows; undefined until it was asked. */
+  height: number | undefined;
+  /** Tells chains apart; undefined until it was asked. */
+  chain: string | undefined;
+  /** Calls that run now. */
+  running = 0;
+  private errorShare = 0;
+  private readonly health: AddressHealth;
+  private readonly surroundings: NodeSurroundings;
+
+  constructor(door: NodeDoor, surroundings: NodeSurroundings) {
+    this.door = door;
+    this.surroundings = surroundings;
+    this.health = new AddressHealth(surroundings.random);
+  }
+
+  state(): AddressState {
+    return this.health.state(this.surroundings.now());
+  }
+
+  /** A node that fails often is asked less, and never not at all. */
+  pull(): number {
+    return this.door.weight * Math.max(0.02, (1 - this.errorShare) ** 4);
+  }
+
+  /** Never throws; an answer that nobody waited for is `failed`. */
+  ask(items: readonly RpcItem[], asking: Asking): Running {
+    const control = new AbortController();
+    const stop = () => control.abort(STOPPED);
+    const late = setTimeout(() => control.abort(LATE), asking.timeoutMs);
+    asking.signal.addEventListener('abort', stop, { once: true });
+    if (asking.signal.aborted) stop();
+    const done = this.exchange(items, { ...asking, signal: control.signal }).finally(() => {
+      clearTimeout(late);
+      asking.signal.removeEventListener('abort', stop);
+    });
+    return { done, stop };
+  }
+
+  /** What comes before an answer: of a half-open node one call at a time finds out. */
+  begin(): number {
+    const startedAt = this.surroundings.now();
+    this.health.asked(startedAt);
+    this.running += 1;
+    return startedAt;
+  }
+
+  /** What an answer says of the node. */
+  end(startedAt: number, verdict: Verdict): void {
+    this.running -= 1;
+    const now = this.surroundings.now();
+    this.surroundings.observe(verdict.outcome, now - startedAt);
+    if (verdict.outcome === 'stopped') {
+      this.health.abandoned();
+      return;
+    }
+    if (verdict.fault === undefined) {
+      this.errorShare *= 1 - ERROR_WEIGHT;
+      this.health.succeeded();
+      return;
+    }
+    if (!PROVOKED.has(verdict.fault)) this.errorShare += (1 - this.errorShare) * ERROR_WEIGHT;
+    const { fault: reason, retryAfterMs: pauseMs } = verdict;
+    const failure = {
+      reason,
+      detail: verdict.outcome,
+      ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
+    };
+    this.health.failed(new UpstreamFailure(failure), now);
+  }
+
+  private async exchange(items: readonly RpcItem[], asking: Asking): Promise<Attempt> {
+    const startedAt = this.begin();
+    const firstId = takeIds(items.length);
+    let answered: Answered;
+    try {
+      answered = await this.post(items, { ...asking, firstId });
+    } catch (error) {
+      answered = { outcomes: fill(items, failureOf(error)), ...(isStopped(error) && { stopped: true }) };
+    }
+    const verdict = verdictOf(items, answered);
+    this.end(startedAt, verdict);
+    if (verdict.outcome === 'answered') this.latencies.add(items.length, this.surroundings.now() - startedAt);
+    return { node: this, outcomes: answered.outcomes };
+  }
+
+  private async post(items: readonly RpcItem[], asking: Asking & { firstId: number }): Promise<Answered> {
+    const { signal, maxBytes, firstId, once = false } = asking;
+    const { status, headers, body } = await this.door.post(questionText(items, firstId), {
+      signal,
+      maxBytes,
+      once,
+    });
+    const refused = refusalOf(status);
+    if (refused !== undefined) {
+      body.release();
+      const pauseMs = retryAfterMs(headers['retry-after'], Date.now());
+      return {
+        status,
+        outcomes: fill(items, refused),
+        ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
+      };
+    }
+    const scanner = new AnswerScanner();
+    const whole = await readWhole(
+      plainPieces(piecesOf(body), headers['content-encoding'], maxBytes),
+      scanner,
+      maxBytes,
+    );
+    return { status, outcomes: readOutcomes({ items, firstId, secrets: this.door.secrets }, scanner, whole) };
+  }
+}
+
+/** By a request, which says nothing of the node. */
+const PROVOKED: ReadonlySet<UpstreamFailureReason> = new Set(['refused', 'garbage']);
+const STOPPED = new Error('of no more interest');
+const LATE = new Error('no answer in time');
+
+export interface Answered {
+  outcomes: RpcOutcome[];
+  /** Undefined: none came. */
+  status?: number;
+  retryAfterMs?: number;
+  stopped?: boolean;
+}
+
+export interface Verdict {
+  outcome: NodeOutcome;
+  /** Undefined: the node does its work. */
+  fault?: UpstreamFailureReason;
+  retryAfterMs?: number;
+}
+
+/** Throws BodyTooLarge, and NotJson. */
+export async function readWhole(
+  body: AsyncIterable<Buffer>,
+  scanner: AnswerScanner,
+  maxBytes: number,
+): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const piece of body) {
+    sizeBytes += piece.length;
+    if (sizeBytes > maxBytes) throw new BodyTooLarge(`more than ${maxBytes} bytes`);
+    scanner.write(piece);
+    pieces.push(piece);
+  }
+  scanner.end();
+  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+}
+
+/** Undefined: its body is read. Redirects are never followed, and no answer. */
+export function refusalOf(status: number): RpcOutcome | undefined {
+  if (status >= 200 && status <= 299) return undefined;
+  // Refused before anything was done with it.
+  if (status === 402 || status === 429) return { kind: 'failed', reason: 'capacity', sent: false };
+  if (status >= 400 && status <= 499) return { kind: 'rejected', status };
+  return { kind: 'failed', reason: status === 503 ? 'capacity' : 'broken', sent: true };
+}
+
+export function failureOf(error: unknown): RpcOutcome {
+  if (error instanceof BodyTooLarge) return { kind: 'failed', reason: 'too_large', sent: true };
+  if (!(error instanceof TextHttpError)) return BROKEN;
+  const sent = error.sent !== 'not_sent';
+  if (error.cause instanceof BodyTooLarge) return { kind: 'failed', reason: 'too_large', sent };
+  const late = error.failure === 'timeout' || error.failure === 'stopped';
+  return { kind: 'failed', reason: late ? 'timeout' : 'broken', sent };
+}
+
+export function isStopped(error: unknown): boolean {
+  return error instanceof TextHttpError && error.failure === 'stopped' && error.cause !== LATE;
+}
+
+function fill(items: readonly RpcItem[], outcome: RpcOutcome): RpcOutcome[] {
+  return items.map(() => outcome);
+}
+
+/**
+ * What a call of a client's choosing can provoke by being too much for the node is no reason to close the node to everybody:
+ * only of light calls a failure counts.
+ */
+export function verdictOf(items: readonly RpcItem[], answered: Answered): Verdict {
+  const { outcomes, status, stopped, retryAfterMs: pauseMs } = answered;
+  if (stopped) return { outcome: 'stopped' };
+  const light = !items.some(({ method }) => isHeavy(method));
+  const worst =
+    outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind !== 'result');
+  switch (worst?.kind) {
+    case 'failed':
+      return verdictOfFailure(worst, { light, status, pauseMs });
+    case 'rejected':
+      return {
+        outcome: 'rejected',
+        fault: worst.status === 401 || worst.status === 403 ? 'credential' : 'refused',
+      };
+    default:
+      if (!outcomes.some(({ kind }) => kind === 'mismatched')) return { outcome: 'answered' };
+      return { outcome: 'mismatched', fault: light ? 'failed' : 'garbage' };
+  }
+}
+
+function verdictOfFailure(
+  { reason, sent }: Extract<RpcOutcome, { kind: 'failed' }>,
+  { light, status, pauseMs }: { light: boolean; status: number | undefined; pauseMs: number | undefined },
+): Verdict {
+  if (reason === 'capacity') {
+    const fault = status === 503 ? 'overloaded' : 'rate_limited';
+    return { outcome: reason, fault, ...(pauseMs !== undefined && { retryAfterMs: pauseMs }) };
+  }
+  if (!sent) return { outcome: reason, fault: 'unreachable' };
+  const faults = { broken: 'failed', timeout: 'timeout', too_large: 'garbage' } as const;
+  return { outcome: reason, fault: light ? faults[reason] : 'garbage' };
+}
