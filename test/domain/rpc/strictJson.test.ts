@@ -1,0 +1,98 @@
+/** JSON read without loss: what JSON.parse takes is taken, but for names that come twice, and nothing else is. */
+import { describe, expect, it } from 'vitest';
+import { readStrictJson, writeJson } from '../../../domain/rpc/strictJson.ts';
+
+const LIMITS = { depth: 8, members: 50 };
+const read = (text: string) => readStrictJson(text, LIMITS);
+
+function written(text: string, sorted = false): string {
+  const found = read(text);
+  return 'node' in found ? writeJson(found.node, sorted) : `! ${found.problem}`;
+}
+
+it.each([
+  [' { "a" : [ 1 , true , null ] } ', '{"a":[1,true,null]}'],
+  ['12345678901234567890', '12345678901234567890'],
+  ['1e400', '1e400'],
+  ['-0', '-0'],
+  ['1.50', '1.50'],
+  ['"\\u0061\\/\\n"', '"a/\\n"'],
+  ['"\\ud83d\\ude00"', '"😀"'],
+  ['"\\ud800"', '"\\ud800"'],
+  ['{"__proto__":1}', '{"__proto__":1}'],
+  ['{"2":1,"1":2}', '{"2":1,"1":2}'],
+  ['{"a":1,"\\u0061":2}', '! duplicate'],
+  ['[{"b":{"a":1,"a":1}}]', '! duplicate'],
+  ['[[[[[[[[1]]]]]]]]', '! depth'],
+  [`[${'1,'.repeat(50)}1]`, '! members'],
+])('%s is %s', (text, expected) => {
+  expect(written(text)).toBe(expected);
+});
+
+it('in its one form members stand in the order of their names', () => {
+  expect(written('{"b":1,"a":{"d":1,"c":[2,1]}}', true)).toBe('{"a":{"c":[2,1],"d":1},"b":1}');
+});
+
+describe('against JSON.parse', () => {
+  const PIECES = [
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '"a"',
+    '"b"',
+    '0',
+    '1',
+    '-',
+    '.',
+    'e',
+    '+',
+    'true',
+    'null',
+  ];
+  const MORE = [
+    ' ',
+    '\t',
+    '\n',
+    '\\',
+    '\\u',
+    '00e9',
+    '\u0001',
+    '\u007f',
+    'é',
+    '\u2028',
+    '\ufeff',
+    '\v',
+    '\u00a0',
+  ];
+
+  it('the same texts are JSON, and mean the same', () => {
+    let seed = 7;
+    const draw = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return Math.floor((seed / 2_147_483_648) * below);
+    };
+    const all = [...PIECES, ...MORE];
+    for (let turn = 0; turn < 30_000; turn += 1) {
+      const text = Array.from({ length: 1 + draw(9) }, () => all[draw(all.length)]).join('');
+      const found = read(text);
+      const theirs = attempt(text);
+      if (!('node' in found)) {
+        if (found.problem === 'syntax') expect([text, theirs]).toEqual([text, undefined]);
+        continue;
+      }
+      expect([text, theirs]).toEqual([text, { value: JSON.parse(writeJson(found.node)) }]);
+    }
+  });
+
+  function attempt(text: string): { value: unknown } | undefined {
+    try {
+      return { value: JSON.parse(text) };
+    } catch {
+      return undefined;
+    }
+  }
+});
