@@ -113,7 +113,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       await Promise.all([...mediaProviders.values()].map((provider) => provider.close?.()));
       redis.disconnect();
       storage.close();
-      await Promise.all([sql.end(), purse.end(), temporal.close(), folders.settled()]);
+      await Promise.all([rpc.close(), sql.end(), purse.end(), temporal.close(), folders.settled()]);
     },
   };
 }

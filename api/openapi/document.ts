@@ -8,7 +8,7 @@ import { type AnswerDescription, GROUPS, type RouteDescription } from '../descri
 import type { MultipartSpec, Route } from '../route.ts';
 import { exampleCommand } from './example.ts';
 import { failuresOf } from './failures.ts';
-import { COMMON_HEADERS, LIMIT_HEADERS, toThem } from './headers.ts';
+import { COMMON_HEADERS, LIMIT_HEADERS, REFUSAL_HEADERS, toThem } from './headers.ts';
 import { introduction } from './introduction.ts';
 
 export interface DocumentOptions {
@@ -112,7 +112,8 @@ type Responses = ZodOpenApiOperationObject['responses'];
 
 function responsesOf(route: Route, { answers }: RouteDescription): Responses {
   const common = toThem(COMMON_HEADERS);
-  const limits = route.access === 'open' ? {} : toThem(LIMIT_HEADERS);
+  const tells = route.limitHeaders !== 'refusals';
+  const limits = route.access === 'open' || !tells ? {} : toThem(LIMIT_HEADERS);
   const responses: Record<string, NonNullable<Responses>[`${1 | 2 | 3 | 4 | 5}${string}`]> = {};
   for (const [status, answer] of Object.entries(answers)) {
     const headers = { ...common, ...limits, ...headersOf(answer) };
@@ -125,7 +126,7 @@ function responsesOf(route: Route, { answers }: RouteDescription): Responses {
     const schema = bodies.length > 1 ? z.union(bodies as [z.ZodType, ...z.ZodType[]]) : first;
     responses[String(status)] = {
       description: [told && `- ${told.means}`, failure.description].filter(Boolean).join('\n'),
-      headers: { ...common, ...(status === 429 && limits) },
+      headers: { ...common, ...(status === 429 && (tells ? limits : REFUSAL_HEADERS)) },
       content: { 'application/json': { schema } },
     };
   }

@@ -19,6 +19,13 @@ export const LIMIT_HEADERS = {
   'x-ratelimit-resets': header('Unix milliseconds at which that window is over.'),
 };
 
+/** Of routes that tell their limits by a 429 only (specification 8.4). */
+export const REFUSAL_HEADERS = {
+  'X-RateLimit-Limit': header('What is allowed in the time that was exceeded.'),
+  'X-RateLimit-Remaining': header('What is left of it.'),
+  'X-RateLimit-Reset': header('Unix seconds at which the oldest counts no longer.'),
+};
+
 export function toThem(headers: Readonly<Record<string, unknown>>): Record<string, { $ref: string }> {
   const names = Object.keys(headers);
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

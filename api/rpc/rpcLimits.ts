@@ -3,8 +3,10 @@ import { FareboxError } from '../../domain/errors.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
 import type { Admission, Counter } from '../../infra/redis/limiter.ts';
 import { type Answer, withHeaders } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { errorAnswer } from '../errors.ts';
-import type { Limits } from '../limits/callLimits.ts';
+
+type Limits = Dependencies['limits'];
 
 const PER_MINUTE = 100;
 const STAFF_PER_MINUTE = 1_000;

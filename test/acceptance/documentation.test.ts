@@ -77,6 +77,7 @@ const ELSEWHERE: Record<string, number[]> = {
   searchWeb: [400],
   scrapePage: [200, 500],
   cloneVoice: [503],
+  callRpc: [503],
   downloadVideo: [404],
   deleteDownload: [404],
 };
@@ -110,7 +111,15 @@ describe('the fields of the specification', () => {
     const named = new Set(Object.keys(SPECIFIED_FIELDS));
     const unnamed = operations.map(({ operation }) => operation.operationId).filter((id) => !named.has(id));
     expect(unnamed).toEqual([
-      ...['scrapePage', 'searchWeb', 'editImages', 'editImage', 'removeBackground', 'upscaleImage'],
+      ...[
+        'scrapePage',
+        'searchWeb',
+        'callRpc',
+        'editImages',
+        'editImage',
+        'removeBackground',
+        'upscaleImage',
+      ],
       ...['retrieveVoiceChange', 'retrieveAudio', 'speak', 'cloneVoice', 'retrieveVideo'],
       ...['downloadVideo', 'deleteDownload', 'watchJob'],
     ]);

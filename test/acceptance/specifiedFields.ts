@@ -84,6 +84,7 @@ const DECISION = {
 };
 
 export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
+  listRpcNetworks: { networks: 'array', 'networks[]': 'string' },
   generateImages: {
     id: 'string',
     images: 'array',

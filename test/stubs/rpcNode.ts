@@ -1,5 +1,5 @@
 /**
- * A node of a blockchain over HTTP. What it answers to an item is said by one of the item's params: `["error"]`, `["other id"]`,
+ * A node of every blockchain over HTTP, each under a path of its name. What it answers to an item is said by one of the item's params: `["error"]`, `["other id"]`,
  * `["both"]`, `["neither"]`, `["no id"]`; anything else is a result that repeats the params. `["status 429"]` in any item is
  * the status of the whole answer, `["slow"]` holds all of it back until `release`, `["hang up"]` ends the connection.
  */
@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net';
 
 export interface RpcNode {
   url: string;
-  /** Methods of all items, in the order of their arrival; what was no call is here as it came. */
-  seen: string[];
+  /** `network method` of all items; what was no call is here as it came. */
+  seen: Set<string>;
   requests: number;
   /** Runs once a request has arrived, before it is answered. */
   onRequest?: (() => Promise<void> | void) | undefined;
@@ -33,7 +33,7 @@ export async function startRpcNode(): Promise<RpcNode> {
     const sent = JSON.parse(Buffer.concat(chunks).toString()) as Item | Item[];
     const items = Array.isArray(sent) ? sent : [sent];
     node.requests += 1;
-    for (const item of items) node.seen.push(String(item.method));
+    for (const item of items) node.seen.add(`${request.url?.slice(1)} ${item.method}`);
     await node.onRequest?.();
     const orders = items.flatMap(({ params }) => params ?? []).map(String);
     if (orders.includes('hang up')) return void request.socket.destroy();
@@ -46,7 +46,7 @@ export async function startRpcNode(): Promise<RpcNode> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const node: RpcNode = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen: [],
+    seen: new Set(),
     requests: 0,
     release: () => {
       for (const resolve of held.splice(0)) resolve();

@@ -16,7 +16,7 @@ interface Answer {
 
 export function plainUpstreams(url: string, networks: readonly string[]): PlainUpstreams {
   async function batch(
-    _network: string,
+    network: string,
     items: readonly RpcItem[],
     signal: AbortSignal,
   ): Promise<RpcOutcome[]> {
@@ -24,12 +24,14 @@ export function plainUpstreams(url: string, networks: readonly string[]): PlainU
       ({ method, params }, id) =>
         `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${params ? `,"params":${params}` : ''}}`,
     );
-    const response = await fetch(url, { method: 'POST', body: `[${body.join(',')}]`, signal }).catch(
-      (error) => {
-        if (signal.aborted) throw error;
-        return undefined;
-      },
-    );
+    const response = await fetch(`${url}/${network}`, {
+      method: 'POST',
+      body: `[${body.join(',')}]`,
+      signal,
+    }).catch((error) => {
+      if (signal.aborted) throw error;
+      return undefined;
+    });
     if (!response) return items.map(() => ({ kind: 'failed', reason: 'broken', sent: true }));
     const { status } = response;
     const answers = (await response.json()) as Answer[];
