@@ -36,7 +36,8 @@ export type Sold =
   | { kind: 'stream'; value: RpcStream['value']; bill: RpcBill; stop(): void }
   | ({ kind: 'failed' } & AllFailed);
 
-const UPSTREAM_MS = 30_000;
+/** A little more than what the nodes have (api-facts 4.5: 30 s), so that they are the ones to say what happened. */
+const UPSTREAM_MS = 32_000;
 /** A large answer may take its time once it has begun. */
 const STREAM_MS = 120_000;
 /** Longer than both, and settling. */
@@ -164,7 +165,8 @@ function openLine(visit: RpcVisit, { goesOn }: RpcOrder) {
     late = true;
     controller.abort(new Error('the nodes took too long'));
   };
-  const leave = () => controller.abort(new Error('the client is gone'));
+  const leave = () =>
+    controller.abort(new FareboxError({ code: 'cancelled', message: 'The client went away.' }));
   let timer: NodeJS.Timeout | undefined = setTimeout(end, UPSTREAM_MS);
   let extended = false;
   if (!goesOn && visit.signal.aborted) leave();
