@@ -5,18 +5,22 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { keccak256 } from 'viem/utils';
 
 export interface RpcNode {
   url: string;
   /** `network method` of all items; what was no call is here as it came. */
   seen: Set<string>;
   requests: number;
+  /** Raw transactions, as often as they were handed in. */
+  handedIn: string[];
   /** Runs once a request has arrived, before it is answered. */
   onRequest?: (() => Promise<void> | void) | undefined;
   release(): void;
   close(): Promise<void>;
 }
 
+const RAW = /^0x(?:[0-9a-f]{2})+$/;
 const ORDERS = new Set<unknown>(['error', 'other id', 'both', 'neither', 'no id']);
 
 interface Item {
@@ -40,7 +44,7 @@ export async function startRpcNode(): Promise<RpcNode> {
     if (orders.includes('slow')) await new Promise<void>((resolve) => held.push(resolve));
     const status = orders.find((order) => order.startsWith('status '))?.slice(7);
     response.writeHead(Number(status ?? 200), { 'content-type': 'application/json' });
-    const answers = items.map(answerTo);
+    const answers = items.map((item) => answerTo(item, node.handedIn));
     response.end(JSON.stringify(Array.isArray(sent) ? answers : answers[0]));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -48,6 +52,7 @@ export async function startRpcNode(): Promise<RpcNode> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen: new Set(),
     requests: 0,
+    handedIn: [],
     release: () => {
       for (const resolve of held.splice(0)) resolve();
     },
@@ -60,7 +65,7 @@ export async function startRpcNode(): Promise<RpcNode> {
   return node;
 }
 
-function answerTo({ id, params }: Item): object {
+function answerTo({ id, method, params }: Item, handedIn: string[]): object {
   const error = { code: 3, message: 'execution reverted', data: '0x' };
   switch (params?.find((param) => ORDERS.has(param))) {
     case 'error':
@@ -74,6 +79,14 @@ function answerTo({ id, params }: Item): object {
     case 'neither':
       return { jsonrpc: '2.0', id };
     default:
+      if (method === 'eth_sendRawTransaction' && RAW.test(String(params?.[0]))) {
+        handedIn.push(String(params?.[0]));
+        return { jsonrpc: '2.0', id, result: keccak256(params?.[0] as `0x${string}`) };
+      }
+      if (method === 'eth_getTransactionByHash') {
+        const known = handedIn.some((raw) => keccak256(raw as `0x${string}`) === params?.[0]);
+        return { jsonrpc: '2.0', id, result: known ? { hash: params?.[0] } : null };
+      }
       return { jsonrpc: '2.0', id, result: params ?? null };
   }
 }
