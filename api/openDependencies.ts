@@ -107,7 +107,6 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       documents.close();
       images.close();
       await search?.close();
-      await rpc.close();
       await Promise.all([...basis.payments.values()].map((network) => network.close?.()));
       await Promise.all([...textProviders.values()].map((provider) => provider.close()));
       await Promise.all([...mediaProviders.values()].map((provider) => provider.close?.()));
