@@ -34,6 +34,7 @@ import type { TextOutcome } from '../providers/upstreams.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
+import { createSignIn } from './auth/signIn/createSignIn.ts';
 import { createWalletCallers } from './auth/walletCallers.ts';
 import { charactersLoader } from './catalogue/loadedCharacters.ts';
 import { publishCatalogue } from './catalogue/publishedCatalogue.ts';
@@ -205,14 +206,15 @@ function openAuthentication({ config, sql, clock, log, jobWatch, offers, wallets
   const listener = openListener({ databaseUrl, channels: [changedKeys, jobWatch.channel], log });
   const use = createKeyUse((uses) => noteKeyUse(sql, uses), clock);
   const walletCaller = createWalletCallers();
+  const signIn = createSignIn({ settings: config.x402, sql, clock, log });
   const authentication: Authentication = {
     ...{ config, keys, use, clock, offers, walletCaller },
-    signIn: undefined,
+    signIn,
   };
   return {
     authentication,
     closeAuthentication: async () => {
-      await Promise.all([listener.close(), use.close()]);
+      await Promise.all([listener.close(), use.close(), signIn.close()]);
     },
   };
 }

@@ -19,8 +19,7 @@ export interface Authentication extends Discovery {
   keys: KeyCache;
   use: KeyUse;
   clock: DatabaseClock;
-  /** Undefined: nobody signs in with a wallet here. */
-  signIn: SignIn | undefined;
+  signIn: SignIn;
   walletCaller(wallet: Wallet): WalletCaller;
 }
 
@@ -78,7 +77,7 @@ async function walletHolder(
   access: Access,
   header: string,
 ): Promise<Identified> {
-  if (!signIn || !isForWallets(access)) throw refused('a wallet where only keys are known');
+  if (!isForWallets(access)) throw refused('a wallet where only keys are known');
   try {
     return { caller: walletCaller(await signIn.verify(header)) };
   } catch (error) {

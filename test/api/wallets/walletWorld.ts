@@ -1,13 +1,7 @@
 /** An API that wallets can sign in to and that offers one network to pay on, and wallets that have funds there. */
 import { randomUUID } from 'node:crypto';
-import {
-  createSIWxPayload,
-  encodeSIWxHeader,
-  parseSIWxHeader,
-  verifySIWxSignature,
-} from '@x402/extensions/sign-in-with-x';
+import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { type SignIn, SignInRefused } from '../../../api/auth/signIn/signIn.ts';
 import { BASE_MAINNET, toWallet } from '../../../domain/wallets.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
@@ -63,7 +57,6 @@ export function welcomeWallets({ opened, origin }: TestApi): void {
   // The x402 libraries sign nothing for an address other than the one that answers.
   config.publicUrl = origin;
   (payments as Map<string, PaymentNetwork>).set(BASE_MAINNET, baseOffer());
-  opened.authentication.signIn = librarySignIn();
 }
 
 export async function newWallet({ opened, origin }: TestApi, nanoUsd = 0n): Promise<TestWallet> {
@@ -91,32 +84,6 @@ async function signedBy(
     ...{ chainId: BASE_MAINNET, type: 'eip191' as const },
   };
   return encodeSIWxHeader({ ...(await createSIWxPayload(info, account, origin)), address });
-}
-
-/** Sign-in by the library that x402 servers use, with nonces in memory. */
-function librarySignIn(): SignIn {
-  const used = new Set<string>();
-  return {
-    async verify(header) {
-      let payload: ReturnType<typeof parseSIWxHeader>;
-      try {
-        payload = parseSIWxHeader(header);
-      } catch {
-        throw new SignInRefused('X402_SIGN_IN_PARSE_ERROR', 'The sign-in cannot be read.');
-      }
-      const wallet = toWallet(payload.address);
-      const { isValid } = await verifySIWxSignature(payload);
-      if (!wallet || !isValid) {
-        throw new SignInRefused('X402_SIGN_IN_INVALID_SIGNATURE', 'The signature is not valid.');
-      }
-      if (used.has(payload.nonce)) {
-        throw new SignInRefused('X402_SIGN_IN_NONCE_REUSED', 'This sign-in was already used.');
-      }
-      used.add(payload.nonce);
-      return wallet;
-    },
-    close: async () => undefined,
-  };
 }
 
 /** What is offered, by a network on which nobody pays here. */
