@@ -19,10 +19,12 @@ import type { GenerationProvider } from '../providers/provider.ts';
 import type { RpcUpstreams } from '../providers/rpc/rpcUpstreams.ts';
 import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
+import type { SignIn } from './auth/signIn/signIn.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { JobWatch } from './jobWatch.ts';
 import type { Limits } from './limits/callLimits.ts';
 import type { PaymentOffers } from './paymentOffers.ts';
+import type { TopUpDesk } from './topUpDesk.ts';
 import type { WalletDesk } from './walletCall.ts';
 
 export interface Dependencies {
@@ -61,6 +63,10 @@ export interface Dependencies {
   offers: PaymentOffers;
   /** What wallets have, and how many of their calls are in flight. */
   wallets: WalletDesk;
+  /** Takes their payments. */
+  topUps: TopUpDesk;
+  /** Undefined: no wallet can sign in. */
+  signIn: SignIn | undefined;
   log: Logger;
   published: PublishedCatalogue;
   /** To be waited for before the characters table is read. */

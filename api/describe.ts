@@ -18,6 +18,7 @@ export const GROUPS = {
   Catalogue: 'Models with their prices, names that stand for them, and characters.',
   Keys: 'API keys: what they may call, what they may spend, and how long.',
   Limits: 'Requests and tokens per minute, and what was refused because of them.',
+  Wallets: 'Payments by wallets, and what those have.',
   Billing: 'What the account can spend, and what it has spent on what.',
   Audit: 'Every administrative act on the account.',
 } as const;

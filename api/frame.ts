@@ -33,6 +33,8 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
   return async function serveRoute(context) {
     const ctx = context as unknown as RoutedContext;
     ctx.state.route = route.path;
+    const closed = route.closed?.(frame.dependencies);
+    if (closed) return await frame.respond(ctx, closed);
     if (route.access !== 'open') {
       const { rawHeaders } = ctx.req;
       const knock = { rawHeaders, path: ctx.path, access: route.access };

@@ -43,6 +43,7 @@ import type { Part } from './health.ts';
 import { createJobWatch } from './jobWatch.ts';
 import { createLimits } from './limits/callLimits.ts';
 import { createPaymentOffers } from './paymentOffers.ts';
+import { createTopUpDesk } from './topUpDesk.ts';
 import { createWalletDesk, MOST_CALLS_OF_A_WALLET } from './walletCall.ts';
 
 export interface Opened {
@@ -91,6 +92,8 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   return {
     dependencies: {
       ...basis,
+      signIn: authentication.signIn,
+      topUps: createTopUpDesk({ ...basis, temporal }),
       ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
       ...{ downloads, folders, documents, images, pages, search, rpc },
       circuits: watchCircuits(sql),

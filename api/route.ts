@@ -125,6 +125,8 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   /** Relative to `/api/v1`; parameters as `{name}`, as in the specification. */
   path: string;
   access: A;
+  /** The answer to everybody, whoever they are, while this deployment does not have what the route is about. */
+  closed?(dependencies: Dependencies): Answer | undefined;
   /** Left out: a body is neither expected nor read. */
   body?: BodySpec<Body>;
   /** Left out: the query is ignored. */

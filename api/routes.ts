@@ -38,6 +38,9 @@ import { quoteRoute } from './voiceChanger/quote.ts';
 import { listDeliveriesRoute, resendDeliveryRoute } from './webhooks/deliveryRoutes.ts';
 import { rotateWebhookSecretRoute, webhookSecretRoute } from './webhooks/secretRoutes.ts';
 
+import { topUpRoute } from './x402/topUpRoute.ts';
+import { walletBalanceRoute, walletTransactionsRoute } from './x402/walletRoutes.ts';
+
 export const ROUTES: readonly Route[] = [
   chatRoute,
   responsesRoute,
@@ -53,6 +56,9 @@ export const ROUTES: readonly Route[] = [
   usageHistoryRoute,
   usageAnalyticsRoute,
   retiredUsage,
+  topUpRoute,
+  walletBalanceRoute,
+  walletTransactionsRoute,
   rateLimitsRoute,
   ...rateLimitLogRoutes,
   modelsRoute,

@@ -48,6 +48,9 @@ export function isFinalTopUp(state: TopUpState): state is FinalTopUpState {
 /** How often one payment is handed in at most, each time after a certain refusal. */
 export const MOST_SETTLEMENTS = 20;
 
+/** What a wallet is advised to pay. */
+export const SUGGESTED_TOP_UP_USD = 10;
+
 /** A token with more decimals than the ledger would not be credited exactly. */
 export const MOST_DECIMALS = 9;
 

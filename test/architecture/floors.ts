@@ -102,6 +102,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
     'providers/payments/evm/',
     'providers/rpc/',
     'api/auth/signIn/',
+    'api/x402/',
     'infra/config/checkPayments.ts',
     'infra/stack/chain/',
     'cli/',

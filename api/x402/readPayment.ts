@@ -1,0 +1,61 @@
+/** The payment of a request: one header of three names, its envelope off, read by the network that it is for. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { PaymentEnvelope } from '../../domain/payments/envelope.ts';
+import { isObject } from '../../domain/payments/envelope.ts';
+import { readEnvelope } from '../../domain/payments/readEnvelope.ts';
+import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
+import { paymentNetworkNamed } from '../../providers/payments/createPaymentNetworks.ts';
+import { type PaymentNetwork, PaymentRefused, refuse } from '../../providers/payments/paymentNetwork.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+const NAMES = ['payment-signature', 'x-402-payment', 'x-payment'] as const;
+
+/** Undefined: there is none. Throws PaymentRefused for more than one: which one counts would be anybody's guess. */
+export function paymentHeader(headers: IncomingHttpHeaders): string | undefined {
+  const sent = NAMES.flatMap((name) => headers[name] ?? []);
+  // Node joins what came twice under one name by a comma, which base64 does not have.
+  if (sent.length > 1 || sent[0]?.includes(',')) {
+    throw new PaymentRefused('INVALID_PAYMENT_FORMAT', 'Send exactly one payment header, once.');
+  }
+  return sent[0];
+}
+
+export interface Named {
+  envelope: PaymentEnvelope;
+  network: PaymentNetwork;
+}
+
+/** Throws PaymentRefused. */
+export function networkOfPayment({ payments, config }: Dependencies, header: string): Named {
+  const reading = readEnvelope(header, `${config.publicUrl}/api/v1/x402/top-up`);
+  if (!reading.ok) {
+    refuse(reading.refusal);
+    throw new Error('a refusal was not thrown');
+  }
+  const { envelope } = reading;
+  const network = paymentNetworkNamed(payments, envelope.network);
+  if (!network) {
+    const message = `Payments are taken on ${[...payments.keys()].join(', ')}.`;
+    throw new PaymentRefused('UNSUPPORTED_NETWORK', message);
+  }
+  return { envelope, network };
+}
+
+/** Well within any window that ends then. */
+const BEFORE_END_S = 60;
+
+/**
+ * The payment as it was while it could be presented. Who asks what became of one may come when its time is over; that it is
+ * too late to present it anew says nothing about that. Undefined: it was not refused for its time.
+ */
+export async function readAsThen(
+  { envelope, network }: Named,
+  nowMs: number,
+): Promise<SignedPayment | undefined> {
+  const { authorization } = envelope.payload;
+  const end = isObject(authorization) ? authorization.validBefore : undefined;
+  if (typeof end !== 'string' || !/^[1-9]\d{8,10}$/.test(end)) return undefined;
+  const thenMs = (Number(end) - BEFORE_END_S) * 1_000;
+  if (thenMs > nowMs) return undefined;
+  return await network.read(envelope, thenMs).catch(() => undefined);
+}

@@ -1,0 +1,82 @@
+/** What the top-up route answers (api-facts 10.5). Every code comes with words, and with where the payment stands. */
+import { nanoToNumber, nanoToNumberDown } from '../../domain/money.ts';
+import { balanceOf } from '../../infra/postgres/ledger.ts';
+import type { TopUpRow } from '../../infra/postgres/topUps.ts';
+import type { PaymentRefused, PaymentRequirement } from '../../providers/payments/paymentNetwork.ts';
+import { type Answer, json } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Seen } from '../topUpDesk.ts';
+import { shownWallet } from './shownWallet.ts';
+
+export const NOT_CONFIGURED = {
+  error: 'X402_NOT_CONFIGURED',
+  message: 'This deployment takes no payments: no payment network is configured.',
+};
+
+export function offerAnswer(accepts: readonly PaymentRequirement[]): Answer {
+  const body = { x402Version: 2, accepts };
+  return json(body, { status: 402, headers: { 'PAYMENT-REQUIRED': base64(body) } });
+}
+
+export function refusedAnswer({ code, message, details }: PaymentRefused): Answer {
+  return json({ error: code, message, ...(details && { details }) }, { status: 400 });
+}
+
+/** Seconds after which asking again makes sense. */
+const ASK_AGAIN_SECONDS = 2;
+const ASK_AGAIN =
+  'The credit comes by itself. Present the same payment again to hear of it, and do not sign another one.';
+
+export async function seenAnswer({ sql }: Pick<Dependencies, 'sql'>, seen: Seen): Promise<Answer> {
+  const { row, paymentId, known } = seen;
+  switch (row?.state) {
+    case 'credited':
+      return await creditedAnswer(sql, row);
+    case 'refused':
+      return settlementFailed(row, 'The payment was not settled: nothing moved. It may be presented again.');
+    case 'failed':
+      return settlementFailed(
+        row,
+        'The payment was not settled: nothing moved, and this one cannot be settled any more.',
+      );
+    case 'wrong':
+      return settlementFailed(
+        row,
+        'The payment was used up on its chain without paying what it promised. The operator has been told.',
+      );
+    default: {
+      const [status, error, message] = known
+        ? ([409, 'PAYMENT_IN_PROGRESS', `This payment is being settled. ${ASK_AGAIN}`] as const)
+        : ([504, 'SETTLEMENT_TIMEOUT', `The payment is not settled yet. ${ASK_AGAIN}`] as const);
+      const headers = { 'Retry-After': String(ASK_AGAIN_SECONDS) };
+      const details = { status: 'pending', paymentId, ...transactionOf(row) };
+      return json({ error, message, details }, { status, headers });
+    }
+  }
+}
+
+function transactionOf(row: TopUpRow | undefined): { transaction?: string } {
+  return row?.transaction === undefined ? {} : { transaction: row.transaction };
+}
+
+function settlementFailed(row: TopUpRow, message: string): Answer {
+  const details = { status: row.state, paymentId: row.paymentId, ...transactionOf(row) };
+  return json({ error: 'SETTLEMENT_FAILED', message, details }, { status: 402 });
+}
+
+async function creditedAnswer(sql: Dependencies['sql'], row: TopUpRow): Promise<Answer> {
+  const { paymentId, network, payer, transaction = '', creditedNano = 0n } = row;
+  const balance = await balanceOf(sql, row.accountId);
+  const data = {
+    walletAddress: shownWallet(payer),
+    amountCredited: nanoToNumber(creditedNano),
+    newBalance: nanoToNumberDown(balance ? balance.usd + balance.bundled : 0n),
+    paymentId,
+  };
+  const response = { success: true, network, payer: data.walletAddress, transaction };
+  return json({ success: true, data }, { headers: { 'PAYMENT-RESPONSE': base64(response) } });
+}
+
+function base64(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64');
+}

@@ -1,0 +1,112 @@
+/**
+ * POST /x402/top-up (specification 4.11, api-facts 10.5). Without a payment it says what can be paid with; with one it
+ * credits the payer of that payment, whoever presents it, and answers the same to everybody who presents it again.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { FareboxError } from '../../domain/errors.ts';
+import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
+import { LEAST_TOP_UP_USD } from '../../domain/payments/topUpAmount.ts';
+import { unavailable } from '../../infra/postgres/failures.ts';
+import { PaymentRefused } from '../../providers/payments/paymentNetwork.ts';
+import { type Answer, json } from '../answer.ts';
+import { SignInRefused } from '../auth/signIn/signIn.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { limitAddress } from '../limitRoute.ts';
+import { defineRoute, type RouteRequest } from '../route.ts';
+import type { Seen } from '../topUpDesk.ts';
+import { X402_DESCRIPTIONS } from './descriptions.ts';
+import { type Named, networkOfPayment, paymentHeader, readAsThen } from './readPayment.ts';
+import { NOT_CONFIGURED, offerAnswer, refusedAnswer, seenAnswer } from './topUpAnswers.ts';
+
+const PATH = '/x402/top-up';
+/** The look at the chain, the start and the wait for the credit all fit in. */
+const DEADLINE_MS = 45_000;
+
+type TopUpRequest = Pick<
+  RouteRequest<undefined, undefined, 'open'>,
+  'headers' | 'address' | 'requestId' | 'stopping' | 'waitFor'
+>;
+
+export const topUpRoute = defineRoute({
+  method: 'POST',
+  path: PATH,
+  access: 'open',
+  deadlineMs: DEADLINE_MS,
+  describes: X402_DESCRIPTIONS.topUp,
+  closed: closedWithoutNetworks,
+  async handler(dependencies, request) {
+    const perMinute = dependencies.config.limits.perAddressPerMinute;
+    await limitAddress(dependencies, request.address, { path: PATH, perMinute });
+    try {
+      return await topUp(dependencies, request);
+    } catch (error) {
+      if (error instanceof PaymentRefused) return refusedAnswer(error);
+      if (error instanceof SignInRefused) {
+        return json({ error: error.message, code: error.code }, { status: 401 });
+      }
+      throw error;
+    }
+  },
+});
+
+export function closedWithoutNetworks({ payments }: Dependencies): Answer | undefined {
+  return payments.size === 0 ? json(NOT_CONFIGURED, { status: 503 }) : undefined;
+}
+
+async function topUp(dependencies: Dependencies, request: TopUpRequest): Promise<Answer> {
+  const header = paymentHeader(request.headers);
+  if (header === undefined) return await offer(dependencies, request);
+  const named = networkOfPayment(dependencies, header);
+  const seen = await request.waitFor(take(dependencies, request, named));
+  return await seenAnswer(dependencies, seen);
+}
+
+/** Every token is a dollar of six decimals. */
+const LEAST_UNITS = String(LEAST_TOP_UP_USD * 1_000_000);
+
+async function offer({ offers }: Dependencies, { waitFor }: TopUpRequest): Promise<Answer> {
+  const accepts = await waitFor(offers.of(LEAST_UNITS));
+  if (accepts.length === 0) throw unavailable('no payment network has an offer at the moment');
+  return offerAnswer(accepts);
+}
+
+async function take(dependencies: Dependencies, request: TopUpRequest, named: Named): Promise<Seen> {
+  const { topUps } = dependencies;
+  const { requestId, stopping } = request;
+  const nowMs = Date.now();
+  let payment: SignedPayment;
+  try {
+    payment = await named.network.read(named.envelope, nowMs);
+  } catch (refusal) {
+    const late = await readAsThen(named, nowMs);
+    if (!late) throw refusal;
+    await mustBeOwn(dependencies, request.headers, late);
+    const seen = await topUps.find(late);
+    if (!seen) throw refusal;
+    return seen;
+  }
+  await mustBeOwn(dependencies, request.headers, payment);
+  return await topUps.present({ network: named.network, payment, requestId, stopping });
+}
+
+/** A wallet that signs in with its payment must be the one that pays: the credit is the payer's in any case. */
+async function mustBeOwn(
+  { signIn }: Dependencies,
+  headers: IncomingHttpHeaders,
+  { payer }: SignedPayment,
+): Promise<void> {
+  const sent = [headers['sign-in-with-x'], headers['x-sign-in-with-x']].flatMap((value) => value ?? []);
+  const [header] = sent;
+  if (header === undefined) return;
+  if (sent.length > 1 || header.includes(',')) {
+    throw new FareboxError({
+      code: 'credential_ambiguous',
+      message: 'Send at most one wallet sign-in header.',
+    });
+  }
+  if (!signIn) throw unavailable('no wallet can sign in');
+  const wallet = await signIn.verify(header);
+  if (wallet.family === payer.family && wallet.address === payer.address) return;
+  const message = 'The payment is of another wallet than the one that signed in.';
+  throw new PaymentRefused('INVALID_PAYMENT_PAYER', message);
+}
