@@ -74,15 +74,10 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const clock = createDatabaseClock();
   const purse = openPool({ databaseUrl, applicationName: 'farebox-api-ledger', max: LEDGER_STATEMENTS });
   const ledger = createLedger(purse);
-  const observe = watchProviders();
-  const textProviders = createTextProviders({ ...config, observe });
   const search = createSearch(config);
   const { allowPrivateHosts } = config.fetch;
   const downloads = createGuardedFetch({ allowPrivateHosts });
-  const tools = toolsOf(config, folders.root);
-  const mediaProviders = createMediaProviders(config, {
-    ...{ tools, guardedFetch: downloads, imageWork: images, observe },
-  });
+  const { textProviders, mediaProviders } = openMakers(config, { downloads, folders, images });
   const pages = createPageReader({ allowPrivateHosts });
   const rpc = noUpstreams();
   const jobWatch = createJobWatch();
@@ -118,6 +113,21 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       storage.close();
       await Promise.all([rpc.close(), sql.end(), purse.end(), temporal.close(), folders.settled()]);
     },
+  };
+}
+
+/** Those who answer while the client waits. */
+function openMakers(
+  config: Config,
+  { downloads, folders, images }: Pick<Dependencies, 'downloads' | 'folders' | 'images'>,
+): Pick<Dependencies, 'textProviders' | 'mediaProviders'> {
+  const observe = watchProviders();
+  const tools = toolsOf(config, folders.root);
+  return {
+    textProviders: createTextProviders({ ...config, observe }),
+    mediaProviders: createMediaProviders(config, {
+      ...{ tools, guardedFetch: downloads, imageWork: images, observe },
+    }),
   };
 }
 
