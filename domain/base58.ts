@@ -36,3 +36,11 @@ export function fromBase58(text: string): Uint8Array | undefined {
   const zeros = /^1*/.exec(text)?.[0].length ?? 0;
   return Uint8Array.from([...new Array<number>(zeros).fill(0), ...bytes.reverse()]);
 }
+
+/** Exactly so many bytes, in the one spelling of them; undefined otherwise. */
+export function bytesOfBase58(text: string, length: number): Uint8Array | undefined {
+  // Of so many bytes there are never more characters, and a long text is not worked through for nothing.
+  if (text.length > length * 2) return undefined;
+  const bytes = fromBase58(text);
+  return bytes?.length === length ? bytes : undefined;
+}

@@ -1,7 +1,7 @@
 /** The payment networks held against themselves: nothing starts with money on its way to nowhere. */
 import { isIP } from 'node:net';
 import { isAddress } from 'viem/utils';
-import { fromBase58 } from '../../domain/base58.ts';
+import { bytesOfBase58 } from '../../domain/base58.ts';
 import { familyOf, type WalletFamily } from '../../domain/wallets.ts';
 import { isPublicAddress, isPublicName } from '../http/publicAddress.ts';
 import { problem } from './problems.ts';
@@ -65,7 +65,7 @@ function checkAccounts(entry: PaymentEntry, family: WalletFamily, at: At): strin
 
 function isAccount(text: string, family: WalletFamily): boolean {
   if (family === 'evm') return isAddress(text, { strict: true }) && !/^0x0*$/.test(text);
-  return fromBase58(text)?.length === 32 && !/^1*$/.test(text);
+  return bytesOfBase58(text, 32) !== undefined && !/^1*$/.test(text);
 }
 
 function checkNodes(entry: PaymentEntry, at: At): string[] {

@@ -1,5 +1,5 @@
 /** The private keys that pay the fees of networks: named in the file, held by the environment. */
-import { fromBase58 } from '../../domain/base58.ts';
+import { bytesOfBase58 } from '../../domain/base58.ts';
 import { familyOf, type WalletFamily } from '../../domain/wallets.ts';
 import type { PaymentEntry } from './checkPayments.ts';
 import { ConfigError } from './problems.ts';
@@ -42,7 +42,7 @@ const IS_KEY: Record<WalletFamily, (value: string) => boolean> = {
     const key = BigInt(`0x${value.replace(/^0x/, '')}`);
     return key > 0n && key < ORDER;
   },
-  solana: (value) => (value.startsWith('[') ? isByteList(value) : fromBase58(value)?.length === 64),
+  solana: (value) => (value.startsWith('[') ? isByteList(value) : bytesOfBase58(value, 64) !== undefined),
 };
 
 function isByteList(value: string): boolean {

@@ -1,6 +1,6 @@
 /** Whether a sign-in's signature is of its wallet: always over the text that was written from what was read of it. */
 import { getAddress, hashMessage, toHex } from 'viem';
-import { decodeBase58 } from '../../../domain/signIn/base58.ts';
+import { bytesOfBase58 } from '../../../domain/base58.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import { type ReadSignIn, signedTexts } from '../../../domain/signIn/rules.ts';
 import { isKeyOfSomebody, isSignedBy } from './ed25519.ts';
@@ -42,7 +42,7 @@ export async function checkEvm(
 
 /** Throws SignInRefused. */
 export function checkSolana(read: ReadSignIn): void {
-  const key = decodeBase58(read.wallet.address, 32);
+  const key = bytesOfBase58(read.wallet.address, 32);
   if (key === undefined || !isKeyOfSomebody(key)) {
     throw new SignInRefused('X402_SIGN_IN_INVALID_WALLET', 'The address is no key that a wallet could have.');
   }
@@ -56,7 +56,7 @@ export function checkSolana(read: ReadSignIn): void {
 
 /** Base64 of 64 bytes always has padding, which base58 never has. */
 function toSignature(text: string): Uint8Array | undefined {
-  if (!text.endsWith('=')) return decodeBase58(text, 64);
+  if (!text.endsWith('=')) return bytesOfBase58(text, 64);
   const bytes = text.length === 88 ? Buffer.from(text, 'base64') : Buffer.alloc(0);
   return bytes.length === 64 && bytes.toString('base64') === text ? bytes : undefined;
 }

@@ -1,7 +1,7 @@
 import { ParsedMessage } from '@signinwithethereum/siwe-parser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeBase58 } from '../../../domain/signIn/base58.ts';
+import { bytesOfBase58 } from '../../../domain/base58.ts';
 import { readDateTime } from '../../../domain/signIn/grammar.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import { parseSignInText, type SignInFields, writeSignInText } from '../../../domain/signIn/text.ts';
@@ -156,17 +156,17 @@ describe('the text of a sign-in', () => {
 });
 
 test('base58 has one spelling for so many bytes', () => {
-  expect(decodeBase58(SOLANA_ADDRESS, 32)).toHaveLength(32);
-  expect(decodeBase58('1'.repeat(32), 32)).toEqual(new Uint8Array(32));
-  expect(decodeBase58('', 0)).toEqual(new Uint8Array(0));
-  expect([...(decodeBase58('112', 3) ?? [])]).toEqual([0, 0, 1]);
+  expect(bytesOfBase58(SOLANA_ADDRESS, 32)).toHaveLength(32);
+  expect(bytesOfBase58('1'.repeat(32), 32)).toEqual(new Uint8Array(32));
+  expect(bytesOfBase58('', 0)).toEqual(new Uint8Array(0));
+  expect([...(bytesOfBase58('112', 3) ?? [])]).toEqual([0, 0, 1]);
   for (const wrong of ['', '1'.repeat(31), '1'.repeat(33), `1${SOLANA_ADDRESS}`, `${SOLANA_ADDRESS}1`]) {
-    expect(decodeBase58(wrong, 32)).toBeUndefined();
+    expect(bytesOfBase58(wrong, 32)).toBeUndefined();
   }
   for (const strange of ['0', 'O', 'I', 'l', ' ', '\u00e9', '\u{1F600}']) {
-    expect(decodeBase58(SOLANA_ADDRESS.slice(1) + strange, 32)).toBeUndefined();
+    expect(bytesOfBase58(SOLANA_ADDRESS.slice(1) + strange, 32)).toBeUndefined();
   }
-  expect(decodeBase58('z'.repeat(1_000_000), 32)).toBeUndefined();
+  expect(bytesOfBase58('z'.repeat(1_000_000), 32)).toBeUndefined();
 });
 
 test.each<[string, number | undefined]>([
