@@ -11,6 +11,7 @@ import { run as memory } from './memory.ts';
 import { run as models } from './models.ts';
 import { run as retrieve } from './retrieve.ts';
 import { run as scrape } from './scrape.ts';
+import { run as signIn } from './signIn.ts';
 import { run as usage } from './usage.ts';
 import { run as waiting } from './waiting.ts';
 
@@ -35,6 +36,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   waiting: () => waiting(),
   scrape: () => scrape(),
   chat: () => chat(),
+  signin: () => signIn(),
 };
 
 const named = process.argv.slice(2);

@@ -2,7 +2,7 @@
  * What becomes of a good sign-in when one thing of it is changed, written down by hand: the code without what all codes
  * begin with. What stays well-formed and allowed, but is not what was signed, is INVALID_SIGNATURE.
  */
-import { type Form, GENESIS, SOLANA } from './signed.ts';
+import { type Form, GENESIS, SOLANA } from '../../../harness/signIns.ts';
 
 /** `undefined` for a field: left out. A function gets the value that it had. */
 export type Value = unknown | ((before: string) => unknown);

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SignIn } from '../../../../api/auth/signIn/signIn.ts';
+import {
+  FORMS,
+  type Form,
+  newEvmWallet,
+  newSolanaWallet,
+  type Sent,
+  signed,
+} from '../../../harness/signIns.ts';
 import { mutations } from './mutations.ts';
-import { FORMS, type Form, newEvmWallet, newSolanaWallet, type Sent, signed } from './signed.ts';
 import { codeOf, createSignInWorld, type SignInWorld } from './signInWorld.ts';
 
 const nowMs = Date.now();

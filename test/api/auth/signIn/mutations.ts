@@ -1,4 +1,6 @@
 /** The changes of a good sign-in, each of one thing, with the code that each is refused with. */
+
+import { FORMS, type Form, GENESIS, iso, type Sent } from '../../../harness/signIns.ts';
 import {
   AROUND_TEXT,
   BY_FORM,
@@ -11,7 +13,6 @@ import {
   type Value,
   type Values,
 } from './mutatedValues.ts';
-import { FORMS, type Form, GENESIS, iso, type Sent } from './signed.ts';
 
 export type Row = [form: Form, name: string, change: (sent: Sent) => Sent, code: string];
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FORMS, newEvmWallet, newSolanaWallet, signed } from './signed.ts';
+import { FORMS, newEvmWallet, newSolanaWallet, signed } from '../../../harness/signIns.ts';
 import { codeOf, createSignInWorld, type SignInWorld } from './signInWorld.ts';
 
 describe('one sign-in, many times', () => {

@@ -7,7 +7,7 @@ import type { X402Settings } from '../../../../infra/config/x402.ts';
 import { createLogger } from '../../../../infra/log.ts';
 import { openPool } from '../../../../infra/postgres/pool.ts';
 import { createDatabase } from '../../../harness/services.ts';
-import { BASE, DOMAIN, encode, SOLANA } from './signed.ts';
+import { BASE, DOMAIN, encode, SOLANA } from '../../../harness/signIns.ts';
 
 export const SETTINGS: X402Settings = {
   signInDomains: [DOMAIN, '127.0.0.1'],

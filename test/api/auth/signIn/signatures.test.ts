@@ -21,7 +21,7 @@ import {
   signed,
   signText,
   textOf,
-} from './signed.ts';
+} from '../../../harness/signIns.ts';
 import { codeOf, createSignInWorld, type SignInWorld } from './signInWorld.ts';
 
 const SECP256K1_N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;

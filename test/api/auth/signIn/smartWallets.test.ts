@@ -9,7 +9,7 @@ import type { EthCall } from '../../../../api/auth/signIn/smartWallets.ts';
 import type { PaymentNetworkSettings } from '../../../../infra/config/x402.ts';
 import { testContract } from '../../../chains/artifact.ts';
 import { type EvmChain, startEvmChain } from '../../../chains/evmChain.ts';
-import { BASE, newEvmWallet, newNonce, type Sent, textOf } from './signed.ts';
+import { BASE, newEvmWallet, newNonce, type Sent, textOf } from '../../../harness/signIns.ts';
 import { codeOf, createSignInWorld, SETTINGS, type SignInWorld } from './signInWorld.ts';
 
 const MAGIC_6492 = `0x${'6492'.repeat(16)}` as const;
