@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FORMS, newEvmWallet, newSolanaWallet, signed } from '../../../harness/signIns.ts';
+import { FORMS, newEvmWallet, newSolanaWallet, signed, signText } from '../../../harness/signIns.ts';
 import { codeOf, createSignInWorld, type SignInWorld } from './signInWorld.ts';
 
 describe('one sign-in, many times', () => {
@@ -55,6 +55,16 @@ describe('one sign-in, many times', () => {
     const later = await signed('Solana text', wallet, { nonce, nowMs: Date.now() + 5_000 });
     expect(await codeOf(signIn, later)).toBe('NONCE_REUSED');
     expect(await codeOf(signIn, await signed('Solana text', newSolanaWallet(), { nonce }))).toBeUndefined();
+  });
+
+  test('a process whose clock is behind takes nothing that may be forgotten already', async () => {
+    const behind = world.open({ clock: { now: () => Date.now() - 60_000 } });
+    const wallet = newEvmWallet();
+    const old = await signed('evm text', wallet, { nowMs: Date.now() - 331_000 });
+    const message = String(old.message).replace(/\nExpiration.*/, '');
+    const sent = { address: wallet.address, message, signature: await signText(wallet, message) };
+    expect(await codeOf(behind, sent)).toBe('NONCE_REUSED');
+    expect(await codeOf(world.open(), sent)).toBe('EXPIRED');
   });
 
   test('when the database does not answer nobody is signed in', async () => {

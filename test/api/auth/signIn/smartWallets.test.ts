@@ -98,6 +98,19 @@ describe('wallets that are contracts, on a chain', () => {
     expect(await codeOf(signIn, bare)).toBe('INVALID_SIGNATURE');
   });
 
+  test('one that was made meanwhile may go on wrapping its signatures, and one that changes its mind is heard', async () => {
+    const { address, wrap, make } = await undeployed(chain, owner);
+    await make();
+    const wrapped = await signInAs(address, async (message) => wrap(await owner.signMessage({ message })));
+    expect(await codeOf(signIn, wrapped)).toBeUndefined();
+    expect(await codeOf(signIn, await signInAs(address, by(owner)))).toBeUndefined();
+    const fickle = await chain.deployNamed('FickleWallet');
+    expect(await codeOf(signIn, await signInAs(fickle, () => '0x00'))).toBeUndefined();
+    const { abi } = testContract('FickleWallet');
+    await chain.write({ address: fickle, abi, functionName: 'setAgrees', args: [false] });
+    expect(await codeOf(signIn, await signInAs(fickle, () => '0x00'))).toBe('INVALID_SIGNATURE');
+  });
+
   test("a wrapped signature makes nobody the owner of another's address", async () => {
     const { wrap } = await undeployed(chain, owner);
     const victim = newEvmWallet();
@@ -244,5 +257,6 @@ async function undeployed(chain: EvmChain, owner: PrivateKeyAccount) {
   const shape = [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }] as const;
   const wrap = (signature: Hex) =>
     concatHex([encodeAbiParameters(shape, [factory, data, signature]), MAGIC_6492]);
-  return { address, wrap };
+  const make = () => chain.write({ address: factory, abi, functionName: 'make', args });
+  return { address, wrap, make };
 }
