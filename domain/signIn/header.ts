@@ -8,6 +8,7 @@ const MOST_DEPTH = 4;
 
 /** The standard alphabet with or without its padding; that of URLs is another encoding and is refused. */
 const BASE64 = /^[A-Za-z0-9+/]+(={0,2})$/;
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The object in it. Throws SignInRefused: parse error, or invalid payload when it is JSON but no object. */
 export function decodeHeader(header: string): Record<string, unknown> {
@@ -31,7 +32,7 @@ function decodeText(header: string): string {
     throw unreadable('is not base64 as it is written');
   }
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     throw unreadable('is not base64 of UTF-8');
   }
