@@ -1,0 +1,79 @@
+/** A Postgres of its own that is killed: what was signed in with before is known after it. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSignIn } from '../../../../api/auth/signIn/createSignIn.ts';
+import { processEnvironment } from '../../../../infra/config/environment.ts';
+import { createLogger } from '../../../../infra/log.ts';
+import { migrate } from '../../../../infra/postgres/migrate.ts';
+import { openPool, type Sql } from '../../../../infra/postgres/pool.ts';
+import { freePorts } from '../../../../infra/stack/freePorts.ts';
+import { locateParts } from '../../../../infra/stack/locate.ts';
+import { postgresUrl, preparePostgres } from '../../../../infra/stack/parts/postgres.ts';
+import { silentProgress } from '../../../../infra/stack/progress.ts';
+import { type Supervised, supervise } from '../../../../infra/stack/supervise.ts';
+import { services } from '../../../harness/services.ts';
+import { newEvmWallet, type Sent, signed } from '../../../harness/signIns.ts';
+import { until } from '../../../harness/until.ts';
+import { codeOf, SETTINGS } from './signInWorld.ts';
+
+let folder: string;
+let server: Supervised;
+let pool: Sql;
+
+beforeAll(async () => {
+  folder = path.join(services().folder, randomUUID());
+  const [{ postgres }, [port = 0]] = await Promise.all([
+    locateParts(['postgres'], { environment: processEnvironment(), progress: silentProgress }),
+    freePorts(1),
+  ]);
+  const password = randomBytes(12).toString('hex');
+  const part = await preparePostgres({ program: postgres, folder, port, password });
+  server = await supervise({ ...part, name: 'crashing-postgres' }, { folder });
+  const databaseUrl = postgresUrl({ port, password, database: 'postgres' });
+  await migrate(databaseUrl);
+  pool = openPool({ databaseUrl, applicationName: 'crash-test' });
+});
+afterAll(async () => {
+  await pool?.end();
+  await server?.stop();
+});
+
+test('killed in the midst of sign-ins, Postgres has every one that was accepted', async () => {
+  const log = createLogger({ level: 'silent', name: 'crash-test' });
+  const signIn = createSignIn({ settings: SETTINGS, sql: pool, clock: Date, log });
+  const wallets = Array.from({ length: 4 }, newEvmWallet);
+  const sents: Sent[] = [];
+  for (let index = 0; index < 200; index += 1) {
+    sents.push(await signed('evm fields', wallets[index % 4] ?? newEvmWallet()));
+  }
+  const accepted: Sent[] = [];
+  const startedBefore = await startedAt();
+  for (const [index, sent] of sents.entries()) {
+    if (index === 100) killServer();
+    const outcome = codeOf(signIn, sent).then(
+      (code) => code === undefined && accepted.push(sent),
+      // Not known to be accepted, so it does not count.
+      () => undefined,
+    );
+    if (index < 100 || index % 10 === 9) await outcome;
+  }
+  expect(accepted.length).toBeGreaterThanOrEqual(100);
+  await until('Postgres is back', async () => (await startedAt()) > startedBefore, 20_000);
+  for (const sent of accepted) expect(await codeOf(signIn, sent)).toBe('NONCE_REUSED');
+  await signIn.close();
+});
+
+/** Unix ms; 0 while it does not answer. */
+async function startedAt(): Promise<number> {
+  const answer = await pool
+    .query<{ at: Date }>('select pg_postmaster_start_time() as at')
+    .catch(() => undefined);
+  return answer?.rows[0]?.at.getTime() ?? 0;
+}
+
+function killServer(): void {
+  const [pid] = readFileSync(path.join(folder, 'data/postmaster.pid'), 'utf8').split('\n');
+  process.kill(Number(pid), 'SIGKILL');
+}
