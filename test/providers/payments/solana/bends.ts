@@ -148,6 +148,32 @@ const TRANSFER: readonly BendRow[] = [
   ['the amount in big-endian', 'AMOUNT_TOO_HIGH', transfer({ amount: reversed(SIX_DOLLARS) })],
 ];
 
+const OTHER_PAYERS: readonly BendRow[] = [
+  [
+    'the recipient pays itself',
+    'INVALID_PAYMENT_PAYER',
+    {
+      ...transfer(({ payTo, destination }) => ({ authority: payTo, source: destination })),
+      signer: ({ recipient }) => recipient,
+    },
+  ],
+  [
+    'somebody else’s authority, who has not signed',
+    'INVALID_PAYMENT_PAYER',
+    list((all, world) => {
+      const bent = transferOf(world);
+      const accounts = (bent.accounts ?? []).with(3, readonly(other));
+      const signer = { address: world.payer.address, role: AccountRole.READONLY_SIGNER };
+      return [...all.slice(0, 2), { ...bent, accounts }, { ...memo('m'), accounts: [signer] }];
+    }),
+  ],
+  [
+    'a memo of an account that is not there',
+    'INVALID_PAYMENT',
+    { compiled: (message) => instruction(message, 3, { accountIndices: [99] }) },
+  ],
+];
+
 const FEE_PAYER: readonly BendRow[] = [
   ['another fee payer', 'INVALID_PAYMENT', { draft: (draft) => ({ ...draft, feePayer: other }) }],
   [
@@ -199,7 +225,14 @@ const FEE_PAYER: readonly BendRow[] = [
   ],
 ];
 
-export const BENDS: readonly BendRow[] = [...LAYOUT, ...BUDGET, ...TRANSFER, ...FEE_PAYER, ...BYTE_BENDS];
+export const BENDS: readonly BendRow[] = [
+  ...LAYOUT,
+  ...BUDGET,
+  ...TRANSFER,
+  ...OTHER_PAYERS,
+  ...FEE_PAYER,
+  ...BYTE_BENDS,
+];
 
 /** Left out, added by wallets, or simply allowed: taken. */
 export const ALLOWED: readonly (readonly [name: string, bend: Bend])[] = [

@@ -33,11 +33,11 @@ interface ToldTransaction {
   };
 }
 
-function withAmounts(change: (amount: bigint) => bigint): Lie {
+function withAmounts(change: (amount: bigint, index: number) => bigint): Lie {
   return toldOtherwise((told) => {
-    for (const { uiTokenAmount } of told.meta.postTokenBalances) {
-      uiTokenAmount.amount = change(BigInt(uiTokenAmount.amount)).toString();
-    }
+    told.meta.postTokenBalances.forEach(({ uiTokenAmount }, index) => {
+      uiTokenAmount.amount = change(BigInt(uiTokenAmount.amount), index).toString();
+    });
     return told;
   });
 }
@@ -48,6 +48,8 @@ const LIES: Readonly<Record<string, Lie>> = {
   'it failed': toldOtherwise((told) => ({ ...told, meta: { ...told.meta, err: 'AccountNotFound' } })),
   'it moved less': withAmounts((amount) => amount - 1n),
   'it moved more': withAmounts((amount) => amount + 1n),
+  'only the recipient has more': withAmounts((amount, index) => (index === 0 ? amount + 1n : amount)),
+  'only the payer has more': withAmounts((amount, index) => (index === 1 ? amount + 1n : amount)),
   'it moved nothing': toldOtherwise((told) => ({
     ...told,
     meta: { ...told.meta, postTokenBalances: told.meta.preTokenBalances },
@@ -180,6 +182,36 @@ test('nodes whose token is no mint, or one of other decimals, are of no use', as
     const payment = await good.payments.read(await envelope(good), Date.now());
     await expect(world.payments.verify(payment, signal)).rejects.toThrow();
     await expect(world.payments.find(payment, signal)).rejects.toThrow();
+  }
+});
+
+test('a node that was alone and has it in another block, or in none, at the second look says nothing yet', async () => {
+  const { chain, nodes, payments, payment } = await settled(1);
+  chain.advance(32);
+  const [node] = nodes;
+  for (const second of [null, (slot: bigint) => slot + 1n]) {
+    if (node === undefined) throw new Error('no node');
+    node.rewrite = ({ method, params }, result) => {
+      const isSecond = (params[1] as { commitment?: string } | undefined)?.commitment === 'finalized';
+      if (method !== 'getTransaction' || !isSecond) return result;
+      const told = result as ToldTransaction;
+      return second === null ? null : { ...told, slot: second(told.slot) };
+    };
+    expect(await payments.find(payment, signal)).toMatchObject({ state: 'pending' });
+  }
+});
+
+test('what the balances of one end deny is not credited', async () => {
+  for (const lie of [
+    LIES['only the recipient has more'],
+    LIES['only the payer has more'],
+    LIES['it moved less'],
+  ]) {
+    const { chain, nodes, payments, payment } = await settled(1);
+    chain.advance(32);
+    const [node] = nodes;
+    if (node !== undefined) node.rewrite = lie;
+    expect(await payments.find(payment, signal)).toMatchObject({ state: 'wrong' });
   }
 });
 

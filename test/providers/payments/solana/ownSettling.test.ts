@@ -85,9 +85,11 @@ test('a payment that the network lost is gone when its blockhash is, and not bef
   expect(await payments.settle(payment, signal)).toMatchObject({ outcome: 'sent' });
   chain.advance(140);
   expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
-  // Too old for the tip, but a final block might still have taken it.
+  // Too old for the tip, but a final block might still have taken it, whatever the clocks say.
   chain.advance(30);
+  const readLongAgo = { ...payment, readAt: String(Number(payment.readAt) - 3_600) };
   expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
+  expect(await payments.find(readLongAgo, signal)).toEqual({ state: 'absent', gone: false });
   chain.advance(30);
   expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: true });
   expect(await payments.settle(payment, signal)).toMatchObject({ outcome: 'refused' });
@@ -101,6 +103,16 @@ test('a blockhash that a final block does not know yet is not taken for an old o
   expect(await world.payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
   const bySlowClock = { ...payment, readAt: '1600000000' };
   expect(await world.payments.find(bySlowClock, signal)).toEqual({ state: 'absent', gone: false });
+});
+
+test('a blockhash that no node knows is not over before the chain has passed our reading by a minute', async () => {
+  const world = await openWorld();
+  const given = await envelope(world, { draft: (draft) => ({ ...draft, blockhash: world.payTo }) });
+  const payment = await world.payments.read(given, Date.now());
+  world.chain.advance(32);
+  expect(await world.payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
+  world.chain.advance(200);
+  expect(await world.payments.find(payment, signal)).toEqual({ state: 'absent', gone: true });
 });
 
 test('what lands late is found after all', async () => {

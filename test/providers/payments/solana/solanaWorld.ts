@@ -53,6 +53,7 @@ export interface World {
   usd: TestUsd;
   payer: Key;
   feeKey: Key;
+  recipient: Key;
   payTo: Address;
   source: Address;
   destination: Address;
@@ -71,7 +72,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const chain = new SolanaChain(options.chain);
   const nodes = await Promise.all(Array.from({ length: options.nodes ?? 1 }, () => startSolanaNode(chain)));
   const usd = await createTestUsd(chain, options.usd);
-  const [payer, feeKey, payTo] = [newKey(), newKey(), newKey().address];
+  const [payer, feeKey, recipient] = [newKey(), newKey(), newKey()];
+  const payTo = recipient.address;
   chain.airdrop(feeKey.address, SOL);
   const source = await usd.fund(payer.address, 100_000_000n);
   const destination = await usd.fund(payTo, 1n);
@@ -95,7 +97,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     await Promise.all(nodes.map((node) => node.close()));
     chain.close();
   });
-  return { chain, nodes, usd, payer, feeKey, payTo, source, destination, settings, payments };
+  return { chain, nodes, usd, payer, feeKey, recipient, payTo, source, destination, settings, payments };
 }
 
 /** What a payment is made of, before anything is bent. */
