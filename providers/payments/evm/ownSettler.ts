@@ -3,6 +3,7 @@
  * for each time, and a number that another process took meanwhile is answered by taking the next one. A payment that is
  * thereby sent twice cannot move money twice: its authorization is used up by the first one, and the second is reverted.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256 } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
@@ -23,7 +24,9 @@ const MOST_FEE_PER_GAS = 300n * GWEI;
 const MOST_TIP_PER_GAS = 5n * GWEI;
 /** Where a node knows of none. */
 const USUAL_TIP_PER_GAS = GWEI / 1_000n;
-const MOST_TRIES = 8;
+const MOST_TRIES = 20;
+/** Two processes that collided wait for different times, or they would collide again. */
+const LONGEST_PAUSE_MS = 200;
 /** Payments of this process that wait for their turn. */
 const MOST_WAITING = 256;
 
@@ -69,6 +72,7 @@ async function handIn(desk: Desk, payment: SignedPayment, signal: AbortSignal): 
     const sent = await broadcast(desk, { ...order, data }, signal);
     if (sent !== 'number taken') return sent;
     leastNonce = order.nonce + 1;
+    await sleep(Math.random() * Math.min(LONGEST_PAUSE_MS, 5 * 2 ** tries), undefined, { signal });
   }
   return refused('the number of the settling account was taken each time');
 }

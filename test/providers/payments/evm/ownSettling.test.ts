@@ -1,24 +1,40 @@
+import { type Hex, parseEther } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createEvmPayments } from '../../../../providers/payments/evm/createEvmPayments.ts';
 import type { PaymentNetwork, SignedPayment } from '../../../../providers/payments/paymentNetwork.ts';
 import { type EvmChain, startEvmChain } from '../../../chains/evmChain.ts';
-import { DOLLAR, envelopeOf, networkOn, PAYEE, payloadOf, readOn, signedOn } from './signedPayments.ts';
+import { startRpcNode, type TestNode } from '../../../chains/rpcNode.ts';
+import {
+  DOLLAR,
+  envelopeOf,
+  networkOn,
+  PAYEE,
+  payloadOf,
+  readOn,
+  settingsOn,
+  signedOn,
+} from './signedPayments.ts';
 
 let chain: EvmChain;
+let node: TestNode;
 let network: PaymentNetwork;
 const within = AbortSignal.timeout(60_000);
 
 beforeAll(async () => {
   chain = await startEvmChain();
+  node = await startRpcNode(chain.rpcUrl);
   network = networkOn(chain);
 });
 
 afterAll(async () => {
   await network.close?.();
+  await node.close();
   await chain.stop();
 });
 
-async function settled(payment: SignedPayment): Promise<string> {
-  const outcome = await network.settle(payment, within);
+async function settled(payment: SignedPayment, by = network): Promise<string> {
+  const outcome = await by.settle(payment, within);
   if (outcome.outcome !== 'sent' || outcome.transaction === undefined)
     throw new Error(JSON.stringify(outcome));
   return outcome.transaction;
@@ -37,6 +53,7 @@ describe('a payment that is good', () => {
     expect(await network.find(payment, within)).toEqual(final);
     expect(await network.find(payment, within, transaction)).toEqual(final);
     expect(await network.find(payment, within, `0x${'1'.repeat(64)}`)).toEqual(final);
+    expect(await network.find(payment, within, 'nonsense')).toEqual(final);
   });
 
   test('in the flat legacy shape is the same payment', async () => {
@@ -52,4 +69,240 @@ describe('a payment that is good', () => {
     const other = await network.read(await envelopeOf(network, signed), now);
     expect(one).toEqual(other);
   });
+
+  test('is JSON, and means the same after it was written and read', async () => {
+    const payment = await readOn(network, await signedOn(chain));
+    const copy = JSON.parse(JSON.stringify(payment)) as SignedPayment;
+    expect(copy).toEqual(payment);
+    await settled(copy);
+    expect(await network.find(copy, within)).toMatchObject({ state: 'final' });
+  });
+
+  test('of a wallet that is a contract moves its money, and nobody else can sign for it', async () => {
+    const owner = await chain.newWallet();
+    const wallet = await chain.deployNamed('SmartWallet', [owner.address]);
+    await chain.mint(wallet, 20n * DOLLAR);
+    const { authorization } = await signedOn(chain, { from: wallet });
+    const good = { payer: owner, authorization, signature: await chain.sign(owner, authorization) };
+    const payment = await readOn(network, good);
+    expect(payment.payer.address).toBe(wallet.toLowerCase());
+    const stranger = await chain.newWallet();
+    const forged = { ...good, signature: await chain.sign(stranger, authorization) };
+    await expect(network.verify(await readOn(network, forged), within)).rejects.toMatchObject({
+      code: 'PAYMENT_VERIFICATION_FAILED',
+      details: { reason: 'reverted' },
+    });
+    await network.verify(payment, within);
+    await settled(payment);
+    expect(await network.find(payment, within)).toMatchObject({ state: 'final', amount: '10000000' });
+  });
+
+  test.each(['RevertingWallet', 'EndlessWallet'])('of a %s is refused in time', async (name) => {
+    const wallet = await chain.deployNamed(name);
+    await chain.mint(wallet, 20n * DOLLAR);
+    const payment = await readOn(network, await signedOn(chain, { from: wallet }));
+    await expect(network.verify(payment, within)).rejects.toMatchObject({
+      code: 'PAYMENT_VERIFICATION_FAILED',
+    });
+    expect(await network.settle(payment, within)).toMatchObject({ outcome: 'refused' });
+  });
+});
+
+describe('what happens between the check and the settling', () => {
+  test('the money is gone: nothing is handed in', async () => {
+    const signed = await signedOn(chain);
+    const payment = await readOn(network, signed);
+    await network.verify(payment, within);
+    const away = await chain.authorization({
+      from: signed.payer.address,
+      to: chain.bank.address,
+      value: 15n * DOLLAR,
+    });
+    await chain.settle(away, await chain.sign(signed.payer, away));
+    await expect(network.verify(payment, within)).rejects.toMatchObject({ details: { reason: 'poor' } });
+    expect(await network.settle(payment, within)).toMatchObject({ outcome: 'refused' });
+    expect(await network.find(payment, within)).toEqual({ state: 'absent', gone: false });
+  });
+
+  test('somebody else hands it in first: it is found all the same, and never called refused', async () => {
+    const signed = await signedOn(chain);
+    const payment = await readOn(network, signed);
+    const { transactionHash } = await chain.settle(signed.authorization, signed.signature);
+    await expect(network.verify(payment, within)).rejects.toMatchObject({ details: { reason: 'used' } });
+    expect(await network.settle(payment, within)).toMatchObject({ outcome: 'unknown' });
+    expect(await network.find(payment, within)).toEqual({
+      ...{ state: 'final', transaction: transactionHash, amount: '10000000' },
+    });
+  });
+
+  test('its payer uses the nonce for something else: nothing is credited', async () => {
+    const signed = await signedOn(chain);
+    const payment = await readOn(network, signed);
+    const other = { ...signed.authorization, to: chain.bank.address };
+    const { transactionHash } = await chain.settle(other, await chain.sign(signed.payer, other));
+    expect(await network.find(payment, within)).toMatchObject({
+      state: 'wrong',
+      transaction: transactionHash,
+    });
+    expect(await network.find(payment, within, transactionHash)).toMatchObject({ state: 'wrong' });
+  });
+
+  test('its payer cancels it: it can never come any more', async () => {
+    const signed = await signedOn(chain);
+    const payment = await readOn(network, signed);
+    const { nonce, from: authorizer } = signed.authorization;
+    const { domain } = chain.typedData(signed.authorization);
+    const signature = await signed.payer.signTypedData({
+      domain,
+      types: {
+        CancelAuthorization: [
+          { name: 'authorizer', type: 'address' },
+          { name: 'nonce', type: 'bytes32' },
+        ],
+      },
+      primaryType: 'CancelAuthorization',
+      message: { authorizer, nonce },
+    });
+    const abi = [
+      {
+        type: 'function',
+        name: 'cancelAuthorization',
+        stateMutability: 'nonpayable',
+        inputs: [{ type: 'address' }, { type: 'bytes32' }, { type: 'bytes' }],
+        outputs: [],
+      },
+    ] as const;
+    const call = { address: chain.usdc, abi, functionName: 'cancelAuthorization' };
+    await chain.write({ ...call, args: [authorizer, nonce, signature] });
+    expect(await network.find(payment, within)).toEqual({ state: 'absent', gone: true });
+    const deeper = networkOn(chain, { confirmations: 2 });
+    expect(await deeper.find(payment, within)).toEqual({ state: 'absent', gone: false });
+    await chain.mine(2);
+    expect(await deeper.find(payment, within)).toEqual({ state: 'absent', gone: true });
+    await deeper.close?.();
+  });
+});
+
+describe('one key in several processes', () => {
+  test('twenty payments at once by two of them: each arrives once', async () => {
+    const second = networkOn(chain);
+    const before = await chain.balanceOf(PAYEE);
+    const payments: SignedPayment[] = [];
+    for (let count = 0; count < 20; count += 1) payments.push(await readOn(network, await signedOn(chain)));
+    await Promise.all(payments.map((payment, place) => settled(payment, place % 2 ? network : second)));
+    for (const payment of payments) {
+      expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
+    }
+    expect(await chain.balanceOf(PAYEE)).toBe(before + 200n * DOLLAR);
+    await second.close?.();
+  });
+
+  test('the same payment ten times at once moves the money once', async () => {
+    const second = networkOn(chain);
+    const before = await chain.balanceOf(PAYEE);
+    const payment = await readOn(network, await signedOn(chain));
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, (_, place) => (place % 2 ? network : second).settle(payment, within)),
+    );
+    expect(outcomes.filter(({ outcome }) => outcome === 'sent').length).toBeGreaterThan(0);
+    expect(outcomes.some(({ outcome }) => outcome === 'refused')).toBe(false);
+    expect(await chain.balanceOf(PAYEE)).toBe(before + 10n * DOLLAR);
+    await second.close?.();
+  });
+});
+
+describe('what a node answers to a transaction', () => {
+  const SENDING = 'eth_sendRawTransaction';
+  const answering = async (message: string, times = Number.POSITIVE_INFINITY) => {
+    const own = networkOn({ ...chain, rpcUrl: node.url });
+    const payment = await readOn(own, await signedOn(chain));
+    let left = times;
+    node.rewrite(({ method, id, jsonrpc }) => {
+      if (method !== SENDING || left <= 0) return undefined;
+      left -= 1;
+      return { jsonrpc, id, error: { code: -32000, message } };
+    });
+    const outcome = await own.settle(payment, within);
+    node.rewrite(undefined);
+    await own.close?.();
+    return outcome;
+  };
+
+  test.each([
+    ['already known', 'sent'],
+    ['insufficient funds for gas * price + value', 'refused'],
+    ['transaction underpriced', 'refused'],
+    // It took the transaction all the same, as the next look shows.
+    ['nonce too low', 'unknown'],
+    ['replacement transaction underpriced', 'unknown'],
+  ])('%s: %s', async (message, outcome) => {
+    expect(await answering(message)).toMatchObject({ outcome });
+  });
+
+  test('a hash of something else: nobody knows, but what was sent has a name', async () => {
+    const own = networkOn({ ...chain, rpcUrl: node.url });
+    const payment = await readOn(own, await signedOn(chain));
+    node.rewrite(({ method }, reply) =>
+      method === SENDING ? { ...reply, result: `0x${'1'.repeat(64)}` } : undefined,
+    );
+    const outcome = await own.settle(payment, within);
+    node.rewrite(undefined);
+    expect(outcome).toMatchObject({ outcome: 'unknown' });
+    const transaction = 'transaction' in outcome ? outcome.transaction : undefined;
+    expect(await own.find(payment, within, transaction)).toMatchObject({ state: 'final', transaction });
+    await own.close?.();
+  });
+
+  test('fees and gas beyond all reason: nothing is handed in', async () => {
+    const before = node.calls.get(SENDING) ?? 0;
+    const own = networkOn({ ...chain, rpcUrl: node.url });
+    const payment = await readOn(own, await signedOn(chain));
+    node.rewrite(({ method }, reply) =>
+      method === 'eth_estimateGas' ? { ...reply, result: '0xffffff' } : undefined,
+    );
+    expect(await own.settle(payment, within)).toMatchObject({ outcome: 'refused' });
+    node.rewrite(({ method }, reply) =>
+      method === 'eth_getBlockByNumber'
+        ? { ...reply, result: { ...(reply.result as object), baseFeePerGas: '0xffffffffffff' } }
+        : undefined,
+    );
+    expect(await own.settle(payment, within)).toMatchObject({ outcome: 'refused' });
+    node.rewrite(undefined);
+    expect(node.calls.get(SENDING) ?? 0).toBe(before);
+    await own.close?.();
+  });
+
+  test('silence: whether it was handed in is unknown, and the chain tells', async () => {
+    const own = networkOn({ ...chain, rpcUrl: node.url });
+    const payment = await readOn(own, await signedOn(chain));
+    node.rewrite(({ method }, reply) => (method === SENDING ? { ...reply, jsonrpc: 'lost' } : undefined));
+    const outcome = await own.settle(payment, within);
+    expect(outcome).toMatchObject({ outcome: 'unknown', transaction: expect.stringMatching(/^0x/) });
+    node.rewrite(undefined);
+    expect(await own.find(payment, within)).toMatchObject({ state: 'final' });
+    await own.close?.();
+  });
+
+  test('no answer at all, before anything was sent: it is refused, and may be tried again', async () => {
+    const own = networkOn({ ...chain, rpcUrl: node.url });
+    const payment = await readOn(own, await signedOn(chain));
+    node.fail('hangs up');
+    expect(await own.settle(payment, within)).toMatchObject({ outcome: 'refused' });
+    node.fail(undefined);
+    await settled(payment, own);
+    await own.close?.();
+  });
+});
+
+test('a settling account without ether is refused; no word of its key is in the reason', async () => {
+  const privateKey: Hex = generatePrivateKey();
+  const tools = { secret: () => privateKey, callTimeoutMs: 2_000 };
+  const poor = createEvmPayments(settingsOn(chain), tools);
+  const payment = await readOn(poor, await signedOn(chain));
+  const outcome = await poor.settle(payment, within);
+  expect(outcome).toMatchObject({ outcome: 'refused' });
+  expect(JSON.stringify(outcome)).not.toContain(privateKey.slice(2));
+  await chain.client.setBalance({ address: privateKeyToAccount(privateKey).address, value: parseEther('1') });
+  await settled(payment, poor);
+  await poor.close?.();
 });

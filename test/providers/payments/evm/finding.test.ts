@@ -1,0 +1,340 @@
+import { encodeFunctionData, type Hex } from 'viem';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { TEST_USD } from '../../../../infra/stack/chain/testUsd.ts';
+import type { PaymentNetwork, SignedPayment } from '../../../../providers/payments/paymentNetwork.ts';
+import { ChainUnavailable } from '../../../../providers/payments/paymentNetwork.ts';
+import { testContract } from '../../../chains/artifact.ts';
+import { type EvmChain, startEvmChain } from '../../../chains/evmChain.ts';
+import { startRpcNode, type TestNode } from '../../../chains/rpcNode.ts';
+import { DOLLAR, networkOn, PAYEE, readOn, type Signed, signedOn } from './signedPayments.ts';
+
+let chain: EvmChain;
+let nodes: TestNode[];
+const open: PaymentNetwork[] = [];
+const within = AbortSignal.timeout(60_000);
+
+beforeAll(async () => {
+  chain = await startEvmChain();
+  nodes = await Promise.all([1, 2, 3].map(() => startRpcNode(chain.rpcUrl)));
+});
+
+beforeEach(() => {
+  for (const node of nodes) {
+    node.fail(undefined);
+    node.rewrite(undefined);
+    node.lag(0);
+    node.slow(0);
+  }
+});
+
+afterAll(async () => {
+  await Promise.all(open.map((network) => network.close?.()));
+  await Promise.all(nodes.map((node) => node.close()));
+  await chain.stop();
+});
+
+function opened(
+  some: Parameters<typeof networkOn>[1] = {},
+  on: Pick<EvmChain, 'network' | 'usdc' | 'rpcUrl'> = chain,
+) {
+  const network = networkOn(on, some);
+  open.push(network);
+  return network;
+}
+
+/** Through so many of the nodes that can be told to lie. */
+function through(count: number, confirmations = 0): PaymentNetwork {
+  return opened({ rpcUrls: nodes.slice(0, count).map(({ url }) => url), confirmations });
+}
+
+async function paid(): Promise<{ signed: Signed; payment: SignedPayment; transaction: Hex }> {
+  const signed = await signedOn(chain);
+  const payment = await readOn(opened(), signed);
+  const { transactionHash } = await chain.settle(signed.authorization, signed.signature);
+  return { signed, payment, transaction: transactionHash };
+}
+
+function node(place: number): TestNode {
+  const found = nodes[place];
+  if (found === undefined) throw new Error(`there is no node ${place}`);
+  return found;
+}
+
+describe('how deep a payment must be', () => {
+  test('it is pending until so many blocks stand on top of its own', async () => {
+    const network = opened({ confirmations: 3 });
+    const { payment, transaction } = await paid();
+    for (let blocks = 0; blocks < 3; blocks += 1) {
+      expect(await network.find(payment, within)).toEqual({ state: 'pending', transaction });
+      await chain.mine(1);
+    }
+    expect(await network.find(payment, within)).toEqual({ state: 'final', transaction, amount: '10000000' });
+  });
+
+  test('a reorganisation before that takes it back, and it can be handed in again', async () => {
+    const network = opened({ confirmations: 2 });
+    const { payment, transaction } = await paid();
+    await chain.mine(1);
+    expect(await network.find(payment, within, transaction)).toMatchObject({ state: 'pending' });
+    await chain.reorg(2);
+    expect(await network.find(payment, within, transaction)).toEqual({ state: 'absent', gone: false });
+    const outcome = await network.settle(payment, within);
+    expect(outcome).toMatchObject({ outcome: 'sent' });
+    await chain.mine(2);
+    expect(await network.find(payment, within, transaction)).toMatchObject({ state: 'final' });
+  });
+
+  test('what lies after a snapshot never was', async () => {
+    const before = await chain.snapshot();
+    const signed = await signedOn(chain);
+    const payment = await readOn(opened(), signed);
+    const middle = await chain.snapshot();
+    const { transactionHash } = await chain.settle(signed.authorization, signed.signature);
+    expect(await opened().find(payment, within)).toMatchObject({ state: 'final' });
+    await chain.revert(middle);
+    expect(await opened().find(payment, within, transactionHash)).toEqual({ state: 'absent', gone: false });
+    await chain.revert(before);
+  });
+
+  test('a node that shows the receipt of a block that its chain has not is not believed', async () => {
+    const { payment, transaction } = await paid();
+    const network = through(1);
+    const elsewhere = `0x${'e'.repeat(64)}`;
+    node(0).rewrite(({ method }, reply) =>
+      method === 'eth_getTransactionReceipt'
+        ? { ...reply, result: { ...(reply.result as object), blockHash: elsewhere } }
+        : undefined,
+    );
+    expect(await network.find(payment, within, transaction)).toEqual({ state: 'absent', gone: false });
+  });
+});
+
+describe('when its time is over', () => {
+  test('it is gone only once a block that stays says so', async () => {
+    const before = await chain.snapshot();
+    const signed = await signedOn(chain);
+    const network = opened({ confirmations: 2 });
+    const payment = await readOn(network, signed);
+    await chain.setTime(signed.authorization.validBefore - 1n);
+    await chain.mine(0);
+    expect(await network.find(payment, within)).toEqual({ state: 'absent', gone: false });
+    await chain.setTime(signed.authorization.validBefore);
+    expect(await network.find(payment, within)).toEqual({ state: 'absent', gone: false });
+    await chain.mine(2);
+    expect(await network.find(payment, within)).toEqual({ state: 'absent', gone: true });
+    await chain.revert(before);
+  });
+
+  test('a payment that came in the last second is found all the same', async () => {
+    const before = await chain.snapshot();
+    const signed = await signedOn(chain);
+    const network = opened();
+    const payment = await readOn(network, signed);
+    await chain.client.setNextBlockTimestamp({ timestamp: signed.authorization.validBefore - 1n });
+    await chain.settle(signed.authorization, signed.signature);
+    await chain.setTime(signed.authorization.validBefore + 100n);
+    expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
+    await chain.revert(before);
+  });
+});
+
+describe('what is no payment', () => {
+  test("two authorizations in one transaction: the transfer of one is not the other's", async () => {
+    const first = await signedOn(chain);
+    const payer = first.payer;
+    // To himself, though he showed us one to us: the same nonce, another recipient.
+    const promised = await readOn(opened(), first);
+    const used = { ...first.authorization, to: payer.address };
+    const second = await chain.authorization({
+      from: payer.address,
+      to: PAYEE,
+      value: 10n * DOLLAR,
+      validAfter: 0n,
+    });
+    const signedSecond = { payer, authorization: second, signature: await chain.sign(payer, second) };
+    const credited = await readOn(opened(), signedSecond);
+    const batch = await chain.deployNamed('Batch');
+    const callOf = (a: typeof used, signature: Hex) =>
+      encodeFunctionData({
+        abi: TEST_USD.abi,
+        functionName: 'transferWithAuthorization',
+        args: [a.from, a.to, a.value, a.validAfter, a.validBefore, a.nonce, signature],
+      });
+    const calls = [callOf(used, await chain.sign(payer, used)), callOf(second, signedSecond.signature)];
+    for (const order of [calls, calls.toReversed()]) {
+      const middle = await chain.snapshot();
+      const { abi } = testContract('Batch');
+      const args = [[chain.usdc, chain.usdc], order];
+      const { transactionHash } = await chain.write({ address: batch, abi, functionName: 'run', args });
+      expect(await opened().find(promised, within, transactionHash)).toMatchObject({ state: 'wrong' });
+      expect(await opened().find(credited, within, transactionHash)).toMatchObject({ state: 'final' });
+      await chain.revert(middle);
+    }
+  });
+
+  test.each([
+    ['NoTransfer', 1],
+    ['LessThanSigned', 2],
+    ['ToSomebodyElse', 3],
+  ])('an authorization that is used without the money: %s', async (_name, oddity) => {
+    const { abi } = testContract('OddUSD');
+    const odd = await startEvmChain({ token: testContract('OddUSD') });
+    try {
+      const network = opened({}, odd);
+      const signed = await signedOn(odd);
+      const payment = await readOn(network, signed);
+      await odd.write({ address: odd.usdc, abi, functionName: 'setOddity', args: [oddity] });
+      await odd.settle(signed.authorization, signed.signature);
+      expect(await network.find(payment, within)).toMatchObject({ state: 'wrong' });
+    } finally {
+      await odd.stop();
+    }
+  });
+
+  test('a transaction that has nothing to do with it, as a hint', async () => {
+    const { transaction } = await paid();
+    const payment = await readOn(opened(), await signedOn(chain));
+    expect(await opened().find(payment, within, transaction)).toEqual({ state: 'absent', gone: false });
+  });
+});
+
+describe('several nodes', () => {
+  const LIES: [string, (method: string, result: unknown) => unknown][] = [
+    [
+      'that the authorization is unused',
+      (method, result) => (method === 'eth_call' ? `0x${'0'.repeat(64)}` : result),
+    ],
+    [
+      'that there is no receipt',
+      (method, result) => (method === 'eth_getTransactionReceipt' ? null : result),
+    ],
+    [
+      'that the transfer was of more',
+      (method, result) =>
+        method === 'eth_getTransactionReceipt'
+          ? JSON.parse(JSON.stringify(result).replaceAll('989680', '98968f'))
+          : result,
+    ],
+    [
+      'another hash of the block',
+      (method, result) =>
+        method === 'eth_getBlockByNumber' ? { ...(result as object), hash: `0x${'d'.repeat(64)}` } : result,
+    ],
+    ['no events', (method, result) => (method === 'eth_getLogs' ? [] : result)],
+  ];
+
+  test.each(LIES)('one of two says %s: nothing is credited', async (_name, lie) => {
+    const { payment } = await paid();
+    const network = through(2);
+    await network.find(payment, within);
+    node(1).rewrite(({ method }, reply) => ({ ...reply, result: lie(method, reply.result) }));
+    const found = await network.find(payment, within).catch((error: unknown) => error);
+    if (!(found instanceof ChainUnavailable))
+      expect(found).toMatchObject({ state: expect.stringMatching(/pending|absent/) });
+  });
+
+  test.each(LIES)('one of three says %s: the other two are believed', async (_name, lie) => {
+    const { payment, transaction } = await paid();
+    const network = through(3);
+    await network.find(payment, within);
+    node(2).rewrite(({ method }, reply) => ({ ...reply, result: lie(method, reply.result) }));
+    expect(await network.find(payment, within)).toEqual({ state: 'final', transaction, amount: '10000000' });
+  });
+
+  test('a payment that one of three made up is none', async () => {
+    const { transaction } = await paid();
+    const network = through(3);
+    const payment = await readOn(network, await signedOn(chain));
+    node(0).rewrite(({ method }, reply) =>
+      method === 'eth_call' ? { ...reply, result: `0x${'0'.repeat(63)}1` } : undefined,
+    );
+    const found = await network.find(payment, within, transaction);
+    expect(found).toEqual({ state: 'absent', gone: false });
+  });
+
+  test('one that lags behind makes a payment pending, until it has caught up', async () => {
+    const { payment, transaction } = await paid();
+    await chain.mine(2);
+    const network = through(2, 2);
+    node(1).lag(1);
+    expect(await network.find(payment, within)).toEqual({ state: 'pending', transaction });
+    node(1).lag(0);
+    expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
+  });
+
+  test.each([
+    'hangs',
+    'hangs up',
+    'answers 500',
+    'answers HTML',
+    'answers garbage',
+    'answers 10 MB',
+    'stops halfway',
+  ] as const)('one that %s: of three it is not missed, of two nothing can be said', async (how) => {
+    const { payment } = await paid();
+    const [three, two] = [through(3), through(2)];
+    node(1).fail(how);
+    expect(await three.find(payment, within)).toMatchObject({ state: 'final' });
+    await expect(two.find(payment, within)).rejects.toThrow(ChainUnavailable);
+  });
+
+  test('one on another chain is not believed, before it says anything and after', async () => {
+    const { payment } = await paid();
+    node(0).rewrite(({ method }, reply) =>
+      method === 'eth_chainId' ? { ...reply, result: '0x1' } : undefined,
+    );
+    const network = through(1);
+    await expect(network.find(payment, within)).rejects.toThrow(ChainUnavailable);
+    expect(await through(3).find(payment, within)).toMatchObject({ state: 'final' });
+    node(0).rewrite(undefined);
+    expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
+  });
+
+  test('a token of other decimals is none of ours', async () => {
+    const { payment } = await paid();
+    const decimals = '0x313ce567';
+    node(0).rewrite(({ params }, reply) =>
+      JSON.stringify(params).includes(decimals) ? { ...reply, result: `0x${'0'.repeat(62)}12` } : undefined,
+    );
+    await expect(through(1).verify(payment, within)).rejects.toThrow(ChainUnavailable);
+  });
+
+  test('a node that grants short ranges of blocks is asked for shorter ones', async () => {
+    const { payment, transaction } = await paid();
+    await chain.mine(300);
+    node(0).rewrite(({ method, params, id, jsonrpc }) => {
+      const [range] = (params ?? []) as { fromBlock: string; toBlock: string }[];
+      if (method !== 'eth_getLogs' || Number(range?.toBlock) - Number(range?.fromBlock) < 50)
+        return undefined;
+      return { jsonrpc, id, error: { code: -32005, message: 'block range too large' } };
+    });
+    expect(await through(1).find(payment, within)).toMatchObject({ state: 'final', transaction });
+  });
+
+  test('the verification is refused or good only when they agree', async () => {
+    const payment = await readOn(opened(), await signedOn(chain));
+    node(1).rewrite(({ method }, reply) =>
+      method === 'eth_call' && JSON.stringify(reply.result).length < 10
+        ? { jsonrpc: '2.0', id: reply.id, error: { code: 3, message: 'execution reverted' } }
+        : undefined,
+    );
+    await expect(through(2).verify(payment, within)).rejects.toThrow(ChainUnavailable);
+    await through(3).verify(payment, within);
+  });
+});
+
+test('a slow node costs no time where enough others agree', async () => {
+  const { payment } = await paid();
+  const network = through(3);
+  await network.find(payment, within);
+  node(2).slow(3_000);
+  const began = performance.now();
+  expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+test('whoever asks may stop asking', async () => {
+  const { payment } = await paid();
+  node(0).fail('hangs');
+  await expect(through(1).find(payment, AbortSignal.timeout(50))).rejects.toThrow(/aborted|timeout/i);
+});
