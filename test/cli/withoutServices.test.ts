@@ -87,6 +87,26 @@ test('config check exits 1 with the path, what was found and what is allowed', a
   expect(JSON.parse(json.stdout)).toEqual({ ok: false, problems: [words] });
 });
 
+test('config check tells a key that is missing, and refuses one that is none', async () => {
+  const file = path.join(folder, 'wallets.json');
+  const network = {
+    network: 'eip155:8453',
+    asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+    payTo: `0x${'cafe'.repeat(10)}`,
+    rpcUrls: ['https://one.example'],
+    feePayerKeyEnv: 'PAYER_KEY',
+  };
+  writeFileSync(file, JSON.stringify({ x402: { networks: [network] } }));
+  const missing = await runFarebox(['config', 'check'], { FAREBOX_CONFIG: file }, folder);
+  expect(missing.code).toBe(0);
+  expect(missing.stdout).toContain('PAYER_KEY');
+  const given = { FAREBOX_CONFIG: file, PAYER_KEY: 'half a key' };
+  const wrong = await runFarebox(['config', 'check'], given, folder);
+  expect(wrong).toMatchObject({ code: 1, stdout: '' });
+  expect(wrong.stderr).toContain('environment: PAYER_KEY holds no such key');
+  expect(wrong.stderr).not.toContain('half a key');
+});
+
 test('config schema prints the published schema', async () => {
   const { stdout } = await runFarebox(['config', 'schema'], {}, folder);
   expect(stdout).toBe(readFileSync('farebox.config.schema.json', 'utf8'));
