@@ -31,17 +31,30 @@ const rpcNetwork = closed({
 });
 
 const paymentNetwork = closed({
-  network: z.string().regex(/^[-a-z0-9]{3,8}:[-_A-Za-z0-9]{1,44}$/, 'a CAIP-2 network such as "eip155:8453"'),
-  asset: text(128),
-  assetName: text(64).exactOptional(),
-  assetVersion: text(16).exactOptional(),
-  payTo: text(128),
-  rpcUrl: serviceUrl.exactOptional(),
-  rpcUrls: z.array(serviceUrl).min(1).max(16).exactOptional(),
-  confirmations: count(0, 10_000).exactOptional(),
-  facilitatorUrl: serviceUrl.exactOptional(),
+  network: z
+    .string()
+    .regex(/^[-a-z0-9]{3,8}:[-_A-Za-z0-9]{1,44}$/, 'a CAIP-2 network such as "eip155:8453"')
+    .describe('CAIP-2: "eip155:" and a chain id, or "solana:" and a genesis hash.'),
+  asset: text(128).describe("The dollar token's contract, or its mint; it must have six decimals."),
+  assetName: text(64).exactOptional().describe("Name in the token's EIP-712 domain; USD Coin unless told."),
+  assetVersion: text(16).exactOptional().describe("Version in the token's EIP-712 domain; 2 unless told."),
+  payTo: text(128).describe('Who receives the payments.'),
+  rpcUrl: serviceUrl.exactOptional().describe('The only node, which is then believed alone.'),
+  rpcUrls: z
+    .array(serviceUrl)
+    .min(1)
+    .max(16)
+    .exactOptional()
+    .describe('Several nodes: what more than half of them say counts.'),
+  confirmations: count(0, 10_000)
+    .exactOptional()
+    .describe('Blocks or slots on top of the payment before it is credited; 12 on EVM chains, 32 on Solana.'),
+  facilitatorUrl: serviceUrl.exactOptional().describe('Who hands payments in; or else feePayerKeyEnv.'),
   feePayerKeyEnv: environmentName.exactOptional(),
-  allowPrivateNetwork: z.boolean().exactOptional(),
+  allowPrivateNetwork: z
+    .boolean()
+    .exactOptional()
+    .describe('Nodes and facilitator may be on a private network; without saying so only on this machine.'),
 }).refine((entry) => entry.rpcUrl === undefined || entry.rpcUrls === undefined, {
   path: ['rpcUrls'],
   error: 'either "rpcUrl" or "rpcUrls", not both',

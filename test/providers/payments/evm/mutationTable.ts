@@ -43,6 +43,35 @@ const NO_NUMBERS = [
 ];
 const NO_TEXTS = [null, undefined, 5, false, ['exact'], {}];
 const NO_OBJECTS = [null, 'x', 5, true, []];
+/** None of them is ten dollars in smallest units. */
+const OTHER_AMOUNTS = [
+  '9999999',
+  '10000001',
+  '5000000',
+  '1e7',
+  '-10000000',
+  '+10000000',
+  '010000000',
+  '10000000.0',
+  ' 10000000',
+  '0x989680',
+  HUGE,
+  '',
+  10_000_000,
+  null,
+  undefined,
+];
+const OTHER_NETWORKS = [
+  'eip155:8453',
+  'eip155:1',
+  'eip155:084532',
+  'EIP155:84532',
+  'eip155:84532 ',
+  'base',
+  'solana',
+  '',
+  '__proto__',
+];
 const NO_HEX = ['', '0x', 'zz', '0xzz', null, undefined, 5, {}, ['0x12']];
 
 /** In the shape of version 2. */
@@ -118,17 +147,7 @@ function acceptedRows({ payer, other, fakeUsd, usdc }: World): Row[] {
     {
       path: 'accepted.network',
       code: 'UNSUPPORTED_NETWORK',
-      values: [
-        'eip155:8453',
-        'eip155:1',
-        'eip155:084532',
-        'EIP155:84532',
-        'eip155:84532 ',
-        'base',
-        'solana',
-        '',
-        '__proto__',
-      ],
+      values: OTHER_NETWORKS,
     },
     {
       path: 'accepted.asset',
@@ -155,23 +174,7 @@ function acceptedRows({ payer, other, fakeUsd, usdc }: World): Row[] {
     {
       path: 'accepted.amount',
       code: 'INVALID_AMOUNT',
-      values: [
-        '9999999',
-        '10000001',
-        '5000000',
-        '1e7',
-        '-10000000',
-        '+10000000',
-        '010000000',
-        '10000000.0',
-        ' 10000000',
-        '0x989680',
-        HUGE,
-        '',
-        10_000_000,
-        null,
-        undefined,
-      ],
+      values: OTHER_AMOUNTS,
     },
     {
       path: 'accepted.maxTimeoutSeconds',
@@ -196,10 +199,8 @@ function acceptedRows({ payer, other, fakeUsd, usdc }: World): Row[] {
   ];
 }
 
-function authorizationRows({ nowS, payee, other, usdc, payer, nonce }: World): Row[] {
-  const at = (seconds: bigint) => String(nowS + seconds);
-  const year = 31_536_000n;
-  const field = (name: string) => `payload.authorization.${name}`;
+function authorizationRows(world: World): Row[] {
+  const { payee, other, usdc, payer, nonce } = world;
   return [
     { path: 'payload.authorization', code: 'INVALID_PAYMENT', values: [...NO_OBJECTS, undefined] },
     {
@@ -219,6 +220,24 @@ function authorizationRows({ nowS, payee, other, usdc, payer, nonce }: World): R
       values: [...NO_NUMBERS, '1e7', '-10000000', '010000000', '9'.repeat(79), 10_000_000],
     },
     { path: field('validAfter'), code: 'INVALID_PAYMENT', values: [...NO_NUMBERS, '9'.repeat(79)] },
+    ...windowRows(world),
+    {
+      path: field('nonce'),
+      code: 'INVALID_PAYMENT',
+      values: [...NO_HEX, nonce.slice(0, -1), `${nonce}0`, nonce.replace('0x', '0X'), nonce.slice(2), '1'],
+    },
+    {
+      path: field('nonce'),
+      code: 'PAYMENT_VERIFICATION_FAILED',
+      values: [`0x${'1'.repeat(64)}`, `0x${'0'.repeat(64)}`, flipped(nonce, 5)],
+    },
+  ];
+}
+
+function windowRows({ nowS }: World): Row[] {
+  const at = (seconds: bigint) => String(nowS + seconds);
+  const year = 31_536_000n;
+  return [
     {
       path: field('validAfter'),
       code: 'PAYMENT_VERIFICATION_FAILED',
@@ -241,17 +260,11 @@ function authorizationRows({ nowS, payee, other, usdc, payer, nonce }: World): R
         '9'.repeat(78),
       ],
     },
-    {
-      path: field('nonce'),
-      code: 'INVALID_PAYMENT',
-      values: [...NO_HEX, nonce.slice(0, -1), `${nonce}0`, nonce.replace('0x', '0X'), nonce.slice(2), '1'],
-    },
-    {
-      path: field('nonce'),
-      code: 'PAYMENT_VERIFICATION_FAILED',
-      values: [`0x${'1'.repeat(64)}`, `0x${'0'.repeat(64)}`, flipped(nonce, 5)],
-    },
   ];
+}
+
+function field(name: string): string {
+  return `payload.authorization.${name}`;
 }
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
