@@ -4,7 +4,7 @@ import { FareboxError } from '../domain/errors.ts';
 import type { Actor } from '../infra/postgres/audit.ts';
 
 /** Only on routes with `access: 'admin'`: whoever gets there has a key. */
-export function actorOf(request: { caller: Caller; requestId: string }): Exclude<Actor, 'operator'> {
+export function actorOf(request: { caller: Caller; requestId: string }): Extract<Actor, { keyId: string }> {
   const { keyId } = request.caller;
   if (keyId !== null) return { keyId, requestId: request.requestId };
   throw new FareboxError({

@@ -10,6 +10,7 @@ import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Ledger } from '../infra/postgres/createLedger.ts';
 import type { DatabaseClock } from '../infra/postgres/databaseClock.ts';
 import type { OpenCircuits } from '../infra/postgres/providerHealth.ts';
+import type { SignInNonces } from '../infra/postgres/signInNonces.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 import type { PageReader } from '../infra/web/pageReader.ts';
@@ -67,6 +68,8 @@ export interface Dependencies {
   topUps: TopUpDesk;
   /** Undefined: no wallet can sign in. */
   signIn: SignIn | undefined;
+  /** Of the tokens that wallets signed for keys. */
+  web3Tokens: SignInNonces;
   log: Logger;
   published: PublishedCatalogue;
   /** To be waited for before the characters table is read. */

@@ -15,6 +15,7 @@ import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
 import { openListener } from '../infra/postgres/listener.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { watchCircuits } from '../infra/postgres/providerHealth.ts';
+import { createSignInNonces } from '../infra/postgres/signInNonces.ts';
 import { openRedis, pingRedis } from '../infra/redis/connect.ts';
 import { createCrowd } from '../infra/redis/crowd.ts';
 import { createLimiter } from '../infra/redis/limiter.ts';
@@ -83,6 +84,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const jobWatch = createJobWatch();
   const desk = openWalletDesk({ sql, redis, log });
   const basis = { config, sql, clock, log, jobWatch, ...openPayments(config), wallets: desk.wallets };
+  const { web3Tokens } = desk;
   const { authentication, closeAuthentication } = openAuthentication(basis);
   return {
     dependencies: {
@@ -90,7 +92,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       signIn: authentication.signIn,
       topUps: createTopUpDesk({ ...basis, temporal }),
       ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
-      ...{ downloads, folders, documents, images, pages, search, rpc },
+      ...{ downloads, folders, documents, images, pages, search, rpc, web3Tokens },
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
       published: publishCatalogue(config),
@@ -186,12 +188,14 @@ function openPayments(config: Config): Pick<Dependencies, 'payments' | 'offers'>
 function openWalletDesk({ sql, redis, log }: Pick<Dependencies, 'sql' | 'redis' | 'log'>) {
   const reader = createFundsReader(sql);
   const onFallback = (err: unknown) => log.warn({ part: 'redis', err }, LIMITS_ALONE);
+  const web3Tokens = createSignInNonces(sql);
   const crowd = createCrowd(redis, { most: MOST_CALLS_OF_A_WALLET, onFallback });
   return {
     wallets: createWalletDesk({ reader, crowd }),
+    web3Tokens,
     async close() {
       crowd.close();
-      await reader.close();
+      await Promise.all([reader.close(), web3Tokens.close()]);
     },
   };
 }

@@ -20,6 +20,7 @@ import {
   showKeyRoute,
   updateKeyRoute,
 } from './keys/keyRoutes.ts';
+import { web3KeyRoute, web3TokenRoute } from './keys/web3Routes.ts';
 import { rateLimitLogRoutes, rateLimitsRoute } from './limits/rateLimitsRoutes.ts';
 import type { Route } from './route.ts';
 import { rpcNetworksRoute, rpcRoute } from './rpc/rpcRoutes.ts';
@@ -91,6 +92,8 @@ export const ROUTES: readonly Route[] = [
   updateKeyRoute,
   deleteKeyRoute,
   rotateKeyRoute,
+  web3TokenRoute,
+  web3KeyRoute,
   // Takes any word in the place of an id: paths of GET /api_keys/… with a fixed word stand above it.
   showKeyRoute,
 ];

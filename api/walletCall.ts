@@ -31,6 +31,8 @@ export interface WalletDesk {
   /** The account's status changed. */
   forget(accountId: string): void;
   enter: Crowd['enter'];
+  /** Throws FareboxError `credential_invalid` for a suspended account. */
+  requireActive(accountId: string): Promise<void>;
 }
 
 export function createWalletDesk({ reader, crowd }: { reader: FundsReader; crowd: Crowd }): WalletDesk {
@@ -45,10 +47,13 @@ export function createWalletDesk({ reader, crowd }: { reader: FundsReader; crowd
     return funds;
   }
 
+  const standing = async (accountId: string) => solvent.get(accountId) ?? (await read(accountId));
+
   return {
     read,
-    async standing(accountId) {
-      return solvent.get(accountId) ?? (await read(accountId));
+    standing,
+    async requireActive(accountId) {
+      if ((await standing(accountId)).account === 'suspended') throw inactive();
     },
     forget(accountId) {
       changes += 1;
@@ -76,8 +81,7 @@ export async function serveWallet(
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   const { wallets } = serving;
-  const { account } = await wallets.standing(accountId);
-  if (account === 'suspended') throw inactive();
+  await wallets.requireActive(accountId);
   const leave = await wallets.enter(accountId, ctx.state.requestId);
   if (!leave) return json(TOO_MANY, { status: 429, headers: { 'Retry-After': '1' } });
   let isLong = false;

@@ -7,7 +7,9 @@ const act = z
   .strictObject({
     id: z.string(),
     createdAt: isoTime,
-    actor: z.string().meta({ description: 'The id of an ADMIN key, or `operator`.' }),
+    actor: z
+      .string()
+      .meta({ description: 'The id of an ADMIN key, the address of a wallet, or `operator`.' }),
     action: z.enum(AUDIT_ACTIONS),
     targetId: z.string(),
     requestId: z.string().nullable(),

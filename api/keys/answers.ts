@@ -54,6 +54,12 @@ export const createdAnswer = z.strictObject({
   success: z.literal(true),
   data: z.strictObject({ ...common, apiKey: secret, consumptionLimit: limits }).meta({ id: 'NewApiKey' }),
 });
+export const web3TokenAnswer = z.strictObject({
+  success: z.literal(true),
+  data: z.strictObject({
+    token: z.string().meta({ description: 'To be signed as it is; good for 15 minutes, once.' }),
+  }),
+});
 export const changedAnswer = z.strictObject({ success: z.literal(true), data: keyShown });
 export const deletedAnswer = z.strictObject({ success: z.literal(true) });
 export const rotatedAnswer = z.strictObject({

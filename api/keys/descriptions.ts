@@ -8,6 +8,7 @@ import {
   keyAnswer,
   keyListAnswer,
   rotatedAnswer,
+  web3TokenAnswer,
 } from './answers.ts';
 
 const params = z.object({ id: z.string().meta({ description: 'The id of a key of this account.' }) });
@@ -19,7 +20,10 @@ const MAKE_ONE = [
   -H 'Content-Type: application/json' -d '${JSON.stringify(NEW_KEY)}' | field id)`,
 ];
 
-type Descriptions = Record<'list' | 'show' | 'create' | 'update' | 'remove' | 'rotate', RouteDescription>;
+type Descriptions = Record<
+  'list' | 'show' | 'create' | 'update' | 'remove' | 'rotate' | 'web3Token' | 'web3Key',
+  RouteDescription
+>;
 
 export const KEY_DESCRIPTIONS: Descriptions = {
   list: {
@@ -85,5 +89,39 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     answers: answersWith(rotatedAnswer),
     errors: ['rate_limited'],
     example: { before: MAKE_ONE, params: { id: '$KEY_ID' }, json: { overlapSeconds: 60 } },
+  },
+  web3Token: {
+    group: 'Keys',
+    operationId: 'web3KeyToken',
+    summary: 'A token for a wallet to sign',
+    answers: answersWith(web3TokenAnswer),
+    errors: ['rate_limited'],
+    example: {},
+  },
+  web3Key: {
+    group: 'Keys',
+    operationId: 'generateWeb3Key',
+    summary: 'Make a key with a wallet in place of a key',
+    description:
+      'The wallet signs the token as a message (EIP-191, or Ed25519 on Solana, beside the specification). The key is one of ' +
+      "the wallet's account, which is opened if need be. It may be spend-capped and expire as any other; with an ADMIN key " +
+      'of its own, a wallet makes further keys and children of keys. A token makes one key.',
+    answers: answersWith(createdAnswer),
+    errors: ['rate_limited', 'credential_invalid'],
+    example: {
+      before: [
+        FIELD,
+        'TOKEN=$(curl -sS "$FAREBOX_URL/api_keys/generate_web3_key" | field token)',
+        '# A wallet signs the token: this address and signature stand for yours.',
+      ],
+      json: {
+        address: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
+        signature: `0x${'00'.repeat(65)}`,
+        token: '$TOKEN',
+        apiKeyType: 'INFERENCE',
+        description: 'Capped and short-lived',
+        consumptionLimit: { usd: 1 },
+      },
+    },
   },
 };

@@ -4,20 +4,18 @@
  */
 
 import { FareboxError } from '../../domain/errors.ts';
-import type { Config } from '../../infra/config/config.ts';
 import { changeKey, endKey, makeKey, rotateKey } from '../../infra/postgres/keyAdministration.ts';
 import { activeKeys } from '../../infra/postgres/keyUsage.ts';
 import { actorOf } from '../actor.ts';
 import { json } from '../answer.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
 import { defineRoute } from '../route.ts';
 import { KEY_DESCRIPTIONS } from './descriptions.ts';
+import { mustBeFuture, newKeyOf, toKeyId } from './newKey.ts';
 import { presentKey, presentKeyWithUsage, presentNewKey } from './presentKey.ts';
-import { type CreateBody, createBody, deleteBody, deleteQuery, rotateBody, updateBody } from './shapes.ts';
+import { createBody, deleteBody, deleteQuery, rotateBody, updateBody } from './shapes.ts';
 
 const MOST_BYTES = 64 * 1024;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const listKeysRoute = defineRoute({
   method: 'GET',
@@ -50,20 +48,9 @@ export const createKeyRoute = defineRoute({
   body: { json: { schema: createBody, maxBytes: MOST_BYTES } },
   describes: KEY_DESCRIPTIONS.create,
   async handler({ sql, config, clock }, request) {
-    const { body, caller } = request;
-    mustBeFuture(body.expiresAt, clock);
-    const { usd = null, diem = null, vcu = null } = body.consumptionLimit ?? {};
-    const { record, secret } = await makeKey(sql, actorOf(request), {
-      accountId: caller.accountId,
-      keyType: body.apiKeyType,
-      description: body.description,
-      limits: { usd, diem, vcu },
-      limitPeriod: body.limitPeriod,
-      modelPrivacy: body.modelPrivacy,
-      models: checkScope(config, body),
-      parentId: readParent(body),
-      expiresAt: body.expiresAt ?? null,
-    });
+    const { accountId } = request.caller;
+    const key = newKeyOf({ config, clock }, request.body);
+    const { record, secret } = await makeKey(sql, actorOf(request), { ...key, accountId });
     return json({ success: true, data: presentNewKey(record, secret) });
   },
 });
@@ -131,45 +118,6 @@ export const rotateKeyRoute = defineRoute({
     });
   },
 });
-
-/** No key is made or left that never works. */
-function mustBeFuture(expiresAt: Date | null | undefined, clock: Dependencies['clock']): void {
-  if (expiresAt && expiresAt.getTime() <= clock.now()) throw invalid('expiresAt', 'Must be in the future');
-}
-
-/** An ADMIN key can make keys that are nobody's children, so as a child it would be bound to nothing. */
-function readParent({ parentId, apiKeyType }: CreateBody): string | null {
-  if (parentId === undefined) return null;
-  if (apiKeyType === 'ADMIN') throw invalid('parentId', 'Only an INFERENCE key can be the child of another');
-  const keyId = toKeyId(parentId);
-  if (keyId === undefined) throw invalid('parentId', 'API key not found or expired');
-  return keyId;
-}
-
-/** The ids of a scope, each once; throws `invalid_request` for a model that the catalogue does not have. */
-function checkScope(config: Config, { models, apiKeyType }: CreateBody): string[] | null {
-  if (models === undefined) return null;
-  if (apiKeyType === 'ADMIN') {
-    throw invalid(
-      'models',
-      'Only an INFERENCE key can be made for some models: an ADMIN key can make others',
-    );
-  }
-  const known = new Set(config.models.map(({ id }) => id));
-  const unknown = models.flatMap((id, index) => (known.has(id) ? [] : [index]));
-  if (unknown.length > 0) {
-    const fields = Object.fromEntries(
-      unknown.map((index) => [`models.${index}`, ['Specified model not found']]),
-    );
-    throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
-  }
-  return [...new Set(models)];
-}
-
-/** Undefined for what cannot be an id: nobody's key, as any other unknown one. */
-function toKeyId(id: string | undefined): string | undefined {
-  return id !== undefined && UUID.test(id) ? id.toLowerCase() : undefined;
-}
 
 function unknownKey(message: string): FareboxError {
   return new FareboxError({ code: 'invalid_request', message });

@@ -4,6 +4,7 @@ import { KEY_TYPES, MODEL_PRIVACIES } from '../../domain/caller.ts';
 import { LIMIT_PERIODS } from '../../domain/ledger.ts';
 import { nanoFromDecimalNumber } from '../../domain/money.ts';
 import { readExpiry } from './expiry.ts';
+import { LONGEST_TOKEN } from './web3Token.ts';
 
 const LONGEST_DESCRIPTION = 64;
 const MOST_MODELS = 100;
@@ -70,6 +71,14 @@ export const createBody = z.strictObject({
   parentId: z.string().optional(),
 });
 export type CreateBody = z.output<typeof createBody>;
+
+/** The same for a wallet, which signed the token (EIP-191, or Ed25519 of a Solana wallet) in place of having a key. */
+export const web3Body = createBody.extend({
+  address: z.string().max(100),
+  signature: z.string().min(1).max(500),
+  token: z.string().min(1).max(LONGEST_TOKEN),
+  description: description.default('Web3 API Key'),
+});
 
 /** Any string is let in as `id`: a malformed one gets the same words as an unknown one. */
 export const updateBody = z.strictObject({

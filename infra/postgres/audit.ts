@@ -6,8 +6,8 @@ import { storableJson } from './ledgerRows.ts';
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
-/** Who acts: somebody with an ADMIN key, or the operator on the command line. */
-export type Actor = 'operator' | { keyId: string; requestId: string };
+/** Who acts: somebody with an ADMIN key, a wallet (its address) in place of one, or the operator on the command line. */
+export type Actor = 'operator' | { keyId: string; requestId: string } | { wallet: string; requestId: string };
 
 export const AUDIT_ACTIONS = [
   'account.create',
@@ -34,7 +34,7 @@ export interface AuditEvent {
   /** Decimal digits; later acts of an account have higher ones. */
   id: string;
   createdAt: Date;
-  /** The id of an API key, or `operator`. */
+  /** The id of an API key, the address of a wallet, or `operator`. */
   actor: string;
   action: AuditAction;
   targetId: string;
@@ -52,13 +52,18 @@ export async function recordAct(client: SqlClient, act: Act): Promise<void> {
       values ($1, $2, $3, $4, $5, $6)`,
     values: [
       act.accountId,
-      actor === 'operator' ? actor : actor.keyId,
+      nameOf(actor),
       act.action,
       act.targetId,
       actor === 'operator' ? null : actor.requestId,
       storableJson(act.changes),
     ],
   });
+}
+
+function nameOf(actor: Actor): string {
+  if (actor === 'operator') return actor;
+  return 'wallet' in actor ? actor.wallet : actor.keyId;
 }
 
 export interface AuditPage {

@@ -48,10 +48,11 @@ export async function makeKey(
 ): Promise<{ record: KeyRecord; secret: string }> {
   const { accountId } = request;
   return await administer(pool, accountId, async (client) => {
-    if (actor !== 'operator') await boundCreations(client, accountId);
+    const isWallet = actor !== 'operator' && 'wallet' in actor;
+    if (actor !== 'operator') await boundCreations(client, accountId, isWallet);
     await boundActiveKeys(client, accountId);
     if (request.parentId) await checkParent(client, { ...request, keyId: request.parentId });
-    const createdBy = actor === 'operator' ? {} : { createdBy: actor.keyId };
+    const createdBy = actor === 'operator' || isWallet ? {} : { createdBy: actor.keyId };
     const made = await createKey(client, { ...request, ...createdBy });
     const { id: targetId } = made.record;
     const changes = newKeyFacts(made.record);
@@ -247,17 +248,18 @@ async function lockActiveKey(
   return rows[0] && toKeyRecord(rows[0]);
 }
 
-async function boundCreations(client: pg.PoolClient, accountId: string): Promise<void> {
+/** A wallet makes keys without being one: of its account, all of them count. */
+async function boundCreations(client: pg.PoolClient, accountId: string, all: boolean): Promise<void> {
   const { rows } = await client.query<{ made: number; seconds: number | null }>(
     `select count(*)::int as made,
         extract(epoch from min(created_at) + interval '1 minute' - ledger_now())::float8 as seconds
       from (
         select created_at from api_keys
-        where account_id = $1 and created_by is not null
+        where account_id = $1 and (created_by is not null or $2)
           and created_at > (select ledger_now() - interval '1 minute')
         order by created_at desc limit ${MOST_CREATIONS_A_MINUTE}
       ) latest`,
-    [accountId],
+    [accountId, all],
   );
   if ((rows[0]?.made ?? 0) < MOST_CREATIONS_A_MINUTE) return;
   throw new FareboxError({

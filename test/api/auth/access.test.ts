@@ -6,8 +6,10 @@ import { ROUTES } from '../../../api/routes.ts';
 const ACCESS: Record<string, string[]> = {
   open: [
     'DELETE /video/downloads/{token}',
+    'GET /api_keys/generate_web3_key',
     'GET /billing/usage',
     'GET /video/downloads/{token}',
+    'POST /api_keys/generate_web3_key',
     'POST /video/transcriptions',
   ],
   key: [

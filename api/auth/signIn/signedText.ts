@@ -1,0 +1,27 @@
+/** Whether a wallet's own key signed a text: EIP-191 (EOA), or Ed25519 as Solana wallets sign messages. */
+import { hashMessage } from 'viem';
+import { decodeBase58 } from '../../../domain/signIn/base58.ts';
+import type { Wallet } from '../../../domain/wallets.ts';
+import { isKeyOfSomebody, isSignedBy } from './ed25519.ts';
+import { loadRecoverSigner, type RecoverSigner } from './recoverSigner.ts';
+
+let recovery: Promise<RecoverSigner> | undefined;
+
+const HEX = /^0x[0-9a-f]{130}$/;
+
+/** `signature`: 65 bytes in hex with 0x, or of Solana 64 in base58. */
+export async function isTextSignedBy(wallet: Wallet, text: string, signature: string): Promise<boolean> {
+  if (wallet.family === 'solana') return isSignedOnSolana(wallet, text, signature);
+  if (!HEX.test(signature)) return false;
+  recovery ??= loadRecoverSigner();
+  const recover = await recovery;
+  const signer = recover(hashMessage(text, 'bytes'), Buffer.from(signature.slice(2), 'hex'));
+  return signer?.isCanonical === true && signer.address === wallet.address;
+}
+
+function isSignedOnSolana({ address }: Wallet, text: string, signature: string): boolean {
+  const key = decodeBase58(address, 32);
+  const bytes = decodeBase58(signature, 64);
+  if (!key || !bytes || !isKeyOfSomebody(key)) return false;
+  return isSignedBy(key, Buffer.from(text), bytes);
+}

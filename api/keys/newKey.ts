@@ -1,0 +1,67 @@
+/** What a request for a new key asks for, checked as far as that goes without the account. */
+import { FareboxError } from '../../domain/errors.ts';
+import type { Config } from '../../infra/config/config.ts';
+import type { NewKey } from '../../infra/postgres/keys.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { invalid } from '../invalid.ts';
+import type { CreateBody } from './shapes.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Throws FareboxError `invalid_request`. */
+export function newKeyOf(
+  { config, clock }: Pick<Dependencies, 'config' | 'clock'>,
+  body: CreateBody,
+): Omit<NewKey, 'accountId' | 'createdBy'> {
+  mustBeFuture(body.expiresAt, clock);
+  const { usd = null, diem = null, vcu = null } = body.consumptionLimit ?? {};
+  return {
+    keyType: body.apiKeyType,
+    description: body.description,
+    limits: { usd, diem, vcu },
+    limitPeriod: body.limitPeriod,
+    modelPrivacy: body.modelPrivacy,
+    models: checkScope(config, body),
+    parentId: readParent(body),
+    expiresAt: body.expiresAt ?? null,
+  };
+}
+
+/** No key is made or left that never works. */
+export function mustBeFuture(expiresAt: Date | null | undefined, clock: Dependencies['clock']): void {
+  if (expiresAt && expiresAt.getTime() <= clock.now()) throw invalid('expiresAt', 'Must be in the future');
+}
+
+/** An ADMIN key can make keys that are nobody's children, so as a child it would be bound to nothing. */
+function readParent({ parentId, apiKeyType }: CreateBody): string | null {
+  if (parentId === undefined) return null;
+  if (apiKeyType === 'ADMIN') throw invalid('parentId', 'Only an INFERENCE key can be the child of another');
+  const keyId = toKeyId(parentId);
+  if (keyId === undefined) throw invalid('parentId', 'API key not found or expired');
+  return keyId;
+}
+
+/** The ids of a scope, each once; throws `invalid_request` for a model that the catalogue does not have. */
+function checkScope(config: Config, { models, apiKeyType }: CreateBody): string[] | null {
+  if (models === undefined) return null;
+  if (apiKeyType === 'ADMIN') {
+    throw invalid(
+      'models',
+      'Only an INFERENCE key can be made for some models: an ADMIN key can make others',
+    );
+  }
+  const known = new Set(config.models.map(({ id }) => id));
+  const unknown = models.flatMap((id, index) => (known.has(id) ? [] : [index]));
+  if (unknown.length > 0) {
+    const fields = Object.fromEntries(
+      unknown.map((index) => [`models.${index}`, ['Specified model not found']]),
+    );
+    throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
+  }
+  return [...new Set(models)];
+}
+
+/** Undefined for what cannot be an id: nobody's key, as any other unknown one. */
+export function toKeyId(id: string | undefined): string | undefined {
+  return id !== undefined && UUID.test(id) ? id.toLowerCase() : undefined;
+}

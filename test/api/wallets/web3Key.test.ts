@@ -1,0 +1,122 @@
+/** A wallet signs a token and has an API key of its account: capped, expiring, or one that makes others. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startWalletWorld, type TestWallet, type WalletWorld } from './walletWorld.ts';
+
+const PATH = '/api_keys/generate_web3_key';
+
+let world: WalletWorld;
+beforeAll(async () => {
+  world = await startWalletWorld();
+});
+afterAll(() => world.close());
+
+interface Body {
+  error: string;
+  data: { id: string; apiKey: string; token: string };
+}
+
+async function read<T = Body>(response: Response): Promise<T> {
+  return (await response.json()) as T;
+}
+
+async function newToken(): Promise<string> {
+  const response = await world.api.call(PATH);
+  expect(response.status).toBe(200);
+  return (await read(response)).data.token;
+}
+
+async function post(path: string, body: object, key?: string) {
+  const headers = { 'content-type': 'application/json' };
+  const init = { method: 'POST', headers, body: JSON.stringify(body), ...(key && { key }) };
+  const response = await world.api.call(path, init);
+  return { status: response.status, body: await read(response) };
+}
+
+async function signedToken(wallet: TestWallet, token?: string) {
+  const text = token ?? (await newToken());
+  const signature = await wallet.account.signMessage({ message: text });
+  return { address: wallet.account.address, signature, token: text, apiKeyType: 'ADMIN' };
+}
+
+it('a wallet without an account gets a key; what the wallet spends is what the key sees', async () => {
+  const wallet = await world.wallet();
+  const made = await post(PATH, await signedToken(wallet));
+  expect(made).toMatchObject({
+    status: 200,
+    body: { success: true, data: { apiKeyType: 'ADMIN', description: 'Web3 API Key', expiresAt: null } },
+  });
+  const key = made.body.data.apiKey;
+  const acts = await read(await world.api.call('/audit', { key }));
+  expect(acts.data).toMatchObject([
+    { actor: wallet.account.address.toLowerCase(), action: 'key.create', targetId: made.body.data.id },
+  ]);
+  const { accountId } = wallet;
+  await world.api.opened.dependencies.sql.query(
+    `select * from ledger_post($1, 'grant', $2, 'usd', $3, '{}')`,
+    [`grant ${accountId}`, accountId, 10n ** 10n],
+  );
+  expect((await world.chatAs(wallet)).status).toBe(200);
+  const history = await read<{ data: object[] }>(await world.api.call('/billing/usage-history', { key }));
+  expect(history.data.length).toBeGreaterThan(0);
+  const analytics = await read(await world.api.call('/billing/usage-analytics', { key }));
+  expect(analytics).toMatchObject({ byKey: [{ apiKeyId: null }] });
+});
+
+it('the key may be capped and expire, and be a child of another of the wallet', async () => {
+  const wallet = await world.wallet(10_000_000_000n);
+  const admin = await post(PATH, await signedToken(wallet));
+  const parent = await post(PATH, { ...(await signedToken(wallet)), apiKeyType: 'INFERENCE' });
+  const terms = {
+    ...{ apiKeyType: 'INFERENCE', consumptionLimit: { usd: 0.000001 }, limitPeriod: 'LIFETIME' },
+    ...{ expiresAt: '2099-01-01', parentId: parent.body.data.id },
+  };
+  const child = await post(PATH, { ...(await signedToken(wallet)), ...terms });
+  expect(child.body.data).toMatchObject({
+    parentId: parent.body.data.id,
+    consumptionLimit: { usd: 0.000001 },
+  });
+  const chat = await world.chat({}, { key: child.body.data.apiKey });
+  expect([chat.status, (await read(chat)).error]).toEqual([402, expect.stringContaining('spend limit')]);
+  const removed = await world.api.call(`/api_keys?id=${parent.body.data.id}`, {
+    method: 'DELETE',
+    key: admin.body.data.apiKey,
+  });
+  expect(removed.status).toBe(200);
+  await expect.poll(async () => (await world.chat({}, { key: child.body.data.apiKey })).status).toBe(401);
+});
+
+it('a token makes one key, however often and however much at once it is sent', async () => {
+  const body = await signedToken(await world.wallet());
+  const made = await Promise.all(Array.from({ length: 10 }, () => post(PATH, body)));
+  expect(made.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(made.filter(({ status }) => status === 400)).toHaveLength(9);
+});
+
+it('what is wrong is named', async () => {
+  const wallet = await world.wallet();
+  const other = await world.wallet();
+  const good = await signedToken(wallet);
+  const [head, claims, signature] = good.token.split('.') as [string, string, string];
+  const late = Buffer.from(JSON.stringify({ aud: 'generate_web3_key', jti: 'x', exp: 9e9 })).toString(
+    'base64url',
+  );
+  const none = Buffer.from('{"alg":"none"}').toString('base64url');
+  const cases: [object, string][] = [
+    [{ ...good, address: '0x1234' }, 'The wallet address is not valid'],
+    [{ ...good, address: other.account.address }, 'The signature is not of this wallet over this token'],
+    [
+      { ...good, signature: `${good.signature.slice(0, -2)}00` },
+      'The signature is not of this wallet over this token',
+    ],
+    [{ ...good, token: 'nothing' }, 'The token is malformed'],
+    [{ ...good, token: `${head}.${late}.${signature}` }, 'The signature of the token is not valid'],
+    [{ ...good, token: `${none}.${claims}.${signature}` }, 'The signature of the token is not valid'],
+    [{ ...good, token: `${none}.${claims}.` }, 'The token is malformed'],
+    [{ ...good, expiresAt: '2020-01-01' }, 'Invalid request parameters'],
+  ];
+  for (const [body, error] of cases) {
+    const { status, body: answer } = await post(PATH, body);
+    expect([status, answer.error]).toEqual([400, error]);
+  }
+  expect((await post(PATH, good)).status).toBe(200);
+});
