@@ -4,11 +4,12 @@
  */
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject } from 'zod-openapi';
+import { isForWallets } from '../auth/authenticate.ts';
 import { type AnswerDescription, GROUPS, type RouteDescription } from '../describe.ts';
 import type { MultipartSpec, Route } from '../route.ts';
 import { exampleCommand } from './example.ts';
 import { failuresOf } from './failures.ts';
-import { COMMON_HEADERS, LIMIT_HEADERS, REFUSAL_HEADERS, toThem } from './headers.ts';
+import { COMMON_HEADERS, LIMIT_HEADERS, REFUSAL_HEADERS, toThem, WALLET_HEADERS } from './headers.ts';
 import { introduction } from './introduction.ts';
 
 export interface DocumentOptions {
@@ -44,8 +45,8 @@ export function describeApi({ routes, title, version }: DocumentOptions): ApiDoc
     security: [{ apiKey: [] }],
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } },
-      headers: { ...COMMON_HEADERS, ...LIMIT_HEADERS },
+      securitySchemes: SECURITY_SCHEMES,
+      headers: { ...COMMON_HEADERS, ...LIMIT_HEADERS, ...WALLET_HEADERS },
     },
   });
 }
@@ -64,12 +65,31 @@ function operationOf(route: Route, describes: RouteDescription): ZodOpenApiOpera
     summary: stage ? `${summary} (${stage})` : summary,
     description: textOf(describes, command),
     ...(stage && { 'x-stability': stage }),
-    ...(route.access === 'open' && { security: [] }),
+    ...securityOf(route),
     ...(Object.keys(parameters).length > 0 && { requestParams: parameters }),
     ...bodyOf(route, example),
     responses: responsesOf(route, describes),
     'x-codeSamples': [{ lang: 'Shell', source: command }],
   };
+}
+
+const SECURITY_SCHEMES = {
+  apiKey: { type: 'http', scheme: 'bearer' },
+  wallet: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'SIGN-IN-WITH-X',
+    description:
+      'A message that a wallet signed (EIP-4361, or Ed25519 on Solana) as base64 of JSON, anew for each request. The older ' +
+      'name `X-Sign-In-With-X` is taken, too. What a 402 without a credential says is what to sign.',
+  },
+} as const;
+
+/** Nothing: an API key, as everywhere. */
+function securityOf({ access }: Route): Pick<ZodOpenApiOperationObject, 'security'> {
+  if (access === 'open') return { security: [] };
+  if (access === 'own-wallet') return { security: [{ wallet: [] }] };
+  return isForWallets(access) ? { security: [{ apiKey: [] }, { wallet: [] }] } : {};
 }
 
 function textOf({ description, setting, stage }: RouteDescription, command: string): string {
@@ -114,9 +134,10 @@ function responsesOf(route: Route, { answers }: RouteDescription): Responses {
   const common = toThem(COMMON_HEADERS);
   const tells = route.limitHeaders !== 'refusals';
   const limits = route.access === 'open' || !tells ? {} : toThem(LIMIT_HEADERS);
+  const wallets = isForWallets(route.access) ? toThem(WALLET_HEADERS) : {};
   const responses: Record<string, NonNullable<Responses>[`${1 | 2 | 3 | 4 | 5}${string}`]> = {};
   for (const [status, answer] of Object.entries(answers)) {
-    const headers = { ...common, ...limits, ...headersOf(answer) };
+    const headers = { ...common, ...limits, ...wallets, ...headersOf(answer) };
     responses[status] = { description: answer.means, headers, ...contentOf(answer) };
   }
   for (const [status, failure] of failuresOf(route)) {

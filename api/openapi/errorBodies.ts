@@ -52,4 +52,45 @@ export const discoveryBody = z
   })
   .meta({ id: 'PaymentRequired' });
 
+/** A wallet with less than the least is told how to top up (api-facts A.17). */
+export const topUpBody = z
+  .strictObject({
+    error: z.literal('Payment required'),
+    code: z.literal('PAYMENT_REQUIRED'),
+    reason: z.literal('insufficient_balance'),
+    message: z.string(),
+    currentBalanceUsd: z.number(),
+    minimumBalanceUsd: z.number(),
+    description: z.string(),
+    suggestedTopUpUsd: z.number(),
+    minimumTopUpUsd: z.number(),
+    supportedTokens: z.array(z.string()),
+    supportedChains: z.array(z.string()),
+    topUpInstructions: z.strictObject({
+      step1: z.string(),
+      step2: z.string(),
+      step3: z.string(),
+      receiverWallet: z.string(),
+      tokenAddress: z.string(),
+      tokenDecimals: z.int(),
+      network: z.string().meta({ description: 'CAIP-2.' }),
+      minimumAmountUsd: z.number(),
+    }),
+    siwxChallenge: z.strictObject({
+      info: z.strictObject({
+        domain: z.string(),
+        uri: z.string(),
+        version: z.string(),
+        nonce: z.string(),
+        issuedAt: z.string(),
+        expirationTime: z.string(),
+        statement: z.string(),
+      }),
+      supportedChains: z.array(
+        z.strictObject({ chainId: z.string(), type: z.enum(['eip191', 'eip1271', 'ed25519']) }),
+      ),
+    }),
+  })
+  .meta({ id: 'TopUpNeeded' });
+
 export const ERROR_BODIES: Record<BodyShape, z.ZodType> = { plain, validation, coded, limited, typed };

@@ -8,7 +8,8 @@ export function exampleCommand({ method, path, access }: Route, example: Example
   const query = example.query ? `?${new URLSearchParams(example.query)}`.replaceAll('%24', '$') : '';
   const parts = [`curl -sS "$FAREBOX_URL${place}${query}"`];
   if (method !== 'GET' && !(method === 'POST' && (example.json || example.form))) parts.push(`-X ${method}`);
-  if (access !== 'open') parts.push('-H "Authorization: Bearer $FAREBOX_API_KEY"');
+  if (access === 'own-wallet') parts.push('-H "SIGN-IN-WITH-X: $FAREBOX_SIGN_IN"');
+  else if (access !== 'open') parts.push('-H "Authorization: Bearer $FAREBOX_API_KEY"');
   if (example.json) {
     parts.push("-H 'Content-Type: application/json'");
     parts.push(`-d ${quoted(JSON.stringify(example.json))}`);

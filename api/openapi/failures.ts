@@ -1,9 +1,10 @@
 /** Which errors a route may answer: what follows from its row, and what it says itself. */
 import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/errors.ts';
+import { isForWallets } from '../auth/authenticate.ts';
 import { errorShape, errorStatus } from '../errors.ts';
 import type { Route } from '../route.ts';
-import { discoveryBody, ERROR_BODIES } from './errorBodies.ts';
+import { discoveryBody, ERROR_BODIES, topUpBody } from './errorBodies.ts';
 import { ERROR_MEANINGS } from './errorCatalogue.ts';
 
 export interface Failure {
@@ -21,7 +22,33 @@ export function failuresOf(route: Route): Map<number, Failure> {
     if (!failure.bodies.includes(body)) failure.bodies.push(body);
     failures.set(status, failure);
   }
+  addWalletFailures(route, failures);
   return new Map([...failures].sort(([left], [right]) => left - right));
+}
+
+/** What only callers with a wallet meet (api-facts 5): more bodies of statuses that the route has anyway. */
+function addWalletFailures({ access }: Route, failures: ReadonlyMap<number, Failure>): void {
+  if (!isForWallets(access)) return;
+  const add = (status: number, words: string, body: z.ZodType) => {
+    const failure = failures.get(status);
+    if (!failure) return;
+    failure.description += `\n- ${words}`;
+    if (!failure.bodies.includes(body)) failure.bodies.push(body);
+  };
+  add(429, '`X402_CONCURRENCY_LIMIT`: the wallet has five requests in flight already.', ERROR_BODIES.coded);
+  if (access === 'own-wallet') return;
+  add(
+    401,
+    '`X402_SIGN_IN_…`: the sign-in of the wallet is refused, for the reason in `code`.',
+    ERROR_BODIES.coded,
+  );
+  if (access === 'buyer') {
+    add(
+      402,
+      '`PAYMENT_REQUIRED`: the wallet has less than 0.10 USD; the body says how to top up.',
+      topUpBody,
+    );
+  }
 }
 
 function codesOf({ access, body, query, describes }: Route): ErrorCode[] {

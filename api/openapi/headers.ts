@@ -26,6 +26,14 @@ export const REFUSAL_HEADERS = {
   'X-RateLimit-Reset': header('Unix seconds at which the oldest counts no longer.'),
 };
 
+/** Of routes that a wallet may call. */
+export const WALLET_HEADERS = {
+  'X-Balance-Remaining': header(
+    'USD that the wallet has left, as a decimal; of a stream, what its hold leaves. For callers with a wallet only.',
+    'string',
+  ),
+};
+
 export function toThem(headers: Readonly<Record<string, unknown>>): Record<string, { $ref: string }> {
   const names = Object.keys(headers);
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

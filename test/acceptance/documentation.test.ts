@@ -78,6 +78,8 @@ const ELSEWHERE: Record<string, number[]> = {
   scrapePage: [200, 500],
   cloneVoice: [503],
   callRpc: [503],
+  // No shell signs for a wallet.
+  generateWeb3Key: [400],
   downloadVideo: [404],
   deleteDownload: [404],
 };
@@ -121,7 +123,7 @@ describe('the fields of the specification', () => {
         'upscaleImage',
       ],
       ...['retrieveVoiceChange', 'retrieveAudio', 'speak', 'cloneVoice', 'retrieveVideo'],
-      ...['downloadVideo', 'deleteDownload', 'watchJob'],
+      ...['downloadVideo', 'deleteDownload', 'watchJob', 'generateWeb3Key'],
     ]);
   });
 });

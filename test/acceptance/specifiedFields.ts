@@ -96,6 +96,7 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
     'timing.inferenceQueueTime': 'number',
     'timing.total': 'number',
   },
+  web3KeyToken: { success: 'boolean', data: 'object', 'data.token': 'string' },
   createImage: { created: 'number', data: 'array', 'data[].b64_json': 'string?', 'data[].url': 'string?' },
   createImageEdit: {
     created: 'number',
