@@ -10,8 +10,11 @@ export interface LeanRequest {
 }
 
 export interface LeanClient {
-  /** Resolves with the status when the last byte of the answer is there; it must have a Content-Length, or be 304. */
-  ask(): Promise<number>;
+  /**
+   * Resolves with the status when the last byte of the answer is there; it must have a Content-Length, or be 304. With
+   * `other`, that is asked instead.
+   */
+  ask(other?: LeanRequest): Promise<number>;
   close(): void;
 }
 
@@ -59,11 +62,11 @@ export async function openLeanClient(request: LeanRequest): Promise<LeanClient> 
   socket.on('error', (error) => fail(error));
   socket.on('close', () => fail(new Error('the connection was closed')));
   return {
-    ask: () =>
+    ask: (other) =>
       new Promise((resolve, reject) => {
         done = resolve;
         fail = reject;
-        socket.write(sent);
+        socket.write(other ? bytesOf(other) : sent);
       }),
     close: () => socket.destroy(),
   };

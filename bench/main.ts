@@ -14,6 +14,7 @@ import { run as scrape } from './scrape.ts';
 import { run as signIn } from './signIn.ts';
 import { run as usage } from './usage.ts';
 import { run as waiting } from './waiting.ts';
+import { run as wallets } from './wallets.ts';
 
 const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   ledger: async () => {
@@ -37,6 +38,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   scrape: () => scrape(),
   chat: () => chat(),
   signin: () => signIn(),
+  wallets: () => wallets(),
 };
 
 const named = process.argv.slice(2);

@@ -1,0 +1,155 @@
+/**
+ * Chat signed by wallets, a fresh sign-in for each request, against the same chat with API keys: signature, nonce, calls in
+ * flight, funds and balance come on top of what a key costs. One core for the API; everything else has the other.
+ */
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { BASE_MAINNET, toWallet } from '../domain/wallets.ts';
+import { topUp } from '../infra/postgres/ledger.ts';
+import { inTransaction, openPool } from '../infra/postgres/pool.ts';
+import { openWalletAccount, walletAccountId } from '../infra/postgres/walletAccounts.ts';
+import { type LeanRequest, openLeanClient } from './leanClient.ts';
+import { percentile, round } from './statistics.ts';
+import { openWorld, pinToOneCore, type World } from './world.ts';
+
+const CONNECTIONS = 32;
+/** Four calls of each at a time: one less than they may have. */
+const WALLETS = 8;
+const ROUNDS = 3;
+const SETTLE_MS = 500;
+const LEAST_RATIO = 0.35;
+const PLENTY = 1_000_000_000;
+const PRICE = { usd: 0.1, diem: 0.1 };
+const BODY = JSON.stringify({
+  model: 'bench-chat',
+  messages: [{ role: 'user', content: 'Tell me something about the price of a ride.' }],
+});
+
+export async function run(options: { requests?: number } = {}): Promise<{ ok: boolean }> {
+  const requests = options.requests ?? 4_000;
+  const world = await openWorld({});
+  try {
+    const signers = Array.from({ length: WALLETS }, () => privateKeyToAccount(generatePrivateKey()));
+    const accountIds = signers.map(accountOf);
+    const payer = await world.createPayer();
+    await fillWallets(world, signers);
+    const api = await openApi(world, [payer.accountId, ...accountIds]);
+    const figures = { keys: [] as number[], wallets: [] as number[] };
+    let failed = 0;
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      const byKey = Array.from({ length: requests }, () => ({ authorization: `Bearer ${payer.inference}` }));
+      const keys = await askAll(api.origin, byKey);
+      await sleep(SETTLE_MS);
+      const wallets = await askAll(api.origin, await signAll(signers, api.origin, requests));
+      await sleep(SETTLE_MS);
+      failed += keys.failed + wallets.failed;
+      // The first round only warms up.
+      if (round === 0) continue;
+      figures.keys.push(keys.perSecond);
+      figures.wallets.push(wallets.perSecond);
+    }
+    return { ok: judge(figures, failed) };
+  } finally {
+    await world.close();
+  }
+}
+
+function accountOf({ address }: PrivateKeyAccount): string {
+  const wallet = toWallet(address);
+  if (!wallet) throw new Error(`${address} is no wallet`);
+  return walletAccountId(wallet);
+}
+
+async function fillWallets({ environment }: World, signers: readonly PrivateKeyAccount[]): Promise<void> {
+  const pool = openPool({ databaseUrl: environment.DATABASE_URL ?? '', applicationName: 'bench', max: 1 });
+  for (const { address } of signers) {
+    const wallet = toWallet(address);
+    if (!wallet) continue;
+    const accountId = await inTransaction(pool, (client) => openWalletAccount(client, wallet));
+    const credit = { operationId: `bench ${address}`, accountId, amount: 10n ** 15n, notes: 'bench' };
+    await topUp(pool, { ...credit, currency: 'usd' });
+  }
+  await pool.end();
+}
+
+async function openApi(world: World, accountIds: readonly string[]) {
+  const upstream = await world.startFloor('chatUpstream');
+  const noLimits = { requestsPerMinute: PLENTY, tokensPerMinute: PLENTY };
+  const config = {
+    providers: { mock: { kind: 'openai', baseUrl: `${upstream.origin}/v1`, allowPrivateNetwork: true } },
+    models: [
+      {
+        ...{ id: 'bench-chat', type: 'text', provider: 'mock', privacy: 'private' },
+        spec: { name: 'Bench', availableContextTokens: 32_768, pricing: { input: PRICE, output: PRICE } },
+      },
+    ],
+    limits: { overrides: Object.fromEntries(accountIds.map((id) => [id, noLimits])) },
+  };
+  const file = path.join(world.folder, 'wallets.config.json');
+  writeFileSync(file, JSON.stringify(config));
+  const api = await world.start('api', { FAREBOX_CONFIG: file });
+  await pinToOneCore(world, [api]);
+  return api;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Signed ahead of time: the load shares its core with the parts. Neighbours in the list are of different wallets. */
+async function signAll(
+  signers: readonly PrivateKeyAccount[],
+  origin: string,
+  count: number,
+): Promise<Headers[]> {
+  const info = {
+    ...{ domain: new URL(origin).host, uri: origin, version: '1', statement: 'Sign in' },
+    ...{ chainId: BASE_MAINNET, type: 'eip191' as const, issuedAt: new Date().toISOString() },
+  };
+  const signed: Headers[] = [];
+  for (let made = 0; made < count; made += 1) {
+    const signer = signers[made % signers.length] as PrivateKeyAccount;
+    const nonce = randomBytes(16).toString('hex');
+    const payload = await createSIWxPayload({ ...info, nonce }, signer, origin);
+    signed.push({ 'sign-in-with-x': encodeSIWxHeader(payload) });
+  }
+  return signed;
+}
+
+/** Every request once, over so many connections; each of them has one wallet. */
+async function askAll(
+  origin: string,
+  headers: readonly Headers[],
+): Promise<{ perSecond: number; failed: number }> {
+  let failed = 0;
+  const requests = headers.map((own): LeanRequest => {
+    const url = `${origin}/api/v1/chat/completions`;
+    return { method: 'POST', url, headers: { 'content-type': 'application/json', ...own }, body: BODY };
+  });
+  const startedAt = performance.now();
+  const connection = async (_unused: unknown, first: number) => {
+    const line = await openLeanClient(requests[first] as LeanRequest);
+    for (let index = first; index < requests.length; index += CONNECTIONS) {
+      if ((await line.ask(requests[index])) !== 200) failed += 1;
+    }
+    line.close();
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  return { perSecond: (requests.length * 1_000) / (performance.now() - startedAt), failed };
+}
+
+function judge({ keys, wallets }: { keys: number[]; wallets: number[] }, failed: number): boolean {
+  const [byKey, byWallet] = [percentile(keys, 0.5), percentile(wallets, 0.5)];
+  const ratio = byWallet / byKey;
+  console.log(
+    `wallets: chat signed anew by ${WALLETS} wallets at ${CONNECTIONS} connections, against API keys`,
+  );
+  console.table([
+    { callers: 'API keys', 'req/s': Math.round(byKey) },
+    { callers: 'wallets', 'req/s': Math.round(byWallet) },
+  ]);
+  console.log(`ratio ${round(ratio)} (at least ${LEAST_RATIO}), failed ${failed}`);
+  return ratio >= LEAST_RATIO && failed === 0;
+}
