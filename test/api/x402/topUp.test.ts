@@ -1,0 +1,272 @@
+/** POST /x402/top-up over a real chain, a real worker and two APIs on one set of books. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { creditedBody, offerBody } from '../../../api/x402/shapes.ts';
+import { toWallet } from '../../../domain/wallets.ts';
+import { balanceOf } from '../../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { walletAccountId } from '../../../infra/postgres/walletAccounts.ts';
+import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
+import { createWorld, type Spawned, spawnWorker } from '../../harness/services.ts';
+import { longRun } from '../../infra/postgres/longRun.ts';
+import {
+  decode,
+  encode,
+  headerOf,
+  legacyHeaderOf,
+  PAYMENT_HEADERS,
+  paidConfig,
+  paidEnvironment,
+} from '../../payments/paidWorld.ts';
+import { DOLLAR, PAYEE, type Signed, signedOn } from '../../providers/payments/evm/signedPayments.ts';
+import { startApi, type TestApi } from '../startApi.ts';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+
+let chain: EvmChain;
+let apis: [TestApi, TestApi];
+let worker: Spawned;
+
+beforeAll(async () => {
+  chain = await startEvmChain();
+  const { environment } = await createWorld();
+  Object.assign(environment, paidEnvironment(paidConfig(chain)));
+  worker = await spawnWorker({ environment });
+  apis = [await startApi({ environment }), await startApi({ environment })];
+});
+afterAll(async () => {
+  await Promise.all(apis.map((api) => api.stop()));
+  worker.kill('SIGKILL');
+  await worker.exit;
+  await chain.stop();
+});
+
+const PATH = '/x402/top-up';
+
+function post(headers: Record<string, string>, api = apis[0]): Promise<Response> {
+  return api.call(PATH, { method: 'POST', headers });
+}
+
+function pay(signed: Signed, name: string = PAYMENT_HEADERS[0]): Promise<Response> {
+  return post({ [name]: headerOf(chain, signed) });
+}
+
+async function balance({ payer }: Signed): Promise<bigint> {
+  const wallet = toWallet(payer.address);
+  if (!wallet) throw new Error('no wallet');
+  return (await balanceOf(apis[0].opened.dependencies.sql, walletAccountId(wallet)))?.usd ?? 0n;
+}
+
+const NANO_PER_UNIT = 1_000n;
+
+describe('POST /x402/top-up', () => {
+  it('without a payment says what can be paid with, in the body and in the header', async () => {
+    const response = await post({});
+    expect(response.status).toBe(402);
+    const body: unknown = await response.json();
+    expect(offerBody.parse(body).accepts).toEqual([
+      {
+        ...{ scheme: 'exact', network: chain.network, amount: '5000000', asset: chain.usdc.toLowerCase() },
+        ...{ payTo: PAYEE, maxTimeoutSeconds: 300, extra: { name: 'USD Coin', version: '2' } },
+      },
+    ]);
+    expect(decode(response.headers.get('payment-required'))).toEqual(body);
+  });
+
+  it('credits the payer with what was paid, and says so again to whoever presents the payment again', async () => {
+    const signed = await signedOn(chain, { value: 7_123_457n });
+    const response = await pay(signed);
+    expect(response.status).toBe(200);
+    const { data } = creditedBody.parse(await response.json());
+    expect(data).toEqual({
+      ...{ walletAddress: signed.payer.address, amountCredited: 7.123457, newBalance: 7.123457 },
+      paymentId: expect.stringMatching(/^x402-[0-9a-f]{32}$/),
+    });
+    const told = decode(response.headers.get('payment-response'));
+    expect(told).toMatchObject({ success: true, network: chain.network, payer: signed.payer.address });
+    const { transaction } = z.object({ transaction: z.string() }).parse(told);
+    const receipt = await chain.client.getTransactionReceipt({ hash: transaction as `0x${string}` });
+    expect(receipt.status).toBe('success');
+    const again = await post({ 'X-PAYMENT': legacyHeaderOf(signed) }, apis[1]);
+    expect(again.status).toBe(200);
+    expect(creditedBody.parse(await again.json()).data).toEqual(data);
+    expect(await balance(signed)).toBe(7_123_457n * NANO_PER_UNIT);
+    expect(await chain.balanceOf(signed.payer.address)).toBe(7_123_457n);
+  });
+
+  it('answers a credited payment as such also when its time is over', async () => {
+    const now = BigInt(Math.floor(Date.now() / 1_000));
+    const signed = await signedOn(chain, { validBefore: now + 32n });
+    expect((await pay(signed)).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const again = await pay(signed);
+    expect(again.status).toBe(200);
+    expect(creditedBody.parse(await again.json()).data.amountCredited).toBe(10);
+  });
+
+  it('credits a payment that somebody else brought to the chain before it was presented', async () => {
+    const signed = await signedOn(chain);
+    await chain.settle(signed.authorization, signed.signature);
+    expect((await pay(signed)).status).toBe(200);
+    expect(await balance(signed)).toBe(10n * DOLLAR * NANO_PER_UNIT);
+  });
+
+  it('refuses another payment with the nonce of one that was taken', async () => {
+    const signed = await signedOn(chain);
+    expect((await pay(signed)).status).toBe(200);
+    const authorization = { ...signed.authorization, value: 6n * DOLLAR };
+    const other = { ...signed, authorization, signature: await chain.sign(signed.payer, authorization) };
+    const response = await pay(other);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: 'PAYMENT_VERIFICATION_FAILED' });
+  });
+
+  it('refuses a payment that its payer has not the funds for, and writes nothing down', async () => {
+    const { payer, ...rest } = await signedOn(chain);
+    const authorization = { ...rest.authorization, value: 9_000n * DOLLAR };
+    const signature = await chain.sign(payer, authorization);
+    const response = await pay({ payer, authorization, signature });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: 'PAYMENT_VERIFICATION_FAILED',
+      message: expect.any(String),
+    });
+    const { rows } = await apis[0].opened.dependencies.sql.query('select from top_ups where payer = $1', [
+      payer.address.toLowerCase(),
+    ]);
+    expect(rows.length).toBe(0);
+  });
+
+  it('refuses two payment headers, whichever they are, and one that is there twice', async () => {
+    const header = headerOf(chain, await signedOn(chain));
+    for (const two of [
+      { 'PAYMENT-SIGNATURE': header, 'X-PAYMENT': header },
+      { 'X-402-Payment': header, 'X-PAYMENT': header },
+      { 'PAYMENT-SIGNATURE': `${header}, ${header}` },
+    ]) {
+      const response = await post(two as Record<string, string>);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: 'INVALID_PAYMENT_FORMAT' });
+    }
+  });
+
+  it.each([
+    ['is no base64', () => '{}', 'INVALID_PAYMENT_FORMAT'],
+    ['is empty', () => '=', 'INVALID_PAYMENT_FORMAT'],
+    ['is longer than 8 kB', () => 'A'.repeat(8_196), 'INVALID_PAYMENT_FORMAT'],
+    [
+      'is on another network',
+      () => encode({ x402Version: 1, scheme: 'exact', network: 'base', payload: {} }),
+      'UNSUPPORTED_NETWORK',
+    ],
+    [
+      'has another scheme',
+      () => encode({ x402Version: 1, scheme: 'upto', network: 'base-sepolia', payload: {} }),
+      'UNSUPPORTED_SCHEME',
+    ],
+  ])('refuses a payment header that %s', async (_what, header, error) => {
+    const response = await post({ 'PAYMENT-SIGNATURE': header() });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error, message: expect.any(String) });
+  });
+
+  it('says that nobody can pay where no network is configured, with and without a payment', async () => {
+    const api = await startApi();
+    try {
+      for (const headers of [{}, { 'PAYMENT-SIGNATURE': 'x' }]) {
+        const response = await post(headers as Record<string, string>, api);
+        expect(response.status).toBe(503);
+        expect(await response.json()).toMatchObject({ error: 'X402_NOT_CONFIGURED' });
+      }
+      for (const path of ['balance', 'transactions']) {
+        const response = await api.call(`/x402/${path}/${PAYEE}`);
+        expect(response.status).toBe(503);
+        expect(await response.json()).toMatchObject({ error: 'X402_NOT_CONFIGURED' });
+      }
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it('counts the requests of one address', async () => {
+    // With limits of its own: the others have counted this address already.
+    const { environment } = await createWorld();
+    Object.assign(environment, paidEnvironment(paidConfig(chain, { perAddressPerMinute: 2 })));
+    const api = await startApi({ environment });
+    try {
+      const statuses = [];
+      for (let asked = 0; asked < 3; asked += 1) statuses.push((await post({}, api)).status);
+      expect(statuses).toEqual([402, 402, 429]);
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it('writes nothing down and starts nothing when Temporal is away, and says to present the payment again', async () => {
+    const environment = { ...apis[0].environment, TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const api = await startApi({ environment });
+    try {
+      const signed = await signedOn(chain);
+      const response = await post({ 'PAYMENT-SIGNATURE': headerOf(chain, signed) }, api);
+      expect(response.status).toBe(503);
+      expect(await response.json()).toMatchObject({ error: expect.stringContaining('same payment again') });
+      const { rows } = await api.opened.dependencies.sql.query('select from top_ups where payer = $1', [
+        signed.payer.address.toLowerCase(),
+      ]);
+      expect(rows.length).toBe(0);
+      // The same payment is taken when it is back.
+      expect((await pay(signed)).status).toBe(200);
+    } finally {
+      await api.stop();
+    }
+  });
+});
+
+/** Runs all calls, `width` at a time. */
+async function together<T>(calls: (() => Promise<T>)[], width: number): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  const lane = async () => {
+    for (let index = next++; index < calls.length; index = next++) {
+      const call = calls[index];
+      if (call) results.push(await call());
+    }
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+  return results;
+}
+
+const POSTS = longRun(60, 1_000);
+const ROUNDS = longRun(3, 20);
+
+describe(`one authorization posted ${POSTS} times in parallel`, () => {
+  it(
+    'over three header names, both envelopes and two APIs is credited once, and everybody hears the same',
+    async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const signed = await signedOn(chain);
+        const headers = [headerOf(chain, signed), legacyHeaderOf(signed)];
+        const calls = Array.from({ length: POSTS }, (_, index) => async () => {
+          const name = PAYMENT_HEADERS[index % 3] ?? '';
+          const response = await post({ [name]: headers[index % 2] ?? '' }, apis[index % 5 < 2 ? 0 : 1]);
+          return { status: response.status, body: await response.text() };
+        });
+        const answers = await together(calls, Math.min(POSTS, 200));
+        expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+        expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+        expect(await balance(signed)).toBe(10n * DOLLAR * NANO_PER_UNIT);
+        expect(await chain.balanceOf(signed.payer.address)).toBe(10n * DOLLAR);
+      }
+    },
+    longRun(60_000, 600_000),
+  );
+
+  it('leaves books in which what came from the chain is what was credited and what the payee has', async () => {
+    const { sql } = apis[0].opened.dependencies;
+    expect(await checkLedger(sql)).toEqual([]);
+    const { rows } = await sql.query<{ units: string }>(
+      'select sum(credited_units)::text as units from top_ups',
+    );
+    expect(BigInt(rows[0]?.units ?? 0)).toBe(await chain.balanceOf(PAYEE));
+  });
+});

@@ -1,0 +1,148 @@
+/**
+ * Processes die, and replies are lost, at every point that a payment passes on its way into the books: it is credited once
+ * or not at all, what the chain moved is what was credited, and who presents it again hears what became of it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { toWallet } from '../../domain/wallets.ts';
+import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
+import { type EvmChain, startEvmChain } from '../chains/evmChain.ts';
+import { startFacilitator, type TestFacilitator } from '../chains/facilitator.ts';
+import { headerOf, paidConfig, paidEnvironment } from '../payments/paidWorld.ts';
+import { PAYEE, type Signed, signedOn } from '../providers/payments/evm/signedPayments.ts';
+import { type KillWorld, openKillWorld, type Part } from './killWorld.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let chain: EvmChain;
+let facilitator: TestFacilitator;
+let world: KillWorld;
+
+beforeAll(async () => {
+  chain = await startEvmChain();
+  facilitator = await startFacilitator(chain);
+  const config = paidConfig(chain, { facilitatorUrl: facilitator.url, confirmations: 1 });
+  world = await openKillWorld(config, paidEnvironment(config));
+});
+afterAll(async () => {
+  await world?.close();
+  await facilitator?.close();
+  await chain?.stop();
+});
+
+interface Case {
+  who: 'api' | 'worker';
+  point: string;
+  action: 'kill' | 'lose';
+  /** Handed in for certain: then it must be credited. Otherwise it may be looked for until its time is over. */
+  moves: boolean;
+}
+
+/** Issue and reliability C.4, 31 to 34. The mark of a settlement is set before it is sent: who dies in between has not sent. */
+const POINTS: [Case['who'], string, boolean][] = [
+  ['api', 'top-up-start', true],
+  ['api', 'top-up-started', true],
+  ['worker', 'top-up-recorded', true],
+  ['worker', 'top-up-settled', true],
+  ['worker', 'top-up-checked', true],
+  ['worker', 'top-up-crediting', true],
+  ['worker', 'commit-sent', true],
+  ['worker', 'top-up-credited', true],
+  // Last: the clock of the chain runs ahead afterwards.
+  ['worker', 'top-up-settling', false],
+];
+const CASES: Case[] = POINTS.flatMap(([who, point, moves]) =>
+  (['kill', 'lose'] as const).map((action) => ({ who, point, action, moves })),
+);
+
+/** Presents the payment; undefined when the process that it came to died. */
+async function present(signed: Signed): Promise<{ status: number; body: unknown } | undefined> {
+  try {
+    const headers = { 'PAYMENT-SIGNATURE': headerOf(chain, signed) };
+    const response = await fetch(`${world.baseUrl}/x402/top-up`, { method: 'POST', headers });
+    return { status: response.status, body: await response.json() };
+  } catch {
+    return undefined;
+  }
+}
+
+async function creditOf({ payer }: Signed): Promise<bigint> {
+  const wallet = toWallet(payer.address);
+  if (!wallet) throw new Error('no wallet');
+  return (await balanceOf(world.pool, walletAccountId(wallet)))?.usd ?? 0n;
+}
+
+async function stateOf({ payer }: Signed): Promise<string | undefined> {
+  const { rows } = await world.pool.query<{ state: string }>('select state from top_ups where payer = $1', [
+    payer.address.toLowerCase(),
+  ]);
+  return rows[0]?.state;
+}
+
+/** A block every now and then, so that what is in one becomes final. */
+async function mining<T>(work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => void chain.mine(1).catch(() => undefined), 300);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+async function revive(part: Part, signal: AbortSignal): Promise<void> {
+  await part.death();
+  if (!signal.aborted) await part.respawn();
+}
+
+/** Presents it again and again, as a client does who was told "pending", or told nothing. */
+async function insist(signed: Signed): Promise<{ status: number; body: unknown }> {
+  const until = Date.now() + 60_000;
+  for (;;) {
+    const answer = await present(signed);
+    if (answer && [200, 402].includes(answer.status)) return answer;
+    if (answer) expect([409, 503, 504, 500]).toContain(answer.status);
+    if (Date.now() > until) throw new Error(`no end: ${JSON.stringify(answer)}`);
+    await sleep(200);
+  }
+}
+
+const FIVE = 5_000_000n;
+
+describe('a payment whose processes die, or whose replies are lost, is credited once or not at all', () => {
+  it.each(CASES)('$who, $action at $point', async ({ who, point, action, moves }) => {
+    const validBefore = (await chain.now()) + 300n;
+    const signed = await signedOn(chain, { value: FIVE, validBefore });
+    const settledBefore = facilitator.counts.settle;
+    const part = world[who];
+    const armed = `${point}:${action}`;
+    part.arm(armed);
+    const stop = new AbortController();
+    const revived = action === 'kill' ? revive(part, stop.signal) : Promise.resolve();
+    const insisting = mining(insist(signed));
+    if (!moves) {
+      // One that was not sent is over with its time.
+      await expect.poll(() => stateOf(signed), { timeout: 30_000 }).toBe('unknown');
+      await chain.setTime(validBefore + 1n);
+    }
+    const answer = await insisting;
+    expect(part.hasFired(armed) || action === 'kill').toBe(true);
+    await revived;
+    expect(answer.status).toBe(moves ? 200 : 402);
+    const again = await mining(insist(signed));
+    expect(again).toEqual(answer);
+    expect(await creditOf(signed)).toBe(moves ? FIVE * 1_000n : 0n);
+    expect(await chain.balanceOf(signed.payer.address)).toBe(moves ? FIVE : 2n * FIVE);
+    expect(facilitator.counts.settle - settledBefore).toBe(moves ? 1 : 0);
+  });
+
+  it('has credited exactly what the chain moved', async () => {
+    const { rows } = await world.pool.query<{ nano: string }>(
+      `select sum(amount)::text as nano from transfers where kind = 'top_up'`,
+    );
+    expect(BigInt(rows[0]?.nano ?? 0)).toBe((await chain.balanceOf(PAYEE)) * 1_000n);
+    expect(await checkLedger(world.pool)).toEqual([]);
+    expect((await world.ledgerCheck()).code).toBe(0);
+  });
+});
