@@ -70,7 +70,7 @@ export const refunds = new Counter({
 export const topUpsReached = new Counter({
   name: 'farebox_top_ups_total',
   help: 'Top-ups that reached a state after their payment was handed in, by network',
-  labelNames: ['network', 'state'] as const,
+  labelNames: ['provider', 'state'] as const,
   registers,
 });
 

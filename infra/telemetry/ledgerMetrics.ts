@@ -1,4 +1,4 @@
-/** Figures that live in the database: open holds and running jobs. */
+/** Figures that live in the database: open holds, running jobs and payments that are not over. */
 import { Gauge, type Registry } from 'prom-client';
 import { inTransaction, type Sql } from '../postgres/pool.ts';
 import { askedSometimes } from './askedSometimes.ts';
@@ -33,6 +33,19 @@ const JOBS = `select model_id, state, count(*) as jobs,
          where state in ('accepted', 'submitted') order by deadline_at limit ${MOST_COUNTED}) as running
   group by model_id, state`;
 
+interface TopUpFigures {
+  network: string;
+  state: string;
+  top_ups: string;
+  oldest_seconds: number;
+}
+
+const TOP_UPS = `select network, state, count(*) as top_ups,
+    extract(epoch from clock_timestamp() - min(created_at))::float8 as oldest_seconds
+  from (select network, state, created_at from top_ups
+         where state not in ('credited', 'failed', 'wrong') order by changed_at limit ${MOST_COUNTED}) as pending
+  group by network, state`;
+
 export function registerLedgerMetrics(registry: Registry, sql: Sql): void {
   const gauges = createGauges(registry, () => refresh());
   const refresh = askedSometimes({
@@ -53,6 +66,7 @@ function createGauges(registry: Registry, collect: () => Promise<void>) {
   const registers = [registry];
   const labelNames = ['model', 'state'] as const;
   const gauges = {
+    ...topUpGauges(registry, collect),
     readable: new Gauge({
       name: 'farebox_database_figures_readable',
       help: '1 when the figures of holds and jobs could be read, 0 when they are missing',
@@ -90,17 +104,45 @@ function createGauges(registry: Registry, collect: () => Promise<void>) {
   return gauges;
 }
 
-async function read(sql: Sql): Promise<{ holds: HoldFigures | undefined; jobs: JobFigures[] }> {
+function topUpGauges(registry: Registry, collect: () => Promise<void>) {
+  const registers = [registry];
+  const labelNames = ['provider', 'state'] as const;
+  return {
+    topUps: new Gauge({
+      name: 'farebox_top_ups_pending',
+      help: 'Payments of wallets that are neither credited nor over, by network and state',
+      labelNames,
+      registers,
+      collect,
+    }),
+    oldestTopUp: new Gauge({
+      name: 'farebox_top_ups_oldest_seconds',
+      help: 'Age of the oldest payment that is not over, by network and state',
+      labelNames,
+      registers,
+      collect,
+    }),
+  };
+}
+
+interface Figures {
+  holds: HoldFigures | undefined;
+  jobs: JobFigures[];
+  topUps: TopUpFigures[];
+}
+
+async function read(sql: Sql): Promise<Figures> {
   return await inTransaction(sql, async (client) => {
     // Given up by the server too: a scrape every few seconds must not pile statements up.
     await client.query(`set local statement_timeout = ${READ_LIMIT_MS}`);
     const holds = await client.query<HoldFigures>(HOLDS);
     const jobs = await client.query<JobFigures>(JOBS);
-    return { holds: holds.rows[0], jobs: jobs.rows };
+    const topUps = await client.query<TopUpFigures>(TOP_UPS);
+    return { holds: holds.rows[0], jobs: jobs.rows, topUps: topUps.rows };
   });
 }
 
-function show(gauges: Gauges, { holds, jobs }: Awaited<ReturnType<typeof read>>): void {
+function show(gauges: Gauges, { holds, jobs, topUps }: Figures): void {
   gauges.readable.set(1);
   gauges.holds.set(Number(holds?.holds_open ?? 0));
   gauges.oldestHold.set(holds?.oldest_hold_seconds ?? 0);
@@ -109,13 +151,19 @@ function show(gauges: Gauges, { holds, jobs }: Awaited<ReturnType<typeof read>>)
     gauges.jobs.set(labels, Number(row.jobs));
     gauges.oldestJob.set(labels, row.oldest_seconds);
   }
+  for (const { network, state, top_ups, oldest_seconds } of topUps) {
+    gauges.topUps.set({ provider: network, state }, Number(top_ups));
+    gauges.oldestTopUp.set({ provider: network, state }, oldest_seconds);
+  }
 }
 
 /** One without labels has no other way to be missing than to have its one value removed. */
-function hide({ readable, holds, oldestHold, jobs, oldestJob }: Gauges): void {
+function hide({ readable, holds, oldestHold, jobs, oldestJob, topUps, oldestTopUp }: Gauges): void {
   readable.set(0);
   holds.remove();
   oldestHold.remove();
   jobs.reset();
   oldestJob.reset();
+  topUps.reset();
+  oldestTopUp.reset();
 }

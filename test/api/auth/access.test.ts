@@ -11,6 +11,7 @@ const ACCESS: Record<string, string[]> = {
     'GET /video/downloads/{token}',
     'POST /api_keys/generate_web3_key',
     'POST /video/transcriptions',
+    'POST /x402/top-up',
   ],
   key: [
     'GET /api_keys/rate_limits',
@@ -79,6 +80,7 @@ const ACCESS: Record<string, string[]> = {
     'POST /systemone',
     'POST /video/queue',
   ],
+  'own-wallet': ['GET /x402/balance/{walletAddress}', 'GET /x402/transactions/{walletAddress}'],
   quote: ['POST /audio/quote', 'POST /audio/voice-changer/quote', 'POST /video/quote'],
 };
 
