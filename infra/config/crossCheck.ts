@@ -6,6 +6,7 @@ import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { mergeProviders } from './builtInProviders.ts';
 import { checkNames } from './checkNames.ts';
 import { checkPayments } from './checkPayments.ts';
+import { checkRpcNetworks } from './checkRpcNetworks.ts';
 import { problem } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { isVoiceChanger, type ModelEntry, type VoiceChangerEntry } from './schema/models.ts';
@@ -24,7 +25,13 @@ export function crossCheck(file: ConfigurationFile): string[] {
     }
     problems.push(...checkModel(entry, index, providers));
   }
-  return [...problems, ...checkNames(file.models), ...checkPayments(file.x402.networks)];
+  const { rpc, x402 } = file;
+  return [
+    ...problems,
+    ...checkNames(file.models),
+    ...checkPayments(x402.networks),
+    ...checkRpcNetworks(rpc.networks),
+  ];
 }
 
 function checkModel(entry: ModelEntry, index: number, providers: Record<string, ProviderSettings>): string[] {

@@ -96,6 +96,49 @@ export const providerSeconds = new Histogram({
   registers,
 });
 
+export const rpcNodeOutcomes = new Counter({
+  name: 'farebox_rpc_node_requests_total',
+  help: 'HTTP requests to chain nodes, by what came of them; "stopped": another node was quicker, or the client left',
+  labelNames: ['network', 'node', 'outcome'] as const,
+  registers,
+});
+
+export const rpcNodeSeconds = new Histogram({
+  name: 'farebox_rpc_node_duration_seconds',
+  help: 'One HTTP request to a chain node, from the request to the end of its answer',
+  labelNames: ['network', 'node'] as const,
+  buckets: QUICK_SECONDS,
+  registers,
+});
+
+export const rpcNodeCircuit = new Gauge({
+  name: 'farebox_rpc_node_circuit',
+  help: '0: the node answers; 1: after failures one call tries it; 2: it gets nothing for now; 3: it limits us',
+  labelNames: ['network', 'node'] as const,
+  registers,
+});
+
+export const rpcNodeBehind = new Gauge({
+  name: 'farebox_rpc_node_blocks_behind',
+  help: 'Blocks by which a node is behind the best of its network',
+  labelNames: ['network', 'node'] as const,
+  registers,
+});
+
+export const rpcSecondNodes = new Counter({
+  name: 'farebox_rpc_second_nodes_total',
+  help: 'Calls for which another node was asked: because the first failed (failover), or was slow (hedge)',
+  labelNames: ['network', 'reason'] as const,
+  registers,
+});
+
+export const rpcKept = new Counter({
+  name: 'farebox_rpc_kept_answers_total',
+  help: 'Calls whose answer can never change: found in memory (hit), not found (miss), and answers kept (stored)',
+  labelNames: ['network', 'outcome'] as const,
+  registers,
+});
+
 export const activitySeconds = new Histogram({
   name: 'farebox_activity_duration_seconds',
   help: 'One attempt of a step of a job, by outcome',
@@ -121,6 +164,12 @@ export const API_COUNTERS = [
   providerOutcomes,
   providerRequests,
   providerSeconds,
+  rpcNodeOutcomes,
+  rpcNodeSeconds,
+  rpcNodeCircuit,
+  rpcNodeBehind,
+  rpcSecondNodes,
+  rpcKept,
 ] as const;
 
 export const WORKER_COUNTERS = [

@@ -24,10 +24,20 @@ const brand = closed({
   systemPrompt: z.string().max(32_768).default(''),
 });
 
+const rpcEndpoint = closed({
+  url: serviceUrl.describe('`{key}` in it stands for the secret, which else goes as a bearer token.'),
+  apiKeyEnv: environmentName.exactOptional(),
+  weight: count(1, 1000).exactOptional(),
+});
+
 const rpcNetwork = closed({
-  endpoints: z.array(serviceUrl).min(1).max(16),
+  endpoints: z
+    .array(z.union([serviceUrl, rpcEndpoint], 'a URL, or an object with url, apiKeyEnv and weight'))
+    .min(1)
+    .max(16),
   apiKeyEnv: environmentName.exactOptional(),
   allowPrivateNetwork: z.boolean().exactOptional(),
+  timeouts: timeouts.exactOptional(),
 });
 
 const paymentNetwork = closed({

@@ -213,6 +213,26 @@ describe('metrics', () => {
     expect(seriesValue(worker, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
   });
 
+  test('the API tells how chain nodes do, by their place and host', async () => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [] };
+    const answer = await world.farebox.account.api.post('/crypto/rpc/base-sepolia', { json: call });
+    expect(answer.status).toBe(200);
+    const requests = await eventually(async () => {
+      const { api } = await world.scrape();
+      // Of the first look at its height, and of the call.
+      const labels = { network: 'base-sepolia', outcome: 'answered' };
+      const behind = seriesValue(api, 'farebox_rpc_node_blocks_behind', { network: 'base-sepolia' });
+      return behind === 0
+        ? { api, count: seriesValue(api, 'farebox_rpc_node_requests_total', labels) }
+        : undefined;
+    });
+    expect(requests.count).toBeGreaterThan(0);
+    expect(requests.api).toMatch(
+      /farebox_rpc_node_requests_total\{network="base-sepolia",node="0 127\.0\.0\.1:\d+"/,
+    );
+    expect(requests.api).not.toContain(SECRET_IN_URL);
+  });
+
   test('no series is told apart by an account, a key or a job', async () => {
     const { api, worker } = await world.scrape();
     expect(`${api}${worker}`).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{32}|FAREBOX_/);

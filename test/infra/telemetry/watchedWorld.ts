@@ -5,6 +5,7 @@ import { freePorts } from '../../../infra/stack/freePorts.ts';
 import { type Deployment, eventually, openDeployment } from '../../acceptance/deployment.ts';
 import { simulatedModels } from '../../acceptance/models.ts';
 import { toneWav } from '../../acceptance/recordings.ts';
+import { type ChainNode, startChainNode } from '../../stubs/chainNode.ts';
 import { type CollectedSpan, type Collector, startCollector } from '../../stubs/collector.ts';
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
 
@@ -26,15 +27,16 @@ export interface WatchedWorld {
 }
 
 export async function openWatchedWorld(): Promise<WatchedWorld> {
-  const [collector, cloud, files] = await Promise.all([
+  const [collector, cloud, files, chainNode] = await Promise.all([
     startCollector(),
     startElevenLabsStub(),
     serveRecording(),
+    startChainNode(),
   ]);
   const [metricsPort = 0] = await freePorts(1);
   const fileServer = `127.0.0.1:${(files.address() as AddressInfo).port}`;
   const farebox = await openDeployment({
-    configuration: configurationOf(cloud, fileServer),
+    configuration: { ...configurationOf(cloud, fileServer), rpc: rpcOf(chainNode) },
     variables: {
       CLOUD_KEY: cloud.apiKey,
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
@@ -56,7 +58,7 @@ export async function openWatchedWorld(): Promise<WatchedWorld> {
     }),
     async close() {
       await farebox.close();
-      await Promise.all([collector.close(), cloud.close()]);
+      await Promise.all([collector.close(), cloud.close(), chainNode.close()]);
       files.close();
     },
   };
@@ -66,6 +68,12 @@ async function serveRecording(): Promise<Server> {
   const files = createServer((_request, response) => response.end(toneWav(2)));
   await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
   return files;
+}
+
+/** Many services of nodes want their key in the path. */
+function rpcOf({ url }: ChainNode): object {
+  const endpoints = [`${url}/v2/${SECRET_IN_URL}`];
+  return { networks: { 'base-sepolia': { endpoints, allowPrivateNetwork: true } } };
 }
 
 function configurationOf(cloud: ElevenLabsStub, fileServer: string): object {

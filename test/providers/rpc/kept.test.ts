@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RpcCache } from '../../../providers/rpc/rpcTools.ts';
+import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import { type ChainNode, startChainNode } from '../../stubs/chainNode.ts';
+import { NETWORK, openUpstreams, patient, read } from './openUpstreams.ts';
+
+/** Where Redis would be. */
+class Memory implements RpcCache {
+  readonly values = new Map<string, string>();
+  failing = false;
+
+  async get(keys: readonly string[]) {
+    if (this.failing) throw new Error('gone');
+    return keys.map((key) => this.values.get(key));
+  }
+
+  async set(key: string, value: string) {
+    if (this.failing) throw new Error('gone');
+    this.values.set(key, value);
+  }
+}
+
+let node: ChainNode;
+let upstreams: RpcUpstreams;
+let memory: Memory;
+beforeEach(async () => {
+  node = await startChainNode();
+  memory = new Memory();
+  ({ upstreams } = openUpstreams([node.url], { cache: memory }));
+  node.answer = ({ params }) => `"result":{"number":"${String(params[0])}","size":12345678901234567890}`;
+  await upstreams.single(NETWORK, read(), patient());
+  await sleep(120);
+  node.requests = 0;
+});
+afterEach(async () => {
+  await upstreams.close();
+  await node.close();
+});
+
+const block = (tag: string) => read('eth_getBlockByNumber', `["${tag}",true]`);
+
+describe('answers that can never change', () => {
+  it('are asked for once, and come back as they were, digit for digit', async () => {
+    const first = await upstreams.single(NETWORK, block('0x10'), patient());
+    const second = await upstreams.single(NETWORK, block('0x10'), patient());
+    expect(node.requests).toBe(1);
+    expect(first).toMatchObject({ cached: false });
+    expect(second).toEqual({ ...first, cached: true });
+    expect(second).toMatchObject({ value: expect.stringContaining('12345678901234567890') });
+  });
+
+  it('are found for the items of a batch that have one, and the others asked for', async () => {
+    await upstreams.batch(NETWORK, [block('0x1'), block('0x2')], patient());
+    const items = [block('0x3'), block('0x1'), block('0x385'), block('0x2')];
+    const outcomes = await upstreams.batch(NETWORK, items, patient());
+    expect(outcomes.map((outcome) => outcome.kind === 'result' && outcome.cached)).toEqual([
+      false,
+      true,
+      false,
+      true,
+    ]);
+    expect(node.calls.slice(-2).map(({ params }) => params[0])).toEqual(['0x3', '0x385']);
+  });
+
+  it('are asked for again when the chain began anew', async () => {
+    await upstreams.single(NETWORK, block('0x10'), patient());
+    node.genesis = '0xanother';
+    node.height = 950;
+    await sleep(200);
+    expect(await upstreams.single(NETWORK, block('0x10'), patient())).toMatchObject({ cached: false });
+  });
+
+  it('are none of what is newer than the last final block, null, or too large', async () => {
+    await upstreams.single(NETWORK, block('0x385'), patient());
+    node.answer = () => '"result":null';
+    await upstreams.single(NETWORK, block('0x11'), patient());
+    node.answer = () => `"result":"${'x'.repeat(300_000)}"`;
+    await upstreams.single(NETWORK, block('0x12'), patient());
+    node.answer = () => '"error":{"code":-32000,"message":"no"}';
+    await upstreams.single(NETWORK, block('0x13'), patient());
+    expect(memory.values.size).toBe(0);
+  });
+
+  it('come from the node when the memory fails', async () => {
+    memory.failing = true;
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(await upstreams.single(NETWORK, block('0x10'), patient())).toMatchObject({ cached: false });
+    }
+  });
+});

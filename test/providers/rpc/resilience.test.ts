@@ -1,0 +1,214 @@
+/** Two nodes, of which one goes wrong while calls come: nearly all are answered, and no transaction is handed in twice. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RpcEvent } from '../../../providers/rpc/rpcTools.ts';
+import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import { type ChainNode, itemText, startChainNode } from '../../stubs/chainNode.ts';
+import { NETWORK, openUpstreams, patient, read, write } from './openUpstreams.ts';
+
+let nodes: [ChainNode, ChainNode];
+let upstreams: RpcUpstreams;
+let events: RpcEvent[];
+beforeEach(async () => {
+  nodes = [await startChainNode(), await startChainNode()];
+  ({ upstreams, events } = openUpstreams(nodes.map(({ url }) => url)));
+});
+afterEach(async () => {
+  await upstreams.close();
+  await Promise.all(nodes.map((node) => node.close()));
+});
+
+/** Share of reads that were answered, with so many clients at once. */
+async function load(calls: number, meanwhile: (done: number) => void = () => undefined): Promise<number> {
+  let asked = 0;
+  let answered = 0;
+  const client = async () => {
+    while (asked < calls) {
+      asked += 1;
+      meanwhile(asked);
+      const outcome = await upstreams.single(NETWORK, read(), patient());
+      if (outcome.kind === 'result') answered += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, client));
+  return answered / asked;
+}
+
+const WRONGS: [string, (node: ChainNode) => void][] = [
+  [
+    'is killed',
+    (node) => {
+      node.looksFail = true;
+      node.reply = () => (response) => void response.destroy();
+    },
+  ],
+  ['limits', (node) => (node.reply = () => ({ status: 429 }))],
+  [
+    'limits in words',
+    (node) => (node.answer = () => '"error":{"code":-32005,"message":"daily request count exceeded"}'),
+  ],
+  ['fails', (node) => (node.reply = () => ({ status: 502, body: 'bad gateway' }))],
+  ['lies about ids', (node) => (node.reply = () => itemText(1, '"result":"lie"'))],
+  ['answers HTML', (node) => (node.reply = () => '<html></html>')],
+  ['says both', (node) => (node.answer = () => '"result":1,"error":{"code":1,"message":"x"}')],
+  ['refuses our key', (node) => (node.reply = () => ({ status: 401 }))],
+  ['is slow', (node) => (node.delayMs = 100)],
+];
+
+describe('reads', () => {
+  it.each(WRONGS)('are answered when one of two nodes %s under load', async (_name, wrong) => {
+    const calls = 1_000;
+    const share = await load(calls, (done) => {
+      if (done === 200) wrong(nodes[0]);
+    });
+    expect(share).toBeGreaterThanOrEqual(0.999);
+  });
+
+  it('go on at the other when one accepts connections and never answers', async () => {
+    await load(200);
+    nodes[0].reply = () => () => undefined;
+    nodes[0].looksFail = true;
+    expect(await load(400)).toBe(1);
+  }, 20_000);
+
+  it('avoid a node that lags, and go back when it has caught up', async () => {
+    await upstreams.single(NETWORK, read(), patient());
+    nodes[0].height -= 500;
+    await sleep(200);
+    const before = nodes[0].requests;
+    expect(await load(200)).toBe(1);
+    expect(nodes[0].requests).toBe(before);
+    nodes[0].height = nodes[1].height;
+    await sleep(200);
+    await load(200);
+    expect(nodes[0].requests).toBeGreaterThan(before + 20);
+  });
+
+  it('avoid a node of another chain', async () => {
+    nodes[1].genesis = '0xother';
+    await upstreams.single(NETWORK, read(), patient());
+    await sleep(150);
+    const before = nodes[1].requests;
+    await load(100);
+    expect(nodes[1].requests).toBe(before);
+  });
+
+  it('of one batch go to one node', async () => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      const before = nodes.map(({ calls }) => calls.length);
+      const items = [...Array.from({ length: 20 }, () => read()), read('eth_getLogs'), read('eth_getLogs')];
+      const outcomes = await upstreams.batch(NETWORK, items, patient());
+      expect(outcomes.every(({ kind }) => kind === 'result')).toBe(true);
+      const used = nodes.map(({ calls }, at) => calls.length - (before[at] ?? 0));
+      expect(used.sort((left, right) => left - right)).toEqual([0, 22]);
+    }
+  });
+});
+
+describe('a second node for slow reads', () => {
+  it('is asked for the few that are slower than usual', async () => {
+    await load(300);
+    let seen = 0;
+    // One in a hundred takes long, at both.
+    for (const node of nodes) {
+      node.reply = (calls) => {
+        seen += 1;
+        if (seen % 100 !== 0) return undefined;
+        return async (response) => {
+          await sleep(2_000);
+          response.end(itemText(calls[0]?.id, '"result":"late"'));
+        };
+      };
+    }
+    const startedAt = performance.now();
+    expect(await load(600)).toBe(1);
+    expect(events.some(({ kind }) => kind === 'hedge')).toBe(true);
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+  }, 20_000);
+
+  it('is asked for one in twenty at most when all nodes are slow', async () => {
+    await load(200);
+    const before = { hedges: events.filter(({ kind }) => kind === 'hedge').length, requests: requests() };
+    for (const node of nodes) node.delayMs = 60;
+    await load(600);
+    const hedges = events.filter(({ kind }) => kind === 'hedge').length - before.hedges;
+    expect(hedges).toBeLessThanOrEqual(600 * 0.05 + 10);
+    expect(requests() - before.requests).toBeLessThanOrEqual(600 + hedges);
+  }, 20_000);
+});
+
+function requests(): number {
+  return nodes.reduce((sum, node) => sum + node.requests, 0);
+}
+
+describe('a transaction', () => {
+  const SIGNED = '["0xsigned"]';
+  const sent = () =>
+    nodes.flatMap(({ calls }) => calls.filter(({ method }) => method === 'eth_sendRawTransaction'));
+
+  it.each(WRONGS.filter(([name]) => !name.startsWith('limits')))(
+    'is handed in at most once when nodes go wrong: one %s',
+    async (_name, wrong) => {
+      for (const node of nodes) wrong(node);
+      const signal = AbortSignal.timeout(10_000);
+      for (let turn = 1; turn <= 20; turn += 1) {
+        await upstreams.single(NETWORK, write(SIGNED), signal);
+        expect(sent().length).toBeLessThanOrEqual(turn);
+      }
+    },
+  );
+
+  it('is handed in once when its node takes it and never answers', async () => {
+    const hurried = openUpstreams(
+      nodes.map(({ url }) => url),
+      { deadlineMs: 300 },
+    );
+    for (const node of nodes) node.reply = () => () => undefined;
+    const outcome = await hurried.upstreams.single(NETWORK, write(SIGNED), patient());
+    expect(outcome).toEqual({ kind: 'failed', reason: 'timeout', sent: true });
+    expect(sent()).toHaveLength(1);
+    await hurried.upstreams.close();
+  });
+
+  it('goes to the other node when one is not there, or refuses it for lack of room', async () => {
+    for (const refuses of [() => ({ status: 429 }), undefined]) {
+      if (refuses !== undefined) nodes[0].reply = refuses;
+      else await nodes[0].close();
+      for (let turn = 0; turn < 5; turn += 1) {
+        expect(await upstreams.single(NETWORK, write(SIGNED), patient())).toMatchObject({ kind: 'result' });
+      }
+    }
+    nodes[0] = await startChainNode();
+  });
+
+  it('follows the one before it in the same batch', async () => {
+    const items = ['1', '2', '3', '4'].map((nonce) => write(`["${nonce}"]`));
+    await upstreams.batch(NETWORK, items, patient());
+    expect(sent().map(({ params }) => params[0])).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('is known when a node knows it, unknown when all say so, and else nobody can tell', async () => {
+    const known = () => upstreams.knowsTransaction(NETWORK, '0x1', patient());
+    for (const node of nodes) node.answer = () => '"result":null';
+    expect(await known()).toBe(false);
+    nodes[1].answer = () => '"result":{"hash":"0x1"}';
+    expect(await known()).toBe(true);
+    for (const node of nodes) node.reply = () => ({ status: 500 });
+    nodes[1].reply = undefined;
+    nodes[1].answer = () => '"result":null';
+    expect(await known()).toBeUndefined();
+  });
+});
+
+describe('a slow item of a batch', () => {
+  it('does not hold up the others beyond the deadline', async () => {
+    const hurried = openUpstreams([nodes[0].url], { deadlineMs: 2_000 });
+    nodes[0].reply = (calls) =>
+      calls.some(({ method }) => method === 'eth_slow') ? () => undefined : undefined;
+    const items = Array.from({ length: 30 }, (_, at) => read(at === 17 ? 'eth_slow' : 'eth_call'));
+    const outcomes = await hurried.upstreams.batch(NETWORK, items, patient());
+    expect(outcomes.filter(({ kind }) => kind === 'result')).toHaveLength(29);
+    expect(outcomes[17]).toMatchObject({ kind: 'failed', reason: 'timeout' });
+    await hurried.upstreams.close();
+  });
+});
