@@ -40,7 +40,7 @@ const LONGEST_WAIT_MS = 30_000;
 export async function onlyOnce(means: RpcMeans, visit: RpcVisit, keyed: KeyedRequest): Promise<Answer> {
   const { accountId } = visit.caller;
   const own: OwnClaim = { accountId, key: keyed.key, owner: randomUUID() };
-  const digest = createHash('sha256').update(`${keyed.network.slug}\n${keyed.asked.canonical}`).digest();
+  const digest = createHash('sha256').update(`${keyed.network.slug}\n${keyed.asked.canonical()}`).digest();
   const wanted = { ...own, digest, operationId: `rpc-${own.owner}`, leaseMs: LEASE_MS, lifeMs: LIFE_MS };
   const until = performance.now() + LONGEST_WAIT_MS;
   for (;;) {

@@ -1,7 +1,8 @@
 /** Requests a minute and credits a day of an account (specification 8.4), whatever its keys and whichever process. */
+import { LRUCache } from 'lru-cache';
 import { FareboxError } from '../../domain/errors.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
-import type { Admission, Counter } from '../../infra/redis/limiter.ts';
+import type { Admission, Counter, LimitedCall } from '../../infra/redis/limiter.ts';
 import { type Answer, withHeaders } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { errorAnswer } from '../errors.ts';
@@ -28,12 +29,14 @@ export type RpcAdmission =
     };
 
 export async function admitRpc(limits: Limits, accountId: string, count: RpcCount): Promise<RpcAdmission> {
-  const counters = countersOf(limits, accountId, count);
+  const call = limitedCall(accountId, countersOf(limits, accountId, count));
+  const { counters } = call;
   if (counters.length === 0) return { refusal: undefined, correct: async () => undefined };
-  const [requests, credits] = [counters.find(isOfRequests), counters.find((one) => !isOfRequests(one))];
+  const requests = counters.find(isOfRequests);
+  const credits = counters.find((counter) => !isOfRequests(counter));
   // Alone more than a whole day's: there is no window in which it would fit.
   if (credits && credits.limit < credits.cost) return { refusal: refusalAnswer(credits, undefined) };
-  const admission = await limits.limiter.admit({ accountId, counters });
+  const admission = await limits.limiter.admit(call);
   const { refusedBy, at } = admission;
   if (refusedBy) {
     const state = admission.states[counters.indexOf(refusedBy)];
@@ -62,6 +65,18 @@ function countersOf(limits: Limits, accountId: string, count: RpcCount): Counter
     limit: override.rpcCreditsPerDay ?? CREDITS_PER_DAY,
   };
   return [...(count.request ? [requests] : []), ...(count.credits > 0 ? [credits] : [])];
+}
+
+/** Calls of a kind that wait for Redis together go as one question, when they are the same object. */
+const limitedCalls = new LRUCache<string, LimitedCall>({ max: 10_000 });
+
+function limitedCall(accountId: string, counters: readonly Counter[]): LimitedCall {
+  const kind = `${accountId} ${counters.map(({ type, cost, limit }) => `${type} ${cost}/${limit}`).join(' ')}`;
+  const known = limitedCalls.get(kind);
+  if (known) return known;
+  const made = { accountId, counters };
+  limitedCalls.set(kind, made);
+  return made;
 }
 
 function isOfRequests({ windowMs }: Counter): boolean {

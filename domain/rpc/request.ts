@@ -25,7 +25,7 @@ export interface RpcRequest {
   /** It was sent as an array, and is answered as one. */
   isBatch: boolean;
   /** The same for requests that differ in white space, escapes and the order of members only. */
-  canonical: string;
+  canonical(): string;
   /** The most that it can cost. */
   credits: number;
 }
@@ -51,7 +51,7 @@ export function readRpcRequest(text: string, network: RpcNetwork): RpcRequest {
   });
   return {
     ...{ calls, isBatch },
-    canonical: writeJson(node, true),
+    canonical: () => writeJson(node, true),
     credits: calls.reduce((sum, { credits }) => sum + credits, 0),
   };
 }

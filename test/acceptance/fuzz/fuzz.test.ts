@@ -83,6 +83,7 @@ const WITH_USUAL_MODEL =
   /^\/(audio\/(transcriptions|speech|voices)|image\/(multi-)?edit|images\/generations)\b/;
 
 function isOfflineHere(url: string, text: string): boolean {
+  if (url.startsWith('/crypto/rpc/')) return /has no rpc\.networks\./.test(text);
   return WITH_USUAL_MODEL.test(url) && /is offline: its provider/.test(text);
 }
 

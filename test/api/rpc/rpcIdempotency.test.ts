@@ -240,6 +240,45 @@ describe('a transaction that may have arrived', () => {
   }
 });
 
+describe('a client that goes away', () => {
+  async function leave(headers: Record<string, string>): Promise<void> {
+    const asked = first.node.requests;
+    const leaving = new AbortController();
+    const pending = first.api
+      .call('/crypto/rpc/base-mainnet', {
+        ...{ method: 'POST', key: payer.key, body: call('eth_call', '["slow"]'), signal: leaving.signal },
+        headers: { 'content-type': 'application/json', ...headers },
+      })
+      .catch(() => undefined);
+    await until('the node has it', () => first.node.requests > asked, 5_000);
+    leaving.abort();
+    await pending;
+  }
+
+  const heldNow = async () => {
+    const { rows } = await sql().query('select from holds where account_id = $1', [payer.accountId]);
+    return rows.length;
+  };
+
+  it('without a key pays nothing', async () => {
+    const paid = (await booked(first, payer)).length;
+    await leave({});
+    await until('nothing is held', async () => (await heldNow()) === 0, 5_000);
+    first.node.release();
+    expect((await booked(first, payer)).length - paid).toBe(0);
+  });
+
+  it('with a key pays once, and finds the answer when it comes back', async () => {
+    const key = randomUUID();
+    const [asked, paid] = [first.node.requests, (await booked(first, payer)).length];
+    await leave({ 'idempotency-key': key });
+    const again = keyed(key, call('eth_call', '["slow"]'), { world: second });
+    first.node.release();
+    expect((await again).headers.get('idempotent-replayed')).toBe('true');
+    expect([first.node.requests - asked, (await booked(first, payer)).length - paid]).toEqual([1, 1]);
+  });
+});
+
 describe('a process that dies', () => {
   /** It stands still at this place, and its claim is as if its process were gone. Later it goes on, as a late one would. */
   async function dead(key: string, at: string, body: string): Promise<void> {
@@ -322,6 +361,27 @@ describe('a large answer', () => {
       expect.stringContaining('too large'),
     ]);
     expect((await booked(first, payer)).length - paid).toBe(1);
+  });
+
+  it('of an account that has enough kept is not kept, a small one is', async () => {
+    const hoarder = await newPayer(first);
+    await sql().query(
+      `insert into rpc_answers (account_id, key, digest, owner, leased_until, operation_id, status, body, body_bytes, credits, request_id)
+       values ($1, 'much', $2, $3, now(), 'x', 200, '', $4, 20, 'x')`,
+      [hoarder.accountId, Buffer.alloc(32), randomUUID(), 64 * 1024 * 1024],
+    );
+    first.upstreams.streams.delete('eth_getLogs');
+    const twice = async (params: string) => {
+      const headers = { 'idempotency-key': randomUUID() };
+      const body = call('eth_getLogs', params);
+      const replies = [
+        await post(first, hoarder, { body, headers }),
+        await post(first, hoarder, { body, headers }),
+      ];
+      return replies.map(({ status }) => status);
+    };
+    expect(await twice(`["${'a'.repeat(5_000)}"]`)).toEqual([200, 409]);
+    expect(await twice(`["${'a'.repeat(3_000)}"]`)).toEqual([200, 200]);
   });
 
   it('that breaks off is made again for the same money', async () => {

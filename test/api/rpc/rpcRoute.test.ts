@@ -1,6 +1,7 @@
 /** The JSON-RPC proxy: what is admitted, what comes back, and what it costs to the last nano. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import type { RpcOutcome } from '../../../providers/rpc/rpcUpstreams.ts';
 import {
   booked,
   call,
@@ -234,6 +235,46 @@ describe('refused without a charge and without asking a node', () => {
     expect((await post(world, poor, { body: call('eth_call') })).status).toBe(402);
     expect(world.node.requests).toBe(asked);
     expect((await post(world, await newPayer(world, 14_000n), { body: call('eth_call') })).status).toBe(200);
+  });
+});
+
+describe('what came from memory', () => {
+  it.each([
+    [[true], 'hit', false],
+    [[true, true], 'hit', true],
+    [[true, false, true], 'hit; items=0,2', true],
+    [[false, false], null, true],
+  ])('%j is marked as %s, and costs the same', async (cached, mark, isBatch) => {
+    const outcomes = cached.map((each): RpcOutcome => ({ kind: 'result', value: '1', cached: each }));
+    const { batch, single } = world.upstreams;
+    world.upstreams.batch = async () => outcomes;
+    world.upstreams.single = async () => outcomes[0] as RpcOutcome;
+    const calls = cached.map(() => call('eth_chainId')).join(',');
+    const reply = await send(isBatch ? `[${calls}]` : calls);
+    Object.assign(world.upstreams, { batch, single });
+    expect(reply.headers.get('x-service-rpc-cache')).toBe(mark);
+    expect(creditsOf(reply)).toBe(String(20 * cached.length));
+  });
+});
+
+describe('items that no node answered', () => {
+  it('are errors among the others, and free', async () => {
+    const { batch } = world.upstreams;
+    const failed = (reason: 'capacity' | 'timeout' | 'too_large'): RpcOutcome => {
+      return { kind: 'failed', reason, sent: true };
+    };
+    const result: RpcOutcome = { kind: 'result', value: '"ok"', cached: false };
+    world.upstreams.batch = async () => [failed('timeout'), result, failed('too_large'), failed('capacity')];
+    const reply = await send(`[${['1', '2', '3', '4'].map((id) => call('eth_call', '[]', id)).join(',')}]`);
+    world.upstreams.batch = batch;
+    expect([reply.status, creditsOf(reply)]).toEqual([200, '20']);
+    const items = JSON.parse(reply.text) as { id: number; result?: string; error?: { code: number } }[];
+    expect(items.map(({ id, result, error }) => [id, result ?? error?.code])).toEqual([
+      [1, -32603],
+      [2, 'ok'],
+      [3, -32603],
+      [4, -32603],
+    ]);
   });
 });
 
