@@ -29,7 +29,8 @@ const ZKSYNC = [
   ...['zks_getBytecodeByHash', 'zks_getConfirmedTokens', 'zks_getFeeParams', 'zks_getL1BatchBlockRange'],
   ...['zks_getL1BatchDetails', 'zks_getL1GasPrice', 'zks_getL2ToL1LogProof', 'zks_getL2ToL1MsgProof'],
   ...['zks_getMainContract', 'zks_getProof', 'zks_getProtocolVersion', 'zks_getRawBlockTransactions'],
-  ...['zks_getTestnetPaymaster', 'zks_getTransactionDetails'],
+  ...['zks_getL2Multicall3', 'zks_getTestnetPaymaster', 'zks_getTimestampAsserter'],
+  'zks_getTransactionDetails',
 ];
 
 /** docs.linea.build, Linea methods. */
