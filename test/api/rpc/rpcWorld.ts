@@ -1,6 +1,7 @@
 /** An API with a node behind it, and accounts that may call it. */
 import { randomUUID } from 'node:crypto';
 import { RPC_NETWORKS } from '../../../domain/rpc/networks.ts';
+import type { Config } from '../../../infra/config/config.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
 import { type RpcNode, startRpcNode } from '../../stubs/rpcNode.ts';
 import { startApi, type TestApi, type TestApiOptions } from '../startApi.ts';
@@ -25,15 +26,24 @@ export interface RpcWorldOptions extends TestApiOptions {
   node?: RpcNode;
   /** Without it no account reaches a limit. */
   limits?: 'published';
+  /** The node is asked as a configured one is; by default by what the test can change. */
+  upstreams?: 'shipped';
 }
 
 export async function startRpcWorld(options: RpcWorldOptions = {}): Promise<RpcWorld> {
   const { networks = [...RPC_NETWORKS.keys()], limits, ...rest } = options;
   const node = options.node ?? (await startRpcNode());
-  const api = await startApi(rest);
+  const settings = networks.map((slug): [string, Config['rpc']['networks'][string]] => {
+    return [slug, { endpoints: [`${node.url}/${slug}`], allowPrivateNetwork: true }];
+  });
+  const configured = (config: Config): Config => ({
+    ...config,
+    rpc: { networks: Object.fromEntries(settings) },
+  });
+  const api = await startApi({ ...rest, ...(options.upstreams && { config: configured }) });
   const upstreams = plainUpstreams(node.url, networks);
   const { dependencies } = api.opened;
-  dependencies.rpc = upstreams;
+  if (!options.upstreams) dependencies.rpc = upstreams;
   const plenty = { failedPer30s: 10 ** 9, rpcRequestsPerMinute: 10 ** 9, rpcCreditsPerDay: 10 ** 12 };
   if (!limits) dependencies.limits.overrideOf = () => plenty;
   return {
