@@ -2,13 +2,11 @@
  * A chat request with everything it is billed by (key, limits, hold, settle) against a bare Koa route that passes the same
  * request through. One core for each of the two; the text service, Postgres, Redis and the load have the other.
  */
-import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import pg from 'pg';
 import { readStreams } from './chatStreams.ts';
+import { onTheOtherCore, postgresPids } from './cores.ts';
 import { askSingly, askWithoutPause, FEW, type LeanRequest } from './leanClient.ts';
 import { residentMb } from './memory.ts';
 import { percentile, round } from './statistics.ts';
@@ -93,24 +91,6 @@ async function openSides(world: World) {
     product: requestOf(api.origin, inference),
   };
   return { targets, pid: api.pid };
-}
-
-/** Its processes so far; those to come are started by the first of them, on the same core. */
-async function postgresPids({ environment }: World): Promise<number[]> {
-  const client = new pg.Client({ connectionString: environment.DATABASE_URL });
-  await client.connect();
-  const folder = (await client.query('show data_directory')).rows[0].data_directory as string;
-  const backends = (await client.query('select pid from pg_stat_activity')).rows.map(({ pid }) =>
-    Number(pid),
-  );
-  await client.end();
-  const postmaster = Number(readFileSync(path.join(folder, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
-  return [postmaster, ...backends];
-}
-
-/** A process that has ended since needs no core. */
-async function onTheOtherCore(pid: number): Promise<void> {
-  await promisify(execFile)('taskset', ['-a', '-c', '-p', '1', String(pid)]).catch(() => undefined);
 }
 
 function requestOf(origin: string, key: string): LeanRequest {

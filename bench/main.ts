@@ -10,6 +10,7 @@ import { run as media } from './media.ts';
 import { run as memory } from './memory.ts';
 import { run as models } from './models.ts';
 import { run as retrieve } from './retrieve.ts';
+import { run as rpc } from './rpc.ts';
 import { run as scrape } from './scrape.ts';
 import { run as signIn } from './signIn.ts';
 import { run as usage } from './usage.ts';
@@ -39,6 +40,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   chat: () => chat(),
   signin: () => signIn(),
   wallets: () => wallets(),
+  rpc: () => rpc(),
 };
 
 const named = process.argv.slice(2);

@@ -1,0 +1,25 @@
+/** Which core a process runs on, where the product has one to itself and what serves it has the other. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import type { World } from './world.ts';
+
+/** Its processes so far; those to come are started by the first of them, on the same core. */
+export async function postgresPids({ environment }: World): Promise<number[]> {
+  const client = new pg.Client({ connectionString: environment.DATABASE_URL });
+  await client.connect();
+  const folder = (await client.query('show data_directory')).rows[0].data_directory as string;
+  const backends = (await client.query('select pid from pg_stat_activity')).rows.map(({ pid }) =>
+    Number(pid),
+  );
+  await client.end();
+  const postmaster = Number(readFileSync(path.join(folder, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  return [postmaster, ...backends];
+}
+
+/** A process that has ended since needs no core. */
+export async function onTheOtherCore(pid: number): Promise<void> {
+  await promisify(execFile)('taskset', ['-a', '-c', '-p', '1', String(pid)]).catch(() => undefined);
+}
