@@ -1,16 +1,16 @@
 /**
  * A wallet pays, with the x402 libraries as they are: beside a running `npm start -- --with-demo-chain`
  *
- *   node examples/pay.mjs [--model ID] [--calls N | --until-empty]
+ *   node examples/pay.mjs [--model ID] [--calls N]
  *
- * tops up 5 USD, signs in with the same wallet, buys chat (or speech, where no chat model is to be had), and shows what
- * is left. With --until-empty it goes on until the service answers 402, tops up again and buys once more.
+ * tops up 5 USD, signs in with the same wallet, buys chat (or speech, where no chat model is to be had) three times or N
+ * times, and shows what is left. Where the service answers 402 in between, it tops up again and goes on.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { registerExactEvmScheme } from '@x402/evm/exact/client';
-import { wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x';
+import { createSIWxPayload, encodeSIWxHeader, wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x';
 import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { privateKeyToAccount } from 'viem/accounts';
 
@@ -20,7 +20,6 @@ const { values: flags } = parseArgs({
   options: {
     model: { type: 'string' },
     calls: { type: 'string', default: '3' },
-    'until-empty': { type: 'boolean', default: false },
   },
 });
 
@@ -37,12 +36,8 @@ const signedFetch = wrapFetchWithSIWx(fetch, wallet);
 
 await topUp();
 const product = await chooseProduct();
-const calls = flags['until-empty'] ? Number.POSITIVE_INFINITY : Number(flags.calls);
-for (let call = 1; call <= calls; call += 1) {
-  if ((await buy(product)) !== 402) continue;
-  await topUp();
-  await buy(product);
-  break;
+for (let call = 1; call <= Number(flags.calls); call += 1) {
+  if ((await buy(product)) === 402) await topUp();
 }
 await showBalance();
 
@@ -52,7 +47,7 @@ async function topUp() {
   if (answer.status !== 200) throw new Error(`the top-up answered ${answer.status}: ${JSON.stringify(body)}`);
   const { transaction } = decodePaymentResponseHeader(answer.headers.get('payment-response'));
   console.log(
-    `topped up    ${body.data.amountCredited} USD, now ${body.data.newBalance} (transaction ${transaction})`,
+    `topped up      ${body.data.amountCredited} USD, now ${body.data.newBalance} (transaction ${transaction})`,
   );
 }
 
@@ -81,13 +76,23 @@ function describe(answer, bytes) {
 }
 
 async function showBalance() {
-  const at = `${dev.baseUrl}/x402`;
-  const { data } = await (await signedFetch(`${at}/balance/${wallet.address}`)).json();
-  console.log(`balance      ${data.balanceUsd} USD of ${data.walletAddress}`);
-  const history = await (await signedFetch(`${at}/transactions/${wallet.address}?limit=5`)).json();
-  for (const { createdAt, type, amount, modelId } of history.data.transactions) {
+  const balance = await own('balance', '');
+  console.log(`balance        ${balance.balanceUsd} USD of ${balance.walletAddress}`);
+  const { transactions } = await own('transactions', '?limit=5');
+  for (const { createdAt, type, amount, modelId } of transactions) {
     console.log(`  ${createdAt}  ${type.padEnd(8)} ${amount} ${modelId ?? ''}`.trimEnd());
   }
+}
+
+/** Nothing is for sale there, so wrapFetchWithSIWx finds no network to sign in on: the challenge is answered by hand. */
+async function own(what, query) {
+  const url = `${dev.baseUrl}/x402/${what}/${wallet.address}${query}`;
+  const { info, supportedChains } = (await (await fetch(url)).json()).extensions['sign-in-with-x'];
+  const [chain] = supportedChains;
+  const payload = await createSIWxPayload({ ...info, ...chain }, wallet, url);
+  const answer = await fetch(url, { headers: { 'SIGN-IN-WITH-X': encodeSIWxHeader(payload) } });
+  if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()).data;
 }
 
 /** A chat model that costs something, where there is one; the catalogue is for keys. */
