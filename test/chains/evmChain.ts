@@ -21,6 +21,7 @@ import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from 'viem
 import { TEST_USD } from '../../infra/stack/chain/testUsd.ts';
 import { type AnvilChoices, launchAnvil } from './anvil.ts';
 import { type Artifact, testContract } from './artifact.ts';
+import { createTurn } from './turn.ts';
 
 export const BASE = 8453;
 export const BASE_SEPOLIA = 84532;
@@ -74,21 +75,30 @@ type Bank = ReturnType<typeof bankOf>;
 /** Who pays for what tests do; everything throws with the contract's words when it is refused. */
 function bankOf(client: Client) {
   const bank = mnemonicToAccount(MNEMONIC);
+  const inTurn = createTurn();
   const mined = async (hash: Hex): Promise<TransactionReceipt> => {
     const receipt = await client.waitForTransactionReceipt({ hash });
     if (receipt.status !== 'success') throw new Error(`transaction ${hash} was reverted`);
     return receipt;
   };
   const deploy = async ({ abi, bytecode }: Artifact, args: readonly unknown[] = []): Promise<Address> => {
-    const receipt = await mined(await client.deployContract({ abi, bytecode, args, account: bank }));
+    const send = () => client.deployContract({ abi, bytecode, args, account: bank });
+    const receipt = await inTurn(async () => mined(await send()));
     if (!receipt.contractAddress) throw new Error('the deployment has no address');
     return receipt.contractAddress;
   };
-  const write = async (call: Call): Promise<TransactionReceipt> =>
-    mined(await client.writeContract({ ...call, args: call.args ?? [], account: bank }));
+  const write = (call: Call): Promise<TransactionReceipt> =>
+    inTurn(async () => mined(await client.writeContract({ ...call, args: call.args ?? [], account: bank })));
+  /** Is mined although the contract refuses it. */
+  const writeInVain = (call: Call): Promise<TransactionReceipt> =>
+    inTurn(async () => {
+      // With a limit of gas the node is not asked beforehand how much it takes.
+      const request = { ...call, args: call.args ?? [], account: bank, gas: 300_000n };
+      return client.waitForTransactionReceipt({ hash: await client.writeContract(request) });
+    });
   /** A contract of test/chains/contracts. */
   const deployNamed = (name: string, args: readonly unknown[] = []) => deploy(testContract(name), args);
-  return { bank, mined, deploy, deployNamed, write };
+  return { bank, mined, deploy, deployNamed, write, writeInVain };
 }
 
 function dollarOf(client: Client, { write }: Bank, usdc: Address) {

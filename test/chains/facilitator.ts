@@ -12,6 +12,7 @@ import {
 } from '../../infra/stack/chain/facilitator.ts';
 import { type EvmChain, MNEMONIC } from './evmChain.ts';
 import { type FaultContext, LIES, MUDDLES, payerOf, SILENCES } from './facilitatorFaults.ts';
+import { createTurn } from './turn.ts';
 
 const FAULTS = { ...LIES, ...MUDDLES, ...SILENCES };
 export type FaultName = keyof typeof FAULTS;
@@ -20,6 +21,8 @@ export interface TestFacilitator {
   url: string;
   /** What it does at /settle from now on. */
   behave(as: FaultName | 'honest'): void;
+  /** The same, for the payments of one payer. */
+  behaveTo(payer: string, as: FaultName | 'honest'): void;
   /** What it says at /verify from now on; what is true unless told. */
   verifies(as: 'honest' | 'everything' | 'nothing'): void;
   /** How long it takes where it is slow, or acts later. */
@@ -35,6 +38,7 @@ interface State {
   chain: EvmChain;
   honest: Facilitator;
   fault: FaultName | 'honest';
+  faultsByPayer: Map<string, FaultName | 'honest'>;
   verifies: 'honest' | 'everything' | 'nothing';
   slowMs: number;
   counts: TestFacilitator['counts'];
@@ -47,8 +51,11 @@ const SLOW_MS = 20_000;
 export async function startFacilitator(chain: EvmChain): Promise<TestFacilitator> {
   const account = mnemonicToAccount(MNEMONIC, { addressIndex: 1 });
   const { rpcUrl, chainId } = chain;
+  const reference = await createFacilitator({ rpcUrl, chainId, account });
+  const inTurn = createTurn();
+  const honest = { ...reference, settle: (of: FacilitationRequest) => inTurn(() => reference.settle(of)) };
   const state: State = {
-    ...{ chain, honest: await createFacilitator({ rpcUrl, chainId, account }) },
+    ...{ chain, honest, faultsByPayer: new Map() },
     ...{ fault: 'honest', verifies: 'honest', slowMs: SLOW_MS },
     ...{ counts: { verify: 0, settle: 0, supported: 0 }, settledFor: [], transactions: [] },
   };
@@ -65,6 +72,7 @@ export async function startFacilitator(chain: EvmChain): Promise<TestFacilitator
     behave: (as) => {
       state.fault = as;
     },
+    behaveTo: (payer, as) => void state.faultsByPayer.set(payer.toLowerCase(), as),
     verifies: (as) => {
       state.verifies = as;
     },
@@ -105,10 +113,11 @@ async function verify(state: State, request: FacilitationRequest, response: Serv
 async function settle(state: State, request: FacilitationRequest, response: ServerResponse): Promise<void> {
   const payer = payerOf(request).toLowerCase();
   state.settledFor.push(payer);
-  if (state.fault !== 'honest') {
+  const behaviour = state.faultsByPayer.get(payer) ?? state.fault;
+  if (behaviour !== 'honest') {
     const { chain, honest, slowMs } = state;
     const otherTransaction = state.transactions.findLast((each) => each.payer !== payer)?.hash;
-    const fault: (context: FaultContext) => Promise<void> | void = FAULTS[state.fault];
+    const fault: (context: FaultContext) => Promise<void> | void = FAULTS[behaviour];
     return await fault({ chain, honest, request, response, otherTransaction, slowMs });
   }
   const said = await state.honest.settle(request);

@@ -1,0 +1,120 @@
+/** A wallet pays by the published x402 packages as they are, signs in, buys until nothing is left, and pays again. */
+import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x';
+import { decodePaymentResponseHeader } from '@x402/fetch';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { openWalletWorld, type Payer, type WalletWorld } from './walletWorld.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let world: WalletWorld;
+
+beforeAll(async () => {
+  world = await openWalletWorld();
+});
+
+afterAll(() => world.close());
+
+const DOLLAR = 1_000_000n;
+
+interface Data {
+  data: Record<string, unknown>;
+}
+
+/** By a sign-in that answers the challenge: nothing is for sale there that the package could pay. */
+async function own({ wallet }: Payer, what: 'balance' | 'transactions'): Promise<Data['data']> {
+  const url = `${world.deployment.baseUrl}/x402/${what}/${wallet.address}`;
+  const challenge = (await (await fetch(url)).json()) as {
+    extensions: Record<string, { info: object; supportedChains: object[] }>;
+  };
+  const offered = challenge.extensions['sign-in-with-x'];
+  const info = { ...offered?.info, ...offered?.supportedChains[0] } as Parameters<
+    typeof createSIWxPayload
+  >[0];
+  const header = encodeSIWxHeader(await createSIWxPayload(info, wallet, url));
+  const answer = await fetch(url, { headers: { 'SIGN-IN-WITH-X': header } });
+  expect(answer.status).toBe(200);
+  return ((await answer.json()) as Data).data;
+}
+
+async function paid(
+  payer: Payer,
+): Promise<{ amountCredited: number; newBalance: number; transaction: string }> {
+  const answer = await payer.topUp();
+  const body = await answer.json();
+  expect({ status: answer.status, body }).toMatchObject({ status: 200, body: { success: true } });
+  const said = decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '');
+  expect(said).toMatchObject({ success: true, network: world.chain.network });
+  return { ...(body as { data: { amountCredited: number; newBalance: number } }).data, ...said };
+}
+
+/** How many calls of so many tokens it took until one was refused. */
+async function buyAll(payer: Payer, tokens: number): Promise<number> {
+  for (let bought = 0; bought < 50; bought += 1) {
+    const answer = await payer.chat(tokens);
+    await answer.arrayBuffer();
+    if (answer.status !== 200) {
+      expect(answer.status).toBe(402);
+      return bought;
+    }
+    expect(Number(answer.headers.get('x-balance-remaining'))).toBeLessThan(5);
+  }
+  throw new Error('the money never runs out');
+}
+
+test('a wallet without an account pays, buys until it is told to top up, pays again and buys on', async () => {
+  const payer = await world.newPayer(20);
+  const first = await paid(payer);
+  expect(first).toMatchObject({ amountCredited: 5, newBalance: 5 });
+  expect(await world.chain.balanceOf(payer.wallet.address)).toBe(15n * DOLLAR);
+  const receipt = await world.chain.client.getTransactionReceipt({
+    hash: first.transaction as `0x${string}`,
+  });
+  expect(receipt.status).toBe('success');
+
+  // First long answers, then words, until less than what a call takes is left.
+  const bought = (await buyAll(payer, 32)) + (await buyAll(payer, 1));
+  expect(bought).toBeGreaterThanOrEqual(3);
+  const refused = await payer.chat(1);
+  expect(refused.status).toBe(402);
+  expect(await refused.json()).toMatchObject({
+    ...{ code: 'PAYMENT_REQUIRED', reason: 'insufficient_balance', minimumTopUpUsd: 5 },
+    topUpInstructions: { receiverWallet: expect.stringMatching(new RegExp(world.payTo, 'i')) },
+  });
+
+  const left = (await own(payer, 'balance')).balanceUsd as number;
+  const second = await paid(payer);
+  expect(second.newBalance).toBeCloseTo(left + 5, 9);
+  expect((await payer.chat()).status).toBe(200);
+
+  const { transactions } = (await own(payer, 'transactions')) as { transactions: { type: string }[] };
+  expect(transactions.filter(({ type }) => type === 'TOP_UP')).toHaveLength(2);
+  expect(transactions.filter(({ type }) => type === 'CHARGE')).toHaveLength(bought + 1);
+  expect(await world.chain.balanceOf(payer.wallet.address)).toBe(10n * DOLLAR);
+  expect(await checkLedger(world.deployment.pool)).toEqual([]);
+});
+
+test('a wallet that never paid is told how, and what another one paid is not its to see', async () => {
+  const [payer, other] = await Promise.all([world.newPayer(20), world.newPayer(0)]);
+  await paid(payer);
+  expect((await other.chat()).status).toBe(402);
+  expect(await own(other, 'balance')).toMatchObject({ balanceUsd: 0, canConsume: false });
+  const url = `${world.deployment.baseUrl}/x402/balance/${payer.wallet.address}`;
+  const { extensions } = (await (await fetch(url)).json()) as {
+    extensions: Record<string, { info: object; supportedChains: object[] }>;
+  };
+  const { info, supportedChains } = extensions['sign-in-with-x'] ?? { info: {}, supportedChains: [] };
+  const asked = { ...info, ...supportedChains[0] } as Parameters<typeof createSIWxPayload>[0];
+  const header = encodeSIWxHeader(await createSIWxPayload(asked, other.wallet, url));
+  expect((await fetch(url, { headers: { 'SIGN-IN-WITH-X': header } })).status).toBe(403);
+});
+
+test('a wallet that has too little on the chain is refused before anything is handed in', async () => {
+  const poor = await world.newPayer(4);
+  const before = world.facilitator.counts.settle;
+  const answer = await poor.topUp();
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ error: 'PAYMENT_VERIFICATION_FAILED' });
+  expect(world.facilitator.counts.settle).toBe(before);
+  expect(await world.topUpOf(poor)).toBeUndefined();
+});
