@@ -19,7 +19,7 @@ export interface JobKindOf {
 /** Charged and accepted; its queue_id. */
 export async function acceptJob(
   sql: Sql,
-  { accountId, keyId }: Payer,
+  { accountId, keyId }: Pick<Payer, 'accountId'> & { keyId: string | null },
   { kind = 'voice-changer', modelId = 'quick' }: JobKindOf = {},
 ): Promise<string> {
   const queueId = randomUUID();

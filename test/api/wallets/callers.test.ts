@@ -1,8 +1,10 @@
 /** A wallet as a caller: signed in instead of a key, paid from its own account, told what is left. */
+import { randomUUID } from 'node:crypto';
 import { wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatNano } from '../../../domain/money.ts';
-import { startWalletWorld, USDC, type WalletWorld } from './walletWorld.ts';
+import { acceptJob } from '../jobs/jobsWorld.ts';
+import { startWalletWorld, type TestWallet, USDC, type WalletWorld } from './walletWorld.ts';
 
 const TEN_USD = 10_000_000_000n;
 
@@ -128,6 +130,24 @@ describe('paying', () => {
     const response = await world.chat({});
     expect(response.headers.has('x-balance-remaining')).toBe(false);
   });
+});
+
+it('jobs of a wallet are its own: listed, shown and told to it, and to no other wallet', async () => {
+  const [owner, other] = [await world.wallet(TEN_USD), await world.wallet(TEN_USD)];
+  const { sql } = world.api.opened.dependencies;
+  const queueId = await acceptJob(sql, { accountId: owner.accountId, keyId: null });
+  const call = async (wallet: TestWallet, path: string) =>
+    await world.api.call(path, { headers: { 'sign-in-with-x': await wallet.header() } });
+  const list = await call(owner, '/jobs');
+  expect(await list.json()).toMatchObject({ data: [{ queue_id: queueId }] });
+  expect((await call(owner, `/jobs/${queueId}`)).status).toBe(200);
+  const story = await call(owner, `/jobs/${queueId}/events`);
+  expect([story.status, story.headers.get('x-balance-remaining')]).toEqual([200, '9.95']);
+  await story.body?.cancel();
+  expect(await (await call(other, '/jobs')).json()).toMatchObject({ data: [] });
+  expect((await call(other, `/jobs/${queueId}`)).status).toBe(
+    (await call(other, `/jobs/${randomUUID()}`)).status,
+  );
 });
 
 describe('without funds', () => {
