@@ -80,6 +80,7 @@ describe('how deep a payment must be', () => {
     expect(await network.find(payment, within, transaction)).toEqual({ state: 'absent', gone: false });
     const outcome = await network.settle(payment, within);
     expect(outcome).toMatchObject({ outcome: 'sent' });
+    await expect.poll(() => network.find(payment, within)).toMatchObject({ state: 'pending' });
     await chain.mine(2);
     expect(await network.find(payment, within, transaction)).toMatchObject({ state: 'final' });
   });

@@ -8,6 +8,7 @@ import { startRpcNode, type TestNode } from '../../../chains/rpcNode.ts';
 import {
   DOLLAR,
   envelopeOf,
+  FEE_KEY,
   networkOn,
   PAYEE,
   payloadOf,
@@ -19,6 +20,7 @@ import {
 let chain: EvmChain;
 let node: TestNode;
 let network: PaymentNetwork;
+const FEE_PAYER = privateKeyToAccount(FEE_KEY).address;
 const within = AbortSignal.timeout(60_000);
 
 beforeAll(async () => {
@@ -37,6 +39,8 @@ async function settled(payment: SignedPayment, by = network): Promise<string> {
   const outcome = await by.settle(payment, within);
   if (outcome.outcome !== 'sent' || outcome.transaction === undefined)
     throw new Error(JSON.stringify(outcome));
+  // A node takes a transaction first, and puts it into a block a moment later.
+  await chain.client.waitForTransactionReceipt({ hash: outcome.transaction as Hex });
   return outcome.transaction;
 }
 
@@ -206,6 +210,9 @@ describe('one key in several processes', () => {
     );
     expect(outcomes.filter(({ outcome }) => outcome === 'sent').length).toBeGreaterThan(0);
     expect(outcomes.some(({ outcome }) => outcome === 'refused')).toBe(false);
+    await expect
+      .poll(() => chain.client.getTransactionCount({ address: FEE_PAYER, blockTag: 'latest' }))
+      .toBe(await chain.client.getTransactionCount({ address: FEE_PAYER, blockTag: 'pending' }));
     expect(await chain.balanceOf(PAYEE)).toBe(before + 10n * DOLLAR);
     await second.close?.();
   });
@@ -249,7 +256,8 @@ describe('what a node answers to a transaction', () => {
     node.rewrite(undefined);
     expect(outcome).toMatchObject({ outcome: 'unknown' });
     const transaction = 'transaction' in outcome ? outcome.transaction : undefined;
-    expect(await own.find(payment, within, transaction)).toMatchObject({ state: 'final', transaction });
+    const found = () => own.find(payment, within, transaction);
+    await expect.poll(found).toMatchObject({ state: 'final', transaction });
     await own.close?.();
   });
 
@@ -279,7 +287,7 @@ describe('what a node answers to a transaction', () => {
     const outcome = await own.settle(payment, within);
     expect(outcome).toMatchObject({ outcome: 'unknown', transaction: expect.stringMatching(/^0x/) });
     node.rewrite(undefined);
-    expect(await own.find(payment, within)).toMatchObject({ state: 'final' });
+    await expect.poll(() => own.find(payment, within)).toMatchObject({ state: 'final' });
     await own.close?.();
   });
 
@@ -305,4 +313,15 @@ test('a settling account without ether is refused; no word of its key is in the 
   await chain.client.setBalance({ address: privateKeyToAccount(privateKey).address, value: parseEther('1') });
   await settled(payment, poor);
   await poor.close?.();
+});
+
+test('of two nodes one is enough to hand in, and both may take the same transaction', async () => {
+  const both = networkOn(chain, { rpcUrls: [node.url, chain.rpcUrl] });
+  await settled(await readOn(both, await signedOn(chain)), both);
+  for (const how of ['hangs up', 'answers 500', 'answers HTML'] as const) {
+    node.fail(how);
+    await settled(await readOn(both, await signedOn(chain)), both);
+  }
+  node.fail(undefined);
+  await both.close?.();
 });

@@ -45,7 +45,8 @@ test('what the reference client signs for an offer of ours is taken and settled'
   expect(payment).toMatchObject({ amount: '5000000', payer: { address: payer.address.toLowerCase() } });
   await network.verify(payment, within);
   expect(await network.settle(payment, within)).toMatchObject({ outcome: 'sent' });
-  expect(await network.find(payment, within)).toMatchObject({ state: 'final', amount: '5000000' });
+  const found = () => network.find(payment, within);
+  await expect.poll(found).toMatchObject({ state: 'final', amount: '5000000' });
 });
 
 test('networks are found by every name that clients use, and by no other', () => {
