@@ -19,6 +19,8 @@ type Path = readonly PropertyKey[];
 
 const MOST_PROBLEMS = 20;
 const LONGEST_FOUND = 80;
+/** Many services of chain nodes want their key in the path. */
+const NODE_URLS: ReadonlySet<PropertyKey> = new Set(['endpoints', 'rpcUrl', 'rpcUrls']);
 const SECRET_KEY = /key|secret|token|password|credential|_URL$/i;
 
 /** All problems of one parse, at most 20 and the number of further ones. */
@@ -107,8 +109,9 @@ function foundText(path: Path, input: unknown): string {
   return written.length > LONGEST_FOUND ? `${written.slice(0, LONGEST_FOUND)}…` : written;
 }
 
-/** A value that may carry a secret: by the name of its key, or as a user and password in a URL. */
+/** A value that may carry a secret: by the name of its key, as a user and password in a URL, or in the path of a node's. */
 function hides(path: Path, value: string): boolean {
+  if (path.some((step) => NODE_URLS.has(step))) return true;
   return SECRET_KEY.test(String(path.at(-1) ?? '')) || /:\/\/[^/]*@/.test(value);
 }
 

@@ -1,4 +1,5 @@
 /** The chain nodes behind the JSON-RPC proxy; of the wiring functions it belongs to the third. */
+import { setMaxListeners } from 'node:events';
 import { isHeavy } from '../../domain/rpc/methodCost.ts';
 import { RPC_NETWORKS } from '../../domain/rpc/networks.ts';
 import type { RpcSettings } from '../../domain/rpc/nodeSettings.ts';
@@ -39,6 +40,8 @@ export function createRpcUpstreams(configuration: RpcConfiguration, tools: RpcTo
     networks: new Set(fleets.keys()),
     async batch(network, items, signal) {
       signal.throwIfAborted();
+      // Each part of a batch listens; the parts are at most as many as the items.
+      setMaxListeners(0, signal);
       const fleet = fleetOf(network);
       return await orKept({ kept, fleet, items }, (rest) => askBatch(fleet, workOf(fleet, rest, signal)));
     },

@@ -363,3 +363,36 @@ describe('a configuration file with an error is refused, and the error names it'
     );
   });
 });
+
+describe('chain nodes', () => {
+  const URL_WITH_KEY = 'https://node.example/v2/very-secret-key-of-ours';
+  const withNetwork = (slug: string, network: object) => ({ rpc: { networks: { [slug]: network } } });
+
+  test('are URLs, or objects with a key and a weight of their own', () => {
+    const endpoints = [URL_WITH_KEY, { url: 'https://b.example/{key}', apiKeyEnv: 'NODE_KEY', weight: 3 }];
+    const settings = { endpoints, timeouts: { firstByteMs: 5_000 } };
+    expect(load(withNetwork('base-mainnet', settings)).rpc.networks['base-mainnet']).toEqual(settings);
+  });
+
+  test('belong to networks that are sold', () => {
+    const message = messageOf(() => load(withNetwork('base-main', { endpoints: [URL_WITH_KEY] })));
+    expect(message).toContain(
+      'rpc.networks.base-main: found an unknown network, allowed: one of arbitrum-mainnet',
+    );
+    expect(message).not.toContain('very-secret');
+  });
+
+  test('have a key where their URL waits for one', () => {
+    const message = messageOf(() =>
+      load(withNetwork('base-mainnet', { endpoints: ['https://node.example/{key}'] })),
+    );
+    expect(message).toContain(
+      'rpc.networks.base-mainnet.endpoints[0]: found a URL with {key} and no apiKeyEnv',
+    );
+  });
+
+  test('are not shown when they are wrong', () => {
+    const secret = { endpoints: [{ url: 'ftp://node.example/very-secret-key-of-ours' }] };
+    expect(messageOf(() => load(withNetwork('base-mainnet', secret)))).not.toContain('very-secret');
+  });
+});
