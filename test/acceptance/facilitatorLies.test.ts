@@ -84,6 +84,7 @@ test('a payment that was not settled credits nobody, whatever the facilitator sa
   // Several looks at the chain, by each of them.
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   for (const each of cases) {
+    expect(world.facilitator.settledFor, each.fault).toContain(each.payer.wallet.address.toLowerCase());
     expect(await standOf(each), each.fault).toMatchObject({ credited: 0n });
     expect(await world.chain.balanceOf(each.payer.wallet.address), each.fault).toBe(7_000_000n);
   }

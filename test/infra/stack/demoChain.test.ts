@@ -71,6 +71,20 @@ const devFile = () => JSON.parse(readFileSync(path.join(base, 'data', 'dev.json'
 
 const client = ({ rpcUrl }: DemoChain) => createPublicClient({ transport: http(rpcUrl), cacheTime: 0 });
 
+/** examples/pay.mjs, as a person runs it; what it said. */
+async function pay(): Promise<string> {
+  const FAREBOX_DATA = path.join(base, 'data');
+  const { runFolder } = services();
+  const paying = spawnNode({
+    script: 'examples/pay.mjs',
+    name: 'pay',
+    environment: { FAREBOX_DATA },
+    runFolder,
+  });
+  expect(await paying.exit, paying.logs()).toEqual({ code: 0, signal: null });
+  return paying.logs();
+}
+
 function purseOf(chain: DemoChain, owner: Address = chain.wallet.address): Promise<unknown> {
   const token = { address: chain.asset, abi: TEST_USD.abi };
   return client(chain).readContract({ ...token, functionName: 'balanceOf', args: [owner] });
@@ -90,6 +104,12 @@ test('a chain, a facilitator and a wallet that can pay come with the service, an
   expect(await supported.json()).toMatchObject({ kinds: [{ scheme: 'exact', network: 'eip155:84532' }] });
   expect((await fetch(`${new URL(baseUrl).origin}/readyz`)).status).toBe(200);
 
+  const said = await pay();
+  expect(said).toContain('topped up      5 USD, now 5 ');
+  expect(said.match(/; left: 4\.9/g)).toHaveLength(3);
+  expect(await purseOf(chain)).toBe(995_000_000n);
+  expect(await purseOf(chain, chain.payTo)).toBe(5_000_000n);
+
   started.kill('SIGINT');
   expect(await started.exit).toEqual({ code: 0, signal: null });
   expect(Object.keys(processes).sort()).toEqual(['api', 'chain', 'facilitator', 'worker']);
@@ -107,18 +127,20 @@ test('what happened on the chain is still there after the next start, and after 
     .toBe(true);
   process.kill(processes.chain ?? 0, 'SIGKILL');
   await untilSaid(started, 'chain runs again');
-  expect(await purseOf(chain)).toBe(1_000_000_000n);
+  expect(await purseOf(chain, chain.payTo)).toBe(5_000_000n);
+  expect(await pay()).toContain('topped up      5 USD, now 9.99');
+  expect(await purseOf(chain, chain.payTo)).toBe(10_000_000n);
   started.kill('SIGINT');
   expect((await started.exit).code).toBe(0);
 });
 
 test('an operator who configured the same chain is told so, and nothing starts', async () => {
   const file = path.join(base, 'farebox.config.json');
-  const address = `0x${'11'.repeat(20)}`;
+  const [asset, payTo] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`];
   const network = {
     network: 'eip155:84532',
-    asset: address,
-    payTo: address,
+    asset,
+    payTo,
     rpcUrl: 'https://sepolia.base.org',
   };
   writeFileSync(
