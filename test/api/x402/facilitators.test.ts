@@ -1,0 +1,94 @@
+/** What a facilitator says is believed in nothing: every lie credits nothing, every muddle that settled credits once. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
+import { type FaultName, startFacilitator, type TestFacilitator } from '../../chains/facilitator.ts';
+import { LIES, MUDDLES } from '../../chains/facilitatorFaults.ts';
+import { createWorld, type Spawned, spawnWorker } from '../../harness/services.ts';
+import { headerOf, paidConfig, paidEnvironment } from '../../payments/paidWorld.ts';
+import { type Signed, signedOn } from '../../providers/payments/evm/signedPayments.ts';
+import { startApi, type TestApi } from '../startApi.ts';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+
+let chain: EvmChain;
+let facilitator: TestFacilitator;
+let api: TestApi;
+let worker: Spawned;
+
+beforeAll(async () => {
+  chain = await startEvmChain();
+  facilitator = await startFacilitator(chain);
+  facilitator.slowness(1_500);
+  const { environment } = await createWorld();
+  Object.assign(environment, paidEnvironment(paidConfig(chain, { facilitatorUrl: facilitator.url })));
+  worker = await spawnWorker({ environment });
+  api = await startApi({ environment });
+});
+afterAll(async () => {
+  await api.stop();
+  worker.kill('SIGKILL');
+  await worker.exit;
+  await facilitator.close();
+  await chain.stop();
+});
+
+async function pay(signed: Signed): Promise<{ status: number; body: unknown }> {
+  const headers = { 'PAYMENT-SIGNATURE': headerOf(chain, signed) };
+  const response = await api.call('/x402/top-up', { method: 'POST', headers });
+  return { status: response.status, body: await response.json() };
+}
+
+async function begun(fault: FaultName) {
+  const signed = await signedOn(chain);
+  const before = facilitator.counts.settle;
+  facilitator.behave(fault);
+  const answer = pay(signed);
+  await expect.poll(() => facilitator.counts.settle, { timeout: 10_000 }).toBe(before + 1);
+  return { fault, signed, answer };
+}
+
+describe('a facilitator', () => {
+  it.each(Object.keys(MUDDLES) as FaultName[])('that %s: the payer is credited once', async (fault) => {
+    const { signed, answer } = await begun(fault);
+    expect(await answer).toMatchObject({ status: 200, body: { success: true } });
+    const settled = facilitator.counts.settle;
+    expect(await pay(signed)).toEqual(await answer);
+    expect(facilitator.counts.settle).toBe(settled);
+  });
+
+  it('that turns a payment away is asked again when its payer presents it again', async () => {
+    facilitator.behave('answers 429');
+    const signed = await signedOn(chain);
+    expect(await pay(signed)).toMatchObject({
+      status: 402,
+      body: { error: 'SETTLEMENT_FAILED', details: { status: 'refused' } },
+    });
+    facilitator.behave('honest');
+    expect(await pay(signed)).toMatchObject({ status: 200, body: { data: { amountCredited: 10 } } });
+  });
+
+  it(`that lies in ${Object.keys(LIES).length} ways has nothing credited for it`, async () => {
+    const lied = [];
+    for (const lie of Object.keys(LIES) as FaultName[]) {
+      const told = await begun(lie);
+      lied.push(told);
+      // The next payment is another lie: this one must have been told.
+      const payer = told.signed.payer.address.toLowerCase();
+      const { sql } = api.opened.dependencies;
+      const stateOf = async () =>
+        (await sql.query<{ state: string }>('select state from top_ups where payer = $1', [payer])).rows[0]
+          ?.state;
+      await expect.poll(stateOf, { timeout: 10_000 }).not.toBe('settling');
+    }
+    const ends = lied.map(({ signed }) => signed.authorization.validBefore);
+    await chain.setTime(ends.reduce((last, end) => (end > last ? end : last)) + 1n);
+    for (const { fault, answer } of lied) {
+      expect([fault, (await answer).status]).toEqual([fault, 402]);
+    }
+    const { rows } = await api.opened.dependencies.sql.query<{ state: string }>(
+      'select state from top_ups where payer = any ($1) group by state',
+      [lied.map(({ signed }) => signed.payer.address.toLowerCase())],
+    );
+    expect(rows.map(({ state }) => state)).not.toContain('credited');
+  });
+});
