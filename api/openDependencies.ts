@@ -31,6 +31,7 @@ import { createSearch } from '../providers/createSearch.ts';
 import { createTextProviders } from '../providers/createTextProviders.ts';
 import type { MediaOutcome } from '../providers/mediaAddresses.ts';
 import { createPaymentNetworks } from '../providers/payments/createPaymentNetworks.ts';
+import { createEthCalls } from '../providers/payments/evm/ethCall.ts';
 import { createRpcUpstreams } from '../providers/rpc/createRpcUpstreams.ts';
 import type { TextOutcome } from '../providers/upstreams.ts';
 import type { Authentication } from './auth/authenticate.ts';
@@ -225,7 +226,8 @@ function openAuthentication({ config, sql, clock, log, jobWatch, offers, wallets
   const listener = openListener({ databaseUrl, channels: [changedKeys, jobWatch.channel], log });
   const use = createKeyUse((uses) => noteKeyUse(sql, uses), clock);
   const walletCaller = createWalletCallers();
-  const signIn = createSignIn({ settings: config.x402, sql, clock, log });
+  const { ethCall, close: closeCalls } = createEthCalls(config.x402.networks);
+  const signIn = createSignIn({ settings: config.x402, ethCall, sql, clock, log });
   const authentication: Authentication = {
     ...{ config, keys, use, clock, offers, walletCaller },
     signIn,
@@ -233,7 +235,7 @@ function openAuthentication({ config, sql, clock, log, jobWatch, offers, wallets
   return {
     authentication,
     closeAuthentication: async () => {
-      await Promise.all([listener.close(), use.close(), signIn.close()]);
+      await Promise.all([listener.close(), use.close(), signIn.close(), closeCalls()]);
     },
   };
 }

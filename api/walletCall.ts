@@ -130,7 +130,7 @@ export async function refusalOfPoor(
   return needed ?? errorAnswer(new FareboxError(INSUFFICIENT));
 }
 
-/** Whoever has less than the least after all is told how to top up; with more, the price was too high (api-facts 5). */
+/** Whoever cannot pay is told how to top up, whatever is left (specification 5.4). */
 async function insteadOf(
   error: unknown,
   serving: Serving,
@@ -138,7 +138,6 @@ async function insteadOf(
 ): Promise<Answer | undefined> {
   if (!(error instanceof FareboxError) || error.code !== 'insufficient_balance') return undefined;
   const funds = await serving.wallets.read(accountId);
-  if (isSolvent(funds)) return undefined;
   return await topUpNeeded(serving, { path: ctx.path, funds });
 }
 

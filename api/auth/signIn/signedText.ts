@@ -1,6 +1,6 @@
 /** Whether a wallet's own key signed a text: EIP-191 (EOA), or Ed25519 as Solana wallets sign messages. */
 import { hashMessage } from 'viem';
-import { decodeBase58 } from '../../../domain/signIn/base58.ts';
+import { bytesOfBase58 } from '../../../domain/base58.ts';
 import type { Wallet } from '../../../domain/wallets.ts';
 import { isKeyOfSomebody, isSignedBy } from './ed25519.ts';
 import { loadRecoverSigner, type RecoverSigner } from './recoverSigner.ts';
@@ -20,8 +20,8 @@ export async function isTextSignedBy(wallet: Wallet, text: string, signature: st
 }
 
 function isSignedOnSolana({ address }: Wallet, text: string, signature: string): boolean {
-  const key = decodeBase58(address, 32);
-  const bytes = decodeBase58(signature, 64);
+  const key = bytesOfBase58(address, 32);
+  const bytes = bytesOfBase58(signature, 64);
   if (!key || !bytes || !isKeyOfSomebody(key)) return false;
   return isSignedBy(key, Buffer.from(text), bytes);
 }
