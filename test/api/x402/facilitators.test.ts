@@ -80,8 +80,8 @@ describe('a facilitator', () => {
           ?.state;
       await expect.poll(stateOf, { timeout: 10_000 }).not.toBe('settling');
     }
-    const ends = lied.map(({ signed }) => signed.authorization.validBefore);
-    await chain.setTime(ends.reduce((last, end) => (end > last ? end : last)) + 1n);
+    const ends = lied.map(({ signed }) => Number(signed.authorization.validBefore));
+    await chain.setTime(BigInt(Math.max(...ends)) + 1n);
     for (const { fault, answer } of lied) {
       expect([fault, (await answer).status]).toEqual([fault, 402]);
     }
