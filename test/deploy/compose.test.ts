@@ -211,7 +211,10 @@ describe('the container image', () => {
     const lines = read('.dockerignore').trim().split('\n');
     expect(lines[0]).toBe('*');
     const folders = readdirSync(ROOT, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && !/^(\.|node_modules$|dist$|coverage$|test$)/.test(entry.name))
+      .filter(
+        (entry) =>
+          entry.isDirectory() && !/^(\.|node_modules$|dist$|coverage$|test$|examples$)/.test(entry.name),
+      )
       .map((entry) => `!${entry.name}`);
     expect(lines).toEqual(expect.arrayContaining(folders));
     expect(lines).not.toContain('!.env');

@@ -65,7 +65,7 @@ describe('holds and resolutions of the same tick', () => {
     await ledger.hold(known);
     const [settled, stranger, next] = await Promise.allSettled([
       ledger.settle({ operationId: known.operationId, price: both(10n) }),
-      ledger.hold(hold(randomUUID(), 1n)),
+      ledger.hold({ ...hold(account, 1n), keyId: randomUUID() }),
       ledger.hold(hold(account, 90n)),
     ]);
     expect(settled).toMatchObject({ value: { outcome: 'settled' } });
