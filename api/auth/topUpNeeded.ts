@@ -1,4 +1,4 @@
-/** The answer to a wallet that has less than the least that anything is sold to (api-facts 10.4 and A.17). */
+/** The answer to a wallet that has too little for what it asks (specification 5.4, api-facts 10.4 and A.17). */
 import { nanoToNumberDown } from '../../domain/money.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Funds } from '../../infra/postgres/funds.ts';
@@ -27,7 +27,7 @@ export async function topUpNeeded(
     error: 'Payment required',
     code: 'PAYMENT_REQUIRED',
     reason: 'insufficient_balance',
-    message: `This wallet has ${balance} USD here; at least ${TOP_UP.leastToConsumeUsd} USD is needed.`,
+    message: `This wallet has ${balance} USD here; ${needed(balance)}.`,
     currentBalanceUsd: balance,
     minimumBalanceUsd: TOP_UP.leastToConsumeUsd,
     description: `${config.brand.name} API`,
@@ -40,6 +40,11 @@ export async function topUpNeeded(
   };
   const offer = x402Offer(config, { path, accepts, error: 'Payment required' });
   return json(body, { status: 402, headers: paymentRequired(offer) });
+}
+
+function needed(balance: number): string {
+  const { leastToConsumeUsd: least } = TOP_UP;
+  return balance < least ? `at least ${least} USD is needed` : 'the request may cost more than that';
 }
 
 function instructions(

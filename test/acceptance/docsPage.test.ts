@@ -55,8 +55,8 @@ it.skipIf(BROWSER === undefined)('a request is sent from the page, and no other 
     .getByRole('textbox')
     .first()
     .fill(farebox?.account.adminKey ?? '');
-  await page.locator('.auth-btn-wrapper .authorize').click();
-  await page.locator('.btn-done').click();
+  await page.locator('.auth-btn-wrapper .authorize').first().click();
+  await page.locator('.btn-done').first().click();
   const operation = page.locator('[id$="-quoteVoiceChange"]');
   await operation.locator('.opblock-summary').click();
   const answered = page.waitForResponse((response) => response.url().endsWith('/voice-changer/quote'));

@@ -193,14 +193,15 @@ describe('without funds', () => {
     expect(response.headers.get('x-balance-remaining')).toBe(formatNano(nanoUsd));
   });
 
-  it('with more than the least but less than the price, it is told only that', async () => {
+  it('with more than the least but less than the price, it is told how to top up, too', async () => {
     const wallet = await world.wallet(100_000_000n);
     const response = await world.chatAs(wallet, { max_tokens: 90_000 });
     expect(response.status).toBe(402);
-    expect(await response.json()).toEqual({
-      error: 'Insufficient USD or Diem balance to complete request.',
+    expect(await response.json()).toMatchObject({
+      ...{ error: 'Payment required', code: 'PAYMENT_REQUIRED', currentBalanceUsd: 0.1 },
+      message: 'This wallet has 0.1 USD here; the request may cost more than that.',
     });
-    expect(response.headers.has('payment-required')).toBe(false);
+    expect(response.headers.has('payment-required')).toBe(true);
   });
 
   it('its jobs are listed and its quotes made all the same', async () => {
