@@ -1,8 +1,8 @@
 /** A wallet pays by the published x402 packages as they are, signs in, buys until nothing is left, and pays again. */
-import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x';
 import { decodePaymentResponseHeader } from '@x402/fetch';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { challengedSignIn } from '../payments/challengedSignIn.ts';
 import { openWalletWorld, type Payer, type WalletWorld } from './walletWorld.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -24,14 +24,7 @@ interface Data {
 /** By a sign-in that answers the challenge: nothing is for sale there that the package could pay. */
 async function own({ wallet }: Payer, what: 'balance' | 'transactions'): Promise<Data['data']> {
   const url = `${world.deployment.baseUrl}/x402/${what}/${wallet.address}`;
-  const challenge = (await (await fetch(url)).json()) as {
-    extensions: Record<string, { info: object; supportedChains: object[] }>;
-  };
-  const offered = challenge.extensions['sign-in-with-x'];
-  const info = { ...offered?.info, ...offered?.supportedChains[0] } as Parameters<
-    typeof createSIWxPayload
-  >[0];
-  const header = encodeSIWxHeader(await createSIWxPayload(info, wallet, url));
+  const header = await challengedSignIn(url, wallet);
   const answer = await fetch(url, { headers: { 'SIGN-IN-WITH-X': header } });
   expect(answer.status).toBe(200);
   return ((await answer.json()) as Data).data;
@@ -100,12 +93,7 @@ test('a wallet that never paid is told how, and what another one paid is not its
   expect((await other.chat()).status).toBe(402);
   expect(await own(other, 'balance')).toMatchObject({ balanceUsd: 0, canConsume: false });
   const url = `${world.deployment.baseUrl}/x402/balance/${payer.wallet.address}`;
-  const { extensions } = (await (await fetch(url)).json()) as {
-    extensions: Record<string, { info: object; supportedChains: object[] }>;
-  };
-  const { info, supportedChains } = extensions['sign-in-with-x'] ?? { info: {}, supportedChains: [] };
-  const asked = { ...info, ...supportedChains[0] } as Parameters<typeof createSIWxPayload>[0];
-  const header = encodeSIWxHeader(await createSIWxPayload(asked, other.wallet, url));
+  const header = await challengedSignIn(url, other.wallet);
   expect((await fetch(url, { headers: { 'SIGN-IN-WITH-X': header } })).status).toBe(403);
 });
 
