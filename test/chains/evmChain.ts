@@ -19,9 +19,9 @@ import {
 } from 'viem';
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts';
 import { TEST_USD } from '../../infra/stack/chain/testUsd.ts';
+import { createTurn } from '../../infra/stack/chain/turn.ts';
 import { type AnvilChoices, launchAnvil } from './anvil.ts';
 import { type Artifact, testContract } from './artifact.ts';
-import { createTurn } from './turn.ts';
 
 export const BASE = 8453;
 export const BASE_SEPOLIA = 84532;

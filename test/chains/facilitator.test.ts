@@ -79,6 +79,14 @@ test('an honest facilitator verifies, settles once, and says what it supports', 
   });
 });
 
+test('an honest facilitator settles every one of many payments that come at the same time', async () => {
+  const many = await Promise.all(Array.from({ length: 12 }, payment));
+  const said = await Promise.all(many.map((each) => client().settle(each.payload, each.requirements)));
+  expect(said.map(({ success }) => success)).toEqual(many.map(() => true));
+  const paid = await Promise.all(many.map(({ payee }) => chain.balanceOf(payee.address)));
+  expect(paid).toEqual(many.map(() => DOLLAR));
+});
+
 test('at least twelve ways to lie are there', () => {
   expect(Object.keys(LIES).length).toBeGreaterThanOrEqual(12);
 });

@@ -12,7 +12,6 @@ import {
 } from '../../infra/stack/chain/facilitator.ts';
 import { type EvmChain, MNEMONIC } from './evmChain.ts';
 import { type FaultContext, LIES, MUDDLES, payerOf, SILENCES } from './facilitatorFaults.ts';
-import { createTurn } from './turn.ts';
 
 const FAULTS = { ...LIES, ...MUDDLES, ...SILENCES };
 export type FaultName = keyof typeof FAULTS;
@@ -51,9 +50,7 @@ const SLOW_MS = 20_000;
 export async function startFacilitator(chain: EvmChain): Promise<TestFacilitator> {
   const account = mnemonicToAccount(MNEMONIC, { addressIndex: 1 });
   const { rpcUrl, chainId } = chain;
-  const reference = await createFacilitator({ rpcUrl, chainId, account });
-  const inTurn = createTurn();
-  const honest = { ...reference, settle: (of: FacilitationRequest) => inTurn(() => reference.settle(of)) };
+  const honest = await createFacilitator({ rpcUrl, chainId, account });
   const state: State = {
     ...{ chain, honest, faultsByPayer: new Map() },
     ...{ fault: 'honest', verifies: 'honest', slowMs: SLOW_MS },

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import type { Abi, Account } from 'viem';
 import { chainClient } from './chainClient.ts';
+import { createTurn } from './turn.ts';
 
 export interface FacilitatorOptions {
   rpcUrl: string;
@@ -38,13 +39,17 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Fa
     import('@x402/evm'),
   ]);
   const client = chainClient(options.rpcUrl, options.chainId, options.account);
+  // Only the sending: what is sent is waited for side by side.
+  const inTurn = createTurn();
   const signer = toFacilitatorEvmSigner({
     address: options.account.address,
     getCode: (request) => client.getCode(request),
     readContract: ({ abi, ...request }) => client.readContract({ ...request, abi: abi as Abi }),
     writeContract: ({ abi, ...request }) =>
-      client.writeContract({ ...request, abi: abi as Abi, chain: client.chain, account: options.account }),
-    sendTransaction: (request) => client.sendTransaction(request),
+      inTurn(() =>
+        client.writeContract({ ...request, abi: abi as Abi, chain: client.chain, account: options.account }),
+      ),
+    sendTransaction: (request) => inTurn(() => client.sendTransaction(request)),
     verifyTypedData: (request) =>
       client.verifyTypedData(request as Parameters<typeof client.verifyTypedData>[0]),
     waitForTransactionReceipt: (request) => client.waitForTransactionReceipt(request),
