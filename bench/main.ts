@@ -13,6 +13,7 @@ import { run as retrieve } from './retrieve.ts';
 import { run as rpc } from './rpc.ts';
 import { run as scrape } from './scrape.ts';
 import { run as signIn } from './signIn.ts';
+import { run as topUp } from './topUp.ts';
 import { run as usage } from './usage.ts';
 import { run as waiting } from './waiting.ts';
 import { run as wallets } from './wallets.ts';
@@ -40,6 +41,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   chat: () => chat(),
   signin: () => signIn(),
   wallets: () => wallets(),
+  topup: () => topUp(),
   rpc: () => rpc(),
 };
 
