@@ -3,6 +3,7 @@
  * transaction moved what was signed. Each node reads all of it for itself; see chain.ts for when they are believed.
  */
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { foundBy, type Sighting } from '../nodes/foundBy.ts';
 import type { Found, SignedPayment } from '../paymentNetwork.ts';
 import type { Chain } from './chain.ts';
 import { findUse } from './findUse.ts';
@@ -13,10 +14,7 @@ import { signedOf } from './verifyPayment.ts';
 
 type Hex = `0x${string}`;
 
-/** Words of one node; the block is part of them, so that nodes on two sides of a fork do not agree. */
-type Reading =
-  | { state: 'absent'; gone: boolean }
-  | { state: 'pending' | 'final' | 'wrong'; transaction: string; block: string };
+type Reading = Sighting<{ block: string }>;
 
 export interface Finder {
   chain: Chain;
@@ -36,20 +34,8 @@ export async function findPayment(
     payment,
     hint: hint?.toLowerCase(),
   };
-  const { agreed, all } = await chain.readings((node) => readFrom(node, sought), signal);
-  if (agreed !== undefined) return toFound(agreed.value, payment);
-  const seen = all.find((reading) => reading.state !== 'absent');
-  return seen === undefined
-    ? { state: 'absent', gone: false }
-    : { state: 'pending', transaction: seen.transaction };
-}
-
-function toFound(reading: Reading, { amount }: SignedPayment): Found {
-  if (reading.state === 'absent') return reading;
-  const { state, transaction } = reading;
-  if (state === 'final') return { state, transaction, amount };
-  if (state === 'pending') return { state, transaction };
-  return { state, transaction, reason: 'the authorization was used, but did not move what was signed' };
+  const readings = await chain.readings((node) => readFrom(node, sought), signal);
+  return foundBy(readings, payment, 'the authorization was used, but did not move what was signed');
 }
 
 export interface Sought {

@@ -4,6 +4,7 @@
  */
 import { isSignature } from '@solana/kit';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { foundBy, type Sighting } from '../nodes/foundBy.ts';
 import type { RpcNode } from '../nodes/rpcNode.ts';
 import type { RpcNodes } from '../nodes/rpcNodes.ts';
 import type { Found, SignedPayment } from '../paymentNetwork.ts';
@@ -22,10 +23,7 @@ import {
 } from './readNode.ts';
 import { transactionOf } from './readPayment.ts';
 
-/** Words of one node; the slot is part of them, so that nodes on two sides of a fork do not agree. */
-type Reading =
-  | { state: 'absent'; gone: boolean }
-  | { state: 'pending' | 'final' | 'wrong'; transaction: string; slot: number };
+type Reading = Sighting<{ slot: number }>;
 
 export interface Finder {
   nodes: RpcNodes;
@@ -61,20 +59,8 @@ export async function findPayment(
     named: [...new Set([own ?? [], hint ?? []].flat())],
     isNamed: own !== undefined,
   };
-  const { agreed, all } = await nodes.readings((node) => readFrom(node, sought), signal);
-  if (agreed !== undefined) return toFound(agreed.value, payment);
-  const seen = all.find((reading) => reading.state !== 'absent');
-  return seen === undefined
-    ? { state: 'absent', gone: false }
-    : { state: 'pending', transaction: seen.transaction };
-}
-
-function toFound(reading: Reading, { amount }: SignedPayment): Found {
-  if (reading.state === 'absent') return reading;
-  const { state, transaction } = reading;
-  if (state === 'final') return { state, transaction, amount };
-  if (state === 'pending') return { state, transaction };
-  return { state, transaction, reason: 'the transaction is on the chain, but did not move what was signed' };
+  const readings = await nodes.readings((node) => readFrom(node, sought), signal);
+  return foundBy(readings, payment, 'the transaction is on the chain, but did not move what was signed');
 }
 
 interface Sought {
