@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Config } from '../infra/config/config.ts';
 import type { DocumentReader } from '../infra/documents/documentReader.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
+import type { TrustedProxies } from '../infra/http/trustedProxies.ts';
 import type { Logger } from '../infra/log.ts';
 import type { ImageWork } from '../infra/media/imageWork/imageWork.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
@@ -21,6 +22,7 @@ import type { RpcUpstreams } from '../providers/rpc/rpcUpstreams.ts';
 import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
 import type { SignIn } from './auth/signIn/signIn.ts';
+import type { SignInDoor } from './auth/signInDoor.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { JobWatch } from './jobWatch.ts';
 import type { Limits } from './limits/callLimits.ts';
@@ -50,6 +52,8 @@ export interface Dependencies {
   /** Tells who waits for a job that it changed. */
   jobWatch: JobWatch;
   limits: Limits;
+  /** Tell where a request comes from. */
+  proxies: TrustedProxies;
   /** Fetches what users' URLs name. */
   downloads: GuardedFetch;
   folders: WorkFolders;
@@ -68,6 +72,8 @@ export interface Dependencies {
   topUps: TopUpDesk;
   /** Undefined: no wallet can sign in. */
   signIn: SignIn | undefined;
+  /** Bounds what an address may cost by sign-ins in vain. */
+  signInDoor: SignInDoor;
   /** Of the tokens that wallets signed for keys. */
   web3Tokens: SignInNonces;
   log: Logger;

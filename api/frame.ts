@@ -30,27 +30,29 @@ export interface Frame {
 type RoutedContext = ApiContext & { params: Record<string, string> };
 
 export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState> {
+  const { proxies } = frame.dependencies;
   return async function serveRoute(context) {
     const ctx = context as unknown as RoutedContext;
     ctx.state.route = route.path;
     const closed = route.closed?.(frame.dependencies);
     if (closed) return await frame.respond(ctx, closed);
+    const address = () => proxies.clientOf(ctx.req);
     if (route.access !== 'open') {
       const { rawHeaders } = ctx.req;
-      const knock = { rawHeaders, path: ctx.path, access: route.access };
+      const knock = { rawHeaders, path: ctx.path, access: route.access, address };
       const identified = await authenticate(frame.authentication, knock);
       if ('answer' in identified) return await frame.respond(ctx, identified.answer);
       ctx.state.caller = identified.caller;
     }
     const { caller } = ctx.state;
     const call = caller && openCall(frame.dependencies.limits, caller);
-    const visit = { route, ctx, call, stopping: frame.inFlight.stopping };
+    const visit = { route, ctx, call, address, stopping: frame.inFlight.stopping };
     const work = () => answer(frame, visit);
     const { accountId, wallet } = caller ?? {};
     const served =
       accountId === undefined || wallet === undefined
         ? work
-        : () => serveWallet(frame.dependencies, { accountId, ctx }, work);
+        : () => serveWallet(frame.dependencies, { accountId, ctx, address }, work);
     await frame.respond(ctx, await counted(visit, served));
   };
 }
@@ -78,6 +80,8 @@ interface Visit {
   ctx: RoutedContext;
   /** Undefined for callers that nobody knows. */
   call: CallLimits | undefined;
+  /** The client's; worked out when it is asked for. */
+  address(): string;
   stopping: AbortSignal;
 }
 
@@ -225,12 +229,14 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly stopping: AbortSignal;
   readonly #ctx: RoutedContext;
   readonly #call: CallLimits | undefined;
+  readonly #address: () => string;
   #controller: AbortController | undefined = undefined;
   #aborted: FareboxError | undefined = undefined;
 
-  constructor({ ctx, call, stopping }: Visit, query: unknown, read: ReadBody) {
+  constructor({ ctx, call, address, stopping }: Visit, query: unknown, read: ReadBody) {
     this.#ctx = ctx;
     this.#call = call;
+    this.#address = address;
     this.stopping = stopping;
     this.query = query;
     this.body = read.body;
@@ -255,7 +261,7 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   }
 
   get address(): string {
-    return this.#ctx.req.socket.remoteAddress ?? '';
+    return this.#address();
   }
 
   /** A function of its own: handlers take the members apart. */

@@ -14,12 +14,15 @@ export interface RouteLimit {
   words: string;
 }
 
+/** Takes the call out of the count again. */
+export type Uncount = () => Promise<void>;
+
 /** Throws FareboxError `rate_limited`. Such refusals are in nobody's log: that is of models. */
-export async function limitRoute({ limits }: Counting, limit: RouteLimit): Promise<void> {
+export async function limitRoute({ limits }: Counting, limit: RouteLimit): Promise<Uncount> {
   const { accountId, path, perMinute, words } = limit;
   const counter = { type: 'RPM', subject: path, limit: perMinute, cost: 1, windowMs: MINUTE_MS } as const;
   const { refusedBy, states, at } = await limits.limiter.admit({ accountId, counters: [counter] });
-  if (!refusedBy) return;
+  if (!refusedBy) return () => limits.limiter.correct(accountId, counter, { count: -1, at });
   const resetsAt = states[0]?.resetsAt ?? at;
   throw new FareboxError({
     code: 'rate_limited',
@@ -28,12 +31,12 @@ export async function limitRoute({ limits }: Counting, limit: RouteLimit): Promi
   });
 }
 
-/** Of a route that asks for no credential. */
+/** Of those who showed no credential that is worth something. `what`: which requests, where not all of them count. */
 export async function limitAddress(
   counting: Counting,
   address: string,
-  { path, perMinute }: { path: string; perMinute: number },
-): Promise<void> {
+  { path, perMinute, what = '' }: { path: string; perMinute: number; what?: string },
+): Promise<Uncount> {
   const accountId = `address:${callerNetwork(address)}`;
-  await limitRoute(counting, { accountId, path, perMinute, words: ' from one address' });
+  return await limitRoute(counting, { accountId, path, perMinute, words: `${what} from one address` });
 }

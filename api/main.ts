@@ -40,7 +40,8 @@ async function main(): Promise<void> {
   registerLedgerMetrics(metrics.registry, opened.dependencies.sql);
   registerProviderMetrics(metrics.registry, opened.dependencies.sql, config.providers);
   registerQueueMetrics(metrics.registry, opened.dependencies.temporal);
-  const server = await listen(app.callback(), { ...address(config), metrics });
+  const { proxies } = opened.dependencies;
+  const server = await listen(app.callback(), { ...address(config), metrics, proxies });
   log.info({ ...address(config), buildId: config.buildId }, 'api ready');
 
   const signal = await told;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../infra/config/config.ts';
 import { createDocumentReader } from '../infra/documents/documentReader.ts';
 import { createGuardedFetch, type GuardedFetch } from '../infra/http/guardedFetch.ts';
+import { createTrustedProxies } from '../infra/http/trustedProxies.ts';
 import type { Logger } from '../infra/log.ts';
 import { createImageWork } from '../infra/media/imageWork/imageWork.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
@@ -38,6 +39,7 @@ import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
 import { createSignIn } from './auth/signIn/createSignIn.ts';
+import { createSignInDoor } from './auth/signInDoor.ts';
 import { createWalletCallers } from './auth/walletCallers.ts';
 import { charactersLoader } from './catalogue/loadedCharacters.ts';
 import { publishCatalogue } from './catalogue/publishedCatalogue.ts';
@@ -86,7 +88,9 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const rpc = createRpcUpstreams(config, { cache: createRpcCache(redis), observe: watchNodes() });
   const jobWatch = createJobWatch();
   const desk = openWalletDesk({ sql, redis, log });
-  const basis = { config, sql, clock, log, jobWatch, ...openPayments(config), wallets: desk.wallets };
+  const signInDoor = createSignInDoor({ limits, config });
+  const payments = openPayments(config);
+  const basis = { config, sql, clock, log, jobWatch, ...payments, wallets: desk.wallets, signInDoor };
   const { web3Tokens } = desk;
   const { authentication, closeAuthentication } = openAuthentication(basis);
   return {
@@ -96,6 +100,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       topUps: createTopUpDesk({ ...basis, temporal }),
       ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
       ...{ downloads, folders, documents, images, pages, search, rpc, web3Tokens },
+      proxies: createTrustedProxies(config.limits.trustedProxies),
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
       published: publishCatalogue(config),
@@ -203,10 +208,14 @@ function openWalletDesk({ sql, redis, log }: Pick<Dependencies, 'sql' | 'redis' 
   };
 }
 
-type Basis = Pick<Dependencies, 'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers' | 'wallets'>;
+type Basis = Pick<
+  Dependencies,
+  'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers' | 'wallets' | 'signInDoor'
+>;
 
 /** Keys and jobs are listened for on one connection. */
-function openAuthentication({ config, sql, clock, log, jobWatch, offers, wallets }: Basis) {
+function openAuthentication(basis: Basis) {
+  const { config, sql, clock, log, jobWatch, offers, wallets, signInDoor: door } = basis;
   const keys = createKeyCache({
     async find(secretHash) {
       const key = await findKey(sql, secretHash);
@@ -227,9 +236,9 @@ function openAuthentication({ config, sql, clock, log, jobWatch, offers, wallets
   const use = createKeyUse((uses) => noteKeyUse(sql, uses), clock);
   const walletCaller = createWalletCallers();
   const { ethCall, close: closeCalls } = createEthCalls(config.x402.networks);
-  const signIn = createSignIn({ settings: config.x402, ethCall, sql, clock, log });
+  const signIn = createSignIn({ settings: config.x402, ethCall, sql, clock, log, door });
   const authentication: Authentication = {
-    ...{ config, keys, use, clock, offers, walletCaller },
+    ...{ config, keys, use, clock, offers, walletCaller, door },
     signIn,
   };
   return {

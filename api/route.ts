@@ -96,7 +96,7 @@ export interface RouteRequest<Body, Query, A extends Access> {
   query: Query;
   params: Record<string, string>;
   headers: IncomingHttpHeaders;
-  /** Of the client's end of the connection; no header can say another. */
+  /** Of the client's end of the connection, which no header can change, or whom a trusted proxy names. */
   address: string;
   /** The one of these media types that the client likes best by its `Accept`; false when it takes none of them. */
   accepts(...types: string[]): string | false;

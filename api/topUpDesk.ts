@@ -50,7 +50,6 @@ export interface TopUpDesk {
   find(payment: SignedPayment): Promise<Seen | undefined>;
 }
 
-/** How long a presenter is made to wait for the credit. */
 const SETTLE_WAIT_MS = 25_000;
 const CHECK_LIMIT_MS = 8_000;
 const START_LIMIT_MS = 3_000;
@@ -60,9 +59,13 @@ const LONGEST_LOOK_MS = 250;
 /** Each looks at its row four times a second. */
 const MOST_FLIGHTS = 200;
 
-type Desk = Pick<Dependencies, 'sql' | 'temporal' | 'log'>;
+interface Desk extends Pick<Dependencies, 'sql' | 'temporal' | 'log'> {
+  settleWaitMs: number;
+}
 
-export function createTopUpDesk(desk: Desk): TopUpDesk {
+/** `settleWaitMs`: how long a presenter is made to wait for the credit; 25 s. */
+export function createTopUpDesk(given: Omit<Desk, 'settleWaitMs'> & Partial<Desk>): TopUpDesk {
+  const desk: Desk = { settleWaitMs: SETTLE_WAIT_MS, ...given };
   const flights = new Map<string, Promise<Seen>>();
   const turns = createTurns({ atOnce: 16, maxWaiting: 128, maxWaitMs: 5_000 });
   const check: Check = (presentation) => {
@@ -191,7 +194,7 @@ async function outcomeOf(
   { payment, stopping }: Presentation,
   refusals: number,
 ): Promise<TopUpRow | undefined> {
-  const until = performance.now() + SETTLE_WAIT_MS;
+  const until = performance.now() + desk.settleWaitMs;
   for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.3, LONGEST_LOOK_MS)) {
     const row = await readRow(desk, payment);
     const over = row && (isFinalTopUp(row.state) || (row.state === 'refused' && row.settlements > refusals));

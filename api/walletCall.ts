@@ -31,8 +31,8 @@ export interface WalletDesk {
   /** The account's status changed. */
   forget(accountId: string): void;
   enter: Crowd['enter'];
-  /** Throws FareboxError `credential_invalid` for a suspended account. */
-  requireActive(accountId: string): Promise<void>;
+  /** What it has, as `standing`. Throws FareboxError `credential_invalid` for a suspended account. */
+  requireActive(accountId: string): Promise<Funds>;
 }
 
 export function createWalletDesk({ reader, crowd }: { reader: FundsReader; crowd: Crowd }): WalletDesk {
@@ -53,7 +53,9 @@ export function createWalletDesk({ reader, crowd }: { reader: FundsReader; crowd
     read,
     standing,
     async requireActive(accountId) {
-      if ((await standing(accountId)).account === 'suspended') throw inactive();
+      const funds = await standing(accountId);
+      if (funds.account === 'suspended') throw inactive();
+      return funds;
     },
     forget(accountId) {
       changes += 1;
@@ -67,21 +69,26 @@ function isSolvent(funds: Funds): boolean {
   return funds.account === 'active' && canConsume(funds);
 }
 
-type Serving = Pick<Dependencies, 'config' | 'payments' | 'offers' | 'wallets'>;
+type Serving = Pick<Dependencies, 'config' | 'payments' | 'offers' | 'wallets' | 'signInDoor'>;
 
 interface Asking {
   accountId: string;
   ctx: ApiContext;
 }
 
-/** Serves a call of a wallet, or refuses it; `work` is the call. Throws what the work throws. */
+/**
+ * Serves a call of a wallet, or refuses it; `work` is the call, `address` where it comes from. Throws what the work throws,
+ * and FareboxError `rate_limited` for wallets without funds of which that address has too many.
+ */
 export async function serveWallet(
   serving: Serving,
-  { accountId, ctx }: Asking,
+  { accountId, ctx, address }: Asking & { address: () => string },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
-  const { wallets } = serving;
-  await wallets.requireActive(accountId);
+  const { wallets, signInDoor } = serving;
+  const funds = await wallets.requireActive(accountId);
+  if (isSolvent(funds)) signInDoor.notePaying(accountId);
+  else await signInDoor.countVain(address());
   const leave = await wallets.enter(accountId, ctx.state.requestId);
   if (!leave) return json(TOO_MANY, { status: 429, headers: { 'Retry-After': '1' } });
   let isLong = false;

@@ -7,6 +7,7 @@ import { getAddress, recoverMessageAddress, toHex } from 'viem';
 import { checkEvm, checkSolana } from '../api/auth/signIn/checkSignature.ts';
 import { loadRecoverSigner } from '../api/auth/signIn/recoverSigner.ts';
 import { createSmartWallets } from '../api/auth/signIn/smartWallets.ts';
+import { readPayload } from '../domain/signIn/payload.ts';
 import { type ReadSignIn, readSignIn, signedTexts } from '../domain/signIn/rules.ts';
 import { createLogger } from '../infra/log.ts';
 import {
@@ -35,9 +36,14 @@ interface Case {
 
 export async function run(): Promise<{ ok: boolean }> {
   const log = createLogger({ level: 'silent', name: 'bench' });
-  const wallets = createSmartWallets({ ethCall: undefined, networks: new Set(), log });
+  const wallets = createSmartWallets({
+    ethCall: undefined,
+    networks: new Set(),
+    log,
+    guard: (_from, _wallet, work) => work(),
+  });
   const recover = await loadRecoverSigner();
-  const chosen = (read: ReadSignIn) => checkEvm(read, { recover, wallets });
+  const chosen = (read: ReadSignIn) => checkEvm(read, { recover, wallets, from: '127.0.0.1' });
   const cases = FORMS.map(
     (form): Case => ({ name: form, form, check: form.startsWith('evm') ? chosen : checkSolana }),
   );
@@ -72,7 +78,7 @@ async function measure({ form, check }: Case): Promise<number> {
   for (let batch = 0; batch <= BATCHES; batch += 1) {
     const part = headers.slice(batch * BATCH, (batch + 1) * BATCH);
     const before = process.cpuUsage();
-    for (const header of part) await check(readSignIn(header, rules));
+    for (const header of part) await check(readSignIn(readPayload(header), rules));
     const { user, system } = process.cpuUsage(before);
     // The first batch only warms up.
     if (batch > 0) costs.push((user + system) / 1_000 / BATCH);

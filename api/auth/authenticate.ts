@@ -13,6 +13,7 @@ import type { KeyCache } from './keyCache.ts';
 import type { KeyUse } from './keyUse.ts';
 import { readCredential } from './readCredential.ts';
 import { type SignIn, SignInRefused } from './signIn/signIn.ts';
+import type { SignInDoor } from './signInDoor.ts';
 import type { WalletCaller } from './walletCallers.ts';
 
 export interface Authentication extends Discovery {
@@ -20,6 +21,7 @@ export interface Authentication extends Discovery {
   use: KeyUse;
   clock: DatabaseClock;
   signIn: SignIn;
+  door: SignInDoor;
   walletCaller(wallet: Wallet): WalletCaller;
 }
 
@@ -28,6 +30,8 @@ export interface Knock {
   /** Of the request, without its query. */
   path: string;
   access: Exclude<Access, 'open'>;
+  /** The client's; worked out when it is asked for, which is for wallets only. */
+  address(): string;
 }
 
 /** No caller: only where the route and the configuration let everybody read the catalogue. */
@@ -50,7 +54,7 @@ export async function authenticate(authentication: Authentication, knock: Knock)
       if (knock.access === 'own-wallet') throw refused('a key where only a wallet is known');
       return { caller: await keyHolder(authentication, credential.secret) };
     case 'wallet':
-      return await walletHolder(authentication, knock.access, credential.header);
+      return await walletHolder(authentication, knock, credential.header);
     case 'none':
       if (CATALOGUE.has(knock.access) && authentication.config.catalogue.openWithoutKey) {
         return { caller: undefined };
@@ -73,16 +77,18 @@ function withoutCredential(discovery: Discovery, { path, access }: Knock): Promi
 }
 
 async function walletHolder(
-  { signIn, walletCaller }: Authentication,
-  access: Access,
+  { signIn, door, walletCaller }: Authentication,
+  { access, address: addressOf }: Knock,
   header: string,
 ): Promise<Identified> {
   if (!isForWallets(access)) throw refused('a wallet where only keys are known');
+  const address = addressOf();
   try {
-    return { caller: walletCaller(await signIn.verify(header)) };
+    return { caller: walletCaller(await signIn.verify(header, address)) };
   } catch (error) {
-    if (error instanceof SignInRefused) return { answer: signInRefused(error, access) };
-    throw error;
+    if (!(error instanceof SignInRefused)) throw error;
+    await door.countVain(address);
+    return { answer: signInRefused(error, access) };
   }
 }
 

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { TrustedProxies } from '../../infra/http/trustedProxies.ts';
 import type { Metrics } from '../../infra/telemetry/metrics.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -19,6 +20,8 @@ export interface ListenOptions {
   metrics: Metrics;
   /** Open connections of one address at most: one client must not use up the process's. Default 2,000. */
   connectionsPerAddress?: number;
+  /** Not bound by that: many clients come over them. */
+  proxies?: Pick<TrustedProxies, 'trusts'>;
 }
 
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Server> {
@@ -48,7 +51,8 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   return server;
 }
 
-function limitPerAddress(server: Server, { connectionsPerAddress = 2_000, metrics }: ListenOptions): void {
+function limitPerAddress(server: Server, options: ListenOptions): void {
+  const { connectionsPerAddress = 2_000, metrics, proxies } = options;
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? '';
@@ -61,7 +65,7 @@ function limitPerAddress(server: Server, { connectionsPerAddress = 2_000, metric
       else open.set(address, left);
       metrics.connections.dec();
     });
-    if (count <= connectionsPerAddress) return;
+    if (count <= connectionsPerAddress || proxies?.trusts(address)) return;
     metrics.connectionsRefused.inc();
     socket.destroy();
   });

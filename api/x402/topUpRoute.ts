@@ -2,7 +2,6 @@
  * POST /x402/top-up (specification 4.11, api-facts 10.5). Without a payment it says what can be paid with; with one it
  * credits the payer of that payment, whoever presents it, and answers the same to everybody who presents it again.
  */
-import type { IncomingHttpHeaders } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 import { LEAST_TOP_UP_USD } from '../../domain/payments/topUpAmount.ts';
@@ -80,32 +79,36 @@ async function take(dependencies: Dependencies, request: TopUpRequest, named: Na
   } catch (refusal) {
     const late = await readAsThen(named, nowMs);
     if (!late) throw refusal;
-    await mustBeOwn(dependencies, request.headers, late);
+    await mustBeOwn(dependencies, request, late);
     const seen = await topUps.find(late);
     if (!seen) throw refusal;
     return seen;
   }
-  await mustBeOwn(dependencies, request.headers, payment);
+  await mustBeOwn(dependencies, request, payment);
   return await topUps.present({ network: named.network, payment, requestId, stopping });
 }
 
-/** A wallet that signs in with its payment must be the one that pays: the credit is the payer's in any case. */
+/**
+ * A wallet that signs in with its payment must be the one that pays: the credit is the payer's in any case. A sign-in is a
+ * credential, and no second one may stand beside it; a key alone says nothing here.
+ */
 async function mustBeOwn(
   { signIn }: Dependencies,
-  headers: IncomingHttpHeaders,
+  { headers, address }: TopUpRequest,
   { payer }: SignedPayment,
 ): Promise<void> {
   const sent = [headers['sign-in-with-x'], headers['x-sign-in-with-x']].flatMap((value) => value ?? []);
   const [header] = sent;
   if (header === undefined) return;
-  if (sent.length > 1 || header.includes(',')) {
+  if (sent.length > 1 || header.includes(',') || headers.authorization !== undefined) {
     throw new FareboxError({
       code: 'credential_ambiguous',
-      message: 'Send at most one wallet sign-in header.',
+      message:
+        'Send at most one credential with a payment: one wallet sign-in header, and no API key beside it.',
     });
   }
   if (!signIn) throw unavailable('no wallet can sign in');
-  const wallet = await signIn.verify(header);
+  const wallet = await signIn.verify(header, address);
   if (wallet.family === payer.family && wallet.address === payer.address) return;
   const message = 'The payment is of another wallet than the one that signed in.';
   throw new PaymentRefused('INVALID_PAYMENT_PAYER', message);

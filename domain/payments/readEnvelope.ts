@@ -1,26 +1,15 @@
 /** Takes the envelope off a payment header (api-facts 10.2): base64 of JSON, in x402 version 2 or in the flat legacy shape. */
+import { readHeaderJson } from '../headerJson.ts';
 import { isObject, type PaymentEnvelope, type Refusal } from './envelope.ts';
-import { readOneValue } from './oneValue.ts';
-
-/** Of the header's value, in characters. */
-export const LONGEST_PAYMENT_HEADER = 8_192;
-const MOST_DEPTH = 8;
-
-/** The standard alphabet only: no client sends the one for addresses, and one payment needs no second spelling. */
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 export type EnvelopeReading = { ok: true; envelope: PaymentEnvelope } | { ok: false; refusal: Refusal };
 
 /** `topUpUrl`: our own address, which a payment that names a resource must name. */
 export function readEnvelope(header: string, topUpUrl: string): EnvelopeReading {
-  const bytes = decodeBase64(header);
-  if (bytes === undefined) {
-    return malformed(
-      `the payment header must be standard base64 of at most ${LONGEST_PAYMENT_HEADER} characters`,
-    );
-  }
-  const content = decodeJson(bytes);
-  if (!isObject(content)) return malformed('the payment header must carry one JSON object, each key once');
+  const reading = readHeaderJson(header);
+  if (!reading.ok) return malformed(`the payment header ${reading.problem}`);
+  const content = reading.value;
+  if (!isObject(content)) return malformed('the payment header must carry one JSON object');
   const { x402Version, payload } = content;
   if (x402Version !== 1 && x402Version !== 2) return malformed('x402Version must be 2, or 1');
   if (!isObject(payload)) return malformed('payload must be an object');
@@ -72,22 +61,6 @@ function isSamePlace(named: string, ours: string): boolean {
   const [theirs, own] = [new URL(named), new URL(ours)];
   if (theirs.username !== '' || theirs.password !== '') return false;
   return theirs.origin === own.origin && theirs.pathname === own.pathname;
-}
-
-/** Undefined unless it is the one spelling of its bytes, but that the padding may be left out. */
-function decodeBase64(text: string): Buffer | undefined {
-  if (text.length > LONGEST_PAYMENT_HEADER || !BASE64.test(text)) return undefined;
-  const bytes = Buffer.from(text, 'base64');
-  const spelling = bytes.toString('base64');
-  return text === spelling || text === spelling.replace(/=+$/, '') ? bytes : undefined;
-}
-
-function decodeJson(bytes: Buffer): unknown {
-  try {
-    return readOneValue(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), MOST_DEPTH);
-  } catch {
-    return undefined;
-  }
 }
 
 function mixed(): EnvelopeReading {

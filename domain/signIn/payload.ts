@@ -1,5 +1,6 @@
 /** The two forms of a sign-in (api-facts 10.1): with the signed text in it, or with its fields only (CAIP-122). */
 import { familyOf } from '../wallets.ts';
+import { decodeHeader } from './header.ts';
 import { SignInRefused } from './refused.ts';
 import { checkFields, invalid, missingNonce, parseSignInText, type SignInFields } from './text.ts';
 
@@ -29,7 +30,8 @@ const STRUCTURED = [
 ];
 
 /** Fields of other names are passed over. Throws SignInRefused. */
-export function readPayload(sent: Sent): SignInPayload {
+export function readPayload(header: string): SignInPayload {
+  const sent = decodeHeader(header);
   const hasText = !isAbsent(sent.message);
   if (hasText && STRUCTURED.some((name) => !isAbsent(sent[name]))) {
     throw payload('must have either a message, or the fields of one');

@@ -1,14 +1,7 @@
 /** Every rule of a sign-in that needs neither a signature nor a memory, in the order in which they are told (api-facts 10.1). */
 import type { Wallet } from '../wallets.ts';
 import { hostOfDomain, hostOfUri, readDateTime } from './grammar.ts';
-import { decodeHeader } from './header.ts';
-import {
-  invalidChainId,
-  networkOfPayload,
-  networkOfText,
-  readPayload,
-  type SignInPayload,
-} from './payload.ts';
+import { invalidChainId, networkOfPayload, networkOfText, type SignInPayload } from './payload.ts';
 import { type SignInCode, SignInRefused } from './refused.ts';
 import { type SignInFields, writeSignInText } from './text.ts';
 
@@ -44,8 +37,7 @@ export interface ReadSignIn {
 }
 
 /** Throws SignInRefused. */
-export function readSignIn(header: string, rules: SignInRules): ReadSignIn {
-  const payload = readPayload(decodeHeader(header));
+export function readSignIn(payload: SignInPayload, rules: SignInRules): ReadSignIn {
   const { fields, hasText, signature } = payload;
   if (spelled(payload.address, fields) !== spelled(fields.address, fields)) {
     throw refused('ADDRESS_MISMATCH', 'The address of the sign-in is not the one in its message.');

@@ -39,6 +39,13 @@ export const ledgerBatchSize = new Histogram({
   registers,
 });
 
+export const signInsSeen = new Counter({
+  name: 'farebox_sign_ins_total',
+  help: 'Sign-ins of wallets by family (unknown: unreadable): "ok", the rule that refused them, or why none could be told',
+  labelNames: ['family', 'outcome'] as const,
+  registers,
+});
+
 export const traceExports = new Counter({
   name: 'farebox_trace_spans_total',
   help: 'Spans that ended; that the collector took (sent), or refused or left unanswered (lost); the rest had no room',
@@ -158,6 +165,7 @@ export const activityWaitSeconds = new Histogram({
 export const API_COUNTERS = [
   limiterDecisions,
   limiterAlone,
+  signInsSeen,
   ledgerSeconds,
   ledgerBatchSize,
   traceExports,

@@ -79,6 +79,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     host: '127.0.0.1',
     port: 0,
     metrics,
+    proxies: opened.dependencies.proxies,
     ...(options.connectionsPerAddress && { connectionsPerAddress: options.connectionsPerAddress }),
   });
   const { port } = server.address() as AddressInfo;

@@ -3,6 +3,7 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:cry
 import { base58 } from '@scure/base';
 import type { Hex } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import type { Config } from '../../infra/config/config.ts';
 
 export type Sent = Record<string, unknown>;
 export const FORMS = ['evm text', 'evm fields', 'Solana text', 'Solana fields'] as const;
@@ -17,6 +18,18 @@ export const SOLANA = `solana:${GENESIS}`;
 export interface SolanaWallet {
   address: string;
   sign(message: Uint8Array): Buffer;
+}
+
+export type SigningWallet = PrivateKeyAccount | SolanaWallet;
+
+/** A configuration under which what is signed here is for this service. */
+export function takingSignIns(config: Config): Config {
+  return { ...config, x402: { ...config.x402, signInDomains: [DOMAIN, ...config.x402.signInDomains] } };
+}
+
+/** The header's value of a fresh one, good once. */
+export async function signInOf(wallet: SigningWallet): Promise<string> {
+  return encode(await signed('signMessage' in wallet ? 'evm text' : 'Solana text', wallet));
 }
 
 export function newEvmWallet(): PrivateKeyAccount {
@@ -42,11 +55,7 @@ export interface Terms {
 }
 
 /** One sign-in of this form: `sent` is what goes into the header. */
-export async function signed(
-  form: Form,
-  wallet: PrivateKeyAccount | SolanaWallet,
-  terms: Partial<Terms> = {},
-): Promise<Sent> {
+export async function signed(form: Form, wallet: SigningWallet, terms: Partial<Terms> = {}): Promise<Sent> {
   const { nonce = newNonce(), nowMs = Date.now() } = terms;
   const message = textOf(form, wallet.address, { nonce, nowMs });
   const signature = await signText(wallet, message);
@@ -62,7 +71,7 @@ export async function signed(
   };
 }
 
-export function signText(wallet: PrivateKeyAccount | SolanaWallet, message: string): Promise<Hex> | string {
+export function signText(wallet: SigningWallet, message: string): Promise<Hex> | string {
   return 'signMessage' in wallet
     ? wallet.signMessage({ message })
     : base58.encode(wallet.sign(Buffer.from(message)));

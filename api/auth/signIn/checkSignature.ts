@@ -12,12 +12,12 @@ const HEX = /^0x(?:[0-9a-f]{2})+$/;
 const EOA_BYTES = 65;
 
 /**
- * EIP-191 first; where that says nothing, the wallet may be a contract. Throws SignInRefused, or FareboxError `unavailable`
- * when a chain that has to be asked does not answer.
+ * EIP-191 first; where that says nothing, the wallet may be a contract. `from`: the client's address, for which its chain is
+ * asked. Throws SignInRefused, or FareboxError: `unavailable` when the chain does not answer, `rate_limited`.
  */
 export async function checkEvm(
   read: ReadSignIn,
-  { recover, wallets }: { recover: RecoverSigner; wallets: SmartWallets },
+  { recover, wallets, from }: { recover: RecoverSigner; wallets: SmartWallets; from: string },
 ): Promise<void> {
   if (!HEX.test(read.signature)) throw invalid('must be hex in lower case, beginning with 0x');
   const signature = Buffer.from(read.signature.slice(2), 'hex');
@@ -32,12 +32,13 @@ export async function checkEvm(
   const mayBeContract =
     read.signedBy !== 'key' && !(isOfAKey && !read.signedBy && !wallets.canAsk(read.network));
   if (!mayBeContract) throw invalid('is not of this address over this message');
-  await wallets.check({
+  const asked = {
     network: read.network,
     address: toAddress(read.wallet.address),
     digest: hashMessage(texts[0] ?? ''),
     signature: toHex(signature),
-  });
+  };
+  await wallets.check(asked, from);
 }
 
 /** Throws SignInRefused. */

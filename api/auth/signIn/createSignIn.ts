@@ -1,11 +1,17 @@
 /** Sign-in with a wallet, put together: the rules, then the signature, then the nonce, which is used up by the two. */
+import { FareboxError } from '../../../domain/errors.ts';
+import { readPayload } from '../../../domain/signIn/payload.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import { readSignIn } from '../../../domain/signIn/rules.ts';
+import type { Wallet, WalletFamily } from '../../../domain/wallets.ts';
 import type { X402Settings } from '../../../infra/config/x402.ts';
 import type { Logger } from '../../../infra/log.ts';
 import type { DatabaseClock } from '../../../infra/postgres/databaseClock.ts';
 import type { Sql } from '../../../infra/postgres/pool.ts';
 import { createSignInNonces } from '../../../infra/postgres/signInNonces.ts';
+import { signInsSeen } from '../../../infra/telemetry/counters.ts';
+import { keepLabelled } from '../../../infra/telemetry/labelled.ts';
+import type { SignInDoor } from '../signInDoor.ts';
 import { checkEvm, checkSolana } from './checkSignature.ts';
 import { loadRecoverSigner } from './recoverSigner.ts';
 import type { SignIn } from './signIn.ts';
@@ -16,33 +22,67 @@ export interface SignInParts {
   sql: Sql;
   clock: Pick<DatabaseClock, 'now'>;
   log: Logger;
+  door: Pick<SignInDoor, 'askChain' | 'requireOpen'>;
   /** Undefined: no chain can be asked, and wallets that are contracts cannot sign in. */
   ethCall?: EthCall | undefined;
 }
 
-export function createSignIn({ settings, sql, clock, log, ethCall }: SignInParts): SignIn {
+const seen = keepLabelled(signInsSeen);
+
+export function createSignIn({ settings, sql, clock, log, door, ethCall }: SignInParts): SignIn {
   const nonces = createSignInNonces(sql);
   const askable = settings.networks.filter(({ rpcUrls }) => rpcUrls.length > 0);
   const networks = new Set(askable.map(({ network }) => network));
-  const wallets = createSmartWallets({ ethCall, networks, log });
+  const wallets = createSmartWallets({ ethCall, networks, guard: door.askChain, log });
   const recovery = loadRecoverSigner();
   // Told to whoever signs in; until then it must not count as nobody's.
   recovery.catch(() => undefined);
+
+  async function verify(visit: Visit): Promise<Wallet> {
+    const payload = readPayload(visit.header);
+    visit.family = payload.fields.family;
+    const read = readSignIn(payload, {
+      nowMs: clock.now(),
+      domains: settings.signInDomains,
+      networks: settings.signInNetworks,
+    });
+    const { from } = visit;
+    door.requireOpen(from, read.wallet);
+    if (read.wallet.family === 'evm') await checkEvm(read, { recover: await recovery, wallets, from });
+    else checkSolana(read);
+    if (await nonces.use(read)) return read.wallet;
+    throw new SignInRefused(
+      'X402_SIGN_IN_NONCE_REUSED',
+      'This sign-in was used already: sign each request anew, with a nonce of its own.',
+    );
+  }
+
   return {
-    async verify(header) {
-      const read = readSignIn(header, {
-        nowMs: clock.now(),
-        domains: settings.signInDomains,
-        networks: settings.signInNetworks,
-      });
-      if (read.wallet.family === 'evm') await checkEvm(read, { recover: await recovery, wallets });
-      else checkSolana(read);
-      if (await nonces.use(read)) return read.wallet;
-      throw new SignInRefused(
-        'X402_SIGN_IN_NONCE_REUSED',
-        'This sign-in was used already: sign each request anew, with a nonce of its own.',
-      );
+    async verify(header, from) {
+      const visit: Visit = { header, from, family: 'unknown' };
+      try {
+        const wallet = await verify(visit);
+        seen(wallet.family, 'ok').inc();
+        return wallet;
+      } catch (error) {
+        seen(visit.family, outcomeOf(error)).inc();
+        throw error;
+      }
     },
     close: () => nonces.close(),
   };
+}
+
+interface Visit {
+  header: string;
+  /** The client's address. */
+  from: string;
+  /** Unknown until the header could be read. */
+  family: WalletFamily | 'unknown';
+}
+
+/** Of a closed list: the codes of the refusals, and those of errors. */
+function outcomeOf(error: unknown): string {
+  if (error instanceof SignInRefused) return error.code.replace('X402_SIGN_IN_', '').toLowerCase();
+  return error instanceof FareboxError ? error.code : 'failed';
 }

@@ -6,9 +6,10 @@ export { SIGN_IN_CODES, type SignInCode, SignInRefused } from '../../../domain/s
 
 export interface SignIn {
   /**
-   * The wallet that signed this header's value, whose nonce is used up by it. Throws SignInRefused (401 with its code), or
-   * FareboxError `unavailable` when a smart wallet's chain does not answer.
+   * The wallet that signed this header's value, whose nonce is used up by it. `from`: the client's address. Throws
+   * SignInRefused (401 with its code), or FareboxError: `unavailable` when a smart wallet's chain does not answer,
+   * `rate_limited` when it was asked too much for that address.
    */
-  verify(header: string): Promise<Wallet>;
+  verify(header: string, from: string): Promise<Wallet>;
   close(): Promise<void>;
 }

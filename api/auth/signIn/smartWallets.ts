@@ -12,6 +12,7 @@ import {
 import { FareboxError } from '../../../domain/errors.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import type { Logger } from '../../../infra/log.ts';
+import type { SignInDoor } from '../signInDoor.ts';
 
 type Hex = `0x${string}`;
 
@@ -38,13 +39,18 @@ export interface SmartWalletOptions {
   ethCall: EthCall | undefined;
   /** Networks (CAIP-2) that have a node to ask. */
   networks: ReadonlySet<string>;
+  /** Around each question, for the address that it is asked for: throws instead when that one has asked too much. */
+  guard: SignInDoor['askChain'];
   log: Logger;
 }
 
 export interface SmartWallets {
   canAsk(network: string): boolean;
-  /** Returns when the wallet signed it. Throws SignInRefused, or FareboxError `unavailable` when the node does not answer. */
-  check(signature: ContractSignature): Promise<void>;
+  /**
+   * Returns when the wallet signed it. `from`: the client's address. Throws SignInRefused, or FareboxError: `unavailable`
+   * when the node does not answer, `rate_limited`.
+   */
+  check(signature: ContractSignature, from: string): Promise<void>;
 }
 
 const EIP1271 = [
@@ -70,7 +76,7 @@ const WRAPPED = '6492'.repeat(16);
 /** Addresses of what is built into nodes: the one of `identity` gives back what it is asked, the magic value first. */
 const BUILT_IN = /^0x0{36}/;
 
-export function createSmartWallets({ ethCall, networks, log }: SmartWalletOptions): SmartWallets {
+export function createSmartWallets({ ethCall, networks, guard, log }: SmartWalletOptions): SmartWallets {
   let asking = 0;
 
   async function ask(signature: ContractSignature, asked: EthCall): Promise<boolean> {
@@ -89,12 +95,13 @@ export function createSmartWallets({ ethCall, networks, log }: SmartWalletOption
   const canAsk = (network: string) => ethCall !== undefined && networks.has(network);
   return {
     canAsk,
-    async check(signature) {
+    async check(signature, from) {
       if (ethCall === undefined || !canAsk(signature.network)) throw noChain(signature.network);
       if (BUILT_IN.test(signature.address)) {
         throw new SignInRefused('X402_SIGN_IN_INVALID_WALLET', 'Nobody owns this address.');
       }
-      if (await ask(signature, ethCall)) return;
+      const wallet = { family: 'evm', address: signature.address } as const;
+      if (await guard(from, wallet, () => ask(signature, ethCall))) return;
       throw new SignInRefused(
         'X402_SIGN_IN_INVALID_SIGNATURE',
         'The signature is not of the key of this address, and no contract there accepts it.',

@@ -1,5 +1,6 @@
 /** The configuration file as a whole. Parts that a later release uses are checked now and kept. */
 import { z } from 'zod';
+import { isNetwork } from '../../http/trustedProxies.ts';
 import { model } from './models.ts';
 import {
   closed,
@@ -114,11 +115,23 @@ const limitOverride = closed({
   rpcCreditsPerDay: limit,
 });
 
+const network = z
+  .string()
+  .max(64)
+  .refine(isNetwork, 'an IP address, or a network of them such as "10.0.0.0/8"');
+
 const limits = closed({
   partnerAccounts: z.array(accountId).max(10_000).default([]),
   staffAccounts: z.array(accountId).max(10_000).default([]),
   overrides: z.record(accountId, limitOverride).default({}),
   perAddressPerMinute: count(1, 1_000_000_000).default(60),
+  trustedProxies: z
+    .array(network)
+    .max(100)
+    .default([])
+    .describe(
+      'Addresses and networks of your own proxies and balancers, and of nobody else: the client is whom their X-Forwarded-For names.',
+    ),
 });
 
 const catalogue = closed({

@@ -5,6 +5,7 @@ import {
   getCompiledTransactionMessageDecoder,
   getCompiledTransactionMessageEncoder,
 } from '@solana/kit';
+import { decodeBase64 } from '../../../domain/base64.ts';
 import { PaymentRefused } from '../paymentNetwork.ts';
 
 export interface Instruction {
@@ -33,7 +34,6 @@ export interface PaymentTransaction {
 /** What fits into one packet of the network, and its base64. */
 const LARGEST_TRANSACTION_BYTES = 1_232;
 const LONGEST_TEXT = 1_644;
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const SIGNATURE_BYTES = 64;
 const SIGNERS = 2;
 /** The count, below 128 one byte, and the signatures. */
@@ -42,14 +42,14 @@ const VERSION_0 = 0x80;
 
 /** Throws PaymentRefused. */
 export function decodeTransaction(text: unknown): PaymentTransaction {
-  const wire = decodeBase64(text);
-  if (wire === undefined) {
+  const wire = typeof text === 'string' && text.length <= LONGEST_TEXT ? decodeBase64(text) : undefined;
+  if (wire === undefined || wire.length > LARGEST_TRANSACTION_BYTES) {
     throw new PaymentRefused(
       'INVALID_PAYMENT_FORMAT',
       `payload.transaction must be standard base64 of at most ${LARGEST_TRANSACTION_BYTES} bytes`,
     );
   }
-  const decoded = decodeWire(wire);
+  const decoded = decodeWire(new Uint8Array(wire));
   if (typeof decoded !== 'string') return decoded;
   throw new PaymentRefused('INVALID_PAYMENT', decoded, { field: 'payload.transaction' });
 }
@@ -88,15 +88,6 @@ export function toWire(transaction: PaymentTransaction, feePayerSignature: Uint8
 
 export function addressBytes(address: string): Uint8Array {
   return new Uint8Array(getBase58Encoder().encode(address));
-}
-
-/** The padding may be left out; any other second spelling of the same bytes is refused. */
-function decodeBase64(text: unknown): Uint8Array | undefined {
-  if (typeof text !== 'string' || text.length > LONGEST_TEXT || !BASE64.test(text)) return undefined;
-  const bytes = Buffer.from(text, 'base64');
-  const spelling = bytes.toString('base64');
-  const isSpelling = text === spelling || text === spelling.replace(/=+$/, '');
-  return isSpelling && bytes.length <= LARGEST_TRANSACTION_BYTES ? new Uint8Array(bytes) : undefined;
 }
 
 interface DecodedMessage {

@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isForWallets } from '../../../api/auth/authenticate.ts';
+import { ROUTES } from '../../../api/routes.ts';
 import { formatNano } from '../../../domain/money.ts';
 import { acceptJob } from '../jobs/jobsWorld.ts';
 import { startWalletWorld, type TestWallet, USDC, type WalletWorld } from './walletWorld.ts';
@@ -59,18 +61,21 @@ describe('signing in', () => {
     }
   });
 
-  it.each(['/billing/balance', '/api_keys', '/characters', '/models', '/api_keys/rate_limits'])(
-    'a wallet alone opens nothing on %s, which takes keys only',
-    async (path) => {
-      const wallet = await world.wallet(TEN_USD);
-      const headers = { 'sign-in-with-x': await wallet.header() };
-      const response = await world.api.call(path, { headers });
-      expect({ status: response.status, body: await response.json() }).toEqual({
+  it('a wallet alone opens none of the routes that take keys only', async () => {
+    const wallet = await world.wallet(TEN_USD);
+    const headers = { 'sign-in-with-x': await wallet.header() };
+    const closed = ROUTES.filter(({ access }) => access !== 'open' && !isForWallets(access));
+    expect(closed.map(({ path }) => path)).toEqual(expect.arrayContaining(['/billing/balance', '/models']));
+    for (const { method, path } of closed) {
+      const response = await world.api.call(path.replaceAll(/\{\w+\}/g, randomUUID()), { method, headers });
+      const body: unknown = await response.json();
+      expect({ path, status: response.status, body }).toEqual({
+        path,
         status: 401,
         body: { error: 'Authentication failed' },
       });
-    },
-  );
+    }
+  });
 
   it('a wallet and a key together are one too many', async () => {
     const wallet = await world.wallet(TEN_USD);
@@ -124,6 +129,22 @@ describe('paying', () => {
     const headers = { 'sign-in-with-x': await wallet.header() };
     const jobs = await world.api.call('/jobs', { headers });
     expect([jobs.status, jobs.headers.get('x-balance-remaining')]).toEqual([200, '10']);
+  });
+
+  it('it is told by every route that takes wallets, whatever the answer is', async () => {
+    const wallet = await world.wallet(TEN_USD);
+    for (const { method, path } of ROUTES.filter(({ access }) => isForWallets(access))) {
+      const filled = path
+        .replace('{walletAddress}', wallet.account.address)
+        .replaceAll(/\{\w+\}/g, randomUUID());
+      const headers = { 'sign-in-with-x': await wallet.header(), 'content-type': 'application/json' };
+      const body = method === 'GET' ? null : '{}';
+      const response = await world.api.call(filled, { method, headers, body });
+      await response.text();
+      const told = [`${method} ${path}`, response.headers.get('x-balance-remaining')];
+      expect(told).toEqual([`${method} ${path}`, '10']);
+      expect([401, 402], path).not.toContain(response.status);
+    }
   });
 
   it('a key is told nothing of it', async () => {

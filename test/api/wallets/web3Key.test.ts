@@ -1,5 +1,6 @@
 /** A wallet signs a token and has an API key of its account: capped, expiring, or one that makes others. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newSolanaWallet, signText } from '../../harness/signIns.ts';
 import { startWalletWorld, type TestWallet, type WalletWorld } from './walletWorld.ts';
 
 const PATH = '/api_keys/generate_web3_key';
@@ -83,6 +84,24 @@ it('the key may be capped and expire, and be a child of another of the wallet', 
   });
   expect(removed.status).toBe(200);
   await expect.poll(async () => (await world.chat({}, { key: child.body.data.apiKey })).status).toBe(401);
+});
+
+it('a wallet of Solana makes such keys, too: capped, and with an end', async () => {
+  const wallet = newSolanaWallet();
+  const signedBySolana = async () => {
+    const token = await newToken();
+    return { address: wallet.address, signature: signText(wallet, token), token, apiKeyType: 'INFERENCE' };
+  };
+  const made = await post(PATH, {
+    ...(await signedBySolana()),
+    ...{ consumptionLimit: { usd: 1 }, limitPeriod: 'LIFETIME', expiresAt: '2099-01-01' },
+  });
+  expect(made).toMatchObject({
+    status: 200,
+    body: { data: { consumptionLimit: { usd: 1 }, expiresAt: expect.stringMatching(/^2099-01-01/) } },
+  });
+  const other = { ...(await signedBySolana()), address: newSolanaWallet().address };
+  expect((await post(PATH, other)).status).toBe(400);
 });
 
 it('a token makes one key, however often and however much at once it is sent', async () => {

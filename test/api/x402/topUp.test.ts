@@ -8,6 +8,7 @@ import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { walletAccountId } from '../../../infra/postgres/walletAccounts.ts';
 import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
 import { createWorld, type Spawned, spawnWorker } from '../../harness/services.ts';
+import { together } from '../../harness/together.ts';
 import { longRun } from '../../infra/postgres/longRun.ts';
 import {
   decode,
@@ -221,20 +222,6 @@ describe('POST /x402/top-up', () => {
     }
   });
 });
-
-/** Runs all calls, `width` at a time. */
-async function together<T>(calls: (() => Promise<T>)[], width: number): Promise<T[]> {
-  const results: T[] = [];
-  let next = 0;
-  const lane = async () => {
-    for (let index = next++; index < calls.length; index = next++) {
-      const call = calls[index];
-      if (call) results.push(await call());
-    }
-  };
-  await Promise.all(Array.from({ length: width }, lane));
-  return results;
-}
 
 const POSTS = longRun(60, 1_000);
 const ROUNDS = longRun(3, 20);

@@ -4,32 +4,34 @@ import { balanceBody, transactionsBody } from '../../../api/x402/shapes.ts';
 import { toWallet } from '../../../domain/wallets.ts';
 import { charge, grant, refund } from '../../../infra/postgres/ledger.ts';
 import { creditTopUp, paymentIdOf, recordTopUp } from '../../../infra/postgres/topUps.ts';
+import {
+  newEvmWallet,
+  newSolanaWallet,
+  type SigningWallet,
+  signInOf,
+  takingSignIns,
+} from '../../harness/signIns.ts';
 import { NETWORK, scriptedNetwork, somePayment } from '../../payments/scriptedNetwork.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 let api: TestApi;
 
 beforeAll(async () => {
-  api = await startApi();
+  api = await startApi({ config: takingSignIns });
   const { payments } = api.opened.dependencies;
   (payments as Map<string, unknown>).set(NETWORK, scriptedNetwork());
-  // Who signs in is not what this is about: the header says the address.
-  api.opened.authentication.signIn = {
-    verify: (header) => {
-      const wallet = toWallet(header);
-      return wallet ? Promise.resolve(wallet) : Promise.reject(new Error('no wallet'));
-    },
-    close: () => Promise.resolve(),
-  };
 });
 afterAll(() => api.stop());
 
-const SOLANA = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
-/** The same owner in the spelling with checksum. */
-const SHOWN = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+const solana = newSolanaWallet();
+const evm = newEvmWallet();
+const SOLANA = solana.address;
+/** In the spelling with checksum. */
+const SHOWN = evm.address;
 
-function ask(path: string, wallet?: string): Promise<Response> {
-  return api.call(`/x402${path}`, { headers: wallet ? { 'SIGN-IN-WITH-X': wallet } : {} });
+async function ask(path: string, wallet?: SigningWallet): Promise<Response> {
+  const headers: Record<string, string> = wallet ? { 'SIGN-IN-WITH-X': await signInOf(wallet) } : {};
+  return await api.call(`/x402${path}`, { headers });
 }
 
 async function topUpOf(address: string, units: string): Promise<{ paymentId: string; accountId: string }> {
@@ -55,7 +57,7 @@ function sale(accountId: string, operationId: string, usd: bigint, requestId: st
 
 describe('the balance of a wallet', () => {
   it('is nothing before its first top-up, and may not be spent', async () => {
-    const response = await ask(`/balance/${SOLANA}`, SOLANA);
+    const response = await ask(`/balance/${SOLANA}`, solana);
     expect(response.status).toBe(200);
     expect(balanceBody.parse(await response.json()).data).toEqual({
       ...{ walletAddress: SOLANA, balanceUsd: 0, canConsume: false, minimumTopUpUsd: 5 },
@@ -66,7 +68,7 @@ describe('the balance of a wallet', () => {
   it('is shown under any spelling of its address, as the one with checksum', async () => {
     await topUpOf(SHOWN, '5000001');
     for (const spelling of [SHOWN, SHOWN.toLowerCase(), `0x${SHOWN.slice(2).toUpperCase()}`]) {
-      const response = await ask(`/balance/${spelling}`, SHOWN);
+      const response = await ask(`/balance/${spelling}`, evm);
       const { data } = balanceBody.parse(await response.json());
       expect(data).toMatchObject({ walletAddress: SHOWN, balanceUsd: 5.000001, canConsume: true });
     }
@@ -77,9 +79,9 @@ describe('what is asked of a wallet', () => {
   it.each(['balance', 'transactions'])(
     '%s: is refused for another, for what is no address, and unsigned',
     async (what) => {
-      const statusOf = async (path: string, wallet?: string) => (await ask(path, wallet)).status;
-      expect(await statusOf(`/${what}/${SOLANA}`, SHOWN)).toBe(403);
-      expect(await statusOf(`/${what}/0x12`, SHOWN)).toBe(400);
+      const statusOf = async (path: string, wallet?: SigningWallet) => (await ask(path, wallet)).status;
+      expect(await statusOf(`/${what}/${SOLANA}`, evm)).toBe(403);
+      expect(await statusOf(`/${what}/0x12`, evm)).toBe(400);
       const unsigned = await ask(`/${what}/${SHOWN}`);
       expect(unsigned.status).toBe(402);
       expect(await unsigned.json()).toMatchObject({ x402Version: 2, accepts: [] });
@@ -90,7 +92,8 @@ describe('what is asked of a wallet', () => {
 });
 
 describe('the transactions of a wallet', () => {
-  const WALLET = `0x${'5e'.repeat(20)}`;
+  const wallet = newEvmWallet();
+  const WALLET = wallet.address;
 
   it('are newest first, each with the exact balance after it, and the refunds of a request are one', async () => {
     const { sql } = api.opened.dependencies;
@@ -106,7 +109,7 @@ describe('the transactions of a wallet', () => {
     await sale(accountId, 'two', 700n, 'request-1');
     await refund(sql, { operationId: 'back-one', chargeOperationId: 'one', reason: 'failed' });
     await refund(sql, { operationId: 'back-two', chargeOperationId: 'two', reason: 'failed' });
-    const response = await ask(`/transactions/${WALLET}`, WALLET);
+    const response = await ask(`/transactions/${WALLET}`, wallet);
     const { data } = transactionsBody.parse(await response.json());
     const told = data.transactions.map(({ type, amount, balanceAfter, requestId, modelId }) => [
       ...[type, amount, balanceAfter, requestId, modelId],
@@ -123,11 +126,11 @@ describe('the transactions of a wallet', () => {
   });
 
   it('come in pages', async () => {
-    const all = await ask(`/transactions/${WALLET}?limit=100`, WALLET);
+    const all = await ask(`/transactions/${WALLET}?limit=100`, wallet);
     const { transactions } = transactionsBody.parse(await all.json()).data;
     const walked = [];
     for (let offset = 0; ; offset += 2) {
-      const page = await ask(`/transactions/${WALLET}?limit=2&offset=${offset}`, WALLET);
+      const page = await ask(`/transactions/${WALLET}?limit=2&offset=${offset}`, wallet);
       const { data } = transactionsBody.parse(await page.json());
       walked.push(...data.transactions);
       expect(data.pagination).toMatchObject({ limit: 2, offset });
@@ -139,7 +142,7 @@ describe('the transactions of a wallet', () => {
   it.each(['limit=0', 'limit=101', 'limit=1e1', 'offset=-1', 'offset=x', 'page=2'])(
     'refuse %s',
     async (query) => {
-      expect((await ask(`/transactions/${WALLET}?${query}`, WALLET)).status).toBe(400);
+      expect((await ask(`/transactions/${WALLET}?${query}`, wallet)).status).toBe(400);
     },
   );
 });

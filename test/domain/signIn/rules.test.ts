@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { LONGEST_HEADER } from '../../../domain/signIn/header.ts';
+import { LONGEST_HEADER_JSON } from '../../../domain/headerJson.ts';
+import { readPayload } from '../../../domain/signIn/payload.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import {
   FARTHEST_AHEAD_MS,
   OLDEST_MS,
   REMEMBERED_MS,
+  type ReadSignIn,
   readSignIn,
   type SignInRules,
   signedTexts,
@@ -13,6 +15,10 @@ import * as samples from './samples.ts';
 import { encode, NOW_MS, RULES, type Sent } from './samples.ts';
 
 const checksummed = () => samples.EVM_ADDRESS;
+
+function readIn(header: string, rules: SignInRules): ReadSignIn {
+  return readSignIn(readPayload(header), rules);
+}
 
 const FORMS: Record<string, Sent> = {
   'evm, with the text': samples.evmMessage(),
@@ -23,7 +29,7 @@ const FORMS: Record<string, Sent> = {
 
 describe('what is a good sign-in is read the same in all four forms', () => {
   test.each(Object.entries(FORMS))('%s', (name, sent) => {
-    const read = readSignIn(encode(sent), RULES);
+    const read = readIn(encode(sent), RULES);
     const isEvm = name.startsWith('evm');
     expect(read).toMatchObject({
       wallet: isEvm
@@ -41,13 +47,13 @@ describe('what is a good sign-in is read the same in all four forms', () => {
   test('the header may go without padding', () => {
     for (const extra of ['', 'a', 'ab']) {
       const header = encode({ ...samples.EVM_FIELDS, extra });
-      expect(readSignIn(header.replace(/=+$/, ''), RULES).nonce).toBe('0123456789abcdef');
+      expect(readIn(header.replace(/=+$/, ''), RULES).nonce).toBe('0123456789abcdef');
     }
   });
 
   test('null says the same as leaving a field out', () => {
     const sent = { ...samples.EVM_FIELDS, requestId: null, resources: null, notBefore: null, type: null };
-    expect(readSignIn(encode(sent), RULES).fields.requestId).toBeUndefined();
+    expect(readIn(encode(sent), RULES).fields.requestId).toBeUndefined();
   });
 });
 
@@ -58,23 +64,21 @@ describe('the text is rebuilt from what was parsed, in every layout that is know
 
   test('Solana without a statement: one blank line or two, exactly as it was sent', () => {
     for (const text of [oneLine, twoLines]) {
-      expect(signedTexts(readSignIn(encode(samples.solanaMessage(text)), RULES), checksummed)).toEqual([
-        text,
-      ]);
+      expect(signedTexts(readIn(encode(samples.solanaMessage(text)), RULES), checksummed)).toEqual([text]);
     }
-    expect(signedTexts(readSignIn(encode(bare), RULES), checksummed)).toEqual([oneLine, twoLines]);
+    expect(signedTexts(readIn(encode(bare), RULES), checksummed)).toEqual([oneLine, twoLines]);
   });
 
   test('evm without a statement has two blank lines', () => {
     const text = samples.EVM_TEXT.replace('Sign in to Farebox\n', '');
-    expect(signedTexts(readSignIn(encode(samples.evmMessage(text)), RULES), checksummed)).toEqual([text]);
+    expect(signedTexts(readIn(encode(samples.evmMessage(text)), RULES), checksummed)).toEqual([text]);
     const { statement: _, ...sent } = samples.EVM_FIELDS;
-    expect(signedTexts(readSignIn(encode(sent), RULES), checksummed)).toEqual([text]);
+    expect(signedTexts(readIn(encode(sent), RULES), checksummed)).toEqual([text]);
   });
 
   test('a statement may look like a field', () => {
     const text = samples.EVM_TEXT.replace('Sign in to Farebox', 'URI: https://evil.test/');
-    expect(readSignIn(encode(samples.evmMessage(text)), RULES).fields).toMatchObject({
+    expect(readIn(encode(samples.evmMessage(text)), RULES).fields).toMatchObject({
       statement: 'URI: https://evil.test/',
       uri: 'https://api.example.com/api/v1/models',
     });
@@ -88,7 +92,7 @@ Request ID: order-7
 Resources:
 - https://api.example.com/a?b=c#d
 - urn:isbn:0-486-27557-4`;
-    const read = readSignIn(encode(samples.evmMessage(text)), RULES);
+    const read = readIn(encode(samples.evmMessage(text)), RULES);
     expect(signedTexts(read, checksummed)).toEqual([text]);
     expect(read.wallet.address).toBe(lower);
     const { domain, uri, statement, nonce, issuedAt, expirationTime } = samples.EVM_FIELDS;
@@ -97,7 +101,7 @@ Resources:
       ...{ notBefore: '2026-03-01T11:59:00+00:00', requestId: 'order-7', signature: '0x' },
       resources: ['https://api.example.com/a?b=c#d', 'urn:isbn:0-486-27557-4'],
     };
-    const texts = signedTexts(readSignIn(encode(sent), RULES), checksummed);
+    const texts = signedTexts(readIn(encode(sent), RULES), checksummed);
     expect(texts).toEqual([text.replace(lower, samples.EVM_ADDRESS), text]);
   });
 });
@@ -134,7 +138,7 @@ describe('the window of time, to the millisecond', () => {
     // Taken from 30 s before to 5 min after it was issued: 5.5 min, and remembered 30 s beyond the end of that.
     expect(REMEMBERED_MS).toBe(OLDEST_MS + 30_000);
     for (const ms of [-FARTHEST_AHEAD_MS, 0, OLDEST_MS]) {
-      expect(readSignIn(encode(lasting), at(ms)).rememberUntilMs).toBe(NOW_MS + OLDEST_MS + 30_000);
+      expect(readIn(encode(lasting), at(ms)).rememberUntilMs).toBe(NOW_MS + OLDEST_MS + 30_000);
     }
     expect(codeOf(lasting, at(OLDEST_MS + 1))).toBe('EXPIRED');
   });
@@ -149,10 +153,10 @@ describe('the header', () => {
   };
 
   test('takes 8 kB and not a character more', () => {
-    expect(long(LONGEST_HEADER)).toHaveLength(8_192);
-    expect(codeOfHeader(long(LONGEST_HEADER))).toBeUndefined();
-    expect(codeOfHeader(`${long(LONGEST_HEADER)}=`)).toBe('PARSE_ERROR');
-    expect(codeOfHeader(long(LONGEST_HEADER + 4))).toBe('PARSE_ERROR');
+    expect(long(LONGEST_HEADER_JSON)).toHaveLength(8_192);
+    expect(codeOfHeader(long(LONGEST_HEADER_JSON))).toBeUndefined();
+    expect(codeOfHeader(`${long(LONGEST_HEADER_JSON)}=`)).toBe('PARSE_ERROR');
+    expect(codeOfHeader(long(LONGEST_HEADER_JSON + 4))).toBe('PARSE_ERROR');
   });
 
   const marked = base64(good.replace('Sign in', 'S>?>?>?>?~~~ign'));
@@ -175,9 +179,9 @@ describe('the header', () => {
     ['a name twice', base64(good.replace('{', '{"domain":"evil.test",'))],
     ['a name twice, once escaped', base64(good.replace('{', '{"d\\u006fmain":"evil.test",'))],
     ['a name twice further inside', base64(good.replace('{', '{"x":{"y":1,"y":1},'))],
-    ['five levels', base64(good.replace('{', '{"x":[[[[]]]],'))],
+    ['nine levels', base64(good.replace('{', '{"x":[[[[[[[[]]]]]]]],'))],
     ['8,000 levels', base64('['.repeat(6_000))],
-    ['65 names', base64(`{${Array.from({ length: 65 }, (_, index) => `"${index}":0`)}}`)],
+    ['257 names', base64(`{${Array.from({ length: 257 }, (_, index) => `"${index}":0`)}}`)],
   ])('is no sign-in: %s', (_, header) => {
     expect(codeOfHeader(header)).toBe('PARSE_ERROR');
   });
@@ -198,7 +202,7 @@ function codeOf(sent: Sent, rules: SignInRules): string | undefined {
 
 function codeOfHeader(header: string, rules: SignInRules = RULES): string | undefined {
   try {
-    readSignIn(header, rules);
+    readIn(header, rules);
     return undefined;
   } catch (error) {
     if (error instanceof SignInRefused) return error.code.replace('X402_SIGN_IN_', '');

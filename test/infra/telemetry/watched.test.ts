@@ -233,6 +233,14 @@ describe('metrics', () => {
     expect(requests.api).not.toContain(SECRET_IN_URL);
   });
 
+  test('sign-ins of wallets are counted by family and by what came of them', async () => {
+    const headers = { 'SIGN-IN-WITH-X': 'no sign-in' };
+    expect((await fetch(`${world.farebox.baseUrl}/jobs`, { headers })).status).toBe(401);
+    const { api } = await world.scrape();
+    const labels = { family: 'unknown', outcome: 'parse_error' };
+    expect(seriesValue(api, 'farebox_sign_ins_total', labels)).toBe(1);
+  });
+
   test('no series is told apart by an account, a key or a job', async () => {
     const { api, worker } = await world.scrape();
     expect(`${api}${worker}`).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{32}|FAREBOX_/);

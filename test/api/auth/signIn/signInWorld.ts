@@ -15,6 +15,13 @@ export const SETTINGS: X402Settings = {
   networks: [],
 };
 
+/** How much an address may have asked is looked at over HTTP (signInDoor.test.ts). */
+export const OPEN_DOOR: SignInParts['door'] = {
+  requireOpen: () => undefined,
+  askChain: (_from, _wallet, ask) => ask(),
+};
+export const FROM = '127.0.0.1';
+
 export interface SignInWorld {
   pool: pg.Pool;
   /** Over a pool of its own. */
@@ -33,7 +40,7 @@ export async function createSignInWorld(): Promise<SignInWorld> {
     pool,
     open(parts = {}) {
       const sql = open();
-      const signIn = createSignIn({ settings: SETTINGS, sql, clock: Date, log, ...parts });
+      const signIn = createSignIn({ settings: SETTINGS, sql, clock: Date, log, door: OPEN_DOOR, ...parts });
       pools.push(sql);
       signIns.push(signIn);
       return signIn;
@@ -48,7 +55,7 @@ export async function createSignInWorld(): Promise<SignInWorld> {
 /** The code of the refusal without what all codes begin with; undefined: signed in. */
 export async function codeOf(signIn: SignIn, sent: unknown): Promise<string | undefined> {
   try {
-    await signIn.verify(typeof sent === 'string' ? sent : encode(sent));
+    await signIn.verify(typeof sent === 'string' ? sent : encode(sent), FROM);
     return undefined;
   } catch (error) {
     if (error instanceof SignInRefused) return error.code.replace('X402_SIGN_IN_', '');

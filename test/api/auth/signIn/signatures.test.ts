@@ -22,7 +22,7 @@ import {
   signText,
   textOf,
 } from '../../../harness/signIns.ts';
-import { codeOf, createSignInWorld, type SignInWorld } from './signInWorld.ts';
+import { codeOf, createSignInWorld, FROM, type SignInWorld } from './signInWorld.ts';
 
 const SECP256K1_N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const ED25519_L = 0x1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3edn;
@@ -52,7 +52,7 @@ describe('the libraries of x402 sign in unchanged', () => {
       { statement: undefined, resources: ['https://api.example.com/a'], requestId: 'r1' },
     ]) {
       const payload = await createSIWxPayload({ ...info(BASE), ...more } as never, wallet, url);
-      const found = await signIn.verify(encodeSIWxHeader(payload));
+      const found = await signIn.verify(encodeSIWxHeader(payload), FROM);
       expect(found).toEqual({ family: 'evm', address: wallet.address.toLowerCase() });
     }
   });
@@ -62,7 +62,10 @@ describe('the libraries of x402 sign in unchanged', () => {
     const lower = { ...wallet, address: wallet.address.toLowerCase() as Hex };
     const payload = await createSIWxPayload(info(BASE) as never, lower, url);
     expect(payload.address).toBe(lower.address);
-    expect(await signIn.verify(encodeSIWxHeader(payload))).toEqual({ family: 'evm', address: lower.address });
+    expect(await signIn.verify(encodeSIWxHeader(payload), FROM)).toEqual({
+      family: 'evm',
+      address: lower.address,
+    });
   });
 
   test('createSIWxPayload and encodeSIWxHeader with a Solana wallet', async () => {
@@ -70,7 +73,7 @@ describe('the libraries of x402 sign in unchanged', () => {
     const signer = { publicKey: wallet.address, signMessage: async (text: Uint8Array) => wallet.sign(text) };
     for (const more of [{}, { statement: undefined, resources: [] }]) {
       const payload = await createSIWxPayload({ ...info(SOLANA), ...more } as never, signer, url);
-      const found = await signIn.verify(encodeSIWxHeader(payload));
+      const found = await signIn.verify(encodeSIWxHeader(payload), FROM);
       expect(found).toEqual({ family: 'solana', address: wallet.address });
     }
   });
@@ -89,7 +92,7 @@ describe('one wallet, however it is spelled', () => {
       const message = textOf('evm text', address, terms);
       const signature = await signText(wallet, message);
       const sent: Sent = { address: wallet.address, message, signature };
-      expect(await signIn.verify(encode(sent))).toEqual({
+      expect(await signIn.verify(encode(sent), FROM)).toEqual({
         family: 'evm',
         address: wallet.address.toLowerCase(),
       });

@@ -9,8 +9,8 @@ import type { EthCall } from '../../../../api/auth/signIn/smartWallets.ts';
 import type { PaymentNetworkSettings } from '../../../../infra/config/x402.ts';
 import { testContract } from '../../../chains/artifact.ts';
 import { type EvmChain, startEvmChain } from '../../../chains/evmChain.ts';
-import { BASE, newEvmWallet, newNonce, type Sent, textOf } from '../../../harness/signIns.ts';
-import { codeOf, createSignInWorld, SETTINGS, type SignInWorld } from './signInWorld.ts';
+import { BASE, encode, newEvmWallet, newNonce, type Sent, textOf } from '../../../harness/signIns.ts';
+import { codeOf, createSignInWorld, FROM, SETTINGS, type SignInWorld } from './signInWorld.ts';
 
 const MAGIC_6492 = `0x${'6492'.repeat(16)}` as const;
 const NODE: PaymentNetworkSettings = {
@@ -232,7 +232,7 @@ describe('a node that does not do its part', () => {
 
   test('without a node such wallets are told so', async () => {
     const alone = world.open();
-    const error = await alone.verify(Buffer.from(JSON.stringify(await sent())).toString('base64')).then(
+    const error = await alone.verify(encode(await sent()), FROM).then(
       () => undefined,
       (refused: Error) => refused,
     );

@@ -1,75 +1,21 @@
-import {
-  type Address,
-  appendTransactionMessageInstructions,
-  createKeyPairSignerFromBytes,
-  createSolanaRpc,
-  createTransactionMessage,
-  getBase58Encoder,
-  getBase64EncodedWireTransaction,
-  partiallySignTransactionMessageWithSigners,
-  pipe,
-  setTransactionMessageFeePayer,
-  setTransactionMessageLifetimeUsingBlockhash,
-} from '@solana/kit';
-import {
-  getSetComputeUnitLimitInstruction,
-  getSetComputeUnitPriceInstruction,
-} from '@solana-program/compute-budget';
-import { getAddMemoInstruction } from '@solana-program/memo';
-import { fetchMint, findAssociatedTokenPda, getTransferCheckedInstruction } from '@solana-program/token';
 import { expect, test } from 'vitest';
 import { isPlainMint } from '../../../../providers/payments/solana/mint.ts';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '../../../chains/solana/solanaMeta.ts';
-import { MEMO_PROGRAM_ADDRESS } from '../../../chains/solana/testUsd.ts';
-import { envelopeOf, openWorld, SIX_DOLLARS, type World } from './solanaWorld.ts';
+import { builtByLibraries } from './libraryPayment.ts';
+import { envelopeOf, openWorld, SIX_DOLLARS } from './solanaWorld.ts';
 
 const signal = new AbortController().signal;
-
-/** Step by step as the reference client of the exact scheme, with nothing but the Solana libraries and the offer. */
-async function builtByLibraries(world: World): Promise<string> {
-  const offer = await world.payments.offer(SIX_DOLLARS.toString());
-  const signer = await createKeyPairSignerFromBytes(getBase58Encoder().encode(world.payer.secret));
-  const rpc = createSolanaRpc(world.nodes[0]?.url ?? '');
-  const mint = await fetchMint(rpc, offer.asset as Address);
-  const tokenProgram = mint.programAddress;
-  const accountOf = async (owner: Address) =>
-    (await findAssociatedTokenPda({ mint: mint.address, owner, tokenProgram }))[0];
-  const transfer = getTransferCheckedInstruction(
-    {
-      source: await accountOf(signer.address),
-      mint: mint.address,
-      destination: await accountOf(offer.payTo as Address),
-      authority: signer,
-      amount: BigInt(offer.amount),
-      decimals: mint.data.decimals,
-    },
-    { programAddress: tokenProgram },
-  );
-  const { value: lifetime } = await rpc.getLatestBlockhash().send();
-  const message = pipe(
-    createTransactionMessage({ version: 0 }),
-    (empty) => setTransactionMessageFeePayer(offer.extra.feePayer as Address, empty),
-    (unfit) => setTransactionMessageLifetimeUsingBlockhash(lifetime, unfit),
-    (bare) =>
-      appendTransactionMessageInstructions(
-        [
-          getSetComputeUnitLimitInstruction({ units: 20_000 }),
-          getSetComputeUnitPriceInstruction({ microLamports: 1n }),
-          transfer,
-          getAddMemoInstruction({ memo: 'f00d'.repeat(8) }, { programAddress: MEMO_PROGRAM_ADDRESS }),
-        ],
-        bare,
-      ),
-  );
-  return getBase64EncodedWireTransaction(await partiallySignTransactionMessageWithSigners(message));
-}
 
 test('a payment built with the Solana libraries is verified, settled and found, for both token programs', async () => {
   for (const usd of [{}, { program: TOKEN_2022_PROGRAM_ADDRESS }]) {
     const world = await openWorld({ usd });
     const { chain, payments, payTo } = world;
     const accepted = await payments.offer(SIX_DOLLARS.toString());
-    const given = { ...envelopeOf(world, await builtByLibraries(world)), accepted };
+    const { transaction } = await builtByLibraries(accepted, {
+      rpcUrl: world.nodes[0]?.url ?? '',
+      secret: world.payer.secret,
+    });
+    const given = { ...envelopeOf(world, transaction), accepted };
     const payment = await payments.read(given, Date.now());
     await payments.verify(payment, signal);
     expect(await payments.settle(payment, signal)).toMatchObject({ outcome: 'sent' });

@@ -59,6 +59,7 @@ export interface World {
   destination: Address;
   settings: PaymentNetworkSettings;
   payments: PaymentNetwork;
+  close(): Promise<void>;
 }
 
 export interface WorldOptions {
@@ -68,7 +69,14 @@ export interface WorldOptions {
   settings?: Partial<PaymentNetworkSettings>;
 }
 
+/** For one test, at whose end it is closed. */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
+  const world = await createSolanaWorld(options);
+  onTestFinished(() => world.close());
+  return world;
+}
+
+export async function createSolanaWorld(options: WorldOptions = {}): Promise<World> {
   const chain = new SolanaChain(options.chain);
   const nodes = await Promise.all(Array.from({ length: options.nodes ?? 1 }, () => startSolanaNode(chain)));
   const usd = await createTestUsd(chain, options.usd);
@@ -92,12 +100,25 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     ...options.settings,
   };
   const payments = createSolanaPayments(settings, { secret: () => feeKey.secret, callTimeoutMs: 1_000 });
-  onTestFinished(async () => {
+  const close = async () => {
     await payments.close?.();
     await Promise.all(nodes.map((node) => node.close()));
     chain.close();
-  });
-  return { chain, nodes, usd, payer, feeKey, recipient, payTo, source, destination, settings, payments };
+  };
+  return {
+    chain,
+    nodes,
+    usd,
+    payer,
+    feeKey,
+    recipient,
+    payTo,
+    source,
+    destination,
+    settings,
+    payments,
+    close,
+  };
 }
 
 /** What a payment is made of, before anything is bent. */

@@ -1,0 +1,110 @@
+/**
+ * What one address may cost us by sign-ins that nothing is paid for. Wallets are made for free, so limits on wallets and on
+ * accounts bind nobody here: refused sign-ins, and those of wallets without funds, count for the address that they come
+ * from, and so do questions to a chain whether a contract signed.
+ */
+import { LRUCache } from 'lru-cache';
+import { FareboxError } from '../../domain/errors.ts';
+import type { Wallet } from '../../domain/wallets.ts';
+import type { Config } from '../../infra/config/config.ts';
+import { callerNetwork } from '../../infra/http/callerNetwork.ts';
+import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
+import { limitAddress } from '../limitRoute.ts';
+import type { Limits } from '../limits/callLimits.ts';
+
+export interface SignInDoor {
+  /**
+   * Throws FareboxError `rate_limited` while the address has sent too many in vain, unless the wallet, which has proved
+   * nothing yet, is the name of one that could pay lately: a crowd behind one address suffers from none of its members.
+   */
+  requireOpen(address: string, wallet: Wallet): void;
+  /** The account can pay for something. */
+  notePaying(accountId: string): void;
+  /** Counts one that came to nothing. Throws FareboxError `rate_limited` for one too many. */
+  countVain(address: string): Promise<void>;
+  /**
+   * Around a question to a chain, which resolves to whether the wallet signed: only then it does not count. Throws
+   * FareboxError `rate_limited` instead of asking when the address has too many of them under way, or has asked in vain too
+   * often: about wallets that could pay lately each by itself, about all others together.
+   */
+  askChain(address: string, wallet: Wallet, ask: () => Promise<boolean>): Promise<boolean>;
+}
+
+/** A sign-in in vain costs a hundredth of what is done on routes that count each request. */
+const VAIN_SHARE = 100;
+/** One that a node was asked about costs more than that; a crowd behind one address is not to meet this either. */
+const ASKED_SHARE = 10;
+/** Half of what a process asks at once (smartWallets.ts): the other half is for others. */
+const MOST_ASKED_AT_ONCE = 8;
+const MOST_ADDRESSES = 10_000;
+const MOST_PAYING = 50_000;
+const PAYING_MS = 3_600_000;
+
+const VAIN = {
+  path: 'sign-ins in vain',
+  what: ' with sign-ins that are refused or of wallets without funds',
+};
+const ASKED = { path: 'sign-ins of contracts', what: ' with sign-ins that only a chain can judge' };
+
+export function createSignInDoor(counting: { limits: Limits; config: Pick<Config, 'limits'> }): SignInDoor {
+  /** Until when (performance.now) each is shut out: each process learns it by itself, from the count that they share. */
+  const shut = new LRUCache<string, number>({ max: MOST_ADDRESSES });
+  const paying = new LRUCache<string, true>({ max: MOST_PAYING, ttl: PAYING_MS });
+  const asking = new Map<string, number>();
+  const { perAddressPerMinute } = counting.config.limits;
+
+  function shutForMs(address: string): number {
+    if (shut.size === 0) return 0;
+    const network = callerNetwork(address);
+    const leftMs = (shut.get(network) ?? 0) - performance.now();
+    if (leftMs <= 0) shut.delete(network);
+    return leftMs;
+  }
+
+  return {
+    requireOpen(address, wallet) {
+      const leftMs = shutForMs(address);
+      if (leftMs > 0 && !paying.has(walletAccountId(wallet))) throw tooMany(VAIN.what, leftMs);
+    },
+    notePaying: (accountId) => void paying.set(accountId, true),
+    async countVain(address) {
+      const leftMs = shutForMs(address);
+      if (leftMs > 0) throw tooMany(VAIN.what, leftMs);
+      try {
+        await limitAddress(counting, address, { ...VAIN, perMinute: perAddressPerMinute * VAIN_SHARE });
+      } catch (error) {
+        if (error instanceof FareboxError && error.code === 'rate_limited') {
+          shut.set(callerNetwork(address), performance.now() + (error.retryAfterSeconds ?? 1) * 1_000);
+        }
+        throw error;
+      }
+    },
+    async askChain(address, wallet, ask) {
+      const network = callerNetwork(address);
+      const underWay = asking.get(network) ?? 0;
+      if (underWay >= MOST_ASKED_AT_ONCE) throw tooMany(ASKED.what, 1_000);
+      asking.set(network, underWay + 1);
+      try {
+        const accountId = walletAccountId(wallet);
+        const path = paying.has(accountId) ? `${ASKED.path} ${accountId}` : ASKED.path;
+        const limit = { what: ASKED.what, path, perMinute: perAddressPerMinute * ASKED_SHARE };
+        const uncount = await limitAddress(counting, address, limit);
+        const signed = await ask();
+        if (signed) await uncount();
+        return signed;
+      } finally {
+        const left = (asking.get(network) ?? 1) - 1;
+        if (left === 0) asking.delete(network);
+        else asking.set(network, left);
+      }
+    },
+  };
+}
+
+function tooMany(what: string, leftMs: number): FareboxError {
+  return new FareboxError({
+    code: 'rate_limited',
+    message: `Rate limit exceeded: too many requests${what} from one address.`,
+    retryAfterSeconds: Math.ceil(leftMs / 1_000),
+  });
+}

@@ -1,0 +1,68 @@
+/** What a header carries as base64 of JSON, read so that every reader sees the same and with bounds on all of it. */
+import { decodeBase64 } from './base64.ts';
+
+/** Characters of the header's value. */
+export const LONGEST_HEADER_JSON = 8_192;
+const MOST_NAMES = 256;
+const MOST_DEPTH = 8;
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** `problem`: goes on from "The header ...". */
+export type HeaderJson = { ok: true; value: unknown } | { ok: false; problem: string };
+
+/** Any JSON value; names of members are unique in it. */
+export function readHeaderJson(header: string): HeaderJson {
+  if (header.length > LONGEST_HEADER_JSON) {
+    return unreadable(`is longer than ${LONGEST_HEADER_JSON} characters`);
+  }
+  const bytes = decodeBase64(header);
+  if (bytes === undefined) return unreadable('is not base64 of the standard alphabet in its one spelling');
+  try {
+    return readOnce(UTF8.decode(bytes));
+  } catch {
+    return unreadable('is not base64 of JSON in UTF-8');
+  }
+}
+
+/** Throws SyntaxError when it is no JSON. */
+function readOnce(text: string): HeaderJson {
+  const { names, depth } = outline(text);
+  // Before anything is built of it.
+  if (names > MOST_NAMES || depth > MOST_DEPTH) return unreadable('has too many fields or levels');
+  const value: unknown = JSON.parse(text);
+  // Of a name that is written twice only the last is left: whoever reads the first one would read another thing.
+  return namesLeft(value) === names ? { ok: true, value } : unreadable('names a field twice');
+}
+
+/** Of what is JSON: colons outside of strings, one a name, and the deepest level. */
+function outline(text: string): { names: number; depth: number } {
+  let names = 0;
+  let level = 0;
+  let depth = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (character === '"') index = endOfString(text, index);
+    else if (character === ':') names += 1;
+    else if (character === '{' || character === '[') level += 1;
+    else if (character === '}' || character === ']') level -= 1;
+    if (level > depth) depth = level;
+  }
+  return { names, depth };
+}
+
+function endOfString(text: string, start: number): number {
+  let index = start + 1;
+  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
+  return index;
+}
+
+function namesLeft(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inside = Object.values(value).reduce((sum: number, member: unknown) => sum + namesLeft(member), 0);
+  return Array.isArray(value) ? inside : inside + Object.keys(value).length;
+}
+
+function unreadable(problem: string): HeaderJson {
+  return { ok: false, problem };
+}

@@ -1,0 +1,200 @@
+/** What one address can make us do by sign-ins that nothing is paid for. */
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import type { Config } from '../../../infra/config/config.ts';
+import { BASE, encode, newEvmWallet, signed, signInOf, takingSignIns } from '../../harness/signIns.ts';
+import { together } from '../../harness/together.ts';
+import { seriesValue } from '../../infra/telemetry/seriesValue.ts';
+import { type ChainNode, startChainNode } from '../../stubs/chainNode.ts';
+import { startApi, type TestApi } from '../startApi.ts';
+import { newWallet, USDC } from '../wallets/walletWorld.ts';
+
+const SIGNED = `"result":"0x1626ba7e${'0'.repeat(56)}"`;
+const REFUSED = '"result":"0x"';
+/** A minute, from one address. */
+const LIMIT = 1;
+const ASKED_LIMIT = 10 * LIMIT;
+const VAIN_LIMIT = 100 * LIMIT;
+/** No other address of a test. */
+const PROXY = '127.255.0.1';
+
+let node: ChainNode;
+let strict: TestApi;
+let generous: TestApi;
+/** What the chain says of a contract's signature. */
+let verdict: string;
+
+beforeAll(async () => {
+  node = await startChainNode();
+  node.answer = ({ method }) => (method === 'eth_chainId' ? '"result":"0x2105"' : verdict);
+  [strict, generous] = await Promise.all([open(LIMIT), open(1_000_000)]);
+});
+afterAll(async () => {
+  await Promise.all([strict.stop(), generous.stop()]);
+  await node.close();
+});
+beforeEach(() => {
+  verdict = REFUSED;
+  node.delayMs = 0;
+  node.calls.length = 0;
+  node.mostAtOnce = 0;
+});
+
+function open(perAddressPerMinute: number): Promise<TestApi> {
+  return startApi({
+    config: (config): Config => {
+      const taking = takingSignIns(config);
+      const network: PaymentNetworkSettings = {
+        ...{ network: BASE, family: 'evm', asset: USDC, assetName: 'USD Coin', assetVersion: '2' },
+        ...{ payTo: `0x${'cafe'.repeat(10)}`, rpcUrls: [node.url], confirmations: 1 },
+        ...{ facilitatorUrl: 'http://127.0.0.1:1', feePayerKeyEnv: undefined, allowPrivateNetwork: true },
+      };
+      const x402 = { ...taking.x402, signInNetworks: [BASE], networks: [network] };
+      return { ...taking, x402, limits: { ...taking.limits, perAddressPerMinute, trustedProxies: [PROXY] } };
+    },
+  });
+}
+
+let addresses = 1;
+/** One that nothing has been counted for. */
+function newAddress(): string {
+  addresses += 1;
+  return `127.${process.pid % 250}.${Math.floor(Math.random() * 250)}.${addresses}`;
+}
+
+interface Told {
+  status: number;
+  error: string;
+}
+
+/** An address that is not of this machine comes over the proxy. */
+function jobs(api: TestApi, address: string, header: string): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    const localAddress = address.startsWith('127.') ? address : PROXY;
+    const headers = { 'SIGN-IN-WITH-X': header, 'X-Forwarded-For': address };
+    const asked = request(`${api.baseUrl}/jobs`, { localAddress, headers }, (response) => {
+      const status = response.statusCode ?? 0;
+      if (status === 429) expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
+      text(response).then((body) => resolve({ status, error: JSON.parse(body).error }), reject);
+    });
+    asked.once('error', reject).end();
+  });
+}
+
+/** By somebody who is not this address: only a chain can say whether it is a contract that signed so. */
+async function ofContract(claimed = newEvmWallet()): Promise<string> {
+  const sent = await signed('evm text', claimed);
+  return encode({ ...sent, signature: (await signed('evm text', newEvmWallet())).signature });
+}
+
+/** What comes of so many of them. */
+async function ofContracts(address: string, count: number, claimed?: PrivateKeyAccount) {
+  const calls = Array.from({ length: count }, () => async () => {
+    return await jobs(strict, address, await ofContract(claimed));
+  });
+  return statusesOf(await together(calls, 4));
+}
+
+const questions = () => node.calls.filter(({ method }) => method === 'eth_call').length;
+
+function statusesOf(answers: readonly Told[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+it('a chain is asked so often for one address in vain, and no more', async () => {
+  const address = newAddress();
+  expect(await ofContracts(address, ASKED_LIMIT + 2)).toEqual({ 401: ASKED_LIMIT, 429: 2 });
+  expect(questions()).toBe(ASKED_LIMIT);
+  // What needs no chain is judged all the same, and so is another address.
+  expect((await jobs(strict, address, await signInOf(newEvmWallet()))).status).toBe(200);
+  expect((await jobs(strict, newAddress(), await ofContract())).status).toBe(401);
+});
+
+it('customers behind one trusted proxy are told apart', async () => {
+  expect(await ofContracts('198.51.100.1', ASKED_LIMIT + 1)).toEqual({ 401: ASKED_LIMIT, 429: 1 });
+  expect(await ofContracts('198.51.100.2', 1)).toEqual({ 401: 1 });
+});
+
+it('what the chain confirms does not count', async () => {
+  verdict = SIGNED;
+  const address = newAddress();
+  expect(await ofContracts(address, ASKED_LIMIT + 2)).toEqual({ 200: ASKED_LIMIT + 2 });
+});
+
+it('what others asked in vain does not keep a wallet out that could pay lately', async () => {
+  const address = newAddress();
+  const { account } = await newWallet(strict, 10_000_000_000n);
+  const vain = { 401: ASKED_LIMIT, 429: 1 };
+  verdict = SIGNED;
+  expect(await ofContracts(address, 1, account)).toEqual({ 200: 1 });
+  verdict = REFUSED;
+  expect(await ofContracts(address, ASKED_LIMIT + 1)).toEqual(vain);
+  verdict = SIGNED;
+  expect(await ofContracts(address, 1, account)).toEqual({ 200: 1 });
+  // Its name is no way round the count for who cannot sign for it.
+  verdict = REFUSED;
+  expect(await ofContracts(address, ASKED_LIMIT + 1, account)).toEqual(vain);
+});
+
+it('one address has half of the places where chains are asked', async () => {
+  node.delayMs = 300;
+  const [crowd, other] = [newAddress(), newAddress()];
+  const headers = await Promise.all(Array.from({ length: 20 }, () => ofContract()));
+  const answers = headers.map((header) => jobs(generous, crowd, header));
+  const others = jobs(generous, other, await ofContract());
+  expect(statusesOf(await Promise.all(answers))).toEqual({ 401: 8, 429: 12 });
+  expect((await others).status).toBe(401);
+});
+
+it('an address that is refused again and again is shut out, but for wallets that could pay lately', async () => {
+  const address = newAddress();
+  const payer = await newWallet(strict, 10_000_000_000n);
+  expect((await jobs(strict, address, await payer.header())).status).toBe(200);
+  const bad = encode({ ...(await signed('evm text', newEvmWallet())), message: 'x' });
+  const calls = Array.from({ length: VAIN_LIMIT + 20 }, () => () => jobs(strict, address, bad));
+  expect(statusesOf(await together(calls, 8))).toEqual({ 401: VAIN_LIMIT, 429: 20 });
+  const { sql } = strict.opened.dependencies;
+  const noncesOf = async () => (await sql.query('select from sign_in_nonces')).rowCount;
+  const before = await noncesOf();
+  expect(await jobs(strict, address, await signInOf(newEvmWallet()))).toEqual({
+    status: 429,
+    error: expect.stringContaining('from one address'),
+  });
+  expect(await noncesOf()).toBe(before);
+  expect((await jobs(strict, address, await payer.header())).status).toBe(200);
+  expect((await jobs(strict, newAddress(), await signInOf(newEvmWallet()))).status).toBe(200);
+});
+
+it('wallets without funds count, however many they are', async () => {
+  const address = newAddress();
+  const headers = await Promise.all(Array.from({ length: VAIN_LIMIT + 10 }, () => signInOf(newEvmWallet())));
+  const calls = headers.map((header) => () => jobs(strict, address, header));
+  expect(statusesOf(await together(calls, 8))).toEqual({ 200: VAIN_LIMIT, 429: 10 });
+});
+
+it('sign-ins are counted by family and by what came of them', async () => {
+  const address = newAddress();
+  const before = await figures();
+  expect((await jobs(generous, address, await signInOf(newEvmWallet()))).status).toBe(200);
+  expect((await jobs(generous, address, 'x')).status).toBe(401);
+  expect((await jobs(generous, address, await ofContract())).status).toBe(401);
+  const after = await figures();
+  expect(after.map((value, index) => value - (before[index] ?? 0))).toEqual([1, 1, 1]);
+});
+
+async function figures(): Promise<number[]> {
+  const exported = await (await fetch(`${generous.origin}/metrics`)).text();
+  const series: [string, string][] = [
+    ['evm', 'ok'],
+    ['unknown', 'parse_error'],
+    ['evm', 'invalid_signature'],
+  ];
+  return series.map(
+    ([family, outcome]) => seriesValue(exported, 'farebox_sign_ins_total', { family, outcome }) ?? 0,
+  );
+}

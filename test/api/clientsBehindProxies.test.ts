@@ -1,0 +1,75 @@
+/** Limits of an address where the operator's proxy stands in front. */
+import http from 'node:http';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Config } from '../../infra/config/config.ts';
+import { startApi, type TestApi } from './startApi.ts';
+
+const PROXY = '127.0.0.10';
+const MOST_CONNECTIONS = 5;
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi({
+    connectionsPerAddress: MOST_CONNECTIONS,
+    config: (config): Config => ({
+      ...config,
+      limits: { ...config.limits, perAddressPerMinute: 2, trustedProxies: [PROXY] },
+    }),
+  });
+});
+afterAll(() => api.stop());
+
+/** The statuses of so many calls; several values are several lines of the header. */
+async function asked(peer: string, forwarded: string | string[], count = 3): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let turn = 0; turn < count; turn += 1) statuses.push(await ask(peer, forwarded));
+  return statuses;
+}
+
+function ask(
+  localAddress: string,
+  forwarded: string | string[],
+  agent: http.Agent | false = false,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'X-Forwarded-For': forwarded };
+    const url = `${api.baseUrl}/billing/usage`;
+    const request = http.get(url, { localAddress, headers, agent }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode ?? 0));
+    });
+    request.once('error', reject);
+  });
+}
+
+it('two customers behind one trusted proxy have limits of their own', async () => {
+  expect(await asked(PROXY, '198.51.100.1')).toEqual([410, 410, 429]);
+  expect(await asked(PROXY, '198.51.100.2')).toEqual([410, 410, 429]);
+});
+
+it('a customer behind it cannot choose an address', async () => {
+  expect(await asked(PROXY, '203.0.113.1, 198.51.100.3', 2)).toEqual([410, 410]);
+  expect(await asked(PROXY, ['203.0.113.2', '198.51.100.3'], 1)).toEqual([429]);
+});
+
+it('who is no trusted proxy cannot choose an address', async () => {
+  const peer = '127.0.0.11';
+  expect(await asked(peer, '198.51.100.4', 1)).toEqual([410]);
+  expect(await asked(peer, '198.51.100.5', 1)).toEqual([410]);
+  expect(await asked(peer, '198.51.100.6', 1)).toEqual([429]);
+  // Nor use up another's.
+  expect(await asked(PROXY, '198.51.100.4')).toEqual([410, 410, 429]);
+});
+
+it('a trusted proxy may have more connections than a client', async () => {
+  const keptBy = async (peer: string) => {
+    const agent = new http.Agent({ keepAlive: true });
+    const calls = Array.from({ length: MOST_CONNECTIONS + 2 }, (_, index) =>
+      ask(peer, `198.51.101.${index}`, agent).catch(() => 0),
+    );
+    const answered = await Promise.all(calls);
+    agent.destroy();
+    return answered.filter((status) => status > 0).length;
+  };
+  expect(await keptBy(PROXY)).toBe(MOST_CONNECTIONS + 2);
+  expect(await keptBy('127.0.0.12')).toBe(MOST_CONNECTIONS);
+});

@@ -1,0 +1,176 @@
+/** A chain that is away, slow or of two minds while a payment is presented: the route says so, and nothing is lost by it. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createTopUpDesk } from '../../../api/topUpDesk.ts';
+import { creditedBody, inProgressBody, timeoutBody } from '../../../api/x402/shapes.ts';
+import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
+import { type NodeFailure, startRpcNode, type TestNode } from '../../chains/rpcNode.ts';
+import { createWorld, type Spawned, spawnWorker } from '../../harness/services.ts';
+import { headerOf, paidConfig, paidEnvironment } from '../../payments/paidWorld.ts';
+import { DOLLAR, type Signed, signedOn } from '../../providers/payments/evm/signedPayments.ts';
+import { startApi, type TestApi } from '../startApi.ts';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+
+/** In place of 25 s. */
+const SETTLE_WAIT_MS = 1_000;
+
+let chain: EvmChain;
+let nodes: [TestNode, TestNode];
+let deaf: TestNode;
+let apis: { api: TestApi; waiting: TestApi };
+let worker: Spawned;
+/** Presented to the nodes that hang, while the others are presented elsewhere. */
+let hanging: { signed: Signed; answer: Promise<Told & { tookMs: number }> };
+
+beforeAll(async () => {
+  chain = await startEvmChain();
+  nodes = [await startRpcNode(chain.rpcUrl), await startRpcNode(chain.rpcUrl)];
+  deaf = await startRpcNode(chain.rpcUrl);
+  const { environment } = await createWorld();
+  const through = (rpcUrls: string[]) => {
+    const { limits, x402 } = paidConfig(chain, { confirmations: 1 });
+    return {
+      limits,
+      x402: { networks: x402.networks.map(({ rpcUrl: _, ...entry }) => ({ ...entry, rpcUrls })) },
+    };
+  };
+  Object.assign(environment, paidEnvironment(through(nodes.map(({ url }) => url))));
+  worker = await spawnWorker({ environment });
+  const ofDeaf = { ...environment, ...paidEnvironment(through([deaf.url])) };
+  apis = { api: await startApi({ environment }), waiting: await startApi({ environment: ofDeaf }) };
+  const { dependencies } = apis.api.opened;
+  dependencies.topUps = createTopUpDesk({ ...dependencies, settleWaitMs: SETTLE_WAIT_MS });
+  const signed = await signedOn(chain);
+  deaf.fail('hangs');
+  const began = performance.now();
+  const answer = present(signed, apis.waiting);
+  hanging = { signed, answer: answer.then((told) => ({ ...told, tookMs: performance.now() - began })) };
+});
+afterAll(async () => {
+  await apis?.api.stop();
+  await apis?.waiting.stop();
+  worker?.kill('SIGKILL');
+  await worker?.exit;
+  await Promise.all([...(nodes ?? []), deaf].map((node) => node?.close()));
+  await chain?.stop();
+});
+beforeEach(() => {
+  for (const node of nodes) {
+    node.fail(undefined);
+    node.rewrite(undefined);
+    node.lag(0);
+  }
+});
+
+interface Told {
+  status: number;
+  retryAfter: string | null;
+  body: unknown;
+}
+
+async function present(signed: Signed, api = apis.api): Promise<Told> {
+  const headers = { 'PAYMENT-SIGNATURE': headerOf(chain, signed) };
+  const response = await api.call('/x402/top-up', { method: 'POST', headers });
+  return {
+    status: response.status,
+    retryAfter: response.headers.get('retry-after'),
+    body: await response.json(),
+  };
+}
+
+async function rowsOf({ payer }: Signed): Promise<number> {
+  const { sql } = apis.api.opened.dependencies;
+  const { rowCount } = await sql.query('select from top_ups where payer = $1', [payer.address.toLowerCase()]);
+  return rowCount ?? 0;
+}
+
+/** Asks again and again, with a block now and then, until it is credited. */
+async function credited(signed: Signed): Promise<number> {
+  await expect
+    .poll(
+      async () => {
+        await chain.mine(1);
+        return (await present(signed)).status;
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+    .toBe(200);
+  return creditedBody.parse((await present(signed)).body).data.amountCredited;
+}
+
+const AWAY = {
+  status: 503,
+  retryAfter: '5',
+  body: { error: expect.stringContaining('present the same payment again') },
+};
+
+it('a chain that hangs keeps nobody waiting but who pays on it', async () => {
+  let answered = false;
+  void hanging.answer.finally(() => {
+    answered = true;
+  });
+  const offer = await apis.waiting.call('/x402/top-up', { method: 'POST' });
+  expect([offer.status, answered]).toEqual([402, false]);
+});
+
+describe('a payment whose chain cannot be asked is not taken, and can be presented again', () => {
+  it.each(['hangs up', 'answers 500', 'answers HTML', 'answers garbage', 'answers 429'] as const)(
+    'where every node %s',
+    async (how: NodeFailure) => {
+      const signed = await signedOn(chain);
+      for (const node of nodes) node.fail(how);
+      expect(await present(signed)).toMatchObject(AWAY);
+      expect(await rowsOf(signed)).toBe(0);
+    },
+  );
+
+  it('where one of two nodes fails, and where they disagree about it', async () => {
+    const signed = await signedOn(chain);
+    nodes[1].fail('hangs up');
+    expect(await present(signed)).toMatchObject(AWAY);
+    nodes[1].fail(undefined);
+    nodes[1].rewrite(({ method }, reply) =>
+      method === 'eth_call' && JSON.stringify(reply.result).length < 10
+        ? { jsonrpc: '2.0', id: reply.id, error: { code: 3, message: 'execution reverted' } }
+        : undefined,
+    );
+    expect(await present(signed)).toMatchObject(AWAY);
+    expect(await rowsOf(signed)).toBe(0);
+    nodes[1].rewrite(undefined);
+    expect(await credited(signed)).toBe(10);
+  });
+});
+
+it('a payment that is not deep enough in time is told as pending with its transaction, and credited by asking again', async () => {
+  const signed = await signedOn(chain);
+  const first = await present(signed);
+  expect([first.status, first.retryAfter]).toEqual([504, '2']);
+  const details = timeoutBody.parse(first.body).details ?? {};
+  expect(details).toMatchObject({
+    status: 'pending',
+    transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+  });
+  const hash = details.transaction as `0x${string}`;
+  expect((await chain.client.getTransactionReceipt({ hash })).status).toBe('success');
+  const [again, third] = await Promise.all([present(signed), present(signed)]);
+  expect([again.status, again.retryAfter]).toEqual([409, '2']);
+  expect(inProgressBody.parse(again.body).details).toEqual(details);
+  expect(third).toEqual(again);
+  // One of the two nodes has not seen what the other shows: that is not enough.
+  nodes[1].lag(3);
+  await chain.mine(2);
+  expect((await present(signed)).status).toBe(409);
+  nodes[1].lag(0);
+  expect(await credited(signed)).toBe(10);
+  expect(await chain.balanceOf(signed.payer.address)).toBe(10n * DOLLAR);
+  const { body } = await present(signed);
+  expect(creditedBody.parse(body).data.paymentId).toBe(details.paymentId);
+});
+
+it('a payment whose chain hangs is not taken, and its payer hears so within ten seconds', async () => {
+  const { signed, answer } = hanging;
+  const told = await answer;
+  expect(told).toMatchObject(AWAY);
+  expect(told.tookMs).toBeLessThan(10_000);
+  expect(await rowsOf(signed)).toBe(0);
+});
