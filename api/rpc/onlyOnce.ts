@@ -5,6 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
+import { writes } from '../../domain/rpc/request.ts';
 import { point } from '../../infra/points.ts';
 import {
   type AnswerKey,
@@ -23,7 +24,7 @@ import { type Answer, prepared } from '../answer.ts';
 import { idempotencyMismatch } from '../idempotency.ts';
 import { relayHeaders } from './rpcAnswer.ts';
 import { admitRpc } from './rpcLimits.ts';
-import { type RpcMeans, type RpcOrder, type RpcVisit, type Sold, sell } from './sell.ts';
+import { type RpcMeans, type RpcOrder, type RpcVisit, type Sold, sell, UPSTREAM_MS } from './sell.ts';
 import { type Keeping, toAnswer } from './toAnswer.ts';
 
 export interface KeyedRequest extends Pick<RpcOrder, 'network' | 'asked'> {
@@ -34,8 +35,10 @@ const LIFE_MS = 24 * 3_600_000;
 /** A process that is gone is found out after this. */
 const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = 4_000;
-/** So long a twin waits for the first one's answer. */
-const LONGEST_WAIT_MS = 30_000;
+/** So long a twin waits for the first one's answer: longer than the nodes may take for it. */
+const LONGEST_WAIT_MS = UPSTREAM_MS + 4_000;
+/** So often an answer that breaks off is made again for the same money: whoever breaks it off at will asks nodes for free. */
+const MOST_ATTEMPTS = 5;
 
 export async function onlyOnce(means: RpcMeans, visit: RpcVisit, keyed: KeyedRequest): Promise<Answer> {
   const { accountId } = visit.caller;
@@ -58,7 +61,7 @@ export async function onlyOnce(means: RpcMeans, visit: RpcVisit, keyed: KeyedReq
 function replay({ status, body, credits, requestId, cached }: KeptAnswer): Answer {
   if (body === undefined) {
     const message =
-      'The request with this Idempotency-Key was answered, but the answer was too large to be kept. Use another key to ask again.';
+      'The request with this Idempotency-Key was answered, but the answer was too large to be kept, or broke off too often. Use another key to ask again.';
     throw conflict(message);
   }
   const headers = {
@@ -123,12 +126,12 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
       operationId: claimed.operationId,
     });
     if (sold.kind === 'failed') {
-      mayHaveBeenSent ||= sold.maybeSent && writes(keyed);
+      mayHaveBeenSent ||= sold.maybeSent && writes(keyed.asked);
       throw sold.error;
     }
     // It is paid: whoever comes with the key gets it for that money, also if it cannot be kept now.
     mayHaveBeenSent = true;
-    return await toAnswer(sold, keyed.asked, keeping(means, visit, { own, sold, end: lease.end }));
+    return await toAnswer(sold, keyed.asked, keeping(means, visit, { request, sold, end: lease.end }));
   } catch (error) {
     lease.end();
     await letGo(means, own, mayHaveBeenSent || !isCertain(error));
@@ -149,24 +152,23 @@ function isCertain(error: unknown): boolean {
   return error instanceof FareboxError && CERTAIN.has(error.code);
 }
 
-function writes({ asked }: KeyedRequest): boolean {
-  return asked.calls.some(({ method }) => method.isWrite);
-}
-
 /** A whole answer is kept before it is given; one in pieces when its end has come, or it is asked for anew. */
 function keeping(
   { sql }: RpcMeans,
   { requestId, log }: RpcVisit,
-  { own, sold, end }: { own: OwnClaim; sold: Exclude<Sold, { kind: 'failed' }>; end: () => void },
+  { request, sold, end }: { request: OwnRequest; sold: Exclude<Sold, { kind: 'failed' }>; end: () => void },
 ): Keeping {
+  const { own, claimed } = request;
   const { credits, cached } = sold.bill;
+  async function keep(body: Buffer | undefined): Promise<void> {
+    end();
+    const kept = await keepAnswer(sql, own, { status: 200, body, credits, requestId, cached });
+    if (!kept) log.warn('the claim on an Idempotency-Key was lost before its answer was kept');
+  }
   return {
-    async keep(body) {
-      end();
-      const kept = await keepAnswer(sql, own, { status: 200, body, credits, requestId, cached });
-      if (!kept) log.warn('the claim on an Idempotency-Key was lost before its answer was kept');
-    },
+    keep,
     async forget() {
+      if (claimed.attempt >= MOST_ATTEMPTS) return await keep(undefined);
       end();
       await abandonClaim(sql, own);
     },
@@ -190,17 +192,19 @@ async function knownResults(means: RpcMeans, request: OwnRequest): Promise<Reado
   const { network, asked } = request.keyed;
   const known = new Map<number, string>();
   if (request.claimed.attempt === 1) return known;
-  for (const [index, { method, params }] of asked.calls.entries()) {
-    if (!method.isWrite) continue;
-    const hash = transactionHash(method.name, params);
-    if (hash === undefined) throw conflict(CANNOT_TELL);
-    const signal = AbortSignal.timeout(LOOK_UP_MS);
-    const there = await means.rpc.knowsTransaction(network.slug, hash, signal).catch(() => undefined);
-    if (there === undefined) {
-      throw new FareboxError({ code: 'unavailable', message: CANNOT_TELL_NOW, retryAfterSeconds: 5 });
-    }
-    if (there) known.set(index, JSON.stringify(hash));
-  }
+  await Promise.all(
+    asked.calls.map(async ({ method, params, isWrite }, index) => {
+      if (!isWrite) return;
+      const hash = transactionHash(method, params);
+      if (hash === undefined) throw conflict(CANNOT_TELL);
+      const signal = AbortSignal.timeout(LOOK_UP_MS);
+      const there = await means.rpc.knowsTransaction(network.slug, hash, signal).catch(() => undefined);
+      if (there === undefined) {
+        throw new FareboxError({ code: 'unavailable', message: CANNOT_TELL_NOW, retryAfterSeconds: 5 });
+      }
+      if (there) known.set(index, JSON.stringify(hash));
+    }),
+  );
   return known;
 }
 

@@ -36,19 +36,28 @@ function cachedWords(hits: readonly number[], items: number): string | undefined
 
 /** JSON text: each item under the id that the client gave it, in its order. */
 export function bodyOf({ calls, isBatch }: RpcRequest, outcomes: readonly RpcOutcome[]): string {
-  const items = calls.map((call, index) => itemOf(call, outcomes[index]));
-  return isBatch ? `[${items.join(',')}]` : (items[0] ?? '');
+  // Put together once: a hundred texts on the way to one would be garbage.
+  const parts: string[] = [];
+  for (const [index, call] of calls.entries()) {
+    const outcome = outcomes[index];
+    parts.push(index === 0 ? FIRST : NEXT, call.id);
+    if (outcome?.kind === 'result') parts.push(RESULT, outcome.value);
+    else if (outcome?.kind === 'error') parts.push(ERROR, outcome.value);
+    else parts.push(ERROR, JSON.stringify(ownError(outcome)));
+  }
+  if (isBatch) parts[0] = `[${FIRST}`;
+  parts.push(isBatch ? '}]' : '}');
+  return parts.join('');
 }
+
+const FIRST = '{"jsonrpc":"2.0","id":';
+const NEXT = `},${FIRST}`;
+const RESULT = ',"result":';
+const ERROR = ',"error":';
 
 /** The same around a result that comes in pieces. */
 export function partsAround({ id }: RpcCall): [before: string, after: string] {
-  return [`{"jsonrpc":"2.0","id":${id},"result":`, '}'];
-}
-
-function itemOf(call: RpcCall, outcome: RpcOutcome | undefined): string {
-  if (outcome?.kind === 'result') return partsAround(call).join(outcome.value);
-  const error = outcome?.kind === 'error' ? outcome.value : JSON.stringify(ownError(outcome));
-  return `{"jsonrpc":"2.0","id":${call.id},"error":${error}}`;
+  return [`${FIRST}${id}${RESULT}`, '}'];
 }
 
 /** JSON-RPC 2.0: internal error; and of the codes that are left to servers. */
@@ -88,8 +97,8 @@ export interface AllFailed {
  * slow or broke is 500 (api-facts 4.5), one without room 503.
  */
 export function allFailed(outcomes: readonly RpcOutcome[]): AllFailed | undefined {
+  if (outcomes.some(({ kind }) => kind !== 'failed')) return undefined;
   const failures = outcomes.flatMap((outcome) => (outcome.kind === 'failed' ? [outcome] : []));
-  if (failures.length < outcomes.length) return undefined;
   const reasons = new Set(failures.map(({ reason }) => reason));
   const order = ['timeout', 'broken', 'too_large', 'capacity'] as const;
   const reason = order.find((one) => reasons.has(one)) ?? 'broken';

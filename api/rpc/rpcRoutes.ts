@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { FareboxError } from '../../domain/errors.ts';
 import { RPC_NETWORKS, type RpcNetwork } from '../../domain/rpc/networks.ts';
-import { type RpcRequest, readRpcRequest } from '../../domain/rpc/request.ts';
+import { type RpcRequest, readRpcRequest, writes } from '../../domain/rpc/request.ts';
 import { json } from '../answer.ts';
 import { invalidJson } from '../body/readJson.ts';
 import { readIdempotencyKey } from '../idempotency.ts';
@@ -51,7 +51,7 @@ export const rpcRoute = defineRoute({
     if (key !== undefined) return await onlyOnce(dependencies, request, { network, asked, key });
     const sold = await sell(dependencies, request, {
       ...{ network, asked, admission, operationId: request.requestId, known: new Map() },
-      goesOn: asked.calls.some(({ method }) => method.isWrite),
+      goesOn: writes(asked),
     });
     if (sold.kind === 'failed') throw sold.error;
     return await toAnswer(sold, asked);
@@ -76,7 +76,7 @@ function networkNamed(slug: string | undefined): RpcNetwork {
 
 function readRequest(body: unknown, network: RpcNetwork): RpcRequest {
   if (!Buffer.isBuffer(body) || !isUtf8(body)) throw invalidJson();
-  return readRpcRequest(body.toString('utf8'), network);
+  return readRpcRequest({ bytes: body, text: body.toString('utf8') }, network);
 }
 
 function notConfigured({ slug }: RpcNetwork): FareboxError {

@@ -2,12 +2,13 @@
 import { FareboxError } from '../../domain/errors.ts';
 import { priceOfCredits } from '../../domain/rpc/bill.ts';
 import { NANO_USD_PER_CREDIT, type RpcNetwork } from '../../domain/rpc/networks.ts';
-import type { RpcRequest } from '../../domain/rpc/request.ts';
+import { type RpcRequest, writes } from '../../domain/rpc/request.ts';
 import { point } from '../../infra/points.ts';
 import type { RpcItem, RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Hold, openHold } from '../paid.ts';
 import type { RouteRequest } from '../route.ts';
+import { type Room, takeRoom } from './roomForAnswers.ts';
 import { type AllFailed, allFailed, billOf, bodyOf, type RpcBill } from './rpcAnswer.ts';
 import type { RpcAdmission } from './rpcLimits.ts';
 
@@ -32,12 +33,13 @@ export interface RpcOrder {
 }
 
 export type Sold =
-  | { kind: 'whole'; body: string; bill: RpcBill }
+  /** `room`: until it is with the client, or nobody takes it any more. */
+  | { kind: 'whole'; body: Buffer; bill: RpcBill; room: Room }
   | { kind: 'stream'; value: RpcStream['value']; bill: RpcBill; stop(): void }
   | ({ kind: 'failed' } & AllFailed);
 
 /** A little more than what the nodes have (api-facts 4.5: 30 s), so that they are the ones to say what happened. */
-const UPSTREAM_MS = 32_000;
+export const UPSTREAM_MS = 32_000;
 /** A large answer may take its time once it has begun. */
 const STREAM_MS = 120_000;
 /** Longer than both, and settling. */
@@ -83,25 +85,25 @@ async function askAndSettle(
   const { asked } = order;
   const line = openLine(visit, order);
   const startedAt = performance.now();
+  let room: Room | undefined;
   try {
     await point('rpc-held');
-    const answered = await visit.waitFor(ask(means, order, line.signal));
+    const told = tell(visit, asked, await visit.waitFor(ask(means, order, line.signal)));
+    room = told.kind === 'whole' ? told.room : undefined;
     await point('rpc-answered');
-    const outcomes = Array.isArray(answered) ? answered : undefined;
-    const failed = outcomes && allFailed(outcomes);
-    if (failed) {
+    if (told.kind === 'failed') {
       await hold.release();
-      return { kind: 'failed', ...failed };
+      return told;
     }
-    const bill = outcomes ? billOf(asked.calls, outcomes) : { credits: asked.credits, cached: undefined };
+    const { bill } = told;
     const credits = await settle(hold, bill.credits, Math.round(performance.now() - startedAt));
     await point('rpc-settled');
+    if (told.kind === 'stream') line.extend(STREAM_MS);
     const charged = { ...bill, credits };
-    if (outcomes) return { kind: 'whole', body: bodyOf(asked, outcomes), bill: charged };
-    line.extend(STREAM_MS);
-    return { kind: 'stream', value: (answered as RpcStream).value, bill: charged, stop: line.close };
+    return told.kind === 'whole' ? { ...told, bill: charged } : { ...told, bill: charged, stop: line.close };
   } catch (error) {
     line.close();
+    room?.leave?.();
     // After a bill that stands this changes nothing.
     await hold.release();
     if (line.isLate()) return { kind: 'failed', ...(allFailed(lateOutcomes(asked)) as AllFailed) };
@@ -109,6 +111,33 @@ async function askAndSettle(
   } finally {
     line.pause();
   }
+}
+
+const NO_ROOM: AllFailed = {
+  error: new FareboxError({
+    ...{ code: 'provider_busy', retryAfterSeconds: 1 },
+    message: 'Too many large answers wait to be read. Nothing was charged for this one.',
+  }),
+  maybeSent: false,
+};
+
+type Told =
+  | { kind: 'whole'; body: Buffer; bill: RpcBill; room: Room }
+  | { kind: 'stream'; value: RpcStream['value']; bill: RpcBill }
+  | ({ kind: 'failed' } & AllFailed);
+
+/** What was answered, as it is sent: while it is settled nothing else of it is kept. */
+function tell({ caller }: RpcVisit, asked: RpcRequest, answered: RpcOutcome[] | RpcStream): Told {
+  if (!Array.isArray(answered)) {
+    return { kind: 'stream', value: answered.value, bill: { credits: asked.credits, cached: undefined } };
+  }
+  const failed = allFailed(answered);
+  if (failed) return { kind: 'failed', ...failed };
+  const body = Buffer.from(bodyOf(asked, answered));
+  // What changed the chain is told whatever room it takes.
+  const room = takeRoom(caller.accountId, body.length) ?? (writes(asked) ? { leave: undefined } : undefined);
+  if (!room) return { kind: 'failed', ...NO_ROOM };
+  return { kind: 'whole', body, bill: billOf(asked.calls, answered), room };
 }
 
 /** The credits that were really taken: an earlier attempt may have settled it already, and the first bill stands. */
@@ -128,10 +157,8 @@ async function ask(
   { network, asked, known }: RpcOrder,
   signal: AbortSignal,
 ): Promise<RpcOutcome[] | RpcStream> {
-  const items = asked.calls.map(
-    ({ method, params }): RpcItem => ({ method: method.name, params, isWrite: method.isWrite }),
-  );
-  const open = items.filter((_item, index) => !known.has(index));
+  const items: readonly RpcItem[] = asked.calls;
+  const open = known.size === 0 ? items : items.filter((_item, index) => !known.has(index));
   const [only] = open;
   if (!asked.isBatch && only) {
     const answered = await rpc.single(network.slug, only, signal);
@@ -144,6 +171,7 @@ async function ask(
       internal: `${answered.length} outcomes for ${open.length} items`,
     });
   }
+  if (open === items) return answered;
   let next = 0;
   return items.map((_item, index): RpcOutcome => {
     const value = known.get(index);

@@ -24,9 +24,14 @@ export async function toAnswer(
 ): Promise<Answer> {
   const headers = relayHeaders(sold.bill);
   if (sold.kind === 'whole') {
-    const bytes = Buffer.from(sold.body);
-    await keeping?.keep(bytes.length <= MOST_KEPT_BYTES ? bytes : undefined);
-    return prepared(bytes, { headers });
+    const { body, room } = sold;
+    try {
+      await keeping?.keep(body.length <= MOST_KEPT_BYTES ? body : undefined);
+      return room.leave ? inSlices(body, { headers, leave: room.leave }) : prepared(body, { headers });
+    } catch (error) {
+      room.leave?.();
+      throw error;
+    }
   }
   const copy = keeping ? createCopy() : undefined;
   const pieces = piecesOf(sold.value, asked, copy);
@@ -45,6 +50,29 @@ export async function toAnswer(
       },
     },
     { headers },
+  );
+}
+
+const SLICE_BYTES = 64 * 1024;
+
+/** As fast as its client reads; one that reads nothing is cut off (sendStream.ts), and the room is free again. */
+function inSlices(
+  bytes: Buffer,
+  { headers, leave }: { headers: Record<string, string>; leave: () => void },
+): Answer {
+  function* slices(): Generator<Buffer> {
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
+  }
+  const end = async () => leave();
+  return stream(
+    {
+      ...{
+        stream: Readable.from(slices(), { objectMode: false }),
+        contentType: 'application/json; charset=utf-8',
+      },
+      ...{ onWhole: end, onAborted: end },
+    },
+    { headers: { ...headers, 'Content-Length': String(bytes.length) } },
   );
 }
 

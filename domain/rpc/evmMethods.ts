@@ -21,7 +21,7 @@ const BUNDLER = [
   ...['eth_supportedEntryPoints', 'pimlico_getUserOperationGasPrice', 'pimlico_getUserOperationStatus'],
 ];
 
-/** docs.zksync.io, ZKsync JSON-RPC, `zks_` namespace. */
+/** docs.zksync.io and matter-labs/zksync-era, core/lib/web3_decl/src/namespaces/zks.rs, with the older ones of the latter. */
 const ZKSYNC = [
   ...['zks_L1BatchNumber', 'zks_L1ChainId', 'zks_estimateFee', 'zks_estimateGasL1ToL2'],
   ...['zks_getAllAccountBalances', 'zks_getBaseTokenL1Address', 'zks_getBatchFeeInput'],
@@ -29,18 +29,21 @@ const ZKSYNC = [
   ...['zks_getBytecodeByHash', 'zks_getConfirmedTokens', 'zks_getFeeParams', 'zks_getL1BatchBlockRange'],
   ...['zks_getL1BatchDetails', 'zks_getL1GasPrice', 'zks_getL2ToL1LogProof', 'zks_getL2ToL1MsgProof'],
   ...['zks_getMainContract', 'zks_getProof', 'zks_getProtocolVersion', 'zks_getRawBlockTransactions'],
-  ...['zks_getL2Multicall3', 'zks_getTestnetPaymaster', 'zks_getTimestampAsserter'],
+  ...['zks_getL2DAValidator', 'zks_getL2Multicall3', 'zks_getTestnetPaymaster', 'zks_getTimestampAsserter'],
   'zks_getTransactionDetails',
 ];
 
 /** docs.linea.build, Linea methods. */
 const LINEA = ['linea_estimateGas', 'linea_getProof', 'linea_getTransactionExclusionStatusV1'];
 
-/** docs.polygon.technology and bor's `consensus/bor/api.go`. */
+/**
+ * docs.polygon.technology and bor's `consensus/bor/api.go`. Its `bor_getVoteOnHash` is no question: it locks the node to a
+ * milestone of the caller's (`eth/bor_api_backend.go`).
+ */
 const BOR = [
   ...['bor_getAuthor', 'bor_getCurrentProposer', 'bor_getCurrentValidators', 'bor_getRootHash'],
   ...['bor_getSigners', 'bor_getSignersAtHash', 'bor_getSnapshot', 'bor_getSnapshotAtHash'],
-  ...['bor_getSnapshotProposer', 'bor_getSnapshotProposerSequence', 'bor_getVoteOnHash'],
+  ...['bor_getSnapshotProposer', 'bor_getSnapshotProposerSequence'],
 ];
 
 /** api-facts 4.5, the whole list of the tier; `arbtrace_` is Arbitrum's own spelling of `trace_`. */

@@ -1,7 +1,8 @@
 /**
  * Which answers can never change again: what a family says of the past once it is final. Tags such as `latest` name
- * another block each time and are never part of it. Sources: ethereum/execution-apis, EIP-1898, the Solana RPC
- * documentation (commitments), the Starknet RPC specification (finality statuses).
+ * another block each time and are never part of it, nor is `earliest`: the first block that the node still has.
+ * Sources: ethereum/execution-apis, EIP-1898, the Solana RPC documentation (commitments), the Starknet RPC specification
+ * (finality statuses).
  */
 import type { RpcFamily } from './networks.ts';
 
@@ -21,25 +22,32 @@ const LONGEST_PARAMS = 512;
 const ALWAYS = new Set(['eth_chainId', 'net_version', 'getGenesisHash', 'starknet_chainId']);
 
 /** Where a block's number stands among the params. */
-const BY_NUMBER: Readonly<Record<string, number>> = {
-  eth_getBlockByNumber: 0,
-  eth_getBlockReceipts: 0,
-  eth_getBlockTransactionCountByNumber: 0,
-  eth_getTransactionByBlockNumberAndIndex: 0,
-  eth_getUncleCountByBlockNumber: 0,
-  eth_getCode: 1,
-  eth_getBalance: 1,
-  eth_getTransactionCount: 1,
-  eth_getStorageAt: 2,
-};
+const BY_NUMBER: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    eth_getBlockByNumber: 0,
+    eth_getBlockReceipts: 0,
+    eth_getBlockTransactionCountByNumber: 0,
+    eth_getTransactionByBlockNumberAndIndex: 0,
+    eth_getUncleCountByBlockNumber: 0,
+    eth_getCode: 1,
+    eth_getBalance: 1,
+    eth_getTransactionCount: 1,
+    eth_getStorageAt: 2,
+  }),
+);
 
 const STATE = new Set(['eth_getCode', 'eth_getBalance', 'eth_getTransactionCount', 'eth_getStorageAt']);
 
-const BY_ANSWER: Readonly<Record<string, string>> = {
-  eth_getBlockByHash: 'number',
-  eth_getTransactionByHash: 'blockNumber',
-  eth_getTransactionReceipt: 'blockNumber',
-};
+const BY_ANSWER: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    eth_getBlockByHash: 'number',
+    eth_getTransactionByHash: 'blockNumber',
+    eth_getTransactionReceipt: 'blockNumber',
+  }),
+);
+
+/** What calls end with that ask for a block by what it is now. Most do, and nobody has to read them for that. */
+const OF_NOW = ['"latest"]', '"pending"]', '"safe"]', '"finalized"]'];
 
 const STARKNET = new Set([
   'starknet_getBlockWithTxHashes',
@@ -47,6 +55,11 @@ const STARKNET = new Set([
   'starknet_getBlockWithReceipts',
   'starknet_getTransactionReceipt',
 ]);
+
+function isOfNow(params: string): boolean {
+  for (const end of OF_NOW) if (params.endsWith(end)) return true;
+  return false;
+}
 
 /** Undefined: never kept. */
 export function keepingOf(
@@ -56,8 +69,10 @@ export function keepingOf(
 ): Keeping | undefined {
   if (ALWAYS.has(method)) return { kind: 'always' };
   if (family === 'starknet') return STARKNET.has(method) ? ON_L1 : undefined;
-  const isPast = family === 'solana' ? SOLANA_PAST.has(method) : method in BY_NUMBER || method in BY_ANSWER;
+  const isPast =
+    family === 'solana' ? SOLANA_PAST.has(method) : BY_NUMBER.has(method) || BY_ANSWER.has(method);
   if (!isPast || params === undefined || params.length > LONGEST_PARAMS) return undefined;
+  if (family === 'evm' && isOfNow(params)) return undefined;
   const list: unknown = JSON.parse(params);
   if (!Array.isArray(list)) return undefined;
   return family === 'solana' ? solanaKeeping(list) : evmKeeping(method, list);
@@ -73,11 +88,11 @@ function solanaKeeping([, options]: unknown[]): Keeping | undefined {
 }
 
 function evmKeeping(method: string, list: unknown[]): Keeping | undefined {
-  const member = Object.hasOwn(BY_ANSWER, method) ? BY_ANSWER[method] : undefined;
+  const member = BY_ANSWER.get(method);
   if (member !== undefined) return { kind: 'member', member };
-  const at = list[BY_NUMBER[method] ?? -1];
-  if (at === 'earliest') return { kind: 'height', height: 0 };
-  // The state after a block with a given hash is part of what the hash stands for.
+  const at = list[BY_NUMBER.get(method) ?? -1];
+  // The state after a block with a given hash is part of what the hash stands for; whether it is canonical is not.
+  if (isObject(at) && at.requireCanonical === true) return undefined;
   if (isObject(at) && STATE.has(method) && isHash(at.blockHash)) return { kind: 'always' };
   const height = heightOf(isObject(at) ? at.blockNumber : at);
   return height === undefined ? undefined : { kind: 'height', height };

@@ -22,11 +22,23 @@ const HEAVY = new Set([
   'starknet_traceBlockTransactions',
   'starknet_simulateTransactions',
   'starknet_getStorageProof',
+  'zks_getL1BatchDetails',
+  'zks_getRawBlockTransactions',
+  'zks_getProof',
 ]);
 
-const HEAVY_FAMILIES =
-  /^(?:debug|trace|arbtrace|txpool)_|^zks_get(?:L1BatchDetails|RawBlockTransactions|Proof)$/;
+const HEAVY_FAMILIES = ['debug_', 'trace_', 'arbtrace_', 'txpool_'];
 
 export function isHeavy(method: string): boolean {
-  return HEAVY.has(method) || HEAVY_FAMILIES.test(method);
+  return HEAVY.has(method) || HEAVY_FAMILIES.some((family) => method.startsWith(family));
+}
+
+/** Of calls, which often have the same method. */
+export function anyHeavy(calls: readonly { method: string }[]): boolean {
+  let light = '';
+  return calls.some(({ method }) => {
+    if (method === light) return false;
+    light = method;
+    return isHeavy(method);
+  });
 }

@@ -1,15 +1,21 @@
 /** JSON-RPC errors by which a node says that it has no capacity for the call now, and did not work on it. */
+import { isHeavy } from './methodCost.ts';
 
+/** -32029, -32097 and 429: too many requests at several hosts of nodes, which use them for nothing else. */
+const CODES = new Set([-32029, -32097, 429]);
+/** Over the rate limit at hosts of EVM nodes; on Solana what a client provokes (`minContextSlot`, Agave's custom_error.rs). */
+const OVER_RATE = -32016;
 /**
- * Used for nothing else by the services that use them: -32005 limit exceeded (EIP-1474), or a Solana node that is behind;
- * -32016 over the rate limit; -32029, -32097 and 429 too many requests at several hosts of nodes.
+ * EIP-1474: limit exceeded. On Solana a node that is behind (Agave's custom_error.rs). Nodes also say it of a call that asks
+ * for too much: too many logs or blocks (Infura, BSC; Besu's EXCEEDS_RPC_MAX_BLOCK_RANGE), too large a batch (Besu).
  */
-const CODES = new Set([-32005, -32016, -32029, -32097, 429]);
+const LIMIT_EXCEEDED = -32005;
+const TOO_LARGE_A_BATCH = /batch/i;
 
 /** What generic codes say in words. */
 const GENERIC = new Set([-32000, -32001, -32603, -32090]);
 const WORDS =
-  /rate.?limit|too many requests|request limit|over(?:loaded| capacity)|capacity (?:exceeded|limit)|compute units per second|(?:daily|monthly) (?:request|capacity|quota)|quota exceeded|throughput limit|temporarily unavailable/i;
+  /rate.?limit|too many requests|request (?:limit|rate)|over(?:loaded| capacity)|capacity (?:exceeded|limit)|compute units per second|(?:daily|monthly) (?:request|capacity|quota)|quota exceeded|throughput limit|temporarily unavailable/i;
 /** What a contract or a program says reaches the words of the error: nobody may make his calls free of charge by them. */
 const RUNS_CODE =
   /^(?:eth_call|eth_estimate|eth_simulate|eth_send|eth_createAccessList|debug_|trace_|arbtrace_|simulate|send|starknet_(?:call|estimate|simulate|add)|zks_|linea_|pimlico_)/;
@@ -20,6 +26,16 @@ export function isRefusedForNow(error: unknown, method: string): boolean {
   const { code } = error;
   if (typeof code !== 'number') return false;
   if (CODES.has(code)) return true;
-  if (!GENERIC.has(code) || RUNS_CODE.test(method)) return false;
-  return 'message' in error && typeof error.message === 'string' && WORDS.test(error.message);
+  const words = 'message' in error && typeof error.message === 'string' ? error.message : '';
+  if (isOfSolana(method)) {
+    if (code === LIMIT_EXCEEDED) return true;
+  } else if (code === OVER_RATE) return true;
+  else if (code === LIMIT_EXCEEDED)
+    return isHeavy(method) ? WORDS.test(words) : !TOO_LARGE_A_BATCH.test(words);
+  return GENERIC.has(code) && !RUNS_CODE.test(method) && WORDS.test(words);
+}
+
+/** Only its methods have no namespace. */
+function isOfSolana(method: string): boolean {
+  return !method.includes('_');
 }

@@ -5,6 +5,7 @@
 import { FareboxError } from '../errors.ts';
 import { creditsOf, methodsOf, REFUSAL_WORDS, type RpcMethod, refusalOfMethod } from './methods.ts';
 import type { RpcNetwork } from './networks.ts';
+import { type AskedCall, readPlainCalls } from './plainCalls.ts';
 import { type JsonNode, readStrictJson, type StrictJson, writeJson } from './strictJson.ts';
 
 export const MOST_ITEMS = 100;
@@ -13,9 +14,11 @@ export const RPC_JSON_LIMITS = { depth: 64, members: 20_000 };
 export interface RpcCall {
   /** JSON text of the id as it was sent: numbers with every digit. */
   id: string;
-  method: RpcMethod;
+  method: string;
   /** JSON text; undefined when none were sent. */
   params: string | undefined;
+  /** Hands in something that must not happen twice. */
+  isWrite: boolean;
   /** What a result costs. */
   credits: number;
 }
@@ -30,42 +33,52 @@ export interface RpcRequest {
   credits: number;
 }
 
+/** Whether anything of it is handed in that must not happen twice. */
+export function writes({ calls }: Pick<RpcRequest, 'calls'>): boolean {
+  return calls.some(({ isWrite }) => isWrite);
+}
+
+/** What was sent, as bytes and as the text that they say. */
+export interface Sent {
+  bytes: Uint8Array;
+  text: string;
+}
+
 /** Throws FareboxError `invalid_json` or `invalid_request`. */
-export function readRpcRequest(text: string, network: RpcNetwork): RpcRequest {
-  const read = readStrictJson(text, RPC_JSON_LIMITS);
-  if (!('node' in read)) throw unreadable(read);
-  const { node } = read;
+export function readRpcRequest({ bytes, text }: Sent, network: RpcNetwork): RpcRequest {
+  const limits = { ...RPC_JSON_LIMITS, items: MOST_ITEMS };
+  const { calls: asked, isBatch } = readPlainCalls(bytes, text, limits) ?? readStrictCalls(text);
+  const methods = admit(network, asked);
+  let most = 0;
+  const calls = asked.map(({ id, params }, index): RpcCall => {
+    const method = methods[index] as RpcMethod;
+    const credits = creditsOf(network, method);
+    most += credits;
+    return { id, method: method.name, params, isWrite: method.isWrite, credits };
+  });
+  return { calls, isBatch, canonical: () => writeJson(readNode(text), true), credits: most };
+}
+
+function readStrictCalls(text: string): { calls: AskedCall[]; isBatch: boolean } {
+  const node = readNode(text);
   const isBatch = node.kind === 'array';
   const items = node.kind === 'array' ? node.items : [node];
   if (items.length === 0) throw refused('A batch needs at least one item.');
   if (items.length > MOST_ITEMS)
     throw refused(`A batch has at most ${MOST_ITEMS} items; this one has ${items.length}.`);
-  const asked = items.map((item, index) => readItem(item, isBatch ? `Item ${index}: ` : ''));
-  const methods = admit(
-    network,
-    asked.map(({ method }) => method),
-  );
-  const calls = asked.map(({ id, params }, index) => {
-    const method = methods[index] as RpcMethod;
-    return { id, params: params && writeJson(params), method, credits: creditsOf(network, method) };
-  });
-  return {
-    ...{ calls, isBatch },
-    canonical: () => writeJson(node, true),
-    credits: calls.reduce((sum, { credits }) => sum + credits, 0),
-  };
+  return { calls: items.map((item, index) => readItem(item, isBatch ? `Item ${index}: ` : '')), isBatch };
 }
 
-interface Asked {
-  id: string;
-  method: string;
-  params: JsonNode | undefined;
+function readNode(text: string): JsonNode {
+  const read = readStrictJson(text, RPC_JSON_LIMITS);
+  if (!('node' in read)) throw unreadable(read);
+  return read.node;
 }
 
 const MEMBERS = new Set(['jsonrpc', 'method', 'params', 'id']);
 
 /** `jsonrpc` may be left out (api-facts 4.5); what JSON-RPC 2.0 does not have is refused, as everywhere in this API. */
-function readItem(node: JsonNode, where: string): Asked {
+function readItem(node: JsonNode, where: string): AskedCall {
   if (node.kind !== 'object') throw refused(`${where}a call must be a JSON object.`);
   const { members } = node;
   for (const name of members.keys()) {
@@ -78,7 +91,7 @@ function readItem(node: JsonNode, where: string): Asked {
   if (method?.kind !== 'string') throw refused(`${where}"method" must be a string.`);
   const params = members.get('params');
   if (params && params.kind !== 'array') throw refused(`${where}"params" must be an array.`);
-  return { id: readId(members.get('id'), where), method: method.value, params };
+  return { id: readId(members.get('id'), where), method: method.value, params: params && writeJson(params) };
 }
 
 /** JSON-RPC 2.0: a string, a number or null. */
@@ -90,17 +103,26 @@ function readId(node: JsonNode | undefined, where: string): string {
 }
 
 /** All of them, or none. One that needs a WebSocket is told by itself: no other one would help it (api-facts 4.5). */
-function admit(network: RpcNetwork, names: readonly string[]): RpcMethod[] {
+function admit(network: RpcNetwork, asked: readonly AskedCall[]): RpcMethod[] {
   const known = methodsOf(network);
-  const methods = names.map((name) => known.get(name));
-  const unknown = [...new Set(names.filter((_name, index) => methods[index] === undefined))];
-  if (unknown.length === 0) return methods as RpcMethod[];
+  const methods: RpcMethod[] = [];
+  const unknown = new Set<string>();
+  for (const { method: name } of asked) {
+    const method = known.get(name);
+    if (method) methods.push(method);
+    else unknown.add(name);
+  }
+  if (unknown.size > 0) throw notAdmitted(network, [...unknown]);
+  return methods;
+}
+
+function notAdmitted(network: RpcNetwork, unknown: readonly string[]): FareboxError {
   const subscribing = unknown.find((name) => refusalOfMethod(name) === 'websocket');
   if (subscribing !== undefined) {
-    throw refused(`Method ${shownName(subscribing)} needs a WebSocket, which this endpoint does not have.`);
+    return refused(`Method ${shownName(subscribing)} needs a WebSocket, which this endpoint does not have.`);
   }
   const shown = unknown.map((name) => `${shownName(name)} (${REFUSAL_WORDS[refusalOfMethod(name)]})`);
-  throw refused(`Unsupported on ${network.slug}: ${shown.join(', ')}.`);
+  return refused(`Unsupported on ${network.slug}: ${shown.join(', ')}.`);
 }
 
 const LONGEST_NAME = 64;

@@ -1,4 +1,7 @@
-/** starknet-specs: starknet_api_openrpc.json, starknet_trace_api_openrpc.json and starknet_write_api.json. */
+/**
+ * starkware-libs/starknet-specs 0.10.4, all of it: starknet_api_openrpc.json, starknet_executables.json,
+ * starknet_trace_api_openrpc.json and starknet_write_api.json.
+ */
 import type { MethodGroup } from './methods.ts';
 
 const READS = [

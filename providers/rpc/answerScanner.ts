@@ -20,10 +20,18 @@ export interface ScannedAnswer extends Span {
   twice: boolean;
 }
 
+/** What is known of a body when all of it was read. */
+export interface Scanned {
+  readonly answers: readonly ScannedAnswer[];
+  readonly isBatch: boolean;
+}
+
 /** The body is not JSON, or ended too early. Nothing of it is quoted. */
 export class NotJson extends Error {}
 
 const DEEPEST = 10_000;
+/** More were never asked for in one batch, and each of them takes more memory than its text. */
+const MOST_ANSWERS = 1_000;
 /** A longer key is none of ours. */
 const LONGEST_KEY = 64;
 
@@ -53,7 +61,7 @@ const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0
 /** A number may end here. */
 const WHOLE_NUMBERS: ReadonlySet<NumberState> = new Set(['zero', 'whole', 'fraction', 'power']);
 
-export class AnswerScanner {
+export class AnswerScanner implements Scanned {
   /** In the order of the body; the last one may still arrive. */
   readonly answers: ScannedAnswer[] = [];
   isBatch = false;
@@ -185,6 +193,7 @@ export class AnswerScanner {
   }
 
   private openItem(byte: number, start: number): void {
+    if (this.answers.length === MOST_ANSWERS) throw new NotJson('too many answers');
     const none = { id: undefined, result: undefined, error: undefined };
     this.item = { start, end: -1, isObject: byte === OBJECT, ...none, twice: false };
     this.answers.push(this.item);

@@ -1,6 +1,6 @@
 /** The chain nodes behind the JSON-RPC proxy; of the wiring functions it belongs to the third. */
 import { setMaxListeners } from 'node:events';
-import { isHeavy } from '../../domain/rpc/methodCost.ts';
+import { anyHeavy, isHeavy } from '../../domain/rpc/methodCost.ts';
 import { RPC_NETWORKS } from '../../domain/rpc/networks.ts';
 import type { RpcSettings } from '../../domain/rpc/nodeSettings.ts';
 import { createKeptAnswers, type Found, type KeptAnswers } from './keptAnswers.ts';
@@ -102,6 +102,8 @@ async function orKept(
 ): Promise<RpcOutcome[]> {
   fleet.heights.used();
   const found: Found[] = kept === undefined ? [] : await kept.find(fleet, items);
+  // Nothing of it can ever be kept.
+  if (found.length === 0) return await ask(items);
   const open = items.filter((_, index) => found[index]?.outcome === undefined);
   const answered = open.length === 0 ? [] : await ask(open);
   let next = 0;
@@ -132,7 +134,7 @@ async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
   // All of it to one node, which then speaks of one state of the chain.
   const preferred = fleet.pick(new Set());
   const together = { ...work, preferred };
-  if (!items.some(({ isWrite, method }) => isWrite || isHeavy(method))) return await fleet.read(together);
+  if (!items.some(({ isWrite }) => isWrite) && !anyHeavy(items)) return await fleet.read(together);
   const outcomes: RpcOutcome[] = items.map(() => ({ kind: 'failed', reason: 'timeout', sent: false }));
   const indices = items.map((_, index) => index);
   const isWrite = (index: number) => items[index]?.isWrite === true;

@@ -9,7 +9,7 @@ const LARGEST_KEPT = 256 * 1024;
 const TTL_SECONDS = 24 * 3_600;
 
 export interface KeptAnswers {
-  /** An outcome for each item whose answer is kept. Never throws. */
+  /** An outcome for each item whose answer is kept; nothing at all where none ever is. Never throws. */
   find(fleet: RpcFleet, items: readonly RpcItem[]): Promise<Found[]>;
   /** Keeps what was answered and can never change; nobody waits for it. */
   keep(fleet: RpcFleet, found: Found | undefined, outcome: RpcOutcome): void;
@@ -28,9 +28,14 @@ export function createKeptAnswers(cache: RpcCache, observe: (event: RpcEvent) =>
   return {
     async find(fleet, items) {
       const chain = fleet.heights.chain();
-      const found = items.map((item) => (chain === undefined ? NOTHING : placeOf(fleet, chain, item)));
-      const asked = found.filter(({ keeping }) => keeping !== undefined);
-      if (asked.length === 0) return found;
+      if (chain === undefined) return [];
+      const asked: Found[] = [];
+      const found = items.map((item) => {
+        const place = placeOf(fleet, chain, item);
+        if (place !== NOTHING) asked.push(place);
+        return place;
+      });
+      if (asked.length === 0) return [];
       const kept = await cache.get(asked.map(({ key }) => key)).catch(() => []);
       let hits = 0;
       for (const [index, place] of asked.entries()) {

@@ -69,7 +69,8 @@ export class RpcFleet {
   /** Reads: one outcome per item. Throws only the signal's reason. */
   async read(work: Work): Promise<RpcOutcome[]> {
     this.heights.used();
-    const outcomes: RpcOutcome[] = work.items.map(() => this.nobody());
+    const nobody = this.nobody();
+    const outcomes: RpcOutcome[] = work.items.map(() => nobody);
     let pending = outcomes.map((_, index) => index);
     const tried = new Set<RpcNode>();
     for (let attempt = 0; attempt < MOST_ATTEMPTS && pending.length > 0; attempt += 1) {
@@ -78,10 +79,12 @@ export class RpcFleet {
       if (node === undefined) break;
       tried.add(node);
       if (attempt > 0) this.failedOver();
-      const items = pending.map((index) => work.items[index] as RpcItem);
+      const isAll = pending.length === outcomes.length;
+      const items = isAll ? work.items : pending.map((index) => work.items[index] as RpcItem);
       const timeoutMs = this.patience(node, work, leftMs);
       const answered = await this.attempt(node, { ...work, items }, { tried, timeoutMs });
       work.signal.throwIfAborted();
+      if (attempt === 0 && !answered.outcomes.some(mayBeAskedElsewhere)) return answered.outcomes;
       for (const [at, index] of pending.entries()) {
         outcomes[index] = better(outcomes[index], answered.outcomes[at]);
       }

@@ -1,13 +1,14 @@
 /** One node of a network: what it answers, how fast, and whether it is worth asking. */
-import { isHeavy } from '../../domain/rpc/methodCost.ts';
+import { anyHeavy } from '../../domain/rpc/methodCost.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import { TextHttpError } from '../../infra/http/textHttpError.ts';
 import { AddressHealth, type AddressState } from '../addressHealth.ts';
 import { retryAfterMs } from '../retryAfter.ts';
-import { AnswerScanner } from './answerScanner.ts';
+import { AnswerScanner, type Scanned } from './answerScanner.ts';
 import { Latencies } from './latencies.ts';
 import { type NodeDoor, piecesOf, plainPieces } from './nodeDoor.ts';
+import { readPlainAnswer } from './plainAnswer.ts';
 import { BROKEN, questionText, readOutcomes, takeIds } from './questions.ts';
 import type { NodeOutcome } from './rpcTools.ts';
 import type { RpcItem, RpcOutcome } from './rpcUpstreams.ts';
@@ -147,13 +148,9 @@ export class RpcNode {
         ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
       };
     }
-    const scanner = new AnswerScanner();
-    const whole = await readWhole(
-      plainPieces(piecesOf(body), headers['content-encoding'], maxBytes),
-      scanner,
-      maxBytes,
-    );
-    return { status, outcomes: readOutcomes({ items, firstId, secrets: this.door.secrets }, scanner, whole) };
+    const pieces = plainPieces(piecesOf(body), headers['content-encoding'], maxBytes);
+    const { scanned, whole } = await readWhole(pieces, maxBytes);
+    return { status, outcomes: readOutcomes({ items, firstId, secrets: this.door.secrets }, scanned, whole) };
   }
 }
 
@@ -177,22 +174,36 @@ export interface Verdict {
   retryAfterMs?: number;
 }
 
+/** So much is read in one go: a larger answer is read as it comes, while others have their turn. */
+const MOST_AT_ONCE = 256 * 1024;
+
 /** Throws BodyTooLarge, and NotJson. */
-export async function readWhole(
+async function readWhole(
   body: AsyncIterable<Buffer>,
-  scanner: AnswerScanner,
   maxBytes: number,
-): Promise<Buffer> {
+): Promise<{ scanned: Scanned; whole: Buffer }> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
+  let scanner: AnswerScanner | undefined;
   for await (const piece of body) {
     sizeBytes += piece.length;
     if (sizeBytes > maxBytes) throw new BodyTooLarge(`more than ${maxBytes} bytes`);
-    scanner.write(piece);
     pieces.push(piece);
+    if (scanner !== undefined) scanner.write(piece);
+    else if (sizeBytes > MOST_AT_ONCE) scanner = scannerOf(pieces);
   }
+  const whole = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  const plain = scanner === undefined ? readPlainAnswer(whole) : undefined;
+  if (plain !== undefined) return { scanned: plain, whole };
+  scanner ??= scannerOf([whole]);
   scanner.end();
-  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  return { scanned: scanner, whole };
+}
+
+function scannerOf(pieces: readonly Buffer[]): AnswerScanner {
+  const scanner = new AnswerScanner();
+  for (const piece of pieces) scanner.write(piece);
+  return scanner;
 }
 
 /** Undefined: its body is read. Redirects are never followed, and no answer. */
@@ -228,10 +239,11 @@ function fill(items: readonly RpcItem[], outcome: RpcOutcome): RpcOutcome[] {
 export function verdictOf(items: readonly RpcItem[], answered: Answered): Verdict {
   const { outcomes, status, stopped, retryAfterMs: pauseMs } = answered;
   if (stopped) return { outcome: 'stopped' };
-  const light = !items.some(({ method }) => isHeavy(method));
   const worst =
     outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind !== 'result');
-  switch (worst?.kind) {
+  if (worst === undefined) return { outcome: 'answered' };
+  const light = !anyHeavy(items);
+  switch (worst.kind) {
     case 'failed':
       return verdictOfFailure(worst, { light, status, pauseMs });
     case 'rejected':

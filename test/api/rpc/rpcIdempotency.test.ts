@@ -187,6 +187,23 @@ describe('a transaction that may have arrived', () => {
     expect(first.node.requests).toBe(asked);
   });
 
+  it('is looked up beside the others of its batch', async () => {
+    const raws = Array.from({ length: 20 }, (_value, index) => `0x02${index.toString(16).padStart(2, '0')}`);
+    const batch = raws.map((raw) => call('eth_sendRawTransaction', `["${raw}","status 500"]`)).join(',');
+    const key = await lose(`[${batch}]`);
+    const { knowsTransaction } = first.upstreams;
+    first.upstreams.knowsTransaction = async () => {
+      await sleep(200);
+      return true;
+    };
+    const startedAt = performance.now();
+    const again = await keyed(key, `[${batch}]`);
+    first.upstreams.knowsTransaction = knowsTransaction;
+    const results = (JSON.parse(again.text) as { result: string }[]).map(({ result }) => result);
+    expect(results).toEqual(raws.map((raw) => keccak256(raw as `0x${string}`)));
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
   it('is handed in again when the network does not know it', async () => {
     const key = await lose(BROKEN);
     first.upstreams.transactions.set(HASH, false);
@@ -331,70 +348,4 @@ describe('a process that dies', () => {
       expect([first.node.requests - asked, (await booked(first, payer)).length - paid]).toEqual([0, 1]);
     },
   );
-});
-
-describe('a large answer', () => {
-  const pieces = (count: number) =>
-    async function* () {
-      yield Buffer.from('"');
-      for (let piece = 0; piece < count; piece += 1) yield Buffer.from('a'.repeat(100_000));
-      yield Buffer.from('"');
-    };
-
-  it('in pieces is kept up to a megabyte', async () => {
-    const key = randomUUID();
-    first.upstreams.streams.set('eth_getLogs', pieces(9));
-    const [one, two] = [await keyed(key, call('eth_getLogs')), await keyed(key, call('eth_getLogs'))];
-    expect(one.text.length).toBeGreaterThan(900_000);
-    expect([two.text === one.text, two.headers.get('idempotent-replayed')]).toEqual([true, 'true']);
-    expect(two.headers.get('x-service-rpc-credits')).toBe('20');
-  });
-
-  it('above that is answered once, and then says so', async () => {
-    const key = randomUUID();
-    first.upstreams.streams.set('eth_getLogs', pieces(12));
-    const paid = (await booked(first, payer)).length;
-    const [one, two] = [await keyed(key, call('eth_getLogs')), await keyed(key, call('eth_getLogs'))];
-    expect([one.status, two.status, messageOf(two)]).toEqual([
-      200,
-      409,
-      expect.stringContaining('too large'),
-    ]);
-    expect((await booked(first, payer)).length - paid).toBe(1);
-  });
-
-  it('of an account that has enough kept is not kept, a small one is', async () => {
-    const hoarder = await newPayer(first);
-    await sql().query(
-      `insert into rpc_answers (account_id, key, digest, owner, leased_until, operation_id, status, body, body_bytes, credits, request_id)
-       values ($1, 'much', $2, $3, now(), 'x', 200, '', $4, 20, 'x')`,
-      [hoarder.accountId, Buffer.alloc(32), randomUUID(), 64 * 1024 * 1024],
-    );
-    first.upstreams.streams.delete('eth_getLogs');
-    const twice = async (params: string) => {
-      const headers = { 'idempotency-key': randomUUID() };
-      const body = call('eth_getLogs', params);
-      const replies = [
-        await post(first, hoarder, { body, headers }),
-        await post(first, hoarder, { body, headers }),
-      ];
-      return replies.map(({ status }) => status);
-    };
-    expect(await twice(`["${'a'.repeat(5_000)}"]`)).toEqual([200, 409]);
-    expect(await twice(`["${'a'.repeat(3_000)}"]`)).toEqual([200, 200]);
-  });
-
-  it('that breaks off is made again for the same money', async () => {
-    const key = randomUUID();
-    first.upstreams.streams.set('eth_getLogs', async function* () {
-      yield Buffer.from('"a');
-      throw new Error('broken off');
-    });
-    const paid = (await booked(first, payer)).length;
-    await keyed(key, call('eth_getLogs')).catch(() => undefined);
-    first.upstreams.streams.set('eth_getLogs', pieces(1));
-    const again = await keyed(key, call('eth_getLogs'));
-    expect([again.status, again.headers.get('x-service-rpc-credits')]).toEqual([200, '20']);
-    expect((await booked(first, payer)).length - paid).toBe(1);
-  });
 });

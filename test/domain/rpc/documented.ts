@@ -69,8 +69,8 @@ export const ADMITTED: readonly Admitted[] = [
       zks_getBridgehubContract zks_getBytecodeByHash zks_getConfirmedTokens zks_getFeeParams
       zks_getL1BatchBlockRange zks_getL1BatchDetails zks_getL1GasPrice zks_getL2ToL1LogProof
       zks_getL2ToL1MsgProof zks_getMainContract zks_getProof zks_getProtocolVersion zks_getRawBlockTransactions
-      zks_getTestnetPaymaster zks_getTransactionDetails zks_getL2Multicall3 zks_getTimestampAsserter
-      zks_sendRawTransactionWithDetailedOutput`),
+      zks_getTestnetPaymaster zks_getTransactionDetails zks_getL2DAValidator zks_getL2Multicall3
+      zks_getTimestampAsserter zks_sendRawTransactionWithDetailedOutput`),
   },
   {
     ...{ of: 'evm', times: 1, only: ['linea-'] },
@@ -81,7 +81,7 @@ export const ADMITTED: readonly Admitted[] = [
     names: words(`
       bor_getAuthor bor_getCurrentProposer bor_getCurrentValidators bor_getRootHash bor_getSigners
       bor_getSignersAtHash bor_getSnapshot bor_getSnapshotAtHash bor_getSnapshotProposer
-      bor_getSnapshotProposerSequence bor_getVoteOnHash`),
+      bor_getSnapshotProposerSequence`),
   },
   {
     ...{ of: 'evm', times: 2 },
@@ -146,7 +146,8 @@ export const REFUSED: Readonly<Record<string, readonly string[]>> = {
     logsSubscribe logsUnsubscribe programSubscribe programUnsubscribe rootSubscribe rootUnsubscribe
     signatureSubscribe signatureUnsubscribe slotSubscribe slotUnsubscribe slotsUpdatesSubscribe
     slotsUpdatesUnsubscribe voteSubscribe voteUnsubscribe starknet_subscribeNewHeads starknet_subscribeEvents
-    starknet_subscribeTransactionStatus starknet_subscribePendingTransactions starknet_unsubscribe`),
+    starknet_subscribeTransactionStatus starknet_subscribePendingTransactions
+    starknet_subscribeNewTransactionReceipts starknet_subscribeNewTransactions starknet_unsubscribe`),
   filter: words(`
     eth_newFilter eth_getFilterChanges eth_getFilterLogs eth_uninstallFilter eth_newBlockFilter
     eth_newPendingTransactionFilter`),
@@ -155,5 +156,5 @@ export const REFUSED: Readonly<Record<string, readonly string[]>> = {
     getAsset getAssetsByOwner getAssetProof getConfirmedBlock getConfirmedTransaction
     getConfirmedSignaturesForAddress2 admin_peers debug_setHead miner_start personal_unlockAccount
     anvil_setBalance hardhat_impersonateAccount evm_mine engine_newPayloadV4 txpool_contentFrom
-    eth_sendRawTransactionSync toString __proto__ constructor`),
+    eth_sendRawTransactionSync bor_getVoteOnHash toString __proto__ constructor`),
 };

@@ -13,8 +13,7 @@ const TABLE: [RpcFamily, string, unknown[], unknown, boolean][] = [
   ['evm', 'eth_gasPrice', [], '0x1', false],
   ['evm', 'eth_getBlockByNumber', ['0x384', false], { number: '0x384' }, true],
   ['evm', 'eth_getBlockByNumber', ['0x385', false], { number: '0x385' }, false],
-  ['evm', 'eth_getBlockByNumber', ['earliest', false], { number: '0x0' }, true],
-  ...['latest', 'pending', 'safe', 'finalized', '', 'Latest', '900', 900, null].map(
+  ...['latest', 'pending', 'safe', 'finalized', 'earliest', '', 'Latest', '900', 900, null].map(
     (tag): [RpcFamily, string, unknown[], unknown, boolean] => [
       'evm',
       'eth_getBlockByNumber',
@@ -37,6 +36,8 @@ const TABLE: [RpcFamily, string, unknown[], unknown, boolean][] = [
   ['evm', 'eth_getCode', ['0xa', 'latest'], '0x', false],
   ['evm', 'eth_getCode', ['0xa'], '0x', false],
   ['evm', 'eth_getBalance', ['0xa', { blockHash: HASH }], '0x1', true],
+  ['evm', 'eth_getBalance', ['0xa', { blockHash: HASH, requireCanonical: false }], '0x1', true],
+  ['evm', 'eth_getBalance', ['0xa', { blockHash: HASH, requireCanonical: true }], '0x1', false],
   ['evm', 'eth_getBalance', ['0xa', { blockNumber: '0x10' }], '0x1', true],
   ['evm', 'eth_getBalance', ['0xa', { blockNumber: 'latest' }], '0x1', false],
   ['evm', 'eth_getStorageAt', ['0xa', '0x0', '0x10'], '0x1', true],

@@ -69,6 +69,9 @@ const SINGLES: Shape[] = [
   ['two results', (calls) => item(id(calls), '"result":1,"result":2'), { kind: 'mismatched' }],
   ['another id', (calls) => item(id(calls) + 7, '"result":1'), { kind: 'mismatched' }],
   ['its id as text', (calls) => item(String(id(calls)), '"result":1'), { kind: 'mismatched' }],
+  ['an error that is none', (calls) => item(id(calls), '"error":"no"'), { kind: 'mismatched' }],
+  ['an error without a code', (calls) => item(id(calls), '"error":{"message":"no"}'), { kind: 'mismatched' }],
+  ['an error without words', (calls) => item(id(calls), '"error":{"code":1}'), { kind: 'mismatched' }],
   ['a list for an object', (calls) => `[${item(id(calls), '"result":1')}]`, BROKEN],
   [
     'HTML',
@@ -170,6 +173,11 @@ const BATCHES: [name: string, reply: (calls: NodeCall[]) => Reply, expected: (ob
     (calls) =>
       `[${item(id(calls, 0), A)},${item(id(calls, 1), '"error":{"code":429,"message":"slow down"}')},${item(id(calls, 2), A)}]`,
     ['"a"', CAPACITY, '"a"'],
+  ],
+  [
+    'a million numbers',
+    (calls) => `[${'1,'.repeat(1_000_000)}${item(id(calls), A)}]`,
+    [BROKEN, BROKEN, BROKEN],
   ],
   ['lists in lists', (calls) => `[[${item(id(calls), A)}]]`, [BROKEN, BROKEN, BROKEN]],
 ];

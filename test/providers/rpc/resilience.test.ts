@@ -89,6 +89,27 @@ describe('reads', () => {
     await expect.poll(() => askedOf(nodes[0], 200), IN_TIME).toBeGreaterThan(20);
   });
 
+  it.each([
+    ['solana-mainnet', 'getBalance', '{"code":-32016,"message":"Minimum context slot has not been reached"}'],
+    ['base-sepolia', 'eth_getLogs', '{"code":-32005,"message":"query returned more than 10000 results"}'],
+  ])('on %s are not kept from others by a %s that asks for too much', async (network, method, error) => {
+    for (const node of nodes) {
+      node.answer = (call) => (call.params[0] === 'too much' ? `"error":${error}` : '"result":"ok"');
+    }
+    const opened = openUpstreams(
+      nodes.map(({ url }) => url),
+      {},
+      network,
+    );
+    const greedy = await opened.upstreams.single(network, read(method, '["too much"]'), patient());
+    const modest = await opened.upstreams.single(network, read(method, '["little"]'), patient());
+    await opened.upstreams.close();
+    expect([greedy, modest]).toMatchObject([
+      { kind: 'error', value: error },
+      { kind: 'result', value: '"ok"' },
+    ]);
+  });
+
   it('avoid a node of another chain', async () => {
     nodes[1].genesis = '0xother';
     await upstreams.single(NETWORK, read(), patient());

@@ -1,0 +1,129 @@
+/** The quick way to read calls: what it takes is read as the strict way reads it, and all else is left to that one. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FareboxError } from '../../../domain/errors.ts';
+import { RPC_NETWORKS, type RpcNetwork } from '../../../domain/rpc/networks.ts';
+import { readPlainCalls } from '../../../domain/rpc/plainCalls.ts';
+import { MOST_ITEMS, RPC_JSON_LIMITS, readRpcRequest } from '../../../domain/rpc/request.ts';
+
+const RUNS = process.env.FAREBOX_TEST_LONG ? 200_000 : 5_000;
+const NETWORK = RPC_NETWORKS.get('ethereum-mainnet') as RpcNetwork;
+const LIMITS = { ...RPC_JSON_LIMITS, items: MOST_ITEMS };
+
+const plain = (text: string) => readPlainCalls(Buffer.from(text), text, LIMITS);
+
+/** All that is made of a text; of bytes that do not fit to it only the strict way makes anything. */
+function made(text: string, bytes: Uint8Array): unknown {
+  try {
+    const { canonical, ...read } = readRpcRequest({ bytes, text }, NETWORK);
+    return { ...read, canonical: canonical() };
+  } catch (error) {
+    if (error instanceof FareboxError) return { code: error.code, message: error.message };
+    throw error;
+  }
+}
+
+function expectSame(text: string): void {
+  // A lone half of a pair is no UTF-8, and becomes another text on the way.
+  fc.pre(Buffer.from(text).toString() === text);
+  expect(made(text, Buffer.from(text)), JSON.stringify(text)).toEqual(made(text, new Uint8Array()));
+}
+
+const NUMBERS = ['0', '-0', '7', '-1', '1.50', '1e21', '1E+2', '12345678901234567890', '01', '-', '1.', '.5'];
+const NAMES = ['a', 'b', '1', '2', '__proto__', 'constructor', '\\u0061', 'é', 'a b', '\\ud800'];
+const scalar = fc.oneof(
+  fc.constantFrom(...NUMBERS, 'true', 'false', 'null', 'nul', '""', '"latest"', '"\\n"', '"é"', '"\u007f"'),
+  fc.stringMatching(/^[ -~]{0,6}$/).map((text) => JSON.stringify(text)),
+);
+const { value } = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    scalar,
+    fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`),
+    fc
+      .array(fc.tuple(fc.constantFrom(...NAMES), tie('value')), { maxLength: 4 })
+      .map((members) => `{${members.map(([name, inside]) => `"${name}":${inside}`).join(',')}}`),
+  ),
+}));
+
+const member = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('"jsonrpc":"2.0"') },
+  { weight: 6, arbitrary: fc.constantFrom('"method":"eth_call"', '"method":"eth_chainId"', '"method":"x"') },
+  { weight: 6, arbitrary: fc.constantFrom('"id":1', '"id":"a"', '"id":null', '"id":12345678901234567890') },
+  { weight: 6, arbitrary: fc.array(value, { maxLength: 3 }).map((items) => `"params":[${items.join(',')}]`) },
+  { weight: 1, arbitrary: value.map((text) => `"params":${text}`) },
+  { weight: 1, arbitrary: value.map((text) => `"id":${text}`) },
+  { weight: 1, arbitrary: fc.constantFrom('"jsonrpc":"2.00"', '"jsonrpc":2.0', '"i\\u0064":1', '"idx":1') },
+);
+const whole = fc
+  .tuple(member, member, member, member)
+  .map((members) => `{${[...new Set(members)].join(',')}}`);
+const right = fc
+  .tuple(fc.constantFrom('1', '-7', '"a"', 'null', '0.50'), fc.array(value, { maxLength: 3 }))
+  .map(([id, params]) => `{"method":"eth_call","params":[${params.join(',')}],"id":${id},"jsonrpc":"2.0"}`);
+const item = fc.oneof(whole, right);
+const sent = fc.oneof(
+  item,
+  fc.array(item, { maxLength: 4 }).map((items) => `[${items.join(',')}]`),
+);
+
+describe('the quick way to read calls', () => {
+  it('reads what it takes as the strict way does', () => {
+    fc.assert(fc.property(sent, expectSame), { numRuns: RUNS });
+  });
+
+  it('does so of damaged texts, too', () => {
+    const letter = fc.constantFrom(...'{}[],:"\\u0019-+.eEtfnl \n\u0001é'.split(''));
+    const damaged = fc
+      .tuple(sent, fc.nat(), letter, fc.constantFrom(0, 1))
+      .map(([text, place, put, gone]) => {
+        const at = place % (text.length + 1);
+        return text.slice(0, at) + put + text.slice(at + gone);
+      });
+    fc.assert(fc.property(damaged, expectSame), { numRuns: RUNS * 2 });
+  });
+
+  it('takes what programs write', () => {
+    const text = fc.stringMatching(/^[ !#-[\]-~]{0,20}$/);
+    const written = fc.record({
+      jsonrpc: fc.constant('2.0'),
+      id: fc.oneof(fc.integer(), text, fc.constant(null)),
+      method: text,
+      params: fc.array(
+        fc.oneof(
+          text,
+          fc.double({ noNaN: true, noDefaultInfinity: true }),
+          fc.dictionary(text, text, { maxKeys: 9 }),
+        ),
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(written, { minLength: 1, maxLength: MOST_ITEMS }), (calls) => {
+        expect(plain(JSON.stringify(calls))?.calls).toEqual(
+          calls.map(({ id, method, params }) => {
+            return { id: JSON.stringify(id), method, params: JSON.stringify(params) };
+          }),
+        );
+      }),
+      { numRuns: RUNS / 10 },
+    );
+  });
+
+  const call = (params: string) => `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":${params}}`;
+  it.each([
+    ['a name that comes twice', call('[{"a":1,"b":2,"a":1}]')],
+    ['the same far apart', call(`[{${Array.from({ length: 16 }, (_, n) => `"n${n}":1`).join(',')},"n0":1}]`)],
+    ['white space', call('[ ]')],
+    ['an escape', call('["\\u0061"]')],
+    ['a letter of two bytes', call('["é"]')],
+    ['too deep', call('['.repeat(64) + ']'.repeat(64))],
+    ['too many values', call(`[${'1,'.repeat(20_000)}1]`)],
+    ['too many items', `[${Array.from({ length: 101 }, () => call('[]')).join(',')}]`],
+    ['no items', '[]'],
+    ['more than one value', `${call('[]')}1`],
+    ['nothing', ''],
+  ])('leaves to the strict way: %s', (_what, text) => {
+    expect(plain(text)).toBeUndefined();
+    expectSame(text);
+  });
+});
