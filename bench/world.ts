@@ -12,7 +12,7 @@ import { grant } from '../infra/postgres/ledger.ts';
 import { migrate } from '../infra/postgres/migrate.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { openStorage, type Storage } from '../infra/s3/storage.ts';
-import { WORKER_FLAGS } from '../infra/stack/services.ts';
+import { API_FLAGS, WORKER_FLAGS } from '../infra/stack/services.ts';
 import { registerNamespace } from '../test/harness/namespace.ts';
 import { openParts, type Services } from '../test/harness/parts.ts';
 import { apiPort, type Spawned, spawnNode, untilReady } from '../test/harness/spawn.ts';
@@ -105,7 +105,7 @@ async function startProcess(
     // A worker says "ready" at level info; whoever measures does not want a line per request.
     environment: { ...environment, PORT: port, ...(kind === 'worker' ? { LOG_LEVEL: 'info' } : {}) },
     runFolder,
-    ...(kind === 'worker' ? { flags: WORKER_FLAGS } : {}),
+    flags: kind === 'api' ? API_FLAGS : WORKER_FLAGS,
   });
   const origin = `http://127.0.0.1:${port}`;
   const ready = kind === 'api' ? () => answersReady(origin) : () => saysReady(spawned);

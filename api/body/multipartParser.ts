@@ -98,12 +98,25 @@ export class MultipartParser {
       this.#advance(this.#delimiter.length, 'afterBoundary');
       return { kind: 'end' };
     }
-    // The last bytes may be the beginning of a boundary that the next chunk completes.
-    const until = found > 0 ? found : this.#rest.length - this.#delimiter.length + 1;
-    if (until <= 0) return undefined;
+    const until = found > 0 ? found : this.#rest.length - this.#begunDelimiter();
+    if (until === 0) return undefined;
     const bytes = this.#rest.subarray(0, until);
     this.#advance(until, 'data');
     return { kind: 'data', bytes };
+  }
+
+  /**
+   * How many of the last bytes may be the beginning of a boundary that the next chunk completes. Mostly none, and then the
+   * next chunk is not copied to stand behind them: of large files that was half of what there was to collect.
+   */
+  #begunDelimiter(): number {
+    const rest = this.#rest;
+    const first = this.#delimiter.readUInt8(0);
+    let at = rest.indexOf(first, Math.max(0, rest.length - this.#delimiter.length + 1));
+    while (at >= 0 && !rest.subarray(at).equals(this.#delimiter.subarray(0, rest.length - at))) {
+      at = rest.indexOf(first, at + 1);
+    }
+    return at < 0 ? 0 : rest.length - at;
   }
 
   #advance(bytes: number, next: State): 'again' {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
 import type { UploadedFile } from '../route.ts';
 import { bodyChunks } from './bodyStream.ts';
+import { freeChunk } from './freeChunk.ts';
 import { type MultipartEvent, MultipartParser } from './multipartParser.ts';
 import type { PartHead } from './partHeaders.ts';
 import { bodyTooLarge, fileTooLarge } from './tooLarge.ts';
@@ -53,6 +54,7 @@ export async function readMultipart(
   try {
     for await (const chunk of bodyChunks(request, limits)) {
       for (const event of parser.push(chunk)) await form.take(event);
+      freeChunk(chunk);
     }
     if (!parser.finished) throw malformed('no final boundary');
     return form.body();

@@ -8,11 +8,29 @@ export interface Uploads {
   count: number;
 }
 
-/** The statuses that came back. */
-export function uploadAll(uploads: Uploads): Promise<number[]> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./uploader.js', import.meta.url), { workerData: uploads });
-    worker.once('message', resolve);
-    worker.once('error', reject);
-  });
+export interface Uploader {
+  /** Sends the file `count` times at once; the statuses that came back. */
+  sendAll(): Promise<number[]>;
+  close(): Promise<void>;
+}
+
+/** Ready to send when it resolves: its start takes a core for a while, and is none of the product's work. */
+export async function openUploader(uploads: Uploads): Promise<Uploader> {
+  const worker = new Worker(new URL('./uploader.js', import.meta.url), { workerData: uploads });
+  const answer = () =>
+    new Promise<unknown>((resolve, reject) => {
+      worker.once('message', resolve);
+      worker.once('error', reject);
+    });
+  await answer();
+  return {
+    async sendAll() {
+      const answered = answer();
+      worker.postMessage('go');
+      return (await answered) as number[];
+    },
+    async close() {
+      await worker.terminate();
+    },
+  };
 }

@@ -37,4 +37,7 @@ async function upload(): Promise<number> {
   return answer.statusCode ?? 0;
 }
 
-parentPort?.postMessage(await Promise.all(Array.from({ length: count }, upload)));
+parentPort?.on('message', async () => {
+  parentPort?.postMessage(await Promise.all(Array.from({ length: count }, upload)));
+});
+parentPort?.postMessage('ready');

@@ -39,8 +39,8 @@ export function startChild({ path, heapMb, memoryMb, cpuSeconds, name }: ChildPl
   return { process: child, started: firstWord(child, name) };
 }
 
-/** About a third of this process's weight: where both want the same core, whoever only asks for a route comes first. */
-const LESS_URGENT = 5;
+/** About a tenth of this process's weight: where both want the same core, whoever only asks for a route comes first. */
+const LESS_URGENT = 10;
 const LEAST_URGENT = 19;
 
 function yieldTo({ pid }: ChildProcess): void {

@@ -67,7 +67,7 @@ function* pictures(): Generator<Call> {
   }
 }
 
-const UPSCALES: Call[] = [1, 2, 3, 4].map((scale) => ({
+const UPSCALES: Call[] = [2, 2.5, 3, 4].map((scale) => ({
   path: '/image/upscale',
   body: { image, scale },
   entry: `upscaler-image-unit ${nano(scale <= 2 ? 0.02 : 0.08)}`,
