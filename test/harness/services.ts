@@ -8,7 +8,7 @@ import path from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { inject } from 'vitest';
 import { query } from '../../infra/stack/parts/postgres.ts';
-import { WORKER_FLAGS } from '../../infra/stack/services.ts';
+import { API_FLAGS, WORKER_FLAGS } from '../../infra/stack/services.ts';
 import { REDIS_DATABASES } from './limits.ts';
 import { registerNamespace } from './namespace.ts';
 import type { Services } from './parts.ts';
@@ -95,7 +95,8 @@ export async function spawnApi(
   const port = options.environment.PORT ?? String(await apiPort());
   const environment = { ...options.environment, PORT: port };
   const script = 'dist/api/main.js';
-  const spawned = spawnNode({ script, name: 'api', environment, runFolder: started.runFolder });
+  const { runFolder } = started;
+  const spawned = spawnNode({ script, name: 'api', environment, runFolder, flags: API_FLAGS });
   const origin = `http://127.0.0.1:${port}`;
   if (!options.startOnly) await untilReady(spawned, () => isReady(origin), READY_TIMEOUT_MS);
   return { ...spawned, origin, baseUrl: `${origin}/api/v1` };

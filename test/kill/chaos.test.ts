@@ -9,6 +9,7 @@ import { expect, it } from 'vitest';
 import { processEnvironment } from '../../infra/config/environment.ts';
 import { type MediaServer, startMediaServer } from '../acceptance/generation/mediaServer.ts';
 import { type HookReceiver, openReceiver } from '../acceptance/hookReceiver.ts';
+import { until } from '../harness/until.ts';
 import { longRun } from '../infra/postgres/longRun.ts';
 import { auditStack } from './auditStack.ts';
 import { errandsFor, quotesOf, runErrand } from './crowd.ts';
@@ -86,7 +87,16 @@ async function play({ stack, tools, payers, media, receiver }: Scene) {
   const healedAt = Date.now();
   const results = await ended;
   const healMs = Date.now() - healedAt;
+  // The jobs may need nothing of what is killed last, and a part that died often starts again only after seconds.
+  await until('every part is back', () => isBack(stack, tools), HEAL_LIMIT_MS);
   return { kills, healMs, ...(await auditStack(tools, { payers, results, quotes, receiver })) };
+}
+
+/** A part that was killed a moment ago may still seem to be there: first another one has to stand in its place. */
+async function isBack(stack: Stack, { pool, storage, temporal }: StackTools): Promise<boolean> {
+  if (!stack.isReplaced()) return false;
+  const asked = [pool.query('select 1'), storage.list('output/'), temporal.client.workflow.count()];
+  return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled');
 }
 
 /** Each part once, in any order, and then whichever chance picks; the number of kills of each. */

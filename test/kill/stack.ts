@@ -24,6 +24,8 @@ export interface Stack {
   dataFolder: string;
   /** SIGKILL; false when it is down already. */
   kill(part: StackPart): boolean;
+  /** Every process that was killed has another one in its place; it may not answer yet. */
+  isReplaced(): boolean;
   /** What the supervisor said. */
   log(): string;
   logOf(part: StackPart): string;
@@ -51,10 +53,16 @@ export async function startStack(name: string, config: object): Promise<Stack> {
   });
   await until('the stack runs', () => start.logs().includes('Running.'), START_LIMIT_MS);
   const readDev = () => JSON.parse(readFileSync(path.join(dataFolder, 'dev.json'), 'utf8')) as DevFile;
+  const killed = new Set<number>();
   return {
     dev: readDev(),
     dataFolder,
-    kill: (part) => killNow(readDev().processes[part]),
+    kill(part) {
+      const pid = readDev().processes[part];
+      killed.add(pid);
+      return killNow(pid);
+    },
+    isReplaced: () => Object.values(readDev().processes).every((pid) => !killed.has(pid)),
     log: () => start.logs(),
     logOf: (part) => readFileSync(path.join(dataFolder, 'logs', `${part}.log`), 'utf8'),
     async stop() {
