@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, Context, cancellationSignal } from '@temporalio/activity';
 import { formatNano } from '../domain/money.ts';
 import type { SignedPayment } from '../domain/payments/signedPayment.ts';
-import { isFinalTopUp, type TopUpState } from '../domain/payments/topUp.ts';
+import { canReopen, isFinalTopUp, type TopUpState } from '../domain/payments/topUp.ts';
 import { point } from '../infra/points.ts';
 import {
   beginSettlement,
@@ -16,6 +16,7 @@ import {
   noteSighting,
   readTopUp,
   recordTopUp as record,
+  reopenTopUp,
   type TopUpRow,
 } from '../infra/postgres/topUps.ts';
 import { topUpsReached } from '../infra/telemetry/counters.ts';
@@ -123,6 +124,8 @@ async function refusalOf(network: PaymentNetwork, payment: SignedPayment): Promi
 const CLOSE_LOOK_MS = 15_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
+/** So long it must be missing at a stretch: behind one address of a node there may be several, which hear of it one by one. */
+const DROPPED_FOR_MS = 5_000;
 
 export async function watchTopUp(
   dependencies: ActivityDependencies,
@@ -130,23 +133,33 @@ export async function watchTopUp(
 ): Promise<TopUpVerdict> {
   const { attempt } = Context.current().info;
   const until = performance.now() + (attempt === 1 ? CLOSE_LOOK_MS : 0);
+  let droppedAt: number | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.2, LONGEST_PAUSE_MS)) {
     const found = await sighting(dependencies, paymentId);
     const verdict = verdictOf(found);
     await point('top-up-checked');
     if (verdict) return verdict;
-    if (performance.now() + pauseMs > until) throw stillSettling(found);
+    const now = performance.now();
+    droppedAt = isDropped(found) ? (droppedAt ?? now) : undefined;
+    if (droppedAt !== undefined && now - droppedAt >= DROPPED_FOR_MS) return { found: 'dropped' };
+    if (droppedAt === undefined && now + pauseMs > until) throw stillSettling(found);
     await sleep(pauseMs, undefined, { signal: cancellationSignal() });
   }
 }
 
 async function sighting(dependencies: ActivityDependencies, paymentId: string): Promise<Found> {
-  const { payment, transaction } = await readTopUp(dependencies.pool, paymentId);
+  const row = await readTopUp(dependencies.pool, paymentId);
+  const { payment, transaction } = row;
   if (!payment) throw new Error(`top-up ${paymentId} is over and needs no watching`);
   const found = await look(networkOf(dependencies, payment), { payment, transaction });
+  if (isDropped(found) && !canReopen(row)) return { state: 'absent', gone: false };
   if (found.state === 'pending')
     await noteSighting(dependencies.pool, { paymentId, transaction: found.transaction });
   return found;
+}
+
+function isDropped(found: Found): boolean {
+  return found.state === 'absent' && found.dropped === true;
 }
 
 /** Waiting is no failure, and adds nothing to the history. */
@@ -187,6 +200,11 @@ export async function concludeTopUp(
   const before = await readTopUp(dependencies.pool, paymentId);
   if (isFinalTopUp(before.state)) return standOf(before);
   const row = await conclude(dependencies, paymentId, verdict);
+  if (verdict.found === 'dropped') {
+    const { network, settlements, transaction } = before;
+    dependencies.log.warn({ paymentId, network, settlements, transaction }, 'a payment was dropped');
+    return standOf(row);
+  }
   await point('top-up-credited');
   tell(dependencies, row);
   return standOf(row);
@@ -204,6 +222,8 @@ async function conclude(
       const { transaction, reason } = verdict;
       return await endTopUp(pool, { paymentId, state: 'wrong', transaction, reason });
     }
+    case 'dropped':
+      return await reopenTopUp(pool, paymentId);
     case 'gone':
       return await endTopUp(pool, { paymentId, state: 'failed', reason: GONE });
   }

@@ -125,7 +125,9 @@ export interface TopUpStand extends TopUpResult {
 export type TopUpVerdict =
   | { found: 'final'; units: string; transaction: string }
   | { found: 'wrong'; transaction: string; reason: string }
-  | { found: 'gone' };
+  | { found: 'gone' }
+  /** The transaction by which we handed it in is forgotten: it is handed in again. */
+  | { found: 'dropped' };
 
 export interface TopUpActivities {
   recordTopUp(input: TopUpInput): Promise<TopUpStand>;

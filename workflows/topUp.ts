@@ -1,7 +1,7 @@
 /**
  * The story of a top-up, from a signed payment to the credit. Nothing but our own look at the chain credits, and a payment
- * is handed in again only after a certain refusal and only when its payer presents it again: where the answer was lost it
- * may be on its way, and is looked for until it is found or its time is over.
+ * is handed in again only after a certain refusal and only when its payer presents it again, or when the network dropped
+ * the transaction: where the answer was lost it may be on its way, and is looked for until it is found or its time is over.
  */
 import {
   CancellationScope,

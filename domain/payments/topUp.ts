@@ -2,7 +2,7 @@
 import type { Nano } from '../money.ts';
 
 export const TOP_UP_STATES = [
-  /** Written down; nothing was handed in. */
+  /** Written down; nothing was handed in, or its transaction was dropped and it is handed in again. */
   'recorded',
   /** It is being handed in, or was when its worker died: from here on it may be on its way to the chain. */
   'settling',
@@ -27,8 +27,8 @@ export type FinalTopUpState = (typeof FINAL_TOP_UP_STATES)[number];
 const NEXT: Record<TopUpState, readonly TopUpState[]> = {
   recorded: ['settling', 'sent', ...FINAL_TOP_UP_STATES],
   settling: ['sent', 'unknown', 'refused', ...FINAL_TOP_UP_STATES],
-  sent: FINAL_TOP_UP_STATES,
-  unknown: ['sent', ...FINAL_TOP_UP_STATES],
+  sent: ['recorded', ...FINAL_TOP_UP_STATES],
+  unknown: ['recorded', 'sent', ...FINAL_TOP_UP_STATES],
   // The one way back, and only a payer who presents the payment again takes it: nothing is out there.
   refused: ['settling', 'sent', ...FINAL_TOP_UP_STATES],
   credited: [],
@@ -45,8 +45,13 @@ export function isFinalTopUp(state: TopUpState): state is FinalTopUpState {
   return NEXT[state].length === 0;
 }
 
-/** How often one payment is handed in at most, each time after a certain refusal. */
+/** How often one payment is handed in at most: again only after a certain refusal, or when its transaction was dropped. */
 export const MOST_SETTLEMENTS = 20;
+
+/** Whether it may be handed in again because its transaction was dropped. */
+export function canReopen({ state, settlements }: { state: TopUpState; settlements: number }): boolean {
+  return settlements < MOST_SETTLEMENTS && NEXT[state].includes('recorded');
+}
 
 /** What a wallet is advised to pay. */
 export const SUGGESTED_TOP_UP_USD = 10;

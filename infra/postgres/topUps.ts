@@ -158,6 +158,19 @@ export async function noteSighting(
   );
 }
 
+/**
+ * Its transaction was dropped: it waits to be handed in again, and its time may run out meanwhile. It can move money once,
+ * however often it is sent and whichever transaction of it comes to the chain.
+ */
+export async function reopenTopUp(sql: SqlClient, paymentId: string): Promise<TopUpRow> {
+  await sql.query(
+    `update top_ups set state = 'recorded', transaction = null, reason = 'its transaction was dropped'
+     where id = $1 and settlements < ${MOST_SETTLEMENTS} and state = any ($2)`,
+    [paymentId, topUpPredecessors('recorded')],
+  );
+  return await readTopUp(sql, paymentId);
+}
+
 /** Gives the payer what was read on the chain, exactly once; what the row says now. */
 export async function creditTopUp(
   pool: pg.Pool,

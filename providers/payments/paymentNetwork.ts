@@ -56,8 +56,11 @@ export type SettleOutcome =
   | { outcome: 'unknown'; reason: string; transaction?: string };
 
 export type Found =
-  /** Not on the chain; `gone`: it can never come any more (its time is over at a final block, or the nonce was cancelled). */
-  | { state: 'absent'; gone: boolean }
+  /**
+   * Not on the chain; `gone`: it can never come any more (its time is over at a final block, or the nonce was cancelled).
+   * `dropped`: the transaction in which we handed it in is not even waiting at the nodes any more, and may be sent again.
+   */
+  | { state: 'absent'; gone: boolean; dropped?: true }
   /** On the chain, but not deep enough yet, or the nodes do not agree yet. */
   | { state: 'pending'; transaction: string }
   /** The nonce was used, but what the payment promised did not happen: nothing is credited. */

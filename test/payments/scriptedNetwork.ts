@@ -25,6 +25,7 @@ export interface ScriptedNetwork extends PaymentNetwork {
 
 export const ABSENT: Found = { state: 'absent', gone: false };
 export const GONE: Found = { state: 'absent', gone: true };
+export const DROPPED: Found = { state: 'absent', gone: false, dropped: true };
 export const TRANSACTION = `0x${'ab'.repeat(32)}`;
 export const FINAL: Found = { state: 'final', transaction: TRANSACTION, amount: '5000000' };
 export const PENDING: Found = { state: 'pending', transaction: TRANSACTION };

@@ -9,7 +9,7 @@ import { createLogger } from '../../infra/log.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
-import { findTopUp, paymentIdOf, readTopUp } from '../../infra/postgres/topUps.ts';
+import { findTopUp, paymentIdOf, readTopUp, reopenTopUp } from '../../infra/postgres/topUps.ts';
 import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
 import { ChainUnavailable, type Found, type SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
 import { workflowModules } from '../../workers/bundle.ts';
@@ -26,6 +26,7 @@ import { createDatabase, createNamespace, services } from '../harness/services.t
 import { until } from '../harness/until.ts';
 import {
   ABSENT,
+  DROPPED,
   FINAL,
   GONE,
   NETWORK,
@@ -190,6 +191,42 @@ describe('a payment', () => {
       state: 'wrong',
       transaction: TRANSACTION,
     });
+  });
+});
+
+describe('a payment whose transaction the network dropped', () => {
+  it('is handed in again by itself, and credited once', async () => {
+    const { handle, row, balance } = await begin({
+      settle: (call) => (call === 1 ? SENT : { outcome: 'sent', transaction: `0x${'cd'.repeat(32)}` }),
+      find: () => (network.calls.settle === 1 ? DROPPED : FINAL),
+    });
+    expect(await handle.result()).toMatchObject({ state: 'credited', transaction: TRANSACTION });
+    expect(network.calls.settle).toBe(2);
+    expect(await row()).toMatchObject({ state: 'credited', settlements: 2 });
+    expect(await balance()).toBe(FIVE_USD);
+  });
+
+  it('that is missing for a moment only is not handed in again', async () => {
+    const found = [DROPPED, DROPPED, PENDING, DROPPED, ABSENT, FINAL];
+    const { handle } = await begin({ find: (call) => found[call - 1] ?? FINAL });
+    expect(await handle.result()).toMatchObject({ state: 'credited' });
+    expect(network.calls.settle).toBe(1);
+  });
+
+  it('is reopened from where it may be on its way only, and so often at most', async () => {
+    const { handle, input, row, reaches } = await begin({ settle: REFUSED, find: ABSENT });
+    await reaches('refused');
+    expect(await reopenTopUp(pool, input.paymentId)).toMatchObject({ state: 'refused' });
+    const become = (state: string, settlements: number) =>
+      pool.query('update top_ups set state = $2, settlements = $3 where id = $1', [
+        ...[input.paymentId, state, settlements],
+      ]);
+    await handle.terminate('the rest is about its row');
+    await become('sent', 20);
+    expect(await reopenTopUp(pool, input.paymentId)).toMatchObject({ state: 'sent' });
+    await become('unknown', 19);
+    expect(await reopenTopUp(pool, input.paymentId)).toMatchObject({ state: 'recorded', settlements: 19 });
+    expect((await row()).transaction).toBeUndefined();
   });
 });
 

@@ -8,7 +8,7 @@ import type { Found, SignedPayment } from '../paymentNetwork.ts';
 import type { Chain } from './chain.ts';
 import { findUse } from './findUse.ts';
 import type { ChainNode } from './node.ts';
-import { type Block, depthOf, type Receipt, readBlock, readReceipt } from './readChain.ts';
+import { type Block, depthOf, isKnown, type Receipt, readBlock, readReceipt } from './readChain.ts';
 import { asTopic, CANCELED_EVENT, isAuthorizationUsed, TRANSFER_EVENT, USED_EVENT } from './token.ts';
 import { signedOf } from './verifyPayment.ts';
 
@@ -33,6 +33,8 @@ export async function findPayment(
     confirmations: BigInt(settings.confirmations),
     payment,
     hint: hint?.toLowerCase(),
+    // A facilitator's is for the facilitator to bring to its end.
+    isOurs: settings.facilitatorUrl === undefined,
   };
   const readings = await chain.readings((node) => readFrom(node, sought), signal);
   return foundBy(readings, payment, 'the authorization was used, but did not move what was signed');
@@ -43,6 +45,8 @@ export interface Sought {
   confirmations: bigint;
   payment: SignedPayment;
   hint: string | undefined;
+  /** Whether the transaction of the hint is our own, and so one that we may send again. */
+  isOurs: boolean;
 }
 
 async function readFrom(node: ChainNode, sought: Sought): Promise<Reading> {
@@ -52,7 +56,8 @@ async function readFrom(node: ChainNode, sought: Sought): Promise<Reading> {
   const { from, nonce } = signedOf(sought.payment).authorization;
   const block = `0x${latest.number.toString(16)}`;
   if (!(await isAuthorizationUsed(node, sought.token, { block, from, nonce }))) {
-    return { state: 'absent', gone: await isOver(node, sought, latest) };
+    if (await isOver(node, sought, latest)) return { state: 'absent', gone: true };
+    return { state: 'absent', gone: false, ...((await isDropped(node, sought)) && { dropped: true }) };
   }
   const use = await findUse(node, sought, latest);
   if (use.topics[0] === CANCELED_EVENT) {
@@ -60,6 +65,11 @@ async function readFrom(node: ChainNode, sought: Sought): Promise<Reading> {
     return { state: 'absent', gone: depth === 'deep' };
   }
   return (await readTransaction(node, sought, use.transactionHash)) ?? { state: 'absent', gone: false };
+}
+
+/** Nodes forget what waited too long, and what another transaction with the same number took the place of. */
+async function isDropped(node: ChainNode, { hint, isOurs }: Sought): Promise<boolean> {
+  return isOurs && hint !== undefined && !(await isKnown(node, hint));
 }
 
 /** Undefined: it has nothing to do with this payment, or is in no block (any more). */

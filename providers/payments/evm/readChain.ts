@@ -32,6 +32,7 @@ const receipt = z.object({
   status: hex,
   logs: z.array(log).max(MOST_LOGS),
 });
+const named = z.object({ hash });
 
 export type Block = z.output<typeof block>;
 export type Log = z.output<typeof log>;
@@ -40,6 +41,14 @@ export type Receipt = z.output<typeof receipt>;
 /** `which`: a number in hex, or a tag. Throws NodeSilent where there is none. */
 export async function readBlock(node: ChainNode, which: string): Promise<Block> {
   return checked(block, await node.call('eth_getBlockByNumber', [which, false]));
+}
+
+/** Whether the node has it, in a block or waiting for one. */
+export async function isKnown(node: ChainNode, transaction: string): Promise<boolean> {
+  const answer = await node.call('eth_getTransactionByHash', [transaction]);
+  if (answer === null) return false;
+  if (checked(named, answer).hash !== transaction) throw new NodeSilent('another transaction');
+  return true;
 }
 
 /** Undefined: the transaction is in no block. */

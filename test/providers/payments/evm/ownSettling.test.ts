@@ -1,8 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hex, parseEther } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEvmPayments } from '../../../../providers/payments/evm/createEvmPayments.ts';
-import type { PaymentNetwork, SignedPayment } from '../../../../providers/payments/paymentNetwork.ts';
+import {
+  ChainUnavailable,
+  type Found,
+  type PaymentNetwork,
+  type SignedPayment,
+} from '../../../../providers/payments/paymentNetwork.ts';
 import { type EvmChain, startEvmChain } from '../../../chains/evmChain.ts';
 import { startRpcNode, type TestNode } from '../../../chains/rpcNode.ts';
 import {
@@ -21,7 +27,7 @@ let chain: EvmChain;
 let node: TestNode;
 let network: PaymentNetwork;
 const FEE_PAYER = privateKeyToAccount(FEE_KEY).address;
-const within = AbortSignal.timeout(60_000);
+const within = () => AbortSignal.timeout(20_000);
 
 beforeAll(async () => {
   chain = await startEvmChain();
@@ -36,7 +42,7 @@ afterAll(async () => {
 });
 
 async function settled(payment: SignedPayment, by = network): Promise<string> {
-  const outcome = await by.settle(payment, within);
+  const outcome = await by.settle(payment, within());
   if (outcome.outcome !== 'sent' || outcome.transaction === undefined)
     throw new Error(JSON.stringify(outcome));
   // A node takes a transaction first, and puts it into a block a moment later.
@@ -44,20 +50,42 @@ async function settled(payment: SignedPayment, by = network): Promise<string> {
   return outcome.transaction;
 }
 
+/** As the top-up's workflow does it: what was dropped is handed in again. */
+async function settledAtLast(payment: SignedPayment, by: PaymentNetwork): Promise<void> {
+  for (let tries = 0; tries < 20; tries += 1) {
+    const outcome = await by.settle(payment, within());
+    const hint = 'transaction' in outcome ? outcome.transaction : undefined;
+    const found = await untilKnown(payment, by, hint);
+    if (found.state === 'final') return;
+  }
+  throw new Error('it was dropped each time');
+}
+
+async function untilKnown(payment: SignedPayment, by: PaymentNetwork, hint?: string): Promise<Found> {
+  for (;;) {
+    // While a block is being made its state may be there before its events.
+    const found = await by.find(payment, within(), hint).catch((error: unknown) => {
+      if (!(error instanceof ChainUnavailable)) throw error;
+    });
+    if (found && (found.state !== 'absent' || found.dropped)) return found;
+    await sleep(20);
+  }
+}
+
 describe('a payment that is good', () => {
   test('is read, verified, settled and found, with and without a hint', async () => {
     const signed = await signedOn(chain);
     const before = await chain.balanceOf(PAYEE);
     const payment = await readOn(network, signed);
-    await network.verify(payment, within);
-    expect(await network.find(payment, within)).toEqual({ state: 'absent', gone: false });
+    await network.verify(payment, within());
+    expect(await network.find(payment, within())).toEqual({ state: 'absent', gone: false });
     const transaction = await settled(payment);
     expect(await chain.balanceOf(PAYEE)).toBe(before + 10n * DOLLAR);
     const final = { state: 'final', transaction, amount: '10000000' };
-    expect(await network.find(payment, within)).toEqual(final);
-    expect(await network.find(payment, within, transaction)).toEqual(final);
-    expect(await network.find(payment, within, `0x${'1'.repeat(64)}`)).toEqual(final);
-    expect(await network.find(payment, within, 'nonsense')).toEqual(final);
+    expect(await network.find(payment, within())).toEqual(final);
+    expect(await network.find(payment, within(), transaction)).toEqual(final);
+    expect(await network.find(payment, within(), `0x${'1'.repeat(64)}`)).toEqual(final);
+    expect(await network.find(payment, within(), 'nonsense')).toEqual(final);
   });
 
   test('in the flat legacy shape is the same payment', async () => {
@@ -79,7 +107,7 @@ describe('a payment that is good', () => {
     const copy = JSON.parse(JSON.stringify(payment)) as SignedPayment;
     expect(copy).toEqual(payment);
     await settled(copy);
-    expect(await network.find(copy, within)).toMatchObject({ state: 'final' });
+    expect(await network.find(copy, within())).toMatchObject({ state: 'final' });
   });
 
   test('of a wallet that is a contract moves its money, and nobody else can sign for it', async () => {
@@ -92,23 +120,23 @@ describe('a payment that is good', () => {
     expect(payment.payer.address).toBe(wallet.toLowerCase());
     const stranger = await chain.newWallet();
     const forged = { ...good, signature: await chain.sign(stranger, authorization) };
-    await expect(network.verify(await readOn(network, forged), within)).rejects.toMatchObject({
+    await expect(network.verify(await readOn(network, forged), within())).rejects.toMatchObject({
       code: 'PAYMENT_VERIFICATION_FAILED',
       details: { reason: 'reverted' },
     });
-    await network.verify(payment, within);
+    await network.verify(payment, within());
     await settled(payment);
-    expect(await network.find(payment, within)).toMatchObject({ state: 'final', amount: '10000000' });
+    expect(await network.find(payment, within())).toMatchObject({ state: 'final', amount: '10000000' });
   });
 
   test.each(['RevertingWallet', 'EndlessWallet'])('of a %s is refused in time', async (name) => {
     const wallet = await chain.deployNamed(name);
     await chain.mint(wallet, 20n * DOLLAR);
     const payment = await readOn(network, await signedOn(chain, { from: wallet }));
-    await expect(network.verify(payment, within)).rejects.toMatchObject({
+    await expect(network.verify(payment, within())).rejects.toMatchObject({
       code: 'PAYMENT_VERIFICATION_FAILED',
     });
-    expect(await network.settle(payment, within)).toMatchObject({ outcome: 'refused' });
+    expect(await network.settle(payment, within())).toMatchObject({ outcome: 'refused' });
   });
 });
 
@@ -116,25 +144,25 @@ describe('what happens between the check and the settling', () => {
   test('the money is gone: nothing is handed in', async () => {
     const signed = await signedOn(chain);
     const payment = await readOn(network, signed);
-    await network.verify(payment, within);
+    await network.verify(payment, within());
     const away = await chain.authorization({
       from: signed.payer.address,
       to: chain.bank.address,
       value: 15n * DOLLAR,
     });
     await chain.settle(away, await chain.sign(signed.payer, away));
-    await expect(network.verify(payment, within)).rejects.toMatchObject({ details: { reason: 'poor' } });
-    expect(await network.settle(payment, within)).toMatchObject({ outcome: 'refused' });
-    expect(await network.find(payment, within)).toEqual({ state: 'absent', gone: false });
+    await expect(network.verify(payment, within())).rejects.toMatchObject({ details: { reason: 'poor' } });
+    expect(await network.settle(payment, within())).toMatchObject({ outcome: 'refused' });
+    expect(await network.find(payment, within())).toEqual({ state: 'absent', gone: false });
   });
 
   test('somebody else hands it in first: it is found all the same, and never called refused', async () => {
     const signed = await signedOn(chain);
     const payment = await readOn(network, signed);
     const { transactionHash } = await chain.settle(signed.authorization, signed.signature);
-    await expect(network.verify(payment, within)).rejects.toMatchObject({ details: { reason: 'used' } });
-    expect(await network.settle(payment, within)).toMatchObject({ outcome: 'unknown' });
-    expect(await network.find(payment, within)).toEqual({
+    await expect(network.verify(payment, within())).rejects.toMatchObject({ details: { reason: 'used' } });
+    expect(await network.settle(payment, within())).toMatchObject({ outcome: 'unknown' });
+    expect(await network.find(payment, within())).toEqual({
       ...{ state: 'final', transaction: transactionHash, amount: '10000000' },
     });
   });
@@ -144,11 +172,11 @@ describe('what happens between the check and the settling', () => {
     const payment = await readOn(network, signed);
     const other = { ...signed.authorization, to: chain.bank.address };
     const { transactionHash } = await chain.settle(other, await chain.sign(signed.payer, other));
-    expect(await network.find(payment, within)).toMatchObject({
+    expect(await network.find(payment, within())).toMatchObject({
       state: 'wrong',
       transaction: transactionHash,
     });
-    expect(await network.find(payment, within, transactionHash)).toMatchObject({ state: 'wrong' });
+    expect(await network.find(payment, within(), transactionHash)).toMatchObject({ state: 'wrong' });
   });
 
   test('its payer cancels it: it can never come any more', async () => {
@@ -178,11 +206,11 @@ describe('what happens between the check and the settling', () => {
     ] as const;
     const call = { address: chain.usdc, abi, functionName: 'cancelAuthorization' };
     await chain.write({ ...call, args: [authorizer, nonce, signature] });
-    expect(await network.find(payment, within)).toEqual({ state: 'absent', gone: true });
+    expect(await network.find(payment, within())).toEqual({ state: 'absent', gone: true });
     const deeper = networkOn(chain, { confirmations: 2 });
-    expect(await deeper.find(payment, within)).toEqual({ state: 'absent', gone: false });
+    expect(await deeper.find(payment, within())).toEqual({ state: 'absent', gone: false });
     await chain.mine(2);
-    expect(await deeper.find(payment, within)).toEqual({ state: 'absent', gone: true });
+    expect(await deeper.find(payment, within())).toEqual({ state: 'absent', gone: true });
     await deeper.close?.();
   });
 });
@@ -193,12 +221,38 @@ describe('one key in several processes', () => {
     const before = await chain.balanceOf(PAYEE);
     const payments: SignedPayment[] = [];
     for (let count = 0; count < 20; count += 1) payments.push(await readOn(network, await signedOn(chain)));
-    await Promise.all(payments.map((payment, place) => settled(payment, place % 2 ? network : second)));
+    // They outbid each other now and then: then one's transaction is dropped for the other's, and is sent once more.
+    await Promise.all(payments.map((payment, place) => settledAtLast(payment, place % 2 ? network : second)));
     for (const payment of payments) {
-      expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
+      expect(await network.find(payment, within())).toMatchObject({ state: 'final' });
     }
     expect(await chain.balanceOf(PAYEE)).toBe(before + 200n * DOLLAR);
     await second.close?.();
+  });
+
+  test('a transaction that the node forgot is dropped, one that waits is not', async () => {
+    const payment = await readOn(network, await signedOn(chain));
+    await chain.client.setAutomine(false);
+    try {
+      const outcome = await network.settle(payment, within());
+      if (outcome.outcome !== 'sent' || outcome.transaction === undefined) throw new Error(outcome.outcome);
+      const hash = outcome.transaction as Hex;
+      expect(await network.find(payment, within(), hash)).toEqual({ state: 'absent', gone: false });
+      await chain.client.dropTransaction({ hash });
+      const dropped = { state: 'absent', gone: false, dropped: true };
+      expect(await network.find(payment, within(), hash)).toEqual(dropped);
+      // Nobody named one, or it is a facilitator's: nothing is known of it.
+      expect(await network.find(payment, within())).toEqual({ state: 'absent', gone: false });
+      const facilitated = networkOn(chain, {
+        facilitatorUrl: 'http://127.0.0.1:1',
+        feePayerKeyEnv: undefined,
+      });
+      expect(await facilitated.find(payment, within(), hash)).toEqual({ state: 'absent', gone: false });
+      await facilitated.close?.();
+    } finally {
+      await chain.client.setAutomine(true);
+    }
+    await settledAtLast(payment, network);
   });
 
   test('the same payment ten times at once moves the money once', async () => {
@@ -206,7 +260,7 @@ describe('one key in several processes', () => {
     const before = await chain.balanceOf(PAYEE);
     const payment = await readOn(network, await signedOn(chain));
     const outcomes = await Promise.all(
-      Array.from({ length: 10 }, (_, place) => (place % 2 ? network : second).settle(payment, within)),
+      Array.from({ length: 10 }, (_, place) => (place % 2 ? network : second).settle(payment, within())),
     );
     expect(outcomes.filter(({ outcome }) => outcome === 'sent').length).toBeGreaterThan(0);
     expect(outcomes.some(({ outcome }) => outcome === 'refused')).toBe(false);
@@ -229,7 +283,7 @@ describe('what a node answers to a transaction', () => {
       left -= 1;
       return { jsonrpc, id, error: { code: -32000, message } };
     });
-    const outcome = await own.settle(payment, within);
+    const outcome = await own.settle(payment, within());
     node.rewrite(undefined);
     await own.close?.();
     return outcome;
@@ -252,11 +306,11 @@ describe('what a node answers to a transaction', () => {
     node.rewrite(({ method }, reply) =>
       method === SENDING ? { ...reply, result: `0x${'1'.repeat(64)}` } : undefined,
     );
-    const outcome = await own.settle(payment, within);
+    const outcome = await own.settle(payment, within());
     node.rewrite(undefined);
     expect(outcome).toMatchObject({ outcome: 'unknown' });
     const transaction = 'transaction' in outcome ? outcome.transaction : undefined;
-    const found = () => own.find(payment, within, transaction);
+    const found = () => own.find(payment, within(), transaction);
     await expect.poll(found).toMatchObject({ state: 'final', transaction });
     await own.close?.();
   });
@@ -268,13 +322,13 @@ describe('what a node answers to a transaction', () => {
     node.rewrite(({ method }, reply) =>
       method === 'eth_estimateGas' ? { ...reply, result: '0xffffff' } : undefined,
     );
-    expect(await own.settle(payment, within)).toMatchObject({ outcome: 'refused' });
+    expect(await own.settle(payment, within())).toMatchObject({ outcome: 'refused' });
     node.rewrite(({ method }, reply) =>
       method === 'eth_getBlockByNumber'
         ? { ...reply, result: { ...(reply.result as object), baseFeePerGas: '0xffffffffffff' } }
         : undefined,
     );
-    expect(await own.settle(payment, within)).toMatchObject({ outcome: 'refused' });
+    expect(await own.settle(payment, within())).toMatchObject({ outcome: 'refused' });
     node.rewrite(undefined);
     expect(node.calls.get(SENDING) ?? 0).toBe(before);
     await own.close?.();
@@ -284,10 +338,10 @@ describe('what a node answers to a transaction', () => {
     const own = networkOn({ ...chain, rpcUrl: node.url });
     const payment = await readOn(own, await signedOn(chain));
     node.rewrite(({ method }, reply) => (method === SENDING ? { ...reply, jsonrpc: 'lost' } : undefined));
-    const outcome = await own.settle(payment, within);
+    const outcome = await own.settle(payment, within());
     expect(outcome).toMatchObject({ outcome: 'unknown', transaction: expect.stringMatching(/^0x/) });
     node.rewrite(undefined);
-    await expect.poll(() => own.find(payment, within)).toMatchObject({ state: 'final' });
+    await expect.poll(() => own.find(payment, within())).toMatchObject({ state: 'final' });
     await own.close?.();
   });
 
@@ -295,7 +349,7 @@ describe('what a node answers to a transaction', () => {
     const own = networkOn({ ...chain, rpcUrl: node.url });
     const payment = await readOn(own, await signedOn(chain));
     node.fail('hangs up');
-    expect(await own.settle(payment, within)).toMatchObject({ outcome: 'refused' });
+    expect(await own.settle(payment, within())).toMatchObject({ outcome: 'refused' });
     node.fail(undefined);
     await settled(payment, own);
     await own.close?.();
@@ -307,7 +361,7 @@ test('a settling account without ether is refused; no word of its key is in the 
   const tools = { secret: () => privateKey, callTimeoutMs: 2_000 };
   const poor = createEvmPayments(settingsOn(chain), tools);
   const payment = await readOn(poor, await signedOn(chain));
-  const outcome = await poor.settle(payment, within);
+  const outcome = await poor.settle(payment, within());
   expect(outcome).toMatchObject({ outcome: 'refused' });
   expect(JSON.stringify(outcome)).not.toContain(privateKey.slice(2));
   await chain.client.setBalance({ address: privateKeyToAccount(privateKey).address, value: parseEther('1') });
