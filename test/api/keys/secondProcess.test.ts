@@ -44,7 +44,7 @@ describe('another process sees at once', () => {
     await patch(id, { expiresAt: expiresAt.toISOString() });
     expect(await statusOf(apiKey)).toBe(200);
     await sleep(expiresAt.getTime() - Date.now() + 5);
-    expect(await statusOf(apiKey)).toBe(401);
+    await expect.poll(() => statusOf(apiKey), SOON).toBe(401);
     const gone = await ask(api, 'PATCH /api_keys', { key: admin, body: { id, expiresAt: null } });
     expect([gone.status, gone.body]).toEqual([400, { error: 'API key not found or expired' }]);
   });

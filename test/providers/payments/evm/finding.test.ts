@@ -77,7 +77,7 @@ describe('how deep a payment must be', () => {
     await chain.mine(1);
     expect(await network.find(payment, within, transaction)).toMatchObject({ state: 'pending' });
     await chain.reorg(2);
-    expect(await network.find(payment, within, transaction)).toEqual({ state: 'absent', gone: false });
+    expect(await network.find(payment, within, transaction)).toMatchObject({ state: 'absent', gone: false });
     const outcome = await network.settle(payment, within);
     expect(outcome).toMatchObject({ outcome: 'sent' });
     await expect.poll(() => network.find(payment, within)).toMatchObject({ state: 'pending' });
@@ -93,7 +93,7 @@ describe('how deep a payment must be', () => {
     const { transactionHash } = await chain.settle(signed.authorization, signed.signature);
     expect(await opened().find(payment, within)).toMatchObject({ state: 'final' });
     await chain.revert(middle);
-    expect(await opened().find(payment, within, transactionHash)).toEqual({ state: 'absent', gone: false });
+    expect(await opened().find(payment, within, transactionHash)).toMatchObject({ state: 'absent', gone: false });
     await chain.revert(before);
   });
 
