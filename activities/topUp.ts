@@ -135,27 +135,32 @@ export async function watchTopUp(
   const until = performance.now() + (attempt === 1 ? CLOSE_LOOK_MS : 0);
   let droppedAt: number | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.2, LONGEST_PAUSE_MS)) {
-    const found = await sighting(dependencies, paymentId);
+    const { found, settlement } = await sighting(dependencies, paymentId);
     const verdict = verdictOf(found);
     await point('top-up-checked');
     if (verdict) return verdict;
     const now = performance.now();
     droppedAt = isDropped(found) ? (droppedAt ?? now) : undefined;
-    if (droppedAt !== undefined && now - droppedAt >= DROPPED_FOR_MS) return { found: 'dropped' };
+    if (droppedAt !== undefined && now - droppedAt >= DROPPED_FOR_MS) return { found: 'dropped', settlement };
     if (droppedAt === undefined && now + pauseMs > until) throw stillSettling(found);
     await sleep(pauseMs, undefined, { signal: cancellationSignal() });
   }
 }
 
-async function sighting(dependencies: ActivityDependencies, paymentId: string): Promise<Found> {
+async function sighting(
+  dependencies: ActivityDependencies,
+  paymentId: string,
+): Promise<{ found: Found; settlement: number }> {
   const row = await readTopUp(dependencies.pool, paymentId);
   const { payment, transaction } = row;
   if (!payment) throw new Error(`top-up ${paymentId} is over and needs no watching`);
   const found = await look(networkOf(dependencies, payment), { payment, transaction });
-  if (isDropped(found) && !canReopen(row)) return { state: 'absent', gone: false };
   if (found.state === 'pending')
     await noteSighting(dependencies.pool, { paymentId, transaction: found.transaction });
-  return found;
+  const settlement = row.settlements;
+  // It has been sent often enough: nothing is left but to wait for what was sent.
+  if (isDropped(found) && !canReopen(row)) return { found: { state: 'absent', gone: false }, settlement };
+  return { found, settlement };
 }
 
 function isDropped(found: Found): boolean {
@@ -223,7 +228,7 @@ async function conclude(
       return await endTopUp(pool, { paymentId, state: 'wrong', transaction, reason });
     }
     case 'dropped':
-      return await reopenTopUp(pool, paymentId);
+      return await reopenTopUp(pool, { paymentId, settlement: verdict.settlement });
     case 'gone':
       return await endTopUp(pool, { paymentId, state: 'failed', reason: GONE });
   }

@@ -126,8 +126,8 @@ export type TopUpVerdict =
   | { found: 'final'; units: string; transaction: string }
   | { found: 'wrong'; transaction: string; reason: string }
   | { found: 'gone' }
-  /** The transaction by which we handed it in is forgotten: it is handed in again. */
-  | { found: 'dropped' };
+  /** The transaction by which we handed it in the `settlement`th time is forgotten: it is handed in again. */
+  | { found: 'dropped'; settlement: number };
 
 export interface TopUpActivities {
   recordTopUp(input: TopUpInput): Promise<TopUpStand>;

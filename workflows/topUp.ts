@@ -6,6 +6,7 @@
 import {
   CancellationScope,
   isCancellation,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -80,8 +81,8 @@ async function settle(story: Story): Promise<void> {
   const { input, stand } = story;
   const settlement = stand.settlements + 1;
   story.stand = await settleTopUp({ paymentId: input.paymentId, settlement });
-  // Whatever came of it, the wish is served: who presented it meanwhile did not know of this refusal.
-  story.wanted = story.stand.settlements;
+  // A payer who saw this refusal in the books before its story heard of it is served, too.
+  if (!patched('every-wish-counts')) story.wanted = story.stand.settlements;
   describe(story);
 }
 

@@ -160,13 +160,17 @@ export async function noteSighting(
 
 /**
  * Its transaction was dropped: it waits to be handed in again, and its time may run out meanwhile. It can move money once,
- * however often it is sent and whichever transaction of it comes to the chain.
+ * however often it is sent and whichever transaction of it comes to the chain. `settlement`: the one it was; the word of
+ * an earlier one comes too late.
  */
-export async function reopenTopUp(sql: SqlClient, paymentId: string): Promise<TopUpRow> {
+export async function reopenTopUp(
+  sql: SqlClient,
+  { paymentId, settlement }: { paymentId: string; settlement: number },
+): Promise<TopUpRow> {
   await sql.query(
     `update top_ups set state = 'recorded', transaction = null, reason = 'its transaction was dropped'
-     where id = $1 and settlements < ${MOST_SETTLEMENTS} and state = any ($2)`,
-    [paymentId, topUpPredecessors('recorded')],
+     where id = $1 and settlements = $2 and $2 < ${MOST_SETTLEMENTS} and state = any ($3)`,
+    [paymentId, settlement, topUpPredecessors('recorded')],
   );
   return await readTopUp(sql, paymentId);
 }

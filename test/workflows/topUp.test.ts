@@ -216,16 +216,18 @@ describe('a payment whose transaction the network dropped', () => {
   it('is reopened from where it may be on its way only, and so often at most', async () => {
     const { handle, input, row, reaches } = await begin({ settle: REFUSED, find: ABSENT });
     await reaches('refused');
-    expect(await reopenTopUp(pool, input.paymentId)).toMatchObject({ state: 'refused' });
+    const reopen = (settlement: number) => reopenTopUp(pool, { paymentId: input.paymentId, settlement });
+    expect(await reopen(1)).toMatchObject({ state: 'refused' });
     const become = (state: string, settlements: number) =>
       pool.query('update top_ups set state = $2, settlements = $3 where id = $1', [
         ...[input.paymentId, state, settlements],
       ]);
     await handle.terminate('the rest is about its row');
     await become('sent', 20);
-    expect(await reopenTopUp(pool, input.paymentId)).toMatchObject({ state: 'sent' });
+    expect(await reopen(20)).toMatchObject({ state: 'sent' });
     await become('unknown', 19);
-    expect(await reopenTopUp(pool, input.paymentId)).toMatchObject({ state: 'recorded', settlements: 19 });
+    expect(await reopen(18)).toMatchObject({ state: 'unknown' });
+    expect(await reopen(19)).toMatchObject({ state: 'recorded', settlements: 19 });
     expect((await row()).transaction).toBeUndefined();
   });
 });

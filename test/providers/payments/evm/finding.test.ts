@@ -93,7 +93,10 @@ describe('how deep a payment must be', () => {
     const { transactionHash } = await chain.settle(signed.authorization, signed.signature);
     expect(await opened().find(payment, within)).toMatchObject({ state: 'final' });
     await chain.revert(middle);
-    expect(await opened().find(payment, within, transactionHash)).toMatchObject({ state: 'absent', gone: false });
+    expect(await opened().find(payment, within, transactionHash)).toMatchObject({
+      state: 'absent',
+      gone: false,
+    });
     await chain.revert(before);
   });
 
