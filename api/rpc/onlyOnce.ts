@@ -192,10 +192,12 @@ async function knownResults(means: RpcMeans, request: OwnRequest): Promise<Reado
   const { network, asked } = request.keyed;
   const known = new Map<number, string>();
   if (request.claimed.attempt === 1) return known;
+  const { calls } = asked;
   await Promise.all(
-    asked.calls.map(async ({ method, params, isWrite }, index) => {
+    Array.from({ length: calls.length }, async (_, index) => {
+      const { name, isWrite } = calls.method(index);
       if (!isWrite) return;
-      const hash = transactionHash(method, params);
+      const hash = transactionHash(name, calls.params(index));
       if (hash === undefined) throw conflict(CANNOT_TELL);
       const signal = AbortSignal.timeout(LOOK_UP_MS);
       const there = await means.rpc.knowsTransaction(network.slug, hash, signal).catch(() => undefined);

@@ -1,7 +1,10 @@
 /** What the client gets for what became of its items, and what that costs (specification 4.5, rules 3 and 5). */
 import { FareboxError } from '../../domain/errors.ts';
 import { type BilledAs, costOfCredits, creditsFor } from '../../domain/rpc/bill.ts';
-import type { RpcCall, RpcRequest } from '../../domain/rpc/request.ts';
+import { jsonBytes } from '../../domain/rpc/jsonBytes.ts';
+import { JsonWriter } from '../../domain/rpc/jsonWriter.ts';
+import type { RpcRequest } from '../../domain/rpc/request.ts';
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { RpcOutcome } from '../../providers/rpc/rpcUpstreams.ts';
 
 export interface RpcBill {
@@ -10,11 +13,11 @@ export interface RpcBill {
   cached: string | undefined;
 }
 
-export function billOf(calls: readonly RpcCall[], outcomes: readonly RpcOutcome[]): RpcBill {
+export function billOf(calls: RpcCalls, outcomes: readonly RpcOutcome[]): RpcBill {
   let credits = 0;
   const hits: number[] = [];
   outcomes.forEach((outcome, index) => {
-    credits += creditsFor(BILLED_AS[outcome.kind], calls[index]?.credits ?? 0);
+    credits += creditsFor(BILLED_AS[outcome.kind], calls.method(index).credits);
     if (outcome.kind === 'result' && outcome.cached) hits.push(index);
   });
   return { credits, cached: cachedWords(hits, outcomes.length) };
@@ -34,30 +37,41 @@ function cachedWords(hits: readonly number[], items: number): string | undefined
   return hits.length === items ? 'hit' : `hit; items=${hits.join(',')}`;
 }
 
-/** JSON text: each item under the id that the client gave it, in its order. */
-export function bodyOf({ calls, isBatch }: RpcRequest, outcomes: readonly RpcOutcome[]): string {
-  // Put together once: a hundred texts on the way to one would be garbage.
-  const parts: string[] = [];
-  for (const [index, call] of calls.entries()) {
+/** JSON: each item under the id that the client gave it, in its order. */
+export function bodyOf({ calls, isBatch }: RpcRequest, outcomes: readonly RpcOutcome[]): Buffer {
+  let resultBytes = 0;
+  for (const outcome of outcomes) if (outcome.kind === 'result') resultBytes += outcome.end - outcome.start;
+  const body = new JsonWriter(resultBytes + calls.length * ABOUT_BYTES);
+  if (isBatch) body.put(BATCH);
+  for (let index = 0; index < calls.length; index += 1) {
     const outcome = outcomes[index];
-    parts.push(index === 0 ? FIRST : NEXT, call.id);
-    if (outcome?.kind === 'result') parts.push(RESULT, outcome.value);
-    else if (outcome?.kind === 'error') parts.push(ERROR, outcome.value);
-    else parts.push(ERROR, JSON.stringify(ownError(outcome)));
+    body.put(index === 0 ? FIRST : NEXT);
+    calls.writeId(index, body);
+    if (outcome?.kind === 'result') {
+      body.put(RESULT);
+      body.put(outcome.json, outcome.start, outcome.end);
+    } else {
+      body.put(ERROR);
+      body.text(outcome?.kind === 'error' ? outcome.value : JSON.stringify(ownError(outcome)));
+    }
   }
-  if (isBatch) parts[0] = `[${FIRST}`;
-  parts.push(isBatch ? '}]' : '}');
-  return parts.join('');
+  body.put(isBatch ? BATCH_END : END);
+  return body.written();
 }
 
-const FIRST = '{"jsonrpc":"2.0","id":';
-const NEXT = `},${FIRST}`;
-const RESULT = ',"result":';
-const ERROR = ',"error":';
+/** Of an item without its result. */
+const ABOUT_BYTES = 48;
+const FIRST = jsonBytes('{"jsonrpc":"2.0","id":');
+const NEXT = jsonBytes('},{"jsonrpc":"2.0","id":');
+const RESULT = jsonBytes(',"result":');
+const ERROR = jsonBytes(',"error":');
+const BATCH = jsonBytes('[');
+const BATCH_END = jsonBytes('}]');
+const END = jsonBytes('}');
 
 /** The same around a result that comes in pieces. */
-export function partsAround({ id }: RpcCall): [before: string, after: string] {
-  return [`${FIRST}${id}${RESULT}`, '}'];
+export function partsAround({ calls }: RpcRequest): [before: string, after: string] {
+  return [`${FIRST.bytes}${calls.id(0)}${RESULT.bytes}`, '}'];
 }
 
 /** JSON-RPC 2.0: internal error; and of the codes that are left to servers. */

@@ -76,7 +76,7 @@ function networkNamed(slug: string | undefined): RpcNetwork {
 
 function readRequest(body: unknown, network: RpcNetwork): RpcRequest {
   if (!Buffer.isBuffer(body) || !isUtf8(body)) throw invalidJson();
-  return readRpcRequest({ bytes: body, text: body.toString('utf8') }, network);
+  return readRpcRequest(body, network);
 }
 
 function notConfigured({ slug }: RpcNetwork): FareboxError {

@@ -3,8 +3,10 @@ import { FareboxError } from '../../domain/errors.ts';
 import { priceOfCredits } from '../../domain/rpc/bill.ts';
 import { NANO_USD_PER_CREDIT, type RpcNetwork } from '../../domain/rpc/networks.ts';
 import { type RpcRequest, writes } from '../../domain/rpc/request.ts';
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { point } from '../../infra/points.ts';
-import type { RpcItem, RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
+import { resultOf } from '../../providers/rpc/outcomes.ts';
+import type { RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Hold, openHold } from '../paid.ts';
 import type { RouteRequest } from '../route.ts';
@@ -133,7 +135,7 @@ function tell({ caller }: RpcVisit, asked: RpcRequest, answered: RpcOutcome[] | 
   }
   const failed = allFailed(answered);
   if (failed) return { kind: 'failed', ...failed };
-  const body = Buffer.from(bodyOf(asked, answered));
+  const body = bodyOf(asked, answered);
   // What changed the chain is told whatever room it takes.
   const room = takeRoom(caller.accountId, body.length) ?? (writes(asked) ? { leave: undefined } : undefined);
   if (!room) return { kind: 'failed', ...NO_ROOM };
@@ -157,11 +159,11 @@ async function ask(
   { network, asked, known }: RpcOrder,
   signal: AbortSignal,
 ): Promise<RpcOutcome[] | RpcStream> {
-  const items: readonly RpcItem[] = asked.calls;
-  const open = known.size === 0 ? items : items.filter((_item, index) => !known.has(index));
-  const [only] = open;
-  if (!asked.isBatch && only) {
-    const answered = await rpc.single(network.slug, only, signal);
+  const { calls, isBatch } = asked;
+  const indices = known.size === 0 ? undefined : openOf(calls, known);
+  const open = indices ? calls.only(indices) : calls;
+  if (!isBatch && open.length > 0) {
+    const answered = await rpc.single(network.slug, open, signal);
     return answered.kind === 'stream' ? answered : [answered];
   }
   const answered = open.length === 0 ? [] : await rpc.batch(network.slug, open, signal);
@@ -171,18 +173,20 @@ async function ask(
       internal: `${answered.length} outcomes for ${open.length} items`,
     });
   }
-  if (open === items) return answered;
-  let next = 0;
-  return items.map((_item, index): RpcOutcome => {
-    const value = known.get(index);
-    if (value !== undefined) return { kind: 'result', value, cached: false };
-    next += 1;
-    return answered[next - 1] as RpcOutcome;
-  });
+  if (!indices) return answered;
+  const outcomes: RpcOutcome[] = [];
+  for (const [index, value] of known) outcomes[index] = resultOf(value, false);
+  for (const [at, index] of indices.entries()) outcomes[index] = answered[at] as RpcOutcome;
+  return outcomes;
+}
+
+/** Those that are asked. */
+function openOf({ length }: RpcCalls, known: RpcOrder['known']): number[] {
+  return Array.from({ length }, (_, index) => index).filter((index) => !known.has(index));
 }
 
 function lateOutcomes({ calls }: RpcRequest): RpcOutcome[] {
-  return calls.map(() => ({ kind: 'failed', reason: 'timeout', sent: true }));
+  return new Array(calls.length).fill({ kind: 'failed', reason: 'timeout', sent: true });
 }
 
 /** How long the nodes may take, and whether the client may end it. */

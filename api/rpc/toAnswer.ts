@@ -79,10 +79,10 @@ function inSlices(
 /** By hand: an iteration that has not begun must still let go of its source. */
 function piecesOf(
   value: RpcStream['value'],
-  { calls: [call] }: RpcRequest,
+  asked: RpcRequest,
   copy: ReturnType<typeof createCopy> | undefined,
 ): AsyncIterableIterator<Buffer> {
-  const [before, after] = call ? partsAround(call) : ['', ''];
+  const [before, after] = partsAround(asked);
   const source = value[Symbol.asyncIterator]();
   let state: 'before' | 'inside' | 'after' | 'done' = 'before';
   async function next(): Promise<IteratorResult<Buffer, undefined>> {

@@ -46,9 +46,6 @@ const BY_ANSWER: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** What calls end with that ask for a block by what it is now. Most do, and nobody has to read them for that. */
-const OF_NOW = ['"latest"]', '"pending"]', '"safe"]', '"finalized"]'];
-
 const STARKNET = new Set([
   'starknet_getBlockWithTxHashes',
   'starknet_getBlockWithTxs',
@@ -56,9 +53,11 @@ const STARKNET = new Set([
   'starknet_getTransactionReceipt',
 ]);
 
-function isOfNow(params: string): boolean {
-  for (const end of OF_NOW) if (params.endsWith(end)) return true;
-  return false;
+/** Whether any answer to it is. */
+export function isEverKept(family: RpcFamily, method: string): boolean {
+  if (ALWAYS.has(method)) return true;
+  if (family === 'starknet') return STARKNET.has(method);
+  return family === 'solana' ? SOLANA_PAST.has(method) : BY_NUMBER.has(method) || BY_ANSWER.has(method);
 }
 
 /** Undefined: never kept. */
@@ -67,12 +66,10 @@ export function keepingOf(
   method: string,
   params: string | undefined,
 ): Keeping | undefined {
+  if (!isEverKept(family, method)) return undefined;
   if (ALWAYS.has(method)) return { kind: 'always' };
-  if (family === 'starknet') return STARKNET.has(method) ? ON_L1 : undefined;
-  const isPast =
-    family === 'solana' ? SOLANA_PAST.has(method) : BY_NUMBER.has(method) || BY_ANSWER.has(method);
-  if (!isPast || params === undefined || params.length > LONGEST_PARAMS) return undefined;
-  if (family === 'evm' && isOfNow(params)) return undefined;
+  if (family === 'starknet') return ON_L1;
+  if (params === undefined || params.length > LONGEST_PARAMS) return undefined;
   const list: unknown = JSON.parse(params);
   if (!Array.isArray(list)) return undefined;
   return family === 'solana' ? solanaKeeping(list) : evmKeeping(method, list);

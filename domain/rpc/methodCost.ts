@@ -1,4 +1,5 @@
 /** Which calls make a node work for long, or answer with much: they are sent alone and given more time. */
+import type { CallMethod, RpcCalls } from './rpcCalls.ts';
 
 const HEAVY = new Set([
   'eth_getLogs',
@@ -34,11 +35,11 @@ export function isHeavy(method: string): boolean {
 }
 
 /** Of calls, which often have the same method. */
-export function anyHeavy(calls: readonly { method: string }[]): boolean {
-  let light = '';
-  return calls.some(({ method }) => {
+export function anyHeavy(calls: RpcCalls): boolean {
+  let light: CallMethod | undefined;
+  return calls.some((method) => {
     if (method === light) return false;
     light = method;
-    return isHeavy(method);
+    return isHeavy(method.name);
   });
 }

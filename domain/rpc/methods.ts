@@ -4,6 +4,7 @@
  */
 import { EVM_METHODS } from './evmMethods.ts';
 import type { RpcChain, RpcFamily, RpcNetwork } from './networks.ts';
+import type { CallMethod } from './rpcCalls.ts';
 import { SOLANA_METHODS } from './solanaMethods.ts';
 import { STARKNET_METHODS } from './starknetMethods.ts';
 
@@ -23,36 +24,27 @@ export interface MethodGroup {
   methods: readonly string[];
 }
 
-export interface RpcMethod {
-  name: string;
-  tier: RpcTier;
-  isWrite: boolean;
-}
-
 const GROUPS: Record<RpcFamily, readonly MethodGroup[]> = {
   evm: EVM_METHODS,
   solana: SOLANA_METHODS,
   starknet: STARKNET_METHODS,
 };
 
-const known = new Map<string, ReadonlyMap<string, RpcMethod>>();
+const known = new Map<string, ReadonlyMap<string, CallMethod>>();
 
 /** By their names. */
-export function methodsOf(network: RpcNetwork): ReadonlyMap<string, RpcMethod> {
+export function methodsOf(network: RpcNetwork): ReadonlyMap<string, CallMethod> {
   const before = known.get(network.slug);
   if (before) return before;
-  const methods = new Map<string, RpcMethod>();
+  const methods = new Map<string, CallMethod>();
   for (const { tier, chains, networks, writes, methods: names } of GROUPS[network.family]) {
     if (chains && !chains.includes(network.chain)) continue;
     if (networks && !networks.includes(network.slug)) continue;
-    for (const name of names) methods.set(name, { name, tier, isWrite: writes === true });
+    const credits = network.baseCredits * TIER_MULTIPLIER[tier];
+    for (const name of names) methods.set(name, { name, isWrite: writes === true, credits });
   }
   known.set(network.slug, methods);
   return methods;
-}
-
-export function creditsOf(network: RpcNetwork, method: RpcMethod): number {
-  return network.baseCredits * TIER_MULTIPLIER[method.tier];
 }
 
 /** Why a method is not admitted. */

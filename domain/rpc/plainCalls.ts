@@ -2,15 +2,16 @@
  * Calls as nearly all clients write them, read in one pass over their bytes: what is not as plain as that, or not right, is
  * left to the strict reader, which knows all of JSON and has the words for what is wrong.
  */
-import { BYTE, bytesOf, PlainJson } from './plainJson.ts';
+import { JsonBytes, jsonBytes } from './jsonBytes.ts';
+import { BYTE, PlainJson } from './plainJson.ts';
+import { PLACES, type PlacedCalls } from './rpcCalls.ts';
 
-/** One call, not yet admitted. */
-export interface AskedCall {
-  /** JSON text of the id as it was sent. */
-  id: string;
-  method: string;
-  /** JSON text in its shortest form; undefined when none were sent. */
-  params: string | undefined;
+/** Calls, not yet admitted. */
+export interface AskedCalls {
+  placed: PlacedCalls;
+  /** Of their methods. */
+  names: readonly string[];
+  isBatch: boolean;
 }
 
 interface CallLimits {
@@ -19,119 +20,120 @@ interface CallLimits {
   items: number;
 }
 
-/** `text`: what the bytes say, which is ASCII only. Undefined: the strict reader is to read it. */
-export function readPlainCalls(
-  bytes: Uint8Array,
-  text: string,
-  limits: CallLimits,
-): { calls: AskedCall[]; isBatch: boolean } | undefined {
-  // With characters of several bytes the places in the two would differ.
-  if (bytes.length !== text.length) return undefined;
-  const reader = new CallReader(bytes, text, limits);
+/** `bytes`: UTF-8. Undefined: the strict reader is to read it. */
+export function readPlainCalls(bytes: Buffer, limits: CallLimits): AskedCalls | undefined {
+  const json = new JsonBytes(bytes);
   const isBatch = bytes[0] === BYTE.array;
-  const calls = isBatch ? reader.batch(limits.items) : reader.only();
-  return calls && { calls, isBatch };
+  const reader = new CallReader(json, { ...limits, items: isBatch ? limits.items : 1 });
+  if (!(isBatch ? reader.batch() : reader.only())) return undefined;
+  return { placed: { json, places: reader.places }, names: reader.names, isBatch };
 }
 
-const ID = bytesOf('"id":');
-const METHOD = bytesOf('"method":');
-const PARAMS = bytesOf('"params":');
-const VERSION = bytesOf('"jsonrpc":"2.0"');
+const ID = jsonBytes('"id":');
+const METHOD = jsonBytes('"method":');
+const PARAMS = jsonBytes('"params":');
+const VERSION = jsonBytes('"jsonrpc":"2.0"');
+/** The first letters of their names are all different. */
+const LETTER = { id: 0x69, method: 0x6d, params: 0x70, version: 0x6a } as const;
+/** Which members a call has, as bits. */
+const HAS = { id: 1, method: 2, params: 4, version: 8 } as const;
+const NEEDED = HAS.id | HAS.method;
 
 class CallReader {
-  private readonly bytes: Uint8Array;
-  private readonly text: string;
+  readonly places: Int32Array;
+  readonly names: string[] = [];
+  private readonly most: number;
+  private readonly source: JsonBytes;
+  private readonly bytes: Buffer;
   private readonly json: PlainJson;
-  /** Calls of a batch often have the same method: one text does for all of them. */
-  private method = '';
-  /** Where it stood. */
-  private methodAt = 0;
+  /** Of the call under way. */
+  private has = 0;
+  /** Where the last method's name stands, with its quotes: calls of a batch often have the same. */
+  private nameAt = 0;
+  private nameLength = 0;
 
-  constructor(bytes: Uint8Array, text: string, { depth, members }: CallLimits) {
-    this.bytes = bytes;
-    this.text = text;
-    this.json = new PlainJson(bytes, { depth, members, unique: true });
+  constructor(source: JsonBytes, { depth, members, items }: CallLimits) {
+    this.most = items;
+    this.places = new Int32Array(items * PLACES);
+    this.source = source;
+    this.bytes = source.bytes;
+    this.json = new PlainJson(source, { depth, members, unique: true });
   }
 
-  only(): AskedCall[] | undefined {
-    const call = this.call(1);
-    return call && this.isAtEnd() ? [call] : undefined;
+  only(): boolean {
+    return this.call(1) && this.isAtEnd();
   }
 
-  batch(most: number): AskedCall[] | undefined {
+  batch(): boolean {
     const { json } = this;
-    const calls: AskedCall[] = [];
     json.at = 1;
     do {
-      const call = json.count() && calls.length < most ? this.call(2) : undefined;
-      if (!call) return undefined;
-      calls.push(call);
+      if (!json.count() || this.names.length === this.most || !this.call(2)) return false;
     } while (json.next(BYTE.comma));
-    return json.next(BYTE.arrayEnd) && this.isAtEnd() ? calls : undefined;
+    return json.next(BYTE.arrayEnd) && this.isAtEnd();
   }
 
   private isAtEnd(): boolean {
     return this.json.at === this.bytes.length;
   }
 
-  private call(depth: number): AskedCall | undefined {
+  private call(depth: number): boolean {
     const { json } = this;
-    const found: Found = { id: undefined, method: undefined, params: undefined, hasVersion: false };
-    if (!json.next(BYTE.object)) return undefined;
+    const at = this.names.length * PLACES;
+    this.has = 0;
+    if (!json.next(BYTE.object)) return false;
     do {
-      const name = json.at;
-      if (!json.string() || !json.count() || !json.next(BYTE.colon)) return undefined;
-      const from = json.at;
-      if (!json.value(depth + 1) || !this.take(found, name, from)) return undefined;
+      if (!json.count() || !this.member(at, depth + 1)) return false;
     } while (json.next(BYTE.comma));
-    const { id, method, params } = found;
-    if (!json.next(BYTE.objectEnd) || id === undefined || method === undefined) return undefined;
-    return { id, method, params };
+    return json.next(BYTE.objectEnd) && (this.has & NEEDED) === NEEDED;
   }
 
-  /** A member that was passed: its name begins at `name`, its value at `from`. False: it is not right, or comes twice. */
-  private take(found: Found, name: number, from: number): boolean {
-    const { text, bytes, json } = this;
-    const first = bytes[from];
-    // Names of other lengths are none of the four, and most of these are told apart by it.
-    switch (from - name) {
-      case ID.length:
-        if (found.id !== undefined || !json.says(ID, name) || !isOfId(first)) return false;
-        found.id = text.slice(from, json.at);
-        return true;
-      case METHOD.length:
-        if (json.says(METHOD, name)) {
-          if (found.method !== undefined || first !== BYTE.quote) return false;
-          found.method = this.methodFrom(from);
-          return true;
-        }
-        if (found.params !== undefined || !json.says(PARAMS, name) || first !== BYTE.array) return false;
-        found.params = text.slice(from, json.at);
-        return true;
+  /** False: it is none of the four, not right, or comes twice. */
+  private member(at: number, depth: number): boolean {
+    const { json, bytes } = this;
+    switch (bytes[json.at + 1]) {
+      case LETTER.id:
+        return this.isNew(HAS.id) && json.word(ID) && isOfId(bytes[json.at]) && this.place(at, depth);
+      case LETTER.method:
+        return this.isNew(HAS.method) && json.word(METHOD) && this.name();
+      case LETTER.params:
+        if (!this.isNew(HAS.params) || !json.word(PARAMS)) return false;
+        return bytes[json.at] === BYTE.array && this.place(at + 2, depth);
+      case LETTER.version:
+        return this.isNew(HAS.version) && json.word(VERSION);
       default:
-        if (found.hasVersion || !json.says(VERSION, name)) return false;
-        found.hasVersion = true;
-        return true;
+        return false;
     }
   }
 
-  private methodFrom(from: number): string {
-    const { json, method, methodAt } = this;
-    const length = json.at - from;
-    // Its quotes are compared with it.
-    if (length !== method.length + 2 || !json.isSame(methodAt, from, length)) {
-      this.method = this.text.slice(from + 1, json.at - 1);
-      this.methodAt = from;
-    }
-    return this.method;
+  private isNew(member: number): boolean {
+    if ((this.has & member) !== 0) return false;
+    this.has |= member;
+    return true;
   }
-}
 
-interface Found {
-  id: string | undefined;
-  method: string | undefined;
-  params: string | undefined;
-  hasVersion: boolean;
+  private place(at: number, depth: number): boolean {
+    const { json, places } = this;
+    places[at] = json.at;
+    if (!json.value(depth)) return false;
+    places[at + 1] = json.at;
+    return true;
+  }
+
+  private name(): boolean {
+    const { json, names, nameAt, nameLength } = this;
+    const from = json.at;
+    if (nameLength > 0 && this.source.isSame(nameAt, from, nameLength)) {
+      json.at = from + nameLength;
+      names.push(names[names.length - 1] as string);
+      return true;
+    }
+    if (!json.string()) return false;
+    names.push(this.source.text(from + 1, json.at - 1));
+    this.nameAt = from;
+    this.nameLength = json.at - from;
+    return true;
+  }
 }
 
 /** A text, a number or null: of the words only that one begins with an n. */

@@ -2,6 +2,7 @@
  * Passes over JSON as programs write it: no white space, no escapes. What it takes is JSON and its own shortest form; what
  * it does not take may still be JSON, and is for a reader that knows all of it. Nothing is built of what it passes.
  */
+import { type JsonBytes, jsonBytes } from './jsonBytes.ts';
 
 interface PlainLimits {
   depth: number;
@@ -26,11 +27,9 @@ export const BYTE = {
 } as const;
 const { quote, backslash, array, arrayEnd, object, objectEnd, comma, colon, minus, zero, nine } = BYTE;
 
-/** Of a word in ASCII. */
-export const bytesOf = (word: string) => Uint8Array.from(word, (letter) => letter.charCodeAt(0));
-const TRUE = bytesOf('true');
-const FALSE = bytesOf('false');
-const NULL = bytesOf('null');
+const TRUE = jsonBytes('true');
+const FALSE = jsonBytes('false');
+const NULL = jsonBytes('null');
 /** Whether a name is new is found by looking at all before it. */
 const MOST_NAMES = 16;
 
@@ -39,11 +38,13 @@ export class PlainJson {
   /** The next byte. */
   at = 0;
   private counted = 0;
-  private readonly bytes: Uint8Array;
+  private readonly json: JsonBytes;
+  private readonly bytes: Buffer;
   private readonly limits: PlainLimits;
 
-  constructor(bytes: Uint8Array, limits: PlainLimits) {
-    this.bytes = bytes;
+  constructor(json: JsonBytes, limits: PlainLimits) {
+    this.json = json;
+    this.bytes = json.bytes;
     this.limits = limits;
   }
 
@@ -70,9 +71,8 @@ export class PlainJson {
   string(): boolean {
     const { bytes } = this;
     const { length } = bytes;
-    let at = this.at;
-    if (at >= length || bytes[at] !== quote) return false;
-    for (at += 1; at < length; at += 1) {
+    if (this.at >= length || bytes[this.at] !== quote) return false;
+    for (let at = this.afterPlain(this.at + 1); at < length; at += 1) {
       const byte = bytes[at] as number;
       if (byte === quote) {
         this.at = at + 1;
@@ -83,9 +83,32 @@ export class PlainJson {
     return false;
   }
 
+  /** Passes four bytes at a time while none of them ends a string, or is none that a plain one has. */
+  private afterPlain(from: number): number {
+    const { view } = this.json;
+    const last = view.byteLength - 4;
+    let at = from;
+    for (; at <= last; at += 4) {
+      const four = view.getInt32(at, true);
+      const quotes = four ^ 0x22222222;
+      const slashes = four ^ 0x5c5c5c5c;
+      // The highest bit of a byte is set in what is below 0x20, and where nothing is left of a quote or a backslash.
+      const control = (four - 0x20202020) & ~four;
+      const special = ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes);
+      if (((control | special) & 0x80808080) !== 0) break;
+    }
+    return at;
+  }
+
   next(byte: number): boolean {
     if (this.at >= this.bytes.length || this.bytes[this.at] !== byte) return false;
     this.at += 1;
+    return true;
+  }
+
+  word(word: JsonBytes): boolean {
+    if (!this.json.says(word, this.at)) return false;
+    this.at += word.bytes.length;
     return true;
   }
 
@@ -128,22 +151,8 @@ export class PlainJson {
   private isNew(names: number[], from: number): boolean {
     if (names.length === MOST_NAMES) return false;
     const length = this.at - from;
-    for (const before of names) if (this.isSame(before, from, length)) return false;
+    for (const before of names) if (this.json.isSame(before, from, length)) return false;
     names.push(from);
-    return true;
-  }
-
-  /** Whether as many bytes are the same at two places. */
-  isSame(left: number, right: number, length: number): boolean {
-    for (let at = 0; at < length; at += 1) {
-      if (this.bytes[left + at] !== this.bytes[right + at]) return false;
-    }
-    return true;
-  }
-
-  private word(word: Uint8Array): boolean {
-    if (!this.says(word, this.at)) return false;
-    this.at += word.length;
     return true;
   }
 

@@ -3,28 +3,17 @@
  * node is written anew from this: never a byte of the client's that nobody has understood.
  */
 import { FareboxError } from '../errors.ts';
-import { creditsOf, methodsOf, REFUSAL_WORDS, type RpcMethod, refusalOfMethod } from './methods.ts';
+import { methodsOf, REFUSAL_WORDS, refusalOfMethod } from './methods.ts';
 import type { RpcNetwork } from './networks.ts';
-import { type AskedCall, readPlainCalls } from './plainCalls.ts';
+import { type AskedCalls, readPlainCalls } from './plainCalls.ts';
+import { type CallMethod, placeCalls, RpcCalls } from './rpcCalls.ts';
 import { type JsonNode, readStrictJson, type StrictJson, writeJson } from './strictJson.ts';
 
 export const MOST_ITEMS = 100;
 export const RPC_JSON_LIMITS = { depth: 64, members: 20_000 };
 
-export interface RpcCall {
-  /** JSON text of the id as it was sent: numbers with every digit. */
-  id: string;
-  method: string;
-  /** JSON text; undefined when none were sent. */
-  params: string | undefined;
-  /** Hands in something that must not happen twice. */
-  isWrite: boolean;
-  /** What a result costs. */
-  credits: number;
-}
-
 export interface RpcRequest {
-  calls: RpcCall[];
+  calls: RpcCalls;
   /** It was sent as an array, and is answered as one. */
   isBatch: boolean;
   /** The same for requests that differ in white space, escapes and the order of members only. */
@@ -38,47 +27,46 @@ export function writes({ calls }: Pick<RpcRequest, 'calls'>): boolean {
   return calls.some(({ isWrite }) => isWrite);
 }
 
-/** What was sent, as bytes and as the text that they say. */
-export interface Sent {
-  bytes: Uint8Array;
-  text: string;
-}
-
-/** Throws FareboxError `invalid_json` or `invalid_request`. */
-export function readRpcRequest({ bytes, text }: Sent, network: RpcNetwork): RpcRequest {
+/** `bytes`: UTF-8. Throws FareboxError `invalid_json` or `invalid_request`. */
+export function readRpcRequest(bytes: Buffer, network: RpcNetwork): RpcRequest {
   const limits = { ...RPC_JSON_LIMITS, items: MOST_ITEMS };
-  const { calls: asked, isBatch } = readPlainCalls(bytes, text, limits) ?? readStrictCalls(text);
-  const methods = admit(network, asked);
-  let most = 0;
-  const calls = asked.map(({ id, params }, index): RpcCall => {
-    const method = methods[index] as RpcMethod;
-    const credits = creditsOf(network, method);
-    most += credits;
-    return { id, method: method.name, params, isWrite: method.isWrite, credits };
-  });
-  return { calls, isBatch, canonical: () => writeJson(readNode(text), true), credits: most };
+  const { placed, names, isBatch } = readPlainCalls(bytes, limits) ?? readStrictCalls(bytes);
+  const methods = admit(network, names);
+  let credits = 0;
+  for (const method of methods) credits += method.credits;
+  const canonical = () => writeJson(readNode(bytes), true);
+  return { calls: new RpcCalls(placed, methods), isBatch, canonical, credits };
 }
 
-function readStrictCalls(text: string): { calls: AskedCall[]; isBatch: boolean } {
-  const node = readNode(text);
+function readStrictCalls(bytes: Buffer): AskedCalls {
+  const node = readNode(bytes);
   const isBatch = node.kind === 'array';
   const items = node.kind === 'array' ? node.items : [node];
   if (items.length === 0) throw refused('A batch needs at least one item.');
   if (items.length > MOST_ITEMS)
     throw refused(`A batch has at most ${MOST_ITEMS} items; this one has ${items.length}.`);
-  return { calls: items.map((item, index) => readItem(item, isBatch ? `Item ${index}: ` : '')), isBatch };
+  const calls = items.map((item, index) => readItem(item, isBatch ? `Item ${index}: ` : ''));
+  return { placed: placeCalls(calls), names: calls.map(({ method }) => method), isBatch };
 }
 
-function readNode(text: string): JsonNode {
-  const read = readStrictJson(text, RPC_JSON_LIMITS);
+function readNode(bytes: Buffer): JsonNode {
+  const read = readStrictJson(bytes.toString('utf8'), RPC_JSON_LIMITS);
   if (!('node' in read)) throw unreadable(read);
   return read.node;
+}
+
+interface StrictCall {
+  /** JSON text. */
+  id: string;
+  method: string;
+  /** JSON text; undefined when none were sent. */
+  params: string | undefined;
 }
 
 const MEMBERS = new Set(['jsonrpc', 'method', 'params', 'id']);
 
 /** `jsonrpc` may be left out (api-facts 4.5); what JSON-RPC 2.0 does not have is refused, as everywhere in this API. */
-function readItem(node: JsonNode, where: string): AskedCall {
+function readItem(node: JsonNode, where: string): StrictCall {
   if (node.kind !== 'object') throw refused(`${where}a call must be a JSON object.`);
   const { members } = node;
   for (const name of members.keys()) {
@@ -103,17 +91,16 @@ function readId(node: JsonNode | undefined, where: string): string {
 }
 
 /** All of them, or none. One that needs a WebSocket is told by itself: no other one would help it (api-facts 4.5). */
-function admit(network: RpcNetwork, asked: readonly AskedCall[]): RpcMethod[] {
+function admit(network: RpcNetwork, names: readonly string[]): CallMethod[] {
   const known = methodsOf(network);
-  const methods: RpcMethod[] = [];
-  const unknown = new Set<string>();
-  for (const { method: name } of asked) {
-    const method = known.get(name);
-    if (method) methods.push(method);
-    else unknown.add(name);
+  const methods: CallMethod[] = [];
+  let last: CallMethod | undefined;
+  for (const name of names) {
+    if (last?.name !== name) last = known.get(name);
+    if (last) methods.push(last);
   }
-  if (unknown.size > 0) throw notAdmitted(network, [...unknown]);
-  return methods;
+  if (methods.length === names.length) return methods;
+  throw notAdmitted(network, [...new Set(names.filter((name) => !known.has(name)))]);
 }
 
 function notAdmitted(network: RpcNetwork, unknown: readonly string[]): FareboxError {

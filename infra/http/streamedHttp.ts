@@ -26,7 +26,7 @@ export interface StreamedReply {
 
 export interface StreamedHttp {
   /** `text`: JSON. Resolves with the head of the answer, whatever its status. Throws TextHttpError. */
-  post(text: string, signal: AbortSignal): Promise<StreamedReply>;
+  post(text: Buffer, signal: AbortSignal): Promise<StreamedReply>;
   close(): void;
 }
 
@@ -45,7 +45,7 @@ export function createStreamedHttp(options: StreamedHttpOptions): StreamedHttp {
   const fixed = { 'user-agent': 'Farebox', accept: '*/*', host, 'content-type': 'application/json' };
   return {
     post(text, signal) {
-      const length = { 'content-length': Buffer.byteLength(text) };
+      const length = { 'content-length': text.length };
       const sent = request({ ...target, headers: { ...options.headers, ...fixed, ...length } });
       return exchange({ sent, text, signal, timeouts: options.timeouts });
     },
@@ -77,7 +77,7 @@ class GuardedAgent extends Agent {
 
 interface Exchange {
   sent: ClientRequest;
-  text: string;
+  text: Buffer;
   signal: AbortSignal;
   timeouts: ProviderTimeouts;
 }

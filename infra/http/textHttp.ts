@@ -43,7 +43,7 @@ export interface TextCall {
   /** The body, unless it is a form. */
   json?: unknown;
   /** The body as JSON text, where it is written already. */
-  text?: string;
+  text?: string | Buffer;
   multipart?: MultipartParts;
   headers?: Record<string, string>;
   /** Of this answer, in place of the `maxReplyBytes` of all. */

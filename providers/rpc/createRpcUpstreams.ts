@@ -3,13 +3,14 @@ import { setMaxListeners } from 'node:events';
 import { anyHeavy, isHeavy } from '../../domain/rpc/methodCost.ts';
 import { RPC_NETWORKS } from '../../domain/rpc/networks.ts';
 import type { RpcSettings } from '../../domain/rpc/nodeSettings.ts';
-import { createKeptAnswers, type Found, type KeptAnswers } from './keptAnswers.ts';
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
+import { createKeptAnswers, type KeptAnswers } from './keptAnswers.ts';
 import { knowsTransaction } from './knowsTransaction.ts';
 import { openDoor } from './nodeDoor.ts';
 import { MOST_BYTES, RpcFleet, type Work } from './rpcFleet.ts';
 import { RpcNode } from './rpcNode.ts';
 import type { RpcTools } from './rpcTools.ts';
-import type { RpcItem, RpcOutcome, RpcStream, RpcUpstreams } from './rpcUpstreams.ts';
+import type { RpcOutcome, RpcStream, RpcUpstreams } from './rpcUpstreams.ts';
 import { readStreamed } from './streamedRead.ts';
 
 export interface RpcConfiguration {
@@ -33,24 +34,24 @@ export function createRpcUpstreams(configuration: RpcConfiguration, tools: RpcTo
     if (fleet === undefined) throw new Error('a network without nodes');
     return fleet;
   };
-  const workOf = (fleet: RpcFleet, items: readonly RpcItem[], signal: AbortSignal): Work => {
-    return { items, signal, until: fleet.now() + deadlineMs, maxBytes: MOST_BYTES, heavy: false };
+  const workOf = (fleet: RpcFleet, calls: RpcCalls, signal: AbortSignal): Work => {
+    return { calls, signal, until: fleet.now() + deadlineMs, maxBytes: MOST_BYTES, heavy: false };
   };
   return {
     networks: new Set(fleets.keys()),
-    async batch(network, items, signal) {
+    async batch(network, calls, signal) {
       signal.throwIfAborted();
-      // Each part of a batch listens; the parts are at most as many as the items.
+      // Each part of a batch listens; the parts are at most as many as the calls.
       setMaxListeners(0, signal);
       const fleet = fleetOf(network);
-      return await orKept({ kept, fleet, items }, (rest) => askBatch(fleet, workOf(fleet, rest, signal)));
+      return await orKept({ kept, fleet, calls }, (rest) => askBatch(fleet, workOf(fleet, rest, signal)));
     },
-    async single(network, item, signal) {
+    async single(network, call, signal) {
       signal.throwIfAborted();
       const fleet = fleetOf(network);
       let stream: RpcStream | undefined;
-      const [outcome] = await orKept({ kept, fleet, items: [item] }, async () => {
-        const answer = await askSingle(fleet, workOf(fleet, [item], signal));
+      const [outcome] = await orKept({ kept, fleet, calls: call }, async () => {
+        const answer = await askSingle(fleet, workOf(fleet, call, signal));
         if (answer.kind !== 'stream') return [answer];
         stream = answer;
         return [fleet.nobody()];
@@ -92,35 +93,34 @@ function openFleets({ rpc, secret }: RpcConfiguration, tools: RpcTools): Map<str
 interface Keeping {
   kept: KeptAnswers | undefined;
   fleet: RpcFleet;
-  items: readonly RpcItem[];
+  calls: RpcCalls;
 }
 
 /** Asks only for what is not kept. */
 async function orKept(
-  { kept, fleet, items }: Keeping,
-  ask: (rest: readonly RpcItem[]) => Promise<RpcOutcome[]>,
+  { kept, fleet, calls }: Keeping,
+  ask: (rest: RpcCalls) => Promise<RpcOutcome[]>,
 ): Promise<RpcOutcome[]> {
   fleet.heights.used();
-  const found: Found[] = kept === undefined ? [] : await kept.find(fleet, items);
+  const places = kept?.placesOf(fleet, calls);
   // Nothing of it can ever be kept.
-  if (found.length === 0) return await ask(items);
-  const open = items.filter((_, index) => found[index]?.outcome === undefined);
-  const answered = open.length === 0 ? [] : await ask(open);
-  let next = 0;
-  return items.map((_, index) => {
-    const known = found[index]?.outcome;
-    if (known !== undefined) return known;
-    const outcome = answered[next] ?? fleet.nobody();
-    next += 1;
-    kept?.keep(fleet, found[index], outcome);
-    return outcome;
-  });
+  if (kept === undefined || places === undefined) return await ask(calls);
+  const found = await kept.find(fleet, places);
+  const open = found.flatMap((outcome, index) => (outcome === undefined ? [index] : []));
+  const answered =
+    open.length === 0 ? [] : await ask(open.length === calls.length ? calls : calls.only(open));
+  for (const [at, index] of open.entries()) {
+    const outcome = answered[at] ?? fleet.nobody();
+    found[index] = outcome;
+    kept.keep(fleet, places[index], outcome);
+  }
+  return found as RpcOutcome[];
 }
 
 async function askSingle(fleet: RpcFleet, work: Work): Promise<RpcOutcome | RpcStream> {
-  const [item] = work.items;
-  if (item?.isWrite) return (await fleet.write(work)).outcome;
-  if (item !== undefined && isHeavy(item.method)) return await readStreamed(fleet, { ...work, heavy: true });
+  const method = work.calls.method(0);
+  if (method.isWrite) return (await fleet.write(work)).outcome;
+  if (isHeavy(method.name)) return await readStreamed(fleet, { ...work, heavy: true });
   const [outcome = fleet.nobody()] = await fleet.read(work);
   // Nobody expected that much of it.
   return outcome.kind === 'failed' && outcome.reason === 'too_large'
@@ -128,26 +128,28 @@ async function askSingle(fleet: RpcFleet, work: Work): Promise<RpcOutcome | RpcS
     : outcome;
 }
 
+const LATE: RpcOutcome = { kind: 'failed', reason: 'timeout', sent: false };
+
 /** Light calls go together, heavy ones alone beside them, what must not happen twice one after the other. */
 async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
-  const { items } = work;
+  const { calls } = work;
   // All of it to one node, which then speaks of one state of the chain.
   const preferred = fleet.pick(new Set());
   const together = { ...work, preferred };
-  if (!items.some(({ isWrite }) => isWrite) && !anyHeavy(items)) return await fleet.read(together);
-  const outcomes: RpcOutcome[] = items.map(() => ({ kind: 'failed', reason: 'timeout', sent: false }));
-  const indices = items.map((_, index) => index);
-  const isWrite = (index: number) => items[index]?.isWrite === true;
-  const isLone = (index: number) => !isWrite(index) && isHeavy(items[index]?.method ?? '');
+  if (!calls.some(({ isWrite }) => isWrite) && !anyHeavy(calls)) return await fleet.read(together);
+  const outcomes: RpcOutcome[] = new Array(calls.length).fill(LATE);
+  const indices = outcomes.map((_, index) => index);
+  const isWrite = (index: number) => calls.method(index).isWrite;
+  const isLone = (index: number) => !isWrite(index) && isHeavy(calls.method(index).name);
   const light = indices.filter((index) => !isWrite(index) && !isLone(index));
   const budget = { leftBytes: work.maxBytes };
   const partOf = (part: readonly number[]): Work => {
-    return { ...together, items: part.map((index) => items[index] as RpcItem), maxBytes: budget.leftBytes };
+    return { ...together, calls: calls.only(part), maxBytes: budget.leftBytes };
   };
   const store = (part: readonly number[], answered: readonly RpcOutcome[]) => {
     for (const [at, index] of part.entries()) {
       const outcome = answered[at] ?? fleet.nobody();
-      budget.leftBytes -= outcome.kind === 'result' ? outcome.value.length : 0;
+      budget.leftBytes -= outcome.kind === 'result' ? outcome.end - outcome.start : 0;
       outcomes[index] = budget.leftBytes >= 0 ? outcome : { kind: 'failed', reason: 'too_large', sent: true };
     }
   };

@@ -1,7 +1,7 @@
 /** A second node for a call whose first is slower than it usually is: few calls, so that a slow fleet is not asked twice. */
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { mayBeAskedElsewhere } from './outcomes.ts';
 import type { Asking, Attempt, RpcNode, Running } from './rpcNode.ts';
-import type { RpcItem } from './rpcUpstreams.ts';
 
 const SHARE = 0.05;
 const MOST_SAVED = 10;
@@ -22,7 +22,7 @@ export class HedgeBudget {
 }
 
 export interface HedgedCall {
-  items: readonly RpcItem[];
+  calls: RpcCalls;
   asking: Asking;
   budget: HedgeBudget;
   /** Undefined: nobody else is there. */
@@ -31,10 +31,10 @@ export interface HedgedCall {
 
 /** The first good answer of the two; else the last bad one. */
 export function askHedged(node: RpcNode, call: HedgedCall): Promise<Attempt> {
-  const { items, asking, budget } = call;
+  const { calls, asking, budget } = call;
   budget.called();
-  const first = node.ask(items, asking);
-  const afterMs = node.latencies.hedgeAfterMs(items.length);
+  const first = node.ask(calls, asking);
+  const afterMs = node.latencies.hedgeAfterMs(calls.length);
   if (afterMs === undefined || afterMs >= asking.timeoutMs) return first.done;
   return new Promise((resolve, reject) => {
     const running = new Set([first]);
@@ -50,7 +50,7 @@ export function askHedged(node: RpcNode, call: HedgedCall): Promise<Attempt> {
     const timer = setTimeout(() => {
       const second = budget.take() ? call.other() : undefined;
       if (second === undefined) return;
-      const hedge = second.ask(items, asking);
+      const hedge = second.ask(calls, asking);
       running.add(hedge);
       follow(hedge);
     }, afterMs);

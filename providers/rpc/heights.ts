@@ -3,9 +3,10 @@
  * chain, and which block is final.
  */
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
+import { ownCall, type RpcCalls } from '../../domain/rpc/rpcCalls.ts';
+import { textOf } from './outcomes.ts';
 import type { RpcNode } from './rpcNode.ts';
 import type { RpcEvent } from './rpcTools.ts';
-import type { RpcItem } from './rpcUpstreams.ts';
 
 export interface Heights {
   /** A call came: looks go on for a while. */
@@ -28,24 +29,28 @@ export interface HeightsOptions {
 }
 
 interface Family {
-  height: RpcItem;
-  chain: RpcItem;
-  finalized?: RpcItem;
+  height: RpcCalls;
+  chain: RpcCalls;
+  finalized?: RpcCalls;
   /** So many blocks behind the best are no lag: the nodes are not asked in the same instant. */
   tolerated: number;
 }
 
 const FAMILIES: Record<RpcFamily, Family> = {
   evm: {
-    height: ask('eth_blockNumber', '[]'),
-    chain: ask('eth_getBlockByNumber', '["0x0",false]'),
-    finalized: ask('eth_getBlockByNumber', '["finalized",false]'),
+    height: ownCall('eth_blockNumber', []),
+    chain: ownCall('eth_getBlockByNumber', ['0x0', false]),
+    finalized: ownCall('eth_getBlockByNumber', ['finalized', false]),
     tolerated: 10,
   },
-  starknet: { height: ask('starknet_blockNumber', '[]'), chain: ask('starknet_chainId', '[]'), tolerated: 5 },
+  starknet: {
+    height: ownCall('starknet_blockNumber', []),
+    chain: ownCall('starknet_chainId', []),
+    tolerated: 5,
+  },
   solana: {
-    height: ask('getSlot', '[{"commitment":"processed"}]'),
-    chain: ask('getGenesisHash', '[]'),
+    height: ownCall('getSlot', [{ commitment: 'processed' }]),
+    chain: ownCall('getGenesisHash', []),
     tolerated: 50,
   },
 };
@@ -125,10 +130,6 @@ function bestOf(nodes: readonly RpcNode[], chain: string | undefined): number | 
   return heights.length === 0 ? undefined : Math.max(...heights);
 }
 
-function ask(method: string, params: string): RpcItem {
-  return { method, params, isWrite: false };
-}
-
 interface Look {
   signal: AbortSignal;
   family: RpcFamily;
@@ -153,10 +154,10 @@ async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: 
   finalities.set(node, told ?? Math.max(0, now - DEEP_BLOCKS));
 }
 
-async function answerOf(node: RpcNode, item: RpcItem, signal: AbortSignal): Promise<unknown> {
+async function answerOf(node: RpcNode, call: RpcCalls, signal: AbortSignal): Promise<unknown> {
   const asking = { signal, timeoutMs: LONGEST_LOOK_MS, maxBytes: LARGEST_LOOK_BYTES };
-  const [outcome] = (await node.ask([item], asking).done).outcomes;
-  return outcome?.kind === 'result' ? JSON.parse(outcome.value) : undefined;
+  const [outcome] = (await node.ask(call, asking).done).outcomes;
+  return outcome?.kind === 'result' ? JSON.parse(textOf(outcome)) : undefined;
 }
 
 function chainOf(answer: unknown): string | undefined {

@@ -1,60 +1,59 @@
 /** Answers that can never change, kept for all processes under what was asked of which chain. */
 import { createHash } from 'node:crypto';
-import { type Keeping, keepingOf, mayBeKept } from '../../domain/rpc/finality.ts';
+import { isEverKept, type Keeping, keepingOf, mayBeKept } from '../../domain/rpc/finality.ts';
+import { jsonBytes } from '../../domain/rpc/jsonBytes.ts';
+import type { CallMethod, RpcCalls } from '../../domain/rpc/rpcCalls.ts';
+import { resultOf, textOf } from './outcomes.ts';
 import type { RpcFleet } from './rpcFleet.ts';
 import type { RpcCache, RpcEvent } from './rpcTools.ts';
-import type { RpcItem, RpcOutcome } from './rpcUpstreams.ts';
+import type { RpcOutcome } from './rpcUpstreams.ts';
 
 const LARGEST_KEPT = 256 * 1024;
 const TTL_SECONDS = 24 * 3_600;
 
-export interface KeptAnswers {
-  /** An outcome for each item whose answer is kept; nothing at all where none ever is. Never throws. */
-  find(fleet: RpcFleet, items: readonly RpcItem[]): Promise<Found[]>;
-  /** Keeps what was answered and can never change; nobody waits for it. */
-  keep(fleet: RpcFleet, found: Found | undefined, outcome: RpcOutcome): void;
-}
-
-export interface Found {
-  outcome: RpcOutcome | undefined;
-  /** Undefined: never kept. */
-  keeping: Keeping | undefined;
+/** Where an answer is kept. */
+export interface Place {
   key: string;
+  keeping: Keeping;
 }
 
-const NOTHING: Found = { outcome: undefined, keeping: undefined, key: '' };
+type Places = readonly (Place | undefined)[];
+
+export interface KeptAnswers {
+  /** For each call; undefined where no answer to any of them is ever kept. */
+  placesOf(fleet: RpcFleet, calls: RpcCalls): Places | undefined;
+  /** What is there. Never throws. */
+  find(fleet: RpcFleet, places: Places): Promise<(RpcOutcome | undefined)[]>;
+  /** Keeps what was answered and can never change; nobody waits for it. */
+  keep(fleet: RpcFleet, place: Place | undefined, outcome: RpcOutcome): void;
+}
 
 export function createKeptAnswers(cache: RpcCache, observe: (event: RpcEvent) => void): KeptAnswers {
   return {
-    async find(fleet, items) {
-      const chain = fleet.heights.chain();
-      if (chain === undefined) return [];
-      const asked: Found[] = [];
-      const found = items.map((item) => {
-        const place = placeOf(fleet, chain, item);
-        if (place !== NOTHING) asked.push(place);
-        return place;
-      });
-      if (asked.length === 0) return [];
-      const kept = await cache.get(asked.map(({ key }) => key)).catch(() => []);
+    placesOf,
+    async find({ network }, places) {
+      const asked = places.filter((place) => place !== undefined);
+      const values = await cache.get(asked.map(({ key }) => key)).catch(() => []);
+      let next = 0;
       let hits = 0;
-      for (const [index, place] of asked.entries()) {
-        const value = kept[index];
-        if (value === undefined) continue;
+      const found = places.map((place): RpcOutcome | undefined => {
+        if (place === undefined) return undefined;
+        const value = values[next];
+        next += 1;
+        if (value === undefined) return undefined;
         hits += 1;
-        place.outcome = { kind: 'result', value, cached: true };
-      }
-      const { network } = fleet;
+        return resultOf(value, true);
+      });
       if (hits > 0) observe({ kind: 'cache', network, outcome: 'hit', count: hits });
       if (hits < asked.length)
         observe({ kind: 'cache', network, outcome: 'miss', count: asked.length - hits });
       return found;
     },
-    keep(fleet, found, outcome) {
-      if (found?.keeping === undefined || outcome.kind !== 'result' || outcome.cached) return;
-      const { value } = outcome;
-      if (value.length > LARGEST_KEPT) return;
-      const { keeping, key } = found;
+    keep(fleet, place, outcome) {
+      if (place === undefined || outcome.kind !== 'result' || outcome.cached) return;
+      if (outcome.end - outcome.start > LARGEST_KEPT) return;
+      const { keeping, key } = place;
+      const value = textOf(outcome);
       const read: unknown =
         keeping.kind === 'member' || keeping.kind === 'status' ? JSON.parse(value) : nullOr(value);
       if (!mayBeKept(keeping, read, fleet.heights.finalized())) return;
@@ -64,18 +63,51 @@ export function createKeptAnswers(cache: RpcCache, observe: (event: RpcEvent) =>
   };
 }
 
-/** Where it would be kept, if what it is asked for is final by now. */
-function placeOf(fleet: RpcFleet, chain: string, { method, params, isWrite }: RpcItem): Found {
-  const keeping = isWrite ? undefined : keepingOf(fleet.family, method, params);
-  if (keeping === undefined) return NOTHING;
+function placesOf(fleet: RpcFleet, calls: RpcCalls): Places | undefined {
+  const chain = fleet.heights.chain();
+  if (chain === undefined) return undefined;
+  let places: (Place | undefined)[] | undefined;
+  // Calls of a batch often have the same one.
+  let method: CallMethod | undefined;
+  let isKept = false;
+  for (let index = 0; index < calls.length; index += 1) {
+    if (method !== calls.method(index)) {
+      method = calls.method(index);
+      isKept = !method.isWrite && isEverKept(fleet.family, method.name);
+    }
+    if (!isKept || (fleet.family === 'evm' && asksForNow(calls, index))) continue;
+    const place = placeOf(fleet, chain, { method: method.name, params: calls.params(index) });
+    if (place === undefined) continue;
+    places ??= new Array(calls.length).fill(undefined);
+    places[index] = place;
+  }
+  return places;
+}
+
+/** What calls end with that ask for a block by what it is now. Most do, and nobody has to read them for that. */
+const OF_NOW = ['"latest"]', '"pending"]', '"safe"]', '"finalized"]'].map((end) => jsonBytes(end));
+
+function asksForNow(calls: RpcCalls, index: number): boolean {
+  for (const end of OF_NOW) if (calls.paramsEndWith(index, end)) return true;
+  return false;
+}
+
+/** If what is asked for is final by now. */
+function placeOf(
+  fleet: RpcFleet,
+  chain: string,
+  { method, params }: { method: string; params: string | undefined },
+): Place | undefined {
+  const keeping = keepingOf(fleet.family, method, params);
+  if (keeping === undefined) return undefined;
   if (keeping.kind === 'height') {
     const finalized = fleet.heights.finalized();
-    if (finalized === undefined || keeping.height > finalized) return NOTHING;
+    if (finalized === undefined || keeping.height > finalized) return undefined;
   }
   const asked = createHash('sha256')
     .update(`${chain}\n${method}\n${params ?? '[]'}`)
     .digest('base64url');
-  return { outcome: undefined, keeping, key: `${fleet.network}:${asked}` };
+  return { keeping, key: `${fleet.network}:${asked}` };
 }
 
 /** All that counts of what is not read. */

@@ -1,18 +1,20 @@
 /** Whether a network has heard of a transaction: every node is asked, for they hear of it at different times. */
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
+import { ownCall, type RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { memberOf } from './heights.ts';
+import { textOf } from './outcomes.ts';
 import type { RpcFleet } from './rpcFleet.ts';
-import type { RpcItem, RpcOutcome } from './rpcUpstreams.ts';
+import type { RpcOutcome } from './rpcUpstreams.ts';
 
 const LONGEST_MS = 5_000;
 const LARGEST_BYTES = 4 * 1024 * 1024;
 /** Of the Starknet specification: TXN_HASH_NOT_FOUND. */
 const STARKNET_UNKNOWN = 29;
 
-const QUESTIONS: Record<RpcFamily, (hash: string) => RpcItem> = {
-  evm: (hash) => ask('eth_getTransactionByHash', [hash]),
-  starknet: (hash) => ask('starknet_getTransactionStatus', [hash]),
-  solana: (hash) => ask('getSignatureStatuses', [[hash], { searchTransactionHistory: true }]),
+const QUESTIONS: Record<RpcFamily, (hash: string) => RpcCalls> = {
+  evm: (hash) => ownCall('eth_getTransactionByHash', [hash]),
+  starknet: (hash) => ownCall('starknet_getTransactionStatus', [hash]),
+  solana: (hash) => ownCall('getSignatureStatuses', [[hash], { searchTransactionHistory: true }]),
 };
 
 /** True as soon as one node knows it; false when all say that they do not; undefined when that cannot be told. */
@@ -21,10 +23,10 @@ export async function knowsTransaction(
   hash: string,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
-  const item = QUESTIONS[fleet.family](hash);
+  const call = QUESTIONS[fleet.family](hash);
   const asking = { signal, timeoutMs: LONGEST_MS, maxBytes: LARGEST_BYTES };
   const nodes = fleet.nodes.filter((node) => fleet.heights.unfit(node) !== 'foreign');
-  const running = nodes.map((node) => node.ask([item], asking));
+  const running = nodes.map((node) => node.ask(call, asking));
   const known = await Promise.all(
     running.map(async ({ done }) => {
       const knows = readKnown(fleet.family, (await done).outcomes[0]);
@@ -37,16 +39,12 @@ export async function knowsTransaction(
   return known.length > 0 && known.every((each) => each === false) ? false : undefined;
 }
 
-function ask(method: string, params: unknown[]): RpcItem {
-  return { method, params: JSON.stringify(params), isWrite: false };
-}
-
 function readKnown(family: RpcFamily, outcome: RpcOutcome | undefined): boolean | undefined {
   if (outcome?.kind === 'error' && family === 'starknet') {
     return memberOf(JSON.parse(outcome.value), 'code') === STARKNET_UNKNOWN ? false : undefined;
   }
   if (outcome?.kind !== 'result') return undefined;
-  const answer: unknown = JSON.parse(outcome.value);
+  const answer: unknown = JSON.parse(textOf(outcome));
   if (family !== 'solana') return answer !== null;
   const statuses = memberOf(answer, 'value');
   return Array.isArray(statuses) && statuses.length > 0 ? statuses[0] !== null : undefined;

@@ -12,8 +12,11 @@ export interface NodeDoor {
   readonly weight: number;
   /** Texts that must not be read by anybody. */
   readonly secrets: readonly string[];
-  post(text: string, options: { signal: AbortSignal; maxBytes: number; once: boolean }): Promise<TextReply>;
-  stream(text: string, signal: AbortSignal): Promise<StreamedReply>;
+  post(
+    question: Buffer,
+    options: { signal: AbortSignal; maxBytes: number; once: boolean },
+  ): Promise<TextReply>;
+  stream(question: Buffer, signal: AbortSignal): Promise<StreamedReply>;
   close(): Promise<void>;
 }
 
@@ -53,8 +56,9 @@ export function openDoor({ network, index, endpoint, settings, apiKey }: DoorOpt
     name: `${index} ${url.host}`,
     weight,
     secrets: secretsOf(url, apiKey),
-    post: (text, { once, ...call }) => (once ? writes : reads).post({ path, ...query, text, ...call }),
-    stream: (text, signal) => streams.post(text, signal),
+    post: (question, { once, ...call }) =>
+      (once ? writes : reads).post({ path, ...query, text: question, ...call }),
+    stream: (question, signal) => streams.post(question, signal),
     async close() {
       streams.close();
       await Promise.all([reads.close(), writes.close()]);

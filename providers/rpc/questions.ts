@@ -1,9 +1,11 @@
 /** What is sent to a node, under ids of our own, and what its answer says of each call. */
-
-import { isAscii } from 'node:buffer';
+import { JsonBytes, jsonBytes } from '../../domain/rpc/jsonBytes.ts';
+import { JsonWriter } from '../../domain/rpc/jsonWriter.ts';
 import { isRefusedForNow } from '../../domain/rpc/refusedForNow.ts';
-import type { Scanned, ScannedAnswer, Span } from './answerScanner.ts';
-import type { RpcItem, RpcOutcome } from './rpcUpstreams.ts';
+import type { CallMethod, RpcCalls } from '../../domain/rpc/rpcCalls.ts';
+import { AnswerScanner, type ScannedAnswer, type Span } from './answerScanner.ts';
+import { readPlainAnswer } from './plainAnswer.ts';
+import type { RpcOutcome } from './rpcUpstreams.ts';
 
 const MOST_IDS = 1_000_000_000;
 let lastId = Math.floor(Math.random() * MOST_IDS);
@@ -16,28 +18,40 @@ export function takeIds(count: number): number {
   return first;
 }
 
-/** A single item goes as an object: some nodes take no batches. */
-export function questionText(items: readonly RpcItem[], firstId: number): string {
-  // Put together once: a hundred texts on the way to one would be garbage.
-  const parts: (string | number)[] = [];
+/** A single call goes as an object: some nodes take no batches. */
+export function questionOf(calls: RpcCalls, firstId: number): Buffer {
+  const question = new JsonWriter(calls.sizeBytes() + calls.length * ABOUT_BYTES);
+  const isBatch = calls.length !== 1;
   // Calls of a batch often have the same one.
-  let named = '';
-  let name = '';
-  for (const [index, { method, params = '[]' }] of items.entries()) {
-    if (method !== named) [named, name] = [method, `,"method":${JSON.stringify(method)},"params":`];
-    parts.push(index === 0 ? FIRST : NEXT, firstId + index, name, params);
+  let method: CallMethod | undefined;
+  let named = NO_PARAMS;
+  if (isBatch) question.put(BATCH);
+  for (let index = 0; index < calls.length; index += 1) {
+    if (method !== calls.method(index)) {
+      method = calls.method(index);
+      named = jsonBytes(`,"method":${JSON.stringify(method.name)},"params":`);
+    }
+    question.put(index === 0 ? FIRST : NEXT);
+    question.number(firstId + index);
+    question.put(named);
+    if (calls.hasParams(index)) calls.writeParams(index, question);
+    else question.put(NO_PARAMS);
   }
-  const isBatch = items.length !== 1;
-  if (isBatch) parts[0] = `[${FIRST}`;
-  parts.push(isBatch ? '}]' : '}');
-  return parts.join('');
+  question.put(isBatch ? BATCH_END : END);
+  return question.written();
 }
 
-const FIRST = '{"jsonrpc":"2.0","id":';
-const NEXT = `},${FIRST}`;
+/** Of a call without its params. */
+const ABOUT_BYTES = 80;
+const FIRST = jsonBytes('{"jsonrpc":"2.0","id":');
+const NEXT = jsonBytes('},{"jsonrpc":"2.0","id":');
+const NO_PARAMS = jsonBytes('[]');
+const BATCH = jsonBytes('[');
+const BATCH_END = jsonBytes('}]');
+const END = jsonBytes('}');
 
 export interface Asked {
-  items: readonly RpcItem[];
+  calls: RpcCalls;
   firstId: number;
   /** What a node may repeat in its words, and nobody else may read. */
   secrets: readonly string[];
@@ -47,46 +61,64 @@ export interface Asked {
 const LONGEST_READ_ERROR = 8_192;
 export const BROKEN: RpcOutcome = { kind: 'failed', reason: 'broken', sent: true };
 
-/** A body and, where each of its bytes is a character, its text: parts of that cost nothing. */
-interface Body {
-  bytes: Buffer;
-  text: string | undefined;
+/** What came back, all of it. */
+interface Reading {
+  asked: Asked;
+  json: JsonBytes;
 }
 
-/** The text of a larger one would be kept by the smallest part of it. */
-const LARGEST_TEXT = 1024 * 1024;
-
-function bodyOf(bytes: Buffer): Body {
-  return {
-    bytes,
-    text: bytes.length <= LARGEST_TEXT && isAscii(bytes) ? bytes.toString('latin1') : undefined,
-  };
+/** One outcome per call. `scanner`: has read all of it already. Throws NotJson. */
+export function readOutcomes(asked: Asked, bytes: Buffer, scanner?: AnswerScanner): RpcOutcome[] {
+  const reading = { asked, json: new JsonBytes(bytes) };
+  const outcomes = scanner === undefined ? plainOutcomes(reading) : undefined;
+  return outcomes ?? scannedOutcomes(reading, scanner ?? scan(bytes));
 }
 
-/** One outcome per item. All of the body was read. */
-export function readOutcomes(asked: Asked, scanned: Scanned, bytes: Buffer): RpcOutcome[] {
-  const { items } = asked;
-  const { answers, isBatch } = scanned;
-  const body = bodyOf(bytes);
-  // An object for a batch speaks of the batch; a batch for an object is none of ours.
-  if (items.length > 1 && !isBatch) return items.map(() => ofWholeBatch(asked, answers[0], body));
-  if (items.length === 1 && isBatch) return [BROKEN];
-  const found: (ScannedAnswer | undefined)[] = items.map(() => undefined);
-  for (const answer of answers) {
-    const position = positionOf(asked, answer, body);
-    if (position !== undefined) found[position] ??= answer;
-  }
-  return items.map((item, index) => {
-    const own = found[index];
-    if (own !== undefined) return outcomeOf(asked, { item, answer: own, body });
-    const inPlace = answers[index];
-    if (inPlace?.isObject !== true || positionOf(asked, inPlace, body) !== undefined) return BROKEN;
-    return strangerOf(asked, { item, answer: inPlace, body });
+/** Undefined where the answer is not plain, or not an answer to each call. */
+function plainOutcomes(reading: Reading): RpcOutcome[] | undefined {
+  const { asked, json } = reading;
+  const { length } = asked.calls;
+  const outcomes: RpcOutcome[] = new Array(length);
+  let missing = length;
+  const read = readPlainAnswer(json, (answer) => {
+    const position = positionOf(reading, answer);
+    if (position === undefined || outcomes[position] !== undefined) return;
+    outcomes[position] = outcomeOf(reading, position, answer);
+    missing -= 1;
   });
+  return read !== undefined && read.isBatch === length > 1 && missing === 0 ? outcomes : undefined;
+}
+
+function scan(bytes: Buffer): AnswerScanner {
+  const scanner = new AnswerScanner();
+  scanner.write(bytes);
+  scanner.end();
+  return scanner;
+}
+
+function scannedOutcomes(reading: Reading, { answers, isBatch }: AnswerScanner): RpcOutcome[] {
+  const { length } = reading.asked.calls;
+  const outcomes: RpcOutcome[] = new Array(length);
+  // An object for a batch speaks of the batch; a batch for an object is none of ours.
+  if (length > 1 && !isBatch) return outcomes.fill(ofWholeBatch(reading, answers[0]));
+  if (length === 1 && isBatch) return [BROKEN];
+  for (const answer of answers) {
+    const position = positionOf(reading, answer);
+    if (position === undefined || outcomes[position] !== undefined) continue;
+    outcomes[position] = outcomeOf(reading, position, answer);
+  }
+  for (let position = 0; position < length; position += 1) {
+    if (outcomes[position] !== undefined) continue;
+    const answer = answers[position];
+    const isStranger = answer?.isObject === true && positionOf(reading, answer) === undefined;
+    outcomes[position] = isStranger ? strangerOf(reading, position, answer) : BROKEN;
+  }
+  return outcomes;
 }
 
 /** By its id; undefined for an id that is none of those that were sent. */
-function positionOf({ items, firstId }: Asked, { id }: ScannedAnswer, { bytes }: Body): number | undefined {
+function positionOf({ asked, json }: Reading, { id }: ScannedAnswer): number | undefined {
+  const { bytes } = json;
   if (id === undefined || id.end - id.start > 10) return undefined;
   let number = 0;
   for (let at = id.start; at < id.end; at += 1) {
@@ -94,47 +126,47 @@ function positionOf({ items, firstId }: Asked, { id }: ScannedAnswer, { bytes }:
     if (digit < 0 || digit > 9) return undefined;
     number = number * 10 + digit;
   }
-  const position = number - firstId;
-  return position >= 0 && position < items.length ? position : undefined;
+  const position = number - asked.firstId;
+  return position >= 0 && position < asked.calls.length ? position : undefined;
 }
 
-interface Found {
-  item: RpcItem;
-  answer: ScannedAnswer;
-  body: Body;
-}
-
-function outcomeOf(asked: Asked, { item, answer, body }: Found): RpcOutcome {
+function outcomeOf(reading: Reading, position: number, answer: ScannedAnswer): RpcOutcome {
   const { result, error, twice } = answer;
   // `"error":null` beside a result is how JSON-RPC 1.0 says success, and some nodes still do.
-  const failed = error !== undefined && textOf(body, error) !== 'null' ? error : undefined;
-  const empty = failed !== undefined && result !== undefined && textOf(body, result) === 'null';
+  const failed = error !== undefined && !isNull(reading, error) ? error : undefined;
+  const empty = failed !== undefined && result !== undefined && isNull(reading, result);
   if (!twice && failed !== undefined && (result === undefined || empty)) {
-    return errorOf(asked, item, textOf(body, failed));
+    return errorOf(reading, position, failed);
   }
   if (!twice && failed === undefined && result !== undefined) {
-    return { kind: 'result', value: textOf(body, result), cached: false };
+    return { kind: 'result', json: reading.json, start: result.start, end: result.end, cached: false };
   }
-  return { kind: 'mismatched', value: withoutSecrets(textOf(body, answer), asked.secrets) };
+  return mismatched(reading, answer);
 }
 
-/** Where an answer stands at the place of an item, but under another id. */
-function strangerOf(asked: Asked, { item, answer, body }: Found): RpcOutcome {
-  const { id, error, result } = answer;
-  const unread = id === undefined || textOf(body, id) === 'null';
+/** Where an answer stands at the place of a call, but under another id. */
+function strangerOf(reading: Reading, position: number, answer: ScannedAnswer): RpcOutcome {
+  const { id, error, result, twice } = answer;
+  const unread = id === undefined || isNull(reading, id);
   // A node that could not read a call answers without its id.
-  const words = error && textOf(body, error);
-  if (unread && words !== undefined && words !== 'null' && result === undefined && !answer.twice) {
-    return errorOf(asked, item, words);
+  if (unread && error !== undefined && !isNull(reading, error) && result === undefined && !twice) {
+    return errorOf(reading, position, error);
   }
-  return { kind: 'mismatched', value: withoutSecrets(textOf(body, answer), asked.secrets) };
+  return mismatched(reading, answer);
 }
 
-function errorOf({ secrets }: Asked, item: RpcItem, text: string): RpcOutcome {
-  const value = withoutSecrets(text, secrets);
+function mismatched({ asked, json }: Reading, answer: ScannedAnswer): RpcOutcome {
+  const text = json.text(answer.start, answer.end);
+  return { kind: 'mismatched', value: withoutSecrets(text, asked.secrets) };
+}
+
+function errorOf({ asked, json }: Reading, position: number, { start, end }: Span): RpcOutcome {
+  const text = json.text(start, end);
+  const value = withoutSecrets(text, asked.secrets);
   if (text.length > LONGEST_READ_ERROR) return { kind: text.startsWith('{') ? 'error' : 'mismatched', value };
   const error: unknown = JSON.parse(text);
-  if (isRefusedForNow(error, item.method)) return { kind: 'failed', reason: 'capacity', sent: false };
+  const { name } = asked.calls.method(position);
+  if (isRefusedForNow(error, name)) return { kind: 'failed', reason: 'capacity', sent: false };
   return { kind: isRpcError(error) ? 'error' : 'mismatched', value };
 }
 
@@ -149,16 +181,16 @@ function isRpcError(error: unknown): boolean {
   );
 }
 
-function ofWholeBatch(asked: Asked, answer: ScannedAnswer | undefined, body: Body): RpcOutcome {
+function ofWholeBatch(reading: Reading, answer: ScannedAnswer | undefined): RpcOutcome {
   if (answer?.error === undefined || answer.result !== undefined) return BROKEN;
-  const [item] = asked.items;
-  const outcome = item && errorOf(asked, item, textOf(body, answer.error));
+  const outcome = errorOf(reading, 0, answer.error);
   // Whatever it says, it is an answer to none of the calls.
-  return outcome?.kind === 'failed' ? outcome : BROKEN;
+  return outcome.kind === 'failed' ? outcome : BROKEN;
 }
 
-function textOf({ bytes, text }: Body, { start, end }: Span): string {
-  return text === undefined ? bytes.toString('utf8', start, end) : text.slice(start, end);
+/** Of JSON: no other word begins so. */
+function isNull({ json }: Reading, { start }: Span): boolean {
+  return json.bytes[start] === 0x6e;
 }
 
 export function withoutSecrets(text: string, secrets: readonly string[]): string {

@@ -1,12 +1,13 @@
 /** The nodes of one network, and how a call finds an answer among them. */
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { askHedged, HedgeBudget } from './hedge.ts';
 import { type Heights, watchHeights } from './heights.ts';
 import { better, isLate, mayBeAskedElsewhere } from './outcomes.ts';
 import { isReady, pickNode } from './pickNode.ts';
 import type { Attempt, RpcNode } from './rpcNode.ts';
 import type { RpcEvent } from './rpcTools.ts';
-import type { RpcItem, RpcOutcome } from './rpcUpstreams.ts';
+import type { RpcOutcome } from './rpcUpstreams.ts';
 
 export interface FleetOptions {
   network: string;
@@ -19,7 +20,7 @@ export interface FleetOptions {
 }
 
 export interface Work {
-  items: readonly RpcItem[];
+  calls: RpcCalls;
   /** The client's. */
   signal: AbortSignal;
   /** By the clock of the options. */
@@ -66,34 +67,46 @@ export class RpcFleet {
     this.options.observe({ kind: 'failover', network: this.network });
   }
 
-  /** Reads: one outcome per item. Throws only the signal's reason. */
+  /** Reads: one outcome per call. Throws only the signal's reason. */
   async read(work: Work): Promise<RpcOutcome[]> {
     this.heights.used();
-    const nobody = this.nobody();
-    const outcomes: RpcOutcome[] = work.items.map(() => nobody);
-    let pending = outcomes.map((_, index) => index);
     const tried = new Set<RpcNode>();
-    for (let attempt = 0; attempt < MOST_ATTEMPTS && pending.length > 0; attempt += 1) {
-      const leftMs = work.until - this.now();
-      const node = leftMs > 0 ? this.next(tried, work, outcomes[pending[0] as number]) : undefined;
-      if (node === undefined) break;
-      tried.add(node);
-      if (attempt > 0) this.failedOver();
-      const isAll = pending.length === outcomes.length;
-      const items = isAll ? work.items : pending.map((index) => work.items[index] as RpcItem);
-      const timeoutMs = this.patience(node, work, leftMs);
-      const answered = await this.attempt(node, { ...work, items }, { tried, timeoutMs });
-      work.signal.throwIfAborted();
-      if (attempt === 0 && !answered.outcomes.some(mayBeAskedElsewhere)) return answered.outcomes;
-      for (const [at, index] of pending.entries()) {
-        outcomes[index] = better(outcomes[index], answered.outcomes[at]);
-      }
-      pending = pending.filter((index) => mayBeAskedElsewhere(outcomes[index] as RpcOutcome));
+    const outcomes = await this.askOnce(work, tried, undefined);
+    if (outcomes === undefined) return new Array(work.calls.length).fill(this.nobody());
+    const isOpen = (index: number) => mayBeAskedElsewhere(outcomes[index] as RpcOutcome);
+    if (!outcomes.some(mayBeAskedElsewhere)) return outcomes;
+    let pending = outcomes.map((_, index) => index).filter(isOpen);
+    for (let attempts = 1; pending.length > 0; attempts += 1) {
       if (pending.length > 1 && pending.every((index) => isLate(outcomes[index]))) {
         await this.inParts(work, pending, outcomes);
         break;
       }
+      if (attempts === MOST_ATTEMPTS) break;
+      const calls = pending.length === outcomes.length ? work.calls : work.calls.only(pending);
+      const answered = await this.askOnce({ ...work, calls }, tried, outcomes[pending[0] as number]);
+      if (answered === undefined) break;
+      for (const [at, index] of pending.entries()) {
+        outcomes[index] = better(outcomes[index], answered[at]);
+      }
+      pending = pending.filter(isOpen);
     }
+    return outcomes;
+  }
+
+  /** Undefined: no other node is there, or no time. `last`: how the call ended before. */
+  private async askOnce(
+    work: Work,
+    tried: Set<RpcNode>,
+    last: RpcOutcome | undefined,
+  ): Promise<RpcOutcome[] | undefined> {
+    const leftMs = work.until - this.now();
+    const node = leftMs > 0 ? this.next(tried, work, last) : undefined;
+    if (node === undefined) return undefined;
+    tried.add(node);
+    if (last !== undefined) this.failedOver();
+    const timeoutMs = this.patience(node, work, leftMs);
+    const { outcomes } = await this.attempt(node, work, { tried, timeoutMs });
+    work.signal.throwIfAborted();
     return outcomes;
   }
 
@@ -109,7 +122,7 @@ export class RpcFleet {
       tried.add(node);
       if (tried.size > 1) this.failedOver();
       const asking = { signal: work.signal, timeoutMs: leftMs, maxBytes: work.maxBytes, once: true };
-      const answered = await node.ask(work.items, asking).done;
+      const answered = await node.ask(work.calls, asking).done;
       work.signal.throwIfAborted();
       outcome = answered.outcomes[0] ?? outcome;
       if (outcome.kind !== 'failed' || outcome.sent) return { outcome, node };
@@ -138,22 +151,22 @@ export class RpcFleet {
   }
 
   /** So that another attempt has time. */
-  private patience(node: RpcNode, { items, heavy }: Work, leftMs: number): number {
-    if (heavy || (this.nodes.length === 1 && items.length === 1)) return leftMs;
-    const usual = node.latencies.hedgeAfterMs(items.length);
+  private patience(node: RpcNode, { calls, heavy }: Work, leftMs: number): number {
+    if (heavy || (this.nodes.length === 1 && calls.length === 1)) return leftMs;
+    const usual = node.latencies.hedgeAfterMs(calls.length);
     const wanted = usual === undefined ? LONGEST_LIGHT_MS : Math.max(SHORTEST_LIGHT_MS, usual * 10);
     return Math.min(wanted, LONGEST_LIGHT_MS, leftMs / 2);
   }
 
   private attempt(
     node: RpcNode,
-    { items, signal, maxBytes, heavy }: Work,
+    { calls, signal, maxBytes, heavy }: Work,
     { tried, timeoutMs }: { tried: Set<RpcNode>; timeoutMs: number },
   ): Promise<Attempt> {
     const asking = { signal, timeoutMs, maxBytes };
-    if (heavy || this.nodes.length === 1) return node.ask(items, asking).done;
+    if (heavy || this.nodes.length === 1) return node.ask(calls, asking).done;
     return askHedged(node, {
-      ...{ items, asking, budget: this.budget },
+      ...{ calls, asking, budget: this.budget },
       other: () => {
         const other = this.pick(tried);
         if (other === undefined || !isReady(other)) return undefined;
@@ -170,8 +183,7 @@ export class RpcFleet {
     for (let at = 0; at < pending.length; at += size) parts.push(pending.slice(at, at + size));
     await Promise.all(
       parts.map(async (part) => {
-        const items = part.map((index) => work.items[index] as RpcItem);
-        const answered = await this.read({ ...work, items });
+        const answered = await this.read({ ...work, calls: work.calls.only(part) });
         for (const [at, index] of part.entries()) outcomes[index] = better(outcomes[index], answered[at]);
       }),
     );

@@ -1,17 +1,17 @@
 /** One node of a network: what it answers, how fast, and whether it is worth asking. */
 import { anyHeavy } from '../../domain/rpc/methodCost.ts';
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import { TextHttpError } from '../../infra/http/textHttpError.ts';
 import { AddressHealth, type AddressState } from '../addressHealth.ts';
 import { retryAfterMs } from '../retryAfter.ts';
-import { AnswerScanner, type Scanned } from './answerScanner.ts';
+import { AnswerScanner } from './answerScanner.ts';
 import { Latencies } from './latencies.ts';
 import { type NodeDoor, piecesOf, plainPieces } from './nodeDoor.ts';
-import { readPlainAnswer } from './plainAnswer.ts';
-import { BROKEN, questionText, readOutcomes, takeIds } from './questions.ts';
+import { BROKEN, questionOf, readOutcomes, takeIds } from './questions.ts';
 import type { NodeOutcome } from './rpcTools.ts';
-import type { RpcItem, RpcOutcome } from './rpcUpstreams.ts';
+import type { RpcOutcome } from './rpcUpstreams.ts';
 
 export interface Asking {
   /** The client's; when it is aborted nothing that is answered counts. */
@@ -71,13 +71,13 @@ export class RpcNode {
   }
 
   /** Never throws; an answer that nobody waited for is `failed`. */
-  ask(items: readonly RpcItem[], asking: Asking): Running {
+  ask(calls: RpcCalls, asking: Asking): Running {
     const control = new AbortController();
     const stop = () => control.abort(STOPPED);
     const late = setTimeout(() => control.abort(LATE), asking.timeoutMs);
     asking.signal.addEventListener('abort', stop, { once: true });
     if (asking.signal.aborted) stop();
-    const done = this.exchange(items, { ...asking, signal: control.signal }).finally(() => {
+    const done = this.exchange(calls, { ...asking, signal: control.signal }).finally(() => {
       clearTimeout(late);
       asking.signal.removeEventListener('abort', stop);
     });
@@ -116,24 +116,24 @@ export class RpcNode {
     this.health.failed(new UpstreamFailure(failure), now);
   }
 
-  private async exchange(items: readonly RpcItem[], asking: Asking): Promise<Attempt> {
+  private async exchange(calls: RpcCalls, asking: Asking): Promise<Attempt> {
     const startedAt = this.begin();
-    const firstId = takeIds(items.length);
+    const firstId = takeIds(calls.length);
     let answered: Answered;
     try {
-      answered = await this.post(items, { ...asking, firstId });
+      answered = await this.post(calls, { ...asking, firstId });
     } catch (error) {
-      answered = { outcomes: fill(items, failureOf(error)), ...(isStopped(error) && { stopped: true }) };
+      answered = { outcomes: fill(calls, failureOf(error)), ...(isStopped(error) && { stopped: true }) };
     }
-    const verdict = verdictOf(items, answered);
+    const verdict = verdictOf(calls, answered);
     this.end(startedAt, verdict);
-    if (verdict.outcome === 'answered') this.latencies.add(items.length, this.surroundings.now() - startedAt);
+    if (verdict.outcome === 'answered') this.latencies.add(calls.length, this.surroundings.now() - startedAt);
     return { node: this, outcomes: answered.outcomes };
   }
 
-  private async post(items: readonly RpcItem[], asking: Asking & { firstId: number }): Promise<Answered> {
+  private async post(calls: RpcCalls, asking: Asking & { firstId: number }): Promise<Answered> {
     const { signal, maxBytes, firstId, once = false } = asking;
-    const { status, headers, body } = await this.door.post(questionText(items, firstId), {
+    const { status, headers, body } = await this.door.post(questionOf(calls, firstId), {
       signal,
       maxBytes,
       once,
@@ -144,13 +144,13 @@ export class RpcNode {
       const pauseMs = retryAfterMs(headers['retry-after'], Date.now());
       return {
         status,
-        outcomes: fill(items, refused),
+        outcomes: fill(calls, refused),
         ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
       };
     }
     const pieces = plainPieces(piecesOf(body), headers['content-encoding'], maxBytes);
-    const { scanned, whole } = await readWhole(pieces, maxBytes);
-    return { status, outcomes: readOutcomes({ items, firstId, secrets: this.door.secrets }, scanned, whole) };
+    const { whole, scanner } = await readWhole(pieces, maxBytes);
+    return { status, outcomes: readOutcomes({ calls, firstId, secrets: this.door.secrets }, whole, scanner) };
   }
 }
 
@@ -177,11 +177,11 @@ export interface Verdict {
 /** So much is read in one go: a larger answer is read as it comes, while others have their turn. */
 const MOST_AT_ONCE = 256 * 1024;
 
-/** Throws BodyTooLarge, and NotJson. */
+/** `scanner`: has read it all, where it is large. Throws BodyTooLarge, and NotJson. */
 async function readWhole(
   body: AsyncIterable<Buffer>,
   maxBytes: number,
-): Promise<{ scanned: Scanned; whole: Buffer }> {
+): Promise<{ whole: Buffer; scanner: AnswerScanner | undefined }> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
   let scanner: AnswerScanner | undefined;
@@ -190,20 +190,13 @@ async function readWhole(
     if (sizeBytes > maxBytes) throw new BodyTooLarge(`more than ${maxBytes} bytes`);
     pieces.push(piece);
     if (scanner !== undefined) scanner.write(piece);
-    else if (sizeBytes > MOST_AT_ONCE) scanner = scannerOf(pieces);
+    else if (sizeBytes > MOST_AT_ONCE) {
+      scanner = new AnswerScanner();
+      for (const each of pieces) scanner.write(each);
+    }
   }
-  const whole = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-  const plain = scanner === undefined ? readPlainAnswer(whole) : undefined;
-  if (plain !== undefined) return { scanned: plain, whole };
-  scanner ??= scannerOf([whole]);
-  scanner.end();
-  return { scanned: scanner, whole };
-}
-
-function scannerOf(pieces: readonly Buffer[]): AnswerScanner {
-  const scanner = new AnswerScanner();
-  for (const piece of pieces) scanner.write(piece);
-  return scanner;
+  scanner?.end();
+  return { whole: pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces), scanner };
 }
 
 /** Undefined: its body is read. Redirects are never followed, and no answer. */
@@ -228,21 +221,21 @@ export function isStopped(error: unknown): boolean {
   return error instanceof TextHttpError && error.failure === 'stopped' && error.cause !== LATE;
 }
 
-function fill(items: readonly RpcItem[], outcome: RpcOutcome): RpcOutcome[] {
-  return items.map(() => outcome);
+function fill(calls: RpcCalls, outcome: RpcOutcome): RpcOutcome[] {
+  return new Array(calls.length).fill(outcome);
 }
 
 /**
  * What a call of a client's choosing can provoke by being too much for the node is no reason to close the node to everybody:
  * only of light calls a failure counts.
  */
-export function verdictOf(items: readonly RpcItem[], answered: Answered): Verdict {
+export function verdictOf(calls: RpcCalls, answered: Answered): Verdict {
   const { outcomes, status, stopped, retryAfterMs: pauseMs } = answered;
   if (stopped) return { outcome: 'stopped' };
   const worst =
     outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind !== 'result');
   if (worst === undefined) return { outcome: 'answered' };
-  const light = !anyHeavy(items);
+  const light = !anyHeavy(calls);
   switch (worst.kind) {
     case 'failed':
       return verdictOfFailure(worst, { light, status, pauseMs });

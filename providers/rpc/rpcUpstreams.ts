@@ -2,20 +2,22 @@
  * What the JSON-RPC proxy's route needs of the chain nodes behind it. The route has admitted, priced and held; the
  * upstreams choose a node, fail over, hedge, cache and say for each item what happened, in the order of the request.
  */
+import type { JsonBytes } from '../../domain/rpc/jsonBytes.ts';
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 
-/** One admitted call. Its texts are JSON of our own writing, from the parsed request: never bytes of the client's. */
-export interface RpcItem {
-  method: string;
-  /** JSON text of the params; undefined when none were sent. Numbers keep every digit. */
-  params: string | undefined;
-  /** Hands in something that must not happen twice (`eth_sendRawTransaction`, `sendTransaction` …). */
-  isWrite: boolean;
+/** JSON where it stands in the bytes of an answer. */
+export interface RpcResult {
+  kind: 'result';
+  json: JsonBytes;
+  start: number;
+  end: number;
+  /** From our own memory of what can never change. */
+  cached: boolean;
 }
 
 /** What became of one item. */
 export type RpcOutcome =
-  /** `value`: JSON text. `cached`: from our own memory of what can never change. */
-  | { kind: 'result'; value: string; cached: boolean }
+  | RpcResult
   /** The node's JSON-RPC error object, as JSON text. */
   | { kind: 'error'; value: string }
   /** The node answered, but with an item that carries neither or both, or under another id: billed as an error. */
@@ -35,9 +37,10 @@ export interface RpcStream {
 export interface RpcUpstreams {
   /** Slugs that have at least one endpoint. */
   readonly networks: ReadonlySet<string>;
-  /** One outcome per item, in order. `signal` is the client's deadline. Never throws but for `signal`. */
-  batch(network: string, items: readonly RpcItem[], signal: AbortSignal): Promise<RpcOutcome[]>;
-  single(network: string, item: RpcItem, signal: AbortSignal): Promise<RpcOutcome | RpcStream>;
+  /** One outcome per call, in order. `signal` is the client's deadline. Never throws but for `signal`. */
+  batch(network: string, calls: RpcCalls, signal: AbortSignal): Promise<RpcOutcome[]>;
+  /** Of one call. */
+  single(network: string, call: RpcCalls, signal: AbortSignal): Promise<RpcOutcome | RpcStream>;
   /**
    * Whether the network knows a transaction that may or may not have been handed in, by its hash; undefined when it cannot
    * be told now.

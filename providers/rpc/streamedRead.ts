@@ -1,14 +1,15 @@
 /** A read that may be answered with more than is kept in memory: its result is passed on as it comes. */
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import type { StreamedReply } from '../../infra/http/streamedHttp.ts';
 import { retryAfterMs } from '../retryAfter.ts';
 import { AnswerScanner, NotJson } from './answerScanner.ts';
 import { plainPieces } from './nodeDoor.ts';
 import { better, mayBeAskedElsewhere } from './outcomes.ts';
-import { questionText, readOutcomes, takeIds } from './questions.ts';
+import { questionOf, readOutcomes, takeIds } from './questions.ts';
 import { MOST_BYTES, type RpcFleet, type Work } from './rpcFleet.ts';
 import { type Answered, failureOf, isStopped, type RpcNode, refusalOf, verdictOf } from './rpcNode.ts';
-import type { RpcItem, RpcOutcome, RpcStream } from './rpcUpstreams.ts';
+import type { RpcOutcome, RpcStream } from './rpcUpstreams.ts';
 
 /** What is smaller is read whole, so that all of it is known before anything is billed. */
 const STREAMED_FROM_BYTES = 1024 * 1024;
@@ -18,8 +19,6 @@ const LONGEST_STREAM_MS = 5 * 60_000;
 const MOST_ATTEMPTS = 3;
 
 export async function readStreamed(fleet: RpcFleet, work: Work): Promise<RpcOutcome | RpcStream> {
-  const [item] = work.items;
-  if (item === undefined) throw new Error('nothing is asked');
   fleet.heights.used();
   const tried = new Set<RpcNode>();
   let outcome = fleet.nobody();
@@ -29,7 +28,7 @@ export async function readStreamed(fleet: RpcFleet, work: Work): Promise<RpcOutc
     if (node === undefined) break;
     tried.add(node);
     if (tried.size > 1) fleet.failedOver();
-    const answer = await askStreamed(node, item, { signal: work.signal, timeoutMs: leftMs });
+    const answer = await askStreamed(node, work.calls, { signal: work.signal, timeoutMs: leftMs });
     work.signal.throwIfAborted();
     if (answer.kind === 'stream') return answer;
     outcome = better(outcome.kind === 'failed' ? undefined : outcome, answer);
@@ -45,11 +44,11 @@ interface Streaming {
 
 async function askStreamed(
   node: RpcNode,
-  item: RpcItem,
+  call: RpcCalls,
   streaming: Streaming,
 ): Promise<RpcOutcome | RpcStream> {
   const startedAt = node.begin();
-  const over = (answered: Answered) => node.end(startedAt, verdictOf([item], answered));
+  const over = (answered: Answered) => node.end(startedAt, verdictOf(call, answered));
   const control = new AbortController();
   const stop = () => control.abort(streaming.signal.reason);
   streaming.signal.addEventListener('abort', stop, { once: true });
@@ -60,9 +59,9 @@ async function askStreamed(
     streaming.signal.removeEventListener('abort', stop);
   };
   const firstId = takeIds(1);
-  const asked = { items: [item], firstId, secrets: node.door.secrets };
+  const asked = { calls: call, firstId, secrets: node.door.secrets };
   try {
-    const reply = await node.door.stream(questionText([item], firstId), control.signal);
+    const reply = await node.door.stream(questionOf(call, firstId), control.signal);
     const refused = refusalOf(reply.status);
     if (refused !== undefined) {
       control.abort(STOPPED);
@@ -77,7 +76,7 @@ async function askStreamed(
     }
     const reading = new Reading(reply);
     if (await reading.begins()) {
-      const [outcome = failureOf(undefined)] = readOutcomes(asked, reading.scanner, reading.body());
+      const [outcome = failureOf(undefined)] = readOutcomes(asked, reading.body(), reading.scanner);
       free();
       over({ outcomes: [outcome] });
       return outcome;

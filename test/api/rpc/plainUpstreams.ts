@@ -1,5 +1,7 @@
 /** Asks one node over HTTP for each request, and says what became of its items: no more than the route needs. */
-import type { RpcItem, RpcOutcome, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import type { RpcCalls } from '../../../domain/rpc/rpcCalls.ts';
+import { resultOf } from '../../../providers/rpc/outcomes.ts';
+import type { RpcOutcome, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 
 export interface PlainUpstreams extends RpcUpstreams {
   /** What networks say of a transaction; undefined: nothing. */
@@ -15,15 +17,13 @@ interface Answer {
 }
 
 export function plainUpstreams(url: string, networks: readonly string[]): PlainUpstreams {
-  async function batch(
-    network: string,
-    items: readonly RpcItem[],
-    signal: AbortSignal,
-  ): Promise<RpcOutcome[]> {
-    const body = items.map(
-      ({ method, params }, id) =>
-        `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${params ? `,"params":${params}` : ''}}`,
-    );
+  async function batch(network: string, calls: RpcCalls, signal: AbortSignal): Promise<RpcOutcome[]> {
+    const ids = Array.from({ length: calls.length }, (_, id) => id);
+    const body = ids.map((id) => {
+      const params = calls.params(id);
+      const method = JSON.stringify(calls.method(id).name);
+      return `{"jsonrpc":"2.0","id":${id},"method":${method}${params ? `,"params":${params}` : ''}}`;
+    });
     const response = await fetch(`${url}/${network}`, {
       method: 'POST',
       body: `[${body.join(',')}]`,
@@ -32,17 +32,17 @@ export function plainUpstreams(url: string, networks: readonly string[]): PlainU
       if (signal.aborted) throw error;
       return undefined;
     });
-    if (!response) return items.map(() => ({ kind: 'failed', reason: 'broken', sent: true }));
+    if (!response) return ids.map(() => ({ kind: 'failed', reason: 'broken', sent: true }));
     const { status } = response;
     const answers = (await response.json()) as Answer[];
-    return items.map((_item, index) => outcomeOf(status, answers[index], index));
+    return ids.map((id) => outcomeOf(status, answers[id], id));
   }
   const upstreams: PlainUpstreams = {
     ...{ networks: new Set(networks), transactions: new Map(), streams: new Map(), batch },
-    async single(network, item, signal) {
-      const stream = upstreams.streams.get(item.method);
+    async single(network, call, signal) {
+      const stream = upstreams.streams.get(call.method(0).name);
       if (stream) return { kind: 'stream', value: stream() };
-      const [outcome] = await batch(network, [item], signal);
+      const [outcome] = await batch(network, call, signal);
       return outcome as RpcOutcome;
     },
     knowsTransaction: async (_network, hash) => upstreams.transactions.get(hash),
@@ -62,5 +62,5 @@ function outcomeOf(status: number, answer: Answer | undefined, id: number): RpcO
     return { kind: 'mismatched', value: JSON.stringify(answer) };
   return hasError
     ? { kind: 'error', value: JSON.stringify(answer.error) }
-    : { kind: 'result', value: JSON.stringify(answer.result), cached: false };
+    : resultOf(JSON.stringify(answer.result), false);
 }

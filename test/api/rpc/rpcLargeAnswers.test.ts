@@ -1,6 +1,7 @@
 /** Large answers of the JSON-RPC proxy: what is kept of them for an Idempotency-Key, and what room they take. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resultOf } from '../../../providers/rpc/outcomes.ts';
 import {
   booked,
   call,
@@ -119,7 +120,7 @@ describe('whole answers that nobody reads', () => {
   it('are two of the largest of an account, and free when there is no room for another', async () => {
     const { batch } = world.upstreams;
     const value = `"${'a'.repeat(SIZE)}"`;
-    world.upstreams.batch = async () => [{ kind: 'result', value, cached: false }];
+    world.upstreams.batch = async () => [resultOf(value, false)];
     const [greedy, modest] = [await newPayer(world), await newPayer(world)];
     const unread = [await ask(greedy), await ask(greedy)];
     const refused = await ask(greedy);

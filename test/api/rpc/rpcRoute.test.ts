@@ -1,6 +1,7 @@
 /** The JSON-RPC proxy: what is admitted, what comes back, and what it costs to the last nano. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { resultOf } from '../../../providers/rpc/outcomes.ts';
 import type { RpcOutcome } from '../../../providers/rpc/rpcUpstreams.ts';
 import {
   booked,
@@ -245,7 +246,7 @@ describe('what came from memory', () => {
     [[true, false, true], 'hit; items=0,2', true],
     [[false, false], null, true],
   ])('%j is marked as %s, and costs the same', async (cached, mark, isBatch) => {
-    const outcomes = cached.map((each): RpcOutcome => ({ kind: 'result', value: '1', cached: each }));
+    const outcomes = cached.map((each): RpcOutcome => resultOf('1', each));
     const { batch, single } = world.upstreams;
     world.upstreams.batch = async () => outcomes;
     world.upstreams.single = async () => outcomes[0] as RpcOutcome;
@@ -263,7 +264,7 @@ describe('items that no node answered', () => {
     const failed = (reason: 'capacity' | 'timeout' | 'too_large'): RpcOutcome => {
       return { kind: 'failed', reason, sent: true };
     };
-    const result: RpcOutcome = { kind: 'result', value: '"ok"', cached: false };
+    const result: RpcOutcome = resultOf('"ok"', false);
     world.upstreams.batch = async () => [failed('timeout'), result, failed('too_large'), failed('capacity')];
     const reply = await send(`[${['1', '2', '3', '4'].map((id) => call('eth_call', '[]', id)).join(',')}]`);
     world.upstreams.batch = batch;

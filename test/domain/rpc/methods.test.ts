@@ -1,6 +1,6 @@
 /** The whole allow-list: each method on each network, admitted or refused, with its tier and its credits. */
 import { describe, expect, it } from 'vitest';
-import { creditsOf, methodsOf, refusalOfMethod } from '../../../domain/rpc/methods.ts';
+import { methodsOf, refusalOfMethod } from '../../../domain/rpc/methods.ts';
 import { NANO_USD_PER_CREDIT, RPC_NETWORKS } from '../../../domain/rpc/networks.ts';
 import { ADMITTED, NETWORKS, REFUSED, WRITES } from './documented.ts';
 
@@ -17,7 +17,7 @@ describe.each(NETWORKS)('on $slug ($family, $base credits)', ({ slug, family, ba
       for (const name of names) {
         documented.push(`${name} ${here ? base * times : 'refused'}`);
         const method = methods.get(name);
-        found.push(`${name} ${method ? creditsOf(network, method) : 'refused'}`);
+        found.push(`${name} ${method ? method.credits : 'refused'}`);
       }
     }
     expect(found).toEqual(documented);

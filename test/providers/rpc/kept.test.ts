@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RpcCache } from '../../../providers/rpc/rpcTools.ts';
 import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, startChainNode } from '../../stubs/chainNode.ts';
-import { NETWORK, openUpstreams, patient, read } from './openUpstreams.ts';
+import { NETWORK, openUpstreams, patient, read, together, told } from './openUpstreams.ts';
 
 /** Where Redis would be. */
 class Memory implements RpcCache {
@@ -42,8 +42,8 @@ const block = (tag: string) => read('eth_getBlockByNumber', `["${tag}",true]`);
 
 describe('answers that can never change', () => {
   it('are asked for once, and come back as they were, digit for digit', async () => {
-    const first = await upstreams.single(NETWORK, block('0x10'), patient());
-    const second = await upstreams.single(NETWORK, block('0x10'), patient());
+    const first = told(await upstreams.single(NETWORK, block('0x10'), patient()));
+    const second = told(await upstreams.single(NETWORK, block('0x10'), patient()));
     expect(node.requests).toBe(1);
     expect(first).toMatchObject({ cached: false });
     expect(second).toEqual({ ...first, cached: true });
@@ -51,9 +51,9 @@ describe('answers that can never change', () => {
   });
 
   it('are found for the items of a batch that have one, and the others asked for', async () => {
-    await upstreams.batch(NETWORK, [block('0x1'), block('0x2')], patient());
+    await upstreams.batch(NETWORK, together([block('0x1'), block('0x2')]), patient());
     const items = [block('0x3'), block('0x1'), block('0x385'), block('0x2')];
-    const outcomes = await upstreams.batch(NETWORK, items, patient());
+    const outcomes = await upstreams.batch(NETWORK, together(items), patient());
     expect(outcomes.map((outcome) => outcome.kind === 'result' && outcome.cached)).toEqual([
       false,
       true,

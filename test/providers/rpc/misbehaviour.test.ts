@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RpcOutcome, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import {
   type ChainNode,
   itemText,
@@ -8,12 +8,12 @@ import {
   type Reply,
   startChainNode,
 } from '../../stubs/chainNode.ts';
-import { NETWORK, openUpstreams, patient, read, write } from './openUpstreams.ts';
+import { NETWORK, openUpstreams, patient, read, together, told, write } from './openUpstreams.ts';
 
 const BROKEN = { kind: 'failed', reason: 'broken', sent: true };
 const CAPACITY = { kind: 'failed', reason: 'capacity', sent: false };
 const TOO_LARGE = { kind: 'failed', reason: 'too_large', sent: true };
-const OK: RpcOutcome = { kind: 'result', value: '1', cached: false };
+const OK = { kind: 'result', value: '1', cached: false };
 
 function id(calls: NodeCall[], at = 0): number {
   return calls[at]?.id as number;
@@ -133,7 +133,7 @@ describe('a single call', () => {
   it.each(SINGLES)('is told what came of it when the node answers %s', async (name, reply, expected) => {
     if (name === 'silence') await hurry();
     node.reply = (calls) => reply(calls);
-    expect(await upstreams.single(NETWORK, read(), patient())).toMatchObject(expected);
+    expect(told(await upstreams.single(NETWORK, read(), patient()))).toMatchObject(expected);
   });
 });
 
@@ -188,9 +188,9 @@ describe('a batch', () => {
     async (_name, reply, expected) => {
       // What is asked again finds nobody.
       node.reply = (calls) => (node.requests === 1 ? reply(calls) : { status: 502 });
-      const outcomes = await upstreams.batch(NETWORK, [read(), read(), read()], patient());
+      const outcomes = await upstreams.batch(NETWORK, together([read(), read(), read()]), patient());
       for (const [at, wanted] of expected.entries()) {
-        expect(outcomes[at]).toMatchObject(
+        expect(told(outcomes[at])).toMatchObject(
           typeof wanted === 'string' ? { kind: 'result', value: wanted } : wanted,
         );
       }

@@ -1,6 +1,8 @@
+import { type CallMethod, placeCalls, RpcCalls } from '../../../domain/rpc/rpcCalls.ts';
 import { createRpcUpstreams } from '../../../providers/rpc/createRpcUpstreams.ts';
+import { textOf } from '../../../providers/rpc/outcomes.ts';
 import type { RpcEvent, RpcTools } from '../../../providers/rpc/rpcTools.ts';
-import type { RpcItem } from '../../../providers/rpc/rpcUpstreams.ts';
+import type { RpcOutcome, RpcStream } from '../../../providers/rpc/rpcUpstreams.ts';
 
 export const NETWORK = 'base-sepolia';
 
@@ -15,15 +17,34 @@ export function openUpstreams(urls: readonly string[], tools: RpcTools = {}, net
   return { upstreams, events };
 }
 
-export function read(method = 'eth_call', params?: string): RpcItem {
-  return { method, params, isWrite: false };
+export function read(method = 'eth_call', params?: string): RpcCalls {
+  return call({ name: method, isWrite: false, credits: 20 }, params);
 }
 
-export function write(params = '["0xsigned"]'): RpcItem {
-  return { method: 'eth_sendRawTransaction', params, isWrite: true };
+export function write(params = '["0xsigned"]'): RpcCalls {
+  return call({ name: 'eth_sendRawTransaction', isWrite: true, credits: 20 }, params);
+}
+
+function call(method: CallMethod, params: string | undefined): RpcCalls {
+  return new RpcCalls(placeCalls([{ id: '1', params }]), [method]);
+}
+
+/** Several of them as one batch. */
+export function together(calls: readonly RpcCalls[]): RpcCalls {
+  const placed = placeCalls(calls.map((each) => ({ id: each.id(0), params: each.params(0) })));
+  return new RpcCalls(
+    placed,
+    calls.map((each) => each.method(0)),
+  );
 }
 
 /** Of a client that waits for ever. */
 export function patient(): AbortSignal {
   return new AbortController().signal;
+}
+
+/** With its JSON as a text. */
+export function told(outcome: RpcOutcome | RpcStream | undefined): object | undefined {
+  if (outcome?.kind !== 'result') return outcome;
+  return { kind: 'result', value: textOf(outcome), cached: outcome.cached };
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RpcEvent } from '../../../providers/rpc/rpcTools.ts';
 import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, itemText, startChainNode } from '../../stubs/chainNode.ts';
-import { NETWORK, openUpstreams, patient, read, write } from './openUpstreams.ts';
+import { NETWORK, openUpstreams, patient, read, together, told, write } from './openUpstreams.ts';
 
 let nodes: [ChainNode, ChainNode];
 let upstreams: RpcUpstreams;
@@ -104,7 +104,7 @@ describe('reads', () => {
     const greedy = await opened.upstreams.single(network, read(method, '["too much"]'), patient());
     const modest = await opened.upstreams.single(network, read(method, '["little"]'), patient());
     await opened.upstreams.close();
-    expect([greedy, modest]).toMatchObject([
+    expect([greedy, modest].map(told)).toMatchObject([
       { kind: 'error', value: error },
       { kind: 'result', value: '"ok"' },
     ]);
@@ -120,7 +120,7 @@ describe('reads', () => {
     for (let turn = 0; turn < 10; turn += 1) {
       const before = nodes.map(({ calls }) => calls.length);
       const items = [...Array.from({ length: 20 }, () => read()), read('eth_getLogs'), read('eth_getLogs')];
-      const outcomes = await upstreams.batch(NETWORK, items, patient());
+      const outcomes = await upstreams.batch(NETWORK, together(items), patient());
       expect(outcomes.every(({ kind }) => kind === 'result')).toBe(true);
       const used = nodes.map(({ calls }, at) => calls.length - (before[at] ?? 0));
       expect(used.sort((left, right) => left - right)).toEqual([0, 22]);
@@ -207,7 +207,7 @@ describe('a transaction', () => {
 
   it('follows the one before it in the same batch', async () => {
     const items = ['1', '2', '3', '4'].map((nonce) => write(`["${nonce}"]`));
-    await upstreams.batch(NETWORK, items, patient());
+    await upstreams.batch(NETWORK, together(items), patient());
     expect(sent().map(({ params }) => params[0])).toEqual(['1', '2', '3', '4']);
   });
 
@@ -230,7 +230,7 @@ describe('a slow item of a batch', () => {
     nodes[0].reply = (calls) =>
       calls.some(({ method }) => method === 'eth_slow') ? () => undefined : undefined;
     const items = Array.from({ length: 30 }, (_, at) => read(at === 17 ? 'eth_slow' : 'eth_call'));
-    const outcomes = await hurried.upstreams.batch(NETWORK, items, patient());
+    const outcomes = await hurried.upstreams.batch(NETWORK, together(items), patient());
     expect(outcomes.filter(({ kind }) => kind === 'result')).toHaveLength(29);
     expect(outcomes[17]).toMatchObject({ kind: 'failed', reason: 'timeout' });
     await hurried.upstreams.close();
