@@ -29,7 +29,7 @@ export type RpcAdmission =
     };
 
 export async function admitRpc(limits: Limits, accountId: string, count: RpcCount): Promise<RpcAdmission> {
-  const call = limitedCall(accountId, countersOf(limits, accountId, count));
+  const call = limitedCall(limits, accountId, count);
   const { counters } = call;
   if (counters.length === 0) return { refusal: undefined, correct: async () => undefined };
   const requests = counters.find(isOfRequests);
@@ -53,27 +53,26 @@ export async function admitRpc(limits: Limits, accountId: string, count: RpcCoun
   };
 }
 
-function countersOf(limits: Limits, accountId: string, count: RpcCount): Counter[] {
-  const override = limits.overrideOf(accountId);
-  const usual = limits.tierOf(accountId) === 'staff' ? STAFF_PER_MINUTE : PER_MINUTE;
-  const requests: Counter = {
-    ...{ type: 'RPM', subject: '/crypto/rpc', cost: 1, windowMs: MINUTE_MS },
-    limit: override.rpcRequestsPerMinute ?? usual,
-  };
-  const credits: Counter = {
-    ...{ type: 'RPD', subject: '/crypto/rpc credits', cost: count.credits, windowMs: DAY_MS },
-    limit: override.rpcCreditsPerDay ?? CREDITS_PER_DAY,
-  };
-  return [...(count.request ? [requests] : []), ...(count.credits > 0 ? [credits] : [])];
-}
-
 /** Calls of a kind that wait for Redis together go as one question, when they are the same object. */
 const limitedCalls = new LRUCache<string, LimitedCall>({ max: 10_000 });
 
-function limitedCall(accountId: string, counters: readonly Counter[]): LimitedCall {
-  const kind = `${accountId} ${counters.map(({ type, cost, limit }) => `${type} ${cost}/${limit}`).join(' ')}`;
+function limitedCall(limits: Limits, accountId: string, count: RpcCount): LimitedCall {
+  const override = limits.overrideOf(accountId);
+  const usual = limits.tierOf(accountId) === 'staff' ? STAFF_PER_MINUTE : PER_MINUTE;
+  const perMinute = override.rpcRequestsPerMinute ?? usual;
+  const perDay = override.rpcCreditsPerDay ?? CREDITS_PER_DAY;
+  const kind = `${accountId} ${count.request ? perMinute : 'none'} ${count.credits}/${perDay}`;
   const known = limitedCalls.get(kind);
   if (known) return known;
+  const requests: Counter = {
+    ...{ type: 'RPM', subject: '/crypto/rpc', cost: 1, windowMs: MINUTE_MS },
+    limit: perMinute,
+  };
+  const credits: Counter = {
+    ...{ type: 'RPD', subject: '/crypto/rpc credits', cost: count.credits, windowMs: DAY_MS },
+    limit: perDay,
+  };
+  const counters = [...(count.request ? [requests] : []), ...(count.credits > 0 ? [credits] : [])];
   const made = { accountId, counters };
   limitedCalls.set(kind, made);
   return made;

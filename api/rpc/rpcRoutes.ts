@@ -23,6 +23,7 @@ export const rpcNetworksRoute = defineRoute({
 });
 
 const MOST_BYTES = 1024 * 1024;
+const NOTHING: ReadonlyMap<number, string> = new Map();
 /** The nodes have 30 seconds, a twin waits as long for the first one. */
 const DEADLINE_MS = 75_000;
 
@@ -50,7 +51,7 @@ export const rpcRoute = defineRoute({
     const { network, asked, key } = read.found;
     if (key !== undefined) return await onlyOnce(dependencies, request, { network, asked, key });
     const sold = await sell(dependencies, request, {
-      ...{ network, asked, admission, operationId: request.requestId, known: new Map() },
+      ...{ network, asked, admission, operationId: request.requestId, known: NOTHING },
       goesOn: writes(asked),
     });
     if (sold.kind === 'failed') throw sold.error;

@@ -41,8 +41,6 @@ export function createRpcUpstreams(configuration: RpcConfiguration, tools: RpcTo
     networks: new Set(fleets.keys()),
     async batch(network, calls, signal) {
       signal.throwIfAborted();
-      // Each part of a batch listens; the parts are at most as many as the calls.
-      setMaxListeners(0, signal);
       const fleet = fleetOf(network);
       return await orKept({ kept, fleet, calls }, (rest) => askBatch(fleet, workOf(fleet, rest, signal)));
     },
@@ -137,6 +135,8 @@ async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
   const preferred = fleet.pick(new Set());
   const together = { ...work, preferred };
   if (!calls.some(({ isWrite }) => isWrite) && !anyHeavy(calls)) return await fleet.read(together);
+  // Each part listens; they are at most as many as the calls.
+  setMaxListeners(0, work.signal);
   const outcomes: RpcOutcome[] = new Array(calls.length).fill(LATE);
   const indices = outcomes.map((_, index) => index);
   const isWrite = (index: number) => calls.method(index).isWrite;

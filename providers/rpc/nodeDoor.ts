@@ -73,16 +73,24 @@ function secretsOf({ pathname, searchParams }: URL, apiKey: string | undefined):
   return [...new Set([...parts, ...(apiKey ? [apiKey] : [])])];
 }
 
-/** The pieces of a buffered answer as they come. Ended by leaving the loop. */
-export async function* piecesOf(body: TextBody): AsyncGenerator<Buffer> {
-  let ended = false;
-  try {
-    for (let piece = await body.next(); piece !== undefined; piece = await body.next()) yield piece;
-    ended = true;
-  } finally {
-    if (!ended) body.abort();
-  }
+/** The pieces of a buffered answer as they come. Ended by leaving the loop. By hand: a generator would cost thrice as much. */
+export function piecesOf(body: TextBody): AsyncIterableIterator<Buffer> {
+  return {
+    async next() {
+      const value = await body.next();
+      return value === undefined ? ENDED : { done: false, value };
+    },
+    async return() {
+      body.abort();
+      return ENDED;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }
+
+const ENDED: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 /** Nobody asked for an encoding; what has one all the same is decoded, and its size counted twice. */
 export function plainPieces(

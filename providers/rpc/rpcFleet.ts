@@ -1,4 +1,5 @@
 /** The nodes of one network, and how a call finds an answer among them. */
+import { setMaxListeners } from 'node:events';
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { askHedged, HedgeBudget } from './hedge.ts';
@@ -178,6 +179,8 @@ export class RpcFleet {
   }
 
   private async inParts(work: Work, pending: readonly number[], outcomes: RpcOutcome[]): Promise<void> {
+    // Each part listens.
+    setMaxListeners(0, work.signal);
     const size = pending.length > PART ? PART : 1;
     const parts: (readonly number[])[] = [];
     for (let at = 0; at < pending.length; at += size) parts.push(pending.slice(at, at + size));
