@@ -66,7 +66,7 @@ const STATES = { closed: 0, 'half-open': 1, open: 2, limited: 3 } as const;
 
 export function watchHeights(options: HeightsOptions): Heights {
   const { nodes, family, now, observe, network, pollMs } = options;
-  const finalities = new Map<RpcNode, number>();
+  const finalities: Look['finalities'] = new Map();
   const never = new AbortController();
   let usedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
@@ -112,9 +112,9 @@ export function watchHeights(options: HeightsOptions): Heights {
     },
     unfit,
     finalized() {
-      const known = nodes.filter((node) => unfit(node) === undefined).map((node) => finalities.get(node));
-      const told = known.filter((height) => height !== undefined);
-      return told.length === 0 ? undefined : Math.min(...told);
+      const fit = nodes.filter((node) => unfit(node) === undefined);
+      const known = fit.flatMap((node) => finalities.get(node)?.height ?? []);
+      return known.length === 0 ? undefined : Math.min(...known);
     },
     chain: () => chain,
     close() {
@@ -134,7 +134,8 @@ interface Look {
   signal: AbortSignal;
   family: RpcFamily;
   asksChain: boolean;
-  finalities: Map<RpcNode, number>;
+  /** The newest final block; `isTold`: by the node, not reckoned from its height. */
+  finalities: Map<RpcNode, { height: number; isTold: boolean }>;
 }
 
 /** What a node does not tell stays as it was: its calls show whether it is there at all. */
@@ -146,12 +147,18 @@ async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: 
   const beganAnew = node.height !== undefined && now < node.height;
   node.height = now;
   if (asksChain || node.chain === undefined || beganAnew) {
-    node.chain = chainOf(await answerOf(node, chain, signal)) ?? node.chain;
+    const told = chainOf(await answerOf(node, chain, signal)) ?? node.chain;
+    if (told !== node.chain) finalities.delete(node);
+    node.chain = told;
   }
   if (finalized === undefined) return;
   const block = await answerOf(node, finalized, signal);
   const told = numberOf(memberOf(block, 'number'));
-  finalities.set(node, told ?? Math.max(0, now - DEEP_BLOCKS));
+  if (told !== undefined) finalities.set(node, { height: told, isTold: true });
+  // Where a node has a word for it, what is reckoned may be newer than what is final: one that is late counts for longer.
+  else if (finalities.get(node)?.isTold !== true) {
+    finalities.set(node, { height: Math.max(0, now - DEEP_BLOCKS), isTold: false });
+  }
 }
 
 async function answerOf(node: RpcNode, call: RpcCalls, signal: AbortSignal): Promise<unknown> {

@@ -22,7 +22,8 @@ export interface ChainNode {
   /** Most of them at once. */
   mostAtOnce: number;
   height: number;
-  finalized: number;
+  /** Undefined: it has no word for that. */
+  finalized: number | undefined;
   genesis: string;
   /** Before each answer. */
   delayMs: number;
@@ -108,6 +109,10 @@ function lookOf(node: ChainNode, { method, params }: NodeCall): string | undefin
   if (method === 'eth_blockNumber') return `"result":"0x${node.height.toString(16)}"`;
   if (method !== 'eth_getBlockByNumber') return undefined;
   if (params[0] === '0x0') return `"result":{"number":"0x0","hash":"${node.genesis}"}`;
-  if (params[0] === 'finalized') return `"result":{"number":"0x${node.finalized.toString(16)}"}`;
+  if (params[0] === 'finalized') {
+    const { finalized } = node;
+    if (finalized === undefined) return '"error":{"code":-39001,"message":"unknown block"}';
+    return `"result":{"number":"0x${finalized.toString(16)}"}`;
+  }
   return undefined;
 }

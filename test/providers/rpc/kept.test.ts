@@ -82,6 +82,16 @@ describe('answers that can never change', () => {
     expect(memory.values.size).toBe(0);
   });
 
+  it('are none of what is newer than the node last said, when it fails to say it again', async () => {
+    node.height = 5_000;
+    node.finalized = undefined;
+    await sleep(200);
+    // Deep below the newest block, and above block 900.
+    await upstreams.single(NETWORK, block('0x385'), patient());
+    await upstreams.single(NETWORK, block('0x384'), patient());
+    expect(memory.values.size).toBe(1);
+  });
+
   it('come from the node when the memory fails', async () => {
     memory.failing = true;
     for (let turn = 0; turn < 2; turn += 1) {
