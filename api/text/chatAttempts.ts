@@ -62,16 +62,18 @@ function missingXSearch({ providers }: Config, body: ChatBody, model: TextModel)
   return [{ path: 'service_parameters', words }];
 }
 
-/** The same for every model that is tried: estimated once, since a prompt can have megabytes. */
+/** Estimated once for every model that is tried, since a prompt can have megabytes. */
 export interface Prompt {
-  request: Pick<ChatRequest, 'messages' | 'tools' | 'responseFormat'>;
+  /** What the first model is asked. */
+  request: ChatRequest;
+  model: TextModel;
   /** The estimate. */
   promptTokens: number;
 }
 
 export function promptOf(order: Parameters<typeof toChatRequest>[0]): Prompt {
   const request = toChatRequest(order);
-  return { request, promptTokens: promptTokensOf(request) };
+  return { request, model: order.model, promptTokens: promptTokensOf(request) };
 }
 
 /**
@@ -80,7 +82,7 @@ export function promptOf(order: Parameters<typeof toChatRequest>[0]): Prompt {
  */
 export async function attemptsWithRoom(
   attempts: Attempts,
-  { request, promptTokens }: Prompt,
+  { request, promptTokens }: Pick<Prompt, 'request' | 'promptTokens'>,
 ): Promise<Attempts> {
   const [asked] = attempts;
   const most = Math.max(...attempts.map(contextOf));
@@ -149,16 +151,13 @@ interface Asked {
   messages: ChatMessage[];
   e2eeHeaders?: Record<string, string>;
   /** Of the messages and all that goes with them. */
-  promptTokens: number;
+  prompt: Prompt;
   errand: Pick<Errand, 'addOns' | 'promptTokens'> | undefined;
 }
 
-export function priceAttempt(
-  { model }: ChatAttempt,
-  { errand, promptTokens: said, ...order }: Asked,
-): PricedRequest {
-  const request = toChatRequest({ ...order, model });
-  const promptTokens = said + (errand?.promptTokens ?? 0);
+export function priceAttempt({ model }: ChatAttempt, { errand, prompt, ...order }: Asked): PricedRequest {
+  const request = model === prompt.model ? prompt.request : toChatRequest({ ...order, model });
+  const promptTokens = prompt.promptTokens + (errand?.promptTokens ?? 0);
   const outputTokens = request.maxTokens * request.n;
   const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens });
   return { request, promptTokens, bound: plus(tokens, priceOfAddOns(addOnsOf(request, errand?.addOns))) };

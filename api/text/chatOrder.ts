@@ -28,12 +28,11 @@ export async function openOrder(
   const messages = e2eeHeaders
     ? toMessages(body.messages, () => undefined)
     : await messagesOf(dependencies, request);
-  const asked = { body, accountId: caller.accountId, messages };
+  const asked = { body, accountId: caller.accountId, messages, ...(e2eeHeaders && { e2eeHeaders }) };
   const prompt = promptOf({ ...asked, model: first.model });
-  const priced = { ...asked, promptTokens: prompt.promptTokens };
   if (e2eeHeaders) {
     const price: ChatOrder['price'] = (attempt) =>
-      priceAttempt(attempt, { ...priced, e2eeHeaders, errand: undefined });
+      priceAttempt(attempt, { ...asked, prompt, errand: undefined });
     return { request, attempts: [first], price };
   }
   const attempts = await attemptsWithRoom(able, prompt);
@@ -41,7 +40,7 @@ export async function openOrder(
   await limitVisits(dependencies, caller.accountId, errand);
   const order: ChatOrder = {
     ...{ request, attempts },
-    price: (attempt) => priceAttempt(attempt, { ...priced, errand }),
+    price: (attempt) => priceAttempt(attempt, { ...asked, prompt, errand }),
   };
   return errand ? { ...order, inform: (found) => informedBy(errand, found) } : order;
 }

@@ -46,8 +46,7 @@ export function rewriteChat(sent: unknown, { brand }: Pick<Config, 'brand'>): un
   }
   if (parameters !== undefined || Object.keys(settings).length > 0) body.service_parameters = settings;
   if (Array.isArray(body.tools)) body.tools = body.tools.map(asFunctionTool);
-  body.tool_choice = asToolChoice(body.tool_choice);
-  if (body.tool_choice === undefined) delete body.tool_choice;
+  if (body.tool_choice !== undefined) body.tool_choice = asToolChoice(body.tool_choice);
   return body;
 }
 

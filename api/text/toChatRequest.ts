@@ -123,7 +123,12 @@ function promptCacheOf(body: ChatBody): Pick<ChatRequest, 'promptCache'> {
 }
 
 function withoutNothing(sampling: { [Key in keyof Sampling]: Sampling[Key] | null | undefined }): Sampling {
-  return Object.fromEntries(Object.entries(sampling).filter(([, value]) => value != null)) as Sampling;
+  const told: Record<string, unknown> = {};
+  for (const name in sampling) {
+    const value = sampling[name as keyof Sampling];
+    if (value != null) told[name] = value;
+  }
+  return told as Sampling;
 }
 
 /** `media` answers for the parts that are no text, in their order. */

@@ -19,16 +19,15 @@ export function linesOf(pricing: TokenPricing, usage: TokenUsage): PriceLine[] {
   const rates = ratesFor(pricing, usage.promptTokens);
   const cached = Math.min(usage.cachedTokens, usage.promptTokens);
   const written = Math.min(usage.cacheWriteTokens, usage.promptTokens - cached);
-  const line = (kind: PriceLine['kind'], tokens: number, published: PublishedPrice) => ({
-    ...{ kind, tokens },
-    rate: priceOf(published),
-  });
-  return [
-    line('input', usage.promptTokens - cached - written, rates.input),
-    line('cache_input', cached, rates.cache_input ?? rates.input),
-    line('cache_write', written, rates.cache_write ?? rates.input),
-    line('output', usage.completionTokens, rates.output),
-  ].filter(({ tokens }) => tokens > 0);
+  const lines: PriceLine[] = [];
+  const add = (kind: PriceLine['kind'], tokens: number, published: PublishedPrice) => {
+    if (tokens > 0) lines.push({ kind, tokens, rate: priceOf(published) });
+  };
+  add('input', usage.promptTokens - cached - written, rates.input);
+  add('cache_input', cached, rates.cache_input ?? rates.input);
+  add('cache_write', written, rates.cache_write ?? rates.input);
+  add('output', usage.completionTokens, rates.output);
+  return lines;
 }
 
 export function sumOf(lines: readonly PriceLine[]): LedgerPrice {
@@ -48,6 +47,7 @@ export function boundOf(
 ): LedgerPrice {
   const usage = { promptTokens, cachedTokens: 0, reasoningTokens: 0, completionTokens: outputTokens };
   const fresh = sumOf(linesOf(pricing, { ...usage, cacheWriteTokens: 0 }));
+  if (ratesFor(pricing, promptTokens).cache_write === undefined) return fresh;
   const written = sumOf(linesOf(pricing, { ...usage, cacheWriteTokens: promptTokens }));
   return { usd: larger(fresh.usd, written.usd), diem: larger(fresh.diem, written.diem) };
 }

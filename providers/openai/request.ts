@@ -33,14 +33,13 @@ export function toChatBody(request: ChatRequest, dialect: Dialect, stream: boole
 }
 
 const COMMON = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'seed', 'stop'] as const;
-const EXTENDED = ['top_k', 'min_p', 'repetition_penalty', 'stop_token_ids'] as const;
+const ALL = [...COMMON, 'top_k', 'min_p', 'repetition_penalty', 'stop_token_ids'] as const;
 
 function toSampling(sampling: Sampling, dialect: Dialect): Fields {
-  const known: readonly (keyof Sampling)[] = dialect.extendedSampling ? [...COMMON, ...EXTENDED] : COMMON;
-  const fields = Object.fromEntries(
-    known.flatMap((field) => (sampling[field] === undefined ? [] : [[field, sampling[field]]])),
-  );
-  return { ...fields, ...toTemperature(sampling, dialect) };
+  const known = dialect.extendedSampling ? ALL : COMMON;
+  const fields: Fields = {};
+  for (const field of known) if (sampling[field] !== undefined) fields[field] = sampling[field];
+  return Object.assign(fields, toTemperature(sampling, dialect));
 }
 
 /**

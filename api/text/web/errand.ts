@@ -35,9 +35,11 @@ type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' |
 
 /** Undefined: nothing is to be looked up. `model`: the first that is asked, whose context says how much is worth reading. */
 export function webErrand(tools: Tools, request: Asking, { spec }: TextModel): Errand | undefined {
-  const { body, signal, log, waitFor } = request;
-  const asking = { body, signal, log, waitFor };
+  const { body } = request;
   const { enable_web_scraping: scraping, enable_web_search: search } = body.service_parameters;
+  if (!scraping && search === 'off') return undefined;
+  const { signal, log, waitFor } = request;
+  const asking = { body, signal, log, waitFor };
   const said = lastWords(body);
   const { availableContextTokens: context } = spec;
   const addresses = scraping ? addressesIn(said) : [];
