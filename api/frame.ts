@@ -232,6 +232,8 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly #address: () => string;
   #controller: AbortController | undefined = undefined;
   #aborted: FareboxError | undefined = undefined;
+  /** What is to be done when nobody waits any more. */
+  #waiting: Set<() => void> | undefined = undefined;
 
   constructor({ ctx, call, address, stopping }: Visit, query: unknown, read: ReadBody) {
     this.#ctx = ctx;
@@ -281,12 +283,29 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     if (this.#controller) return this.#controller.signal;
     const controller = new AbortController();
     this.#controller = controller;
-    const { res } = this.#ctx;
-    if (this.#aborted) controller.abort(this.#aborted);
-    else if (res.destroyed) controller.abort();
-    // Whoever has the whole answer is not gone: nothing is stopped then.
-    else res.once('close', () => res.writableFinished || controller.abort());
+    this.whenGone(() => controller.abort(this.#aborted));
     return controller.signal;
+  }
+
+  whenGone(act: () => void): () => void {
+    const { res } = this.#ctx;
+    if (this.#aborted || res.destroyed) {
+      act();
+      return () => undefined;
+    }
+    const waiting = this.#waiting ?? new Set();
+    if (!this.#waiting) {
+      this.#waiting = waiting;
+      // Whoever has the whole answer is not gone: nothing is stopped then.
+      res.once('close', () => res.writableFinished || this.#leave());
+    }
+    waiting.add(act);
+    return () => waiting.delete(act);
+  }
+
+  #leave(): void {
+    for (const act of this.#waiting ?? []) act();
+    this.#waiting?.clear();
   }
 
   /** A function of its own: handlers take the members apart. */
@@ -309,6 +328,6 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
 
   abort(error: FareboxError): void {
     this.#aborted = error;
-    this.#controller?.abort(error);
+    this.#leave();
   }
 }

@@ -104,6 +104,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   requestId: string;
   /** Aborted at the route's deadline and when the client goes away. */
   signal: AbortSignal;
+  /** The same for who needs no signal, which costs more: calls `act` then, or at once. Answers how to take that back. */
+  whenGone(act: () => void): () => void;
   /** Aborted when this process was told to stop: an answer that could go on for long ends then, in good order. */
   stopping: AbortSignal;
   /**

@@ -94,7 +94,7 @@ async function openCall<Model extends Answering, Priced extends Bounded>(
   { request, price }: CallOrder<Model, Priced, unknown>,
   { attempt, index }: { attempt: NamedModel<Model>; index: number },
 ): Promise<ModelCall<Model, Priced>> {
-  const { caller, log } = request;
+  const { caller } = request;
   await request.admitModel(attempt.model.id);
   const priced = price(attempt);
   const provider = textProviders.get(attempt.model.provider);
@@ -105,13 +105,17 @@ async function openCall<Model extends Answering, Priced extends Bounded>(
   const hold = await openHold(
     { ledger },
     {
-      ...{ requestId, caller, log },
+      ...{ requestId, caller },
+      // A log of its own costs a request something, and one whose bill is written at once needs none.
+      get log() {
+        return request.log;
+      },
       bound: priced.bound,
       snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
       ttlMs: LONGEST_CALL_MS + DRAIN_MS + RESOLVE_MS,
     },
   );
-  const { signal, end } = outliving(request.signal);
+  const { signal, end } = outliving(request);
   return { ...priced, attempt, provider, hold, signal, end, startedAt: performance.now() };
 }
 
@@ -129,21 +133,19 @@ export function chatId(requestId: string): string {
 }
 
 /** Goes on for a while after nobody waits any more: what an upstream has begun is paid for, here and there. */
-function outliving(waiting: AbortSignal): { signal: AbortSignal; end(): void } {
+function outliving(request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone'>) {
   const controller = new AbortController();
   const abort = () => controller.abort();
   let timer = setTimeout(abort, LONGEST_CALL_MS);
-  const hurry = () => {
+  const stay = request.whenGone(() => {
     clearTimeout(timer);
     timer = setTimeout(abort, DRAIN_MS);
-  };
-  if (waiting.aborted) hurry();
-  else waiting.addEventListener('abort', hurry, { once: true });
+  });
   return {
     signal: controller.signal,
     end() {
       clearTimeout(timer);
-      waiting.removeEventListener('abort', hurry);
+      stay();
     },
   };
 }
