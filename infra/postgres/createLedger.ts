@@ -6,11 +6,12 @@ import { type Batcher, createBatcher } from './batcher.ts';
 import {
   type AdmitRow,
   admitArguments,
+  arrayText,
   checkRequest,
   hasNoFunds,
   misuse,
-  type PartsRow,
-  storableJson,
+  quoted,
+  quotedJson,
   toParts,
 } from './ledgerRows.ts';
 import type { Sql } from './pool.ts';
@@ -80,9 +81,12 @@ interface Resolution {
 }
 
 type Call = { hold: HoldRequest } | { resolve: Resolution };
-type Row = AdmitRow & ResolveRow;
+/** Of a resolution without `limited` and `state`. */
+type Row = AdmitRow;
 
 const NOTHING: LedgerPrice = { usd: 0n, diem: 0n };
+const HOLDING = ledgerSpan('hold');
+const RESOLVING = ledgerSpan('resolve');
 
 export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
   const calls = createBatcher<Call, Row>({
@@ -93,7 +97,7 @@ export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
   return {
     async hold(request) {
       checkRequest(request);
-      const row = await inSpan(ledgerSpan('hold'), () => calls.call({ hold: request }));
+      const row = await inSpan(HOLDING, () => calls.call({ hold: request }));
       return toHoldOutcome(row, request.operationId);
     },
     settle: ({ operationId, price, snapshot }) =>
@@ -104,15 +108,14 @@ export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
   };
 }
 
-interface ResolveRow extends PartsRow {
-  outcome: string;
-  replayed: boolean;
-}
-
 /** In the order of the calls. What is resolved is free again for what is held by the same statement. */
 async function runBatch(pool: Sql, batch: Call[]): Promise<Row[]> {
-  const holds = batch.flatMap((call) => ('hold' in call ? [call.hold] : []));
-  const resolutions = batch.flatMap((call) => ('resolve' in call ? [call.resolve] : []));
+  const holds: HoldRequest[] = [];
+  const resolutions: Resolution[] = [];
+  for (const call of batch) {
+    if ('hold' in call) holds.push(call.hold);
+    else resolutions.push(call.resolve);
+  }
   const steps = [
     { operation: 'hold', size: holds.length },
     { operation: 'resolve', size: resolutions.length },
@@ -130,37 +133,61 @@ async function runStatement(pool: Sql, holds: HoldRequest[], resolutions: Resolu
   return await query(pool, BOTH, [...resolveArguments(resolutions), ...admitArguments(holds)]);
 }
 
+const PARTS = 'coalesce(part_diem, 0), coalesce(part_bundled, 0), coalesce(part_usd, 0)';
+const ADMITTED = told(`outcome, coalesce(limited, ''), ${PARTS}, coalesce(state, ''), replayed`);
+const RESOLVED = told(`outcome, '', ${PARTS}, '', replayed`);
 const HOLD = {
   name: 'ledger_hold',
-  text: 'select * from ledger_admit(true, $1, $2, $3, $4, $5, $6, $7)',
+  text: `select ${ADMITTED} from ledger_admit(true, $1, $2, $3, $4, $5, $6, $7)`,
 };
-const RESOLVE = { name: 'ledger_resolve', text: 'select * from ledger_resolve($1, $2, $3, $4, $5)' };
+const RESOLVE = {
+  name: 'ledger_resolve',
+  text: `select ${RESOLVED} from ledger_resolve($1, $2, $3, $4, $5)`,
+};
 const BOTH = {
   name: 'ledger_resolve_and_hold',
-  text: 'select * from ledger_resolve_and_hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+  text: `select ${ADMITTED} from ledger_resolve_and_hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 };
 
-async function query(
-  pool: Sql,
-  statement: { name: string; text: string },
-  values: unknown[],
-): Promise<Row[]> {
-  return (await pool.query<Row>({ ...statement, values })).rows;
+/**
+ * A row as one text of words and numbers: Postgres describes the columns with each answer, and the library makes its parsers
+ * of them each time.
+ */
+function told(columns: string): string {
+  return `concat_ws(',', ${columns}) as told`;
 }
 
-function resolveArguments(requests: Resolution[]): unknown[] {
+async function query(pool: Sql, statement: { name: string; text: string }, values: string[]): Promise<Row[]> {
+  const { rows } = await pool.query<{ told: string }>({ ...statement, values });
+  return rows.map(readRow);
+}
+
+function readRow({ told: text }: { told: string }): Row {
+  const [outcome = '', limited, diem = '', bundled = '', usd = '', state, replayed] = text.split(',');
+  return {
+    outcome,
+    limited: limited === 'usd' || limited === 'diem' ? limited : null,
+    part_diem: diem,
+    part_bundled: bundled,
+    part_usd: usd,
+    state: state || null,
+    replayed: replayed === 't',
+  };
+}
+
+function resolveArguments(requests: readonly Resolution[]): string[] {
   return [
-    requests.map((request) => request.operationId),
-    requests.map((request) => request.resolution),
-    requests.map((request) => request.price.usd.toString()),
-    requests.map((request) => request.price.diem.toString()),
-    requests.map((request) => (request.details ? storableJson(request.details) : null)),
+    arrayText(requests, ({ operationId }) => quoted(operationId)),
+    arrayText(requests, ({ resolution }) => resolution),
+    arrayText(requests, ({ price }) => price.usd.toString()),
+    arrayText(requests, ({ price }) => price.diem.toString()),
+    arrayText(requests, ({ details }) => (details ? quotedJson(details) : 'NULL')),
   ];
 }
 
 async function resolve(calls: Batcher<Call, Row>, request: Resolution): Promise<ResolveOutcome> {
   checkRequest(request);
-  const row = await inSpan(ledgerSpan('resolve'), () => calls.call({ resolve: request }));
+  const row = await inSpan(RESOLVING, () => calls.call({ resolve: request }));
   if (row.outcome === 'no_hold') return { outcome: 'no_hold' };
   return {
     outcome: row.outcome as 'settled' | 'released' | 'expired',

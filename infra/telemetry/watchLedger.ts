@@ -1,5 +1,6 @@
 /** How the statements of the ledger are counted, timed and traced. */
 import { ledgerBatchSize, ledgerSeconds } from './counters.ts';
+import { keepLabelled } from './labelled.ts';
 import { inSpan, type SpanStart } from './spans.ts';
 
 interface LedgerStep {
@@ -20,6 +21,9 @@ function statementSpan(name: string, operation: string): SpanStart {
   };
 }
 
+const sizes = keepLabelled(ledgerBatchSize);
+const times = keepLabelled(ledgerSeconds);
+
 /** A batch belongs to the requests of all its calls: it is counted, and each call has a span of its own. */
 export async function countLedgerBatch<T>(steps: readonly LedgerStep[], run: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
@@ -32,8 +36,8 @@ export async function countLedgerBatch<T>(steps: readonly LedgerStep[], run: () 
     const seconds = (performance.now() - startedAt) / 1000;
     for (const { operation, size } of steps) {
       if (size === 0) continue;
-      ledgerBatchSize.labels(operation).observe(size);
-      ledgerSeconds.labels(operation, outcome).observe(seconds);
+      sizes(operation).observe(size);
+      times(operation, outcome).observe(seconds);
     }
   }
 }

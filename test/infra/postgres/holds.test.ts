@@ -131,6 +131,34 @@ describe('a hold', () => {
     await world.owner.query('alter table holds drop constraint poison');
   });
 
+  it('goes by any name, together with others', async () => {
+    const account = await world.account({ usd: 100n });
+    const names = [
+      'a "name"',
+      'back\\slash\\',
+      'lines\nand\ttabs',
+      '{NULL,null}',
+      'NULL',
+      ' spaces ',
+      "it's",
+    ];
+    const requests = names.map((name) =>
+      hold(account, both(1n), {
+        operationId: `${name}${randomUUID()}`,
+        snapshot: { ...SNAPSHOT, notes: `${name} "in" \\ words\n` },
+      }),
+    );
+    await Promise.all(requests.map((request) => ledger.hold(request)));
+    const settled = requests.map(({ operationId }) => ledger.settle({ operationId, price: both(1n) }));
+    expect(await Promise.all(settled)).toMatchObject(names.map(() => ({ outcome: 'settled' })));
+    for (const { operationId, snapshot } of requests) {
+      const { rows } = await world.owner.query('select details from transfers where operation_id = $1', [
+        operationId,
+      ]);
+      expect(rows[0]?.details).toEqual(snapshot);
+    }
+  });
+
   it('keeps a snapshot with characters that cannot be stored, without them', async () => {
     const account = await world.account({ usd: 100n });
     const notes = 'a\u0000b \ud800 c \\u0000 "d" 😀';
