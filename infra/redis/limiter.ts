@@ -11,6 +11,7 @@ import { keepLabelled } from '../telemetry/labelled.ts';
 import { inSpan } from '../telemetry/spans.ts';
 import { ADMIT, CORRECT } from './limitScripts.ts';
 import { preferShared } from './preferShared.ts';
+import { type Question, sendTogether } from './sendTogether.ts';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -66,11 +67,17 @@ export interface LimitedCall {
   readonly about?: RefusedCall;
 }
 
+export interface Change {
+  count: number;
+  /** Unix ms; left out: now. */
+  at?: number;
+}
+
 export interface Limiter {
   /** `tokens`: what this one may use of a window of tokens, in place of the counter's cost. */
   admit(call: LimitedCall, tokens?: number): Promise<Admission>;
-  /** Adds to what was counted at `at`, or takes from it; `at` left out: now. */
-  correct(accountId: string, counter: Counter, change: { count: number; at?: number }): Promise<void>;
+  /** Adds to what was counted at that time, or takes from it. */
+  correct(accountId: string, counter: Counter, change: Change): Promise<void>;
   /** The account's last refusals, newest first, at most 50. */
   refusals(accountId: string): Promise<Refusal[]>;
 }
@@ -85,14 +92,14 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
   redis.defineCommand('fareboxCorrect', { lua: CORRECT });
   const local = createLocalLimiter();
   const orLocally = preferShared(onFallback);
-  const ask = askTogether(redis);
+  const together = askTogether(redis);
 
   return {
     admit: (call, tokens) =>
       inSpan(LIMITS, async (note) => {
         let counted = 'redis';
         const admission = await orLocally(
-          () => ask(call, tokens),
+          () => together.ask(call, tokens),
           () => {
             counted = 'process';
             return local.admit(call, tokens);
@@ -106,10 +113,7 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
       }),
     correct: (accountId, counter, change) =>
       orLocally(
-        async () => {
-          const { count, at = 0 } = change;
-          await redis.fareboxCorrect(1, keyOf(accountId, counter), count, at, counter.windowMs);
-        },
+        () => together.correct(keyOf(accountId, counter), counter.windowMs, change),
         () => local.correct(accountId, counter, change),
       ),
     refusals: (accountId) =>
@@ -153,79 +157,92 @@ function questionOf(call: LimitedCall, tokens: number | undefined, calls: number
   return question;
 }
 
-type Ask = (call: LimitedCall, tokens: number | undefined) => Promise<Admission>;
-
-/** So many pieces are with Redis at once; what is asked for meanwhile waits for one of them, and goes as one piece. */
-const MOST_UNDER_WAY = 2;
 /** Calls of a kind in one question: Redis does nothing else while it counts them. */
 const MOST_CALLS = 256;
 
-interface Question {
-  call: LimitedCall;
-  tokens: number | undefined;
-  waiting: { resolve(admission: Admission): void; reject(error: unknown): void }[];
+interface Waiting<T> {
+  resolve(answer: T): void;
+  reject(error: unknown): void;
 }
 
-/**
- * A call of a quiet process goes to Redis at once. In a busy one, what was asked for while Redis was busy goes in one piece,
- * the calls of a kind as one question: a write to Redis costs each request a tenth of its time.
- */
-function askTogether(redis: Redis): Ask {
-  let underWay = 0;
-  let held: Question[] = [];
-  const ofKind = new Map<LimitedCall, Question>();
+class Ask implements Question {
+  readonly waiting: Waiting<Admission>[] = [];
+  readonly #call: LimitedCall;
+  readonly #tokens: number | undefined;
 
-  function takeHeld(): Question[] {
-    const taken = held;
-    held = [];
-    ofKind.clear();
-    return taken;
+  constructor(call: LimitedCall, tokens: number | undefined) {
+    this.#call = call;
+    this.#tokens = tokens;
   }
 
-  function send(asked: Question[]): void {
-    underWay += 1;
-    let unanswered = asked.length;
-    let failure: unknown;
-    const answered = () => {
-      unanswered -= 1;
-      if (unanswered > 0) return;
-      underWay -= 1;
-      // What hangs or is gone would take a second of those who wait, too.
-      if (failure !== undefined) for (const question of takeHeld()) refuse(question, failure);
-      else if (held.length > 0) send(takeHeld());
-    };
-    // Before the first connection there is no stream, and the calls fail by themselves.
-    const { stream } = redis as { stream?: Redis['stream'] };
-    stream?.cork();
-    for (const question of asked) {
-      put(question).then(answered, (error) => {
-        failure = error;
-        refuse(question, error);
-        answered();
+  async ask(redis: Redis): Promise<void> {
+    const answer = await redis.fareboxAdmit(...questionOf(this.#call, this.#tokens, this.waiting.length));
+    for (const [index, each] of this.waiting.entries()) each.resolve(admissionOf(this.#call, answer, index));
+  }
+
+  refuse(error: unknown): void {
+    for (const each of this.waiting) each.reject(error);
+  }
+}
+
+/** All that was counted too much or too little in one slot of a window. */
+class Correction implements Question {
+  readonly waiting: Waiting<void>[] = [];
+  count = 0;
+  readonly #key: string;
+  readonly #at: number;
+  readonly #windowMs: number;
+
+  constructor(key: string, at: number, windowMs: number) {
+    this.#key = key;
+    this.#at = at;
+    this.#windowMs = windowMs;
+  }
+
+  async ask(redis: Redis): Promise<void> {
+    await redis.fareboxCorrect(1, this.#key, this.count, this.#at, this.#windowMs);
+    for (const each of this.waiting) each.resolve();
+  }
+
+  refuse(error: unknown): void {
+    for (const each of this.waiting) each.reject(error);
+  }
+}
+
+/** The questions to Redis; of those that have to wait, the ones of a kind are one. */
+function askTogether(redis: Redis) {
+  const asks = new Map<LimitedCall, Ask>();
+  const corrections = new Map<string, Correction>();
+  const line = sendTogether(redis, () => {
+    asks.clear();
+    corrections.clear();
+  });
+
+  return {
+    ask(call: LimitedCall, tokens: number | undefined): Promise<Admission> {
+      return new Promise((resolve, reject) => {
+        const each = { resolve, reject };
+        const same = tokens === undefined ? asks.get(call) : undefined;
+        if (same && same.waiting.length < MOST_CALLS) return void same.waiting.push(each);
+        const question = new Ask(call, tokens);
+        question.waiting.push(each);
+        if (line.busy && tokens === undefined) asks.set(call, question);
+        line.hand(question);
       });
-    }
-    stream?.uncork();
-  }
-
-  async function put({ call, tokens, waiting }: Question): Promise<void> {
-    const answer = await redis.fareboxAdmit(...questionOf(call, tokens, waiting.length));
-    for (const [index, each] of waiting.entries()) each.resolve(admissionOf(call, answer, index));
-  }
-
-  return (call, tokens) =>
-    new Promise((resolve, reject) => {
-      const each = { resolve, reject };
-      if (underWay < MOST_UNDER_WAY) return send([{ call, tokens, waiting: [each] }]);
-      const same = tokens === undefined ? ofKind.get(call) : undefined;
-      if (same && same.waiting.length < MOST_CALLS) return void same.waiting.push(each);
-      const question = { call, tokens, waiting: [each] };
-      held.push(question);
-      if (tokens === undefined) ofKind.set(call, question);
-    });
-}
-
-function refuse({ waiting }: Question, error: unknown): void {
-  for (const each of waiting) each.reject(error);
+    },
+    correct(key: string, windowMs: number, { count, at = 0 }: Change): Promise<void> {
+      return new Promise((resolve, reject) => {
+        const slot = `${key} ${Math.floor(at / slotMsOf(windowMs))}`;
+        const same = corrections.get(slot);
+        const question = same ?? new Correction(key, at, windowMs);
+        question.count += count;
+        question.waiting.push({ resolve, reject });
+        if (same) return;
+        if (line.busy) corrections.set(slot, question);
+        line.hand(question);
+      });
+    },
+  };
 }
 
 /** Of the call with this index among those that were asked for together. */

@@ -97,6 +97,25 @@ describe.each([
     expect(looked.states[0]?.total).toBeLessThanOrEqual(80);
   });
 
+  it('counts every correction, however many come at once and whatever they correct', async () => {
+    const accountId = randomUUID();
+    const tokens = counter({ type: 'TPM', subject: 'many', limit: 1_000_000, cost: 1_000 });
+    const other = { ...tokens, subject: 'another' };
+    const { at } = await limiterOf(0).admit({ accountId, counters: [tokens, other], about });
+    const corrections = Array.from({ length: 300 }, (_, turn) =>
+      turn % 3
+        ? limiterOf(0).correct(accountId, tokens, { count: turn, at })
+        : limiterOf(0).correct(accountId, other, { count: -1 }),
+    );
+    await Promise.all(corrections);
+    const looking = [tokens, other].map((each) => ({ ...each, cost: 0 }));
+    const { states } = await limiterOf(1).admit({ accountId, counters: looking, about });
+    const sum = Array.from({ length: 300 }, (_, turn) => (turn % 3 ? turn : 0)).reduce((a, b) => a + b);
+    expect(states[0]?.total).toBe(1_000 + sum);
+    expect(states[1]?.total).toBeLessThanOrEqual(1_000);
+    expect(states[1]?.total).toBeGreaterThanOrEqual(900);
+  });
+
   it('tells each of the calls of a kind that are asked for together its own place', async () => {
     const accountId = randomUUID();
     const wide = counter({ subject: 'key', limit: 1_000, cost: 3 });
