@@ -97,7 +97,7 @@ async function ask<Provider, Name extends string, T>(
     if (entry === undefined) break;
     tried.add(entry);
     try {
-      return await attempt(desk, { ...asking, entry }, work);
+      return await attempt(desk, { call: asking.call, signal: asking.signal, entry }, work);
     } catch (error) {
       if (!(error instanceof UpstreamFailure) || !isSafeElsewhere(error)) throw error;
       failure = error;
@@ -110,35 +110,53 @@ interface Attempt<Provider, Name extends string> extends Asking<Name> {
   entry: Entry<Provider>;
 }
 
+class Ends<Provider, Name extends string> implements StreamEnds {
+  readonly #desk: Desk<Provider, Name>;
+  readonly #attempt: Attempt<Provider, Name>;
+  readonly #startedAt: number;
+
+  constructor(desk: Desk<Provider, Name>, attempt: Attempt<Provider, Name>) {
+    this.#desk = desk;
+    this.#attempt = attempt;
+    this.#startedAt = desk.now();
+    attempt.entry.health.asked(this.#startedAt);
+  }
+
+  failed(error: unknown): void {
+    const { signal, entry } = this.#attempt;
+    if (!(error instanceof UpstreamFailure) || isStopped(signal)) entry.health.abandoned();
+    else entry.health.failed(error, this.#desk.now());
+    this.#over(isStopped(signal) ? 'stopped' : error instanceof UpstreamFailure ? error.reason : 'error');
+  }
+
+  done(): void {
+    this.#attempt.entry.health.succeeded();
+    this.#over('done');
+  }
+
+  stopped(): void {
+    this.#attempt.entry.health.abandoned();
+    this.#over('stopped');
+  }
+
+  #over(outcome: CallOutcome<Name>['outcome']): void {
+    const { call, entry } = this.#attempt;
+    const durationMs = this.#desk.now() - this.#startedAt;
+    this.#desk.observe({ call, outcome, address: entry.name, durationMs });
+  }
+}
+
 async function attempt<Provider, Name extends string, T>(
   desk: Desk<Provider, Name>,
-  { call, signal, entry }: Attempt<Provider, Name>,
+  trial: Attempt<Provider, Name>,
   { send, follow }: Work<Provider, T>,
 ): Promise<T> {
-  const startedAt = desk.now();
-  entry.health.asked(startedAt);
-  const over = (outcome: CallOutcome<Name>['outcome']) =>
-    desk.observe({ call, outcome, address: entry.name, durationMs: desk.now() - startedAt });
-  const ends: StreamEnds = {
-    failed(error) {
-      if (!(error instanceof UpstreamFailure) || isStopped(signal)) entry.health.abandoned();
-      else entry.health.failed(error, desk.now());
-      over(isStopped(signal) ? 'stopped' : error instanceof UpstreamFailure ? error.reason : 'error');
-    },
-    done() {
-      entry.health.succeeded();
-      over('done');
-    },
-    stopped() {
-      entry.health.abandoned();
-      over('stopped');
-    },
-  };
+  const ends = new Ends(desk, trial);
   try {
-    const answer = await send(entry.provider);
+    const answer = await send(trial.entry.provider);
     const followed = follow(answer, ends);
     if (followed === undefined) ends.done();
-    else entry.health.began();
+    else trial.entry.health.began();
     return followed ?? answer;
   } catch (error) {
     ends.failed(error);

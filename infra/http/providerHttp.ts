@@ -236,7 +236,8 @@ function head(response: Dispatcher.ResponseData): { status: number; headers: Rec
 /** Lower-case names; of a repeated header the first. */
 export function firstOfEach(received: Dispatcher.ResponseData['headers']): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(received)) {
+  for (const name in received) {
+    const value = received[name];
     const first = Array.isArray(value) ? value[0] : value;
     if (first !== undefined) headers[name.toLowerCase()] = first;
   }

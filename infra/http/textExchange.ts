@@ -13,6 +13,13 @@ export interface ExchangeLimits {
   maxBytes: number;
 }
 
+export interface ExchangeWatch {
+  /** A connection has taken the request. */
+  sent(): void;
+  /** Once, whatever ended it. */
+  over(sent: boolean): void;
+}
+
 interface Head {
   status: number;
   headers: Dispatcher.ResponseData['headers'];
@@ -26,8 +33,7 @@ interface Waiting<T> {
 export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
   readonly head: Promise<Head>;
   private readonly limits: ExchangeLimits;
-  private readonly sentHooks: (() => void)[] = [];
-  private readonly overHooks: ((sent: boolean) => void)[] = [];
+  private readonly watch: ExchangeWatch;
   private headWaiting: Waiting<Head> | undefined;
   private reader: Waiting<Buffer | undefined> | undefined;
   private controller: Dispatcher.DispatchController | undefined;
@@ -39,20 +45,12 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
   private released = false;
   private failure: TextHttpError | undefined;
 
-  constructor(limits: ExchangeLimits) {
+  constructor(limits: ExchangeLimits, watch: ExchangeWatch) {
     this.limits = limits;
+    this.watch = watch;
     this.head = new Promise((resolve, reject) => {
       this.headWaiting = { resolve, reject };
     });
-  }
-
-  whenSent(hook: () => void): void {
-    this.sentHooks.push(hook);
-  }
-
-  /** `sent`: a connection had taken the request. */
-  whenOver(hook: (sent: boolean) => void): void {
-    this.overHooks.push(hook);
   }
 
   stop(reason: unknown): void {
@@ -65,7 +63,7 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
       return;
     }
     this.controller = controller;
-    for (const hook of this.sentHooks) hook();
+    this.watch.sent();
     this.timer = setTimeout(() => this.fail('timeout', new Error('first byte')), this.limits.firstByteMs);
   }
 
@@ -175,6 +173,6 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
   private finish(): void {
     this.over = true;
     clearTimeout(this.timer);
-    for (const hook of this.overHooks) hook(this.controller !== undefined);
+    this.watch.over(this.controller !== undefined);
   }
 }

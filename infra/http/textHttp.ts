@@ -5,13 +5,13 @@
  */
 import { Agent, type Dispatcher } from 'undici';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
-import { providerRequests } from '../telemetry/counters.ts';
+import { providerCallsOf } from '../telemetry/counters.ts';
 import { inSpan } from '../telemetry/spans.ts';
 import { operatorConnector } from './guardedConnector.ts';
 import { type MultipartParts, multipartBody } from './multipart.ts';
 import { firstOfEach, spanOf } from './providerHttp.ts';
 import type { ResolveHost } from './resolveHost.ts';
-import { TextExchange } from './textExchange.ts';
+import { type ExchangeLimits, TextExchange } from './textExchange.ts';
 import { type TextBody, TextHttpError } from './textHttpError.ts';
 
 export interface TextHttpOptions {
@@ -76,14 +76,15 @@ export function createTextHttp(options: TextHttpOptions): TextHttp {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const agent = openAgent(options, timeouts);
   const { origin, pathname } = new URL(options.baseUrl);
+  const headers = { 'user-agent': 'Farebox', accept: '*/*', ...options.headers };
   const door: Door = {
     agent,
     origin,
     folder: pathname.replace(/\/+$/, ''),
-    headers: { 'user-agent': 'Farebox', accept: '*/*', ...options.headers },
+    headers,
+    jsonHeaders: { ...headers, ...OF_JSON },
     limits: { ...timeouts, maxBytes: options.maxReplyBytes ?? MAX_REPLY_BYTES },
-    running: providerRequests.labels(options.name, 'running'),
-    queued: providerRequests.labels(options.name, 'queued'),
+    calls: providerCallsOf(options.name),
   };
   const span = spanOf(options.baseUrl, 'POST');
   return {
@@ -117,25 +118,36 @@ interface Door {
   origin: string;
   folder: string;
   headers: Record<string, string>;
-  limits: ConstructorParameters<typeof TextExchange>[0];
-  running: { inc(): void; dec(): void };
-  queued: { inc(): void; dec(): void };
+  /** Of a call that has none of its own. */
+  jsonHeaders: Record<string, string>;
+  limits: ExchangeLimits;
+  calls: ReturnType<typeof providerCallsOf>;
 }
 
+const OF_JSON = { 'content-type': 'application/json' };
+
 async function send(door: Door, call: TextCall): Promise<TextReply> {
-  const { body, headers: itsOwn } = await encode(call);
-  if (call.signal.aborted) throw new TextHttpError('stopped', 'not_sent', call.signal.reason);
-  const exchange = new TextExchange({ ...door.limits, maxBytes: call.maxBytes ?? door.limits.maxBytes });
-  door.queued.inc();
-  exchange.whenSent(() => {
-    door.queued.dec();
-    door.running.inc();
+  const { signal } = call;
+  const { body, headers } = call.multipart
+    ? await encodeForm(door, call, call.multipart)
+    : encode(door, call);
+  if (signal.aborted) throw new TextHttpError('stopped', 'not_sent', signal.reason);
+  const { calls, limits } = door;
+  const stop = () => exchange.stop(signal.reason);
+  const own = call.maxBytes === undefined ? limits : { ...limits, maxBytes: call.maxBytes };
+  const exchange = new TextExchange(own, {
+    sent() {
+      calls.queued -= 1;
+      calls.running += 1;
+    },
+    over(sent) {
+      if (sent) calls.running -= 1;
+      else calls.queued -= 1;
+      signal.removeEventListener('abort', stop);
+    },
   });
-  exchange.whenOver((sent) => (sent ? door.running : door.queued).dec());
-  const stop = () => exchange.stop(call.signal.reason);
-  call.signal.addEventListener('abort', stop, { once: true });
-  exchange.whenOver(() => call.signal.removeEventListener('abort', stop));
-  const headers = { ...lowerCase(call.headers ?? {}), ...door.headers, ...itsOwn };
+  calls.queued += 1;
+  signal.addEventListener('abort', stop, { once: true });
   const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query).toString()}`;
   const path = `${door.folder}${call.path}${query}`;
   door.agent.dispatch({ origin: door.origin, path, method: 'POST', headers, body }, exchange);
@@ -143,12 +155,15 @@ async function send(door: Door, call: TextCall): Promise<TextReply> {
   return { status: head.status, headers: firstOfEach(head.headers), body: exchange };
 }
 
-async function encode({ json, text, multipart }: TextCall) {
-  if (multipart === undefined) {
-    return { body: text ?? JSON.stringify(json), headers: { 'content-type': 'application/json' } };
-  }
-  const { contentType, sizeBytes, stream } = await multipartBody(multipart);
-  return { body: stream, headers: { 'content-type': contentType, 'content-length': String(sizeBytes) } };
+function encode(door: Door, { json, text, headers }: TextCall) {
+  const body = text ?? JSON.stringify(json);
+  return { body, headers: headers ? { ...lowerCase(headers), ...door.jsonHeaders } : door.jsonHeaders };
+}
+
+async function encodeForm(door: Door, { headers = {} }: TextCall, parts: MultipartParts) {
+  const { contentType, sizeBytes, stream } = await multipartBody(parts);
+  const itsOwn = { 'content-type': contentType, 'content-length': String(sizeBytes) };
+  return { body: stream, headers: { ...lowerCase(headers), ...door.headers, ...itsOwn } };
 }
 
 /** So that none of a call's can stand beside one of ours, least of all the credential. */

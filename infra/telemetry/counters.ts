@@ -88,11 +88,31 @@ export const providerOutcomes = new Counter({
   registers,
 });
 
+interface ProviderCalls {
+  running: number;
+  queued: number;
+}
+
+const providerCalls = new Map<string, ProviderCalls>();
+
+/** To be counted up and down: a gauge would look its labels up at each step of each call. */
+export function providerCallsOf(provider: string): ProviderCalls {
+  const known = providerCalls.get(provider) ?? { running: 0, queued: 0 };
+  providerCalls.set(provider, known);
+  return known;
+}
+
 export const providerRequests = new Gauge({
   name: 'farebox_provider_requests',
   help: 'Synchronous calls to a provider that run now, or are queued for a connection',
   labelNames: ['provider', 'state'] as const,
   registers,
+  collect() {
+    for (const [provider, { running, queued }] of providerCalls) {
+      this.set({ provider, state: 'running' }, running);
+      this.set({ provider, state: 'queued' }, queued);
+    }
+  },
 });
 
 export const providerSeconds = new Histogram({

@@ -96,8 +96,9 @@ interface Chat {
 }
 
 async function chat({ http }: Service, json: unknown, { request, context }: Chat): Promise<TextReply> {
-  const headers = request.e2eeHeaders ?? {};
-  const reply = await http.post({ path: '/chat/completions', json, headers, signal: context.signal });
+  const headers = request.e2eeHeaders && { headers: request.e2eeHeaders };
+  const { signal } = context;
+  const reply = await http.post({ path: '/chat/completions', json, signal, ...headers });
   await checkStatus(reply);
   return reply;
 }
