@@ -46,17 +46,7 @@ export function createBatcher<Request, Result>(
     if (closing) return Promise.reject(unavailable('the ledger is closing'));
     if (waiting.length >= maxWaiting) return Promise.reject(unavailable('too many ledger calls are waiting'));
     return new Promise((resolve, reject) => {
-      const entry: Call<Request, Result> = {
-        request,
-        resolve,
-        reject,
-        ended: false,
-        timer: setTimeout(
-          () => end(entry, () => reject(unavailable('the ledger call took too long'))),
-          deadlineMs,
-        ),
-      };
-      waiting.push(entry);
+      waiting.push(toCall({ request, resolve, reject }, deadlineMs));
       schedule();
     });
   }
@@ -67,17 +57,27 @@ export function createBatcher<Request, Result>(
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
-      while (inFlight < maxInFlight && waiting.length > 0) launch();
+      launchAll();
     });
+  }
+
+  function launchAll(): void {
+    while (inFlight < maxInFlight && waiting.length > 0) launch();
   }
 
   function launch(): void {
     const batch = waiting.splice(0, maxBatch).filter((entry) => !entry.ended);
     if (batch.length === 0) return;
     inFlight += 1;
-    void runCalls(options, batch).finally(() => {
+    let answered = false;
+    const free = () => {
+      if (answered) return;
+      answered = true;
       inFlight -= 1;
-      schedule();
+      launchAll();
+    };
+    void runCalls(options, batch, free).finally(() => {
+      free();
       if (inFlight === 0 && waiting.length === 0) closed?.();
     });
   }
@@ -93,6 +93,15 @@ export function createBatcher<Request, Result>(
   return { call, close };
 }
 
+function toCall<Request, Result>(
+  asked: Pick<Call<Request, Result>, 'request' | 'resolve' | 'reject'>,
+  deadlineMs: number,
+): Call<Request, Result> {
+  const late = () => end(entry, () => entry.reject(unavailable('the ledger call took too long')));
+  const entry: Call<Request, Result> = { ...asked, ended: false, timer: setTimeout(late, deadlineMs) };
+  return entry;
+}
+
 /**
  * Runs the calls as one batch and answers each. A failure of the database is tried again; any other failure is of one
  * call's making, so then each runs alone and only the guilty one fails.
@@ -100,12 +109,13 @@ export function createBatcher<Request, Result>(
 async function runCalls<Request, Result>(
   options: BatcherOptions<Request, Result>,
   batch: Call<Request, Result>[],
+  answered?: () => void,
 ): Promise<void> {
   const attempts = options.attempts ?? 4;
   for (let attempt = 1; ; attempt += 1) {
     const open = batch.filter((entry) => !entry.ended);
     if (open.length === 0) return;
-    const failure = await failureOf(runOnce(options, open));
+    const failure = await failureOf(runOnce(options, open, answered));
     if (failure === undefined) return;
     const again = isRetryable(failure.error) || isUnavailable(failure.error);
     if (again && attempt < attempts) await pauseWithJitter(attempt);
@@ -138,10 +148,13 @@ async function failureOf(work: Promise<void>): Promise<{ error: unknown } | unde
 async function runOnce<Request, Result>(
   options: BatcherOptions<Request, Result>,
   open: Call<Request, Result>[],
+  answered?: () => void,
 ): Promise<void> {
   const results = await options.run(open.map((entry) => entry.request));
   if (results.length !== open.length)
     throw new Error(`${results.length} answers to ${open.length} ledger calls`);
+  // What has waited goes before these go on: until they are through, the database would have nothing to do.
+  answered?.();
   open.forEach((entry, index) => {
     end(entry, () => entry.resolve(results[index] as Result));
   });

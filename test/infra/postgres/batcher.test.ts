@@ -42,6 +42,21 @@ describe('a batcher', () => {
     expect(batches.flat()).toEqual(numbers);
   });
 
+  it('sends what has waited before those that were answered go on', async () => {
+    const order: string[] = [];
+    const { batcher } = doubling({
+      run: async (requests) => {
+        order.push(`sent ${requests}`);
+        await pause(5);
+        return requests;
+      },
+    });
+    const first = batcher.call(1).then(() => order.push('answered 1'));
+    while (order.length === 0) await pause(0);
+    await Promise.all([first, batcher.call(2)]);
+    expect(order).toEqual(['sent 1', 'sent 2', 'answered 1']);
+  });
+
   it('never has more batches under way than allowed, and collects calls meanwhile', async () => {
     let now = 0;
     let most = 0;
