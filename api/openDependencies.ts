@@ -61,8 +61,8 @@ export interface Opened {
 }
 
 const MOST_STATEMENTS = 24;
-/** The ledger's batches have connections of their own: no other statement may hold up money. */
-const LEDGER_STATEMENTS = 4;
+/** The ledger has a connection of its own, and another while one is broken: no other statement may hold up money. */
+const MOST_PURSES = 2;
 const LIMITS_ALONE = 'Redis does not answer: limits are counted by each process for itself';
 
 export async function openDependencies(config: Config, log: Logger): Promise<Opened> {
@@ -78,7 +78,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const images = createImageWork();
   const documents = createDocumentReader({ workFolders: folders });
   const clock = createDatabaseClock();
-  const purse = openPool({ databaseUrl, applicationName: 'farebox-api-ledger', max: LEDGER_STATEMENTS });
+  const purse = openPurse(databaseUrl);
   const ledger = createLedger(purse);
   const search = createSearch(config);
   const { allowPrivateHosts } = config.fetch;
@@ -124,6 +124,10 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       await Promise.all([rpc.close(), sql.end(), purse.end(), temporal.close(), folders.settled()]);
     },
   };
+}
+
+function openPurse(databaseUrl: string) {
+  return openPool({ databaseUrl, applicationName: 'farebox-api-ledger', max: MOST_PURSES, pipelined: true });
 }
 
 /** Those who answer while the client waits. */

@@ -3,6 +3,7 @@ import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain
 import { inSpan } from '../telemetry/spans.ts';
 import { countLedgerBatch, ledgerSpan } from '../telemetry/watchLedger.ts';
 import { type Batcher, createBatcher } from './batcher.ts';
+import { type Lane, openLane } from './lane.ts';
 import {
   type AdmitRow,
   admitArguments,
@@ -51,8 +52,9 @@ export interface LedgerOptions {
   /** Most calls in one statement; 256 by default. */
   maxBatch?: number;
   /**
-   * Statements under way at once; 1 by default: two would wait for the row of the same account, and what comes meanwhile
-   * shares the next statement and its commit.
+   * Statements under way at once; by default 2 on the one connection of a pipelined pool, where the second follows the first,
+   * and 1 of any other: there two would wait for the row of the same account. What comes meanwhile shares the next statement
+   * and its commit.
    */
   maxInFlight?: number;
   /** Most calls waiting; 10,000 by default. Above it a call is refused as unavailable. */
@@ -89,10 +91,11 @@ const HOLDING = ledgerSpan('hold');
 const RESOLVING = ledgerSpan('resolve');
 
 export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
+  const lane = openLane(pool);
   const calls = createBatcher<Call, Row>({
-    maxInFlight: 1,
+    maxInFlight: pool.options.pipeline ? 2 : 1,
     ...options,
-    run: (batch) => runBatch(pool, batch),
+    run: (batch) => runBatch(lane, batch),
   });
   return {
     async hold(request) {
@@ -109,7 +112,7 @@ export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
 }
 
 /** In the order of the calls. What is resolved is free again for what is held by the same statement. */
-async function runBatch(pool: Sql, batch: Call[]): Promise<Row[]> {
+async function runBatch(lane: Lane, batch: Call[]): Promise<Row[]> {
   const holds: HoldRequest[] = [];
   const resolutions: Resolution[] = [];
   for (const call of batch) {
@@ -120,17 +123,17 @@ async function runBatch(pool: Sql, batch: Call[]): Promise<Row[]> {
     { operation: 'hold', size: holds.length },
     { operation: 'resolve', size: resolutions.length },
   ];
-  const rows = await countLedgerBatch(steps, () => runStatement(pool, holds, resolutions));
+  const rows = await countLedgerBatch(steps, () => runStatement(lane, holds, resolutions));
   // One is under the other in the answer: resolutions first.
   let held = resolutions.length;
   let resolved = 0;
   return batch.map((call) => rows['hold' in call ? held++ : resolved++] as Row);
 }
 
-async function runStatement(pool: Sql, holds: HoldRequest[], resolutions: Resolution[]): Promise<Row[]> {
-  if (resolutions.length === 0) return await query(pool, HOLD, admitArguments(holds));
-  if (holds.length === 0) return await query(pool, RESOLVE, resolveArguments(resolutions));
-  return await query(pool, BOTH, [...resolveArguments(resolutions), ...admitArguments(holds)]);
+async function runStatement(lane: Lane, holds: HoldRequest[], resolutions: Resolution[]): Promise<Row[]> {
+  if (resolutions.length === 0) return await query(lane, HOLD, admitArguments(holds));
+  if (holds.length === 0) return await query(lane, RESOLVE, resolveArguments(resolutions));
+  return await query(lane, BOTH, [...resolveArguments(resolutions), ...admitArguments(holds)]);
 }
 
 const PARTS = 'coalesce(part_diem, 0), coalesce(part_bundled, 0), coalesce(part_usd, 0)';
@@ -138,11 +141,11 @@ const ADMITTED = told(`outcome, coalesce(limited, ''), ${PARTS}, coalesce(state,
 const RESOLVED = told(`outcome, '', ${PARTS}, '', replayed`);
 const HOLD = {
   name: 'ledger_hold',
-  text: `select ${ADMITTED} from ledger_admit(true, $1, $2, $3, $4, $5, $6, $7)`,
+  text: `select ${ADMITTED} from ledger_hold($1, $2, $3, $4, $5, $6, $7)`,
 };
 const RESOLVE = {
-  name: 'ledger_resolve',
-  text: `select ${RESOLVED} from ledger_resolve($1, $2, $3, $4, $5)`,
+  name: 'ledger_end_holds',
+  text: `select ${RESOLVED} from ledger_end_holds($1, $2, $3, $4, $5)`,
 };
 const BOTH = {
   name: 'ledger_resolve_and_hold',
@@ -157,9 +160,12 @@ function told(columns: string): string {
   return `concat_ws(',', ${columns}) as told`;
 }
 
-async function query(pool: Sql, statement: { name: string; text: string }, values: string[]): Promise<Row[]> {
-  const { rows } = await pool.query<{ told: string }>({ ...statement, values });
-  return rows.map(readRow);
+async function query(
+  lane: Lane,
+  statement: { name: string; text: string },
+  values: string[],
+): Promise<Row[]> {
+  return (await lane.query<{ told: string }>({ ...statement, values })).map(readRow);
 }
 
 function readRow({ told: text }: { told: string }): Row {

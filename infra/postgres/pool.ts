@@ -15,6 +15,8 @@ export interface PoolOptions {
   /** Longest run of one statement; 10 s by default. The client gives up 2 s later, should the server be silent. */
   statementTimeoutMs?: number;
   connectTimeoutMs?: number;
+  /** Its connections take statements while they work on others (lane.ts); off by default. */
+  pipelined?: boolean;
 }
 
 const LOCK_TIMEOUT_MS = 5_000;
@@ -32,6 +34,7 @@ export function openPool(options: PoolOptions): pg.Pool {
     query_timeout: statementTimeoutMs + 2_000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
+    pipeline: options.pipelined ?? false,
     options: [
       'role=farebox_app',
       'timezone=UTC',

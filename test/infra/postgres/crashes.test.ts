@@ -109,7 +109,7 @@ describe('connections that are cut by the server', () => {
       while (cutting) {
         await world.owner.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
-           where datname = current_database() and application_name = 'ledger-test'`,
+           where datname = current_database() and application_name like 'ledger-test%'`,
         );
         await pause(25);
       }
@@ -216,6 +216,7 @@ describe('behind a network that fails', () => {
       applicationName: 'ledger-proxied',
       connectTimeoutMs: 1_500,
       max: 4,
+      pipelined: true,
       ...(statementTimeoutMs === undefined ? {} : { statementTimeoutMs }),
     });
     closers.push(() => pool.end());

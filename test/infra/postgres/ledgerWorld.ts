@@ -31,6 +31,7 @@ export interface LedgerWorld {
   pool: pg.Pool;
   /** As the owner of the schema, for looking and for breaking things. */
   owner: pg.Pool;
+  /** As the services open it; with `maxInFlight`, its statements meet each other on connections of their own. */
   ledger(options?: LedgerOptions): Ledger;
   account(funds?: { usd?: bigint; bundled?: bigint; diem?: bigint }): Promise<string>;
   key(accountId: string, limits?: KeyLimits, parentId?: string): Promise<string>;
@@ -48,6 +49,7 @@ export interface LedgerWorld {
 export async function createLedgerWorld(poolSize = 8, inDatabase?: string): Promise<LedgerWorld> {
   const databaseUrl = inDatabase ?? (await createDatabase());
   const pool = openPool({ databaseUrl, applicationName: 'ledger-test', max: poolSize });
+  const purse = openPool({ databaseUrl, applicationName: 'ledger-test-purse', max: 2, pipelined: true });
   const owner = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   owner.on('error', () => undefined);
   const ledgers: Ledger[] = [];
@@ -56,7 +58,7 @@ export async function createLedgerWorld(poolSize = 8, inDatabase?: string): Prom
     pool,
     owner,
     ledger(options) {
-      const made = createLedger(pool, options);
+      const made = createLedger(options?.maxInFlight === undefined ? purse : pool, options);
       ledgers.push(made);
       return made;
     },
@@ -83,7 +85,7 @@ export async function createLedgerWorld(poolSize = 8, inDatabase?: string): Prom
     },
     async close() {
       await Promise.all(ledgers.map((made) => made.close()));
-      await Promise.all([pool.end(), owner.end()]);
+      await Promise.all([pool.end(), purse.end(), owner.end()]);
     },
   };
 }

@@ -1,0 +1,60 @@
+/**
+ * Statements that follow each other on one connection, each sent while the one before is still worked on: Postgres begins it
+ * in the moment in which that is committed, not when this process has read of it. Each is a transaction of its own.
+ */
+import type pg from 'pg';
+import { isUnavailable } from './failures.ts';
+import type { Sql } from './pool.ts';
+
+export interface Lane {
+  /** In the order of the calls. A connection that breaks takes with it what was sent on it: its outcome is unknown. */
+  query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]>;
+}
+
+interface Held {
+  client: Promise<pg.PoolClient>;
+  users: number;
+  broken: boolean;
+}
+
+/** Takes a connection of the pool as long as there is anything to do. Of a pool that is not pipelined it takes one for each. */
+export function openLane(pool: Sql): Lane {
+  if (!pool.options.pipeline) {
+    return {
+      query: async <Row extends pg.QueryResultRow>(statement: pg.QueryConfig) =>
+        (await pool.query<Row>(statement)).rows,
+    };
+  }
+  let held: Held | undefined;
+
+  function leave(left: Held): void {
+    left.users -= 1;
+    if (left.users > 0) return;
+    if (held === left) held = undefined;
+    // Who got no connection has none to give back.
+    left.client.then(
+      (client) => client.release(left.broken),
+      () => undefined,
+    );
+  }
+
+  return {
+    async query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig) {
+      held ??= { client: pool.connect(), users: 0, broken: false };
+      const mine = held;
+      mine.users += 1;
+      try {
+        const client = await mine.client;
+        return (await client.query<Row>(statement)).rows;
+      } catch (error) {
+        if (isUnavailable(error)) {
+          mine.broken = true;
+          if (held === mine) held = undefined;
+        }
+        throw error;
+      } finally {
+        leave(mine);
+      }
+    },
+  };
+}

@@ -1,0 +1,198 @@
+/** A hold or resolution by itself writes what it writes as one of a batch (migrations/0029_single_ledger_calls.sql). */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LedgerPrice } from '../../../domain/ledger.ts';
+import type { HoldOutcome, Ledger } from '../../../infra/postgres/createLedger.ts';
+import { createLedgerWorld, type KeyLimits, type LedgerWorld, SNAPSHOT } from './ledgerWorld.ts';
+
+let world: LedgerWorld;
+let ledger: Ledger;
+beforeAll(async () => {
+  world = await createLedgerWorld();
+  // A statement at a time: what is asked for in the same tick is one batch.
+  ledger = world.ledger({ maxInFlight: 1 });
+});
+afterAll(async () => {
+  await world.expectSound();
+  await world.close();
+});
+
+interface Case {
+  name: string;
+  funds?: { usd?: bigint; bundled?: bigint; diem?: bigint };
+  /** Left out: the caller has no key. */
+  key?: KeyLimits & { child?: boolean };
+  price?: LedgerPrice;
+  settled?: LedgerPrice;
+}
+
+const usd = (amount: bigint): LedgerPrice => ({ usd: amount, diem: 0n });
+const same = (amount: bigint): LedgerPrice => ({ usd: amount, diem: amount });
+
+const CASES: Case[] = [
+  { name: 'usd and a key without limits', key: {} },
+  { name: 'no key' },
+  {
+    name: 'a price that diem could pay, of which there is none',
+    key: {},
+    price: same(60n),
+    settled: same(20n),
+  },
+  { name: 'all that there is', key: {}, price: usd(100n), settled: usd(100n) },
+  { name: 'one more than there is', key: {}, price: usd(101n) },
+  { name: 'a price of nothing', key: {}, price: usd(0n), settled: usd(0n) },
+  { name: 'a price in diem alone', key: {}, price: { usd: 0n, diem: 5n }, settled: { usd: 0n, diem: 5n } },
+  { name: 'nothing used', key: {}, settled: usd(0n) },
+  { name: 'more than was held', key: {}, settled: usd(1_000n) },
+  { name: 'diem', funds: { usd: 100n, diem: 30n }, key: {}, price: same(60n), settled: same(40n) },
+  { name: 'bundled credit', funds: { usd: 100n, bundled: 30n }, key: {} },
+  { name: 'no usd, only bundled credit', funds: { bundled: 100n }, key: {} },
+  { name: 'a limit with room', key: { usd: 70n } },
+  { name: 'a limit without room', key: { usd: 50n } },
+  { name: 'a limit on diem', key: { diem: 10n }, price: same(60n), settled: same(40n) },
+  { name: 'a child of a key with room', key: { usd: 70n, child: true } },
+  { name: 'a child of a key without room', key: { usd: 50n, child: true } },
+  { name: 'a child of a key without limits', key: { child: true } },
+];
+
+async function newPayer({ funds = { usd: 100n }, key }: Case) {
+  const accountId = await world.account(funds);
+  if (!key) return { accountId, keyId: null, keys: [] };
+  const { child, ...limits } = key;
+  const first = await world.key(accountId, limits);
+  if (!child) return { accountId, keyId: first, keys: [first] };
+  const keyId = await world.key(accountId, {}, first);
+  return { accountId, keyId, keys: [first, keyId] };
+}
+
+type Payer = Awaited<ReturnType<typeof newPayer>>;
+
+/** What another account does in the same statement, so that this is no single call. */
+async function companion(): Promise<{ hold(): Promise<unknown>; settle(): Promise<unknown> }> {
+  const accountId = await world.account({ usd: 10n });
+  const operationId = randomUUID();
+  return {
+    hold: () =>
+      ledger.hold({ operationId, accountId, keyId: null, price: usd(1n), ttlMs: 60_000, snapshot: SNAPSHOT }),
+    settle: () => ledger.settle({ operationId, price: usd(1n) }),
+  };
+}
+
+/** What was written for a payer, without what is told apart by name and time. */
+async function written({ accountId, keys }: Payer, operationId: string) {
+  const rows = async (text: string, value: unknown) =>
+    (await world.owner.query<Record<string, unknown>>(text, [value])).rows;
+  const day = (column: string) => `${column} - (ledger_now() at time zone 'UTC')::date as day`;
+  return {
+    balance: await world.balance(accountId),
+    transfers: await rows(
+      `select kind, house, currency, amount, ${day('day')}, key_id = any (array(select id from api_keys)) as by_key, details
+        from transfers where account_id = $1 and kind = 'charge' order by id`,
+      accountId,
+    ),
+    operation: await rows(
+      `select state, ${day('day')}, key_id is null as keyless, parent_key_id is null as orphan, price_usd, price_diem,
+        held_diem, held_bundled, held_usd, diem, bundled, usd from operations where operation_id = $1`,
+      operationId,
+    ),
+    holds: await rows(
+      `select snapshot, round(extract(epoch from expires_at - ledger_now()) / 60) as minutes from holds where operation_id = $1`,
+      operationId,
+    ),
+    keys: await Promise.all(
+      keys.map((key) =>
+        rows(
+          `select ${day('day')}, usd_used, usd_held, diem_used, diem_held from key_days where key_id = $1`,
+          key,
+        ),
+      ),
+    ),
+  };
+}
+
+describe.each(CASES)('$name', (asked) => {
+  const { price = usd(60n), settled = usd(20n) } = asked;
+
+  /** Holds, looks, resolves, looks; then all of it once more, which changes nothing. */
+  async function story(way: 'alone' | 'batched', resolution: 'settle' | 'release') {
+    const payer = await newPayer(asked);
+    const { accountId, keyId } = payer;
+    const operationId = randomUUID();
+    const other = way === 'batched' ? await companion() : undefined;
+    const hold = async (): Promise<HoldOutcome> =>
+      (
+        await Promise.all([
+          ledger.hold({ operationId, accountId, keyId, price, ttlMs: 600_000, snapshot: SNAPSHOT }),
+          other?.hold(),
+        ])
+      )[0];
+    const resolve = async () =>
+      (
+        await Promise.all([
+          resolution === 'release'
+            ? ledger.release({ operationId })
+            : ledger.settle({ operationId, price: settled, snapshot: { units: '7' } }),
+          other?.settle(),
+        ])
+      )[0];
+    const told = [];
+    for (const step of [hold, hold, resolve, resolve, hold]) {
+      told.push({ outcome: await step(), written: await written(payer, operationId) });
+    }
+    return told;
+  }
+
+  it('is held and settled by itself as in a batch', async () => {
+    expect(await story('alone', 'settle')).toEqual(await story('batched', 'settle'));
+  });
+
+  it('is held and released by itself as in a batch', async () => {
+    expect(await story('alone', 'release')).toEqual(await story('batched', 'release'));
+  });
+});
+
+describe('a single call', () => {
+  it('under an id that another account has used is refused', async () => {
+    const operationId = randomUUID();
+    const hold = async () =>
+      ledger.hold({
+        ...{ operationId, accountId: await world.account({ usd: 100n }), keyId: null },
+        ...{ price: usd(10n), ttlMs: 60_000, snapshot: SNAPSHOT },
+      });
+    expect(await hold()).toMatchObject({ outcome: 'held' });
+    await expect(hold()).rejects.toMatchObject({ code: 'conflict' });
+    expect(await ledger.release({ operationId })).toMatchObject({ outcome: 'released' });
+  });
+
+  it('with a key of another account is a mistake of ours', async () => {
+    const stranger = await newPayer({ name: '', key: {} });
+    const accountId = await world.account({ usd: 100n });
+    const hold = ledger.hold({
+      ...{ operationId: randomUUID(), accountId, keyId: stranger.keyId },
+      ...{ price: usd(10n), ttlMs: 60_000, snapshot: SNAPSHOT },
+    });
+    await expect(hold).rejects.toMatchObject({ code: 'internal' });
+  });
+
+  it('that has waited for its account past midnight belongs to the new day', async () => {
+    const accountId = await world.account({ usd: 100n });
+    await world.setClock('2026-11-29T23:59:59.900Z');
+    const client = await world.owner.connect();
+    await client.query('begin');
+    await client.query('select from accounts where id = $1 for update', [accountId]);
+    const operationId = randomUUID();
+    const held = ledger.hold({
+      ...{ operationId, accountId, keyId: null, price: usd(10n) },
+      ...{ ttlMs: 60_000, snapshot: SNAPSHOT },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await world.setClock('2026-11-30T00:00:00.100Z');
+    await client.query('commit');
+    client.release();
+    expect(await held).toMatchObject({ outcome: 'held' });
+    const { rows } = await world.owner.query(`select day::text from operations where operation_id = $1`, [
+      operationId,
+    ]);
+    expect(rows).toEqual([{ day: '2026-11-30' }]);
+  });
+});
