@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readStreams } from './chatStreams.ts';
 import { onTheOtherCore, postgresPids } from './cores.ts';
-import { askSingly, askWithoutPause, FEW, type LeanRequest } from './leanClient.ts';
+import { askSingly, askWithoutPause, FEW, type LeanRequest, WARM_UP } from './leanClient.ts';
 import { residentMb } from './memory.ts';
 import { percentile, round } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
@@ -39,11 +39,12 @@ export async function run(options: { seconds?: number; requests?: number } = {})
     for (let turn = 0; turn <= ROUNDS; turn += 1) {
       for (const side of SIDES) {
         const target = targets[side];
-        const load = await askWithoutPause(target, { connections: MANY, seconds, status: 200 });
+        const warmsUp = turn === 0;
+        const duration = warmsUp ? seconds * WARM_UP : seconds;
+        const load = await askWithoutPause(target, { connections: MANY, seconds: duration, status: 200 });
         await sleep(SETTLE_MS);
         const waits = await askSingly(target);
-        // The first turn only warms up.
-        if (turn === 0) continue;
+        if (warmsUp) continue;
         sides[side].perSecond.push(load.perSecond);
         sides[side].waitsMs.push(...waits);
         sides[side].failed += load.failed;

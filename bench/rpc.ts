@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTheOtherCore, postgresPids } from './cores.ts';
-import { askSingly, askWithoutPause, FEW, type LeanRequest } from './leanClient.ts';
+import { askSingly, askWithoutPause, FEW, type LeanRequest, WARM_UP } from './leanClient.ts';
 import { percentile, round } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
 
@@ -35,14 +35,15 @@ export async function run(options: { seconds?: number; rounds?: number } = {}): 
     for (let turn = 0; turn <= rounds; turn += 1) {
       for (const load of LOADS) {
         const target = targets[load];
-        const told = await askWithoutPause(target, { connections: MANY, seconds, status: 200 });
+        const warmsUp = turn === 0;
+        const duration = warmsUp ? seconds * WARM_UP : seconds;
+        const told = await askWithoutPause(target, { connections: MANY, seconds: duration, status: 200 });
         await sleep(SETTLE_MS);
-        // The first turn only warms up.
-        if (turn === 0) continue;
+        const waited = load.endsWith('single') ? await askSingly(target) : [];
+        if (warmsUp) continue;
         rates.get(load)?.push(told.perSecond);
         failed += told.failed;
-        if (load === 'floor single') waits.floor.push(...(await askSingly(target)));
-        if (load === 'single') waits.product.push(...(await askSingly(target)));
+        waits[load === 'single' ? 'product' : 'floor'].push(...waited);
       }
     }
     return { ok: judge({ rates, waits, failed }) };
