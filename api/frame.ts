@@ -6,6 +6,7 @@ import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
 import type { Logger } from '../infra/log.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
+import type { Admission, LimitedCall } from '../infra/redis/limiter.ts';
 import { type Answer, discardAnswer } from './answer.ts';
 import { type Authentication, authenticate } from './auth/authenticate.ts';
 import { type ReadBody, readBody } from './body/readBody.ts';
@@ -120,7 +121,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
       ctx,
       readBody(ctx.req, route.body, { createFolder, noteModel, config: frame.dependencies.config }),
     );
-    await admit(visit, model, read);
+    if (!route.countsItself) await admit(visit, model, read);
     request = new Request(visit, readQuery(route, ctx), read);
   } catch (error) {
     await removeFolder();
@@ -229,15 +230,17 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly stopping: AbortSignal;
   readonly #ctx: RoutedContext;
   readonly #call: CallLimits | undefined;
+  readonly #path: string;
   readonly #address: () => string;
   #controller: AbortController | undefined = undefined;
   #aborted: FareboxError | undefined = undefined;
   /** What is to be done when nobody waits any more. */
   #waiting: Set<() => void> | undefined = undefined;
 
-  constructor({ ctx, call, address, stopping }: Visit, query: unknown, read: ReadBody) {
+  constructor({ route, ctx, call, address, stopping }: Visit, query: unknown, read: ReadBody) {
     this.#ctx = ctx;
     this.#call = call;
+    this.#path = route.path;
     this.#address = address;
     this.stopping = stopping;
     this.query = query;
@@ -320,6 +323,11 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
 
   async admitModel(modelId: string): Promise<void> {
     await this.#call?.admitModel(modelId);
+  }
+
+  async admitWith(own: LimitedCall): Promise<Admission> {
+    if (!this.#call) throw new Error('a call of nobody has no windows');
+    return await this.#call.admitWith({ path: this.#path, model: undefined }, own);
   }
 
   async noteTokens(used: number): Promise<void> {

@@ -10,6 +10,7 @@ import type { ModelType } from '../domain/catalogue/model.ts';
 import type { Wallet } from '../domain/wallets.ts';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
+import type { Admission, LimitedCall } from '../infra/redis/limiter.ts';
 import type { Answer } from './answer.ts';
 import type { FileParts } from './body/readMultipart.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -113,6 +114,11 @@ export interface RouteRequest<Body, Query, A extends Access> {
    * count for it alone. Throws FareboxError `rate_limited`. Nothing happens for the model that is counted already.
    */
   admitModel(modelId: string): Promise<void>;
+  /**
+   * For routes that count by themselves: asks the windows of the route together with those of every call, all or none. The
+   * answer is of the route's; throws FareboxError `rate_limited` for the others.
+   */
+  admitWith(own: LimitedCall): Promise<Admission>;
   /** The tokens that were really used; the limit per minute goes by them. */
   noteTokens(used: number): Promise<void>;
   /** Waits for somebody else: that time is not ours, in the figures and in `overheadMs`. */
@@ -137,6 +143,8 @@ export interface RouteDefinition<Body, Query, A extends Access> {
    * `refusals`: what is left of a limit is told by a 429 only (specification 8.4); left out: by every answer.
    */
   limitHeaders?: 'refusals';
+  /** Its handler calls `admitWith`, whatever was sent; left out: the call is admitted before the handler is asked. */
+  countsItself?: true;
   /** What a call may use in tokens at most, for models that are limited by them; `noteTokens` corrects it afterwards. */
   estimateTokens?(body: Body): number;
   /** From the moment the body is read until the answer begins; past it the client gets `timed_out`. */

@@ -57,6 +57,11 @@ export interface Subject {
 export interface CallLimits {
   /** Throws FareboxError `rate_limited`. */
   admit(subject: Subject): Promise<void>;
+  /**
+   * The same together with windows of the route's own, all or none, in one question to Redis. The answer is of those windows
+   * alone: throws FareboxError `rate_limited` only for the others.
+   */
+  admitWith(subject: Subject, own: LimitedCall): Promise<Admission>;
   /** Another model is to answer: its limits are asked, and the tokens are its own. Throws FareboxError `rate_limited`. */
   admitModel(modelId: string): Promise<void>;
   /** Set on the answer, whatever it is. */
@@ -94,67 +99,111 @@ function countedOf(limits: Limits, caller: Caller, subject: Subject): Counted {
   return counted;
 }
 
+const joinedBefore = new WeakMap<LimitedCall, WeakMap<LimitedCall, LimitedCall>>();
+
+/** Always the same object for the same two: what waits for Redis goes together by it. */
+function joined(counted: LimitedCall, own: LimitedCall): LimitedCall {
+  const known = joinedBefore.get(counted) ?? new WeakMap<LimitedCall, LimitedCall>();
+  joinedBefore.set(counted, known);
+  const before = known.get(own);
+  if (before) return before;
+  const { accountId, about } = counted;
+  const made = { accountId, counters: [...counted.counters, ...own.counters], ...(about && { about }) };
+  known.set(own, made);
+  return made;
+}
+
 /** Routes whose failures for features that a model lacks have a budget of their own (specification 8.2). */
 const FEATURE_ROUTES = new Set(['/chat/completions', '/responses']);
 
 export function openCall(limits: Limits, caller: Caller): CallLimits {
-  const { accountId } = caller;
-  let asked: Subject | undefined;
-  /** Whose failures these are. */
-  let counted: Counted | undefined;
-  /** Whose requests and tokens these are. */
-  let answering: Counted | undefined;
-  let admission: Admission | undefined;
-  let estimatedTokens: number | undefined;
-  const headers: Record<string, string> = {};
+  return new OpenCall(limits, caller);
+}
 
-  async function fillBudget({ failed, unsupported }: Counted, code: ErrorCode | undefined): Promise<void> {
+class OpenCall implements CallLimits {
+  readonly headers: Record<string, string> = {};
+  readonly #limits: Limits;
+  readonly #caller: Caller;
+  #asked: Subject | undefined = undefined;
+  /** Whose failures these are. */
+  #counted: Counted | undefined = undefined;
+  /** Whose requests and tokens these are. */
+  #answering: Counted | undefined = undefined;
+  #admission: Admission | undefined = undefined;
+  #estimatedTokens: number | undefined = undefined;
+
+  constructor(limits: Limits, caller: Caller) {
+    this.#limits = limits;
+    this.#caller = caller;
+  }
+
+  async admit(subject: Subject): Promise<void> {
+    const of = this.#open(subject);
+    this.#take(await this.#limits.limiter.admit(of, this.#estimatedTokens), of);
+  }
+
+  async admitWith(subject: Subject, own: LimitedCall): Promise<Admission> {
+    const of = this.#open(subject);
+    const told = await this.#limits.limiter.admit(joined(of, own), this.#estimatedTokens);
+    const { refusedBy, at, states } = told;
+    const isOwn = refusedBy !== undefined && own.counters.includes(refusedBy);
+    const others = of.counters.length;
+    this.#take({ refusedBy: isOwn ? undefined : refusedBy, at, states: states.slice(0, others) }, of);
+    return { refusedBy, at, states: states.slice(others) };
+  }
+
+  async admitModel(modelId: string): Promise<void> {
+    if (!this.#asked || this.#answering?.about?.modelId === modelId) return;
+    const next = countedOf(this.#limits, this.#caller, { ...this.#asked, model: modelId });
+    const admitted = await this.#limits.limiter.admit(next, this.#estimatedTokens);
+    const { refusedBy } = admitted;
+    if (refusedBy) throw refusal(refusedBy, stateOf(next, admitted, refusedBy), admitted.at);
+    await this.noteTokens(0);
+    [this.#answering, this.#admission] = [next, admitted];
+    Object.assign(this.headers, minuteHeaders(next, admitted));
+  }
+
+  async noteTokens(used: number): Promise<void> {
+    const tokens = this.#answering?.tokens;
+    if (!tokens || !this.#admission) return;
+    const before = this.#estimatedTokens ?? tokens.cost;
+    const change = { count: Math.round(used) - before, at: this.#admission.at };
+    await this.#limits.limiter.correct(this.#caller.accountId, tokens, change);
+  }
+
+  ended(status: number, code: ErrorCode | undefined): Promise<void> | undefined {
+    if (!this.#counted || status < 400 || status === 429 || (code && UNCOUNTED.has(code))) return undefined;
+    return this.#fillBudget(this.#counted, code);
+  }
+
+  #open(subject: Subject): Counted {
+    const counted = countedOf(this.#limits, this.#caller, subject);
+    this.#asked = subject;
+    this.#counted = counted;
+    this.#answering = counted;
+    if (subject.estimatedTokens !== undefined) {
+      this.#estimatedTokens = Math.max(1, Math.round(subject.estimatedTokens));
+    }
+    return counted;
+  }
+
+  #take(told: Admission, of: Counted): void {
+    this.#admission = told;
+    const { refusedBy } = told;
+    const isBudget = refusedBy !== undefined && refusedBy.windowMs === BUDGET_MS;
+    Object.assign(this.headers, budgetHeaders(of, told, refusedBy));
+    if (!isBudget) Object.assign(this.headers, minuteHeaders(of, told));
+    if (refusedBy) throw refusal(refusedBy, stateOf(of, told, refusedBy), told.at);
+  }
+
+  async #fillBudget({ failed, unsupported }: Counted, code: ErrorCode | undefined): Promise<void> {
     // One or the other: fifty of the second kind must not end what two hundred are allowed of.
     const budget = code === 'unsupported_feature' && unsupported ? unsupported : failed;
-    await limits.limiter.correct(accountId, budget, { count: 1 });
+    await this.#limits.limiter.correct(this.#caller.accountId, budget, { count: 1 });
     if (budget === unsupported) return;
-    headers['x-ratelimit-remaining'] = String(Math.max(0, Number(headers['x-ratelimit-remaining']) - 1));
+    const remaining = Number(this.headers['x-ratelimit-remaining']) - 1;
+    this.headers['x-ratelimit-remaining'] = String(Math.max(0, remaining));
   }
-
-  async function noteTokens(used: number): Promise<void> {
-    if (!answering?.tokens || !admission) return;
-    const before = estimatedTokens ?? answering.tokens.cost;
-    const change = { count: Math.round(used) - before, at: admission.at };
-    await limits.limiter.correct(accountId, answering.tokens, change);
-  }
-
-  return {
-    headers,
-    noteTokens,
-    async admit(subject) {
-      asked = subject;
-      counted = countedOf(limits, caller, subject);
-      if (subject.estimatedTokens !== undefined) {
-        estimatedTokens = Math.max(1, Math.round(subject.estimatedTokens));
-      }
-      answering = counted;
-      admission = await limits.limiter.admit(counted, estimatedTokens);
-      const { refusedBy } = admission;
-      const isBudget = refusedBy !== undefined && refusedBy.windowMs === BUDGET_MS;
-      Object.assign(headers, budgetHeaders(counted, admission, refusedBy));
-      if (!isBudget) Object.assign(headers, minuteHeaders(counted, admission));
-      if (refusedBy) throw refusal(refusedBy, stateOf(counted, admission, refusedBy), admission.at);
-    },
-    async admitModel(modelId) {
-      if (!asked || answering?.about?.modelId === modelId) return;
-      const next = countedOf(limits, caller, { ...asked, model: modelId });
-      const admitted = await limits.limiter.admit(next, estimatedTokens);
-      const { refusedBy } = admitted;
-      if (refusedBy) throw refusal(refusedBy, stateOf(next, admitted, refusedBy), admitted.at);
-      await noteTokens(0);
-      [answering, admission] = [next, admitted];
-      Object.assign(headers, minuteHeaders(next, admitted));
-    },
-    ended(status, code) {
-      if (!counted || status < 400 || status === 429 || (code && UNCOUNTED.has(code))) return undefined;
-      return fillBudget(counted, code);
-    },
-  };
 }
 
 /** What a client cannot have meant: such requests are refused before anything is done for them (api-facts 8). */

@@ -28,7 +28,12 @@ export type RpcAdmission =
       correct(credits: number): Promise<void>;
     };
 
-export async function admitRpc(limits: Limits, accountId: string, count: RpcCount): Promise<RpcAdmission> {
+/** `ask`: together with what else is asked of Redis for the call; left out: by itself. */
+export async function admitRpc(
+  limits: Limits,
+  accountId: string,
+  { ask = limits.limiter.admit, ...count }: RpcCount & { ask?: (call: LimitedCall) => Promise<Admission> },
+): Promise<RpcAdmission> {
   const call = limitedCall(limits, accountId, count);
   const { counters } = call;
   if (counters.length === 0) return { refusal: undefined, correct: async () => undefined };
@@ -36,7 +41,7 @@ export async function admitRpc(limits: Limits, accountId: string, count: RpcCoun
   const credits = counters.find((counter) => !isOfRequests(counter));
   // Alone more than a whole day's: there is no window in which it would fit.
   if (credits && credits.limit < credits.cost) return { refusal: refusalAnswer(credits, undefined) };
-  const admission = await limits.limiter.admit(call);
+  const admission = await ask(call);
   const { refusedBy, at } = admission;
   if (refusedBy) {
     const state = admission.states[counters.indexOf(refusedBy)];

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { FareboxError } from '../../domain/errors.ts';
 import { RPC_NETWORKS, type RpcNetwork } from '../../domain/rpc/networks.ts';
 import { type RpcRequest, readRpcRequest, writes } from '../../domain/rpc/request.ts';
+import type { LimitedCall } from '../../infra/redis/limiter.ts';
 import { json } from '../answer.ts';
 import { invalidJson } from '../body/readJson.ts';
 import { readIdempotencyKey } from '../idempotency.ts';
@@ -33,6 +34,7 @@ export const rpcRoute = defineRoute({
   access: 'buyer',
   body: { raw: { maxBytes: MOST_BYTES, json: rpcBody } },
   limitHeaders: 'refusals',
+  countsItself: true,
   deadlineMs: DEADLINE_MS,
   describes: RPC_DESCRIPTIONS.call,
   async handler(dependencies, request) {
@@ -45,7 +47,8 @@ export const rpcRoute = defineRoute({
     });
     // What was refused is a request too. With a key the credits are counted when it is certain that it is no replay.
     const credits = read.found && read.found.key === undefined ? read.found.asked.credits : 0;
-    const admission = await admitRpc(dependencies.limits, accountId, { request: true, credits });
+    const ask = (windows: LimitedCall) => request.admitWith(windows);
+    const admission = await admitRpc(dependencies.limits, accountId, { request: true, credits, ask });
     if (admission.refusal) return admission.refusal;
     if (!read.found) throw read.error;
     const { network, asked, key } = read.found;

@@ -134,3 +134,22 @@ it('a replay is a request, but no credits', async () => {
   override = {};
   expect(statuses).toEqual([200, 200, 200, 429]);
 });
+
+it('what the failures of a key refuse is counted in no window of the account, and both are in its log', async () => {
+  const payer = await newPayer(first);
+  override = { failedPer30s: 2, rpcRequestsPerMinute: 3 };
+  for (const _ of [1, 2]) {
+    expect(await post(first, payer, { body: call('eth_nothing') })).toMatchObject({ status: 400 });
+  }
+  const failing = await post(first, payer, { body: call('eth_chainId') });
+  expect(failing.status).toBe(429);
+  expect(failing.headers.get('x-ratelimit-remaining')).toBe('0');
+  expect(failing.headers.get('x-ratelimit-resets')).toMatch(/^\d{13}$/);
+  // The other process lets more of them fail.
+  override = { rpcRequestsPerMinute: 3 };
+  expect(await post(second, payer, { body: call('eth_chainId') })).toMatchObject({ status: 200 });
+  expect(await post(second, payer, { body: call('eth_chainId') })).toMatchObject({ status: 429 });
+  override = {};
+  const log = await first.api.opened.dependencies.limits.limiter.refusals(payer.accountId);
+  expect(log.map(({ rateLimitType }) => rateLimitType)).toEqual(['RPM', 'FAILED_REQUESTS']);
+});
