@@ -97,7 +97,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   const refusal = await refusePoor(frame, visit);
   if (refusal) return refusal;
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
-    await call?.admit({ path: route.path, model: undefined });
+    if (!route.countsItself) await call?.admit({ path: route.path, model: undefined });
     const query = readQuery(route, ctx);
     return await withinDeadline(frame, { route, request: new Request(visit, query, NO_BODY) });
   }

@@ -39,8 +39,11 @@ export async function admitRpc(
   if (counters.length === 0) return { refusal: undefined, correct: async () => undefined };
   const requests = counters.find(isOfRequests);
   const credits = counters.find((counter) => !isOfRequests(counter));
-  // Alone more than a whole day's: there is no window in which it would fit.
-  if (credits && credits.limit < credits.cost) return { refusal: refusalAnswer(credits, undefined) };
+  // Alone more than a whole day's: there is no window in which it would fit, but it is a request.
+  if (credits && credits.limit < credits.cost) {
+    const { refusal } = await admitRpc(limits, accountId, { ...count, ask, credits: 0 });
+    return { refusal: refusal ?? refusalAnswer(credits, undefined) };
+  }
   const admission = await ask(call);
   const { refusedBy, at } = admission;
   if (refusedBy) {

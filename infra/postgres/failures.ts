@@ -2,8 +2,11 @@
 import pg from 'pg';
 import { FareboxError } from '../../domain/errors.ts';
 
-/** serialization_failure, deadlock_detected: rolled back, nothing happened, the same again may succeed. */
-const RETRYABLE = new Set(['40001', '40P01']);
+/**
+ * serialization_failure, deadlock_detected: rolled back, nothing happened, the same again may succeed.
+ * invalid_sql_statement_name: the statement before it on the connection was to prepare both, and failed.
+ */
+const RETRYABLE = new Set(['40001', '40P01', '26000']);
 
 /** Classes of states in which the database, not the statement, is at fault. */
 const UNAVAILABLE_CLASSES = new Set(['08', '53', '57', '58']);

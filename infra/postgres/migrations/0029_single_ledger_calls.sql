@@ -83,11 +83,14 @@ begin
     perform from accounts where id = (
       select o.account_id from operations o where o.operation_id = hold_id and (o.kind = 'charge') is true
     ) for no key update;
-    delete from holds h using operations o
-    where h.operation_id = hold_id and o.operation_id = hold_id and (o.kind = 'charge') is true and o.state = 'held'
-      and o.held_diem = 0 and o.held_bundled = 0 and o.parent_key_id is null
-    returning o.account_id, o.key_id, o.day, o.held_usd, h.snapshot into r;
-    plain := found;
+    -- What is not there yet has no lock either: a hold that is being written at this moment is left to the general way.
+    if found then
+      delete from holds h using operations o
+      where h.operation_id = hold_id and o.operation_id = hold_id and (o.kind = 'charge') is true and o.state = 'held'
+        and o.held_diem = 0 and o.held_bundled = 0 and o.parent_key_id is null
+      returning o.account_id, o.key_id, o.day, o.held_usd, h.snapshot into r;
+      plain := found;
+    end if;
   end if;
   if not plain then
     return query

@@ -153,3 +153,14 @@ it('what the failures of a key refuse is counted in no window of the account, an
   const log = await first.api.opened.dependencies.limits.limiter.refusals(payer.accountId);
   expect(log.map(({ rateLimitType }) => rateLimitType)).toEqual(['RPM', 'FAILED_REQUESTS']);
 });
+
+it('what alone is more than a day has is refused as a request that was made', async () => {
+  const payer = await newPayer(first);
+  override = { rpcCreditsPerDay: 30, rpcRequestsPerMinute: 1 };
+  const batch = `[${[1, 2, 3].map((id) => call('eth_chainId', '[]', `${id}`)).join(',')}]`;
+  const tooMuch = await post(first, payer, { body: batch });
+  const next = await post(first, payer, { body: call('eth_chainId') });
+  override = {};
+  expect([tooMuch.status, tooMuch.headers.get('x-ratelimit-limit')]).toEqual([429, '30']);
+  expect([next.status, next.headers.get('x-ratelimit-limit')]).toEqual([429, '1']);
+});

@@ -84,7 +84,7 @@ describe('a lane', () => {
 });
 
 describe('a ledger on a lane', () => {
-  it('has two statements under way, and loses and repeats nothing when their connection is cut', async () => {
+  it('loses and repeats nothing when the connection is cut below its statements', async () => {
     const account = await world.account({ usd: 1_000_000n });
     const ledger = createLedger(pool, { maxBatch: 1 });
     let cutting = true;

@@ -1,5 +1,6 @@
 /** A hold or resolution by itself writes what it writes as one of a batch (migrations/0029_single_ledger_calls.sql). */
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerPrice } from '../../../domain/ledger.ts';
 import type { HoldOutcome, Ledger } from '../../../infra/postgres/createLedger.ts';
@@ -151,7 +152,74 @@ describe.each(CASES)('$name', (asked) => {
   });
 });
 
+/** The functions of the ledger that a statement went through. */
+async function functionsOf(statement: string, values: unknown[]): Promise<string[]> {
+  // Of its own: a connection tells also what it went through before.
+  const client = new pg.Client({ connectionString: world.databaseUrl });
+  await client.connect();
+  await client.query(`begin; set local track_functions = 'pl'`);
+  await client.query(statement, values);
+  const { rows } = await client.query<{ funcname: string }>(
+    'select funcname from pg_stat_xact_user_functions order by funcname',
+  );
+  await client.query('commit');
+  await client.end();
+  return rows.map(({ funcname }) => funcname);
+}
+
+it.each([
+  { name: 'a plain call', diem: 0n, hold: ['ledger_hold'], settle: ['ledger_end_holds'] },
+  {
+    ...{ name: 'a call of an account with diem', diem: 10n },
+    hold: ['ledger_admit', 'ledger_hold'],
+    settle: ['ledger_end_holds', 'ledger_resolve'],
+  },
+])('$name goes through $hold and $settle', async ({ diem, hold, settle }) => {
+  const accountId = await world.account({ usd: 100n, diem });
+  const operationId = randomUUID();
+  const held = [[operationId], [accountId], [null], ['9'], ['9'], [60_000], [JSON.stringify(SNAPSHOT)]];
+  expect(await functionsOf('select * from ledger_hold($1, $2, $3, $4, $5, $6, $7)', held)).toEqual(hold);
+  const settled = [[operationId], ['settled'], ['5'], ['5'], [null]];
+  expect(await functionsOf('select * from ledger_end_holds($1, $2, $3, $4, $5)', settled)).toEqual(settle);
+  expect((await world.balance(accountId)).usd).toBe(diem === 0n ? 95n : 100n);
+});
+
+it('a settlement and a hold that share a statement are written as those of two statements', async () => {
+  const twins = await Promise.all([1, 2].map(() => newPayer({ name: '', key: {} })));
+  const story = async (payer: Payer, together: boolean) => {
+    const { accountId, keyId } = payer;
+    const ids = [randomUUID(), randomUUID()] as const;
+    const hold = (operationId: string) =>
+      ledger.hold({ operationId, accountId, keyId, price: usd(60n), ttlMs: 60_000, snapshot: SNAPSHOT });
+    const settle = () => ledger.settle({ operationId: ids[0], price: usd(20n) });
+    const first = await hold(ids[0]);
+    const rest = together
+      ? await Promise.all([settle(), hold(ids[1])])
+      : [await settle(), await hold(ids[1])];
+    const books = await Promise.all(ids.map((id) => written(payer, id)));
+    await ledger.release({ operationId: ids[1] });
+    return { first, rest, books };
+  };
+  const apart = await story(twins[0] as Payer, false);
+  expect(await story(twins[1] as Payer, true)).toEqual(apart);
+});
+
 describe('a single call', () => {
+  it('that meets its hold while it is being written waits for nothing, and finds none', async () => {
+    const accountId = await world.account({ usd: 100n });
+    const operationId = randomUUID();
+    const client = await world.owner.connect();
+    await client.query('begin');
+    await client.query('select * from ledger_hold($1, $2, $3, $4, $5, $6, $7)', [
+      ...[[operationId], [accountId], [null], ['9'], ['9'], [60_000], [JSON.stringify(SNAPSHOT)]],
+    ]);
+    expect(await ledger.settle({ operationId, price: usd(5n) })).toEqual({ outcome: 'no_hold' });
+    await client.query('commit');
+    client.release();
+    expect(await ledger.settle({ operationId, price: usd(5n) })).toMatchObject({ outcome: 'settled' });
+    expect(await world.balance(accountId)).toMatchObject({ usd: 95n, held: { usd: 0n } });
+  });
+
   it('under an id that another account has used is refused', async () => {
     const operationId = randomUUID();
     const hold = async () =>
