@@ -1,8 +1,11 @@
-/** Many streams at once, each frame of which says when it was sent. */
-import http from 'node:http';
+/**
+ * Many streams at once, each frame of which says when it was sent. Read from the sockets: a client that took the frames apart
+ * would need half a core for it, and its own pauses would count as the server's.
+ */
+import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FRAMES } from './floor/chatFrames.ts';
-import type { LeanRequest } from './leanClient.ts';
+import { bytesOf, type LeanRequest } from './leanClient.ts';
 
 export interface StreamFigures {
   /** Of each stream: from the request to its first frame. */
@@ -18,48 +21,76 @@ export interface StreamFigures {
 const LATE_MS = 50;
 /** Clients do not all begin in the same instant; they are all under way well before the first one ends. */
 const SPREAD_MS = 600;
-const SENT_AT = /"content":"(\d+) "/g;
+const STATUS = 'HTTP/1.1 200 ';
+const CONTENT = '"content":"';
+const MICROSECONDS = /^(\d+) /;
+/** The last chunk of an answer, which is empty. */
+const END = '\r\n0\r\n\r\n';
+/** One for all: what was read is looked at before the next read, and hundreds of buffers would be a collection each second. */
+const READ = Buffer.allocUnsafe(64 * 1024);
 
 export async function readStreams(target: LeanRequest, count: number): Promise<StreamFigures> {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   const figures: StreamFigures = { firstMs: [], latestMs: 0, late: 0, lost: 0 };
   const read = async (_: unknown, at: number) => {
     await sleep((at * SPREAD_MS) / count);
-    await readStream(target, agent, figures);
+    await readStream(target, figures);
   };
   await Promise.all(Array.from({ length: count }, read));
-  agent.destroy();
   return figures;
 }
 
-function readStream(target: LeanRequest, agent: http.Agent, figures: StreamFigures): Promise<void> {
+function readStream(target: LeanRequest, figures: StreamFigures): Promise<void> {
+  const { hostname, port } = new URL(target.url);
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
     let frames = 0;
     let rest = '';
-    const take = (text: string) => {
+    let ended = false;
+
+    function take(bytes: Buffer): void {
       const now = Number(process.hrtime.bigint() / 1_000n);
-      const whole = rest + text;
-      for (const [, sent] of whole.matchAll(SENT_AT)) {
-        frames += 1;
-        if (frames === 1) figures.firstMs.push(performance.now() - startedAt);
-        const ms = (now - Number(sent)) / 1_000;
-        if (ms > LATE_MS) figures.late += 1;
-        figures.latestMs = Math.max(figures.latestMs, ms);
+      const text = rest + bytes.toString('latin1');
+      if (frames === 0 && rest === '' && !text.startsWith(STATUS)) {
+        socket.destroy(new Error(text.slice(0, text.indexOf('\r'))));
+        return;
       }
-      rest = whole.slice(whole.lastIndexOf('\n\n') + 2);
-    };
-    const { method, headers, url, body } = target;
-    const request = http.request(url, { method, headers: { ...headers }, agent }, (response) => {
-      if (response.statusCode !== 200) return reject(new Error(`status ${response.statusCode}`));
-      response.setEncoding('utf8').on('data', take);
-      response.on('error', reject);
-      response.on('end', () => {
-        figures.lost += FRAMES - frames;
-        resolve();
-      });
+      let from = 0;
+      for (let at = text.indexOf(CONTENT); at >= 0; at = text.indexOf(CONTENT, from)) {
+        const sent = MICROSECONDS.exec(text.slice(at + CONTENT.length, at + CONTENT.length + 20));
+        if (!sent) break;
+        from = at + CONTENT.length;
+        count(now - Number(sent[1]));
+      }
+      ended = text.endsWith(END);
+      // A frame may be cut anywhere; what was counted is not looked at again.
+      rest = text.slice(Math.max(from, text.length - 64));
+      if (ended) socket.destroy();
+    }
+
+    function count(microseconds: number): void {
+      frames += 1;
+      if (frames === 1) figures.firstMs.push(performance.now() - startedAt);
+      const ms = microseconds / 1_000;
+      if (ms > LATE_MS) figures.late += 1;
+      figures.latestMs = Math.max(figures.latestMs, ms);
+    }
+
+    const socket = net.connect({
+      ...{ host: hostname, port: Number(port), noDelay: true },
+      onread: {
+        buffer: READ,
+        callback: (size, buffer) => {
+          take((buffer as Buffer).subarray(0, size));
+          return true;
+        },
+      },
     });
-    request.on('error', reject);
-    request.end(body);
+    socket.on('error', reject);
+    socket.on('close', () => {
+      if (!ended) return reject(new Error(`a stream was cut after ${frames} frames`));
+      figures.lost += FRAMES - frames;
+      resolve();
+    });
+    socket.write(bytesOf(target));
   });
 }

@@ -72,7 +72,7 @@ export async function openLeanClient(request: LeanRequest): Promise<LeanClient> 
   };
 }
 
-function bytesOf({ method, url, headers, body }: LeanRequest): Buffer {
+export function bytesOf({ method, url, headers, body }: LeanRequest): Buffer {
   const { pathname, search, host } = new URL(url);
   const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const lines = Object.entries({ host, ...headers, ...length }).map(
