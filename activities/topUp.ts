@@ -28,6 +28,9 @@ import type { TopUpStand, TopUpVerdict } from './types.ts';
 /** An answer that takes longer is taken for lost. */
 const SETTLE_LIMIT_MS = 40_000;
 const FIND_LIMIT_MS = 20_000;
+/** Whoever is silent for so long may have handed it in already: from then on the chain is looked at meanwhile. */
+const SILENCE_MS = 3_000;
+const SILENT_PAUSE_MS = 1_000;
 
 const GONE = 'it is not on the chain and can never come there any more';
 
@@ -79,11 +82,30 @@ async function interrupted({ pool }: ActivityDependencies, row: TopUpRow): Promi
 }
 
 async function handIn(network: PaymentNetwork, payment: SignedPayment): Promise<SettleOutcome> {
-  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(SETTLE_LIMIT_MS)]);
+  const over = new AbortController();
+  const inTime = AbortSignal.timeout(SETTLE_LIMIT_MS);
+  const signal = AbortSignal.any([cancellationSignal(), inTime, over.signal]);
   try {
-    return await network.settle(payment, signal);
+    return await Promise.race([network.settle(payment, signal), untilSeen(network, payment, signal)]);
   } catch {
     return { outcome: 'unknown', reason: 'there was no answer in time' };
+  } finally {
+    over.abort();
+  }
+}
+
+/** Its payer waits for the credit, not for an answer: resolves when the chain has what nobody has answered for yet. */
+async function untilSeen(
+  network: PaymentNetwork,
+  payment: SignedPayment,
+  signal: AbortSignal,
+): Promise<SettleOutcome> {
+  for (let pauseMs = SILENCE_MS; ; pauseMs = SILENT_PAUSE_MS) {
+    await sleep(pauseMs, undefined, { signal });
+    const found = await look(network, { payment }, signal).catch(() => undefined);
+    if (found === undefined || found.state === 'absent') continue;
+    const { transaction } = found;
+    return { outcome: 'unknown', reason: 'the chain had it before there was an answer', transaction };
   }
 }
 
@@ -179,8 +201,9 @@ function stillSettling({ state }: Found): ApplicationFailure {
 function look(
   network: PaymentNetwork,
   { payment, transaction }: { payment: SignedPayment; transaction?: string | undefined },
+  until = cancellationSignal(),
 ): Promise<Found> {
-  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(FIND_LIMIT_MS)]);
+  const signal = AbortSignal.any([until, AbortSignal.timeout(FIND_LIMIT_MS)]);
   return network.find(payment, signal, transaction);
 }
 

@@ -1,4 +1,5 @@
 /** A payment's way into the books, with the steps as they are, on a real server and database; only the chain is played. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import type pg from 'pg';
@@ -181,6 +182,26 @@ describe('a payment', () => {
     expect(network.calls.settle).toBe(1);
     expect(await balance()).toBe(FIVE_USD);
   });
+
+  it.each([
+    ['is final', [FINAL], 'credited'],
+    ['is pending, and then final', [PENDING, FINAL], 'credited'],
+    ['is absent, and then something else', [ABSENT, WRONG], 'wrong'],
+    ['does not answer, and is then final', [new ChainUnavailable('no node answers'), FINAL], 'credited'],
+  ] as const)(
+    'whose handing in is never answered does not wait for that when it %s',
+    async (_what, chain, state) => {
+      const { handle, row } = await begin({
+        settle: () => new Promise<never>(() => undefined),
+        find: (call) => chain[Math.min(call, chain.length) - 1] ?? ABSENT,
+      });
+      const told = handle.result();
+      // Far below the 40 seconds after which an answer is taken for lost.
+      expect(await Promise.race([told, sleep(20_000)])).toMatchObject({ state });
+      expect(network.calls.settle).toBe(1);
+      expect(await row()).toMatchObject({ state, settlements: 1 });
+    },
+  );
 
   it('that is wrong is told to the operator as an error, with its transaction', async () => {
     const { handle, input } = await begin({ find: WRONG });
