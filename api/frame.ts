@@ -12,6 +12,7 @@ import { type Authentication, authenticate } from './auth/authenticate.ts';
 import { type ReadBody, readBody } from './body/readBody.ts';
 import type { Dependencies } from './dependencies.ts';
 import { errorStatus, toFareboxError } from './errors.ts';
+import { isDryRun } from './fixedPrice.ts';
 import { type CallLimits, openCall } from './limits/callLimits.ts';
 import { readQuery } from './readQuery.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
@@ -63,6 +64,7 @@ async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>)
   let tells = route.limitHeaders !== 'refusals';
   try {
     const given = await work();
+    if (call && isDryRun(ctx.req)) await call.noteTokens(0);
     const noting = call?.ended(given.status, undefined);
     if (noting) await noting;
     return given;
@@ -70,6 +72,7 @@ async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>)
     const { code } = toFareboxError(thrown);
     tells ||= code === 'rate_limited';
     await call?.ended(errorStatus(code), code);
+    await call?.noteTokens(0);
     throw thrown;
   } finally {
     if (call && tells) setHeaders(ctx.res, call.headers);

@@ -66,7 +66,7 @@ export interface CallLimits {
   admitModel(modelId: string): Promise<void>;
   /** Set on the answer, whatever it is. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The real number, once it is known. */
+  /** The real number, once it is known; 0 for a call that produced nothing. A later word replaces an earlier one. */
   noteTokens(used: number): Promise<void>;
   /** How the call ended; failures fill their budget. */
   ended(status: number, code: ErrorCode | undefined): Promise<void> | undefined;
@@ -131,6 +131,8 @@ class OpenCall implements CallLimits {
   #answering: Counted | undefined = undefined;
   #admission: Admission | undefined = undefined;
   #estimatedTokens: number | undefined = undefined;
+  /** What the window of tokens has of this call in place of the estimate. */
+  #notedTokens: number | undefined = undefined;
 
   constructor(limits: Limits, caller: Caller) {
     this.#limits = limits;
@@ -160,14 +162,16 @@ class OpenCall implements CallLimits {
     if (refusedBy) throw refusal(refusedBy, stateOf(next, admitted, refusedBy), admitted.at);
     await this.noteTokens(0);
     [this.#answering, this.#admission] = [next, admitted];
+    this.#notedTokens = undefined;
     Object.assign(this.headers, minuteHeaders(next, admitted));
   }
 
   async noteTokens(used: number): Promise<void> {
     const tokens = this.#answering?.tokens;
-    if (!tokens || !this.#admission) return;
-    const before = this.#estimatedTokens ?? tokens.cost;
-    const change = { count: Math.round(used) - before, at: this.#admission.at };
+    if (!tokens || !this.#admission || this.#admission.refusedBy) return;
+    const before = this.#notedTokens ?? this.#estimatedTokens ?? tokens.cost;
+    this.#notedTokens = Math.round(used);
+    const change = { count: this.#notedTokens - before, at: this.#admission.at };
     await this.#limits.limiter.correct(this.#caller.accountId, tokens, change);
   }
 

@@ -1,6 +1,7 @@
 /** How the JSON-RPC routes describe themselves. */
 import { z } from 'zod';
 import { answersWith, type RouteDescription } from '../describe.ts';
+import { dryRunCost } from '../fixedPrice.ts';
 import { networksAnswer, rpcAnswer } from './shapes.ts';
 
 const CALL = `One JSON-RPC 2.0 call, or a batch of at most 100 in an array; at most 1 MB. A batch with one method that is not admitted is refused as a whole, and every such method is named.
@@ -27,7 +28,7 @@ export const RPC_DESCRIPTIONS: Record<'networks' | 'call', RouteDescription> = {
     answers: {
       200: {
         means: 'What the node answered, each item under the id that was sent, in its order.',
-        bodies: [{ schema: rpcAnswer }],
+        bodies: [{ schema: rpcAnswer }, { schema: dryRunCost }],
         headers: {
           'X-Service-RPC-Credits': 'What was charged, over all items.',
           'X-Service-RPC-Cost-USD': 'The same in USD, with eight decimals.',

@@ -1,11 +1,13 @@
 /** GET /crypto/rpc/networks and POST /crypto/rpc/{network} (specification 4.5 and 8.4, api-facts 4.5). */
 import { isUtf8 } from 'node:buffer';
 import { FareboxError } from '../../domain/errors.ts';
+import { priceOfCredits } from '../../domain/rpc/bill.ts';
 import { RPC_NETWORKS, type RpcNetwork } from '../../domain/rpc/networks.ts';
 import { type RpcRequest, readRpcRequest, writes } from '../../domain/rpc/request.ts';
 import type { LimitedCall } from '../../infra/redis/limiter.ts';
 import { json } from '../answer.ts';
 import { invalidJson } from '../body/readJson.ts';
+import { dryRun, isDryRun } from '../fixedPrice.ts';
 import { readIdempotencyKey } from '../idempotency.ts';
 import { defineRoute } from '../route.ts';
 import { RPC_DESCRIPTIONS } from './descriptions.ts';
@@ -46,12 +48,14 @@ export const rpcRoute = defineRoute({
       return { network, asked, key: readIdempotencyKey(request.headers['idempotency-key']) };
     });
     // What was refused is a request too. With a key the credits are counted when it is certain that it is no replay.
-    const credits = read.found && read.found.key === undefined ? read.found.asked.credits : 0;
+    const dry = isDryRun(request);
+    const credits = read.found && read.found.key === undefined && !dry ? read.found.asked.credits : 0;
     const ask = (windows: LimitedCall) => request.admitWith(windows);
     const admission = await admitRpc(dependencies.limits, accountId, { request: true, credits, ask });
     if (admission.refusal) return admission.refusal;
     if (!read.found) throw read.error;
     const { network, asked, key } = read.found;
+    if (dry) return dryRun(priceOfCredits(asked.credits));
     if (key !== undefined) return await onlyOnce(dependencies, request, { network, asked, key });
     const sold = await sell(dependencies, request, {
       ...{ network, asked, admission, operationId: request.requestId, known: NOTHING },

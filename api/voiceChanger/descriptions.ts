@@ -8,6 +8,7 @@ import {
   UNTIL_STORED,
   WAITED_HEADERS,
 } from '../describe.ts';
+import { dryRunCost } from '../fixedPrice.ts';
 import { completeAnswer, failedAnswer, processingAnswer } from '../jobBodies.ts';
 import { queuedAnswer, quoteAnswer } from './answers.ts';
 
@@ -39,7 +40,7 @@ export const VOICE_CHANGER_DESCRIPTIONS: Descriptions = {
     answers: {
       200: {
         means: 'Measured, charged and queued.',
-        bodies: [{ schema: queuedAnswer }],
+        bodies: [{ schema: queuedAnswer }, { schema: dryRunCost }],
         headers: {
           'Idempotent-Replayed': '`true` when this is the answer of an earlier request.',
           ...WAITED_HEADERS,

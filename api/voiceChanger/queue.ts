@@ -3,11 +3,15 @@
  * that can be refused without looking at the bytes is refused here; the rest by the workflow, before the charge.
  */
 import { chooseVoice } from '../../domain/catalogue/chooseVoice.ts';
+import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { billableSeconds, quoteVoiceChanger } from '../../domain/pricing.ts';
 import { point } from '../../infra/points.ts';
 import { sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
 import type { JobSource } from '../../workflows/contract.ts';
 import { type Answer, json, withHeaders } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { dryRun, isDryRun } from '../fixedPrice.ts';
 import { invalid } from '../invalid.ts';
 import { SMALL_JSON_BYTES } from '../jobBodies.ts';
 import { requireCallable, requireVoiceChanger } from '../models.ts';
@@ -22,6 +26,7 @@ import {
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
 import { readWebhook, withWebhook } from '../webhook.ts';
 import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
+import { measureSourceAudio } from './measureSourceAudio.ts';
 import { type QueueBody, queueFields, queueJson } from './shapes.ts';
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
@@ -46,6 +51,7 @@ export const queueRoute = defineRoute({
     const { model, voice, headers } = checkOrder(dependencies, request);
     const { body, file } = request;
     const webhook = readWebhook(dependencies.config, body);
+    if (isDryRun(request)) return withHeaders(await dryRunOf(dependencies, request, model), headers);
     const order: Order = {
       route: 'audio/voice-changer/queue',
       body: { ...body, file: file?.sha256 ?? null },
@@ -83,6 +89,20 @@ function checkOrder({ config }: Dependencies, { body, file, caller }: QueueReque
   if (body.seed !== undefined && !model.supportsSeed) throw invalid('seed', 'This model does not support it');
   return { model, voice: choice.voice, headers };
 }
+
+async function dryRunOf(
+  dependencies: Dependencies,
+  { body, file, signal }: QueueRequest,
+  model: VoiceChangerModel,
+): Promise<Answer> {
+  const source = { model, file, url: body.audio_url, maxBytes: MAX_FILE_BYTES };
+  const { decodedSeconds, lossy } = await measureSourceAudio(dependencies, source, signal);
+  const price = quoteVoiceChanger(model, billableSeconds(decodedSeconds, lossy));
+  if (price) return dryRun(price);
+  throw new FareboxError({ code: 'media_too_long', message: TOO_LONG });
+}
+
+const TOO_LONG = 'The recording is longer than this model takes.';
 
 function sourceOf(file: UploadedFile | undefined): JobSource {
   return file ? { from: 'upload', sizeBytes: file.sizeBytes, sha256: file.sha256 } : { from: 'url' };

@@ -73,6 +73,28 @@ describe('a model by a name of another service', () => {
   });
 });
 
+describe('a dry run', () => {
+  it.each([
+    ['a second', 1, 0.05],
+    ['a minute and a bit', 61, 0.1],
+  ])('of %s tells what it costs, and makes no job', async (_what, seconds, usd) => {
+    const { api } = farebox.account;
+    const before = await farebox.moneyOf(farebox.account);
+    const call = { headers: { 'x-service-dry-run': 'true' } };
+    const reply = await queueFile(api, { model: 'quick-voice', source: toneWav(seconds), call });
+    expect([reply.status, reply.body]).toEqual([200, { object: 'dry_run', cost: { usd, diem: usd } }]);
+    expect(await farebox.moneyOf(farebox.account)).toBe(before);
+    await expectNothingLeft();
+  });
+
+  it('of what would be refused is refused like it', async () => {
+    const call = { headers: { 'x-service-dry-run': 'true' } };
+    const source = Buffer.from('no sound');
+    const reply = await queueFile(farebox.account.api, { model: 'quick-voice', source, call });
+    expect([reply.status, typeof reply.body.error]).toEqual([400, 'string']);
+  });
+});
+
 describe('GET /jobs', () => {
   it('shows a job with what happened to it when, and the ids in the ledger', async () => {
     const { api } = farebox.account;

@@ -31,6 +31,18 @@ describe('the committed description', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  it('tells of each paid route what a dry run answers', () => {
+    // Cloned voices cost nothing.
+    const paid = ROUTES.filter(({ access, path }) => access === 'buyer' && path !== '/audio/voices');
+    const silent = paid.filter(({ method, path }) => {
+      const found = operationsOf(description).find(
+        (each) => each.path === path && each.method.toUpperCase() === method,
+      );
+      return !/DryRun|dry_run/.test(JSON.stringify(found?.operation));
+    });
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+
   // Specification 9.
   test.each([
     ['post', '/responses', 'alpha'],

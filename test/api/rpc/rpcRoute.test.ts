@@ -131,6 +131,33 @@ describe('an answer', () => {
   });
 });
 
+describe('a dry run', () => {
+  const dry = { headers: { 'x-service-dry-run': 'true', 'idempotency-key': 'dry' } };
+  it.each([
+    ['a call', call('eth_getBalance', '["0x1", "latest"]'), 0.000014],
+    ['a transaction', call('eth_sendRawTransaction', '["0x00"]'), 0.000014],
+    ['a batch', `[${call('eth_chainId')},${call('trace_block')}]`, 0.000042],
+  ])('of %s tells the most that it can cost, asks no node and takes nothing', async (_what, body, cost) => {
+    const before = [world.node.requests, (await booked(world, payer)).length];
+    const reply = await send(body, dry);
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([
+      200,
+      { object: 'dry_run', cost: { usd: cost, diem: cost } },
+    ]);
+    expect([world.node.requests, (await booked(world, payer)).length]).toEqual(before);
+  });
+
+  it('leaves its Idempotency-Key to the call itself', async () => {
+    const real = { headers: { 'idempotency-key': 'dry' } };
+    const reply = await send(call('eth_chainId'), real);
+    expect([reply.status, reply.headers.get('idempotent-replayed')]).toEqual([200, null]);
+  });
+
+  it('of what is not admitted is refused like it', async () => {
+    expect((await send(call('eth_sign'), dry)).status).toBe(400);
+  });
+});
+
 describe('refused without a charge and without asking a node', () => {
   const many = (count: number) => `[${Array.from({ length: count }, () => call('eth_chainId')).join(',')}]`;
   it.each([

@@ -1,0 +1,71 @@
+/** Takes and measures the source of an order whose price alone is asked for, as the workers do: nothing is kept of it. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { longestBillableSeconds } from '../../domain/pricing.ts';
+import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
+import { tooBusy } from '../../infra/media/tooBusy.ts';
+import { createTurns } from '../../infra/media/turns.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { UploadedFile } from '../route.ts';
+
+const FETCH_LIMIT_MS = 30_000;
+
+/** Decoding takes a core. */
+const measuring = createTurns({ atOnce: 1, maxWaiting: 16, maxWaitMs: 20_000 });
+const busy = tooBusy('recordings are being measured', 10);
+
+type Means = Pick<Dependencies, 'config' | 'downloads' | 'folders'>;
+
+export interface Source {
+  model: VoiceChangerModel;
+  /** Either a file or a URL. */
+  file: UploadedFile | undefined;
+  url: string | undefined;
+  maxBytes: number;
+}
+
+/** Throws FareboxError with the refusal of the order that would follow, or `unavailable` where too many wait. */
+export async function measureSourceAudio(
+  means: Means,
+  source: Source,
+  signal: AbortSignal,
+): Promise<MeasuredAudio> {
+  return await measuring.run(() => measured(means, source, signal), signal).catch(busy);
+}
+
+async function measured(means: Means, source: Source, signal: AbortSignal): Promise<MeasuredAudio> {
+  const { config, folders } = means;
+  const folder = await folders.create();
+  try {
+    const { ffmpegPath, ffprobePath } = config;
+    const outcome = await measureAudio(
+      { ffmpegPath, ffprobePath, workFolder: folders.root },
+      {
+        path: await bring(means, { source, path: join(folder, 'source') }, signal),
+        accepted: source.model.acceptedAudioFormats,
+        maxSeconds: longestBillableSeconds(source.model),
+        signal,
+      },
+    );
+    if (!outcome.ok) throw new FareboxError(outcome);
+    return outcome.audio;
+  } finally {
+    await folders.remove(folder);
+  }
+}
+
+/** The path at which it is. */
+async function bring(
+  { downloads }: Means,
+  { source, path }: { source: Source; path: string },
+  signal: AbortSignal,
+): Promise<string> {
+  const { file, url, maxBytes } = source;
+  const content = file?.content;
+  if (content && 'path' in content) return content.path;
+  if (content) await writeFile(path, content.bytes, { mode: 0o600 });
+  else await downloads.download(url ?? '', { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal });
+  return path;
+}
