@@ -46,12 +46,12 @@ const BY_ANSWER: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-const STARKNET = new Set([
+const STARKNET_BLOCKS = [
   'starknet_getBlockWithTxHashes',
   'starknet_getBlockWithTxs',
   'starknet_getBlockWithReceipts',
-  'starknet_getTransactionReceipt',
-]);
+];
+const STARKNET = new Set([...STARKNET_BLOCKS, 'starknet_getTransactionReceipt']);
 
 /** Whether any answer to it is. */
 export function isEverKept(family: RpcFamily, method: string): boolean {
@@ -68,11 +68,17 @@ export function keepingOf(
 ): Keeping | undefined {
   if (!isEverKept(family, method)) return undefined;
   if (ALWAYS.has(method)) return { kind: 'always' };
-  if (family === 'starknet') return ON_L1;
   if (params === undefined || params.length > LONGEST_PARAMS) return undefined;
   const list: unknown = JSON.parse(params);
   if (!Array.isArray(list)) return undefined;
+  if (family === 'starknet') return starknetKeeping(method, list);
   return family === 'solana' ? solanaKeeping(list) : evmKeeping(method, list);
+}
+
+/** A tag, such as `l1_accepted`, names another block each time, however final that is. */
+function starknetKeeping(method: string, [of]: unknown[]): Keeping | undefined {
+  if (!STARKNET_BLOCKS.includes(method)) return ON_L1;
+  return isObject(of) && ('block_hash' in of || 'block_number' in of) ? ON_L1 : undefined;
 }
 
 const ON_L1: Keeping = { kind: 'status', members: ['status', 'finality_status'], value: 'ACCEPTED_ON_L1' };

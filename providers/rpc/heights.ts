@@ -12,7 +12,7 @@ export interface Heights {
   /** A call came: looks go on for a while. */
   used(): void;
   unfit: (node: RpcNode) => 'lagging' | 'foreign' | undefined;
-  /** The newest block that every fit node takes for final; undefined while it is not known. */
+  /** The newest block that every node of the chain takes for final; undefined while it is not known. */
   finalized(): number | undefined;
   /** Tells the chain from others of the same name, such as a test network that began anew; undefined while not known. */
   chain(): string | undefined;
@@ -112,8 +112,9 @@ export function watchHeights(options: HeightsOptions): Heights {
     },
     unfit,
     finalized() {
-      const fit = nodes.filter((node) => unfit(node) === undefined);
-      const known = fit.flatMap((node) => finalities.get(node)?.height ?? []);
+      // One that lags tells less than is final, and one that boasts would make the honest ones seem to lag.
+      const own = nodes.filter((node) => unfit(node) !== 'foreign');
+      const known = own.flatMap((node) => finalities.get(node)?.height ?? []);
       return known.length === 0 ? undefined : Math.min(...known);
     },
     chain: () => chain,
@@ -154,7 +155,7 @@ async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: 
   if (finalized === undefined) return;
   const block = await answerOf(node, finalized, signal);
   const told = numberOf(memberOf(block, 'number'));
-  if (told !== undefined) finalities.set(node, { height: told, isTold: true });
+  if (told !== undefined) finalities.set(node, { height: Math.min(told, now), isTold: true });
   // Where a node has a word for it, what is reckoned may be newer than what is final: one that is late counts for longer.
   else if (finalities.get(node)?.isTold !== true) {
     finalities.set(node, { height: Math.max(0, now - DEEP_BLOCKS), isTold: false });

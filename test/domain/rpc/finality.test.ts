@@ -60,6 +60,16 @@ const TABLE: [RpcFamily, string, unknown[], unknown, boolean][] = [
   ['starknet', 'starknet_getTransactionReceipt', ['0x1'], { finality_status: 'ACCEPTED_ON_L2' }, false],
   ['starknet', 'starknet_getBlockWithTxHashes', [{ block_number: 1 }], { status: 'ACCEPTED_ON_L1' }, true],
   ['starknet', 'starknet_getBlockWithTxHashes', ['latest'], { status: 'ACCEPTED_ON_L2' }, false],
+  ['starknet', 'starknet_getBlockWithTxs', [{ block_hash: HASH }], { status: 'ACCEPTED_ON_L1' }, true],
+  ...['l1_accepted', 'latest', 'pending', 'pre_confirmed', {}, null].map(
+    (tag): [RpcFamily, string, unknown[], unknown, boolean] => [
+      'starknet',
+      'starknet_getBlockWithReceipts',
+      [tag],
+      { status: 'ACCEPTED_ON_L1' },
+      false,
+    ],
+  ),
 ];
 
 describe('an answer', () => {

@@ -92,6 +92,31 @@ describe('answers that can never change', () => {
     expect(memory.values.size).toBe(1);
   });
 
+  it('are none of what only a node that boasts of its height takes for final', async () => {
+    const liar = await startChainNode();
+    Object.assign(liar, { height: 0xffffffff, finalized: 0xfffffffe, answer: node.answer });
+    const both = openUpstreams([liar.url, node.url], { cache: memory }).upstreams;
+    try {
+      await both.single(NETWORK, read(), patient());
+      await sleep(120);
+      // Above block 900, which is the newest that the other one takes for final.
+      await both.single(NETWORK, block('0x385'), patient());
+      expect(memory.values.size).toBe(0);
+      await both.single(NETWORK, block('0x10'), patient());
+      expect(memory.values.size).toBe(1);
+    } finally {
+      await both.close();
+      await liar.close();
+    }
+  });
+
+  it('are none above the height that a node tells, whatever it calls final', async () => {
+    node.finalized = 5_000;
+    await sleep(200);
+    await upstreams.single(NETWORK, block('0x7d0'), patient());
+    expect(memory.values.size).toBe(0);
+  });
+
   it('come from the node when the memory fails', async () => {
     memory.failing = true;
     for (let turn = 0; turn < 2; turn += 1) {
