@@ -43,13 +43,15 @@ on conflict (account_id, key) do update set
   owner = excluded.owner,
   leased_until = excluded.leased_until,
   digest = excluded.digest,
-  attempt = case when known.created_at < clock_timestamp() - $7 * interval '1 millisecond' then 1 else known.attempt + 1 end,
+  attempt = case when known.created_at < clock_timestamp() - $7 * interval '1 millisecond'
+    and (known.status is not null or known.digest <> excluded.digest) then 1 else known.attempt + 1 end,
   operation_id = case when known.created_at < clock_timestamp() - $7 * interval '1 millisecond'
     then excluded.operation_id else known.operation_id end,
   created_at = case when known.created_at < clock_timestamp() - $7 * interval '1 millisecond'
     then excluded.created_at else known.created_at end,
   status = null, body = null, body_bytes = null, credits = null, request_id = null, cached = null
-where known.created_at < clock_timestamp() - $7 * interval '1 millisecond'
+where (known.created_at < clock_timestamp() - $7 * interval '1 millisecond'
+    and (known.status is not null or known.leased_until < clock_timestamp()))
   or (known.status is null and known.leased_until < clock_timestamp() and known.digest = excluded.digest)
 returning operation_id, attempt`;
 
@@ -183,7 +185,8 @@ export async function purgeRpcAnswers(
   const { rowCount } = await sql.query(
     `delete from rpc_answers where ctid in (
        select ctid from rpc_answers
-        where created_at < clock_timestamp() - $1 * interval '1 millisecond' limit $2)`,
+        where created_at < clock_timestamp() - $1 * interval '1 millisecond'
+          and (status is not null or leased_until < clock_timestamp()) limit $2)`,
     [page.olderThanMs, page.limit],
   );
   return rowCount ?? 0;

@@ -103,6 +103,40 @@ describe('the same key and body', () => {
     expect(await purgeRpcAnswers(sql(), { olderThanMs: 24 * 3_600_000, limit: 10 })).toBe(1);
   });
 
+  it('is nobody else’s after 24 hours while its call goes on', async () => {
+    const key = randomUUID();
+    const asked = first.node.requests;
+    const one = keyed(key, call('eth_call', '["slow"]'));
+    await until('it is with the node', () => first.node.requests > asked, 5_000);
+    const age = `update rpc_answers set created_at = created_at - interval '25 hours' where account_id = $1 and key = $2`;
+    await sql().query(age, [payer.accountId, key]);
+    expect(await purgeRpcAnswers(sql(), { olderThanMs: 24 * 3_600_000, limit: 10 })).toBe(0);
+    // Nobody takes it over; when it is answered the 24 hours are over, and the twin is a call of its own.
+    const twin = keyed(key, call('eth_call', '["slow"]'), { world: second });
+    await sleep(500);
+    expect(first.node.requests - asked).toBe(1);
+    first.node.release();
+    expect((await one).status).toBe(200);
+    await until('the twin is with the node', () => first.node.requests > asked + 1, 5_000);
+    first.node.release();
+    expect((await twin).status).toBe(200);
+  });
+
+  it('abandoned by a write is looked up before it is handed in again, also after 24 hours', async () => {
+    const key = randomUUID();
+    await keyed(key, call('eth_call', '["kept"]'));
+    await abandon(key);
+    await sql().query(
+      `update rpc_answers set status = null, body = null, body_bytes = null, credits = null, request_id = null, created_at = created_at - interval '25 hours' where account_id = $1 and key = $2`,
+      [payer.accountId, key],
+    );
+    await keyed(key, call('eth_call', '["kept"]'));
+    const { rows } = await sql().query('select attempt from rpc_answers where account_id = $1 and key = $2', [
+      ...[payer.accountId, key],
+    ]);
+    expect(rows).toEqual([{ attempt: 2 }]);
+  });
+
   it.each([
     ['', 400],
     ['a', 200],
