@@ -37,11 +37,20 @@ function cachedWords(hits: readonly number[], items: number): string | undefined
   return hits.length === items ? 'hit' : `hit; items=${hits.join(',')}`;
 }
 
+/** About what `bodyOf` comes to, before it is written. */
+export function sizeOfBody({ calls }: RpcRequest, outcomes: readonly RpcOutcome[]): number {
+  let bytes = calls.length * ABOUT_BYTES;
+  for (const outcome of outcomes) {
+    if (outcome.kind === 'result') bytes += outcome.end - outcome.start;
+    else if (outcome.kind === 'error') bytes += outcome.value.length;
+  }
+  return bytes;
+}
+
 /** JSON: each item under the id that the client gave it, in its order. */
-export function bodyOf({ calls, isBatch }: RpcRequest, outcomes: readonly RpcOutcome[]): Buffer {
-  let resultBytes = 0;
-  for (const outcome of outcomes) if (outcome.kind === 'result') resultBytes += outcome.end - outcome.start;
-  const body = new JsonWriter(resultBytes + calls.length * ABOUT_BYTES);
+export function bodyOf(request: RpcRequest, outcomes: readonly RpcOutcome[]): Buffer {
+  const { calls, isBatch } = request;
+  const body = new JsonWriter(sizeOfBody(request, outcomes));
   if (isBatch) body.put(BATCH);
   for (let index = 0; index < calls.length; index += 1) {
     const outcome = outcomes[index];

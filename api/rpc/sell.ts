@@ -11,7 +11,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Hold, openHold } from '../paid.ts';
 import type { RouteRequest } from '../route.ts';
 import { type Room, takeRoom } from './roomForAnswers.ts';
-import { type AllFailed, allFailed, billOf, bodyOf, type RpcBill } from './rpcAnswer.ts';
+import { type AllFailed, allFailed, billOf, bodyOf, type RpcBill, sizeOfBody } from './rpcAnswer.ts';
 import type { RpcAdmission } from './rpcLimits.ts';
 
 export type RpcVisit = Pick<
@@ -135,11 +135,11 @@ function tell({ caller }: RpcVisit, asked: RpcRequest, answered: RpcOutcome[] | 
   }
   const failed = allFailed(answered);
   if (failed) return { kind: 'failed', ...failed };
-  const body = bodyOf(asked, answered);
+  const size = sizeOfBody(asked, answered);
   // What changed the chain is told whatever room it takes.
-  const room = takeRoom(caller.accountId, body.length) ?? (writes(asked) ? { leave: undefined } : undefined);
+  const room = takeRoom(caller.accountId, size) ?? (writes(asked) ? { leave: undefined } : undefined);
   if (!room) return { kind: 'failed', ...NO_ROOM };
-  return { kind: 'whole', body, bill: billOf(asked.calls, answered), room };
+  return { kind: 'whole', body: bodyOf(asked, answered), bill: billOf(asked.calls, answered), room };
 }
 
 /** The credits that were really taken: an earlier attempt may have settled it already, and the first bill stands. */

@@ -126,6 +126,9 @@ async function askSingle(fleet: RpcFleet, work: Work): Promise<RpcOutcome | RpcS
     : outcome;
 }
 
+/** What a node says of a transaction that it took: its hash, or what was wrong with it. */
+const MOST_WRITTEN_BYTES = 256 * 1024;
+
 const LATE: RpcOutcome = { kind: 'failed', reason: 'timeout', sent: false };
 
 /** Light calls go together, heavy ones alone beside them, what must not happen twice one after the other. */
@@ -146,10 +149,15 @@ async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
   const partOf = (part: readonly number[]): Work => {
     return { ...together, calls: calls.only(part), maxBytes: budget.leftBytes };
   };
+  const counted = new Set<unknown>();
   const store = (part: readonly number[], answered: readonly RpcOutcome[]) => {
     for (const [at, index] of part.entries()) {
       const outcome = answered[at] ?? fleet.nobody();
-      budget.leftBytes -= outcome.kind === 'result' ? outcome.end - outcome.start : 0;
+      // A result keeps all of the answer that it is a part of.
+      if (outcome.kind === 'result' && !counted.has(outcome.json)) {
+        counted.add(outcome.json);
+        budget.leftBytes -= outcome.json.bytes.length;
+      }
       outcomes[index] = budget.leftBytes >= 0 ? outcome : { kind: 'failed', reason: 'too_large', sent: true };
     }
   };
@@ -157,7 +165,7 @@ async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
     light.length === 0 ? undefined : fleet.read(partOf(light)).then((answered) => store(light, answered)),
     inTurn(indices.filter(isWrite), 1, async (index) => {
       // What it did is told whatever the others answer.
-      const { outcome } = await fleet.write({ ...partOf([index]), maxBytes: work.maxBytes });
+      const { outcome } = await fleet.write({ ...partOf([index]), maxBytes: MOST_WRITTEN_BYTES });
       outcomes[index] = outcome;
     }),
     inTurn(indices.filter(isLone), MOST_HEAVY, async (index) => {

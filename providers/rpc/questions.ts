@@ -59,6 +59,9 @@ export interface Asked {
 
 /** Longer errors are no words about capacity. */
 const LONGEST_READ_ERROR = 8_192;
+/** A hundred of them are in memory at once; the log of a simulated transaction is some kilobytes. */
+const MOST_ERROR_BYTES = 64 * 1024;
+const MISMATCHED: RpcOutcome = { kind: 'mismatched' };
 export const BROKEN: RpcOutcome = { kind: 'failed', reason: 'broken', sent: true };
 
 /** What came back, all of it. */
@@ -141,7 +144,7 @@ function outcomeOf(reading: Reading, position: number, answer: ScannedAnswer): R
   if (!twice && failed === undefined && result !== undefined) {
     return { kind: 'result', json: reading.json, start: result.start, end: result.end, cached: false };
   }
-  return mismatched(reading, answer);
+  return MISMATCHED;
 }
 
 /** Where an answer stands at the place of a call, but under another id. */
@@ -152,22 +155,18 @@ function strangerOf(reading: Reading, position: number, answer: ScannedAnswer): 
   if (unread && error !== undefined && !isNull(reading, error) && result === undefined && !twice) {
     return errorOf(reading, position, error);
   }
-  return mismatched(reading, answer);
-}
-
-function mismatched({ asked, json }: Reading, answer: ScannedAnswer): RpcOutcome {
-  const text = json.text(answer.start, answer.end);
-  return { kind: 'mismatched', value: withoutSecrets(text, asked.secrets) };
+  return MISMATCHED;
 }
 
 function errorOf({ asked, json }: Reading, position: number, { start, end }: Span): RpcOutcome {
+  if (end - start > MOST_ERROR_BYTES) return MISMATCHED;
   const text = json.text(start, end);
   const value = withoutSecrets(text, asked.secrets);
-  if (text.length > LONGEST_READ_ERROR) return { kind: text.startsWith('{') ? 'error' : 'mismatched', value };
+  if (text.length > LONGEST_READ_ERROR) return text.startsWith('{') ? { kind: 'error', value } : MISMATCHED;
   const error: unknown = JSON.parse(text);
   const { name } = asked.calls.method(position);
   if (isRefusedForNow(error, name)) return { kind: 'failed', reason: 'capacity', sent: false };
-  return { kind: isRpcError(error) ? 'error' : 'mismatched', value };
+  return isRpcError(error) ? { kind: 'error', value } : MISMATCHED;
 }
 
 /** As JSON-RPC 2.0 has it, and clients read it. */

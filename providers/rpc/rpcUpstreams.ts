@@ -21,7 +21,7 @@ export type RpcOutcome =
   /** The node's JSON-RPC error object, as JSON text. */
   | { kind: 'error'; value: string }
   /** The node answered, but with an item that carries neither or both, or under another id: billed as an error. */
-  | { kind: 'mismatched'; value: string }
+  | { kind: 'mismatched' }
   /** HTTP 4xx of the node (not 402 nor 429): billed as an error. */
   | { kind: 'rejected'; status: number }
   /** 402, 429, 5xx, no answer in time, not JSON, too large: nothing is billed. `sent`: it may have arrived. */

@@ -17,6 +17,8 @@ export const MOST_STREAMED_BYTES = 256 * 1024 * 1024;
 /** However slowly its reader goes. */
 const LONGEST_STREAM_MS = 5 * 60_000;
 const MOST_ATTEMPTS = 3;
+/** Ours are numbers of ten digits at most. */
+const LONGEST_ID = 32;
 
 export async function readStreamed(fleet: RpcFleet, work: Work): Promise<RpcOutcome | RpcStream> {
   fleet.heights.used();
@@ -75,7 +77,7 @@ async function askStreamed(
       return refused;
     }
     const reading = new Reading(reply);
-    if (await reading.begins()) {
+    if (await reading.begins(firstId)) {
       const [outcome = failureOf(undefined)] = readOutcomes(asked, reading.body(), reading.scanner);
       free();
       over({ outcomes: [outcome] });
@@ -128,17 +130,26 @@ class Reading {
     return piece;
   }
 
-  /** True: all of it is there. False: it is large, and its result has begun. */
-  async begins(): Promise<boolean> {
+  /** True: all of it is there. False: it is large, its result has begun, and nothing yet says that it is not of this call. */
+  async begins(id: number): Promise<boolean> {
     for (;;) {
       const piece = await this.next();
       if (piece === undefined) return true;
       this.pieces.push(piece);
       const [answer] = this.scanner.answers;
       const streams = !this.scanner.isBatch && answer?.result !== undefined && answer.error === undefined;
-      if (this.sizeBytes >= STREAMED_FROM_BYTES && streams) return false;
+      if (this.sizeBytes >= STREAMED_FROM_BYTES && streams && !this.isOfAnother(id, answer.id)) return false;
       if (this.sizeBytes >= MOST_BYTES) throw new BodyTooLarge('and no result');
     }
+  }
+
+  private isOfAnother(id: number, span: { start: number; end: number } | undefined): boolean {
+    if (span === undefined || span.end === -1) return false;
+    return (
+      this.body()
+        .toString('latin1', span.start, Math.min(span.end, span.start + LONGEST_ID))
+        .trim() !== String(id)
+    );
   }
 
   body(): Buffer {
@@ -150,8 +161,37 @@ class Reading {
   }
 }
 
-/** The bytes of the member `result`. Throws when the rest of the answer does not bear it out. */
-async function* resultOf(
+/**
+ * The bytes of the member `result`. Throws when the rest of the answer does not bear it out. By hand around the generator:
+ * one that has not begun does nothing when it is left, and its node would go on sending.
+ */
+function resultOf(
+  reading: Reading,
+  id: number,
+  ended: (failed: boolean) => void,
+): AsyncIterableIterator<Buffer> {
+  const pieces = piecesOf(reading, id, ended);
+  let begun = false;
+  return {
+    next() {
+      begun = true;
+      return pieces.next();
+    },
+    async return() {
+      if (!begun) {
+        begun = true;
+        await reading.leave().catch(() => undefined);
+        ended(true);
+      }
+      return await pieces.return(undefined);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* piecesOf(
   reading: Reading,
   id: number,
   ended: (failed: boolean) => void,

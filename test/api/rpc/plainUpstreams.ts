@@ -58,8 +58,7 @@ function outcomeOf(status: number, answer: Answer | undefined, id: number): RpcO
   if (!answer) return { kind: 'failed', reason: 'broken', sent: true };
   const hasResult = answer.result !== undefined;
   const hasError = answer.error !== undefined;
-  if (answer.id !== id || hasResult === hasError)
-    return { kind: 'mismatched', value: JSON.stringify(answer) };
+  if (answer.id !== id || hasResult === hasError) return { kind: 'mismatched' };
   return hasError
     ? { kind: 'error', value: JSON.stringify(answer.error) }
     : resultOf(JSON.stringify(answer.result), false);

@@ -93,6 +93,27 @@ describe('a large result', () => {
     expect(most - before).toBeLessThan(150);
   }, 30_000);
 
+  it('under the id of another call is not passed on', async () => {
+    node.reply = () => (response) => {
+      response.end(`{"jsonrpc":"2.0","id":999999999999,"result":[${PIECE.toString().repeat(40)}1]}`);
+    };
+    const answer = await upstreams.single(NETWORK, read('eth_getLogs'), patient());
+    expect(answer).toEqual({ kind: 'mismatched' });
+  });
+
+  it('that nobody begins to read lets go of its node', async () => {
+    let closed = false;
+    node.reply = (calls) => async (response, request) => {
+      response.once('close', () => {
+        closed = true;
+      });
+      await list(Number.POSITIVE_INFINITY)(calls)(response, request);
+    };
+    const { value } = await ask();
+    await value[Symbol.asyncIterator]().return?.();
+    await expect.poll(() => closed).toBe(true);
+  });
+
   it('is not read faster than its reader goes, and not at all when he leaves', async () => {
     let sent = 0;
     let closed = false;

@@ -70,6 +70,11 @@ const SINGLES: Shape[] = [
   ['another id', (calls) => item(id(calls) + 7, '"result":1'), { kind: 'mismatched' }],
   ['its id as text', (calls) => item(String(id(calls)), '"result":1'), { kind: 'mismatched' }],
   ['an error that is none', (calls) => item(id(calls), '"error":"no"'), { kind: 'mismatched' }],
+  [
+    'an error of 100 kB',
+    (calls) => item(id(calls), `"error":{"code":1,"message":"${'x'.repeat(100_000)}"}`),
+    { kind: 'mismatched' },
+  ],
   ['an error without a code', (calls) => item(id(calls), '"error":{"message":"no"}'), { kind: 'mismatched' }],
   ['an error without words', (calls) => item(id(calls), '"error":{"code":1}'), { kind: 'mismatched' }],
   ['a list for an object', (calls) => `[${item(id(calls), '"result":1')}]`, BROKEN],
