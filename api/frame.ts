@@ -293,6 +293,10 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     return controller.signal;
   }
 
+  get expired(): boolean {
+    return this.#aborted !== undefined;
+  }
+
   whenGone(act: () => void): () => void {
     const { res } = this.#ctx;
     if (this.#aborted || res.destroyed) {

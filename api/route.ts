@@ -107,6 +107,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   signal: AbortSignal;
   /** The same for who needs no signal, which costs more: calls `act` then, or at once. Answers how to take that back. */
   whenGone(act: () => void): () => void;
+  /** The deadline has passed, and the client was told so. */
+  readonly expired: boolean;
   /** Aborted when this process was told to stop: an answer that could go on for long ends then, in good order. */
   stopping: AbortSignal;
   /**

@@ -16,7 +16,7 @@ import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
 import { type StreamTerms, tellChat } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
-import { chatId, firstThatAnswers, noteTokens, type Settled } from './modelCall.ts';
+import { chatId, firstThatAnswers, noteTokens, type Settled, tooLate } from './modelCall.ts';
 import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
 import { countCompletion } from './tally.ts';
@@ -88,6 +88,7 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
     if (!complete)
       throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
     const completion = await request.waitFor(complete(call.request, { signal }));
+    if (request.expired) throw tooLate();
     const counted = await countCompletion(call.request, completion);
     const [settled] = await Promise.all([settleChat(call, counted), noteTokens(request, counted)]);
     const body = form.whole({ heading: headingOf(order, call), call, completion, settled });

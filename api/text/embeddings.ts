@@ -20,7 +20,7 @@ import { openHold } from '../paid.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
 import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
-import { chatId } from './modelCall.ts';
+import { chatId, tooLate } from './modelCall.ts';
 import { presentCost } from './present.ts';
 
 const MOST_INPUTS = 2_048;
@@ -117,6 +117,7 @@ async function paidEmbeddings(
       ...(wished == null ? {} : { dimensions: wished }),
     };
     const found = await request.waitFor(embed(order, { signal }));
+    if (request.expired) throw tooLate();
     const tokens = found.promptTokens ?? (await countTokens(inputs.join('\n')));
     await hold.settle(priceOf(model, tokens), {
       ...{ units: millions(tokens), promptTokens: tokens, completionTokens: 0 },

@@ -64,7 +64,8 @@ export interface TextHttp {
   close(): Promise<void>;
 }
 
-const DEFAULT_TIMEOUTS: ProviderTimeouts = { connectMs: 5_000, firstByteMs: 300_000, idleMs: 60_000 };
+/** The first byte below the deadlines of the routes: a service that hangs is found out by that, and asked no more for a while. */
+const DEFAULT_TIMEOUTS: ProviderTimeouts = { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000 };
 /** Calls beyond them wait in line, silently: as many as one process can carry. */
 const MOST_CONNECTIONS = 1_024;
 /** Shorter than the five seconds after which common servers close a connection that rests: see `lost`. */

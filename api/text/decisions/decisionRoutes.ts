@@ -11,7 +11,7 @@ import { isDryRun } from '../../fixedPrice.ts';
 import { invalid } from '../../invalid.ts';
 import { requireCallable, requireModel } from '../../models.ts';
 import { defineRoute } from '../../route.ts';
-import { type CallOrder, firstThatAnswers, noteTokens, settleCall } from '../modelCall.ts';
+import { type CallOrder, firstThatAnswers, noteTokens, settleCall, tooLate } from '../modelCall.ts';
 import { presentCost } from '../present.ts';
 import { type DecisionBody, decisionBody } from './decisionBody.ts';
 import { type DecisionPlan, planDecision } from './decisionPlan.ts';
@@ -73,6 +73,7 @@ async function decide(dependencies: Dependencies, order: DecisionOrder): Promise
     const tally = new DecisionTally();
     try {
       const answers = await request.waitFor(evaluate({ call, complete, endUser, tally }));
+      if (request.expired) throw tooLate();
       const settled = await settleCall(call, tally.sum());
       await noteTokens(request, settled);
       const usage = {
@@ -83,7 +84,7 @@ async function decide(dependencies: Dependencies, order: DecisionOrder): Promise
       return { ...json(body, { headers: answeredBy(request, call.attempt) }), compressible: true };
     } catch (error) {
       // Who leaves before the end pays for what was answered until then; who is told of a failure pays nothing.
-      if (request.signal.aborted) await settleCall(call, tally.sum());
+      if (request.signal.aborted && !request.expired) await settleCall(call, tally.sum());
       throw error;
     }
   });

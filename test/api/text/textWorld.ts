@@ -1,6 +1,7 @@
 /** An API with text models behind a stub of OpenAI's, and an account that can pay. */
 import { randomUUID } from 'node:crypto';
 import { vi } from 'vitest';
+import type { Route } from '../../../api/route.ts';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
 import type { Config } from '../../../infra/config/config.ts';
@@ -50,6 +51,7 @@ export function textModel(changes: Partial<TextModel>): TextModel {
 
 export async function startTextWorld(
   more: (config: Config) => Config = (config) => config,
+  routes: readonly Route[] = [],
 ): Promise<TextWorld> {
   const stub = await startOpenAiStub();
   const second = await startOpenAiStub();
@@ -65,6 +67,7 @@ export async function startTextWorld(
     textModel({ id: 'gpt-plain', spec: { ...textModel({}).spec, capabilities: {} } }),
   ];
   const api = await startApi({
+    routes,
     config: (config) =>
       more({
         ...config,

@@ -1,0 +1,45 @@
+/** Answers that come after the route's deadline: the client was told of a failure, and does not pay for what it never got. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Route } from '../../../api/route.ts';
+import { chatRoute } from '../../../api/text/chatRoute.ts';
+import { startTextWorld, type TextWorld } from './textWorld.ts';
+
+const DEADLINE_MS = 300;
+
+let world: TextWorld;
+beforeAll(async () => {
+  world = await startTextWorld(undefined, [{ ...chatRoute, deadlineMs: DEADLINE_MS } as Route]);
+});
+afterAll(() => world.close());
+
+const bills = async () => {
+  const { sql } = world.api.opened.dependencies;
+  const { rows } = await sql.query<{ count: number }>(
+    `select count(*)::int as count from transfers where account_id = $1 and kind = 'charge'`,
+    [world.accountId],
+  );
+  return rows[0]?.count;
+};
+
+it('a whole answer in time is billed, and one that comes after the 504 is not', async () => {
+  expect((await world.chat({})).status).toBe(200);
+  await world.settled();
+  const before = await bills();
+  world.stub.next = [{ delayMs: DEADLINE_MS + 300 }];
+  const late = await world.chat({});
+  expect([late.status, await late.json()]).toEqual([
+    504,
+    expect.objectContaining({ error: expect.anything() }),
+  ]);
+  await sleep(DEADLINE_MS + 300);
+  await world.settled();
+  expect(await bills()).toBe(before);
+});
+
+it('whoever leaves before the deadline pays for what was made within the bound', async () => {
+  const before = (await bills()) ?? 0;
+  world.stub.next = [{ delayMs: DEADLINE_MS / 2 }];
+  await world.chat({ max_tokens: 10 }, { signal: AbortSignal.timeout(50) }).catch(() => undefined);
+  await expect.poll(bills, { timeout: 5_000 }).toBe(before + 1);
+});
