@@ -14,6 +14,8 @@ import { type FetchedPage, guardedPage } from '../http/guardedPage.ts';
 import { BodyTooLarge } from '../http/saveBody.ts';
 import { type ChildPool, createChildPool } from '../media/childPool.ts';
 import { shippedChild } from '../media/keptChild.ts';
+import { tooBusy } from '../media/tooBusy.ts';
+import { createTurns, type Turns, type TurnsOptions } from '../media/turns.ts';
 import { botWall } from './botWall.ts';
 import type { ConvertAnswer, PageBytes } from './convertPage.ts';
 import { checkPageUrl, refuseBlockedHost } from './pageUrl.ts';
@@ -26,6 +28,8 @@ export interface PageReaderOptions extends GuardedFetchOptions {
   convertTimeoutMs?: number;
   /** Pages that are converted at the same time; 2 by default. */
   maxChildren?: number;
+  /** Pages that are fetched or converted at the same time, and who waits for that. */
+  turns?: Partial<TurnsOptions>;
   /** The compiled child; the shipped one by default. */
   childPath?: string;
 }
@@ -41,7 +45,8 @@ export interface ReadPage {
 export interface PageReader {
   /**
    * Throws FareboxError: `invalid_source` for a URL that may not be asked for or leads to no text, `blocked_source` where
-   * the site wants no automated reader, `page_failed` for all else. Throws the signal's reason when it is aborted.
+   * the site wants no automated reader, `unavailable` where too many pages are being read, `page_failed` for all else. Throws
+   * the signal's reason when it is aborted.
    */
   read(url: string, options?: { signal?: AbortSignal }): Promise<ReadPage>;
   close(): void;
@@ -53,10 +58,13 @@ const CONVERT_TIMEOUT_MS = 15_000;
 const HEAP_MB = 768;
 const CPU_SECONDS = 600;
 const PAGES_PER_CHILD = 200;
-const MOST_WAITING = 200;
+/** A page is up to 10 MB in memory from its first byte until it is converted. */
+const TURNS: TurnsOptions = { atOnce: 16, maxWaiting: 200, maxWaitMs: 10_000 };
+const busy = tooBusy('pages are being read', 5);
 
 interface Reader {
   door: Door;
+  turns: Turns;
   mayRead: RobotsCheck;
   pool: ChildPool<PageBytes, ConvertAnswer>;
   fetchTimeoutMs: number;
@@ -65,33 +73,39 @@ interface Reader {
 export function createPageReader(options: PageReaderOptions): PageReader {
   const { childPath = shippedChild('web/convertChild'), maxChildren = 2 } = options;
   const door = openDoor(options);
+  const turns = { ...TURNS, ...options.turns };
   const reader: Reader = {
     door,
+    turns: createTurns(turns),
     mayRead: createRobotsCheck(door),
     pool: createChildPool({
       ...{ path: childPath, heapMb: HEAP_MB, cpuSeconds: CPU_SECONDS, name: 'page' },
-      ...{ maxChildren, filesPerChild: PAGES_PER_CHILD, maxWaiting: MOST_WAITING },
+      ...{ maxChildren, filesPerChild: PAGES_PER_CHILD, maxWaiting: turns.atOnce },
       timeoutMs: options.convertTimeoutMs ?? CONVERT_TIMEOUT_MS,
     }),
     fetchTimeoutMs: options.fetchTimeoutMs ?? FETCH_TIMEOUT_MS,
   };
   return {
-    async read(url, { signal } = {}) {
+    async read(url, { signal = new AbortController().signal } = {}) {
       const address = checkPageUrl(url, door.hosts);
-      const page = await fetchPage(reader, address, signal);
-      refuseWall(page);
-      if (page.status !== 200 && page.status !== 203) {
-        throw failed(`The page could not be read: it answered with status ${page.status}.`);
-      }
-      const { markdown, title } = await convert(reader, page, signal);
-      refuseWall(page, markdown);
-      return { url: page.url.href, content: markdown, title };
+      return await reader.turns.run(() => readPage(reader, address, signal), signal).catch(busy);
     },
     close: reader.pool.close,
   };
 }
 
-async function fetchPage(reader: Reader, url: URL, signal: AbortSignal | undefined): Promise<FetchedPage> {
+async function readPage(reader: Reader, url: URL, signal: AbortSignal): Promise<ReadPage> {
+  const page = await fetchPage(reader, url, signal);
+  refuseWall(page);
+  if (page.status !== 200 && page.status !== 203) {
+    throw failed(`The page could not be read: it answered with status ${page.status}.`);
+  }
+  const { markdown, title } = await convert(reader, page, signal);
+  refuseWall(page, markdown);
+  return { url: page.url.href, content: markdown, title };
+}
+
+async function fetchPage(reader: Reader, url: URL, signal: AbortSignal): Promise<FetchedPage> {
   const startedAt = performance.now();
   try {
     return await guardedPage(reader.door, url.href, {
@@ -104,7 +118,7 @@ async function fetchPage(reader: Reader, url: URL, signal: AbortSignal | undefin
       },
     });
   } catch (error) {
-    if (signal?.aborted) throw signal.reason;
+    if (signal.aborted) throw signal.reason;
     if (error instanceof FareboxError) throw error;
     if (error instanceof BodyTooLarge) throw failed('The page is larger than 10 MB.');
     // Refused inside addresses and plain bad luck look and last the same (S6).
@@ -123,7 +137,7 @@ function refuseWall(page: FetchedPage, text?: string): void {
   });
 }
 
-async function convert(reader: Reader, page: FetchedPage, signal: AbortSignal | undefined) {
+async function convert(reader: Reader, page: FetchedPage, signal: AbortSignal) {
   const type = page.headers['content-type'];
   const contentType = typeof type === 'string' ? type : undefined;
   const answer = await reader.pool.ask({ body: page.body, contentType, url: page.url.href }, signal);

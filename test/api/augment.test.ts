@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grant } from '../../infra/postgres/ledger.ts';
+import { createPageReader } from '../../infra/web/pageReader.ts';
 import { startApi, type TestApi } from './startApi.ts';
 
 const PAGE = `<html><head><title>Fares</title></head><body><article><h1>Fares</h1><p>${'A ride costs a coin. '.repeat(20)}</p>
@@ -95,6 +96,26 @@ describe('nothing is charged for', () => {
   it('a page without a word', async () => {
     const before = await spent();
     expect((await post('/augment/scrape', { url: `${origin()}/empty` })).status).toBe(500);
+    expect(await spent()).toEqual(before);
+  });
+
+  it('a page when too many are being read, which is told as that', async () => {
+    const before = await spent();
+    const { dependencies } = api.opened;
+    const { pages } = dependencies;
+    const full = createPageReader({ allowPrivateHosts: [], turns: { atOnce: 0, maxWaiting: 0 } });
+    dependencies.pages = full;
+    try {
+      const response = await post('/augment/scrape', { url: 'https://example.com/' });
+      expect([response.status, response.headers.get('retry-after'), await response.json()]).toEqual([
+        503,
+        '5',
+        { error: 'Too many pages are being read at the moment; try again in 5 seconds' },
+      ]);
+    } finally {
+      dependencies.pages = pages;
+      full.close();
+    }
     expect(await spent()).toEqual(before);
   });
 

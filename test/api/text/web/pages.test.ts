@@ -1,6 +1,7 @@
 /** Pages that a message names are read for the model: the search's place is theirs, and each that was read is paid for. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../../infra/postgres/ledgerCheck.ts';
+import { createPageReader } from '../../../../infra/web/pageReader.ts';
 import { ask, CENT, lastMessages, nano, says, startWebWorld, stream, type WebWorld } from './webWorld.ts';
 
 const READ = { enable_web_scraping: true };
@@ -75,6 +76,21 @@ describe('the pages of a message', () => {
       1n,
       expect.stringContaining('pages that could not be read, not charged: 3'),
     ]);
+  });
+
+  it('when too many are being read, are told to the model and are not charged', async () => {
+    const { dependencies } = world.text.api.opened;
+    const { pages } = dependencies;
+    const full = createPageReader({ allowPrivateHosts: [], turns: { atOnce: 0, maxWaiting: 0 } });
+    dependencies.pages = full;
+    try {
+      const answer = await ask(world, says('https://example.com/', READ));
+      expect(lastMessages(world)[0]?.content).toContain('Too many pages are being read at the moment');
+      expect((await centsOf(answer)).cents).toBe(0n);
+    } finally {
+      dependencies.pages = pages;
+      full.close();
+    }
   });
 
   it('when none can be read, the answer comes without them and costs its tokens', async () => {
