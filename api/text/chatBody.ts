@@ -36,7 +36,7 @@ const filePart = z.object({
 export const userPart = z.discriminatedUnion('type', [textPart, imagePart, audioPart, videoPart, filePart]);
 export type SentPart = z.output<typeof userPart>;
 
-const texts = z.array(textPart).min(1);
+const texts = z.array(textPart);
 const nullish = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
 
 /** Untyped in the published description; this is the shape that every client sends. */
@@ -57,7 +57,7 @@ const reasoningDetail = z.object({
 const message = z.discriminatedUnion('role', [
   z.object({
     role: z.literal('user'),
-    content: z.union([z.string(), z.array(userPart).min(1)]),
+    content: z.union([z.string(), z.array(userPart)]),
     name: nullish(z.string()),
   }),
   z.object({

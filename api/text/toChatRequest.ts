@@ -146,7 +146,7 @@ export function toMessages(
       case 'assistant':
         return assistantOf(message, named);
       default:
-        return [{ role: message.role, content: message.content as string | TextPart[], ...named }];
+        return [{ role: message.role, content: said(message.content as string | TextPart[]), ...named }];
     }
   });
 }
@@ -158,18 +158,24 @@ function userContent(
   media: (part: object) => UserPart | undefined,
 ): string | UserPart[] {
   if (typeof content === 'string') return content;
-  return content.flatMap((part) => (part.type === 'text' ? [part as TextPart] : (media(part) ?? [])));
+  return said(content.flatMap((part) => (part.type === 'text' ? [part as TextPart] : (media(part) ?? []))));
+}
+
+/** Services refuse a list of no parts, and take the empty text that it stands for. */
+function said<Part>(content: string | Part[]): string | Part[] {
+  return content.length === 0 ? '' : content;
 }
 
 /** One that says nothing and calls nothing is dropped (api-facts 2.1). */
 function assistantOf(message: Sent<'assistant'>, named: { name?: string }): ChatMessage[] {
-  const { content = null, reasoning_content, reasoning_details, thought_signature, tool_calls } = message;
+  const { reasoning_content, reasoning_details, thought_signature, tool_calls } = message;
+  const content = Array.isArray(message.content) && message.content.length === 0 ? null : message.content;
   const calls = tool_calls ?? [];
-  if ((content === null || content.length === 0) && calls.length === 0) return [];
+  if (!content && calls.length === 0) return [];
   return [
     {
       role: 'assistant',
-      content: content as string | TextPart[] | null,
+      content: (content ?? null) as string | TextPart[] | null,
       ...named,
       ...(reasoning_content == null ? {} : { reasoning_content }),
       ...(reasoning_details == null ? {} : { reasoning_details: reasoning_details.map(withoutNull) }),

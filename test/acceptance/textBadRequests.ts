@@ -95,7 +95,6 @@ export const MESSAGE_FIELDS: BadRequest[] = [
     [{ type: 'text' }],
     [{ type: 'text', text: ['x'] }],
     [{ type: 'words', text: 'x' }],
-    [],
     [null],
     {},
     7,

@@ -1,0 +1,53 @@
+/** A message may say nothing: what clients send for that is understood, and no model is asked with a list of no parts. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTextWorld, type TextWorld } from './textWorld.ts';
+
+const CALL = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+const ASKS = { role: 'user', content: 'Hello there' };
+
+let world: TextWorld;
+
+beforeAll(async () => {
+  world = await startTextWorld();
+});
+afterAll(() => world.close());
+
+async function told(messages: object[]): Promise<unknown> {
+  const response = await world.chat({ messages });
+  expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+  return world.stub.received.at(-1)?.body.messages;
+}
+
+describe('an empty list of parts', () => {
+  it('of an assistant that calls tools is no content', async () => {
+    const result = { role: 'tool', content: 'Found.', tool_call_id: CALL.id };
+    const messages = await told([ASKS, { role: 'assistant', content: [], tool_calls: [CALL] }, result]);
+    expect(messages).toMatchObject([ASKS, { role: 'assistant', content: null, tool_calls: [CALL] }, result]);
+  });
+
+  it('of an assistant that calls nothing leaves no message', async () => {
+    expect(await told([ASKS, { role: 'assistant', content: [] }, ASKS])).toMatchObject([ASKS, ASKS]);
+  });
+
+  it.each(['user', 'system', 'developer'])('of role %s is the empty text', async (role) => {
+    expect(await told([{ role, content: [] }, ASKS])).toEqual(await told([{ role, content: '' }, ASKS]));
+  });
+
+  it('is nothing that is looked up on the web', async () => {
+    const messages = [{ role: 'user', content: [] }];
+    const response = await world.chat({ messages, service_parameters: { enable_web_scraping: true } });
+    expect(response.status).toBe(200);
+  });
+});
+
+describe('refused all the same', () => {
+  it.each([
+    ['a text part without a letter', { role: 'user', content: [{ type: 'text', text: '' }] }],
+    ['one of an assistant', { role: 'assistant', content: [{ type: 'text', text: '' }] }],
+    ['a tool that answers with a list', { role: 'tool', content: [], tool_call_id: CALL.id }],
+    ['a user without content', { role: 'user' }],
+    ['a user whose content is null', { role: 'user', content: null }],
+  ])('%s', async (_name, message) => {
+    expect((await world.chat({ messages: [ASKS, message] })).status).toBe(400);
+  });
+});
