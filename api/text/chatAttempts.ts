@@ -6,7 +6,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { type AddOn, priceOfAddOns } from '../../domain/text/addOns.ts';
 import type { ChatMessage, ChatRequest } from '../../domain/text/chat.ts';
-import { missingFeatures } from '../../domain/text/features.ts';
+import { type Feature, missingFeatures } from '../../domain/text/features.ts';
 import { boundOf, plus } from '../../domain/text/price.ts';
 import { promptTokensOf } from '../../domain/text/promptSize.ts';
 import { textFeaturesOf } from '../../domain/textAddresses.ts';
@@ -52,6 +52,24 @@ export function chatAttempts(config: Config, { body, caller }: Asking): Attempts
   refuseTooLong(body, first.model);
   const able = (attempt: ChatAttempt) => lacks(attempt).length === 0 && !isTooLong(body, attempt.model.spec);
   return [first, ...found.slice(1).filter(able)];
+}
+
+const SIGHT: ReadonlyMap<Feature, string> = new Map([['image', 'messages']]);
+
+/**
+ * A file tells only by its bytes that it is a picture, which then asks of a model what any other picture does. Throws
+ * FareboxError `unsupported_feature`.
+ */
+export function attemptsThatSee(attempts: Attempts, messages: readonly ChatMessage[]): Attempts {
+  if (!messages.some(showsPicture)) return attempts;
+  const [first, ...others] = attempts;
+  const missing = missingFeatures(first.model, SIGHT);
+  if (missing.length > 0) throw unsupported(missing);
+  return [first, ...others.filter(({ model }) => missingFeatures(model, SIGHT).length === 0)];
+}
+
+function showsPicture({ role, content }: ChatMessage): boolean {
+  return role === 'user' && Array.isArray(content) && content.some(({ type }) => type === 'image');
 }
 
 /** A model that never searches on X ignores the wish (api-facts 2.1); one that does needs a provider that can. */

@@ -3,7 +3,14 @@ import type { ChatMessage } from '../../domain/text/chat.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
-import { attemptsWithRoom, characterOf, chatAttempts, priceAttempt, promptOf } from './chatAttempts.ts';
+import {
+  attemptsThatSee,
+  attemptsWithRoom,
+  characterOf,
+  chatAttempts,
+  priceAttempt,
+  promptOf,
+} from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 import { type ChatOrder, informedBy } from './chatCall.ts';
 import { encryptionOf } from './encryption.ts';
@@ -35,7 +42,7 @@ export async function openOrder(
       priceAttempt(attempt, { ...asked, prompt, errand: undefined });
     return { request, attempts: [first], price };
   }
-  const attempts = await attemptsWithRoom(able, prompt);
+  const attempts = await attemptsWithRoom(attemptsThatSee(able, messages), prompt);
   const errand = webErrand(dependencies, request, attempts[0].model);
   await limitVisits(dependencies, caller.accountId, errand);
   const order: ChatOrder = {

@@ -1,4 +1,4 @@
-/** Which features a chat body asks for, and where. */
+/** Which features a chat body asks for, and where; whether a file is a picture is seen when it is read (`attemptsThatSee`). */
 import type { Feature } from '../../domain/text/features.ts';
 import type { ChatBody, SentMessage } from './chatBody.ts';
 

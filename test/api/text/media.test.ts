@@ -62,3 +62,32 @@ describe('nothing is called or charged for', () => {
     ]);
   });
 });
+
+describe('a picture that is sent as a file', () => {
+  const claims = ['image/png', 'application/octet-stream'];
+  const part = (type: string) => ({ type: 'file', file: { file_data: `data:${type};base64,${PICTURE}` } });
+  const SEEN = { type: 'image_url', image_url: { url: `data:image/png;base64,${PICTURE}` } };
+
+  it.each(claims)('claimed as %s is a picture for a model that sees', async (type) => {
+    expect((await ask(part(type))).status).toBe(200);
+    expect(told()?.messages[0]?.content).toContainEqual(SEEN);
+  });
+
+  it.each(claims)('claimed as %s is refused for a model that sees nothing, as any other', async (type) => {
+    const before = world.stub.received.length;
+    const [file, picture] = [
+      await ask(part(type), { model: 'gpt-plain' }),
+      await ask(SEEN, { model: 'gpt-plain' }),
+    ];
+    expect([file.status, await file.json()]).toEqual([picture.status, await picture.json()]);
+    expect([file.status, world.stub.received.length]).toEqual([400, before]);
+  });
+
+  it('is shown to no fallback that sees nothing', async () => {
+    world.stub.next = [{ status: 500 }];
+    const response = await ask(part('image/png'), {
+      fallbacks: [{ model: 'gpt-plain' }, { model: 'gpt-second' }],
+    });
+    expect([response.status, response.headers.get('x-service-model-id')]).toEqual([200, 'gpt-second']);
+  });
+});
