@@ -97,6 +97,13 @@ export function withHeaders(answer: Answer, headers: Readonly<Record<string, str
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
+/** `release`: lets go of what the answer is made from, which events need until their end. */
+export function releasing(answer: Answer, release: () => void): Answer {
+  if (answer.kind === 'events') return { ...answer, tell: (take) => answer.tell(take).finally(release) };
+  release();
+  return answer;
+}
+
 /** Lets go of what an answer holds that nobody will be sent. */
 export async function discardAnswer(answer: Answer): Promise<void> {
   if (answer.kind === 'json' || answer.kind === 'prepared') return;

@@ -8,9 +8,13 @@ export interface DataUrl {
   type: string | undefined;
 }
 
+export function isDataUrl(url: string): boolean {
+  return /^data:/i.test(url);
+}
+
 /** Undefined: the text is no data URL. `malformed`: it is one, and not in base64 or empty. */
 export function readDataUrl(url: string): DataUrl | 'malformed' | undefined {
-  if (!/^data:/i.test(url)) return undefined;
+  if (!isDataUrl(url)) return undefined;
   const head = dataUrlHead(url.slice(0, 512));
   const bytes = typeof head === 'object' ? fromBase64(url.slice(head.length)) : undefined;
   return bytes && typeof head === 'object' ? { bytes, type: head.type } : 'malformed';
@@ -20,7 +24,7 @@ export function readDataUrl(url: string): DataUrl | 'malformed' | undefined {
 export function dataUrlHead(
   start: string,
 ): { length: number; type: string | undefined } | 'malformed' | undefined {
-  if (!/^data:/i.test(start)) return undefined;
+  if (!isDataUrl(start)) return undefined;
   const [head, type, , base64] = DATA_URL.exec(start) ?? [];
   return head !== undefined && base64 ? { length: head.length, type: type?.toLowerCase() } : 'malformed';
 }

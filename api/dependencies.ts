@@ -6,6 +6,7 @@ import type { DocumentReader } from '../infra/documents/documentReader.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { TrustedProxies } from '../infra/http/trustedProxies.ts';
 import type { Logger } from '../infra/log.ts';
+import type { HeldBytes } from '../infra/media/heldBytes.ts';
 import type { ImageWork } from '../infra/media/imageWork/imageWork.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Ledger } from '../infra/postgres/createLedger.ts';
@@ -56,6 +57,8 @@ export interface Dependencies {
   proxies: TrustedProxies;
   /** Fetches what users' URLs name. */
   downloads: GuardedFetch;
+  /** Of what was fetched for conversations, until they are answered. */
+  heldBytes: HeldBytes;
   folders: WorkFolders;
   documents: DocumentReader;
   images: ImageWork;

@@ -5,6 +5,7 @@ import { createDocumentReader } from '../infra/documents/documentReader.ts';
 import { createGuardedFetch, type GuardedFetch } from '../infra/http/guardedFetch.ts';
 import { createTrustedProxies } from '../infra/http/trustedProxies.ts';
 import type { Logger } from '../infra/log.ts';
+import { createHeldBytes } from '../infra/media/heldBytes.ts';
 import { createImageWork } from '../infra/media/imageWork/imageWork.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
 import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
@@ -63,6 +64,8 @@ export interface Opened {
 const MOST_STATEMENTS = 24;
 /** The ledger has a connection of its own, and another while one is broken: no other statement may hold up money. */
 const MOST_PURSES = 2;
+/** Two requests with as much as one may have, and more of the usual ones. */
+const MOST_HELD_BYTES = 256 * 1024 * 1024;
 const LIMITS_ALONE = 'Redis does not answer: limits are counted by each process for itself';
 
 export async function openDependencies(config: Config, log: Logger): Promise<Opened> {
@@ -91,7 +94,6 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const signInDoor = createSignInDoor({ limits, config });
   const payments = openPayments(config);
   const basis = { config, sql, clock, log, jobWatch, ...payments, wallets: desk.wallets, signInDoor };
-  const { web3Tokens } = desk;
   const { authentication, closeAuthentication } = openAuthentication(basis);
   return {
     dependencies: {
@@ -99,7 +101,8 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       signIn: authentication.signIn,
       topUps: createTopUpDesk({ ...basis, temporal }),
       ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
-      ...{ downloads, folders, documents, images, pages, search, rpc, web3Tokens },
+      ...{ downloads, folders, documents, images, pages, search, rpc, web3Tokens: desk.web3Tokens },
+      heldBytes: createHeldBytes(MOST_HELD_BYTES),
       proxies: createTrustedProxies(config.limits.trustedProxies),
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),

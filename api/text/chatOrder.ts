@@ -1,5 +1,6 @@
 /** From the body of a chat request to what the models are asked: everything that can be refused before anything is held. */
 import type { ChatMessage } from '../../domain/text/chat.ts';
+import type { Holding } from '../../infra/media/heldBytes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
@@ -20,11 +21,17 @@ import { limitVisits, refuseWithoutEngine, webErrand } from './web/errand.ts';
 
 type Asking = RouteRequest<ChatBody, unknown, 'buyer'>;
 
+interface Means {
+  form: AnswerForm;
+  /** Has the media that are fetched. */
+  holding: Holding;
+}
+
 /** Throws FareboxError for whatever is wrong with the request. */
 export async function openOrder(
   dependencies: Dependencies,
   request: Asking,
-  form: AnswerForm,
+  { form, holding }: Means,
 ): Promise<ChatOrder> {
   const { body, caller } = request;
   refuseWithoutEngine(dependencies, body);
@@ -34,7 +41,7 @@ export async function openOrder(
   // What was encrypted for one model is noise to another, and to whoever would add to it.
   const messages = e2eeHeaders
     ? toMessages(body.messages, () => undefined)
-    : await messagesOf(dependencies, request);
+    : await messagesOf(dependencies, request, holding);
   const asked = { body, accountId: caller.accountId, messages, ...(e2eeHeaders && { e2eeHeaders }) };
   const prompt = promptOf({ ...asked, model: first.model });
   if (e2eeHeaders) {
@@ -52,10 +59,14 @@ export async function openOrder(
   return errand ? { ...order, inform: (found) => informedBy(errand, found) } : order;
 }
 
-async function messagesOf(dependencies: Dependencies, request: Asking): Promise<ChatMessage[]> {
+async function messagesOf(
+  dependencies: Dependencies,
+  request: Asking,
+  holding: Holding,
+): Promise<ChatMessage[]> {
   const { config } = dependencies;
   const { body } = request;
-  const media = await fetchMedia(dependencies, request);
+  const media = await fetchMedia(dependencies, request, holding);
   const told: ChatMessage[] = [];
   const prompt = config.brand.systemPrompt;
   if (prompt !== '' && body.service_parameters.include_service_system_prompt) {

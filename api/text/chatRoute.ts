@@ -4,7 +4,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumberDown } from '../../domain/money.ts';
 import { estimateTokens } from '../../domain/text/promptSize.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
-import { type Answer, events, json } from '../answer.ts';
+import { type Answer, events, json, releasing } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isDryRun } from '../fixedPrice.ts';
@@ -47,7 +47,18 @@ export async function answerChat(
   request: RouteRequest<ChatBody, unknown, 'buyer'>,
   form: AnswerForm,
 ): Promise<Answer> {
-  const order = await openOrder(dependencies, request, form);
+  const holding = dependencies.heldBytes.open();
+  try {
+    const order = await openOrder(dependencies, request, { form, holding });
+    return releasing(await answerOrder(dependencies, order, form), holding.release);
+  } catch (error) {
+    holding.release();
+    throw error;
+  }
+}
+
+async function answerOrder(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
+  const { request } = order;
   if (isDryRun(request)) return dryRun(order);
   return request.body.stream
     ? await streamed(dependencies, order, form)

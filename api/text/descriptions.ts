@@ -13,6 +13,10 @@ const WEB =
   'and so are a page and a search on X (`enable_x_search`), charged only when they were delivered with an answer. ' +
   'Pages are read for 60 requests a minute.';
 
+const MEDIA =
+  'The media of a request are 25 MB each at most and 100 MB in all, each counted as often as it is shown, with the texts of ' +
+  'its documents; those that are fetched have at most 40 different addresses.';
+
 const SEALED =
   'To a model with `supportsE2EE` a conversation can be sent encrypted, with the headers `x-service-tee-client-pub-key`, ' +
   '`x-service-tee-model-pub-key` and `x-service-tee-signing-algo: ecdsa`; it is passed on as it is.';
@@ -31,7 +35,7 @@ export const CHAT_DESCRIPTION: RouteDescription = {
   description:
     'The request follows the common chat-completion convention; `service_parameters` adds what is this service’s own. With ' +
     '`stream: true` the answer comes as server-sent events, and the last one before `[DONE]` has `usage`, `cost` and ' +
-    `\`balance\`. \`fallbacks\` are asked in their order when a model does not answer. ${WEB} ${SEALED} ${DRY_RUN}`,
+    `\`balance\`. \`fallbacks\` are asked in their order when a model does not answer. ${MEDIA} ${WEB} ${SEALED} ${DRY_RUN}`,
   answers: {
     200: {
       means: 'The answer, its usage and its cost.',

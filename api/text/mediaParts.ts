@@ -4,9 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import type { MediaPart, TextPart, UserPart } from '../../domain/text/chat.ts';
+import type { Holding } from '../../infra/media/heldBytes.ts';
 import { type ImageSize, imageSize } from '../../infra/media/image/imageSize.ts';
 import { sniffImage } from '../../infra/media/image/sniffImage.ts';
-import { fromBase64, readDataUrl } from '../dataUrl.ts';
+import { fromBase64, isDataUrl, readDataUrl } from '../dataUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
 import type { RouteRequest } from '../route.ts';
@@ -16,7 +17,27 @@ type Sent<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
 type Tools = Pick<Dependencies, 'downloads' | 'documents' | 'folders'>;
 type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal'>;
 
-const LARGEST_BYTES = 25 * 1024 * 1024;
+/** What the media of one request are read with. */
+interface Reading extends Tools {
+  signal: AbortSignal;
+  /** Has what was fetched. */
+  holding: Holding;
+  /** By URL: a conversation shows the same picture again and again. */
+  fetched: Map<string, Promise<Source>>;
+  /** What all parts have come to so far. */
+  totalBytes: number;
+}
+
+interface Source {
+  bytes: Buffer;
+  type: string | undefined;
+}
+
+const MEGABYTE = 1024 * 1024;
+const LARGEST_BYTES = 25 * MEGABYTE;
+/** Of a request: different addresses, and what all of its media and the texts of its documents come to. */
+const MOST_FETCHED = 40;
+const MOST_TOTAL_BYTES = 100 * MEGABYTE;
 const FETCH_TIMEOUT_MS = 30_000;
 /** Of a message; of videos also of the whole request (api-facts 2.1). */
 const MOST = { image_url: 10, input_audio: 5, video_url: 3, file: 5 } as const;
@@ -28,17 +49,25 @@ const VIDEO_TYPES = ['video/mp4', 'video/mpeg', 'video/quicktime', 'video/mov', 
 /** Media of one request that are fetched and read at a time. */
 const AT_ONCE = 4;
 
-/** Answers for each part that is no text. Throws FareboxError `invalid_source`, `invalid_media`, `invalid_document` and the like. */
+/**
+ * Answers for each part that is no text. Throws FareboxError `invalid_source`, `invalid_media`, `invalid_document` and the
+ * like, and `unavailable` where this process holds too much already.
+ */
 export async function fetchMedia(
-  tools: Tools,
-  asking: Asking,
+  { downloads, documents, folders }: Tools,
+  { body, signal }: Asking,
+  holding: Holding,
 ): Promise<(part: object) => UserPart | undefined> {
-  const parts = partsOf(asking.body);
+  const parts = partsOf(body);
   const found = new Map<object, UserPart>();
+  const reading: Reading = {
+    ...{ downloads, documents, folders, signal, holding },
+    ...{ fetched: new Map(), totalBytes: 0 },
+  };
   for (let from = 0; from < parts.length; from += AT_ONCE) {
     const some = parts.slice(from, from + AT_ONCE);
-    const fetched = await Promise.all(some.map((part) => toPart(tools, part, asking.signal)));
-    for (const [index, part] of some.entries()) found.set(part, fetched[index] as UserPart);
+    const read = await Promise.all(some.map((part) => toPart(reading, part)));
+    for (const [index, part] of some.entries()) found.set(part, read[index] as UserPart);
   }
   return (part) => found.get(part);
 }
@@ -59,29 +88,42 @@ function partsOf({ messages }: ChatBody): Medium[] {
   if (all.filter(({ type }) => type === 'video_url').length > MOST.video_url) {
     throw invalid('messages', `at most ${MOST.video_url} video_url parts in a request`);
   }
+  const fetched = all.map(urlOf).filter((url) => url !== undefined && !isDataUrl(url));
+  if (new Set(fetched).size > MOST_FETCHED) {
+    throw invalid('messages', `at most ${MOST_FETCHED} media to be fetched in a request`);
+  }
   return all;
 }
 
-async function toPart(tools: Tools, part: Medium, signal: AbortSignal): Promise<UserPart> {
-  const cached = part.cache_control === undefined ? {} : { cache_control: part.cache_control };
+function urlOf(part: Medium): string | undefined {
   switch (part.type) {
     case 'image_url':
-      return { ...(await image(tools, part, signal)), ...cached };
-    case 'input_audio':
-      return { ...audio(part), ...cached };
+      return part.image_url.url;
     case 'video_url':
-      return { ...(await video(tools, part, signal)), ...cached };
+      return part.video_url.url;
     case 'file':
-      return { ...(await file(tools, part, signal)), ...cached };
+      return part.file.file_data;
+    case 'input_audio':
+      return undefined;
   }
 }
 
-async function image(
-  tools: Tools,
-  { image_url: { url } }: Sent<'image_url'>,
-  signal: AbortSignal,
-): Promise<MediaPart> {
-  const { bytes } = await bytesOf(tools, { name: 'image_url', url }, signal);
+async function toPart(reading: Reading, part: Medium): Promise<UserPart> {
+  const cached = part.cache_control === undefined ? {} : { cache_control: part.cache_control };
+  switch (part.type) {
+    case 'image_url':
+      return { ...(await image(reading, part)), ...cached };
+    case 'input_audio':
+      return { ...audio(reading, part), ...cached };
+    case 'video_url':
+      return { ...(await video(reading, part)), ...cached };
+    case 'file':
+      return { ...(await file(reading, part)), ...cached };
+  }
+}
+
+async function image(reading: Reading, { image_url: { url } }: Sent<'image_url'>): Promise<MediaPart> {
+  const { bytes } = await bytesOf(reading, { name: 'image_url', url });
   return pictureOf(bytes, 'image_url');
 }
 
@@ -102,19 +144,16 @@ function whyUnfit(size: ImageSize | undefined): string | undefined {
   return width * height > MOST_PIXELS ? `an image has at most ${MOST_PIXELS} pixels` : undefined;
 }
 
-function audio({ input_audio: { data, format } }: Sent<'input_audio'>): MediaPart {
+function audio(reading: Reading, { input_audio: { data, format } }: Sent<'input_audio'>): MediaPart {
   const bytes = fromBase64(data);
   if (!bytes) throw invalid('messages', 'input_audio.data must be base64; URLs are not taken');
   if (bytes.length > LARGEST_BYTES) throw tooLarge('input_audio');
+  count(reading, bytes.length);
   return { type: 'audio', bytes, mediaType: `audio/${format}` };
 }
 
-async function video(
-  tools: Tools,
-  { video_url: { url } }: Sent<'video_url'>,
-  signal: AbortSignal,
-): Promise<MediaPart> {
-  const { bytes, type } = await bytesOf(tools, { name: 'video_url', url }, signal);
+async function video(reading: Reading, { video_url: { url } }: Sent<'video_url'>): Promise<MediaPart> {
+  const { bytes, type } = await bytesOf(reading, { name: 'video_url', url });
   const mediaType = VIDEO_TYPES.find((known) => known === type);
   if (mediaType) return { type: 'video', bytes, mediaType };
   throw new FareboxError({
@@ -124,32 +163,58 @@ async function video(
 }
 
 /** A document becomes its text, a picture stays one. */
-async function file(tools: Tools, { file: sent }: Sent<'file'>, signal: AbortSignal): Promise<UserPart> {
-  const { bytes, type } = await bytesOf(tools, { name: 'file_data', url: sent.file_data }, signal);
+async function file(reading: Reading, { file: sent }: Sent<'file'>): Promise<UserPart> {
+  const { documents, holding, signal } = reading;
+  const { bytes, type } = await bytesOf(reading, { name: 'file_data', url: sent.file_data });
   const named = sent.filename === undefined ? {} : { filename: sent.filename };
-  const reading = await tools.documents.read(
-    { bytes, ...named, ...(type && { claimedType: type }) },
-    { signal },
-  );
-  if (reading.kind === 'image') return pictureOf(bytes, 'file');
+  const read = await documents.read({ bytes, ...named, ...(type && { claimedType: type }) }, { signal });
+  if (read.kind === 'image') return pictureOf(bytes, 'file');
+  // A small document can unpack to a long text.
+  count(reading, read.text.length);
+  holding.take(read.text.length);
   const title = sent.filename === undefined ? '' : `${sent.filename}\n\n`;
-  return { type: 'text', text: `${title}${reading.text}` } satisfies TextPart;
+  return { type: 'text', text: `${title}${read.text}` } satisfies TextPart;
 }
 
-async function bytesOf(
-  { downloads, folders }: Tools,
-  { name, url }: { name: string; url: string },
-  signal: AbortSignal,
-): Promise<{ bytes: Buffer; type: string | undefined }> {
+interface Named {
+  /** The field, for whoever filled it in. */
+  name: string;
+  url: string;
+}
+
+async function bytesOf(reading: Reading, { name, url }: Named): Promise<Source> {
   const inline = readDataUrl(url);
   if (inline === 'malformed') throw invalid('messages', `${name}: a data URL must be base64`);
   if (inline && inline.bytes.length > LARGEST_BYTES) throw tooLarge(name);
-  if (inline) return inline;
+  const source = inline ?? (await fetchedOnce(reading, { name, url }));
+  count(reading, source.bytes.length);
+  return source;
+}
+
+/** What is shown twice counts twice: a provider is sent the bytes of each part. */
+function count(reading: Reading, bytes: number): void {
+  reading.totalBytes += bytes;
+  if (reading.totalBytes <= MOST_TOTAL_BYTES) return;
+  throw invalid('messages', `at most ${MOST_TOTAL_BYTES / MEGABYTE} MB of media in a request`);
+}
+
+function fetchedOnce(reading: Reading, named: Named): Promise<Source> {
+  const { fetched } = reading;
+  const source = fetched.get(named.url) ?? fetchSource(reading, named);
+  fetched.set(named.url, source);
+  return source;
+}
+
+async function fetchSource(
+  { downloads, folders, holding, signal }: Reading,
+  { name, url }: Named,
+): Promise<Source> {
   const folder = await folders.create();
   try {
     const path = join(folder, 'fetched');
     const limits = { path, maxBytes: LARGEST_BYTES, timeoutMs: FETCH_TIMEOUT_MS, signal };
-    const { contentType } = await downloads.download(url, limits);
+    const { contentType, sizeBytes } = await downloads.download(url, limits);
+    holding.take(sizeBytes);
     return { bytes: await readFile(path), type: contentType?.split(';', 1)[0]?.trim().toLowerCase() };
   } catch (error) {
     if (!(error instanceof FareboxError) || error.code !== 'invalid_source') throw error;
