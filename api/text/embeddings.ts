@@ -25,6 +25,8 @@ import { presentCost } from './present.ts';
 
 const MOST_INPUTS = 2_048;
 const MOST_TOKENS = 8_192;
+/** The marks of begin and end that models count with each text. */
+const AROUND_INPUT = 2;
 const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
 const DEADLINE_MS = 120_000;
 const TTL_MS = 240_000;
@@ -77,7 +79,7 @@ async function embed(
 ): Promise<Answer> {
   const inputs = inputsOf(request.body.input);
   refuseTooLong(inputs);
-  const estimated = inputs.reduce((sum, input) => sum + estimateTokens(input), 0);
+  const estimated = inputs.reduce((sum, input) => sum + estimateTokens(input) + AROUND_INPUT, 0);
   const bound = priceOf(model, estimated);
   if (isDryRun(request)) {
     const bounded = {

@@ -3,9 +3,8 @@
  * prompt costs beyond its hold is nobody's bill but ours.
  */
 import type { ChatMessage, ChatRequest, TextPart, UserPart } from './chat.ts';
+import { COST, stepFrom, TOKEN } from './tokenSteps.ts';
 
-/** English comes to four and a half letters a token, dense code to three; other scripts to about one token a letter. */
-const LETTERS_PER_TOKEN = 2.5;
 /** What services add around each message. */
 export const TOKENS_PER_MESSAGE = 8;
 /** Of the largest sizes that services cut a picture to. */
@@ -13,20 +12,29 @@ const PER_IMAGE = 2_000;
 /** A compressed second of sound is 4 kB or more and 32 tokens at most; of a film a second is 258 tokens and 100 kB. */
 const BYTES_PER_TOKEN = { audio: 100, video: 250 };
 
-/** Tokens of a text, rounded up. */
+/**
+ * Tokens of a text, rounded up: no fewer than are in it, of prose in Latin script up to twice as many. A few words of
+ * nonsense in small letters can have more: they look like words, and are in no vocabulary.
+ */
 export function estimateTokens(text: string): number {
-  let units = 0;
-  for (let at = 0; at < text.length; at += 1) units += text.charCodeAt(at) < 0x80 ? 1 : LETTERS_PER_TOKEN;
-  return Math.ceil(units / LETTERS_PER_TOKEN);
+  let cost = 0;
+  let step = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    step = stepFrom(step, text.charCodeAt(at));
+    cost += step & COST;
+  }
+  return Math.ceil(cost / TOKEN);
 }
 
 /** As much of the beginning of a text as comes to so many tokens at most, by the same estimate. */
 export function cutToTokens(text: string, tokens: number): string {
-  const most = tokens * LETTERS_PER_TOKEN;
-  let units = 0;
+  const most = tokens * TOKEN;
+  let cost = 0;
+  let step = 0;
   for (let at = 0; at < text.length; at += 1) {
-    units += text.charCodeAt(at) < 0x80 ? 1 : LETTERS_PER_TOKEN;
-    if (units > most) return text.slice(0, isLowSurrogate(text.charCodeAt(at)) ? at - 1 : at);
+    step = stepFrom(step, text.charCodeAt(at));
+    cost += step & COST;
+    if (cost > most) return text.slice(0, isLowSurrogate(text.charCodeAt(at)) ? at - 1 : at);
   }
   return text;
 }

@@ -190,7 +190,7 @@ describe('a prompt that is longer than the context', () => {
   });
 
   it('by the estimate alone is counted, and answered when it fits', async () => {
-    // 2.5 letters a token are estimated; these are eight.
+    // Less than three letters a token are estimated; these are twelve.
     const messages = [{ role: 'user', content: 'responsibly '.repeat(80) }];
     const response = await world.chat({ model: 'gpt-small', messages, max_tokens: 5 });
     expect(await answeredBy(response)).toEqual([200, 'gpt-small']);

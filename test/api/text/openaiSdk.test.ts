@@ -97,6 +97,14 @@ describe('the OpenAI SDK', () => {
     expect(floats).toEqual(data[0]?.embedding);
   });
 
+  it('is told what vectors can come to, with the two marks that models count with each text', async () => {
+    const dry = await client.embeddings.create(
+      { model: 'local-lexical-embedding', input: ['1 2 3', 'a'], encoding_format: 'float' },
+      { headers: { 'x-service-dry-run': 'true' } },
+    );
+    expect(dry).toMatchObject({ object: 'dry_run', bounds: [{ prompt_tokens: 5 + 2 + 1 + 2 }] });
+  });
+
   it('gets the error classes that it knows', async () => {
     const wrongKey = new OpenAI({ baseURL: api.baseUrl, apiKey: `sk-${'x'.repeat(40)}`, maxRetries: 0 });
     await expect(wrongKey.models.list()).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
