@@ -1,5 +1,6 @@
 /** What a text call produced: as its service counted it, or, where it does not say, by our own count. */
-import type { ChatEvent, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
+import type { ChatEvent, ChatMessage, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
+import { tokensOfMedia } from '../../domain/text/promptSize.ts';
 import { countTokens } from '../../infra/text/countTokens.ts';
 
 export interface Counted {
@@ -52,14 +53,14 @@ async function countProduced(
 ): Promise<TokenUsage> {
   const [outputTokens, reasoningTokens] = await Promise.all([countTokens(output), countTokens(reasoning)]);
   const completionTokens = outputTokens + reasoningTokens;
-  const promptTokens = completionTokens === 0 ? 0 : await countPrompt(request);
+  const promptTokens = completionTokens === 0 ? 0 : await countAllOfPrompt(request);
   return { promptTokens, cachedTokens: 0, cacheWriteTokens: 0, completionTokens, reasoningTokens };
 }
 
 /** What services add around each message. */
 const AROUND_MESSAGE = 4;
 
-/** Of its text; beyond `most` it is not counted to its end. */
+/** Of what was said and of the tools, which every service reads; beyond `most` it is not counted to its end. */
 export async function countPrompt(
   { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>,
   most?: number,
@@ -70,4 +71,28 @@ export async function countPrompt(
   });
   const all = tools ? [...texts, JSON.stringify(tools)] : texts;
   return (await countTokens(all.join('\n'), most)) + messages.length * AROUND_MESSAGE;
+}
+
+/** For a bill: whoever leaves before the last word has sent all of it. Media count as in what was held for them. */
+async function countAllOfPrompt(request: ChatRequest): Promise<number> {
+  const { messages, responseFormat } = request;
+  const others = messages.flatMap(silentTextsOf);
+  if (responseFormat?.type === 'json_schema') others.push(JSON.stringify(responseFormat));
+  const media = messages.reduce((sum, message) => sum + mediaTokensOf(message), 0);
+  return (await countPrompt(request)) + (await countTokens(others.join('\n'))) + media;
+}
+
+/** What the assistant thought and called. */
+function silentTextsOf(message: ChatMessage): string[] {
+  if (message.role !== 'assistant') return [];
+  const calls = message.tool_calls ?? [];
+  const called = calls.map(({ function: { name, arguments: text } }) => `${name}\n${text}`);
+  return message.reasoning_content === undefined ? called : [message.reasoning_content, ...called];
+}
+
+function mediaTokensOf({ content }: ChatMessage): number {
+  if (content === null || typeof content === 'string') return 0;
+  let tokens = 0;
+  for (const part of content) if (part.type !== 'text') tokens += tokensOfMedia(part);
+  return tokens;
 }

@@ -2,7 +2,7 @@
  * How many tokens a prompt can come to, before any service has counted it: what is held for it. On the high side: what a
  * prompt costs beyond its hold is nobody's bill but ours.
  */
-import type { ChatMessage, ChatRequest, TextPart, UserPart } from './chat.ts';
+import type { ChatMessage, ChatRequest, MediaPart, TextPart, UserPart } from './chat.ts';
 import { COST, stepFrom, TOKEN } from './tokenSteps.ts';
 
 /** What services add around each message. */
@@ -68,7 +68,10 @@ function tokensOf(message: ChatMessage): number {
 }
 
 function tokensOfPart(part: TextPart | UserPart): number {
-  if (part.type === 'text') return estimateTokens(part.text);
-  if (part.type === 'image') return PER_IMAGE;
-  return Math.ceil(part.bytes.length / BYTES_PER_TOKEN[part.type]);
+  return part.type === 'text' ? estimateTokens(part.text) : tokensOfMedia(part);
+}
+
+/** What a service counts for it is known to that service only. */
+export function tokensOfMedia({ type, bytes }: Pick<MediaPart, 'type' | 'bytes'>): number {
+  return type === 'image' ? PER_IMAGE : Math.ceil(bytes.length / BYTES_PER_TOKEN[type]);
 }

@@ -1,5 +1,6 @@
 /** A client that goes away in the middle of a stream pays for what was produced: no more, and no less. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { dataUrl, png } from './pictures.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
 const FRAMES = 64;
@@ -13,9 +14,9 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** Reads so many frames of a stream, and goes away. Answers the id that the ledger knows. */
-async function cutAfter(frames: number): Promise<string> {
+async function cutAfter(frames: number, asked: object = {}): Promise<string> {
   const away = new AbortController();
-  const response = await world.chat({ stream: true }, { signal: away.signal });
+  const response = await world.chat({ stream: true, ...asked }, { signal: away.signal });
   expect(response.status).toBe(200);
   let text = '';
   try {
@@ -62,4 +63,16 @@ it('whoever leaves before the first word pays only what came all the same', asyn
     [world.accountId],
   );
   expect(Number(rows[0].completion_tokens)).toBe(call?.sentTokens);
+});
+
+it('whoever sent a picture and leaves before the last word pays for the picture', async () => {
+  const picture = { type: 'image_url', image_url: { url: dataUrl(png(64, 64)) } };
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, picture] }];
+  // So silent that nobody waits for the usage.
+  world.stub.next.push({ tokens: [' a', ' b', ' c'], pauseMs: 50, hang: 3 });
+  const id = await cutAfter(2, { messages });
+  await world.settled();
+  const entry = await world.entryOf(id);
+  expect(entry?.promptTokens).toBeGreaterThan(2_000);
+  expect(entry?.notes).toContain('counted here');
 });
