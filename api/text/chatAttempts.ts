@@ -17,7 +17,7 @@ import type { RouteRequest } from '../route.ts';
 import type { ChatBody } from './chatBody.ts';
 import { featuresOf } from './featuresOf.ts';
 import { countPrompt } from './tally.ts';
-import { toChatRequest } from './toChatRequest.ts';
+import { maxTokensOf, toChatRequest } from './toChatRequest.ts';
 import type { Errand } from './web/errand.ts';
 
 export type Attempts = [ChatAttempt, ...ChatAttempt[]];
@@ -174,8 +174,9 @@ interface Asked {
 }
 
 export function priceAttempt({ model }: ChatAttempt, { errand, prompt, ...order }: Asked): PricedRequest {
-  const request = model === prompt.model ? prompt.request : toChatRequest({ ...order, model });
+  const asked = model === prompt.model ? prompt.request : toChatRequest({ ...order, model });
   const promptTokens = prompt.promptTokens + (errand?.promptTokens ?? 0);
+  const request = { ...asked, maxTokens: maxTokensOf(order.body, model, promptTokens) };
   const outputTokens = request.maxTokens * request.n;
   const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens });
   return { request, promptTokens, bound: plus(tokens, priceOfAddOns(addOnsOf(request, errand?.addOns))) };

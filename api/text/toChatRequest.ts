@@ -49,11 +49,19 @@ export function toChatRequest({ body, model, accountId, messages, e2eeHeaders }:
 /** Without a wish of the client: what an answer takes at most; holding the whole context would refuse small balances. */
 const USUAL_OUTPUT_TOKENS = 16_384;
 
-/** What one choice may come to. A wish of zero or less is none (api-facts 2.1). */
-export function maxTokensOf(body: ChatBody, { spec }: TextModel): number {
+/** So much is asked for however long a prompt is estimated to be: most are shorter. */
+const LEAST_OUTPUT = { tokens: 1_024, shareOfContext: 1 / 8 };
+
+/**
+ * What one choice may come to. A wish of zero or less is none (api-facts 2.1); without one it is what the context leaves
+ * beside the prompt, since services refuse a request whose both together do not fit, and nobody asked for so much.
+ */
+export function maxTokensOf(body: ChatBody, { spec }: TextModel, promptTokens = 0): number {
+  const { availableContextTokens: context, maxCompletionTokens: most = context } = spec;
   const wished = body.max_completion_tokens ?? body.max_tokens ?? 0;
-  const most = spec.maxCompletionTokens ?? spec.availableContextTokens;
-  return wished > 0 ? Math.min(wished, most) : Math.min(most, USUAL_OUTPUT_TOKENS);
+  if (wished > 0) return Math.min(wished, most);
+  const least = Math.max(1, Math.min(LEAST_OUTPUT.tokens, Math.floor(context * LEAST_OUTPUT.shareOfContext)));
+  return Math.min(most, USUAL_OUTPUT_TOKENS, Math.max(least, context - promptTokens));
 }
 
 function samplingOf(body: ChatBody, { spec }: TextModel): Sampling {

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../../infra/postgres/ledgerCheck.ts';
 import { answering } from '../../../stubs/searchEngines.ts';
+import { textModel } from '../textWorld.ts';
 import { ask, CENT, lastMessages, nano, says, startWebWorld, stream, type WebWorld } from './webWorld.ts';
 
 const ON = { enable_web_search: 'on' };
@@ -10,7 +11,10 @@ const NEWS = 'Please tell me: who won the final?';
 let world: WebWorld;
 
 beforeAll(async () => {
-  world = await startWebWorld();
+  const { spec } = textModel({});
+  world = await startWebWorld([
+    textModel({ id: 'gpt-8k', spec: { ...spec, availableContextTokens: 8_192 } }),
+  ]);
 });
 
 afterAll(() => world.close());
@@ -125,6 +129,17 @@ describe('a search', () => {
     expect(letters).toBeGreaterThan(1_000);
     expect(letters).toBeLessThan(bounds[0]?.prompt_tokens ?? 0);
     expect(bounds[0]?.cost.usd).toBeGreaterThan(0.01);
+  });
+
+  it('has its place in the context beside an answer whose length nobody stated', async () => {
+    const asked = says(NEWS, ON, { model: 'gpt-8k' });
+    const dry = await world.text.chat(asked, { headers: { 'x-service-dry-run': 'true' } });
+    const { bounds } = (await dry.json()) as {
+      bounds: { prompt_tokens: number; completion_tokens: number }[];
+    };
+    const [bound] = bounds;
+    expect(bound?.prompt_tokens).toBeGreaterThan(8_192 / 4);
+    expect(bound && bound.prompt_tokens + bound.completion_tokens).toBe(8_192);
   });
 
   it('passes on no address that is none', async () => {
