@@ -55,7 +55,7 @@ function reasonOf(status: number, error: Fields): UpstreamFailureReason {
   if (known !== 'refused') return known ?? reasonOfStatus(status, true);
   const said = words(error.message).toLowerCase();
   if (said.includes('credit balance')) return 'credential';
-  if (said.startsWith('prompt is too long')) return 'context_length';
+  if (said.startsWith('prompt is too long') || said.includes('exceed context limit')) return 'context_length';
   return said.includes('content filtering policy') ? 'content_policy' : 'refused';
 }
 

@@ -252,6 +252,17 @@ describe('a failure', () => {
       'context_length',
     ],
     [
+      '400 about the context with the answer',
+      {
+        status: 400,
+        ...error(
+          'invalid_request_error',
+          'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again',
+        ),
+      },
+      'context_length',
+    ],
+    [
       '400 filtered',
       { status: 400, ...error('invalid_request_error', 'Output blocked by content filtering policy') },
       'content_policy',
