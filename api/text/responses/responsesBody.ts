@@ -1,6 +1,6 @@
 /**
- * The body of POST /responses (api-facts 4.1b and A.2). The top is strict, as that of chat; the fields that the published
- * API takes without any effect are named, so that its clients work and a misspelt field is still told.
+ * The body of POST /responses (api-facts 4.1b and A.2). Unlike that of chat it is permissive: a field that is not listed is
+ * taken without effect. Those that clients are known to send are named for the description of the API.
  */
 import { z } from 'zod';
 import { anonUserId, EFFORTS, serviceParameters, VERBOSITIES } from '../chatBody.ts';
@@ -142,7 +142,7 @@ const WITHOUT_EFFECT = {
   ...{ top_logprobs: ignored, truncation: ignored },
 };
 
-export const responsesBody = z.strictObject({
+export const responsesBody = z.object({
   model: z.string().min(1),
   input: z.union([z.string(), items], { error: firstFaultOf(items) }),
   instructions: nullish(z.string()),
