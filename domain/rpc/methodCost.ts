@@ -34,6 +34,18 @@ export function isHeavy(method: string): boolean {
   return HEAVY.has(method) || HEAVY_FAMILIES.some((family) => method.startsWith(family));
 }
 
+/** What runs the code of a client, or of contracts and programs of his choosing; of a family all, whatever it is called. */
+const RUNS_CODE = [
+  ...['eth_call', 'eth_createAccessList', 'eth_estimate', 'eth_send', 'eth_simulate'],
+  ...['debug_', 'trace_', 'arbtrace_', 'zks_', 'linea_', 'pimlico_'],
+  ...['simulate', 'send'],
+  ...['starknet_add', 'starknet_call', 'starknet_estimate', 'starknet_simulate'],
+];
+
+export function runsCode(method: string): boolean {
+  return RUNS_CODE.some((family) => method.startsWith(family));
+}
+
 /** Of calls, which often have the same method. */
 export function anyHeavy(calls: RpcCalls): boolean {
   let light: CallMethod | undefined;

@@ -47,6 +47,15 @@ export function methodsOf(network: RpcNetwork): ReadonlyMap<string, CallMethod> 
   return methods;
 }
 
+const HAND_IN = new Set(
+  Object.values(GROUPS).flatMap((groups) => groups.flatMap(({ writes, methods }) => (writes ? methods : []))),
+);
+
+/** Whether something must not happen twice, on whatever network. */
+export function handsIn(name: string): boolean {
+  return HAND_IN.has(name);
+}
+
 /** Why a method is not admitted. */
 export type Refusal = 'websocket' | 'filter' | 'keys' | 'elsewhere' | 'unknown';
 

@@ -1,10 +1,9 @@
 /** JSON-RPC errors by which a node says that it has no capacity for the call now, and did not work on it. */
-import { isHeavy } from './methodCost.ts';
+import { isHeavy, runsCode } from './methodCost.ts';
+import { handsIn } from './methods.ts';
 
 /** -32029, -32097 and 429: too many requests at several hosts of nodes, which use them for nothing else. */
 const CODES = new Set([-32029, -32097, 429]);
-/** Over the rate limit at hosts of EVM nodes; on Solana what a client provokes (`minContextSlot`, Agave's custom_error.rs). */
-const OVER_RATE = -32016;
 /**
  * EIP-1474: limit exceeded. On Solana a node that is behind (Agave's custom_error.rs). Nodes also say it of a call that asks
  * for too much: too many logs or blocks (Infura, BSC; Besu's EXCEEDS_RPC_MAX_BLOCK_RANGE), too large a batch (Besu).
@@ -12,27 +11,30 @@ const OVER_RATE = -32016;
 const LIMIT_EXCEEDED = -32005;
 const TOO_LARGE_A_BATCH = /batch/i;
 
-/** What generic codes say in words. */
-const GENERIC = new Set([-32000, -32001, -32603, -32090]);
+/**
+ * What generic codes say in words. -32016: over the rate limit at some hosts of EVM nodes, a call that took too long at
+ * Nethermind (ErrorCodes.Timeout), and on Solana what a client provokes (`minContextSlot`, Agave's custom_error.rs).
+ */
+const GENERIC = new Set([-32000, -32001, -32016, -32603, -32090]);
 const WORDS =
   /rate.?limit|too many requests|request (?:limit|rate)|over(?:loaded| capacity)|capacity (?:exceeded|limit)|compute units per second|(?:daily|monthly) (?:request|capacity|quota)|quota exceeded|throughput limit|temporarily unavailable/i;
-/** What a contract or a program says reaches the words of the error: nobody may make his calls free of charge by them. */
-const RUNS_CODE =
-  /^(?:eth_call|eth_estimate|eth_simulate|eth_send|eth_createAccessList|debug_|trace_|arbtrace_|simulate|send|starknet_(?:call|estimate|simulate|add)|zks_|linea_|pimlico_)/;
+/** A node that gave up had begun, and what was handed in may have gone on from it. */
+const GAVE_UP = /tim(?:e|ed)[ -]?out|deadline|cancel/i;
 
 /** `error`: the parsed error object. */
 export function isRefusedForNow(error: unknown, method: string): boolean {
   if (typeof error !== 'object' || error === null || !('code' in error)) return false;
   const { code } = error;
   if (typeof code !== 'number') return false;
-  if (CODES.has(code)) return true;
   const words = 'message' in error && typeof error.message === 'string' ? error.message : '';
-  if (isOfSolana(method)) {
-    if (code === LIMIT_EXCEEDED) return true;
-  } else if (code === OVER_RATE) return true;
-  else if (code === LIMIT_EXCEEDED)
+  if (handsIn(method) && GAVE_UP.test(words)) return false;
+  if (CODES.has(code)) return true;
+  if (code === LIMIT_EXCEEDED) {
+    if (isOfSolana(method)) return true;
     return isHeavy(method) ? WORDS.test(words) : !TOO_LARGE_A_BATCH.test(words);
-  return GENERIC.has(code) && !RUNS_CODE.test(method) && WORDS.test(words);
+  }
+  // What a contract or a program says reaches the words of the error: nobody may make his calls free of charge by them.
+  return GENERIC.has(code) && !runsCode(method) && WORDS.test(words);
 }
 
 /** Only its methods have no namespace. */

@@ -7,6 +7,7 @@ const TABLE: [method: string, code: number, message: string, refused: boolean][]
   ['eth_blockNumber', -32005, 'limit exceeded', true],
   ['eth_sendRawTransaction', -32005, 'limit exceeded', true],
   ['eth_blockNumber', -32016, 'over rate limit', true],
+  ['eth_blockNumber', -32016, 'Too many requests', true],
   ['eth_call', -32029, 'Too Many Requests', true],
   ['eth_call', 429, 'Your app has exceeded its compute units per second capacity', true],
   ['eth_getLogs', 429, 'slow down', true],
@@ -25,6 +26,23 @@ const TABLE: [method: string, code: number, message: string, refused: boolean][]
   ['getBalance', 429, 'Too many requests for a specific RPC call', true],
   ['getBalance', -32016, 'Minimum context slot has not been reached', false],
   ['sendTransaction', -32016, 'Minimum context slot has not been reached', false],
+  // Nethermind: what a client's own call brings about, and no word about whether a transaction was taken.
+  ['eth_call', -32016, 'eth_call request was canceled due to enabled timeout.', false],
+  ['eth_getLogs', -32016, 'eth_getLogs request was canceled due to enabled timeout.', false],
+  [
+    'eth_sendRawTransaction',
+    -32016,
+    'eth_sendRawTransaction request was canceled due to enabled timeout.',
+    false,
+  ],
+  ['eth_sendRawTransaction', -32016, 'over rate limit', false],
+  ['eth_call', -32016, 'execution reverted: rate limit', false],
+  // Whatever the code: who gave up had begun.
+  ['eth_sendRawTransaction', -32005, 'limit exceeded: the request timed out', false],
+  ['eth_sendUserOperation', 429, 'context deadline exceeded', false],
+  ['sendTransaction', -32005, 'cancelled', false],
+  ['requestAirdrop', 429, 'timeout', false],
+  ['eth_getBalance', 429, 'Too many requests: timed out in the queue', true],
   // What a contract says.
   ['eth_call', -32000, 'execution reverted: rate limit', false],
   ['eth_call', 3, 'execution reverted: rate limit', false],

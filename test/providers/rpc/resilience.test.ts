@@ -194,6 +194,14 @@ describe('a transaction', () => {
     await hurried.upstreams.close();
   });
 
+  it('is handed in once when its node says that it gave up', async () => {
+    const gaveUp = 'eth_sendRawTransaction request was canceled due to enabled timeout.';
+    for (const node of nodes) node.answer = () => `"error":{"code":-32016,"message":"${gaveUp}"}`;
+    const outcome = await upstreams.single(NETWORK, write(SIGNED), patient());
+    expect(outcome).toMatchObject({ kind: 'error' });
+    expect(sent()).toHaveLength(1);
+  });
+
   it('goes to the other node when one is not there, or refuses it for lack of room', async () => {
     for (const refuses of [() => ({ status: 429 }), undefined]) {
       if (refuses !== undefined) nodes[0].reply = refuses;
