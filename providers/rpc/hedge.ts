@@ -50,7 +50,7 @@ export function askHedged(node: RpcNode, call: HedgedCall): Promise<Attempt> {
     const timer = setTimeout(() => {
       const second = budget.take() ? call.other() : undefined;
       if (second === undefined) return;
-      const hedge = second.ask(calls, asking);
+      const hedge = second.ask(calls, { ...asking, timeoutMs: asking.timeoutMs - afterMs });
       running.add(hedge);
       follow(hedge);
     }, afterMs);

@@ -6,7 +6,7 @@ import { askHedged, HedgeBudget } from './hedge.ts';
 import { type Heights, watchHeights } from './heights.ts';
 import { better, isLate, mayBeAskedElsewhere } from './outcomes.ts';
 import { isReady, pickNode } from './pickNode.ts';
-import type { Attempt, RpcNode } from './rpcNode.ts';
+import type { Attempt, Patience, RpcNode } from './rpcNode.ts';
 import type { RpcEvent } from './rpcTools.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 
@@ -29,6 +29,12 @@ export interface Work {
   maxBytes: number;
   heavy: boolean;
   preferred?: RpcNode | undefined;
+}
+
+/** How far a read has come. */
+interface Progress {
+  tried: Set<RpcNode>;
+  attempts: number;
 }
 
 const MOST_ATTEMPTS = 3;
@@ -71,20 +77,20 @@ export class RpcFleet {
   /** Reads: one outcome per call. Throws only the signal's reason. */
   async read(work: Work): Promise<RpcOutcome[]> {
     this.heights.used();
-    const tried = new Set<RpcNode>();
-    const outcomes = await this.askOnce(work, tried, undefined);
+    const progress: Progress = { tried: new Set(), attempts: 0 };
+    const outcomes = await this.askOnce(work, progress, undefined);
     if (outcomes === undefined) return new Array(work.calls.length).fill(this.nobody());
     const isOpen = (index: number) => mayBeAskedElsewhere(outcomes[index] as RpcOutcome);
     if (!outcomes.some(mayBeAskedElsewhere)) return outcomes;
     let pending = outcomes.map((_, index) => index).filter(isOpen);
-    for (let attempts = 1; pending.length > 0; attempts += 1) {
+    while (pending.length > 0) {
       if (pending.length > 1 && pending.every((index) => isLate(outcomes[index]))) {
         await this.inParts(work, pending, outcomes);
         break;
       }
-      if (attempts === MOST_ATTEMPTS) break;
+      if (progress.attempts === MOST_ATTEMPTS) break;
       const calls = pending.length === outcomes.length ? work.calls : work.calls.only(pending);
-      const answered = await this.askOnce({ ...work, calls }, tried, outcomes[pending[0] as number]);
+      const answered = await this.askOnce({ ...work, calls }, progress, outcomes[pending[0] as number]);
       if (answered === undefined) break;
       for (const [at, index] of pending.entries()) {
         outcomes[index] = better(outcomes[index], answered[at]);
@@ -97,16 +103,17 @@ export class RpcFleet {
   /** Undefined: no other node is there, or no time. `last`: how the call ended before. */
   private async askOnce(
     work: Work,
-    tried: Set<RpcNode>,
+    progress: Progress,
     last: RpcOutcome | undefined,
   ): Promise<RpcOutcome[] | undefined> {
+    const { tried } = progress;
     const leftMs = work.until - this.now();
     const node = leftMs > 0 ? this.next(tried, work, last) : undefined;
     if (node === undefined) return undefined;
     tried.add(node);
+    progress.attempts += 1;
     if (last !== undefined) this.failedOver();
-    const timeoutMs = this.patience(node, work, leftMs);
-    const { outcomes } = await this.attempt(node, work, { tried, timeoutMs });
+    const { outcomes } = await this.attempt(node, work, progress);
     work.signal.throwIfAborted();
     return outcomes;
   }
@@ -151,27 +158,36 @@ export class RpcFleet {
     return first !== undefined && isReady(first) ? first : undefined;
   }
 
-  /** So that another attempt has time. */
-  private patience(node: RpcNode, { calls, heavy }: Work, leftMs: number): number {
-    if (heavy || (this.nodes.length === 1 && calls.length === 1)) return leftMs;
+  /** So that another attempt has time, where one can follow: the last one gets all that is left. */
+  private patience(node: RpcNode, { calls, until, heavy }: Work, progress: Progress): Patience | undefined {
+    if (heavy) return undefined;
     const usual = node.latencies.hedgeAfterMs(calls.length);
     const wanted = usual === undefined ? LONGEST_LIGHT_MS : Math.max(SHORTEST_LIGHT_MS, usual * 10);
-    return Math.min(wanted, LONGEST_LIGHT_MS, leftMs / 2);
+    return {
+      ms: Math.min(wanted, LONGEST_LIGHT_MS, (until - this.now()) / 2),
+      // Several can go on in parts, also at the same node.
+      isOver: () =>
+        calls.length > 1 ||
+        (progress.attempts < MOST_ATTEMPTS && this.readyBeside(progress.tried) !== undefined),
+    };
   }
 
-  private attempt(
-    node: RpcNode,
-    { calls, signal, maxBytes, heavy }: Work,
-    { tried, timeoutMs }: { tried: Set<RpcNode>; timeoutMs: number },
-  ): Promise<Attempt> {
-    const asking = { signal, timeoutMs, maxBytes };
+  private readyBeside(tried: ReadonlySet<RpcNode>): RpcNode | undefined {
+    const other = this.pick(tried);
+    return other !== undefined && isReady(other) ? other : undefined;
+  }
+
+  private attempt(node: RpcNode, work: Work, progress: Progress): Promise<Attempt> {
+    const { calls, signal, maxBytes, heavy, until } = work;
+    const patience = this.patience(node, work, progress);
+    const asking = { signal, timeoutMs: until - this.now(), patience, maxBytes };
     if (heavy || this.nodes.length === 1) return node.ask(calls, asking).done;
     return askHedged(node, {
       ...{ calls, asking, budget: this.budget },
       other: () => {
-        const other = this.pick(tried);
-        if (other === undefined || !isReady(other)) return undefined;
-        tried.add(other);
+        const other = this.readyBeside(progress.tried);
+        if (other === undefined) return undefined;
+        progress.tried.add(other);
         this.options.observe({ kind: 'hedge', network: this.network });
         return other;
       },

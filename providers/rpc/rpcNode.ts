@@ -13,10 +13,19 @@ import { BROKEN, questionOf, readOutcomes, takeIds } from './questions.ts';
 import type { NodeOutcome } from './rpcTools.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 
+/** Of a call that may be taken elsewhere. */
+export interface Patience {
+  ms: number;
+  /** Whether the call can go on elsewhere now; while it cannot, waiting is its best chance. */
+  isOver: () => boolean;
+}
+
 export interface Asking {
   /** The client's; when it is aborted nothing that is answered counts. */
   signal: AbortSignal;
   timeoutMs: number;
+  /** Undefined: all the time there is. */
+  patience?: Patience | undefined;
   maxBytes: number;
   /** Must not happen twice. */
   once?: boolean;
@@ -74,11 +83,11 @@ export class RpcNode {
   ask(calls: RpcCalls, asking: Asking): Running {
     const control = new AbortController();
     const stop = () => control.abort(STOPPED);
-    const late = setTimeout(() => control.abort(LATE), asking.timeoutMs);
+    const stopClock = startClock(asking, () => control.abort(LATE));
     asking.signal.addEventListener('abort', stop, { once: true });
     if (asking.signal.aborted) stop();
     const done = this.exchange(calls, { ...asking, signal: control.signal }).finally(() => {
-      clearTimeout(late);
+      stopClock();
       asking.signal.removeEventListener('abort', stop);
     });
     return { done, stop };
@@ -152,6 +161,23 @@ export class RpcNode {
     const { whole, scanner } = await readWhole(pieces, maxBytes);
     return { status, outcomes: readOutcomes({ calls, firstId, secrets: this.door.secrets }, whole, scanner) };
   }
+}
+
+/** Rings when the time is over, or the patience. Returns what stops it. */
+function startClock({ timeoutMs, patience }: Asking, ring: () => void): () => void {
+  const ms = Math.min(timeoutMs, patience?.ms ?? timeoutMs);
+  let leftMs = timeoutMs;
+  let timer: NodeJS.Timeout;
+  const wait = () => {
+    const turnMs = Math.min(ms, leftMs);
+    timer = setTimeout(() => {
+      leftMs -= turnMs;
+      if (leftMs <= 0 || patience?.isOver()) ring();
+      else wait();
+    }, turnMs);
+  };
+  wait();
+  return () => clearTimeout(timer);
 }
 
 /** By a request, which says nothing of the node. */

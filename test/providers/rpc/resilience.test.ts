@@ -161,6 +161,59 @@ describe('a second node for slow reads', () => {
   }, 20_000);
 });
 
+describe('a read that takes far longer than usual', () => {
+  const LATE_MS = 1_500;
+  const slow = () => read('eth_call', '["slow"]');
+  beforeEach(() => {
+    for (const node of nodes) {
+      node.reply = (calls) => {
+        if (!calls.some(({ params }) => params[0] === 'slow')) return undefined;
+        return async (response) => {
+          await sleep(LATE_MS);
+          const items = calls.map((call) => itemText(call.id, '"result":"late"'));
+          response.end(items.length === 1 ? items[0] : `[${items.join(',')}]`);
+        };
+      };
+    }
+  });
+
+  const warm = async (ask: () => Promise<unknown>) => {
+    for (let turn = 0; turn < 100; turn += 1) await ask();
+  };
+
+  it('is answered when a second node was asked early', async () => {
+    await warm(() => upstreams.single(NETWORK, read(), patient()));
+    const outcome = await upstreams.single(NETWORK, slow(), patient());
+    expect(told(outcome)).toMatchObject({ kind: 'result', value: '"late"' });
+  });
+
+  it('is answered when no second node may be asked early', async () => {
+    await warm(() => upstreams.single(NETWORK, read(), patient()));
+    const ask = () => upstreams.single(NETWORK, slow(), patient());
+    const outcomes = await Promise.all(Array.from({ length: 30 }, ask));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(Array(30).fill('result'));
+  });
+
+  it('is answered within a batch', async () => {
+    await warm(() => upstreams.batch(NETWORK, together([read(), read()]), patient()));
+    const outcomes = await upstreams.batch(NETWORK, together([read(), slow()]), patient());
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['result', 'result']);
+  });
+
+  it('is given up at the deadline, and not later, when a second node was asked early', async () => {
+    const urls = nodes.map(({ url }) => url);
+    const hurried = openUpstreams(urls, { deadlineMs: 1_500 });
+    for (const node of nodes) node.delayMs = 500;
+    const ask = () => hurried.upstreams.single(NETWORK, read(), patient());
+    await Promise.all(Array.from({ length: 100 }, ask));
+    const startedAt = performance.now();
+    const outcome = await hurried.upstreams.single(NETWORK, slow(), patient());
+    expect(outcome).toEqual({ kind: 'failed', reason: 'timeout', sent: true });
+    expect(performance.now() - startedAt).toBeLessThan(1_850);
+    await hurried.upstreams.close();
+  });
+});
+
 function requests(): number {
   return nodes.reduce((sum, node) => sum + node.requests, 0);
 }
