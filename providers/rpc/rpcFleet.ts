@@ -2,7 +2,8 @@
 import { setMaxListeners } from 'node:events';
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { askHedged, HedgeBudget } from './hedge.ts';
+import { askBesideSilence, type HeavyCall } from './besideSilence.ts';
+import { askHedged, HedgeBudget, isOpen, MOST_SAVED } from './hedge.ts';
 import { type Heights, watchHeights } from './heights.ts';
 import { better, isLate, mayBeAskedElsewhere } from './outcomes.ts';
 import { isReady, pickNode } from './pickNode.ts';
@@ -37,6 +38,10 @@ interface Progress {
   attempts: number;
 }
 
+export interface HeavyAsking<T> extends Pick<HeavyCall<T>, 'ask' | 'isBad' | 'drop'> {
+  tried: Set<RpcNode>;
+}
+
 const MOST_ATTEMPTS = 3;
 /** Of a light call, where another attempt can follow. */
 const LONGEST_LIGHT_MS = 10_000;
@@ -52,6 +57,8 @@ export class RpcFleet {
   readonly heights: Heights;
   private readonly options: FleetOptions;
   private readonly budget = new HedgeBudget();
+  /** Apart: of light calls one in twenty is late by what late means, and they would leave nothing. */
+  private readonly heavyBudget = new HedgeBudget(MOST_SAVED);
 
   constructor(options: FleetOptions) {
     this.options = options;
@@ -181,17 +188,32 @@ export class RpcFleet {
     const { calls, signal, maxBytes, heavy, until } = work;
     const patience = this.patience(node, work, progress);
     const asking = { signal, timeoutMs: until - this.now(), patience, maxBytes };
-    if (heavy || this.nodes.length === 1) return node.ask(calls, asking).done;
+    if (this.nodes.length === 1) return node.ask(calls, asking).done;
+    if (heavy) {
+      const ask: HeavyAsking<Attempt>['ask'] = (each, hearing) =>
+        each.ask(calls, { maxBytes, ...hearing }).done;
+      return this.askHeavy(node, work, { tried: progress.tried, ask, isBad: isOpen });
+    }
     return askHedged(node, {
       ...{ calls, asking, budget: this.budget },
-      other: () => {
-        const other = this.readyBeside(progress.tried);
-        if (other === undefined) return undefined;
-        progress.tried.add(other);
-        this.options.observe({ kind: 'hedge', network: this.network });
-        return other;
-      },
+      other: () => this.hedge(progress.tried),
     });
+  }
+
+  /** Another one is asked as well when the node is silent for long. */
+  askHeavy<T>(node: RpcNode, { signal, until }: Work, { tried, ...asking }: HeavyAsking<T>): Promise<T> {
+    return askBesideSilence(node, {
+      ...{ ...asking, signal, leftMs: until - this.now(), budget: this.heavyBudget },
+      other: () => this.hedge(tried),
+    });
+  }
+
+  private hedge(tried: Set<RpcNode>): RpcNode | undefined {
+    const other = this.readyBeside(tried);
+    if (other === undefined) return undefined;
+    tried.add(other);
+    this.options.observe({ kind: 'hedge', network: this.network });
+    return other;
   }
 
   private async inParts(work: Work, pending: readonly number[], outcomes: RpcOutcome[]): Promise<void> {

@@ -29,6 +29,8 @@ export interface Asking {
   maxBytes: number;
   /** Must not happen twice. */
   once?: boolean;
+  /** The head of an answer has come. */
+  onHead?: () => void;
 }
 
 export interface Attempt {
@@ -147,6 +149,7 @@ export class RpcNode {
       maxBytes,
       once,
     });
+    asking.onHead?.();
     const refused = refusalOf(status);
     if (refused !== undefined) {
       body.release();

@@ -4,6 +4,7 @@ import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import type { StreamedReply } from '../../infra/http/streamedHttp.ts';
 import { retryAfterMs } from '../retryAfter.ts';
 import { AnswerScanner, NotJson } from './answerScanner.ts';
+import { STREAMS } from './besideSilence.ts';
 import { plainPieces } from './nodeDoor.ts';
 import { better, mayBeAskedElsewhere } from './outcomes.ts';
 import { questionOf, readOutcomes, takeIds } from './questions.ts';
@@ -30,7 +31,8 @@ export async function readStreamed(fleet: RpcFleet, work: Work): Promise<RpcOutc
     if (node === undefined) break;
     tried.add(node);
     if (tried.size > 1) fleet.failedOver();
-    const answer = await askStreamed(node, work.calls, { signal: work.signal, timeoutMs: leftMs });
+    const ask = (each: RpcNode, hearing: Streaming) => askStreamed(each, work.calls, hearing);
+    const answer = await fleet.askHeavy(node, work, { tried, ask, ...STREAMS });
     work.signal.throwIfAborted();
     if (answer.kind === 'stream') return answer;
     outcome = better(outcome.kind === 'failed' ? undefined : outcome, answer);
@@ -42,6 +44,7 @@ export async function readStreamed(fleet: RpcFleet, work: Work): Promise<RpcOutc
 interface Streaming {
   signal: AbortSignal;
   timeoutMs: number;
+  onHead: () => void;
 }
 
 async function askStreamed(
@@ -64,6 +67,7 @@ async function askStreamed(
   const asked = { calls: call, firstId, secrets: node.door.secrets };
   try {
     const reply = await node.door.stream(questionOf(call, firstId), control.signal);
+    streaming.onHead();
     const refused = refusalOf(reply.status);
     if (refused !== undefined) {
       control.abort(STOPPED);
