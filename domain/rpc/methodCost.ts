@@ -46,12 +46,56 @@ export function runsCode(method: string): boolean {
   return RUNS_CODE.some((family) => method.startsWith(family));
 }
 
-/** Of calls, which often have the same method. */
+/** Light as a rule, and yet of as many accounts, slots or blocks as the params name, or of a size that they choose. */
+const UNBOUNDED = new Set([
+  'eth_feeHistory',
+  // A bundler looks for it in the logs of many blocks.
+  'eth_getUserOperationByHash',
+  'eth_getUserOperationReceipt',
+  // Bor finds out anew who signed long ago.
+  'bor_getRootHash',
+  'bor_getSigners',
+  'bor_getSignersAtHash',
+  'bor_getSnapshot',
+  'bor_getSnapshotAtHash',
+  'bor_getSnapshotProposer',
+  'bor_getSnapshotProposerSequence',
+  'getAccountInfo',
+  'getBlockProduction',
+  'getBlocksWithLimit',
+  'getInflationReward',
+  'getMultipleAccounts',
+  'getSignatureStatuses',
+  'getSignaturesForAddress',
+  'getSlotLeaders',
+  'getTokenAccountsByDelegate',
+  'getTokenAccountsByOwner',
+  'getTransaction',
+  'starknet_getClass',
+  'starknet_getClassAt',
+  'starknet_getCompiledCasm',
+  'starknet_getMessagesStatus',
+]);
+
+/** Whether a client chooses how long a node works on it: then being late says nothing of the node. */
+export function costIsChosen(method: string): boolean {
+  return isHeavy(method) || runsCode(method) || UNBOUNDED.has(method);
+}
+
 export function anyHeavy(calls: RpcCalls): boolean {
-  let light: CallMethod | undefined;
+  return anyOf(calls, isHeavy);
+}
+
+export function anyCostIsChosen(calls: RpcCalls): boolean {
+  return anyOf(calls, costIsChosen);
+}
+
+/** Of calls, which often have the same method. */
+function anyOf(calls: RpcCalls, is: (method: string) => boolean): boolean {
+  let other: CallMethod | undefined;
   return calls.some((method) => {
-    if (method === light) return false;
-    light = method;
-    return isHeavy(method.name);
+    if (method === other) return false;
+    other = method;
+    return is(method.name);
   });
 }

@@ -1,5 +1,5 @@
 /** One node of a network: what it answers, how fast, and whether it is worth asking. */
-import { anyHeavy } from '../../domain/rpc/methodCost.ts';
+import { anyCostIsChosen, anyHeavy } from '../../domain/rpc/methodCost.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
@@ -63,6 +63,8 @@ export class RpcNode {
   /** Calls that run now. */
   running = 0;
   private errorShare = 0;
+  /** Its last failure was not of a call's doing, and it has answered nothing since. */
+  private inDoubt = false;
   private readonly health: AddressHealth;
   private readonly surroundings: NodeSurroundings;
 
@@ -114,11 +116,15 @@ export class RpcNode {
     }
     if (verdict.fault === undefined) {
       this.errorShare *= 1 - ERROR_WEIGHT;
+      this.inDoubt = false;
       this.health.succeeded();
       return;
     }
-    if (!PROVOKED.has(verdict.fault)) this.errorShare += (1 - this.errorShare) * ERROR_WEIGHT;
-    const { fault: reason, retryAfterMs: pauseMs } = verdict;
+    const { fault, provoked = false, retryAfterMs: pauseMs } = verdict;
+    // All nodes alike are asked less for it: no client can turn others away from one.
+    if (!PROVOKED.has(fault)) this.errorShare += (1 - this.errorShare) * ERROR_WEIGHT;
+    const reason = provoked && !this.inDoubt ? 'garbage' : fault;
+    if (!provoked && !PROVOKED.has(fault) && fault !== 'rate_limited') this.inDoubt = true;
     const failure = {
       reason,
       detail: verdict.outcome,
@@ -200,6 +206,8 @@ export interface Verdict {
   outcome: NodeOutcome;
   /** Undefined: the node does its work. */
   fault?: UpstreamFailureReason;
+  /** Perhaps by the call: the node is at fault only when it fails at what no client makes long, too, as its looks. */
+  provoked?: boolean;
   retryAfterMs?: number;
 }
 
@@ -256,7 +264,7 @@ function fill(calls: RpcCalls, outcome: RpcOutcome): RpcOutcome[] {
 
 /**
  * What a call of a client's choosing can provoke by being too much for the node is no reason to close the node to everybody:
- * only of light calls a failure counts.
+ * only of light calls a failure counts, and being late only of those whose cost no client chooses.
  */
 export function verdictOf(calls: RpcCalls, answered: Answered): Verdict {
   const { outcomes, status, stopped, retryAfterMs: pauseMs } = answered;
@@ -267,7 +275,7 @@ export function verdictOf(calls: RpcCalls, answered: Answered): Verdict {
   const light = !anyHeavy(calls);
   switch (worst.kind) {
     case 'failed':
-      return verdictOfFailure(worst, { light, status, pauseMs });
+      return verdictOfFailure(worst, { calls, status, pauseMs });
     case 'rejected':
       return {
         outcome: 'rejected',
@@ -281,7 +289,7 @@ export function verdictOf(calls: RpcCalls, answered: Answered): Verdict {
 
 function verdictOfFailure(
   { reason, sent }: Extract<RpcOutcome, { kind: 'failed' }>,
-  { light, status, pauseMs }: { light: boolean; status: number | undefined; pauseMs: number | undefined },
+  { calls, status, pauseMs }: { calls: RpcCalls; status: number | undefined; pauseMs: number | undefined },
 ): Verdict {
   if (reason === 'capacity') {
     const fault = status === 503 ? 'overloaded' : 'rate_limited';
@@ -289,5 +297,9 @@ function verdictOfFailure(
   }
   if (!sent) return { outcome: reason, fault: 'unreachable' };
   const faults = { broken: 'failed', timeout: 'timeout', too_large: 'garbage' } as const;
-  return { outcome: reason, fault: light ? faults[reason] : 'garbage' };
+  // A gateway in front of a node says by 504 that it was late.
+  if ((reason === 'timeout' || status === 504) && anyCostIsChosen(calls)) {
+    return { outcome: reason, fault: faults[reason], provoked: true };
+  }
+  return { outcome: reason, fault: anyHeavy(calls) ? 'garbage' : faults[reason] };
 }

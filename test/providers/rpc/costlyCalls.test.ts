@@ -1,0 +1,75 @@
+/** Calls that cost as much as their client likes: that nodes are late with them keeps nobody else from the nodes. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RpcTools } from '../../../providers/rpc/rpcTools.ts';
+import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import { type ChainNode, type NodeCall, type Reply, startChainNode } from '../../stubs/chainNode.ts';
+import { NETWORK, openUpstreams, patient, read } from './openUpstreams.ts';
+
+let nodes: [ChainNode, ChainNode];
+let upstreams: RpcUpstreams;
+beforeEach(async () => {
+  nodes = [await startChainNode(), await startChainNode()];
+});
+afterEach(async () => {
+  await upstreams.close();
+  await Promise.all(nodes.map((node) => node.close()));
+});
+
+function open(tools: RpcTools): void {
+  const urls = nodes.map(({ url }) => url);
+  ({ upstreams } = openUpstreams(urls, tools));
+}
+
+function endless(reply: Reply): (calls: NodeCall[]) => Reply | undefined {
+  return ([call]) => (call?.method === 'eth_call' ? reply : undefined);
+}
+
+const call = (method: string) => upstreams.single(NETWORK, read(method), patient());
+
+describe.each([
+  ['never come back', () => undefined],
+  ['a gateway gives up on', { status: 504 }],
+] as [string, Reply][])('calls of one client that %s', (_name, reply) => {
+  it('do not keep others from the nodes', async () => {
+    open({ deadlineMs: 1_000 });
+    for (const node of nodes) node.reply = endless(reply);
+    let running = true;
+    const greedy = async () => {
+      while (running) await call('eth_call');
+    };
+    const attack = Array.from({ length: 20 }, greedy);
+    const outcomes = [];
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < 3_000) outcomes.push(await call('eth_getBalance'));
+    running = false;
+    await Promise.all(attack);
+    expect(outcomes.length).toBeGreaterThan(20);
+    expect(outcomes.filter(({ kind }) => kind !== 'result')).toEqual([]);
+  });
+});
+
+describe('a node that is late with costly calls', () => {
+  /** The first one is asked first, and looked at once. */
+  const FIRST = { deadlineMs: 600, pollMs: 60_000, random: () => 0 };
+  const askedOfFirst = async (turns: number) => {
+    const before = nodes[0].requests;
+    for (let turn = 0; turn < turns; turn += 1)
+      expect(await call('eth_call')).toMatchObject({ kind: 'result' });
+    return nodes[0].requests - before;
+  };
+
+  it('is asked on while it answers what costs little', async () => {
+    open(FIRST);
+    nodes[0].reply = endless(() => undefined);
+    expect(await askedOfFirst(8)).toBe(8);
+  });
+
+  it('rests when it does not answer what costs little either', async () => {
+    open(FIRST);
+    nodes[0].looksFail = true;
+    nodes[0].reply = ([asked]) =>
+      asked?.method === 'eth_call' ? () => undefined : (response) => void response.destroy();
+    // One look, and the calls that follow it.
+    expect(await askedOfFirst(8)).toBeLessThan(8);
+  });
+});
