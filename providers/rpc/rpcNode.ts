@@ -10,6 +10,7 @@ import { AnswerScanner } from './answerScanner.ts';
 import { Latencies } from './latencies.ts';
 import { type NodeDoor, piecesOf, plainPieces } from './nodeDoor.ts';
 import { BROKEN, questionOf, readOutcomes, takeIds } from './questions.ts';
+import { readRefusal } from './refusal.ts';
 import type { NodeOutcome } from './rpcTools.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 
@@ -156,19 +157,21 @@ export class RpcNode {
       once,
     });
     asking.onHead?.();
+    const asked = { calls, firstId, secrets: this.door.secrets };
     const refused = refusalOf(status);
     if (refused !== undefined) {
+      const outcomes = await readRefusal(asked, { headers, body: piecesOf(body) }, refused);
       body.release();
       const pauseMs = retryAfterMs(headers['retry-after'], Date.now());
       return {
         status,
-        outcomes: fill(calls, refused),
+        outcomes,
         ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
       };
     }
     const pieces = plainPieces(piecesOf(body), headers['content-encoding'], maxBytes);
     const { whole, scanner } = await readWhole(pieces, maxBytes);
-    return { status, outcomes: readOutcomes({ calls, firstId, secrets: this.door.secrets }, whole, scanner) };
+    return { status, outcomes: readOutcomes(asked, whole, scanner) };
   }
 }
 
@@ -236,7 +239,7 @@ async function readWhole(
   return { whole: pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces), scanner };
 }
 
-/** Undefined: its body is read. Redirects are never followed, and no answer. */
+/** Undefined: it is an answer. Redirects are never followed, and no answer. */
 export function refusalOf(status: number): RpcOutcome | undefined {
   if (status >= 200 && status <= 299) return undefined;
   // Refused before anything was done with it.

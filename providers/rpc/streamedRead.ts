@@ -8,6 +8,7 @@ import { STREAMS } from './besideSilence.ts';
 import { plainPieces } from './nodeDoor.ts';
 import { better, mayBeAskedElsewhere } from './outcomes.ts';
 import { questionOf, readOutcomes, takeIds } from './questions.ts';
+import { readRefusal } from './refusal.ts';
 import { MOST_BYTES, type RpcFleet, type Work } from './rpcFleet.ts';
 import { type Answered, failureOf, isStopped, type RpcNode, refusalOf, verdictOf } from './rpcNode.ts';
 import type { RpcOutcome, RpcStream } from './rpcUpstreams.ts';
@@ -68,7 +69,8 @@ async function askStreamed(
   try {
     const reply = await node.door.stream(questionOf(call, firstId), control.signal);
     streaming.onHead();
-    const refused = refusalOf(reply.status);
+    const refusal = refusalOf(reply.status);
+    const [refused] = refusal === undefined ? [] : await readRefusal(asked, reply, refusal);
     if (refused !== undefined) {
       control.abort(STOPPED);
       free();
