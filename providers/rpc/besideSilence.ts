@@ -63,12 +63,11 @@ const NEEDLESS = new Error('another node has answered');
 /** Of answers that may be streams. */
 export const STREAMS = {
   isBad: (answer: RpcOutcome | RpcStream) => answer.kind !== 'stream' && mayBeAskedElsewhere(answer),
-  /** Its connection is closed, but an iteration that never began would not let go of its node. */
+  /** Its node goes on sending otherwise. */
   drop: (answer: RpcOutcome | RpcStream) => {
-    if (answer.kind === 'stream') leave(answer).catch(() => undefined);
+    if (answer.kind === 'stream')
+      answer.value[Symbol.asyncIterator]()
+        .return?.()
+        .catch(() => undefined);
   },
 };
-
-async function leave({ value }: RpcStream): Promise<void> {
-  for await (const _piece of value) break;
-}
