@@ -16,7 +16,7 @@ import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
 import { type StreamTerms, tellChat } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
-import { chatId, firstThatAnswers, noteTokens, type Settled, tooLate } from './modelCall.ts';
+import { chatId, firstThatAnswers, noteTokens, type Settled, tooLate, WHOLE_DRAIN_MS } from './modelCall.ts';
 import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
 import { countCompletion } from './tally.ts';
@@ -93,7 +93,8 @@ function dryRun({ attempts, price }: ChatOrder): Answer {
 
 async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
   const { request } = order;
-  return await firstThatAnswers(dependencies, order, async (call) => {
+  const patient = { ...order, drainMs: WHOLE_DRAIN_MS };
+  return await firstThatAnswers(dependencies, patient, async (call) => {
     const { signal } = call;
     const { complete } = call.provider;
     if (!complete)

@@ -27,6 +27,8 @@ export interface CallOrder<Model extends Answering, Priced extends Bounded, Body
   price(attempt: NamedModel<Model>): Priced;
   /** What is to be done behind the hold, before the model is asked: it gets this instead. */
   inform?(priced: Priced): Promise<Priced>;
+  /** How long the upstream may go on when the client has left; DRAIN_MS by default. */
+  drainMs?: number;
 }
 
 /** A model that is being asked, and what is held for it. */
@@ -47,6 +49,11 @@ interface OpenCall<Model extends Answering> {
 const LONGEST_CALL_MS = 600_000;
 /** How long an upstream may finish what a client does not wait for any more. */
 export const DRAIN_MS = 5_000;
+/**
+ * Of an answer that comes in one piece: cut before its end, nothing tells what was made of it. Longer than an upstream may
+ * take for its first byte by default, and it is billed by its own count.
+ */
+export const WHOLE_DRAIN_MS = 125_000;
 /** Beyond the call: the resolution is written, if need be, for so long. */
 const RESOLVE_MS = 60_000;
 
@@ -91,7 +98,7 @@ function isNoRoom(error: unknown): boolean {
 
 async function openCall<Model extends Answering, Priced extends Bounded>(
   { ledger, textProviders }: Desk,
-  { request, price }: CallOrder<Model, Priced, unknown>,
+  { request, price, drainMs = DRAIN_MS }: CallOrder<Model, Priced, unknown>,
   { attempt, index }: { attempt: NamedModel<Model>; index: number },
 ): Promise<ModelCall<Model, Priced>> {
   const { caller } = request;
@@ -112,10 +119,10 @@ async function openCall<Model extends Answering, Priced extends Bounded>(
       },
       bound: priced.bound,
       snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
-      ttlMs: LONGEST_CALL_MS + DRAIN_MS + RESOLVE_MS,
+      ttlMs: LONGEST_CALL_MS + drainMs + RESOLVE_MS,
     },
   );
-  const { signal, end } = outliving(request);
+  const { signal, end } = outliving(request, drainMs);
   return { ...priced, attempt, provider, hold, signal, end, startedAt: performance.now() };
 }
 
@@ -133,13 +140,17 @@ export function chatId(requestId: string): string {
 }
 
 /** Goes on for a while after nobody waits any more: what an upstream has begun is paid for, here and there. */
-function outliving(request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone'>) {
+function outliving(
+  request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone' | 'expired'>,
+  drainMs: number,
+) {
   const controller = new AbortController();
   const abort = () => controller.abort();
   let timer = setTimeout(abort, LONGEST_CALL_MS);
   const stay = request.whenGone(() => {
     clearTimeout(timer);
-    timer = setTimeout(abort, DRAIN_MS);
+    // What comes after the deadline is not billed, so nobody waits for it.
+    timer = setTimeout(abort, request.expired ? Math.min(drainMs, DRAIN_MS) : drainMs);
   });
   return {
     signal: controller.signal,

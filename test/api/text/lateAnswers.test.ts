@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Route } from '../../../api/route.ts';
 import { chatRoute } from '../../../api/text/chatRoute.ts';
+import { DRAIN_MS } from '../../../api/text/modelCall.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
 const DEADLINE_MS = 300;
@@ -36,6 +37,31 @@ it('a whole answer in time is billed, and one that comes after the 504 is not', 
   await world.settled();
   expect(await bills()).toBe(before);
 });
+
+it('whoever leaves long before the end of a whole answer pays for all that the service says it made', async () => {
+  const patient = await startTextWorld((config) => {
+    const { stub } = config.providers;
+    if (!stub) throw new Error('no stub');
+    const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 1_500 };
+    return { ...config, providers: { ...config.providers, stub: { ...stub, timeouts } } };
+  });
+  try {
+    patient.stub.next = [{ delayMs: DRAIN_MS + 1_500 }];
+    await patient.chat({}, { signal: AbortSignal.timeout(300) }).catch(() => undefined);
+    const { sql } = patient.api.opened.dependencies;
+    const made = async () => {
+      const { rows } = await sql.query<{ tokens: string }>(
+        'select completion_tokens::text as tokens from usage_entries where account_id = $1',
+        [patient.accountId],
+      );
+      return rows.map(({ tokens }) => Number(tokens) > 0);
+    };
+    await expect.poll(made, { timeout: 15_000 }).toEqual([true]);
+    await patient.settled();
+  } finally {
+    await patient.close();
+  }
+}, 30_000);
 
 it('whoever leaves before the deadline pays for what was made within the bound', async () => {
   const before = (await bills()) ?? 0;
