@@ -3,11 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
-import {
-  claimIdempotencyKey,
-  renewIdempotencyKey,
-  withdrawIdempotencyKey,
-} from '../infra/postgres/idempotency.ts';
+import { claimIdempotencyKey, renewIdempotencyKey } from '../infra/postgres/idempotency.ts';
 
 export interface Claim {
   queueId: string;
@@ -15,10 +11,6 @@ export interface Claim {
   key: string | undefined;
   /** An earlier request with this key and this body was here. */
   known: boolean;
-  /** The how-manieth request with this key it is. */
-  turn: number;
-  /** The request that made the order gave it up, and nobody may be told any more that it stands. */
-  withdrawn: boolean;
   /** The queue_id was swapped once already in this request. */
   renewed: boolean;
 }
@@ -48,7 +40,7 @@ export async function claimKey(
 ): Promise<Claim> {
   const queueId = randomUUID();
   const key = readIdempotencyKey(request.header);
-  const fresh = { known: false, turn: 1, withdrawn: false, renewed: false };
+  const fresh = { known: false, renewed: false };
   if (key === undefined) return { queueId, key, ...fresh };
   const claimed = await claimIdempotencyKey(sql, {
     accountId: request.caller.accountId,
@@ -59,21 +51,13 @@ export async function claimKey(
   });
   if (claimed.outcome === 'mismatch') throw idempotencyMismatch();
   if (claimed.outcome === 'new') return { queueId, key, ...fresh };
-  const { turn, withdrawn } = claimed;
-  return { queueId: claimed.queueId, key, known: true, turn, withdrawn, renewed: false };
-}
-
-/** False when a later request with the key asks for the same order: then the order is that one's, and stands. */
-export async function withdrawClaim(sql: pg.Pool, caller: Caller, claim: Claim): Promise<boolean> {
-  const { key, queueId, turn } = claim;
-  if (key === undefined) return true;
-  return await withdrawIdempotencyKey(sql, { accountId: caller.accountId, key, queueId, turn });
+  return { queueId: claimed.queueId, key, known: true, renewed: false };
 }
 
 /** After a refused attempt the key stands for a new one. Of two twins one swaps, and both go on with the same id. */
 export async function renewClaim(sql: pg.Pool, caller: Caller, claim: Claim): Promise<Claim> {
   const toQueueId = randomUUID();
-  const renewed = { ...claim, withdrawn: false, renewed: true };
+  const renewed = { ...claim, renewed: true };
   if (claim.key === undefined) return { ...renewed, queueId: toQueueId };
   const { accountId } = caller;
   const swap = { accountId, key: claim.key, fromQueueId: claim.queueId, toQueueId };

@@ -1,22 +1,24 @@
 /**
  * How every queue route takes an order: the key of the request is claimed, what the order needs is put into storage, its
- * workflow is asked, and whatever was left without an answer is taken back.
+ * workflow is asked, and where no answer comes the database decides whether the order stands.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.ts';
 import type { Model } from '../domain/catalogue/model.ts';
 import { FareboxError } from '../domain/errors.ts';
 import { isRunning, wasGivenBack } from '../domain/jobs.ts';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
+import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { findJob, type JobRow } from '../infra/postgres/jobs.ts';
-import type { GenerationInput, GenerationTiming } from '../workflows/contract.ts';
+import { inTransaction } from '../infra/postgres/pool.ts';
+import type { AcceptResult, GenerationInput, GenerationTiming } from '../workflows/contract.ts';
 import { type Answer, withHeaders } from './answer.ts';
 import { awaitOutcome, LONGEST_WAIT_MS, type Waiting } from './awaitOutcome.ts';
 import { cancelAfterMs } from './cancelAfter.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Claim, claimKey, renewClaim, withdrawClaim } from './idempotency.ts';
-import { ACCEPT_LIMIT_MS, cancelGeneration, submitGeneration, withdrawGeneration } from './queued.ts';
+import { type Claim, claimKey, renewClaim } from './idempotency.ts';
+import { ACCEPT_LIMIT_MS, submitGeneration } from './queued.ts';
 import type { RouteRequest } from './route.ts';
 
 /**
@@ -84,32 +86,34 @@ function limited(input: GenerationInput, cancelAfter: number | undefined): Gener
 }
 
 async function queue(dependencies: Dependencies, ordering: Ordering, order: Order): Promise<QueuedJob> {
-  const claimed = await claimKey(dependencies.sql, {
+  const claim = await claimKey(dependencies.sql, {
     caller: ordering.caller,
     header: ordering.headers['idempotency-key'],
     route: order.route,
     body: order.body,
   });
-  const claim = claimed.withdrawn ? await seeThrough(dependencies, ordering.caller, claimed) : claimed;
   const replay = claim.known
-    ? await heardReplay(dependencies, ordering.caller, order.inputOf(claim.queueId))
+    ? await heardReplay(dependencies, ordering, order.inputOf(claim.queueId))
     : undefined;
   return replay ?? (await accept(dependencies, ordering, { order, claim }));
 }
 
 /**
  * A job that is charged and nothing more may have lost its question, when the server died that it came to, and then ends
- * refunded: whoever is to hear that it stands asks for it once more. Throws FareboxError `unavailable` where that is not certain.
+ * refunded: whoever is to hear that it stands asks for it once more. Where that cannot be done now, its row is the answer.
  */
 async function heardReplay(
   dependencies: Dependencies,
-  caller: Caller,
+  { caller, log }: Ordering,
   input: GenerationInput,
 ): Promise<QueuedJob | undefined> {
-  const replay = await replayOf(dependencies, caller, input.queueId);
+  const { queueId } = input;
+  const replay = await replayOf(dependencies, caller, queueId);
   if (!replay?.isIdle) return replay;
-  await submitGeneration(dependencies, input);
-  return await replayOf(dependencies, caller, input.queueId);
+  await submitGeneration(dependencies, input).catch((err: unknown) =>
+    log.warn({ err, queueId }, 'an accepted job could not be asked for again'),
+  );
+  return await replayOf(dependencies, caller, queueId);
 }
 
 /**
@@ -128,14 +132,6 @@ async function replayOf(
 
 function told({ queueId, modelId, durationSeconds }: JobRow) {
   return { queueId, modelId, durationSeconds };
-}
-
-/** An order that is being taken back ends first; the key then stands for a new one, unless the job came to an output. */
-async function seeThrough(dependencies: Dependencies, caller: Caller, claim: Claim): Promise<Claim> {
-  const { sql, temporal } = dependencies;
-  await cancelGeneration(temporal, claim.queueId);
-  const job = await findJob(sql, { queueId: claim.queueId, accountId: caller.accountId });
-  return job?.outputKey ? claim : await renewClaim(sql, caller, claim);
 }
 
 interface Attempt {
@@ -184,29 +180,68 @@ interface Submission extends Attempt {
   stored: Promise<void>;
 }
 
-async function submit(dependencies: Dependencies, ordering: Ordering, submission: Submission) {
+async function submit(
+  dependencies: Dependencies,
+  ordering: Ordering,
+  submission: Submission,
+): Promise<AcceptResult | 'ended'> {
   try {
     const answer = submitGeneration(dependencies, submission.input);
     return await Promise.race([answer, submission.stored.then(() => answer)]);
   } catch (error) {
-    // It may have arrived although its answer did not: it is taken back while the client reads that nothing was charged.
-    void takeBack(dependencies, ordering.caller, submission).catch((err: unknown) =>
-      ordering.log.warn({ err, queueId: submission.input.queueId }, 'an unanswered order was not taken back'),
-    );
+    const accepted = await closeUnlessAccepted(dependencies, ordering, submission);
+    if (accepted) return accepted;
     throw error;
   }
 }
 
-async function takeBack(
-  dependencies: Dependencies,
-  caller: Caller,
-  { input, claim, order }: Submission,
-): Promise<void> {
-  const decide = () => withdrawClaim(dependencies.sql, caller, claim);
-  const outcome = await withdrawGeneration(dependencies, input, decide);
-  if (outcome === 'never_came') await order.parts.remove(input.queueId);
-  // The key stood for the order that is gone now; whoever asks again means a new one.
-  if (outcome === 'cancelled') await renewClaim(dependencies.sql, caller, claim);
+const DECISION_LIMIT_MS = 10_000;
+const DECISION_PAUSE_MS = 250;
+
+/**
+ * The order may have arrived although its answer did not. A job that is in the database is accepted; where there is none the
+ * order is closed in the same moment, so that no attempt that is still under way can charge for it. Throws FareboxError
+ * `unavailable` without a word about money while the database cannot decide.
+ */
+async function closeUnlessAccepted(
+  { sql, clock }: Dependencies,
+  { log }: Ordering,
+  { input, order, stored }: Submission,
+): Promise<AcceptResult | undefined> {
+  const { queueId } = input;
+  const until = clock.now() + DECISION_LIMIT_MS;
+  let job: JobRow | undefined;
+  for (;;) {
+    try {
+      job = await inTransaction(sql, async (client) => {
+        await closeOrder(client, input);
+        return await findJob(client, input);
+      });
+      break;
+    } catch (cause) {
+      if (clock.now() > until) throw undecided(queueId, cause);
+      await sleep(DECISION_PAUSE_MS);
+    }
+  }
+  if (job && !wasGivenBack(job)) {
+    log.warn({ queueId }, 'an order without an answer was accepted');
+    return acceptedBy(job);
+  }
+  await stored.catch(() => undefined);
+  await removeLate({ sql, log }, order.parts, input);
+  return undefined;
+}
+
+function acceptedBy({ durationSeconds, chargeId, priceUsdNano }: JobRow): AcceptResult {
+  const measured = durationSeconds === null ? {} : { durationSeconds };
+  return { accepted: true, ...measured, chargeId, priceUsd: priceUsdNano.toString() };
+}
+
+function undecided(queueId: string, cause: unknown): FareboxError {
+  const message =
+    `Whether the job ${queueId} was accepted cannot be told at the moment. ` +
+    'Look at GET /jobs, or repeat the request with the same Idempotency-Key.';
+  return new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 5, cause });
 }
 
 /** What came later than the job's own end was put back by that: a twin's with the same key, or a refused one's. */

@@ -49,7 +49,7 @@ type Conductor = Pick<Dependencies, 'temporal' | 'clock'>;
 
 /**
  * Throws FareboxError `unavailable` when there is no answer in time; `ended` when this queue_id was already refused.
- * After `unavailable` the order may have arrived all the same: the caller takes it back with `withdrawGeneration`.
+ * After `unavailable` the order may have arrived all the same: the caller closes it before the client hears of it.
  */
 export async function submitGeneration(
   { temporal, clock }: Conductor,
@@ -166,44 +166,6 @@ export async function wakeGeneration(temporal: Temporal, queueId: string): Promi
     );
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
-  }
-}
-
-const LOOK_LIMIT_MS = 2_000;
-
-/**
- * Takes an order back that was given up without an answer, for as long as it could still be charged. `decide` is asked
- * before it is cancelled: false when a client that repeated its order was or will be told that it stands.
- */
-export async function withdrawGeneration(
-  { temporal, clock }: Conductor,
-  input: GenerationInput,
-  decide: () => Promise<boolean>,
-): Promise<CancelResult['outcome'] | 'never_came' | 'not_ours'> {
-  while (clock.now() < input.acceptBy + COMMAND_LIMIT_MS) {
-    await sleep(LOOK_LIMIT_MS);
-    try {
-      // A cancellation that waits out the outage would strike whatever was ordered meanwhile: first see what is there.
-      if (!(await exists(temporal, input.queueId))) continue;
-      if (!(await decide())) return 'not_ours';
-      const cancelled = await cancelGeneration(temporal, input.queueId);
-      if (cancelled) return cancelled.outcome;
-    } catch {
-      // Still unreachable: the next turn looks again.
-    }
-  }
-  return 'never_came';
-}
-
-async function exists(temporal: Temporal, queueId: string): Promise<boolean> {
-  try {
-    await temporal.within(LOOK_LIMIT_MS, (client) =>
-      client.workflow.getHandle(generationWorkflowId(queueId)).describe(),
-    );
-    return true;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
-    throw error;
   }
 }
 

@@ -10,12 +10,7 @@ export interface IdempotencyClaim {
   queueId: string;
 }
 
-export type ClaimOutcome =
-  /** `turn`: the how-manieth request with this key it is. */
-  | { outcome: 'new'; queueId: string; turn: number }
-  /** `withdrawn`: the order behind it is being taken back. */
-  | { outcome: 'known'; queueId: string; turn: number; withdrawn: boolean }
-  | { outcome: 'mismatch' };
+export type ClaimOutcome = { outcome: 'new' | 'known'; queueId: string } | { outcome: 'mismatch' };
 
 /** Claims a key, or tells what it stands for. A concurrent twin waits for the row and then reads it. */
 export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClaim): Promise<ClaimOutcome> {
@@ -24,34 +19,17 @@ export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClai
      values ($1, $2, $3, $4, $5) on conflict (account_id, key) do nothing`,
     [claim.accountId, claim.key, claim.route, claim.bodySha256, claim.queueId],
   );
-  if (inserted.rowCount === 1) return { outcome: 'new', queueId: claim.queueId, turn: 1 };
-  const { rows } = await sql.query<{ queue_id: string; same: boolean; claims: number; withdrawn: boolean }>(
-    `update idempotency_keys set claims = claims + (route = $3 and body_sha256 = $4)::integer
-      where account_id = $1 and key = $2
-      returning queue_id, route = $3 and body_sha256 = $4 as same, claims, withdrawn`,
+  if (inserted.rowCount === 1) return { outcome: 'new', queueId: claim.queueId };
+  const { rows } = await sql.query<{ queue_id: string; same: boolean }>(
+    `select queue_id, route = $3 and body_sha256 = $4 as same from idempotency_keys
+      where account_id = $1 and key = $2`,
     [claim.accountId, claim.key, claim.route, claim.bodySha256],
   );
   const row = rows[0];
   // Purged between the two statements: the claim is new after all.
   if (!row) return claimIdempotencyKey(sql, claim);
   if (!row.same) return { outcome: 'mismatch' };
-  return { outcome: 'known', queueId: row.queue_id, turn: row.claims, withdrawn: row.withdrawn };
-}
-
-/**
- * Decides that the order is taken back, unless somebody has asked for it since: of the two, whoever comes second to this
- * row knows of the other.
- */
-export async function withdrawIdempotencyKey(
-  sql: SqlClient,
-  claim: { accountId: string; key: string; queueId: string; turn: number },
-): Promise<boolean> {
-  const { rowCount } = await sql.query(
-    `update idempotency_keys set withdrawn = true
-      where account_id = $1 and key = $2 and queue_id = $3 and claims = $4`,
-    [claim.accountId, claim.key, claim.queueId, claim.turn],
-  );
-  return rowCount === 1;
+  return { outcome: 'known', queueId: row.queue_id };
 }
 
 /** After a refusal the key may stand for another attempt: swaps the queue_id unless somebody else did. */
@@ -60,7 +38,7 @@ export async function renewIdempotencyKey(
   claim: { accountId: string; key: string; fromQueueId: string; toQueueId: string },
 ): Promise<string | undefined> {
   await sql.query(
-    `update idempotency_keys set queue_id = $4, withdrawn = false
+    `update idempotency_keys set queue_id = $4
       where account_id = $1 and key = $2 and queue_id = $3`,
     [claim.accountId, claim.key, claim.fromQueueId, claim.toQueueId],
   );

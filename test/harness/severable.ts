@@ -7,6 +7,8 @@ export interface Severable {
   /** `127.0.0.1:port`. */
   address: string;
   sever(): void;
+  /** Requests still arrive; no reply comes back. */
+  loseReplies(): void;
   mend(): void;
   close(): void;
 }
@@ -15,6 +17,7 @@ export async function severable(target: string): Promise<Severable> {
   const [host, port] = target.split(':');
   const sockets = new Set<Socket>();
   let severed = false;
+  let losesReplies = false;
   const keep = (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
@@ -28,7 +31,14 @@ export async function severable(target: string): Promise<Severable> {
     }
     const upstream = connect({ host: host ?? '', port: Number(port) });
     keep(upstream);
-    client.pipe(upstream).pipe(client);
+    client.pipe(upstream);
+    upstream.on('data', (chunk: Buffer) => {
+      if (losesReplies || client.destroyed) return;
+      if (client.write(chunk)) return;
+      upstream.pause();
+      client.once('drain', () => upstream.resume());
+    });
+    upstream.once('end', () => client.end());
     client.once('close', () => upstream.destroy());
     upstream.once('close', () => client.destroy());
   });
@@ -42,8 +52,12 @@ export async function severable(target: string): Promise<Severable> {
       severed = true;
       cut();
     },
+    loseReplies() {
+      losesReplies = true;
+    },
     mend() {
       severed = false;
+      losesReplies = false;
     },
     close() {
       cut();
