@@ -24,6 +24,7 @@ import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
 import type { SignIn } from './auth/signIn/signIn.ts';
 import type { SignInDoor } from './auth/signInDoor.ts';
+import type { BodyBudget } from './body/bodyBudget.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { JobWatch } from './jobWatch.ts';
 import type { Limits } from './limits/callLimits.ts';
@@ -59,6 +60,7 @@ export interface Dependencies {
   downloads: GuardedFetch;
   /** Of what was fetched for conversations, until they are answered. */
   heldBytes: HeldBytes;
+  bodyBudget: BodyBudget;
   folders: WorkFolders;
   documents: DocumentReader;
   images: ImageWork;

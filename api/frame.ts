@@ -4,10 +4,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RouterMiddleware } from '@koa/router';
 import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
+import { callerNetwork } from '../infra/http/callerNetwork.ts';
 import type { Logger } from '../infra/log.ts';
+import type { Holding } from '../infra/media/heldBytes.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Admission, LimitedCall } from '../infra/redis/limiter.ts';
-import { type Answer, discardAnswer } from './answer.ts';
+import { type Answer, discardAnswer, releasing } from './answer.ts';
 import { type Authentication, authenticate } from './auth/authenticate.ts';
 import { type ReadBody, readBody } from './body/readBody.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -113,6 +115,11 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   const removeFolder = async () => {
     if (folder !== undefined) await frame.folders.remove(folder);
   };
+  await route.beforeBody?.(frame.dependencies, {
+    params: ctx.params,
+    address: visit.address(),
+  });
+  const holding = openHolding(frame, visit);
   askForBody(ctx);
   let read: ReadBody | undefined;
   let request: Request;
@@ -122,17 +129,23 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     };
     read = await awaited(
       ctx,
-      readBody(ctx.req, route.body, { createFolder, noteModel, config: frame.dependencies.config }),
+      readBody(ctx.req, route.body, { createFolder, noteModel, holding, config: frame.dependencies.config }),
     );
     if (!route.countsItself) await admit(visit, model, read);
     request = new Request(visit, readQuery(route, ctx), read);
   } catch (error) {
+    holding.release();
     await removeFolder();
     // What was refused before it could be counted is counted now, and refused for that when there was too much of it.
     if (!read) await admit(visit, model);
     throw error;
   }
-  return await withinDeadline(frame, { route, request, cleanUp: removeFolder });
+  return await withinDeadline(frame, { route, request, cleanUp: removeFolder, holding });
+}
+
+/** What the caller's body takes of the process's memory, with its other bodies. */
+function openHolding({ dependencies }: Frame, { ctx, address }: Visit): Holding {
+  return dependencies.bodyBudget.open(ctx.state.caller?.accountId ?? callerNetwork(address()));
 }
 
 /** A wallet without funds learns it before it sends its body; who asks on and on is refused for that. */
@@ -183,6 +196,8 @@ interface Call {
   request: Request;
   /** Runs when the handler is through, also when that is too late for the client. */
   cleanUp?: () => Promise<void>;
+  /** Of the body, until its answer has ended: the stream of an answer keeps it, too. */
+  holding?: Holding;
 }
 
 async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
@@ -209,9 +224,13 @@ async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
   });
 }
 
-async function run({ dependencies }: Frame, { route, request, cleanUp }: Call): Promise<Answer> {
+async function run({ dependencies }: Frame, { route, request, cleanUp, holding }: Call): Promise<Answer> {
   try {
-    return await route.handler(dependencies, request);
+    const answer = await route.handler(dependencies, request);
+    return releasing(answer, () => holding?.release());
+  } catch (error) {
+    holding?.release();
+    throw error;
   } finally {
     await cleanUp?.();
   }

@@ -42,6 +42,7 @@ import { createKeyUse } from './auth/keyUse.ts';
 import { createSignIn } from './auth/signIn/createSignIn.ts';
 import { createSignInDoor } from './auth/signInDoor.ts';
 import { createWalletCallers } from './auth/walletCallers.ts';
+import { createBodyBudget } from './body/bodyBudget.ts';
 import { charactersLoader } from './catalogue/loadedCharacters.ts';
 import { publishCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -102,7 +103,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       topUps: createTopUpDesk({ ...basis, temporal }),
       ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
       ...{ downloads, folders, documents, images, pages, search, rpc, web3Tokens: desk.web3Tokens },
-      heldBytes: createHeldBytes(MOST_HELD_BYTES),
+      ...{ heldBytes: createHeldBytes(MOST_HELD_BYTES), bodyBudget: createBodyBudget() },
       proxies: createTrustedProxies(config.limits.trustedProxies),
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),

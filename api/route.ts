@@ -130,6 +130,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   log: Logger;
 }
 
+export type RequestHead = Pick<RouteRequest<unknown, unknown, 'open'>, 'params' | 'address'>;
+
 export interface RouteDefinition<Body, Query, A extends Access> {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Relative to `/api/v1`; parameters as `{name}`, as in the specification. */
@@ -139,6 +141,8 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   closed?(dependencies: Dependencies): Answer | undefined;
   /** Left out: a body is neither expected nor read. */
   body?: BodySpec<Body>;
+  /** Throws to refuse a request by its path and sender alone: its body is then neither asked for nor read. */
+  beforeBody?: (dependencies: Dependencies, head: RequestHead) => Promise<void>;
   /** Left out: the query is ignored. */
   query?: z.ZodType<Query>;
   /**

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
 import type { Config } from '../../infra/config/config.ts';
+import type { Holding } from '../../infra/media/heldBytes.ts';
 import type { BodySpec, UploadedFile } from '../route.ts';
 import { checkModel, validate } from '../validate.ts';
 import { bodyKind } from './contentType.ts';
@@ -20,6 +21,8 @@ export interface BodyHooks {
   createFolder(): Promise<string>;
   /** The model that the body names, told before the rest of it is checked. */
   noteModel(model: string): void;
+  /** Told of the bytes of the body that are kept in memory. */
+  holding: Holding;
   config: Config;
 }
 
@@ -35,7 +38,8 @@ export async function readBody(
   const announced = bodyKind(request.headers['content-type']);
   if (spec.raw) {
     if (spec.raw.json && announced.kind !== 'json') throw wrongType(NOT_JSON);
-    return { body: await readRaw(request, spec.raw.maxBytes), files: NO_FILES };
+    const { maxBytes } = spec.raw;
+    return { body: await readRaw(request, { maxBytes, holding: found.holding }), files: NO_FILES };
   }
   if (announced.kind === 'json' && spec.json) {
     const sent = await readSent(request, spec.json, found);
@@ -54,7 +58,7 @@ export async function readBody(
     const { fields, files } = await readMultipart(request, {
       ...{ boundary: announced.boundary, maxFileBytes, knownFields },
       files: parts,
-      createFolder: found.createFolder,
+      ...{ createFolder: found.createFolder, holding: found.holding },
     });
     return { body: check(spec, spec.multipart.fields, { body: fields, found }), files };
   }
@@ -69,10 +73,10 @@ const ONE_FILE = { name: 'file', most: 1 };
 async function readSent(
   request: IncomingMessage,
   { maxBytes, spools }: NonNullable<BodySpec<unknown>['json']>,
-  { createFolder }: BodyHooks,
+  { createFolder, holding }: BodyHooks,
 ): Promise<unknown> {
-  if (!spools) return await readJson(request, maxBytes);
-  return await readSpooledJson(request, { maxBytes, ...spools, createFolder });
+  if (!spools) return await readJson(request, { maxBytes, holding });
+  return await readSpooledJson(request, { maxBytes, ...spools, createFolder, holding });
 }
 
 function check(

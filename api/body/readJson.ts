@@ -3,6 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
+import type { Holding } from '../../infra/media/heldBytes.ts';
+import { BodyBuffer } from './bodyBuffer.ts';
 import { takeChunks } from './bodyStream.ts';
 import { createJsonScanner, JSON_LIMITS, type JsonExcess } from './jsonScanner.ts';
 import { bodyTooLarge } from './tooLarge.ts';
@@ -11,29 +13,45 @@ const READ_TIMEOUT_MS = 60_000;
 /** Less than this is parsed and checked in a few milliseconds, whatever it is. */
 const QUICK_BYTES = 128 * 1024;
 
-/** Throws `body_too_large`, `invalid_json`, or `invalid_request` for one that is too deep or has too many members. */
-export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+/**
+ * Throws `body_too_large`, `invalid_json`, `invalid_request` for one that is too deep or has too many members, and
+ * `unavailable` where the process holds too many bytes of bodies.
+ */
+export async function readJson(
+  request: IncomingMessage,
+  { maxBytes, holding }: { maxBytes: number; holding: Holding },
+): Promise<unknown> {
   const scanner = createJsonScanner();
-  const chunks: Buffer[] = [];
+  const body = new BodyBuffer({ maxBytes, holding });
   await takeChunks(request, { maxBytes, timeoutMs: READ_TIMEOUT_MS, tooLarge: bodyTooLarge }, (chunk) => {
     const excess = scanner.scan(chunk);
     if (excess) throw tooComplex(excess);
-    chunks.push(chunk);
+    body.append(chunk);
   });
-  const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+  const bytes = body.bytes();
   if (bytes.length <= QUICK_BYTES) return parseJson(bytes);
-  // A large body is scanned, parsed and checked in turns of its own: each is short, all together would be felt by others.
+  // A large body is scanned, decoded, parsed and checked in turns of its own: each is short, together they are a stall.
   await nextTurn();
-  const value = parseJson(bytes);
+  const text = decodeUtf8(bytes);
+  await nextTurn();
+  const value = parseText(text);
   await nextTurn();
   return value;
 }
 
 /** `__proto__` becomes an own property, as any other name; of a name given twice the last value counts. */
 export function parseJson(bytes: Buffer): unknown {
+  return parseText(decodeUtf8(bytes));
+}
+
+function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw invalidJson();
+  return bytes.toString('utf8');
+}
+
+function parseText(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     throw invalidJson();
   }

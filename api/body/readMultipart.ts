@@ -1,7 +1,9 @@
 /** A multipart body: text fields, and files that are measured and hashed while they come. */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
+import type { Holding } from '../../infra/media/heldBytes.ts';
 import type { UploadedFile } from '../route.ts';
+import { BodyBuffer } from './bodyBuffer.ts';
 import { bodyChunks } from './bodyStream.ts';
 import { freeChunk } from './freeChunk.ts';
 import { type MultipartEvent, MultipartParser } from './multipartParser.ts';
@@ -26,6 +28,8 @@ export interface MultipartOptions {
   files: FileParts;
   /** A private folder for the files, asked for when there is a large one. Removing it is the caller's, whatever comes out of this. */
   createFolder(): Promise<string>;
+  /** Told of the bytes that are kept in memory. */
+  holding: Holding;
 }
 
 export interface MultipartBody {
@@ -69,10 +73,10 @@ interface FilePart {
 }
 
 /** Takes the parser's events one after the other; each is on disk or in memory when `take` resolves. */
-function createForm({ createFolder, maxFileBytes, files: parts, knownFields }: MultipartOptions) {
+function createForm({ createFolder, maxFileBytes, files: parts, knownFields, holding }: MultipartOptions) {
   const { name, alsoNamed, most } = parts;
   const fields = new Map<string, string>();
-  let field: { name: string; bytes: Buffer[]; sizeBytes: number } | undefined;
+  let field: { name: string; content: BodyBuffer } | undefined;
   const files: UploadedFile[] = [];
   let begun = 0;
   /** The file that is being read. */
@@ -81,14 +85,14 @@ function createForm({ createFolder, maxFileBytes, files: parts, knownFields }: M
   function begin(head: PartHead): void {
     if (head.name === name || head.name === alsoNamed) {
       if (begun === most) throw malformed(most === 1 ? 'more than one file' : `more than ${most} files`);
-      file = { upload: new Upload(createFolder, `upload-${begun}`), head };
+      file = { upload: new Upload({ createFolder, holding }, `upload-${begun}`), head };
       begun += 1;
       return;
     }
     if (head.filename !== undefined) throw malformed(`a file may only be sent in the field "${name}"`);
     if (knownFields && !knownFields.includes(head.name)) return;
     if (fields.has(head.name)) throw malformed('a field was sent twice');
-    field = { name: head.name, bytes: [], sizeBytes: 0 };
+    field = { name: head.name, content: new BodyBuffer({ maxBytes: LARGEST_FIELD_BYTES, holding }) };
   }
 
   async function data(bytes: Buffer): Promise<void> {
@@ -98,14 +102,12 @@ function createForm({ createFolder, maxFileBytes, files: parts, knownFields }: M
       return;
     }
     if (!field) return;
-    field.sizeBytes += bytes.length;
-    if (field.sizeBytes > LARGEST_FIELD_BYTES) throw malformed('a field is too long');
-    // A copy: the parser's bytes are part of a chunk that must not be kept.
-    field.bytes.push(Buffer.from(bytes));
+    if (field.content.length + bytes.length > LARGEST_FIELD_BYTES) throw malformed('a field is too long');
+    field.content.append(bytes);
   }
 
   async function end(): Promise<void> {
-    if (field) fields.set(field.name, decode(Buffer.concat(field.bytes)));
+    if (field) fields.set(field.name, decode(field.content.bytes()));
     const sent = file && (await toUploadedFile(file));
     if (sent) files.push(sent);
     field = undefined;

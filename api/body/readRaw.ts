@@ -1,18 +1,22 @@
 /** A body as it came: for those whose signature is over the very bytes. */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
+import type { Holding } from '../../infra/media/heldBytes.ts';
+import { BodyBuffer } from './bodyBuffer.ts';
 import { takeChunks } from './bodyStream.ts';
 
 const READ_TIMEOUT_MS = 10_000;
 
-/** Throws `body_too_large`. */
-export async function readRaw(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+/** Throws `body_too_large`, and `unavailable` where the process holds too many bytes of bodies. */
+export async function readRaw(
+  request: IncomingMessage,
+  { maxBytes, holding }: { maxBytes: number; holding: Holding },
+): Promise<Buffer> {
+  const body = new BodyBuffer({ maxBytes, holding });
   await takeChunks(request, { maxBytes, timeoutMs: READ_TIMEOUT_MS, tooLarge }, (chunk) =>
-    chunks.push(chunk),
+    body.append(chunk),
   );
-  // Most arrive in one piece, which is nobody else's.
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  return body.bytes();
 }
 
 function tooLarge(): FareboxError {

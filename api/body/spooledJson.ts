@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
+import { BodyBuffer } from './bodyBuffer.ts';
 import { bodyChunks } from './bodyStream.ts';
 import { createJsonScanner } from './jsonScanner.ts';
 import { invalidJson, parseJson, tooComplex } from './readJson.ts';
@@ -53,18 +54,19 @@ class SpoolingReader {
   readonly #mark = `spooled ${randomUUID()} `;
   readonly #spooled: SpooledText[] = [];
   /** The body without its long strings. */
-  readonly #rest: Buffer[] = [];
-  #restBytes = 0;
+  readonly #rest: BodyBuffer;
   #inString = false;
   /** The bytes before ended with a backslash that escapes. */
   #isEscaped = false;
   /** Of the string that is being read, as long as it is short. */
-  #pieces: Buffer[] = [];
-  #pieceBytes = 0;
+  readonly #string: BodyBuffer;
   #spool: Spool | undefined;
 
   constructor(options: SpoolOptions) {
     this.#options = options;
+    const { holding } = options;
+    this.#rest = new BodyBuffer({ maxBytes: LARGEST_REST_BYTES, holding });
+    this.#string = new BodyBuffer({ maxBytes: 2 * IN_MEMORY_BYTES, holding });
   }
 
   async push(chunk: Buffer): Promise<void> {
@@ -84,7 +86,7 @@ class SpoolingReader {
 
   finish(): unknown {
     if (this.#inString) throw invalidJson();
-    return this.#withSpooled(parseJson(Buffer.concat(this.#rest)));
+    return this.#withSpooled(parseJson(this.#rest.bytes()));
   }
 
   async close(): Promise<void> {
@@ -122,13 +124,12 @@ class SpoolingReader {
 
   async #take(piece: Buffer): Promise<void> {
     if (this.#spool) return await this.#spool.push(piece);
-    this.#pieces.push(piece);
-    this.#pieceBytes += piece.length;
-    if (this.#pieceBytes <= IN_MEMORY_BYTES) return;
+    this.#string.append(piece);
+    if (this.#string.length <= IN_MEMORY_BYTES) return;
     if (this.#spooled.length === MOST_SPOOLS) throw tooMany();
     this.#spool = new Spool(this.#options, `spooled-${this.#spooled.length}`);
-    await this.#spool.push(Buffer.concat(this.#pieces));
-    this.#pieces = [];
+    await this.#spool.push(this.#string.bytes());
+    this.#string.clear();
   }
 
   async #endString(): Promise<void> {
@@ -138,20 +139,17 @@ class SpoolingReader {
       await this.#spool.close();
       this.#spool = undefined;
     } else {
-      for (const piece of this.#pieces) this.#keep(piece);
+      this.#keep(this.#string.bytes());
     }
-    this.#pieces = [];
-    this.#pieceBytes = 0;
+    this.#string.clear();
     this.#inString = false;
     this.#scanner.scan(CLOSING);
     this.#keep(CLOSING);
   }
 
-  /** A copy: most of the chunk may be of a string that went to disk. */
   #keep(bytes: Buffer): void {
-    this.#restBytes += bytes.length;
-    if (this.#restBytes > LARGEST_REST_BYTES) throw bodyTooLarge();
-    this.#rest.push(Buffer.from(bytes));
+    if (this.#rest.length + bytes.length > LARGEST_REST_BYTES) throw bodyTooLarge();
+    this.#rest.append(bytes);
   }
 
   /** Depth and members are bounded by the scanner. Names of members stay as they are: no schema knows such a one. */

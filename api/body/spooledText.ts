@@ -1,5 +1,6 @@
 /** A long string of a JSON body: decoded from base64 into a file while it arrives, so that it is never in memory as a whole. */
 import { z } from 'zod';
+import type { Holding } from '../../infra/media/heldBytes.ts';
 import { dataUrlHead } from '../dataUrl.ts';
 import type { UploadedFile } from '../route.ts';
 import { Base64Decoder } from './base64.ts';
@@ -29,6 +30,8 @@ export interface SpoolOptions {
   /** Of the decoded file. */
   maxFileBytes: number;
   createFolder(): Promise<string>;
+  /** Told of the bytes that are kept in memory. */
+  holding: Holding;
 }
 
 const HEAD_LETTERS = 512;
@@ -42,8 +45,8 @@ export class Spool {
   /** The beginning of an escape that the next piece completes. */
   #cut = '';
 
-  constructor({ maxFileBytes, createFolder }: SpoolOptions, name: string) {
-    this.#upload = new Upload(createFolder, name);
+  constructor({ maxFileBytes, ...spooling }: SpoolOptions, name: string) {
+    this.#upload = new Upload(spooling, name);
     this.#maxFileBytes = maxFileBytes;
   }
 

@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Holding } from '../../infra/media/heldBytes.ts';
 import type { UploadedFile } from '../route.ts';
+import { BodyBuffer } from './bodyBuffer.ts';
 
 /** Most recordings that are spoken to a program; each request that is being read holds at most this much. */
 export const IN_MEMORY_BYTES = 256 * 1024;
@@ -19,42 +21,47 @@ function inLine<T>(work: () => Promise<T>): Promise<T> {
   return turn;
 }
 
+export interface UploadOptions {
+  createFolder(): Promise<string>;
+  /** Told of the bytes that are kept in memory. */
+  holding: Holding;
+}
+
 export class Upload {
   sizeBytes = 0;
-  readonly #createFolder: () => Promise<string>;
+  readonly #options: UploadOptions;
   readonly #name: string;
   readonly #hash = createHash('sha256');
-  /** One piece from the start: a file that comes a byte at a time takes no more than another. */
-  #piece: Buffer = Buffer.allocUnsafe(IN_MEMORY_BYTES);
-  #gathered = 0;
+  #gathered: BodyBuffer;
   #disk: { path: string; handle: FileHandle } | undefined;
 
-  constructor(createFolder: () => Promise<string>, name = 'upload') {
-    this.#createFolder = createFolder;
+  constructor(options: UploadOptions, name = 'upload') {
+    this.#options = options;
     this.#name = name;
+    this.#gathered = new BodyBuffer({ maxBytes: IN_MEMORY_BYTES, holding: options.holding });
   }
 
   /** Gathered or on disk when it resolves; the caller's buffer is not kept. */
   async take(bytes: Buffer): Promise<void> {
     this.sizeBytes += bytes.length;
     for (let taken = 0; taken < bytes.length; ) {
-      if (this.#gathered === this.#piece.length) await inLine(() => this.#write());
-      const count = bytes.copy(this.#piece, this.#gathered, taken);
-      this.#gathered += count;
-      taken += count;
+      if (this.#gathered.length === IN_MEMORY_BYTES) await inLine(() => this.#write());
+      const piece = bytes.subarray(taken, taken + IN_MEMORY_BYTES - this.#gathered.length);
+      this.#gathered.append(piece);
+      taken += piece.length;
     }
   }
 
   async #write(): Promise<void> {
-    const gathered = this.#piece.subarray(0, this.#gathered);
+    const gathered = this.#gathered.bytes();
     this.#hash.update(gathered);
     this.#disk ??= await this.#openFile();
     await this.#disk.handle.writeFile(gathered);
-    this.#gathered = 0;
+    this.#gathered.clear();
   }
 
   async #openFile() {
-    const path = join(await this.#createFolder(), this.#name);
+    const path = join(await this.#options.createFolder(), this.#name);
     return { path, handle: await open(path, 'wx', 0o600) };
   }
 
@@ -62,11 +69,12 @@ export class Upload {
   async finish(): Promise<Pick<UploadedFile, 'content' | 'sizeBytes' | 'sha256'>> {
     const { sizeBytes } = this;
     if (!this.#disk) {
-      const bytes = this.#piece.subarray(0, this.#gathered);
+      const bytes = this.#gathered.bytes();
       return { content: { bytes }, sizeBytes, sha256: this.#hash.update(bytes).digest('hex') };
     }
-    if (this.#gathered > 0) await inLine(() => this.#write());
-    this.#piece = Buffer.alloc(0);
+    if (this.#gathered.length > 0) await inLine(() => this.#write());
+    // The file may wait for its handler for long: what is on disk needs no memory meanwhile.
+    this.#gathered = new BodyBuffer({ maxBytes: 0, holding: this.#options.holding });
     await this.close();
     return { content: { path: this.#disk.path }, sizeBytes, sha256: this.#hash.digest('hex') };
   }

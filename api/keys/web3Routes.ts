@@ -37,10 +37,12 @@ export const web3KeyRoute = defineRoute({
   access: 'open',
   body: { json: { schema: web3Body, maxBytes: MOST_BYTES } },
   describes: KEY_DESCRIPTIONS.web3Key,
-  async handler(dependencies, { body, address: sender, requestId }) {
-    const { config, limits, sql, clock, wallets, web3Tokens } = dependencies;
+  async beforeBody({ config, limits }, { address }) {
     const perMinute = config.limits.perAddressPerMinute;
-    await limitAddress({ limits }, sender, { path: `POST ${PATH}`, perMinute });
+    await limitAddress({ limits }, address, { path: `POST ${PATH}`, perMinute });
+  },
+  async handler(dependencies, { body, requestId }) {
+    const { sql, clock, wallets, web3Tokens } = dependencies;
     const { address, signature, token, ...terms } = body;
     const wallet = toWallet(address);
     if (!wallet) throw refused('The wallet address is not valid');

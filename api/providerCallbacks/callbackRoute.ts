@@ -11,6 +11,7 @@ import type { Callback } from '../../providers/provider.ts';
 import { type Answer, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isQueueId } from '../findOwnJob.ts';
+import { limitAddress } from '../limitRoute.ts';
 import { wakeGeneration } from '../queued.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 
@@ -26,11 +27,17 @@ export const callbackRoute = defineRoute({
   access: 'open',
   body: { raw: { maxBytes: BODY_BYTES } },
   deadlineMs: DEADLINE_MS,
+  async beforeBody(dependencies, { params, address }) {
+    const { provider = '', queue_id: queueId = '', token = '' } = params;
+    if (isQueueId(queueId) && (await isCallbackToken(dependencies.sql, { provider, queueId }, token))) return;
+    const perMinute = dependencies.config.limits.perAddressPerMinute;
+    await limitAddress(dependencies, address, { path: CALLBACK_PATH, perMinute, what: ' for unknown jobs' });
+    throw notThere();
+  },
   async handler(dependencies, request: RouteRequest<Buffer, undefined, 'open'>): Promise<Answer> {
-    const { provider = '', queue_id: queueId = '', token = '' } = request.params;
+    const { provider = '', queue_id: queueId = '' } = request.params;
     const { sql } = dependencies;
-    const known = isQueueId(queueId) && (await isCallbackToken(sql, { provider, queueId }, token));
-    if (!known || !(await isGenuine(dependencies, provider, request))) throw notThere();
+    if (!(await isGenuine(dependencies, provider, request))) throw notThere();
     const digest = createHash('sha256').update(request.body).digest();
     if (await recordCallback(sql, { queueId, provider, digest })) await wake(dependencies, queueId, request);
     return json({ received: true });

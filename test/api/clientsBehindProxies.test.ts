@@ -2,6 +2,7 @@
 import http from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Config } from '../../infra/config/config.ts';
+import { sendRaw } from './sendRaw.ts';
 import { startApi, type TestApi } from './startApi.ts';
 
 const PROXY = '127.0.0.10';
@@ -58,6 +59,19 @@ it('who is no trusted proxy cannot choose an address', async () => {
   expect(await asked(peer, '198.51.100.6', 1)).toEqual([429]);
   // Nor use up another's.
   expect(await asked(PROXY, '198.51.100.4')).toEqual([410, 410, 429]);
+});
+
+it.each([
+  ['calls for unknown jobs', '/provider-callbacks/a/b/c', 404],
+  ['keys of wallets', '/api_keys/generate_web3_key', 400],
+])('the limit on %s counts before the body is asked for', async (_name, path, allowed) => {
+  const head =
+    `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+    'Content-Length: 2\r\n';
+  for (const status of [allowed, allowed]) {
+    expect(await sendRaw(api.port, `${head}\r\n{}`)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  }
+  expect(await sendRaw(api.port, `${head}Expect: 100-continue\r\n\r\n`)).toMatch(/^HTTP\/1\.1 429 /);
 });
 
 it('a trusted proxy may have more connections than a client', async () => {

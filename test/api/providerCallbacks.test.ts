@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callbackPath } from '../../infra/postgres/callbackToken.ts';
 import type { GenerationProvider } from '../../providers/provider.ts';
 import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
+import { sendRaw } from './sendRaw.ts';
 import { startApi, type TestApi } from './startApi.ts';
 
 const ENTRY = 'calling';
@@ -144,6 +145,25 @@ describe('any other call gets 404 and wakes nobody', () => {
       const queueId = await newJob(provider);
       expect(await call(await pathOf(queueId, provider))).toBe(404);
       expect(await signalsOf(queueId)).toEqual([]);
+    }
+  });
+});
+
+describe('the body of a call', () => {
+  const head = (path: string) =>
+    `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n` +
+    'Expect: 100-continue\r\n\r\n';
+
+  it('is asked for where the token is right, and is at most 1 MiB', async () => {
+    const path = await pathOf(await newJob());
+    expect(await sendRaw(api.port, head(path))).toMatch(/^HTTP\/1\.1 100 .*HTTP\/1\.1 413 /s);
+  });
+
+  it('is neither asked for nor read where the job is unknown', async () => {
+    const path = await pathOf(await newJob());
+    for (const wrong of [`${path}A`, '/provider-callbacks/a/b/c']) {
+      expect(await sendRaw(api.port, head(wrong))).toMatch(/^HTTP\/1\.1 404 /);
+      expect(await call(wrong, { body: 'x'.repeat(MEBIBYTE + 1) })).toBe(404);
     }
   });
 });

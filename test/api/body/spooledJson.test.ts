@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBodyBudget } from '../../../api/body/bodyBudget.ts';
 import { readSpooledJson } from '../../../api/body/spooledJson.ts';
 import { SpooledText } from '../../../api/body/spooledText.ts';
 
@@ -43,6 +44,7 @@ async function read(text: string | Buffer, { pieceBytes = 65_536, maxBytes = 64 
     maxBytes,
     maxFileBytes: 25 * MEGABYTE,
     createFolder,
+    holding: createBodyBudget(1024 * MEGABYTE).open('test'),
   });
 }
 

@@ -1,0 +1,93 @@
+/** Bodies that arrive a byte at a time: every reader keeps about as much memory as it was sent bytes. */
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { createBodyBudget } from '../../../api/body/bodyBudget.ts';
+import { readJson } from '../../../api/body/readJson.ts';
+import { readMultipart } from '../../../api/body/readMultipart.ts';
+import { readRaw } from '../../../api/body/readRaw.ts';
+import { readSpooledJson } from '../../../api/body/spooledJson.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const SENT_BYTES = 200_000;
+/** A buffer that doubles keeps two bytes for one at most, the rest is tolerance; a Buffer for each chunk is 100 and more. */
+const MAX_KEPT_PER_BYTE = 20;
+
+type Read = (request: IncomingMessage) => Promise<unknown>;
+
+const createFolder = () => Promise.reject(new Error('nothing of this goes to disk'));
+const FIELD = '--B\r\nContent-Disposition: form-data; name="title"\r\n\r\n';
+const holding = createBodyBudget(1_000_000_000).open('test');
+const SPOOLED = { maxBytes: 1_000_000, maxFileBytes: 1_000_000, createFolder, holding };
+const FORM = { boundary: 'B', maxFileBytes: 1_000_000, createFolder, holding };
+const FILES = { name: 'file', most: 1, maxTotalBytes: 1_000_000 };
+
+const READERS: [string, { read: Read; start: string; letters?: number }][] = [
+  ['a raw body', { read: (request) => readRaw(request, { maxBytes: 1_000_000, holding }), start: '' }],
+  [
+    'a JSON body',
+    { read: (request) => readJson(request, { maxBytes: 1_000_000, holding }), start: '{"a":"' },
+  ],
+  [
+    'a JSON body whose long texts are spooled',
+    {
+      read: (request) => readSpooledJson(request, SPOOLED),
+      start: '{"a":"',
+    },
+  ],
+  [
+    'the members of a JSON body with spooled texts',
+    {
+      read: (request) => readSpooledJson(request, SPOOLED),
+      start: '{"a":1',
+    },
+  ],
+  [
+    'a field of a form',
+    {
+      read: (request) => readMultipart(request, { ...FORM, files: FILES }),
+      ...{ start: FIELD, letters: 16_000 },
+    },
+  ],
+];
+
+it.each(READERS)('%s keeps few bytes for each byte of a body in chunks of one', async (_name, reader) => {
+  const { read, start, letters = SENT_BYTES } = reader;
+  const chunks = Buffer.from(`${start.length.toString(16)}\r\n${start}\r\n`);
+  const oneByteChunks = Buffer.from('1\r\n1\r\n'.repeat(letters));
+  let received = 0;
+  const server = createServer((request) => {
+    request.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+    });
+    read(request).catch(() => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+  if (start !== '') socket.write(chunks);
+  await expect.poll(() => received, { timeout: 30_000 }).toBe(start.length);
+  const before = await keptBytes();
+  socket.write(oneByteChunks);
+  await expect.poll(() => received, { timeout: 30_000 }).toBe(start.length + letters);
+  const kept = (await keptBytes()) - before;
+  socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+  expect(kept / letters).toBeLessThan(MAX_KEPT_PER_BYTE);
+});
+
+async function keptBytes(): Promise<number> {
+  for (let turn = 0; turn < 3; turn += 1) {
+    await nextTurn();
+    collectGarbage();
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
