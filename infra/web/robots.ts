@@ -2,38 +2,42 @@
 
 interface RobotsRule {
   allow: boolean;
-  /** The pattern between its `*`s. */
-  parts: string[];
-  /** The pattern ended in `$`. */
+  /** Without the `$` that it may have ended in. */
+  pattern: string;
   toTheEnd: boolean;
-  length: number;
 }
 
 export type RobotsRules = readonly RobotsRule[];
 
 const MAX_LINES = 20_000;
+/** More than any site needs; the rules after them are ignored. */
+const MAX_RULES = 1_000;
 
 export function parseRobots(text: string, name: string): RobotsRules {
   const groups: { ours?: RobotsRule[]; all?: RobotsRule[] } = {};
-  let current: RobotsRule[][] = [];
+  /** A name that is repeated is one group: its rules count once. */
+  const current = new Set<RobotsRule[]>();
   let naming = false;
   for (const { key, value } of linesOf(text)) {
     if (key !== 'user-agent') {
       naming = false;
-      const rule = value === '' ? [] : [toRule(key === 'allow', value)];
-      for (const group of current) group.push(...rule);
+      for (const group of current) addRule(group, key === 'allow', value);
       continue;
     }
     // Names that follow each other share the rules after them; several groups of one name are one.
-    if (!naming) current = [];
+    if (!naming) current.clear();
     naming = true;
     const whose = whoseGroup(value, name);
     if (whose !== undefined) {
       groups[whose] ??= [];
-      current.push(groups[whose]);
+      current.add(groups[whose]);
     }
   }
   return groups.ours ?? groups.all ?? [];
+}
+
+function addRule(group: RobotsRule[], allow: boolean, value: string): void {
+  if (value !== '' && group.length < MAX_RULES) group.push(toRule(allow, value));
 }
 
 export function robotsAllow(rules: RobotsRules, url: URL): boolean {
@@ -42,7 +46,9 @@ export function robotsAllow(rules: RobotsRules, url: URL): boolean {
   let best: RobotsRule | undefined;
   for (const rule of rules) {
     const better =
-      best === undefined || rule.length > best.length || (rule.length === best.length && rule.allow);
+      best === undefined ||
+      rule.pattern.length > best.pattern.length ||
+      (rule.pattern.length === best.pattern.length && rule.allow);
     if (better && matches(rule, path)) best = rule;
   }
   return best?.allow ?? true;
@@ -75,12 +81,13 @@ function whoseGroup(agent: string, name: string): 'ours' | 'all' | undefined {
 function toRule(allow: boolean, value: string): RobotsRule {
   const toTheEnd = value.endsWith('$');
   const pattern = comparable(toTheEnd ? value.slice(0, -1) : value);
-  return { allow, parts: pattern.split(/\*+/), toTheEnd, length: pattern.length };
+  // A copy: a part of the file's text would keep all of it in memory.
+  return { allow, pattern: Buffer.from(pattern).toString(), toTheEnd };
 }
 
 /** Without a regular expression made from a stranger's text: each part is looked for after the one before. */
-function matches({ parts, toTheEnd }: RobotsRule, path: string): boolean {
-  const [first = '', ...rest] = parts;
+function matches({ pattern, toTheEnd }: RobotsRule, path: string): boolean {
+  const [first = '', ...rest] = pattern.split(/\*+/);
   if (!path.startsWith(first)) return false;
   const last = toTheEnd ? rest.pop() : undefined;
   let at = first.length;

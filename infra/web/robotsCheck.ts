@@ -16,14 +16,16 @@ const TIMEOUT_MS = 5_000;
 const KEPT_MS = 10 * 60_000;
 const CLOSED_KEPT_MS = 60_000;
 const MAX_SITES = 1_000;
-const MAX_KEPT_RULES = 100_000;
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+/** Of a rule beside its pattern, and of a site beside its rules. */
+const BYTES_AROUND = 100;
 
 /** The check throws `blocked_source` when the page may not be read, and plain errors when the site is not reached. */
 export function createRobotsCheck(door: Door): RobotsCheck {
   const sites = new LRUCache<string, Known>({
     max: MAX_SITES,
-    maxSize: MAX_KEPT_RULES,
-    sizeCalculation: (known) => ('rules' in known ? known.rules.length + 1 : 1),
+    maxSize: MAX_KEPT_BYTES,
+    sizeCalculation: sizeOf,
     ttl: KEPT_MS,
   });
   return async (url, signal) => {
@@ -35,6 +37,11 @@ export function createRobotsCheck(door: Door): RobotsCheck {
     if ('closed' in known) throw blocked(`Its robots.txt cannot be read: ${known.closed}.`);
     if (!robotsAllow(known.rules, url)) throw blocked('Its robots.txt excludes this page.');
   };
+}
+
+function sizeOf(known: Known): number {
+  const rules = 'rules' in known ? known.rules : [];
+  return rules.reduce((bytes, { pattern }) => bytes + BYTES_AROUND + pattern.length, BYTES_AROUND);
 }
 
 async function ask(door: Door, url: URL, signal: AbortSignal): Promise<Known> {

@@ -63,6 +63,13 @@ describe('a robots.txt', () => {
     expect(allowed(text, path)).toBe(expected);
   });
 
+  it('with a name repeated has its rules once, and 1,000 of them at most', () => {
+    const repeated = `${'user-agent:*\n'.repeat(10_000)}${'allow:/\n'.repeat(9_000)}`;
+    expect(parseRobots(repeated, 'Farebox').length).toBe(1_000);
+    const twice = parseRobots('User-agent: *\nUser-agent: *\nDisallow: /a', 'Farebox');
+    expect(twice.length).toBe(1);
+  });
+
   it('made to be slow is not', () => {
     const stars = `${ALL}${`Disallow: /${'a*'.repeat(1_000)}b\n`.repeat(200)}`;
     const startedAt = performance.now();
@@ -123,8 +130,9 @@ describe('the reader', () => {
     expect(await world.outcome(world.at('/page'), {})).toBe(expected);
   });
 
-  it('asks a site once for some minutes', async () => {
-    robots = page(`${ALL}Disallow: /private`, 'text/plain');
+  it('asks a site once for some minutes, also where its answer is as large as it may be', async () => {
+    const rules = `Disallow: /private\n${`Allow: /${'a'.repeat(400)}\n`.repeat(1_000)}`;
+    robots = page(`${ALL.repeat(2_000)}${rules}`, 'text/plain');
     for (const path of ['/page', '/private', '/page?2', '/nothing']) await world.outcome(world.at(path));
     const asked = world.server.requests.filter((request) => request.url === '/robots.txt');
     expect(asked).toHaveLength(1);
