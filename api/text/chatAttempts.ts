@@ -8,7 +8,7 @@ import { type AddOn, priceOfAddOns } from '../../domain/text/addOns.ts';
 import type { ChatMessage, ChatRequest } from '../../domain/text/chat.ts';
 import { type Feature, missingFeatures } from '../../domain/text/features.ts';
 import { boundOf, plus } from '../../domain/text/price.ts';
-import { promptTokensOf } from '../../domain/text/promptSize.ts';
+import { mediaTokensOf, textTokensOf } from '../../domain/text/promptSize.ts';
 import { textFeaturesOf } from '../../domain/textAddresses.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { invalid } from '../invalid.ts';
@@ -85,26 +85,26 @@ export interface Prompt {
   /** What the first model is asked. */
   request: ChatRequest;
   model: TextModel;
-  /** The estimate. */
-  promptTokens: number;
+  /** Estimated, media left out: each model counts them by rates of its own. */
+  textTokens: number;
 }
 
 export function promptOf(order: Parameters<typeof toChatRequest>[0]): Prompt {
   const request = toChatRequest(order);
-  return { request, model: order.model, promptTokens: promptTokensOf(request) };
+  return { request, model: order.model, textTokens: textTokensOf(request) };
 }
 
 /**
- * Those whose context has room for the prompt. The estimate is on the high side, so what it finds too long is counted.
+ * Those whose context has room for the texts of the prompt. The estimate is on the high side, so what it finds too long is counted.
  * Throws FareboxError `context_length_exceeded` when there are none.
  */
 export async function attemptsWithRoom(
   attempts: Attempts,
-  { request, promptTokens }: Pick<Prompt, 'request' | 'promptTokens'>,
+  { request, textTokens }: Pick<Prompt, 'request' | 'textTokens'>,
 ): Promise<Attempts> {
   const [asked] = attempts;
   const most = Math.max(...attempts.map(contextOf));
-  let tokens = promptTokens;
+  let tokens = textTokens;
   if (attempts.some((attempt) => tokens > contextOf(attempt))) tokens = await countPrompt(request, most);
   const [first, ...others] = attempts.filter((attempt) => tokens <= contextOf(attempt));
   if (first) return [first, ...others];
@@ -175,7 +175,8 @@ interface Asked {
 
 export function priceAttempt({ model }: ChatAttempt, { errand, prompt, ...order }: Asked): PricedRequest {
   const asked = model === prompt.model ? prompt.request : toChatRequest({ ...order, model });
-  const promptTokens = prompt.promptTokens + (errand?.promptTokens ?? 0);
+  const media = mediaTokensOf(asked.messages, asked.mediaTokens);
+  const promptTokens = prompt.textTokens + media + (errand?.promptTokens ?? 0);
   const request = { ...asked, maxTokens: maxTokensOf(order.body, model, promptTokens) };
   const outputTokens = request.maxTokens * request.n;
   const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens });

@@ -15,7 +15,8 @@ const WEB =
 
 const MEDIA =
   'The media of a request are 25 MB each at most and 100 MB in all, each counted as often as it is shown, with the texts of ' +
-  'its documents; those that are fetched have at most 40 different addresses.';
+  'its documents; those that are fetched have at most 40 different addresses. A request takes 100 recordings, 3 videos and ' +
+  '40 files. Recordings and videos are at most three hours long; their length is measured, and a video is MP4, MOV or WebM.';
 
 const SEALED =
   'To a model with `supportsE2EE` a conversation can be sent encrypted, with the headers `x-service-tee-client-pub-key`, ' +

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
-import type { MediaPart, TextPart, UserPart } from '../../domain/text/chat.ts';
+import type { ImagePart, MediaPart, TextPart, UserPart } from '../../domain/text/chat.ts';
 import type { Holding } from '../../infra/media/heldBytes.ts';
 import { type ImageSize, imageSize } from '../../infra/media/image/imageSize.ts';
 import { sniffImage } from '../../infra/media/image/sniffImage.ts';
@@ -12,9 +12,10 @@ import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
 import type { RouteRequest } from '../route.ts';
 import type { ChatBody, SentPart } from './chatBody.ts';
+import { measuredAudio, measuredVideo } from './measuredMedia.ts';
 
 type Sent<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
-type Tools = Pick<Dependencies, 'downloads' | 'documents' | 'folders'>;
+type Tools = Pick<Dependencies, 'config' | 'downloads' | 'documents' | 'folders'>;
 type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal'>;
 
 /** What the media of one request are read with. */
@@ -39,8 +40,10 @@ const LARGEST_BYTES = 25 * MEGABYTE;
 const MOST_FETCHED = 40;
 const MOST_TOTAL_BYTES = 100 * MEGABYTE;
 const FETCH_TIMEOUT_MS = 30_000;
-/** Of a message; of videos also of the whole request (api-facts 2.1). */
+/** Of a message (api-facts 2.1). */
 const MOST = { image_url: 10, input_audio: 5, video_url: 3, file: 5 } as const;
+/** Of a request: each is decoded or parsed in a process of its own. */
+const MOST_READ = { input_audio: 100, video_url: 3, file: 40 } as const;
 /** api-facts 2.1. */
 const SMALLEST_SIDE = 64;
 /** What libraries that unpack pictures take: 16,383 × 16,383. */
@@ -54,14 +57,14 @@ const AT_ONCE = 4;
  * like, and `unavailable` where this process holds too much already.
  */
 export async function fetchMedia(
-  { downloads, documents, folders }: Tools,
+  { config, downloads, documents, folders }: Tools,
   { body, signal }: Asking,
   holding: Holding,
 ): Promise<(part: object) => UserPart | undefined> {
   const parts = partsOf(body);
   const found = new Map<object, UserPart>();
   const reading: Reading = {
-    ...{ downloads, documents, folders, signal, holding },
+    ...{ config, downloads, documents, folders, signal, holding },
     ...{ fetched: new Map(), totalBytes: 0 },
   };
   for (let from = 0; from < parts.length; from += AT_ONCE) {
@@ -85,8 +88,9 @@ function partsOf({ messages }: ChatBody): Medium[] {
     }
     all.push(...parts);
   }
-  if (all.filter(({ type }) => type === 'video_url').length > MOST.video_url) {
-    throw invalid('messages', `at most ${MOST.video_url} video_url parts in a request`);
+  for (const [type, most] of Object.entries(MOST_READ)) {
+    const count = all.filter((part) => part.type === type).length;
+    if (count > most) throw invalid('messages', `at most ${most} ${type} parts in a request`);
   }
   const fetched = all.map(urlOf).filter((url) => url !== undefined && !isDataUrl(url));
   if (new Set(fetched).size > MOST_FETCHED) {
@@ -114,7 +118,7 @@ async function toPart(reading: Reading, part: Medium): Promise<UserPart> {
     case 'image_url':
       return { ...(await image(reading, part)), ...cached };
     case 'input_audio':
-      return { ...audio(reading, part), ...cached };
+      return { ...(await audio(reading, part)), ...cached };
     case 'video_url':
       return { ...(await video(reading, part)), ...cached };
     case 'file':
@@ -122,44 +126,46 @@ async function toPart(reading: Reading, part: Medium): Promise<UserPart> {
   }
 }
 
-async function image(reading: Reading, { image_url: { url } }: Sent<'image_url'>): Promise<MediaPart> {
+async function image(reading: Reading, { image_url: { url } }: Sent<'image_url'>): Promise<ImagePart> {
   const { bytes } = await bytesOf(reading, { name: 'image_url', url });
   return pictureOf(bytes, 'image_url');
 }
 
-function pictureOf(bytes: Buffer, name: string): MediaPart {
+function pictureOf(bytes: Buffer, name: string): ImagePart {
   const mediaType = sniffImage(bytes);
-  const why = mediaType
-    ? whyUnfit(imageSize(bytes, mediaType))
-    : 'not a PNG, JPEG, WebP, HEIF, HEIC or AVIF image';
-  if (mediaType && why === undefined) return { type: 'image', bytes, mediaType };
-  throw new FareboxError({ code: 'invalid_media', message: `${name}: ${why}.` });
+  if (!mediaType) throw unfit(name, 'not a PNG, JPEG, WebP, HEIF, HEIC or AVIF image');
+  const size = imageSize(bytes, mediaType);
+  if (!size) throw unfit(name, 'the image is damaged');
+  const why = whyUnfit(size);
+  if (why !== undefined) throw unfit(name, why);
+  return { type: 'image', bytes, mediaType, pixels: size.width * size.height };
 }
 
-function whyUnfit(size: ImageSize | undefined): string | undefined {
-  if (!size) return 'the image is damaged';
-  const { width, height } = size;
+function unfit(name: string, why: string): FareboxError {
+  return new FareboxError({ code: 'invalid_media', message: `${name}: ${why}.` });
+}
+
+function whyUnfit({ width, height }: ImageSize): string | undefined {
   if (Math.min(width, height) < SMALLEST_SIDE)
     return `each side of an image has at least ${SMALLEST_SIDE} pixels`;
   return width * height > MOST_PIXELS ? `an image has at most ${MOST_PIXELS} pixels` : undefined;
 }
 
-function audio(reading: Reading, { input_audio: { data, format } }: Sent<'input_audio'>): MediaPart {
+async function audio(
+  reading: Reading,
+  { input_audio: { data, format } }: Sent<'input_audio'>,
+): Promise<MediaPart> {
   const bytes = fromBase64(data);
   if (!bytes) throw invalid('messages', 'input_audio.data must be base64; URLs are not taken');
   if (bytes.length > LARGEST_BYTES) throw tooLarge('input_audio');
   count(reading, bytes.length);
-  return { type: 'audio', bytes, mediaType: `audio/${format}` };
+  return await measuredAudio(reading, { bytes, format });
 }
 
 async function video(reading: Reading, { video_url: { url } }: Sent<'video_url'>): Promise<MediaPart> {
   const { bytes, type } = await bytesOf(reading, { name: 'video_url', url });
-  const mediaType = VIDEO_TYPES.find((known) => known === type);
-  if (mediaType) return { type: 'video', bytes, mediaType };
-  throw new FareboxError({
-    code: 'invalid_media',
-    message: `video_url: not one of ${VIDEO_TYPES.join(', ')}.`,
-  });
+  if (type !== undefined && VIDEO_TYPES.includes(type)) return await measuredVideo(reading, bytes);
+  throw unfit('video_url', `not one of ${VIDEO_TYPES.join(', ')}`);
 }
 
 /** A document becomes its text, a picture stays one. */

@@ -1,6 +1,6 @@
 /** What a text call produced: as its service counted it, or, where it does not say, by our own count. */
 import type { ChatEvent, ChatMessage, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
-import { tokensOfMedia } from '../../domain/text/promptSize.ts';
+import { mediaTokensOf } from '../../domain/text/promptSize.ts';
 import { countTokens } from '../../infra/text/countTokens.ts';
 
 export interface Counted {
@@ -75,10 +75,10 @@ export async function countPrompt(
 
 /** For a bill: whoever leaves before the last word has sent all of it. Media count as in what was held for them. */
 async function countAllOfPrompt(request: ChatRequest): Promise<number> {
-  const { messages, responseFormat } = request;
+  const { messages, responseFormat, mediaTokens } = request;
   const others = messages.flatMap(silentTextsOf);
   if (responseFormat?.type === 'json_schema') others.push(JSON.stringify(responseFormat));
-  const media = messages.reduce((sum, message) => sum + mediaTokensOf(message), 0);
+  const media = mediaTokensOf(messages, mediaTokens);
   return (await countPrompt(request)) + (await countTokens(others.join('\n'))) + media;
 }
 
@@ -88,11 +88,4 @@ function silentTextsOf(message: ChatMessage): string[] {
   const calls = message.tool_calls ?? [];
   const called = calls.map(({ function: { name, arguments: text } }) => `${name}\n${text}`);
   return message.reasoning_content === undefined ? called : [message.reasoning_content, ...called];
-}
-
-function mediaTokensOf({ content }: ChatMessage): number {
-  if (content === null || typeof content === 'string') return 0;
-  let tokens = 0;
-  for (const part of content) if (part.type !== 'text') tokens += tokensOfMedia(part);
-  return tokens;
 }

@@ -39,6 +39,7 @@ export function toChatRequest({ body, model, accountId, messages, e2eeHeaders }:
     ...reasoningOf(body, model),
     ...verbosityOf(body),
     ...promptCacheOf(body),
+    ...(model.mediaTokens && { mediaTokens: model.mediaTokens }),
     ...(body.service_parameters.enable_x_search && model.spec.capabilities?.supportsXSearch
       ? { xSearch: true }
       : {}),

@@ -93,6 +93,17 @@ export interface ModelBase {
 export const MODEL_SIZES = ['XS', 'S', 'M', 'L'] as const;
 export type ModelSize = (typeof MODEL_SIZES)[number];
 
+/** The most tokens that a service counts for the media of a prompt. */
+export interface MediaTokenRates {
+  /** A picture counts its pixels by this, within the two bounds. */
+  readonly pixelsPerToken: number;
+  readonly minPerImage: number;
+  readonly maxPerImage: number;
+  /** For the pictures of a video; its sound is counted beside them. */
+  readonly perVideoSecond: number;
+  readonly perAudioSecond: number;
+}
+
 /** A model whose `spec` says everything about it; `kind` is its type. */
 interface PlainModel<Type extends ModelType, Spec> extends ModelBase {
   kind: Type;
@@ -102,6 +113,8 @@ interface PlainModel<Type extends ModelType, Spec> extends ModelBase {
 
 export interface TextModel extends PlainModel<'text', TextSpec> {
   size?: ModelSize;
+  /** Not published. A rate that is left out has its default, which is high. */
+  mediaTokens?: Partial<MediaTokenRates>;
 }
 export interface EmbeddingModel extends PlainModel<'embedding', EmbeddingSpec> {
   size?: ModelSize;

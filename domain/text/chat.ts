@@ -2,6 +2,7 @@
  * A chat completion in our words, between the routes and the providers (specification 2.1 and 2.2, api-facts 12.1). What the
  * public API calls by the same name has the same name here; media are bytes, never a user's URL.
  */
+import type { MediaTokenRates } from '../catalogue/model.ts';
 import type { ReasoningEffort } from '../catalogue/specs.ts';
 
 export interface CacheControl {
@@ -15,14 +16,34 @@ export interface TextPart {
   cache_control?: CacheControl;
 }
 
-/** An image, a recording or a video that we hold ourselves. */
-export interface MediaPart {
-  type: 'image' | 'audio' | 'video';
+interface Medium {
   bytes: Buffer;
   /** What was found in the bytes: `image/png`, `audio/wav`, `video/mp4`. */
   mediaType: string;
   cache_control?: CacheControl;
 }
+
+export interface ImagePart extends Medium {
+  type: 'image';
+  pixels: number;
+}
+
+export interface AudioPart extends Medium {
+  type: 'audio';
+  /** Measured by decoding. */
+  seconds: number;
+}
+
+export interface VideoPart extends Medium {
+  type: 'video';
+  /** Measured by decoding. */
+  seconds: number;
+  /** 0 without a sound track. */
+  audioSeconds: number;
+}
+
+/** An image, a recording or a video that we hold ourselves. */
+export type MediaPart = ImagePart | AudioPart | VideoPart;
 
 export type UserPart = TextPart | MediaPart;
 
@@ -97,6 +118,8 @@ export interface Sampling {
 export interface ChatRequest {
   upstreamModel: string;
   messages: ChatMessage[];
+  /** How the service counts the media in them; a rate that is left out has its default. */
+  mediaTokens?: Partial<MediaTokenRates>;
   sampling: Sampling;
   /** Choices to make; each is billed. */
   n: number;

@@ -2,15 +2,23 @@
  * How many tokens a prompt can come to, before any service has counted it: what is held for it. On the high side: what a
  * prompt costs beyond its hold is nobody's bill but ours.
  */
+import type { MediaTokenRates } from '../catalogue/model.ts';
 import type { ChatMessage, ChatRequest, MediaPart, TextPart, UserPart } from './chat.ts';
 import { COST, stepFrom, TOKEN } from './tokenSteps.ts';
 
 /** What services add around each message. */
 export const TOKENS_PER_MESSAGE = 8;
-/** Of the largest sizes that services cut a picture to. */
-const PER_IMAGE = 2_000;
-/** A compressed second of sound is 4 kB or more and 32 tokens at most; of a film a second is 258 tokens and 100 kB. */
-const BYTES_PER_TOKEN = { audio: 100, video: 250 };
+/**
+ * Services that cut pictures into tiles count up to 2,000 tokens for a small one; those that count pixels one for 784 of
+ * them, 16,384 at most. A second of video is 258 tokens or two frames of 384, a second of sound 32 or fewer.
+ */
+export const DEFAULT_MEDIA_TOKENS: MediaTokenRates = {
+  pixelsPerToken: 500,
+  minPerImage: 2_000,
+  maxPerImage: 16_384,
+  perVideoSecond: 800,
+  perAudioSecond: 50,
+};
 
 /**
  * Tokens of a text, rounded up: no fewer than are in it, of prose in Latin script up to twice as many. A few words of
@@ -46,7 +54,12 @@ function isLowSurrogate(code: number): boolean {
 
 type Prompt = Pick<ChatRequest, 'messages' | 'tools' | 'responseFormat'>;
 
-export function promptTokensOf({ messages, tools, responseFormat }: Prompt): number {
+/** Media included. */
+export function promptTokensOf(request: Prompt & Pick<ChatRequest, 'mediaTokens'>): number {
+  return textTokensOf(request) + mediaTokensOf(request.messages, request.mediaTokens);
+}
+
+export function textTokensOf({ messages, tools, responseFormat }: Prompt): number {
   let tokens = TOKENS_PER_MESSAGE;
   for (const message of messages) tokens += TOKENS_PER_MESSAGE + tokensOf(message);
   if (tools) tokens += estimateTokens(JSON.stringify(tools));
@@ -68,10 +81,38 @@ function tokensOf(message: ChatMessage): number {
 }
 
 function tokensOfPart(part: TextPart | UserPart): number {
-  return part.type === 'text' ? estimateTokens(part.text) : tokensOfMedia(part);
+  return part.type === 'text' ? estimateTokens(part.text) : 0;
 }
 
-/** What a service counts for it is known to that service only. */
-export function tokensOfMedia({ type, bytes }: Pick<MediaPart, 'type' | 'bytes'>): number {
-  return type === 'image' ? PER_IMAGE : Math.ceil(bytes.length / BYTES_PER_TOKEN[type]);
+export function mediaTokensOf(
+  messages: readonly ChatMessage[],
+  rates: Partial<MediaTokenRates> = {},
+): number {
+  const complete = { ...DEFAULT_MEDIA_TOKENS, ...rates };
+  let tokens = 0;
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue;
+    for (const part of content) if (part.type !== 'text') tokens += tokensOfMedium(part, complete);
+  }
+  return tokens;
+}
+
+function tokensOfMedium(part: MediaPart, rates: MediaTokenRates): number {
+  switch (part.type) {
+    case 'image': {
+      const tokens = Math.ceil(part.pixels / rates.pixelsPerToken);
+      return Math.min(rates.maxPerImage, Math.max(rates.minPerImage, tokens));
+    }
+    case 'audio':
+      return secondsCounted(part.seconds) * rates.perAudioSecond;
+    case 'video': {
+      const sound = part.audioSeconds > 0 ? secondsCounted(part.audioSeconds) * rates.perAudioSecond : 0;
+      return secondsCounted(part.seconds) * rates.perVideoSecond + sound;
+    }
+  }
+}
+
+/** Services round up to a whole second, and sample two frames of the shortest video. */
+function secondsCounted(seconds: number): number {
+  return Math.ceil(seconds) + 1;
 }

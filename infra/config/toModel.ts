@@ -17,7 +17,14 @@ export function toModel(entry: ModelEntry): Model {
   const shared = baseOf(entry);
   switch (entry.type) {
     case 'text':
-      return { ...shared, ...sizeOf(entry), kind: 'text', type: 'text', spec: ownSpec(entry.spec) };
+      return {
+        ...shared,
+        ...sizeOf(entry),
+        ...(entry.mediaTokens === undefined ? {} : { mediaTokens: entry.mediaTokens }),
+        kind: 'text',
+        type: 'text',
+        spec: ownSpec(entry.spec),
+      };
     case 'embedding':
       return { ...shared, ...sizeOf(entry), kind: 'embedding', type: 'embedding', spec: ownSpec(entry.spec) };
     case 'decision':

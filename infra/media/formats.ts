@@ -1,6 +1,9 @@
 /** How each accepted container is read: one demuxer, no guessing, and only the decoders that belong in it. */
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 
+/** What is measured here; `aiff` is taken in prompts only, so no model entry names it. */
+export type SoundFormat = AudioFormat | 'aiff';
+
 export interface FormatReading {
   demuxer: string;
   /** So that lengths, edit lists and the like, which only claim, hide nothing from the count. */
@@ -15,7 +18,12 @@ const PCM = [
   ...['adpcm_ms', 'adpcm_ima_wav'],
 ];
 
-export const FORMAT_READINGS: Record<AudioFormat, FormatReading> = {
+const BIG_ENDIAN_PCM = [
+  ...['pcm_s8', 'pcm_s16be', 'pcm_s24be', 'pcm_s32be', 'pcm_f32be', 'pcm_f64be', 'pcm_s16le'],
+  ...['pcm_alaw', 'pcm_mulaw'],
+];
+
+export const FORMAT_READINGS: Record<SoundFormat, FormatReading> = {
   mp3: { demuxer: 'mp3', demuxerOptions: [], decoders: MPEG_AUDIO, contentType: 'audio/mpeg' },
   wav: { demuxer: 'wav', demuxerOptions: [], decoders: PCM, contentType: 'audio/wav' },
   ogg: {
@@ -33,6 +41,7 @@ export const FORMAT_READINGS: Record<AudioFormat, FormatReading> = {
   },
   aac: { demuxer: 'aac', demuxerOptions: [], decoders: ['aac'], contentType: 'audio/aac' },
   webm: { demuxer: 'matroska', demuxerOptions: [], decoders: ['opus', 'vorbis'], contentType: 'audio/webm' },
+  aiff: { demuxer: 'aiff', demuxerOptions: [], decoders: BIG_ENDIAN_PCM, contentType: 'audio/aiff' },
 };
 
 /** Codecs whose encoders add samples of their own at both ends. */

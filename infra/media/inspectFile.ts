@@ -1,8 +1,9 @@
 /** Runs in the inspection child only: what the bytes of a file say it is, and whether its structure is whole. */
 import { readFile, stat } from 'node:fs/promises';
 import { fileTypeFromBuffer } from 'file-type';
-import type { AudioFormat } from '../../domain/catalogue/model.ts';
+import type { SoundFormat } from './formats.ts';
 import { walkAdts } from './structure/adts.ts';
+import { walkAiff } from './structure/aiff.ts';
 import { withFileWindow } from './structure/fileWindow.ts';
 import { walkFlac } from './structure/flac.ts';
 import { walkMovie } from './structure/movie.ts';
@@ -16,14 +17,14 @@ import { walkWebm } from './structure/webm.ts';
 export interface Inspection {
   /** The signature's file type, as its usual extension; undefined when the bytes are of no known type. */
   type: string | undefined;
-  format: AudioFormat | undefined;
+  format: SoundFormat | undefined;
   structure: Structure;
 }
 
 /** Sources are at most 25 MB; above this nothing is read into memory. */
 export const MAX_INSPECTED_BYTES = 64 * 1024 * 1024;
 
-const FORMATS: Record<string, AudioFormat | undefined> = {
+const FORMATS: Record<string, SoundFormat | undefined> = {
   mp3: 'mp3',
   wav: 'wav',
   ogg: 'ogg',
@@ -38,9 +39,10 @@ const FORMATS: Record<string, AudioFormat | undefined> = {
   f4a: 'mp4',
   aac: 'aac',
   webm: 'webm',
+  aif: 'aiff',
 };
 
-const WALKS: Record<AudioFormat, (file: Buffer) => Structure> = {
+const WALKS: Record<SoundFormat, (file: Buffer) => Structure> = {
   mp3: walkMp3,
   wav: walkWav,
   ogg: walkOgg,
@@ -48,6 +50,7 @@ const WALKS: Record<AudioFormat, (file: Buffer) => Structure> = {
   mp4: walkMp4,
   aac: walkAdts,
   webm: walkWebm,
+  aiff: walkAiff,
 };
 
 function tracksOf(path: string): { audio: number; video: number } {

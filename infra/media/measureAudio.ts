@@ -11,22 +11,22 @@ import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { ENCODER_PADDING_SECONDS } from '../../domain/pricing.ts';
 import type { DecodedAudio } from './decodeAudio.ts';
 import { ffmpeg } from './ffmpeg.ts';
-import { FORMAT_READINGS, isLossy } from './formats.ts';
+import { FORMAT_READINGS, isLossy, type SoundFormat } from './formats.ts';
 import type { Inspection } from './inspectFile.ts';
 import { inspector } from './inspector.ts';
 import type { MediaTools } from './mediaTools.ts';
 
-export interface MeasureRequest {
+export interface MeasureRequest<Format extends SoundFormat = AudioFormat> {
   path: string;
-  accepted: readonly AudioFormat[];
+  accepted: readonly Format[];
   maxSeconds: number;
   /** Of a video the sound counts, and the pictures are not looked at; otherwise it is refused. */
   mayHavePictures?: boolean;
   signal?: AbortSignal;
 }
 
-export interface MeasuredAudio {
-  format: AudioFormat;
+export interface MeasuredAudio<Format extends SoundFormat = AudioFormat> {
+  format: Format;
   /** ffmpeg's name of the demuxer that read it. */
   demuxer: string;
   contentType: string;
@@ -40,9 +40,15 @@ export interface MeasuredAudio {
   hasPictures: boolean;
 }
 
-export type MeasureOutcome =
-  | { ok: true; audio: MeasuredAudio }
-  | { ok: false; code: 'invalid_media' | 'media_too_long'; message: string };
+interface Refusal {
+  ok: false;
+  code: 'invalid_media' | 'media_too_long';
+  message: string;
+}
+
+export type MeasureOutcome<Format extends SoundFormat = AudioFormat> =
+  | { ok: true; audio: MeasuredAudio<Format> }
+  | Refusal;
 
 const MIN_SAMPLE_RATE = 8_000;
 const MAX_SAMPLE_RATE = 192_000;
@@ -53,14 +59,18 @@ const MP3_PACKET_SAMPLES = 1_152;
 const PADDED_BY_FRAMES = /^(mp[123]|aac)/;
 
 /** Throws only when it was aborted or the tools themselves do not work. */
-export async function measureAudio(tools: MediaTools, request: MeasureRequest): Promise<MeasureOutcome> {
+export async function measureAudio<Format extends SoundFormat>(
+  tools: MediaTools,
+  request: MeasureRequest<Format>,
+): Promise<MeasureOutcome<Format>> {
   const { size } = await stat(request.path);
   if (size === 0) return invalid('The audio file is empty.');
   const inspection = await inspector.inspect('audio', request.path);
   request.signal?.throwIfAborted();
   if (inspection === undefined) return invalid('The audio file could not be read.');
-  const { format, structure } = inspection;
-  if (format === undefined || !request.accepted.includes(format)) return notAccepted(request.accepted);
+  const { structure } = inspection;
+  const format = request.accepted.find((accepted) => accepted === inspection.format);
+  if (format === undefined) return notAccepted(request.accepted);
   if (structure.cut) return invalid('The audio file is truncated.');
   if (structure.foreign) return invalid('The audio file could not be read.');
   const decoded = await decode(tools, request, { format, falseLength: structure.falseLength === true });
@@ -70,12 +80,14 @@ export async function measureAudio(tools: MediaTools, request: MeasureRequest): 
   return judge(decoded, { format, maxSeconds, mayHavePictures, toTheEnd });
 }
 
+type Decoding = Pick<MeasureRequest, 'path' | 'maxSeconds' | 'signal'>;
+
 interface Reading {
   format: NonNullable<Inspection['format']>;
   falseLength: boolean;
 }
 
-async function decode(tools: MediaTools, request: MeasureRequest, reading: Reading): Promise<DecodedAudio> {
+async function decode(tools: MediaTools, request: Decoding, reading: Reading): Promise<DecodedAudio> {
   const { demuxer, demuxerOptions, decoders } = FORMAT_READINGS[reading.format];
   const toTheEnd = reading.format === 'wav' && reading.falseLength ? ['-ignore_length', '1'] : [];
   return ffmpeg.decodeAudio({
@@ -91,15 +103,18 @@ async function decode(tools: MediaTools, request: MeasureRequest, reading: Readi
   });
 }
 
-interface Limits {
-  format: AudioFormat;
+interface Limits<Format extends SoundFormat> {
+  format: Format;
   maxSeconds: number;
   mayHavePictures: boolean;
   /** Read to the end of the file against its own word: the last packet may then be an odd piece. */
   toTheEnd: boolean;
 }
 
-function judge(decoded: DecodedAudio, limits: Limits): MeasureOutcome {
+function judge<Format extends SoundFormat>(
+  decoded: DecodedAudio,
+  limits: Limits<Format>,
+): MeasureOutcome<Format> {
   const audioStreams = decoded.streams.filter((kind) => kind === 'audio').length;
   const hasPictures = decoded.streams.includes('video');
   if (hasPictures && !limits.mayHavePictures) return invalid('The file has a video track; send audio only.');
@@ -125,7 +140,10 @@ function tooManyFailures({ failedPackets, codec, seconds, sampleRate }: DecodedA
   return failedPackets > Math.max(2, packets * TOLERATED_SHARE_OF_MP3_PACKETS);
 }
 
-function measured(decoded: DecodedAudio, format: AudioFormat): Omit<MeasuredAudio, 'hasPictures'> {
+function measured<Format extends SoundFormat>(
+  decoded: DecodedAudio,
+  format: Format,
+): Omit<MeasuredAudio<Format>, 'hasPictures'> {
   const { demuxer, contentType } = FORMAT_READINGS[format];
   const lossy = isLossy(decoded.codec);
   const { codec, sampleRate, channels } = decoded;
@@ -142,14 +160,14 @@ function withoutLongFrames({ seconds, sampleRate }: DecodedAudio): number {
   return Math.max(1 / sampleRate, seconds - Math.max(0, padding - ENCODER_PADDING_SECONDS));
 }
 
-function invalid(message: string): MeasureOutcome {
+function invalid(message: string): Refusal {
   return { ok: false, code: 'invalid_media', message };
 }
 
-function notAccepted(accepted: readonly AudioFormat[]): MeasureOutcome {
+function notAccepted(accepted: readonly SoundFormat[]): Refusal {
   return invalid(`The audio format is not accepted. Accepted formats: ${accepted.join(', ')}.`);
 }
 
-function tooLong(maxSeconds: number): MeasureOutcome {
+function tooLong(maxSeconds: number): Refusal {
   return { ok: false, code: 'media_too_long', message: `The audio is longer than ${maxSeconds} seconds.` };
 }

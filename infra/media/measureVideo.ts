@@ -24,6 +24,8 @@ export interface VideoRequest {
   maxSeconds: number;
   /** Width times height of a picture. */
   maxPixels: number;
+  /** Left out: by the longest length. */
+  timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -93,7 +95,7 @@ function decode(tools: MediaTools, request: VideoRequest, { container }: VideoSt
     maxPictures: request.maxSeconds * MAX_FRAMES_PER_SECOND,
     maxSeconds: request.maxSeconds + MOST_TOLERATED_SECONDS,
     // Faster than it plays even where pictures are large; half as fast on a busy machine is still in time.
-    timeoutMs: Math.min(600_000, 30_000 + request.maxSeconds * 2_000),
+    timeoutMs: request.timeoutMs ?? Math.min(600_000, 30_000 + request.maxSeconds * 2_000),
     signal: request.signal,
   });
 }

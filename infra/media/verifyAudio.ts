@@ -14,8 +14,10 @@ export interface VerifiedAudio {
 export async function verifyAudio(path: string, signal?: AbortSignal): Promise<VerifiedAudio | undefined> {
   const inspection = await inspector.inspect('audio', path);
   signal?.throwIfAborted();
-  if (inspection?.format === undefined) return undefined;
+  if (inspection === undefined) return undefined;
   const { format, structure } = inspection;
+  // No provider is asked for AIFF.
+  if (format === undefined || format === 'aiff') return undefined;
   if (structure.cut || structure.foreign) return undefined;
   const { seconds, tracks } = structure;
   // The box of an MP4 may hold a film, or nothing at all.

@@ -69,7 +69,7 @@ function chatSenders({ farebox, site }: World): Sender[] {
       withPart(picture(dataUrl(Buffer.concat([png(64, 64), Buffer.from(word)])))),
     ),
     chat('recording: taken', (word) => {
-      const data = Buffer.from(word).toString('base64');
+      const data = Buffer.concat([toneWav(1), Buffer.from(word)]).toString('base64');
       return withPart({ type: 'input_audio', input_audio: { data } });
     }),
     chat('file: taken', (word) =>

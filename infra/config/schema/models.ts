@@ -52,13 +52,30 @@ const evaluation = closed({
     .describe('For models that think before they answer unless they are told not to. Default false.'),
 }).exactOptional();
 
+/** How the provider counts media in a prompt; the defaults are in domain/text/promptSize.ts. */
+const mediaTokens = closed({
+  pixelsPerToken: count(1, 1_000_000)
+    .exactOptional()
+    .describe('Pixels of a picture that make a token. Default 500.'),
+  minPerImage: count(0, 1_000_000).exactOptional().describe('Tokens of the smallest picture. Default 2000.'),
+  maxPerImage: count(0, 1_000_000).exactOptional().describe('Tokens of the largest picture. Default 16384.'),
+  perVideoSecond: count(0, 1_000_000)
+    .exactOptional()
+    .describe('Tokens of a second of video, its sound left out. Default 800.'),
+  perAudioSecond: count(0, 1_000_000).exactOptional().describe('Tokens of a second of sound. Default 50.'),
+})
+  .exactOptional()
+  .describe(
+    'The most tokens that the provider counts for media in a prompt. The hold of a request counts them so.',
+  );
+
 const imageUse = z
   .literal('cutout')
   .exactOptional()
   .describe('It takes the background off a picture. Default: it makes pictures from words.');
 
 export const model = z.discriminatedUnion('type', [
-  closed({ ...common, type: z.literal('text'), size, spec: textSpec }),
+  closed({ ...common, type: z.literal('text'), size, mediaTokens, spec: textSpec }),
   closed({ ...common, type: z.literal('embedding'), size, spec: embeddingSpec }),
   closed({ ...common, type: z.literal('decision'), evaluation, spec: decisionSpec }),
   closed({ ...common, type: z.literal('image'), imageUse, spec: imageSpec }),

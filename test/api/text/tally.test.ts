@@ -9,8 +9,12 @@ const ASKED: ChatMessage = { role: 'user', content: 'Go on.' };
 const PLAIN = chatRequest({ messages: [ASKED] });
 const WORDS = 'All that was thought of before. '.repeat(50);
 
-const withMedia = (type: 'image' | 'audio' | 'video', size: number) => {
-  const part = { type, bytes: Buffer.alloc(size), mediaType: 'any/thing' } as const;
+type Size =
+  | { type: 'image'; pixels: number }
+  | { type: 'audio'; seconds: number }
+  | { type: 'video'; seconds: number; audioSeconds: number };
+const withMedia = (size: Size) => {
+  const part = { ...size, bytes: Buffer.alloc(10), mediaType: 'any/thing' };
   return chatRequest({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Go on.' }, part] }] });
 };
 const after = (message: Partial<Extract<ChatMessage, { role: 'assistant' }>>) =>
@@ -27,9 +31,9 @@ async function counted(request: ChatRequest): Promise<number> {
 }
 
 it.each<[string, ChatRequest, number]>([
-  ['a picture', withMedia('image', 10), 2_000],
-  ['a recording', withMedia('audio', 100_000), 1_000],
-  ['a film', withMedia('video', 1_000_000), 4_000],
+  ['a picture', withMedia({ type: 'image', pixels: 10 }), 2_000],
+  ['a recording', withMedia({ type: 'audio', seconds: 20 }), 1_000],
+  ['a film', withMedia({ type: 'video', seconds: 5, audioSeconds: 5 }), 4_250],
   ['what was thought', after({ reasoning_content: WORDS }), 300],
   [
     'what was called, and with what',

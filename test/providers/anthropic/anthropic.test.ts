@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ChatMessage, ChatRequest } from '../../../domain/text/chat.ts';
+import type { ChatMessage, ChatRequest, MediaPart } from '../../../domain/text/chat.ts';
 import type { UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
 import { createAnthropic } from '../../../providers/anthropic/anthropic.ts';
 import {
@@ -134,6 +134,7 @@ describe('a request', () => {
       type: 'image',
       bytes: Buffer.from('png'),
       mediaType: 'image/png',
+      pixels: 64 * 64,
       cache_control: mark,
     } as const;
     const call = { id: 'toolu_1', type: 'function', function: { name: 'weather', arguments: '' } } as const;
@@ -224,10 +225,13 @@ describe('a request', () => {
   });
 
   it('for several choices, a recording or another kind of image is refused unsent', async () => {
-    const part = (type: 'audio' | 'image', mediaType: string): Partial<ChatRequest> => ({
-      messages: [{ role: 'user', content: [{ type, bytes: Buffer.from('x'), mediaType }] }],
+    const bytes = Buffer.from('x');
+    const shows = (part: MediaPart): Partial<ChatRequest> => ({
+      messages: [{ role: 'user', content: [part] }],
     });
-    for (const change of [{ n: 2 }, part('audio', 'audio/wav'), part('image', 'image/heic')]) {
+    const sound = shows({ type: 'audio', bytes, mediaType: 'audio/wav', seconds: 1 });
+    const picture = shows({ type: 'image', bytes, mediaType: 'image/heic', pixels: 1 });
+    for (const change of [{ n: 2 }, sound, picture]) {
       expect(await failureOf(complete(change))).toMatchObject({
         reason: 'refused',
         words: expect.any(String),

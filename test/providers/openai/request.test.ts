@@ -145,15 +145,15 @@ describe('a part', () => {
       { type: 'text', text: 'a' },
     ],
     [
-      { type: 'image', bytes, mediaType: 'image/png' },
+      { type: 'image', bytes, mediaType: 'image/png', pixels: 4_096 },
       { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } },
     ],
     [
-      { type: 'audio', bytes, mediaType: 'audio/wav' },
+      { type: 'audio', bytes, mediaType: 'audio/wav', seconds: 1 },
       { type: 'input_audio', input_audio: { data, format: 'wav' } },
     ],
     [
-      { type: 'audio', bytes, mediaType: 'audio/mpeg' },
+      { type: 'audio', bytes, mediaType: 'audio/mpeg', seconds: 1 },
       { type: 'input_audio', input_audio: { data, format: 'mp3' } },
     ],
   ])('%j', (part, expected) => {
@@ -163,8 +163,8 @@ describe('a part', () => {
   });
 
   it('of video or of other recordings is sent where it is taken, and refused unsent elsewhere', () => {
-    const video = user({ type: 'video', bytes, mediaType: 'video/mp4' });
-    const flac = user({ type: 'audio', bytes, mediaType: 'audio/flac' });
+    const video = user({ type: 'video', bytes, mediaType: 'video/mp4', seconds: 1, audioSeconds: 0 });
+    const flac = user({ type: 'audio', bytes, mediaType: 'audio/flac', seconds: 1 });
     const content = (change: Partial<ChatRequest>) =>
       toChatBody(chatRequest(change), COMPATIBLE, false).messages;
     expect(content(video)).toMatchObject([

@@ -1,0 +1,97 @@
+/** Recordings and videos of a prompt, measured: services count them by the second, and bytes tell nothing of seconds. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FareboxError } from '../../domain/errors.ts';
+import type { AudioPart, VideoPart } from '../../domain/text/chat.ts';
+import type { SoundFormat } from '../../infra/media/formats.ts';
+import { measureAudio } from '../../infra/media/measureAudio.ts';
+import { measureVideo } from '../../infra/media/measureVideo.ts';
+import type { MediaTools } from '../../infra/media/mediaTools.ts';
+import { tooBusy } from '../../infra/media/tooBusy.ts';
+import { createTurns } from '../../infra/media/turns.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+export type Measuring = Pick<Dependencies, 'config' | 'folders'> & { signal: AbortSignal };
+
+const MAX_SECONDS = 3 * 60 * 60;
+const MAX_BYTES = 25 * 1024 * 1024;
+/** 8K video. */
+const MAX_VIDEO_PIXELS = 7_680 * 4_320;
+/** Leaves a request most of its own time. */
+const VIDEO_TIMEOUT_MS = 60_000;
+const SOUND_FORMATS: readonly SoundFormat[] = ['wav', 'mp3', 'aiff', 'aac', 'ogg', 'flac', 'mp4'];
+/** Samples without a header. The rate is the lowest that services expect, so no reading of them is longer. */
+const RAW_SAMPLES_PER_SECOND = 16_000;
+const RAW_SAMPLE_BYTES = { pcm16: 2, pcm24: 3 };
+
+/** Decoding takes a core each. */
+const decoding = createTurns({ atOnce: 2, maxWaiting: 64, maxWaitMs: 20_000 });
+const busy = tooBusy('media are being measured', 10);
+
+/** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` where too many wait. */
+export async function measuredAudio(
+  measuring: Measuring,
+  { bytes, format }: { bytes: Buffer; format: string },
+): Promise<AudioPart> {
+  if (format === 'pcm16' || format === 'pcm24') return rawAudio(bytes, format);
+  const { audio } = await inFile(measuring, bytes, async (tools, path) => {
+    const { signal } = measuring;
+    const outcome = await measureAudio(tools, {
+      path,
+      accepted: SOUND_FORMATS,
+      maxSeconds: MAX_SECONDS,
+      signal,
+    });
+    if (!outcome.ok) throw refused('input_audio', outcome);
+    return outcome;
+  });
+  return { type: 'audio', bytes, mediaType: audio.contentType, seconds: audio.decodedSeconds };
+}
+
+function rawAudio(bytes: Buffer, format: keyof typeof RAW_SAMPLE_BYTES): AudioPart {
+  const samples = bytes.length / RAW_SAMPLE_BYTES[format];
+  if (!Number.isInteger(samples)) {
+    throw refused('input_audio', {
+      code: 'invalid_media',
+      message: `Not a whole number of ${format} samples.`,
+    });
+  }
+  return { type: 'audio', bytes, mediaType: `audio/${format}`, seconds: samples / RAW_SAMPLES_PER_SECOND };
+}
+
+/** Throws what `measuredAudio` does, and `payload_too_large`. */
+export async function measuredVideo(measuring: Measuring, bytes: Buffer): Promise<VideoPart> {
+  const { video } = await inFile(measuring, bytes, async (tools, path) => {
+    const outcome = await measureVideo(tools, {
+      ...{ path, maxBytes: MAX_BYTES, maxSeconds: MAX_SECONDS, maxPixels: MAX_VIDEO_PIXELS },
+      ...{ timeoutMs: VIDEO_TIMEOUT_MS, signal: measuring.signal },
+    });
+    if (!outcome.ok) throw refused('video_url', outcome);
+    return outcome;
+  });
+  const { contentType, seconds, audioSeconds } = video;
+  return { type: 'video', bytes, mediaType: contentType, seconds, audioSeconds };
+}
+
+type Refused = Pick<FareboxError, 'code' | 'message'>;
+
+function refused(name: string, { code, message }: Refused): FareboxError {
+  return new FareboxError({ code, message: `${name}: ${message}` });
+}
+
+async function inFile<T>(
+  { config, folders, signal }: Measuring,
+  bytes: Buffer,
+  measure: (tools: MediaTools, path: string) => Promise<T>,
+): Promise<T> {
+  const { ffmpegPath, ffprobePath } = config;
+  const folder = await folders.create();
+  try {
+    const path = join(folder, 'medium');
+    await writeFile(path, bytes, { mode: 0o600 });
+    const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
+    return await decoding.run(() => measure(tools, path), signal).catch(busy);
+  } finally {
+    await folders.remove(folder);
+  }
+}
