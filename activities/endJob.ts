@@ -6,9 +6,9 @@ import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { type LockedJob, lockJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
-import { inTransaction } from '../infra/postgres/pool.ts';
+import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
-import { jobsReached, refunds } from '../infra/telemetry/counters.ts';
+import { jobsReached, refundFailures, refunds } from '../infra/telemetry/counters.ts';
 import { describeParts } from './acceptJob.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { removeOutputs } from './removeOutputs.ts';
@@ -16,37 +16,9 @@ import { stopAtProvider } from './stopAtProvider.ts';
 import type { Discarded, EndJobInput, EndJobResult } from './types.ts';
 
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
-  let endedHere: LockedJob | undefined;
-  const ended = await inTransaction(dependencies.pool, async (client): Promise<EndJobResult> => {
-    endedHere = undefined;
-    const row = await lockJob(client, input.queueId);
-    if (!row) throw new Error(`job ${input.queueId} has no row to end`);
-    if (!isRunning(row.state)) {
-      return { state: row.state, ...(row.refundId ? { refundId: row.refundId } : {}) };
-    }
-    const refunded = await refund(client, {
-      operationId: `${input.queueId}`,
-      chargeOperationId: input.queueId,
-      reason: input.failure.code,
-    });
-    if (refunded.outcome !== 'refunded') throw new Error(`job ${input.queueId} has no charge to refund`);
-    await point('refund-inserted');
-    await recordEnded(client, input.queueId, {
-      state: input.state,
-      refundId: refunded.refundId,
-      failureCode: input.failure.code,
-      failureMessage: input.failure.message,
-    });
-    await recordEvents(client, input.queueId, [
-      { event: input.state, detail: input.failure.message },
-      { event: 'refunded', ledgerId: refunded.refundId, detail: describeParts(refunded.parts) },
-    ]);
-    await point('end-recorded');
-    endedHere = row;
-    return { state: input.state, refundId: refunded.refundId };
-  });
+  const { endedHere, ...ended } = await refundAndEnd(dependencies, input);
   await point('refund-lost');
-  if (endedHere !== undefined) {
+  if (endedHere) {
     const { modelId, provider, operation } = endedHere;
     jobsReached.labels(modelId, input.state).inc();
     refunds.labels(modelId, input.failure.code).inc();
@@ -58,6 +30,42 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
   if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);
   await discardSource(dependencies, input);
   return ended;
+}
+
+interface Ended extends EndJobResult {
+  /** The row as it was, where it ended by this call. */
+  endedHere?: LockedJob;
+}
+
+async function refundAndEnd({ pool, log }: ActivityDependencies, input: EndJobInput): Promise<Ended> {
+  try {
+    return await inTransaction(pool, (client) => refundIn(client, input));
+  } catch (err) {
+    // Tried again without limit by whoever called: somebody has to see that it does not succeed.
+    refundFailures.labels(input.failure.code).inc();
+    log.error({ err, queueId: input.queueId, state: input.state }, 'a job could not be ended and refunded');
+    throw err;
+  }
+}
+
+async function refundIn(client: SqlClient, { queueId, state, failure }: EndJobInput): Promise<Ended> {
+  const row = await lockJob(client, queueId);
+  if (!row) throw new Error(`job ${queueId} has no row to end`);
+  if (!isRunning(row.state)) {
+    return { state: row.state, ...(row.refundId ? { refundId: row.refundId } : {}) };
+  }
+  const { code: reason, message } = failure;
+  const refunded = await refund(client, { operationId: queueId, chargeOperationId: queueId, reason });
+  if (refunded.outcome !== 'refunded') throw new Error(`job ${queueId} has no charge to refund`);
+  const { refundId, parts } = refunded;
+  await point('refund-inserted');
+  await recordEnded(client, queueId, { state, refundId, failureCode: reason, failureMessage: message });
+  await recordEvents(client, queueId, [
+    { event: state, detail: message },
+    { event: 'refunded', ledgerId: refundId, detail: describeParts(parts) },
+  ]);
+  await point('end-recorded');
+  return { state, refundId, endedHere: row };
 }
 
 /** Removes what the client handed in: the bytes and, where there may be one, the sealed order. */

@@ -1,16 +1,17 @@
 /** The regular duties: nets below the workflows, never the first line. Each does a bounded piece and can be repeated. */
 import { Context } from '@temporalio/activity';
 import { WEBHOOK_PAUSES_MS } from '../domain/webhooks.ts';
+import type { Logger } from '../infra/log.ts';
 import { point } from '../infra/points.ts';
 import { purgeVoices } from '../infra/postgres/clonedVoices.ts';
 import { purgeClosedOrders } from '../infra/postgres/closedOrders.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
-import { liveJobs, overdueJobs } from '../infra/postgres/jobs.ts';
+import { type DueJob, dueJobs, liveJobs } from '../infra/postgres/jobs.ts';
 import { purgeWebhooks, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
 import { expireHolds } from '../infra/postgres/ledger.ts';
 import { purgeRpcAnswers } from '../infra/postgres/rpcAnswers.ts';
 import { purgeSignInNonces } from '../infra/postgres/signInNonces.ts';
-import { pendingTopUps } from '../infra/postgres/topUps.ts';
+import { type PendingTopUp, pendingTopUps } from '../infra/postgres/topUps.ts';
 import { INCOMING, OUTPUT, queueIdOf } from '../infra/s3/objectKeys.ts';
 import type { StoredObject } from '../infra/s3/storage.ts';
 import type { UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
@@ -19,13 +20,13 @@ import { endJob } from './endJob.ts';
 import { removeMedia } from './removeMedia.ts';
 
 const PAGE = 500;
-/** Of rows that nothing hangs on: a run forgets up to a million of them. */
+/** Of rows that nothing hangs on. */
 const LARGE_PAGE = 5_000;
-const MAX_PAGES = 200;
 const HOUR_MS = 3_600_000;
 /** An object without a job may belong to an order that is being taken right now. */
 export const ORPHAN_GRACE_MS = HOUR_MS;
-const OVERDUE_GRACE_MS = 60_000;
+/** The workflow of a job ends it in its time; one that did not by then is ended without it. */
+const OVERDUE_GRACE_MS = 180_000;
 const IDEMPOTENCY_LIFE_MS = 24 * HOUR_MS;
 /** Where events went and how that went can be looked up for so long after the end of their job. */
 const WEBHOOK_PAGE = { olderThanMs: 30 * 24 * HOUR_MS, limit: PAGE };
@@ -63,22 +64,47 @@ export async function performDuty(
 
 /** Keys, answers, closed orders and cloned voices are remembered for as long as somebody may still come with them. */
 async function forget({ pool }: ActivityDependencies): Promise<number> {
-  const page = { olderThanMs: IDEMPOTENCY_LIFE_MS, limit: PAGE };
-  const keys = await inPages(() => purgeIdempotencyKeys(pool, page));
+  const page = { olderThanMs: IDEMPOTENCY_LIFE_MS, limit: LARGE_PAGE };
+  const keys = await inPages(() => purgeIdempotencyKeys(pool, page), LARGE_PAGE);
   const voices = await inPages(() => purgeVoices(pool, PAGE));
-  const answers = await inPages(() => purgeRpcAnswers(pool, { ...page, limit: LARGE_PAGE }), LARGE_PAGE);
-  return keys + voices + answers + (await inPages(() => purgeClosedOrders(pool, page)));
+  // Answers are up to a megabyte each.
+  const answers = await inPages(() => purgeRpcAnswers(pool, { ...page, limit: PAGE }));
+  return keys + voices + answers + (await inPages(() => purgeClosedOrders(pool, page), LARGE_PAGE));
 }
 
+/** Until a page is not full any more. What one run does not come to, the next attempt goes on with. */
 async function inPages(page: () => Promise<number>, size = PAGE): Promise<number> {
   let done = 0;
-  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+  for (;;) {
     const count = await page();
     done += count;
-    Context.current().heartbeat();
-    if (count < size) break;
+    if (count < size) return done;
+    beat();
   }
+}
+
+/** Looks at every row, page by page: one that stays where it is does not hide those behind it. */
+async function walk<Row>(
+  read: (after: Row | undefined) => Promise<Row[]>,
+  visit: (row: Row) => Promise<boolean>,
+): Promise<number> {
+  let done = 0;
+  let rows: Row[] = [];
+  do {
+    rows = await read(rows.at(-1));
+    for (const row of rows) {
+      beat();
+      if (await visit(row)) done += 1;
+    }
+  } while (rows.length === PAGE);
   return done;
+}
+
+/** Says that this duty is alive; throws when it was given up and another attempt may be under way. */
+function beat(): void {
+  const context = Context.current();
+  context.heartbeat();
+  context.cancellationSignal.throwIfAborted();
 }
 
 /** Removes objects that no job needs: no row, or a job that has ended, and older than the grace. */
@@ -92,7 +118,7 @@ export async function sweepObjects(dependencies: ActivityDependencies, graceMs: 
       await point('sweep-listed');
       removed += await removeOrphans(dependencies, prefix, old);
       next = page.next;
-      Context.current().heartbeat();
+      beat();
     } while (next);
   }
   return removed;
@@ -118,21 +144,34 @@ async function removeOrphans(
 }
 
 /**
- * Jobs that should have ended long ago and whose workflow is gone (terminated by hand, lost): refunded here when there is
- * no output, and rid of it when its retention is over.
+ * Jobs that should have ended long ago, whatever their workflow says: refunded where there is no output, and rid of their
+ * media where the retention is over. The row decides, so a workflow that comes back to life changes nothing.
  */
 async function reconcileJobs(dependencies: ActivityDependencies): Promise<number> {
   const { pool, log } = dependencies;
-  let ended = 0;
-  for (const { queueId, state } of await overdueJobs(pool, { graceMs: OVERDUE_GRACE_MS, limit: PAGE })) {
-    Context.current().heartbeat();
-    if (await dependencies.isWorkflowOpen(queueId)) continue;
-    if (state === 'stored') await removeMedia(dependencies, { queueId, as: 'expired' });
-    else await endJob(dependencies, { queueId, ...TIMED_OUT });
-    log.warn({ queueId, state }, 'a job without a workflow was reconciled');
-    ended += 1;
+  const end = async (due: 'unfinished' | 'stored', step: (queueId: string) => Promise<unknown>) =>
+    await walk(
+      (after: DueJob | undefined) => dueJobs(pool, { due, graceMs: OVERDUE_GRACE_MS, limit: PAGE, after }),
+      ({ queueId, state, at }) =>
+        attempt(log, { queueId, state, dueAt: at }, async () => {
+          await step(queueId);
+          return true;
+        }),
+    );
+  const ended = await end('unfinished', (queueId) => endJob(dependencies, { queueId, ...TIMED_OUT }));
+  return ended + (await end('stored', (queueId) => removeMedia(dependencies, { queueId, as: 'expired' })));
+}
+
+/** One that cannot be reconciled now does not keep the others waiting. */
+async function attempt(log: Logger, named: object, step: () => Promise<boolean>): Promise<boolean> {
+  try {
+    const isDone = await step();
+    if (isDone) log.warn(named, 'reconciled: its workflow did not do it');
+    return isDone;
+  } catch (err) {
+    log.error({ err, ...named }, 'not reconciled: the next run tries again');
+    return false;
   }
-  return ended;
 }
 
 const TIMED_OUT = {
@@ -145,7 +184,7 @@ async function tellUntold(dependencies: ActivityDependencies): Promise<number> {
   const untold = await untoldEvents(dependencies.pool, UNTOLD_PAGE);
   for (const event of untold) {
     await dependencies.startWebhook({ ...event, pausesMs: WEBHOOK_PAUSES_MS });
-    Context.current().heartbeat();
+    beat();
   }
   return untold.length;
 }
@@ -153,14 +192,13 @@ async function tellUntold(dependencies: ActivityDependencies): Promise<number> {
 /** Has payments seen through whose workflow is gone: terminated by hand, or lost with its server. */
 async function reconcileTopUps(dependencies: ActivityDependencies, olderThanMs: number): Promise<number> {
   const { pool, log } = dependencies;
-  let started = 0;
-  for (const row of await pendingTopUps(pool, { olderThanMs, limit: PAGE })) {
-    const { paymentId, accountId, payment, decimals, requestId, state } = row;
-    Context.current().heartbeat();
-    if (!payment || (await dependencies.isWorkflowOpen(paymentId))) continue;
-    await dependencies.startTopUp({ paymentId, accountId, requestId, payment, decimals });
-    log.warn({ paymentId, state }, 'a top-up without a workflow was taken up again');
-    started += 1;
-  }
-  return started;
+  return await walk(
+    (after: PendingTopUp | undefined) => pendingTopUps(pool, { olderThanMs, limit: PAGE, after }),
+    ({ paymentId, accountId, payment, decimals, requestId, state }) =>
+      attempt(log, { paymentId, state }, async () => {
+        if (!payment || (await dependencies.isWorkflowOpen(paymentId))) return false;
+        await dependencies.startTopUp({ paymentId, accountId, requestId, payment, decimals });
+        return true;
+      }),
+  );
 }

@@ -12,8 +12,9 @@ import { createWorkerRegistry } from '../infra/telemetry/metrics.ts';
 import { type MetricsServer, serveMetrics } from '../infra/telemetry/metricsServer.ts';
 import { startTracing } from '../infra/telemetry/startTracing.ts';
 import { bundlePath } from './bundle.ts';
-import { makeCurrent, versioned } from './deployment.ts';
+import { versioned } from './deployment.ts';
 import { openWorkerDependencies } from './openDependencies.ts';
+import { prepareServer } from './prepareServer.ts';
 import {
   MAX_CACHED_WORKFLOWS,
   MAX_LOCAL_ACTIVITIES,
@@ -22,7 +23,6 @@ import {
   STICKY_LIMIT_MS,
 } from './queues.ts';
 import { installRuntime } from './runtime.ts';
-import { ensureSchedules } from './schedules.ts';
 import { DECIDING_QUEUE, keepLooking, openStandBy } from './standBy.ts';
 import { tracingSinks } from './tracing.ts';
 
@@ -48,11 +48,12 @@ async function main(): Promise<void> {
   stop.signal.addEventListener('abort', () => {
     for (const worker of workers) worker.shutdown();
   });
-  void prepareServer(config, dependencies.temporal.client, log);
+  const { temporal } = dependencies;
+  const version = { namespace: config.temporal.namespace, buildId: config.buildId };
+  // Beside the work, not before it: a server that cannot do this now must not keep jobs waiting.
+  void prepareServer({ temporal, ...version, log, signal: stop.signal });
   if (config.workerQueues.includes(DECIDING_QUEUE)) {
-    const { temporal, buildId } = config;
-    const standBy = openStandBy(dependencies.temporal, { namespace: temporal.namespace, buildId });
-    void keepLooking(standBy, log, stop.signal);
+    void keepLooking(openStandBy(temporal, version), log, stop.signal);
   }
   log.info({ queues: config.workerQueues, buildId: config.buildId }, 'worker ready');
   await Promise.all(workers.map((worker) => worker.run()));
@@ -134,20 +135,6 @@ async function createWorker(queue: TaskQueue, parts: WorkerParts): Promise<Worke
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
     stickyQueueScheduleToStartTimeout: STICKY_LIMIT_MS,
   });
-}
-
-/** Beside the work, not before it: a server that cannot do this now must not keep jobs waiting. */
-async function prepareServer(
-  config: Config,
-  client: Parameters<typeof ensureSchedules>[0],
-  log: Logger,
-): Promise<void> {
-  try {
-    await makeCurrent(client, config.temporal.namespace, config.buildId);
-    await ensureSchedules(client);
-  } catch (error) {
-    log.error({ err: error }, 'could not register this version or its schedules');
-  }
 }
 
 await main().catch((error: unknown) => {

@@ -305,22 +305,38 @@ export async function releaseMedia(sql: SqlClient, queueId: string): Promise<voi
   ]);
 }
 
-/** Jobs whose deadline or retention is over by a margin: their workflow should have seen to them long ago. */
-export async function overdueJobs(
-  sql: SqlClient,
-  page: { graceMs: number; limit: number },
-): Promise<{ queueId: string; state: JobState }[]> {
-  const { rows } = await sql.query<{ queue_id: string; state: JobState }>(
-    `with late as (select clock_timestamp() - $1 * interval '1 millisecond' as before)
-     (select queue_id, state from jobs, late
-       where state in ('accepted', 'submitted') and deadline_at < late.before order by deadline_at limit $2)
-     union all
-     (select queue_id, state from jobs, late
-       where state = 'stored' and media_expires_at < late.before order by media_expires_at limit $2)`,
-    [page.graceMs, page.limit],
-  );
-  return rows.map((row) => ({ queueId: row.queue_id, state: row.state }));
+const DUE = {
+  /** Past their deadline without an output. */
+  unfinished: { states: "state in ('accepted', 'submitted')", at: 'deadline_at' },
+  /** Stored media past their retention. */
+  stored: { states: "state = 'stored'", at: 'media_expires_at' },
+} as const;
+
+export interface DueJob {
+  queueId: string;
+  state: JobState;
+  /** Since when it is due, as the database prints it: a Date would lose the microseconds that order the rows. */
+  at: string;
 }
+
+/** One page of the jobs that are due by a margin, the longest due first, behind `after`. */
+export async function dueJobs(
+  sql: SqlClient,
+  page: { due: keyof typeof DUE; graceMs: number; limit: number; after: DueJob | undefined },
+): Promise<DueJob[]> {
+  const { states, at } = DUE[page.due];
+  const { rows } = await sql.query<{ queue_id: string; state: JobState; at: string }>(
+    `select queue_id, state, ${at}::text as at from jobs
+      where ${states} and ${at} < clock_timestamp() - $1 * interval '1 millisecond'
+        and (${at}, queue_id) > ($3::timestamptz, $4::uuid)
+      order by ${at}, queue_id limit $2`,
+    [page.graceMs, page.limit, page.after?.at ?? '-infinity', page.after?.queueId ?? NO_JOB],
+  );
+  return rows.map((row) => ({ queueId: row.queue_id, state: row.state, at: row.at }));
+}
+
+/** Before every other id. */
+const NO_JOB = '00000000-0000-0000-0000-000000000000';
 
 /** Of these ids, the ones whose job still needs its objects: running, or stored and not yet removed. */
 export async function liveJobs(sql: SqlClient, queueIds: string[]): Promise<Map<string, JobState>> {

@@ -224,19 +224,26 @@ export async function endTopUp(
   return await readTopUp(sql, paymentId);
 }
 
-/** Those that are not over and at which nothing happened for a while, longest first. */
+/** A payment that is not over, and when something last happened to it, as the database prints it. */
+export interface PendingTopUp extends TopUpRow {
+  changedAt: string;
+}
+
+/** One page of those that are not over and at which nothing happened for a while, longest first, behind `after`. */
 export async function pendingTopUps(
   sql: SqlClient,
-  { olderThanMs, limit }: { olderThanMs: number; limit: number },
-): Promise<TopUpRow[]> {
-  const { rows } = await sql.query<RawTopUp>(
-    `select ${COLUMNS} from top_ups
+  page: { olderThanMs: number; limit: number; after: PendingTopUp | undefined },
+): Promise<PendingTopUp[]> {
+  const { olderThanMs, limit, after } = page;
+  const { rows } = await sql.query<RawTopUp & { changed_at: string }>(
+    `select ${COLUMNS}, changed_at::text as changed_at from top_ups
      where state not in (${FINAL_TOP_UP_STATES.map((state) => `'${state}'`).join(', ')})
        and changed_at < clock_timestamp() - make_interval(secs => $1::float8 / 1000)
-     order by changed_at limit $2`,
-    [olderThanMs, limit],
+       and (changed_at, id) > ($3::timestamptz, $4)
+     order by changed_at, id limit $2`,
+    [olderThanMs, limit, after?.changedAt ?? '-infinity', after?.paymentId ?? ''],
   );
-  return rows.map(toTopUp);
+  return rows.map((row) => ({ ...toTopUp(row), changedAt: row.changed_at }));
 }
 
 const LONGEST_TEXT = 500;

@@ -74,6 +74,13 @@ export const refunds = new Counter({
   registers,
 });
 
+export const refundFailures = new Counter({
+  name: 'farebox_refund_failures_total',
+  help: 'Attempts to end and refund a job that failed, by the reason of the refund; each is tried again',
+  labelNames: ['reason'] as const,
+  registers,
+});
+
 export const topUpsReached = new Counter({
   name: 'farebox_top_ups_total',
   help: 'Top-ups that reached a state after their payment was handed in, by network',
@@ -206,6 +213,7 @@ export const WORKER_COUNTERS = [
   traceExports,
   jobsReached,
   refunds,
+  refundFailures,
   topUpsReached,
   providerOutcomes,
   providerSeconds,

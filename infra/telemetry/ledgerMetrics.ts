@@ -8,6 +8,9 @@ const READ_LIMIT_MS = 1_000;
 /** Above it a figure says "at least": counting a million of them every few seconds would be a load of its own. */
 const MOST_COUNTED = 100_000;
 
+/** Later than the upkeep ends what a workflow did not end. */
+const OVERDUE_MINUTES = 5;
+
 interface HoldFigures {
   holds_open: string;
   oldest_hold_seconds: number | null;
@@ -18,6 +21,7 @@ interface JobFigures {
   state: string;
   jobs: string;
   oldest_seconds: number;
+  overdue: string;
 }
 
 /** The oldest among those that expire first: holds of one kind of request have one time to live. */
@@ -28,8 +32,9 @@ const HOLDS = `select (select count(*) from (select 1 from holds limit ${MOST_CO
 
 /** Running jobs by partial index; those that ended are counted where they end, not here. */
 const JOBS = `select model_id, state, count(*) as jobs,
-    extract(epoch from clock_timestamp() - min(created_at))::float8 as oldest_seconds
-  from (select model_id, state, created_at from jobs
+    extract(epoch from clock_timestamp() - min(created_at))::float8 as oldest_seconds,
+    count(*) filter (where deadline_at < clock_timestamp() - interval '${OVERDUE_MINUTES} minutes') as overdue
+  from (select model_id, state, created_at, deadline_at from jobs
          where state in ('accepted', 'submitted') order by deadline_at limit ${MOST_COUNTED}) as running
   group by model_id, state`;
 
@@ -92,6 +97,13 @@ function createGauges(registry: Registry, collect: () => Promise<void>) {
       registers,
       collect,
     }),
+    overdueJobs: new Gauge({
+      name: 'farebox_jobs_overdue',
+      help: `Running jobs ${OVERDUE_MINUTES} minutes past their deadline: charged, without an output, and not refunded`,
+      labelNames,
+      registers,
+      collect,
+    }),
     oldestJob: new Gauge({
       name: 'farebox_jobs_oldest_seconds',
       help: 'Age of the oldest running job, by model and state',
@@ -150,6 +162,7 @@ function show(gauges: Gauges, { holds, jobs, topUps }: Figures): void {
     const labels = { model: row.model_id, state: row.state };
     gauges.jobs.set(labels, Number(row.jobs));
     gauges.oldestJob.set(labels, row.oldest_seconds);
+    gauges.overdueJobs.set(labels, Number(row.overdue));
   }
   for (const { network, state, top_ups, oldest_seconds } of topUps) {
     gauges.topUps.set({ provider: network, state }, Number(top_ups));
@@ -158,12 +171,14 @@ function show(gauges: Gauges, { holds, jobs, topUps }: Figures): void {
 }
 
 /** One without labels has no other way to be missing than to have its one value removed. */
-function hide({ readable, holds, oldestHold, jobs, oldestJob, topUps, oldestTopUp }: Gauges): void {
+function hide(gauges: Gauges): void {
+  const { readable, holds, oldestHold, jobs, oldestJob, overdueJobs, topUps, oldestTopUp } = gauges;
   readable.set(0);
   holds.remove();
   oldestHold.remove();
   jobs.reset();
   oldestJob.reset();
+  overdueJobs.reset();
   topUps.reset();
   oldestTopUp.reset();
 }

@@ -272,14 +272,40 @@ describe('a provider that does not deliver', () => {
   });
 });
 
+const reconcile = () =>
+  farebox.temporal.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
+    workflowId: `reconcile-${randomUUID()}`,
+    taskQueue: 'jobs',
+    args: ['reconcileJobs'],
+  });
+
+describe('a job past its deadline whose workflow is still open', () => {
+  it('is refunded, and its output that comes afterwards is not kept', async () => {
+    const { api } = farebox.account;
+    const before = await farebox.moneyOf(farebox.account);
+    const job = await order('late-voice');
+    await untilState(api, job.queueId, 'submitted');
+    await farebox.pool.query(
+      `update jobs set deadline_at = deadline_at - interval '1 hour' where queue_id = $1`,
+      [job.queueId],
+    );
+    await reconcile();
+    expect(await farebox.openWorkflows()).toContain(job.queueId);
+    expect((await api.get(`/jobs/${job.queueId}`)).body).toMatchObject({
+      state: 'timed_out',
+      credits_refunded: true,
+    });
+    expect(await farebox.moneyOf(farebox.account)).toBe(before);
+    const isOver = async () => ((await farebox.openWorkflows()).includes(job.queueId) ? undefined : true);
+    await eventually(isOver, 60_000);
+    expect((await retrieve(api, job)).status).toBe(504);
+    expect(await farebox.moneyOf(farebox.account)).toBe(before);
+    await expectNothingLeft();
+  }, 90_000);
+});
+
 describe('a job whose workflow was terminated by hand', () => {
   const terminate = (queueId: string) => farebox.temporal.workflow.getHandle(queueId).terminate('by hand');
-  const reconcile = () =>
-    farebox.temporal.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
-      workflowId: `reconcile-${randomUUID()}`,
-      taskQueue: 'jobs',
-      args: ['reconcileJobs'],
-    });
 
   it('is refunded when its deadline is over, and not before', async () => {
     const { api } = farebox.account;

@@ -35,6 +35,7 @@ export function useVoiceChangerWorld(): void {
     const simulated = simulatedModels({
       'quick-voice': {},
       'slow-voice': { latencyMs: 1_500 },
+      'late-voice': { latencyMs: 8_000 },
       'endless-voice': { outcome: 'hang', latencyMs: 600_000 },
       'prudish-voice': { outcome: 'content_policy' },
       'failing-voice': { outcome: 'failed' },

@@ -34,6 +34,24 @@ describe('figures of the database', () => {
     expect(seriesValue(await registry.metrics(), 'farebox_holds_open')).toBe(1);
   });
 
+  test('a job is overdue when its deadline has been over for minutes and it still runs', async () => {
+    const account = await world.account();
+    await world.owner.query(
+      `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, price_usd_nano,
+           charge_operation_id, charge_id, deadline_at)
+         select id, $1, 'audio', 'model', 'provider', 'accepted', 'request', 1, id, 'charge', deadline
+         from (values (gen_random_uuid(), now() - interval '6 minutes'), (gen_random_uuid(), now() - interval '4 minutes'))
+           as due (id, deadline)`,
+      [account],
+    );
+    const registry = new Registry();
+    registerLedgerMetrics(registry, world.pool);
+    const labels = { model: 'model', state: 'accepted' };
+    const text = await registry.metrics();
+    expect(seriesValue(text, 'farebox_jobs_overdue', labels)).toBe(1);
+    expect(seriesValue(text, 'farebox_jobs_running', labels)).toBe(2);
+  });
+
   test('a database that does not answer leaves its figures out, and the scrape stands', async () => {
     const registry = new Registry();
     const pool = openPool(NOWHERE);

@@ -1,0 +1,127 @@
+/** The nets below the workflows: they reach every row, whatever stands before it, and need no workflow to agree. */
+import { randomUUID } from 'node:crypto';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { ActivityDependencies } from '../../activities/dependencies.ts';
+import { performDuty } from '../../activities/upkeep.ts';
+import { readJob } from '../../infra/postgres/jobs.ts';
+import { charge, grant } from '../../infra/postgres/ledger.ts';
+import { refundFailures } from '../../infra/telemetry/counters.ts';
+import type { UpkeepDuty } from '../../workflows/contract.ts';
+import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
+import { both, SNAPSHOT } from '../infra/postgres/ledgerWorld.ts';
+
+/** More than one page of a duty. */
+const CROWD = 501;
+/** The one payment that no workflow looks after. */
+const LOST = topUpId(CROWD);
+
+let world: FlowWorld;
+let lines: { level: string; words: string; fields: Record<string, unknown> }[];
+let started: string[];
+
+beforeAll(async () => {
+  world = await openFlowWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  lines = [];
+  started = [];
+});
+
+/** Every workflow is open; `isStuck` says whose media cannot be removed. */
+function perform(duty: UpkeepDuty, isStuck: (key: string) => boolean = () => false) {
+  const tell = (level: string) => (fields: Record<string, unknown>, words: string) =>
+    lines.push({ level, words, fields });
+  const given = {
+    pool: world.ledger.pool,
+    storage: {
+      remove: async () => undefined,
+      list: async (prefix: string) => {
+        if (isStuck(prefix)) throw new Error('storage does not answer');
+        return { objects: [] };
+      },
+    },
+    log: { info: tell('info'), warn: tell('warn'), error: tell('error') },
+    isWorkflowOpen: async (id: string) => id !== LOST,
+    startTopUp: async ({ paymentId }: { paymentId: string }) => started.push(paymentId),
+  };
+  return new MockActivityEnvironment().run(() =>
+    performDuty(given as unknown as ActivityDependencies, duty, { topUpGraceMs: 0 }),
+  );
+}
+
+async function failures(): Promise<number> {
+  const { values } = await refundFailures.get();
+  return values.find(({ labels }) => labels.reason === 'timed_out')?.value ?? 0;
+}
+
+const query = (text: string, values: unknown[]) => world.ledger.owner.query(text, values);
+
+it('a job past its deadline is refunded behind more than a page of jobs that cannot be, whose failures are told', async () => {
+  const accountId = await world.account();
+  await grant(world.ledger.pool, {
+    ...{ operationId: randomUUID(), accountId, currency: 'usd', amount: 1_000n, notes: 'test' },
+  });
+  // Without a charge there is nothing to refund: ending them fails each time.
+  const broken = await world.jobs(accountId, CROWD);
+  const [owed = ''] = await world.jobs(accountId, 1);
+  await charge(world.ledger.pool, {
+    operationId: owed,
+    accountId,
+    keyId: null,
+    price: both(400n),
+    snapshot: SNAPSHOT,
+  });
+  await query(`update jobs set deadline_at = now() - interval '2 hours' where queue_id = any ($1)`, [broken]);
+  await query(`update jobs set deadline_at = now() - interval '1 hour' where queue_id = $1`, [owed]);
+  const failuresBefore = await failures();
+  expect(await perform('reconcileJobs')).toEqual({ done: 1 });
+  expect(await readJob(world.ledger.pool, owed)).toMatchObject({ state: 'timed_out', refundId: owed });
+  expect((await world.ledger.balance(accountId)).usd).toBe(1_000n);
+  expect(await failures()).toBe(failuresBefore + CROWD);
+  const failed = lines.filter(({ level }) => level === 'error').map(({ fields }) => fields.queueId);
+  expect(new Set(failed)).toEqual(new Set(broken));
+  await query('delete from jobs where queue_id = any ($1)', [broken]);
+}, 120_000);
+
+it('media past their retention are removed behind more than a page of media that cannot be', async () => {
+  const accountId = await world.account();
+  const stuck = await world.jobs(accountId, CROWD);
+  const [last = ''] = await world.jobs(accountId, 1);
+  await world.finish(...stuck, last);
+  // Media that a client has done with, without a workflow, have no time that could order them.
+  await query(`update jobs set media_expires_at = '-infinity' where queue_id = any ($1)`, [stuck]);
+  await query(`update jobs set media_expires_at = now() - interval '1 hour' where queue_id = $1`, [last]);
+  const isStuck = (key: string) => stuck.some((id) => key.includes(id));
+  expect(await perform('reconcileJobs', isStuck)).toEqual({ done: 1 });
+  expect(await readJob(world.ledger.pool, last)).toMatchObject({ state: 'expired' });
+  await query('delete from jobs where queue_id = any ($1)', [stuck]);
+}, 120_000);
+
+it('a payment whose workflow is lost is taken up again behind more than a page of those that have one', async () => {
+  const accountId = await world.account();
+  await query(
+    `insert into top_ups (id, network, asset, payer_family, payer, nonce, account_id, terms, amount, decimals, payment,
+         request_id, changed_at)
+       select id, 'eip155:1', 'asset', 'evm', 'payer', 'nonce ' || place, $2, repeat('0', 64), 5, 6, '{}', 'request',
+         now() - interval '2 hours' + place * interval '1 microsecond'
+       from unnest($1::text[]) with ordinality as t (id, place)`,
+    [Array.from({ length: CROWD + 1 }, (_, index) => topUpId(index)), accountId],
+  );
+  expect(await perform('reconcileTopUps')).toEqual({ done: 1 });
+  expect(started).toEqual([LOST]);
+}, 120_000);
+
+it('a purge goes on until nothing is left, however much there is', async () => {
+  await query(
+    `insert into closed_orders (queue_id, closed_at)
+       select gen_random_uuid(), now() - interval '2 days' from generate_series(1, 100501)`,
+    [],
+  );
+  expect(await perform('purgeIdempotencyKeys')).toEqual({ done: 100_501 });
+}, 120_000);
+
+function topUpId(index: number): string {
+  return `x402-${index.toString(16).padStart(32, '0')}`;
+}
