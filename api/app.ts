@@ -3,6 +3,7 @@ import { Router, type RouterContext, type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
 import { FareboxError } from '../domain/errors.ts';
 import { buildVersion } from '../infra/config/buildVersion.ts';
+import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Metrics } from '../infra/telemetry/metrics.ts';
 import type { Authentication } from './auth/authenticate.ts';
@@ -74,6 +75,10 @@ function createRouter(options: AppOptions, served: readonly Served[]): Router<Re
   addHealthRoutes(router, {
     readiness: options.readiness,
     draining: () => options.inFlight.draining,
+    mayMonitor: createMonitorAccess({
+      token: options.dependencies.config.metricsToken,
+      proxies: options.dependencies.proxies,
+    }),
     metrics: async () => {
       const { registry } = options.metrics;
       return { contentType: registry.contentType, text: await registry.metrics() };

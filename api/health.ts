@@ -1,5 +1,7 @@
 /** Whether the process lives, and whether each part that it needs answers. */
 import type { Router } from '@koa/router';
+import { FareboxError } from '../domain/errors.ts';
+import type { MonitorAccess } from '../infra/http/monitorAccess.ts';
 import type { RequestState } from './requestState.ts';
 
 export interface Part {
@@ -68,9 +70,17 @@ export interface HealthOptions {
   readiness(): Promise<Readiness>;
   draining(): boolean;
   metrics(): Promise<{ contentType: string; text: string }>;
+  /** Whether a caller may see the parts and the metrics; others learn the status only. */
+  mayMonitor: MonitorAccess;
 }
 
-/** Outside `/api/v1`, without a credential: for the machines that look after the process. */
+async function stateOf({ draining, readiness }: HealthOptions) {
+  if (draining()) return { status: 'draining', parts: {} };
+  const { ready, parts } = await readiness();
+  return { status: ready ? 'ready' : 'not ready', parts };
+}
+
+/** Outside `/api/v1`: for the machines that look after the process. */
 export function addHealthRoutes(router: Router<RequestState>, options: HealthOptions): void {
   router.get('/healthz', (ctx) => {
     ctx.state.route = '/healthz';
@@ -78,17 +88,14 @@ export function addHealthRoutes(router: Router<RequestState>, options: HealthOpt
   });
   router.get('/readyz', async (ctx) => {
     ctx.state.route = '/readyz';
-    if (options.draining()) {
-      ctx.status = 503;
-      ctx.body = { status: 'draining', parts: {} };
-      return;
-    }
-    const { ready, parts } = await options.readiness();
-    ctx.status = ready ? 200 : 503;
-    ctx.body = { status: ready ? 'ready' : 'not ready', parts };
+    const { status, parts } = await stateOf(options);
+    ctx.status = status === 'ready' ? 200 : 503;
+    ctx.body = options.mayMonitor(ctx.req) ? { status, parts } : { status };
   });
   router.get('/metrics', async (ctx) => {
     ctx.state.route = '/metrics';
+    if (!options.mayMonitor(ctx.req))
+      throw new FareboxError({ code: 'route_not_found', message: 'The requested resource does not exist.' });
     const { contentType, text } = await options.metrics();
     ctx.type = contentType;
     ctx.body = text;

@@ -2,6 +2,7 @@
 import '../infra/steadyHeap.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
 import { createLogger, type Logger } from '../infra/log.ts';
+import { reportDecoderIsolation } from '../infra/media/isolation.ts';
 import { armPoint } from '../infra/points.ts';
 import { registerLedgerMetrics } from '../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics, type Metrics } from '../infra/telemetry/metrics.ts';
@@ -25,6 +26,7 @@ async function main(): Promise<void> {
   armPoint(configured.testPoint);
   const metrics = createMetrics('api');
   surviveMistakes(log, metrics);
+  reportDecoderIsolation(log);
   const tracing = await startTracing(configured, 'api', log);
   const told = toldToStop();
   const config = await addFoundModels(configured, log);

@@ -4,6 +4,7 @@ import { addAccountCommands } from './accounts.ts';
 import { CommandError, errorLine } from './commandError.ts';
 import { addConfigCommands } from './config.ts';
 import { addCreditCommands } from './credit.ts';
+import { addDoctorCommand } from './doctor.ts';
 import { addJobCommands } from './jobs.ts';
 import { addKeyCommands } from './keys.ts';
 import { addLedgerCommands } from './ledger.ts';
@@ -25,6 +26,7 @@ function buildProgram(): Command {
   addJobCommands(program);
   addLedgerCommands(program);
   addConfigCommands(program);
+  addDoctorCommand(program);
   addMigrateCommand(program);
   addWorkerCommands(program);
   for (const command of everyCommand(program)) {

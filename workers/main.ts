@@ -6,7 +6,10 @@ import { type Activities, createActivities } from '../activities/createActivitie
 import { watchActivity } from '../activities/watch.ts';
 import type { TaskQueue } from '../domain/queues.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
+import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
+import { createTrustedProxies } from '../infra/http/trustedProxies.ts';
 import { createLogger, type Logger } from '../infra/log.ts';
+import { reportDecoderIsolation } from '../infra/media/isolation.ts';
 import { armPoint } from '../infra/points.ts';
 import { createWorkerRegistry } from '../infra/telemetry/metrics.ts';
 import { type MetricsServer, serveMetrics } from '../infra/telemetry/metricsServer.ts';
@@ -37,6 +40,7 @@ async function main(): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   installRuntime(log);
+  reportDecoderIsolation(log);
   const tracing = await startTracing(config, 'worker', log);
   const metrics = await exportMetrics(config, log);
   const connection = await connect(config, log, stop.signal);
@@ -67,8 +71,12 @@ async function main(): Promise<void> {
 /** Only where it was asked for: workers that share a machine would fight for one port. */
 async function exportMetrics(config: Config, log: Logger): Promise<MetricsServer | undefined> {
   if (config.workerMetricsPort === undefined) return undefined;
-  const { host, workerMetricsPort: port } = config;
-  const server = await serveMetrics(createWorkerRegistry(), { host, port });
+  const { host, workerMetricsPort: port, metricsToken: token } = config;
+  const mayMonitor = createMonitorAccess({
+    token,
+    proxies: createTrustedProxies(config.limits.trustedProxies),
+  });
+  const server = await serveMetrics(createWorkerRegistry(), { host, port, mayMonitor });
   log.info({ host, port: server.port }, 'metrics are served');
   return server;
 }

@@ -15,6 +15,7 @@ import {
   REQUIRED_VARIABLES,
   readEnvironment,
   requireVariables,
+  secretReader,
 } from './environment.ts';
 import { ollamaAddress, USUAL_OLLAMA } from './ollamaAddress.ts';
 import { requirePayerKeys } from './payerKeys.ts';
@@ -57,6 +58,8 @@ export interface Config {
   workerSlots: Partial<Record<TaskQueue, number>>;
   /** Where a worker answers `GET /metrics`: 0 is any free port, undefined is nowhere. */
   workerMetricsPort?: number;
+  /** Opens metrics and the parts in `GET /readyz` to callers on other machines; undefined: to nobody. */
+  metricsToken?: string;
   /** Arms a crash point; set by the kill tests only. */
   testPoint?: string;
   buildId: string;
@@ -80,7 +83,10 @@ export interface Config {
   rpc: ConfigurationFile['rpc'];
   x402: X402Settings;
   search?: NonNullable<ConfigurationFile['search']>;
-  /** The value of the environment variable that an `apiKeyEnv` names; undefined when unset or empty. */
+  /**
+   * The value of the environment variable that an `apiKeyEnv` names, or of the file that `<name>_FILE` names; undefined
+   * when unset or empty.
+   */
   secret(name: string): string | undefined;
 }
 
@@ -92,13 +98,14 @@ export function loadConfig(source: NodeJS.ProcessEnv = processEnvironment()): Co
     readConfigurationFile(environment.FAREBOX_CONFIG),
     environment.FAREBOX_DEMO_CHAIN,
   );
-  requirePayerKeys(file.x402.networks, source);
+  const secret = secretReader(source);
+  requirePayerKeys(file.x402.networks, secret);
   return {
     ...fromEnvironment(environment),
     ...fromFile(file),
     ...fromBoth(environment, file),
     ...optional('workerMetricsPort', environment.FAREBOX_METRICS_PORT ?? file.metrics.workerPort),
-    secret: (name) => source[name] || undefined,
+    secret,
   };
 }
 
@@ -132,6 +139,7 @@ function fromEnvironment(environment: CompleteEnvironment) {
     ...optional('espeakPath', environment.ESPEAK_PATH),
     ...optional('recogniser', recogniserOf(environment)),
     ...optional('otlpEndpoint', environment.OTEL_EXPORTER_OTLP_ENDPOINT),
+    ...optional('metricsToken', environment.FAREBOX_METRICS_TOKEN),
     ...optional('testPoint', environment.FAREBOX_TEST_POINT),
   };
 }

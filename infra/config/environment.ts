@@ -1,4 +1,6 @@
 /** The environment variables of the operator's contract: the one place that reads `process.env`. */
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { z } from 'zod';
 import { TASK_QUEUES, type TaskQueue } from '../../domain/queues.ts';
 import { ConfigError, describeProblems } from './problems.ts';
@@ -32,10 +34,12 @@ const slots = z.string().refine(isSlotCount, 'a count from 1 to 9999').transform
 
 const http = urlOf('http:', 'https:');
 
+const DEFAULT_DATA_FOLDER = '.farebox';
+
 const variables = z.object({
   PORT: z.string().refine(isPort, 'a port from 0 to 65535').transform(Number).default(8080),
   HOST: z.string().max(253).default('127.0.0.1'),
-  FAREBOX_DATA: z.string().default('.farebox'),
+  FAREBOX_DATA: z.string().default(DEFAULT_DATA_FOLDER),
   FAREBOX_CONFIG: z.string().exactOptional(),
   /** A second file of that form, whose chains are added: `npm start -- --with-demo-chain` writes and names it. */
   FAREBOX_DEMO_CHAIN: z.string().exactOptional(),
@@ -50,6 +54,11 @@ const variables = z.object({
   FAREBOX_PROVIDER_SLOTS: slots,
   /** Where a worker answers `GET /metrics`; 0 is any free port, unset is nowhere. */
   FAREBOX_METRICS_PORT: z.string().refine(isPort, 'a port from 0 to 65535').transform(Number).exactOptional(),
+  /** Opens `GET /metrics` and the parts in `GET /readyz` to callers on other machines, as a bearer token. */
+  FAREBOX_METRICS_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{16,200}$/, '16 to 200 printable ASCII characters without blanks')
+    .exactOptional(),
   /** Worker versioning: the hash of the workflow bundle when unset. */
   FAREBOX_BUILD_ID: z
     .string()
@@ -106,6 +115,16 @@ export const REQUIRED_VARIABLES = [
 ] as const;
 export type RequiredVariable = (typeof REQUIRED_VARIABLES)[number];
 
+/** Variables that hold a secret: each may be given as `NAME_FILE`, the path of a file with the value, instead. */
+const SECRET_VARIABLES: readonly VariableName[] = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+  'FAREBOX_METRICS_TOKEN',
+];
+const MAX_SECRET_FILE_BYTES = 65_536;
+
 export type CompleteEnvironment = Environment & Required<Pick<Environment, RequiredVariable>>;
 
 /** The environment of this process, for the stack that hands it on to the parts it starts. */
@@ -113,10 +132,58 @@ export function processEnvironment(): NodeJS.ProcessEnv {
   return process.env;
 }
 
+/** The data folder of this process, for code that starts before the environment is checked. */
+export function dataFolderPath(): string {
+  return path.resolve(process.env.FAREBOX_DATA?.trim() || DEFAULT_DATA_FOLDER);
+}
+
+/** Every file that a variable `…_FILE` of this process names, whoever reads it. */
+export function secretFilePaths(): string[] {
+  return Object.entries(process.env).flatMap(([name, value]) =>
+    name.endsWith('_FILE') && value?.trim() ? [path.resolve(value.trim())] : [],
+  );
+}
+
+/**
+ * The value of a variable that holds a secret: of `name`, or the content of the file that `name_FILE` names, trimmed.
+ * Undefined when neither is set. Throws ConfigError, without any value in it, when both are or the file cannot be read.
+ */
+export function readSecret(source: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = source[name]?.trim();
+  const file = source[`${name}_FILE`]?.trim();
+  if (!file) return value || undefined;
+  if (value) {
+    throw new ConfigError('environment', [`${name} and ${name}_FILE are both set; allowed: one of them`]);
+  }
+  const content = readSecretFile(file).trim();
+  if (content) return content;
+  const wanted = `the path of a readable file of 1 to ${MAX_SECRET_FILE_BYTES} bytes`;
+  throw new ConfigError('environment', [`${name}_FILE names no such file; allowed: ${wanted}`]);
+}
+
+function readSecretFile(file: string): string {
+  try {
+    return statSync(file).size <= MAX_SECRET_FILE_BYTES ? readFileSync(file, 'utf8') : '';
+  } catch {
+    return '';
+  }
+}
+
+/** `readSecret` that reads each file once. */
+export function secretReader(source: NodeJS.ProcessEnv): (name: string) => string | undefined {
+  const known = new Map<string, string | undefined>();
+  return (name) => {
+    if (!known.has(name)) known.set(name, readSecret(source, name));
+    return known.get(name);
+  };
+}
+
 /** Reads and checks the variables; an empty one counts as unset. Throws ConfigError naming each bad variable. */
 export function readEnvironment(source: NodeJS.ProcessEnv): Environment {
+  const read = (name: VariableName) =>
+    SECRET_VARIABLES.includes(name) ? readSecret(source, name) : source[name]?.trim();
   const given = Object.fromEntries(
-    VARIABLE_NAMES.map((name) => [name, source[name]?.trim()] as const).filter(([, value]) => value),
+    VARIABLE_NAMES.map((name) => [name, read(name)] as const).filter(([, value]) => value),
   );
   const parsed = variables.safeParse(given);
   if (!parsed.success) throw new ConfigError('environment', describeProblems(parsed.error.issues, given));

@@ -14,14 +14,14 @@ const FORMS: Record<WalletFamily, string> = {
 /** `unset`: names of variables. `unusable`: lines of the form `NAME …; allowed: …`, never with a value in them. */
 export function checkPayerKeys(
   entries: readonly PaymentEntry[],
-  source: NodeJS.ProcessEnv,
+  secret: (name: string) => string | undefined,
 ): { unset: string[]; unusable: string[] } {
   const unset: string[] = [];
   const unusable: string[] = [];
   for (const { network, feePayerKeyEnv: name } of entries) {
     const family = familyOf(network);
     if (name === undefined || family === undefined) continue;
-    const value = source[name]?.trim();
+    const value = secret(name)?.trim();
     const wanted = `allowed: ${FORMS[family]}, for ${network}`;
     if (!value) unset.push(name);
     else if (!IS_KEY[family](value)) unusable.push(`${name} holds no such key; ${wanted}`);
@@ -30,8 +30,11 @@ export function checkPayerKeys(
 }
 
 /** Throws ConfigError naming each variable that is missing or holds no key. */
-export function requirePayerKeys(entries: readonly PaymentEntry[], source: NodeJS.ProcessEnv): void {
-  const { unset, unusable } = checkPayerKeys(entries, source);
+export function requirePayerKeys(
+  entries: readonly PaymentEntry[],
+  secret: (name: string) => string | undefined,
+): void {
+  const { unset, unusable } = checkPayerKeys(entries, secret);
   const missing = unset.map((name) => `${name} is not set; allowed: the key that "feePayerKeyEnv" names`);
   if (missing.length + unusable.length > 0) throw new ConfigError('environment', [...missing, ...unusable]);
 }

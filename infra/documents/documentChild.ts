@@ -1,5 +1,6 @@
 /** Entry point of the document child: one document at a time, by message. It ends with its parent. */
 import { readFile, writeFile } from 'node:fs/promises';
+import { closeTheDoor } from '../http/noOutside.ts';
 import { type DocumentAnswer, type DocumentQuestion, INPUT_FILE, TEXT_FILE } from './childWords.ts';
 import { Unreadable } from './document.ts';
 import { readDocument } from './readDocument.ts';
@@ -7,6 +8,7 @@ import { readDocument } from './readDocument.ts';
 /** The next document does not get what the last one left behind. */
 const WORN_BYTES = 300 * 1024 * 1024;
 
+closeTheDoor();
 process.on('disconnect', () => process.exit(0));
 process.on('message', (question: DocumentQuestion & { file: number }) => {
   void answer(question).then((said) => {

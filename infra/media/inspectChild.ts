@@ -1,4 +1,5 @@
 /** Entry point of the inspection child: one file at a time, by message. It ends with its parent. */
+import { closeTheDoor } from '../http/noOutside.ts';
 import { inspectDocument } from './inspectDocument.ts';
 import { inspectFile } from './inspectFile.ts';
 import { inspectImage } from './inspectImage.ts';
@@ -14,6 +15,7 @@ const VIEWS: { [Each in View]: (path: string) => Inspections[Each] | Promise<Ins
   document: inspectDocument,
 };
 
+closeTheDoor();
 process.on('disconnect', () => process.exit(0));
 process.on('message', ({ view, path, file }: { view: View; path: string; file: number }) => {
   inspect(view, path).then(

@@ -1,7 +1,7 @@
 /** Child processes of our own program that are kept for the next piece of work and never keep this process alive idle. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { getPriority, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { isolatedCommand } from './isolation.ts';
 
 export interface ChildPlan {
   /** The compiled entry point. */
@@ -23,33 +23,24 @@ export interface KeptChild {
 
 /** Apart from the time that work gets: a machine that is too busy to start a child must not make a good file bad. */
 const START_LIMIT_MS = 30_000;
-const LIMITED = 'ulimit -c 0; ulimit -t "$1"; [ -z "$2" ] || ulimit -d "$2"; shift 2; exec "$@"';
+/**
+ * `nice`: about a tenth of this process's weight, so that where both want the same core a call that only asks for a route
+ * comes first.
+ */
+const LIMITED = 'ulimit -c 0; ulimit -t "$1"; [ -z "$2" ] || ulimit -d "$2"; shift 2; exec nice -n 10 "$@"';
 
 export function startChild({ path, heapMb, memoryMb, cpuSeconds, name }: ChildPlan): KeptChild {
   const limits = [String(cpuSeconds), memoryMb === undefined ? '' : String(memoryMb * 1024)];
-  const command = [process.execPath, `--max-old-space-size=${heapMb}`, path];
-  const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', ...limits, ...command], {
+  const node = [process.execPath, `--max-old-space-size=${heapMb}`, path];
+  const [program = '', ...args] = isolatedCommand(['/bin/sh', '-c', LIMITED, 'sh', ...limits, ...node]);
+  const child = spawn(program, args, {
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     // Bytes and long texts cross as they are: written and read as JSON they would hold up the event loop.
     serialization: 'advanced',
   });
   child.on('error', () => child.kill('SIGKILL'));
-  yieldTo(child);
   return { process: child, started: firstWord(child, name) };
-}
-
-/** About a tenth of this process's weight: where both want the same core, whoever only asks for a route comes first. */
-const LESS_URGENT = 10;
-const LEAST_URGENT = 19;
-
-function yieldTo({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    setPriority(pid, Math.min(getPriority() + LESS_URGENT, LEAST_URGENT));
-  } catch {
-    // It has ended already, or the system does not let it be set: a child that is as urgent works too.
-  }
 }
 
 /** A child says a word when it can take work. */

@@ -2,25 +2,33 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import type { MonitorAccess } from '../http/monitorAccess.ts';
 
 export interface MetricsServer {
   port: number;
   close(): void;
 }
 
+export interface MetricsServerOptions {
+  host: string;
+  /** 0: any free one. */
+  port: number;
+  mayMonitor: MonitorAccess;
+}
+
 const MOST_CONNECTIONS = 32;
 const REQUEST_LIMIT_MS = 5_000;
 
-/** `port` 0: any free one. */
 export async function serveMetrics(
   registry: Registry,
-  { host, port }: { host: string; port: number },
+  { host, port, mayMonitor }: MetricsServerOptions,
 ): Promise<MetricsServer> {
   const server = createServer(
     { requestTimeout: REQUEST_LIMIT_MS, headersTimeout: REQUEST_LIMIT_MS, keepAliveTimeout: 60_000 },
     (request, response) => {
       request.resume();
-      if (request.method === 'GET' && request.url === '/metrics') void answer(registry, response);
+      const isKnown = request.method === 'GET' && request.url === '/metrics';
+      if (isKnown && mayMonitor(request)) void answer(registry, response);
       else response.writeHead(404).end();
     },
   );

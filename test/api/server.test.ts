@@ -257,6 +257,29 @@ describe('health', () => {
     }
   });
 
+  it('shows parts and figures to other machines by the token only', async () => {
+    const guarded = await startApi({
+      environment: { ...api.environment, FAREBOX_METRICS_TOKEN: 'a-token-of-20-chars.' },
+      config: (config) => ({ ...config, limits: { ...config.limits, trustedProxies: ['127.0.0.1'] } }),
+    });
+    try {
+      const get = async (path: string, more: Record<string, string> = {}) => {
+        const headers = { 'x-forwarded-for': '203.0.113.9', ...more };
+        const response = await fetch(`${guarded.origin}${path}`, { headers });
+        return { status: response.status, text: await response.text() };
+      };
+      const bearer = { authorization: 'Bearer a-token-of-20-chars.' };
+      expect(await get('/readyz')).toEqual({ status: 200, text: '{"status":"ready"}' });
+      expect((await get('/readyz', bearer)).text).toContain('"postgres":"ok"');
+      const closed = await get('/metrics', { authorization: 'Bearer a-token-of-20-charz.' });
+      const unknown = await get('/no-such-path');
+      expect(closed).toEqual({ status: 404, text: unknown.text });
+      expect((await get('/metrics', bearer)).text).toContain('farebox_holds_open');
+    } finally {
+      await guarded.stop();
+    }
+  });
+
   it('shows its figures to Prometheus', async () => {
     const response = await fetch(`${api.origin}/metrics`);
     const text = await response.text();

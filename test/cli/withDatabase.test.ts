@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decoderIsolation } from '../../infra/media/isolation.ts';
 import { findKey, hashSecret } from '../../infra/postgres/keys.ts';
 import { createWorld, services, spawnWorker } from '../harness/services.ts';
 import { databaseOf } from '../harness/template.ts';
@@ -44,6 +45,41 @@ describe('accounts', () => {
     const { stdout } = await runFarebox(['accounts', 'list'], environment);
     expect(stdout.split('\n')[0]).toMatch(/^ID +NAME +STATUS +DIEMDAILY +CREATEDAT$/);
     expect(stdout).toContain(account.id);
+  });
+});
+
+interface Finding {
+  what: string;
+  state: string;
+  detail: string;
+}
+
+describe('doctor', () => {
+  test('names every part with its version, and whether decoders are isolated', async () => {
+    const { code, stdout } = await runFarebox(['doctor', '--json'], environment);
+    const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
+    expect({ code, ok, problems: findings.filter(({ state }) => state === 'problem') }).toEqual({
+      code: 0,
+      ok: true,
+      problems: [],
+    });
+    const found = Object.fromEntries(findings.map(({ what, detail }) => [what, detail]));
+    expect(found.postgres).toMatch(/^Postgres \d+\./);
+    expect(found.redis).toMatch(/^Redis \d+\./);
+    expect(found.temporal).toMatch(/^namespace \S+ answers$/);
+    expect(found.s3).toMatch(/^bucket \S+ answers$/);
+    expect(found.ffmpeg).toContain('ffmpeg version');
+    expect(found.configuration).toBe('valid');
+    const { isolated } = decoderIsolation();
+    expect(found.decoders).toMatch(isolated ? /namespaces of their own/ : /not isolated/);
+  });
+
+  test('exits 1 and names the part that does not answer, without its password', async () => {
+    const broken = { ...environment, DATABASE_URL: 'postgres://x:hidden-pass@127.0.0.1:1/z' };
+    const { code, stdout, stderr } = await runFarebox(['doctor'], broken);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^postgres +problem +\S+/m);
+    expect(stdout + stderr).not.toContain('hidden-pass');
   });
 });
 

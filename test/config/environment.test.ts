@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../infra/config/config.ts';
-import { REQUIRED_VARIABLES, readEnvironment } from '../../infra/config/environment.ts';
+import { REQUIRED_VARIABLES, readEnvironment, secretFilePaths } from '../../infra/config/environment.ts';
 import { COMPLETE, messageOf } from './environments.ts';
+
+const NO_DATABASE = { DATABASE_URL: undefined };
 
 describe('the environment', () => {
   test('alone is enough: every other setting has its documented default', () => {
@@ -125,6 +127,67 @@ describe('the environment', () => {
     [{ FAREBOX_PUBLIC_URL: 'https://pay.example//' }, 'https://pay.example'],
   ])('%o makes the public address %s', (environment, expected) => {
     expect(loadConfig({ ...COMPLETE, ...environment }).publicUrl).toBe(expected);
+  });
+
+  describe('a secret in a file', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'farebox-secrets-'));
+    const fileWith = (name: string, content: string) => {
+      const file = path.join(folder, name);
+      writeFileSync(file, content);
+      return file;
+    };
+    afterAll(() => rmSync(folder, { recursive: true }));
+
+    test.each([
+      ['DATABASE_URL', 'databaseUrl', 'postgres://in:file@db/farebox'],
+      ['REDIS_URL', 'redisUrl', 'redis://:infile@redis:6379'],
+      ['FAREBOX_METRICS_TOKEN', 'metricsToken', 'a-token-of-20-chars.'],
+    ] as const)('is read where %s_FILE names it, without the line end', (name, field, value) => {
+      const { [name]: _value, ...others } = COMPLETE as Record<string, string>;
+      const config = loadConfig({ ...others, [`${name}_FILE`]: fileWith(name, `${value}\n`) });
+      expect(config[field]).toBe(value);
+    });
+
+    test('is read for S3 and for what the configuration names, once', () => {
+      const { S3_SECRET_ACCESS_KEY: _value, ...others } = COMPLETE as Record<string, string>;
+      const file = fileWith('s3', 'from-a-file');
+      const config = loadConfig({ ...others, S3_SECRET_ACCESS_KEY_FILE: file, FAL_KEY_FILE: file });
+      expect(config.s3.secretAccessKey).toBe('from-a-file');
+      expect(config.secret('FAL_KEY')).toBe('from-a-file');
+      writeFileSync(file, 'changed');
+      expect(config.secret('FAL_KEY')).toBe('from-a-file');
+    });
+
+    test.each([
+      ['both', () => ({ DATABASE_URL_FILE: fileWith('both', 'postgres://hidden@db/x') }), 'are both set'],
+      [
+        'a file that is not there',
+        () => ({ ...NO_DATABASE, DATABASE_URL_FILE: '/no/such/file' }),
+        'names no such file',
+      ],
+      [
+        'an empty file',
+        () => ({ ...NO_DATABASE, DATABASE_URL_FILE: fileWith('empty', ' \n') }),
+        'names no such file',
+      ],
+      ['a folder', () => ({ ...NO_DATABASE, DATABASE_URL_FILE: folder }), 'names no such file'],
+      [
+        'a file above 64 KiB',
+        () => ({ ...NO_DATABASE, DATABASE_URL_FILE: fileWith('large', 'x'.repeat(65_537)) }),
+        'names no such file',
+      ],
+    ])('is refused, without its content, for %s', (_name, more, words) => {
+      const message = messageOf(() => loadConfig({ ...COMPLETE, ...more() }));
+      expect(message).toContain('DATABASE_URL_FILE');
+      expect(message).toContain(words);
+      expect(message).not.toContain('hidden');
+    });
+
+    test('lists every file that a variable names, for decoders to be kept from', () => {
+      vi.stubEnv('SOME_PROVIDER_KEY_FILE', 'relative/key');
+      expect(secretFilePaths()).toContain(path.resolve('relative/key'));
+      vi.unstubAllEnvs();
+    });
   });
 
   test('a secret is read from the variable that the configuration names, and an empty one is no secret', () => {
