@@ -4,3 +4,8 @@
  */
 export const TASK_QUEUES = ['jobs', 'media', 'providers', 'webhooks'] as const;
 export type TaskQueue = (typeof TASK_QUEUES)[number];
+
+/** A process that serves `media` alone decodes foreign bytes: it needs no key of a provider or of a payer, and gets none. */
+export function servesMediaOnly(queues: readonly TaskQueue[]): boolean {
+  return queues.every((queue) => queue === 'media');
+}

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type pg from 'pg';
 import type { ActivityDependencies } from '../activities/dependencies.ts';
+import { servesMediaOnly } from '../domain/queues.ts';
 import type { Config } from '../infra/config/config.ts';
 import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
 import { createGuardedPost } from '../infra/http/guardedPost.ts';
@@ -42,7 +43,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
   const tools = { ffmpegPath, ffprobePath, ...(espeakPath && { espeakPath }), workFolder: folders.root };
   const { allowPrivateHosts } = config.fetch;
   const guardedFetch = createGuardedFetch({ allowPrivateHosts });
-  const payments = createPaymentNetworks(config);
+  const payments = servesMediaOnly(config.workerQueues) ? new Map() : createPaymentNetworks(config);
   return {
     temporal,
     activities: {

@@ -4,7 +4,7 @@ import { type Catalogue, createCatalogue, mergeModels } from '../../domain/catal
 import type { Character } from '../../domain/catalogue/character.ts';
 import type { Model } from '../../domain/catalogue/model.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
-import type { TaskQueue } from '../../domain/queues.ts';
+import { servesMediaOnly, type TaskQueue } from '../../domain/queues.ts';
 import { workflowBuildId } from './buildId.ts';
 import { mergeProviders, OLLAMA_PROVIDER } from './builtInProviders.ts';
 import { readCharacters } from './characters.ts';
@@ -99,7 +99,7 @@ export function loadConfig(source: NodeJS.ProcessEnv = processEnvironment()): Co
     environment.FAREBOX_DEMO_CHAIN,
   );
   const secret = secretReader(source);
-  requirePayerKeys(file.x402.networks, secret);
+  if (!servesMediaOnly(environment.FAREBOX_WORKER_QUEUES)) requirePayerKeys(file.x402.networks, secret);
   return {
     ...fromEnvironment(environment),
     ...fromFile(file),

@@ -1,17 +1,28 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { TASK_QUEUES } from '../../domain/queues.ts';
 import { BUILT_IN_PROVIDERS } from '../../infra/config/builtInProviders.ts';
 import { loadConfig } from '../../infra/config/config.ts';
-import { REQUIRED_VARIABLES, readEnvironment, VARIABLE_NAMES } from '../../infra/config/environment.ts';
+import {
+  processEnvironment,
+  REQUIRED_VARIABLES,
+  readEnvironment,
+  VARIABLE_NAMES,
+} from '../../infra/config/environment.ts';
 import { checkConfiguration } from '../../infra/config/readFile.ts';
+import { freePorts } from '../../infra/stack/freePorts.ts';
+import { locateParts } from '../../infra/stack/locate.ts';
 import { temporalProcess } from '../../infra/stack/parts/temporal.ts';
+import { silentProgress } from '../../infra/stack/progress.ts';
 import { ROOT } from '../harness/spawn.ts';
 import { networks, resolve, resolveAll, serviceOf, services, volumes } from './compose.ts';
 
-const OURS = ['migrate', 'api', 'worker'];
+const OURS = ['migrate', 'api', 'worker', 'media'];
 const ONE_SHOT = ['temporal-schema', 'temporal-namespace', 'migrate'];
 const LONG_RUNNING = Object.keys(services).filter((name) => !ONE_SHOT.includes(name));
 
@@ -25,7 +36,17 @@ function read(file: string): string {
 
 describe('docker-compose.yml', () => {
   test('has every part, the API and the workers', () => {
-    const wanted = ['postgres', 'redis', 's3', 'temporal', 'temporal-ui', 'api', 'worker', 'migrate'];
+    const wanted = [
+      'postgres',
+      'redis',
+      's3',
+      'temporal',
+      'temporal-ui',
+      'api',
+      'worker',
+      'media',
+      'migrate',
+    ];
     expect(Object.keys(services)).toEqual(expect.arrayContaining(wanted));
   });
 
@@ -60,7 +81,7 @@ describe('docker-compose.yml', () => {
     for (const match of written.matchAll(/^\s+(\w*(?:PASSWORD|PWD|SECRET|API_KEY)\w*): (.*)$/gm)) {
       expect(match[2]).toMatch(/^\$\{[A-Z0-9_]+(:\?set [A-Z0-9_]+|:-)\}$/);
     }
-    expect(written.match(/\$\{POSTGRES_PASSWORD\}|\$\{S3_SECRET_ACCESS_KEY\}/)).toBeNull();
+    expect(written.match(/\$\{(POSTGRES_PASSWORD|REDIS_PASSWORD|S3_SECRET_ACCESS_KEY)\}/)).toBeNull();
   });
 
   test('only the API and the Temporal UI have ports on the host, by default on this host alone', () => {
@@ -83,6 +104,54 @@ describe('docker-compose.yml', () => {
       .filter((source) => /^[a-z]/.test(source));
     expect([...new Set(used)].sort()).toEqual(Object.keys(volumes).sort());
     expect(used).toEqual(expect.arrayContaining(['postgres', 's3-data', 's3-meta']));
+  });
+
+  test.each(LONG_RUNNING)(
+    '%s has no privilege that it does not need, and bounds on memory and processes',
+    (name) => {
+      const { cap_drop, security_opt, mem_limit, pids_limit, privileged } = serviceOf(name);
+      expect(cap_drop).toEqual(['ALL']);
+      expect(security_opt).toContain('no-new-privileges:true');
+      expect(resolve(mem_limit ?? '')).toMatch(/^\d+[mg]$/);
+      expect(pids_limit).toBeGreaterThan(0);
+      expect(privileged).toBeUndefined();
+    },
+  );
+
+  test.each(OURS)('%s writes nothing but its volume and a bounded temporary folder', (name) => {
+    const { read_only, cap_add, tmpfs } = serviceOf(name);
+    expect({ read_only, cap_add }).toEqual({ read_only: true, cap_add: [] });
+    expect(tmpfs).toEqual([expect.stringMatching(/^\/tmp:size=\d+m$/)]);
+  });
+
+  test('Redis starts with the settings of the file and asks for the password, which stands on no command line', async () => {
+    const { entrypoint = [], command = [], healthcheck } = serviceOf('redis');
+    const [port = 0] = await freePorts(1);
+    // Compose writes a dollar sign that is not its own twice.
+    const script = command
+      .join('')
+      .replaceAll('$$', '$')
+      .replace(/\nEND\n/, `\nport ${port}\nbind 127.0.0.1\nEND\n`);
+    const { redis } = await locateParts(['redis'], {
+      environment: processEnvironment(),
+      progress: silentProgress,
+    });
+    const environment = { PATH: `${path.dirname(redis.path)}:/usr/bin:/bin`, REDIS_PASSWORD: 'pass123' };
+    const [shell = '', ...args] = entrypoint;
+    const server = spawn(shell, [...args, script], { env: environment, stdio: 'ignore' });
+    const options = { port, host: '127.0.0.1', retryStrategy: () => 50, maxRetriesPerRequest: null };
+    const stranger = new Redis(options).on('error', () => undefined);
+    const holder = new Redis({ ...options, password: 'pass123' }).on('error', () => undefined);
+    try {
+      await expect(stranger.ping()).rejects.toThrow('NOAUTH');
+      expect(await holder.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'volatile-ttl']);
+      expect(readFileSync(`/proc/${server.pid}/cmdline`, 'latin1')).not.toContain('pass123');
+      expect(healthcheck?.test?.join(' ')).toContain('REDISCLI_AUTH="$$REDIS_PASSWORD"');
+    } finally {
+      stranger.disconnect();
+      holder.disconnect();
+      server.kill('SIGKILL');
+    }
   });
 
   test('every file that it mounts is in the repository', () => {
@@ -109,12 +178,27 @@ describe('what the compose file tells our processes', () => {
     expect(Object.keys(serviceOf(name).environment)).toEqual(expect.arrayContaining([...REQUIRED_VARIABLES]));
   });
 
-  test.each(['api', 'worker'])('%s would start with it', (name) => {
+  test.each([
+    ['api', ['jobs', 'media', 'providers', 'webhooks']],
+    ['worker', ['jobs', 'providers', 'webhooks']],
+    ['media', ['media']],
+  ])('%s would start with it', (name, queues) => {
     const environment = resolveAll(serviceOf(name).environment);
     const FAREBOX_CONFIG = path.join(ROOT, 'infra/deploy/config/farebox.config.json');
     const config = loadConfig({ ...environment, FAREBOX_CONFIG });
     expect(config.databaseUrl).toBe('postgres://farebox:test-postgres_password@postgres:5432/farebox');
-    expect(config.workerQueues).toEqual(['jobs', 'media', 'providers', 'webhooks']);
+    expect(config.redisUrl).toBe('redis://:test-redis_password@redis:6379');
+    expect(config.workerQueues).toEqual(queues);
+  });
+
+  test('the container that decodes media has no key of a provider, and the others serve all other queues', () => {
+    const given = Object.keys(serviceOf('media').environment);
+    expect(given.filter((name) => SECRET_VARIABLES.includes(name))).toEqual([]);
+    expect(Object.keys(serviceOf('worker').environment)).toEqual(expect.arrayContaining(SECRET_VARIABLES));
+    const served = ['worker', 'media'].flatMap(
+      (name) => readEnvironment(resolveAll(serviceOf(name).environment)).FAREBOX_WORKER_QUEUES,
+    );
+    expect(served.sort()).toEqual([...TASK_QUEUES].sort());
   });
 
   test('addresses name services of the file and the ports they listen on', () => {

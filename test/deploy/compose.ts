@@ -20,6 +20,11 @@ const service = z.object({
   restart: text.optional(),
   read_only: z.boolean().optional(),
   cap_drop: z.array(text).default([]),
+  cap_add: z.array(text).default([]),
+  security_opt: z.array(text).default([]),
+  tmpfs: z.array(text).default([]),
+  pids_limit: z.number().optional(),
+  mem_limit: text.optional(),
   privileged: z.boolean().optional(),
   stop_grace_period: text.optional(),
   healthcheck: z
@@ -47,7 +52,7 @@ export function serviceOf(name: string): Service {
 
 const VARIABLE = /\$\{([A-Z0-9_]+)(?:(:-|:\?)([^{}]*))?\}/g;
 
-/** What compose puts in place of variables when only the two secrets are set. */
+/** What compose puts in place of variables when only the three secrets are set. */
 export function resolve(value: string): string {
   return value.replace(VARIABLE, (_all, name: string, operator: string | undefined, rest = '') =>
     operator === ':-' ? rest : `test-${name.toLowerCase()}`,
