@@ -9,6 +9,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type FixedPrice, paidOnce } from '../fixedPrice.ts';
 import { invalid } from '../invalid.ts';
 import { limitRoute } from '../limitRoute.ts';
+import { readWithinBudget } from '../readings.ts';
 import { defineRoute } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
 import { AUGMENT_DESCRIPTIONS } from './descriptions.ts';
@@ -91,14 +92,16 @@ export const parserRoute = defineRoute({
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.parse,
   async handler(dependencies, request) {
-    const { body, file, signal } = request;
+    const { body, caller, file, signal } = request;
     if (!file) throw invalid('file', 'Required');
     return await paidOnce(dependencies, request, {
       offer: PARSE,
       work: async () => {
         const bytes = 'bytes' in file.content ? file.content.bytes : await readFile(file.content.path);
         const given = { bytes, claimedType: file.claimedContentType };
-        const reading = await dependencies.documents.read(given, { signal });
+        const reading = await readWithinBudget(dependencies, caller.accountId, () =>
+          dependencies.documents.read(given, { signal }),
+        );
         if (reading.kind === 'image') {
           throw new FareboxError({
             code: 'invalid_document',

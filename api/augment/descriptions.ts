@@ -1,6 +1,7 @@
 /** How the augment routes describe themselves. */
 import type { RouteDescription } from '../describe.ts';
 import { dryRunCost } from '../fixedPrice.ts';
+import { READING_BUDGET } from '../readings.ts';
 import { parserAnswer, scrapeAnswer, searchAnswer } from './shapes.ts';
 
 const PRICE =
@@ -39,7 +40,7 @@ export const AUGMENT_DESCRIPTIONS: Descriptions = {
     group: 'Augment',
     operationId: 'parseDocument',
     summary: 'A document as text',
-    description: `PDF, EPUB, DOCX, PPTX, XLSX, HTML and plain text, at most 25 MB. ${PRICE}`,
+    description: `PDF, EPUB, DOCX, PPTX, XLSX, HTML and plain text, at most 25 MB. ${PRICE} ${READING_BUDGET}`,
     stage: 'experimental',
     answers: {
       200: {

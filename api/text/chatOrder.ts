@@ -2,6 +2,7 @@
 import type { ChatMessage } from '../../domain/text/chat.ts';
 import type { Holding } from '../../infra/media/heldBytes.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { holdForReading } from '../readings.ts';
 import type { RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
 import {
@@ -15,7 +16,7 @@ import {
 import type { ChatBody } from './chatBody.ts';
 import { type ChatOrder, informedBy } from './chatCall.ts';
 import { encryptionOf } from './encryption.ts';
-import { fetchMedia } from './mediaParts.ts';
+import { fetchMedia, needsReading } from './mediaParts.ts';
 import { toMessages } from './toChatRequest.ts';
 import { limitVisits, refuseWithoutEngine, webErrand } from './web/errand.ts';
 
@@ -66,7 +67,8 @@ async function messagesOf(
 ): Promise<ChatMessage[]> {
   const { config } = dependencies;
   const { body } = request;
-  const media = await fetchMedia(dependencies, request, holding);
+  const fetchAll = () => fetchMedia(dependencies, request, holding);
+  const media = needsReading(body) ? await holdForReading(dependencies, request, fetchAll) : await fetchAll();
   const told: ChatMessage[] = [];
   const prompt = config.brand.systemPrompt;
   if (prompt !== '' && body.service_parameters.include_service_system_prompt) {

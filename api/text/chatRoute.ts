@@ -8,6 +8,7 @@ import { type Answer, events, json, releasing } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isDryRun } from '../fixedPrice.ts';
+import { countUnpaidReading } from '../readings.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
@@ -16,6 +17,7 @@ import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
 import { type StreamTerms, tellChat } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
+import { needsReading } from './mediaParts.ts';
 import { chatId, firstThatAnswers, noteTokens, type Settled, tooLate, WHOLE_DRAIN_MS } from './modelCall.ts';
 import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
@@ -48,18 +50,39 @@ export async function answerChat(
   form: AnswerForm,
 ): Promise<Answer> {
   const holding = dependencies.heldBytes.open();
+  let order: ChatOrder | undefined;
   try {
-    const order = await openOrder(dependencies, request, { form, holding });
+    order = await openOrder(dependencies, request, { form, holding });
     return releasing(await answerOrder(dependencies, order, form), holding.release);
   } catch (error) {
     holding.release();
+    if (isUnpaidReading(error, order)) await countReadings(dependencies, request);
     throw error;
   }
 }
 
+/** No model was asked, so nothing pays for what was read. Without an order funds were missing before any reading. */
+function isUnpaidReading(error: unknown, order: ChatOrder | undefined): boolean {
+  if (!(error instanceof FareboxError)) return false;
+  if (error.code === 'context_length_exceeded') return true;
+  return (
+    order !== undefined && (error.code === 'insufficient_balance' || error.code === 'key_limit_exceeded')
+  );
+}
+
+async function countReadings(
+  dependencies: Dependencies,
+  { body, caller }: RouteRequest<ChatBody, unknown, 'buyer'>,
+): Promise<void> {
+  if (needsReading(body)) await countUnpaidReading(dependencies, caller.accountId);
+}
+
 async function answerOrder(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
   const { request } = order;
-  if (isDryRun(request)) return dryRun(order);
+  if (isDryRun(request)) {
+    await countReadings(dependencies, request);
+    return dryRun(order);
+  }
   return request.body.stream
     ? await streamed(dependencies, order, form)
     : await whole(dependencies, order, form);

@@ -1,5 +1,6 @@
 /** How the text routes describe themselves. */
 import type { RouteDescription } from '../describe.ts';
+import { READING_BUDGET } from '../readings.ts';
 import { completionAnswer, dryRunAnswer, embeddingsAnswer } from './answers.ts';
 
 export const DRY_RUN =
@@ -16,7 +17,8 @@ const WEB =
 const MEDIA =
   'The media of a request are 25 MB each at most and 100 MB in all, each counted as often as it is shown, with the texts of ' +
   'its documents; those that are fetched have at most 40 different addresses. A request takes 100 recordings, 3 videos and ' +
-  '40 files. Recordings and videos are at most three hours long; their length is measured, and a video is MP4, MOV or WebM.';
+  '40 files. Recordings and videos are at most three hours long; their length is measured, and a video is MP4, MOV or WebM. ' +
+  `While documents, recordings and videos are read, 0.01 USD is held, and then what the call can cost. ${READING_BUDGET}`;
 
 const SEALED =
   'To a model with `supportsE2EE` a conversation can be sent encrypted, with the headers `x-service-tee-client-pub-key`, ' +

@@ -73,10 +73,14 @@ export async function measuredVideo(measuring: Measuring, bytes: Buffer): Promis
   return { type: 'video', bytes, mediaType: contentType, seconds, audioSeconds };
 }
 
-type Refused = Pick<FareboxError, 'code' | 'message'>;
+type Refused = Pick<FareboxError, 'code' | 'message'> & { isTooComplex?: true };
 
-function refused(name: string, { code, message }: Refused): FareboxError {
-  return new FareboxError({ code, message: `${name}: ${message}` });
+function refused(name: string, { code, message, isTooComplex }: Refused): FareboxError {
+  return new FareboxError({
+    code,
+    message: `${name}: ${message}`,
+    ...(isTooComplex && { internal: 'too_complex: the decoder was ended by its limits' }),
+  });
 }
 
 async function inFile<T>(

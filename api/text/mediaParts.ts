@@ -10,16 +10,18 @@ import { sniffImage } from '../../infra/media/image/sniffImage.ts';
 import { fromBase64, isDataUrl, readDataUrl } from '../dataUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
+import { readWithinBudget } from '../readings.ts';
 import type { RouteRequest } from '../route.ts';
 import type { ChatBody, SentPart } from './chatBody.ts';
 import { measuredAudio, measuredVideo } from './measuredMedia.ts';
 
 type Sent<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
-type Tools = Pick<Dependencies, 'config' | 'downloads' | 'documents' | 'folders'>;
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal'>;
+type Tools = Pick<Dependencies, 'config' | 'downloads' | 'documents' | 'folders' | 'limits'>;
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'caller' | 'signal'>;
 
 /** What the media of one request are read with. */
 interface Reading extends Tools {
+  accountId: string;
   signal: AbortSignal;
   /** Has what was fetched. */
   holding: Holding;
@@ -57,15 +59,15 @@ const AT_ONCE = 4;
  * like, and `unavailable` where this process holds too much already.
  */
 export async function fetchMedia(
-  { config, downloads, documents, folders }: Tools,
-  { body, signal }: Asking,
+  { config, downloads, documents, folders, limits }: Tools,
+  { body, caller, signal }: Asking,
   holding: Holding,
 ): Promise<(part: object) => UserPart | undefined> {
   const parts = partsOf(body);
   const found = new Map<object, UserPart>();
   const reading: Reading = {
-    ...{ config, downloads, documents, folders, signal, holding },
-    ...{ fetched: new Map(), totalBytes: 0 },
+    ...{ config, downloads, documents, folders, limits, signal, holding },
+    ...{ accountId: caller.accountId, fetched: new Map(), totalBytes: 0 },
   };
   for (let from = 0; from < parts.length; from += AT_ONCE) {
     const some = parts.slice(from, from + AT_ONCE);
@@ -77,11 +79,20 @@ export async function fetchMedia(
 
 type Medium = Exclude<SentPart, { type: 'text' }>;
 
+/** Documents are parsed, recordings and videos decoded; of a picture the size is read from its header. */
+export function needsReading({ messages }: ChatBody): boolean {
+  return messages.some((message) => mediaOf(message).some(({ type }) => type !== 'image_url'));
+}
+
+function mediaOf({ role, content }: ChatBody['messages'][number]): Medium[] {
+  if (role !== 'user' || typeof content === 'string') return [];
+  return content.filter((part): part is Medium => part.type !== 'text');
+}
+
 function partsOf({ messages }: ChatBody): Medium[] {
   const all: Medium[] = [];
   for (const message of messages) {
-    if (message.role !== 'user' || typeof message.content === 'string') continue;
-    const parts = message.content.filter((part): part is Medium => part.type !== 'text');
+    const parts = mediaOf(message);
     for (const [type, most] of Object.entries(MOST)) {
       const count = parts.filter((part) => part.type === type).length;
       if (count > most) throw invalid('messages', `at most ${most} ${type} parts in a message`);
@@ -159,21 +170,24 @@ async function audio(
   if (!bytes) throw invalid('messages', 'input_audio.data must be base64; URLs are not taken');
   if (bytes.length > LARGEST_BYTES) throw tooLarge('input_audio');
   count(reading, bytes.length);
-  return await measuredAudio(reading, { bytes, format });
+  return await readWithinBudget(reading, reading.accountId, () => measuredAudio(reading, { bytes, format }));
 }
 
 async function video(reading: Reading, { video_url: { url } }: Sent<'video_url'>): Promise<MediaPart> {
   const { bytes, type } = await bytesOf(reading, { name: 'video_url', url });
-  if (type !== undefined && VIDEO_TYPES.includes(type)) return await measuredVideo(reading, bytes);
-  throw unfit('video_url', `not one of ${VIDEO_TYPES.join(', ')}`);
+  if (type === undefined || !VIDEO_TYPES.includes(type)) {
+    throw unfit('video_url', `not one of ${VIDEO_TYPES.join(', ')}`);
+  }
+  return await readWithinBudget(reading, reading.accountId, () => measuredVideo(reading, bytes));
 }
 
 /** A document becomes its text, a picture stays one. */
 async function file(reading: Reading, { file: sent }: Sent<'file'>): Promise<UserPart> {
-  const { documents, holding, signal } = reading;
+  const { accountId, documents, holding, signal } = reading;
   const { bytes, type } = await bytesOf(reading, { name: 'file_data', url: sent.file_data });
   const named = sent.filename === undefined ? {} : { filename: sent.filename };
-  const read = await documents.read({ bytes, ...named, ...(type && { claimedType: type }) }, { signal });
+  const document = { bytes, ...named, ...(type && { claimedType: type }) };
+  const read = await readWithinBudget(reading, accountId, () => documents.read(document, { signal }));
   if (read.kind === 'image') return pictureOf(bytes, 'file');
   // A small document can unpack to a long text.
   count(reading, read.text.length);

@@ -15,6 +15,7 @@ import { FORMAT_READINGS, isLossy, type SoundFormat } from './formats.ts';
 import type { Inspection } from './inspectFile.ts';
 import { inspector } from './inspector.ts';
 import type { MediaTools } from './mediaTools.ts';
+import type { MediaRefusal } from './refusal.ts';
 
 export interface MeasureRequest<Format extends SoundFormat = AudioFormat> {
   path: string;
@@ -40,10 +41,8 @@ export interface MeasuredAudio<Format extends SoundFormat = AudioFormat> {
   hasPictures: boolean;
 }
 
-interface Refusal {
-  ok: false;
+interface Refusal extends MediaRefusal {
   code: 'invalid_media' | 'media_too_long';
-  message: string;
 }
 
 export type MeasureOutcome<Format extends SoundFormat = AudioFormat> =
@@ -123,6 +122,8 @@ function judge<Format extends SoundFormat>(
   if (audioStreams > 1) return invalid('The file has more than one audio track.');
   if (!isSane(decoded)) return invalid('The audio file could not be read.');
   if (decoded.end === 'stopped') return tooLong(limits.maxSeconds);
+  if (decoded.end === 'timed_out')
+    return { ...invalid('The audio takes too long to decode.'), isTooComplex: true };
   if (decoded.end !== 'finished') return invalid('The audio file could not be read.');
   const damaged = limits.toTheEnd ? decoded.failedPackets > 1 : decoded.broken || tooManyFailures(decoded);
   if (damaged) return invalid('The audio file is damaged or truncated.');

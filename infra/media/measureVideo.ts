@@ -103,7 +103,8 @@ function decode(tools: MediaTools, request: VideoRequest, { container }: VideoSt
 function refuseDecoded(decoded: DecodedPictures, request: VideoRequest): MediaRefusal | undefined {
   if (decoded.over === 'seconds') return tooLong('The video', request.maxSeconds);
   if (decoded.over === 'pictures') return tooManyFrames();
-  if (decoded.end === 'timed_out') return invalidMedia('The video takes too long to decode.');
+  if (decoded.end === 'timed_out')
+    return { ...invalidMedia('The video takes too long to decode.'), isTooComplex: true };
   if (decoded.end !== 'finished') return invalidMedia('The video could not be decoded.');
   if (decoded.pictures === 0) return invalidMedia('The video has no picture that could be decoded.');
   if (decoded.pictures < MIN_FRAMES) return invalidMedia('The video is a single picture.');

@@ -3,6 +3,8 @@ export interface MediaRefusal {
   ok: false;
   code: 'invalid_media' | 'media_too_long' | 'payload_too_large';
   message: string;
+  /** It was decoded for as long as its kind may take. */
+  isTooComplex?: true;
 }
 
 export function invalidMedia(message: string): MediaRefusal {

@@ -110,7 +110,7 @@ const accountId = text(128);
 const limitOverride = closed({
   requestsPerMinute: limit,
   tokensPerMinute: limit,
-  failedPer30s: limit,
+  failedPer30s: limit.describe('Also how many documents and media may fail to be read in ten minutes.'),
   rpcRequestsPerMinute: limit,
   rpcCreditsPerDay: limit,
 });
