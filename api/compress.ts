@@ -1,6 +1,7 @@
 /** gzip and br for answers that are whole (specification 4.1); the choice is the client's, by its own weights. */
+import { pipeline, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip, gzipSync } from 'node:zlib';
+import { brotliCompress, constants, createBrotliCompress, createGzip, gzip, gzipSync } from 'node:zlib';
 
 export interface Packed {
   encoding: 'gzip' | 'br';
@@ -30,6 +31,21 @@ export async function compress(text: string, accepted: string | undefined): Prom
   const level = GZIP_LEVEL;
   const bytes = text.length <= QUICK_LENGTH ? gzipSync(text, { level }) : await gzipLater(text, { level });
   return { encoding, bytes };
+}
+
+/** The same for an answer that is sent while it is made: the stream, and the headers that tell of it. */
+export function compressStream(
+  source: Readable,
+  accepted: string | undefined,
+): { stream: Readable; headers: Record<string, string> } {
+  const encoding = chosen(accepted);
+  const Vary = 'Accept-Encoding';
+  if (encoding === undefined) return { stream: source, headers: { Vary } };
+  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
+  const packer = encoding === 'br' ? createBrotliCompress({ params }) : createGzip({ level: GZIP_LEVEL });
+  // Who reads the packer gets the error of the source; a packer that nobody reads any more ends the source.
+  const stream = pipeline(source, packer, () => undefined);
+  return { stream, headers: { Vary, 'Content-Encoding': encoding } };
 }
 
 /** RFC 9110, 12.5.3; of two that are liked equally, gzip: it costs less. */

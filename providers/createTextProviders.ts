@@ -2,7 +2,7 @@
 import type { TextSettings } from '../domain/textAddresses.ts';
 import { createAnthropic } from './anthropic/anthropic.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
-import { createLexicalEmbedder } from './local/lexicalEmbedding.ts';
+import { createLexicalEmbedding } from './local/lexicalEmbedding.ts';
 import { createOpenAi } from './openai/openai.ts';
 import { type AddressOpening, openAddresses } from './remoteAddresses.ts';
 import { createTextSimulator } from './simulator/textSimulator.ts';
@@ -19,7 +19,7 @@ export function createTextProviders(configuration: TextProviderConfiguration): M
   const { observe } = configuration;
   const opened = new Map<string, TextProvider>();
   for (const [name, settings] of Object.entries(configuration.providers)) {
-    if (settings.kind === 'local') opened.set(name, createLexicalEmbedder());
+    if (settings.kind === 'local') opened.set(name, createLexicalEmbedding());
     if (settings.kind === 'simulator') opened.set(name, createTextSimulator(settings));
     if (settings.kind !== 'openai' && settings.kind !== 'anthropic') continue;
     const addresses = openAddresses<TextProvider>(settings, configuration.secret, (address) =>

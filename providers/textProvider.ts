@@ -23,6 +23,14 @@ export interface Embeddings {
   promptTokens: number | undefined;
 }
 
+/** What one call of `embed` may ask for. */
+export interface EmbeddingLimits {
+  maxDimensions: number;
+  /** Inputs times dimensions. */
+  maxNumbers: number;
+  defaultDimensions: number;
+}
+
 export interface ChatStream {
   /** What came with one piece of the network, in order; the adapter reads on only when the next is asked for. */
   events: AsyncIterable<ChatEvent[]>;
@@ -34,6 +42,8 @@ export interface TextProvider {
   complete?(request: ChatRequest, context: TextCallContext): Promise<Completion>;
   /** Resolves when the service has begun to answer: a failure before it can still be told with a status. */
   stream?(request: ChatRequest, context: TextCallContext): Promise<ChatStream>;
+  /** Left out: the service itself refuses what it does not take. */
+  embeddingLimits?: EmbeddingLimits;
   embed?(request: EmbeddingRequest, context: TextCallContext): Promise<Embeddings>;
   close(): Promise<void>;
 }

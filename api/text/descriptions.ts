@@ -74,7 +74,7 @@ export const EMBEDDINGS_DESCRIPTION: RouteDescription = {
   group: 'Text',
   operationId: 'createEmbeddings',
   summary: 'Turn texts into vectors',
-  description: `One text or up to 2,048 of them. ${DRY_RUN}`,
+  description: `One text or up to 2,048 of them. \`local-lexical-embedding\` has at most 2,048 dimensions, and at most 1,048,576 numbers (texts × dimensions) in one answer; other models what their service takes. ${DRY_RUN}`,
   answers: {
     200: {
       means: 'A vector per text.',

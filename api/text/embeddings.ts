@@ -8,9 +8,10 @@ import { COUNTED_HERE, millions, snapshotOf } from '../../domain/text/bill.ts';
 import { linesOf, sumOf } from '../../domain/text/price.ts';
 import { estimateTokens } from '../../domain/text/promptSize.ts';
 import { countTokens } from '../../infra/text/countTokens.ts';
-import type { Embeddings } from '../../providers/textProvider.ts';
-import { type Answer, json } from '../answer.ts';
+import type { EmbeddingLimits, Embeddings } from '../../providers/textProvider.ts';
+import { type Answer, json, stream } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
+import { compressStream } from '../compress.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { endUserOf } from '../endUser.ts';
 import { isDryRun } from '../fixedPrice.ts';
@@ -20,6 +21,7 @@ import { openHold } from '../paid.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
 import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
+import { streamEmbeddings } from './embeddingsAnswer.ts';
 import { chatId, tooLate } from './modelCall.ts';
 import { presentCost } from './present.ts';
 
@@ -30,6 +32,8 @@ const AROUND_INPUT = 2;
 const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
 const DEADLINE_MS = 120_000;
 const TTL_MS = 240_000;
+
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 const TOKEN_ARRAYS = 'Token array inputs are not supported. Pass a string or an array of strings.';
 const text = z.string({ error: TOKEN_ARRAYS }).min(1);
@@ -78,7 +82,9 @@ async function embed(
   { model, headers }: NamedModel<EmbeddingModel>,
 ): Promise<Answer> {
   const inputs = inputsOf(request.body.input);
+  const dimensions = (model.spec.supportsCustomDimensions && request.body.dimensions) || undefined;
   refuseTooLong(inputs);
+  refuseTooMany(dependencies.textProviders.get(model.provider)?.embeddingLimits, { inputs, dimensions });
   const estimated = inputs.reduce((sum, input) => sum + estimateTokens(input) + AROUND_INPUT, 0);
   const bound = priceOf(model, estimated);
   if (isDryRun(request)) {
@@ -90,7 +96,7 @@ async function embed(
     };
     return json({ object: 'dry_run', bounds: [bounded] });
   }
-  const { found, tokens } = await paidEmbeddings(dependencies, request, { model, inputs, bound });
+  const { found, tokens } = await paidEmbeddings(dependencies, request, { model, inputs, dimensions, bound });
   await request.noteTokens(tokens).catch((error: unknown) => request.log.warn({ err: error }, 'not counted'));
   return presentEmbeddings(found, { request, model, headers, tokens });
 }
@@ -98,25 +104,25 @@ async function embed(
 interface Order {
   model: EmbeddingModel;
   inputs: string[];
+  dimensions: number | undefined;
   bound: LedgerPrice;
 }
 
 async function paidEmbeddings(
   dependencies: Dependencies,
   request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>,
-  { model, inputs, bound }: Order,
+  { model, inputs, dimensions, bound }: Order,
 ): Promise<{ found: Embeddings; tokens: number }> {
-  const { body, caller, log, requestId, signal } = request;
+  const { caller, log, requestId, signal } = request;
   const embed = dependencies.textProviders.get(model.provider)?.embed;
   if (!embed) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
   const snapshot = snapshotOf(model, chatId(requestId));
   const hold = await openHold(dependencies, { requestId, caller, bound, snapshot, ttlMs: TTL_MS, log });
   const startedAt = performance.now();
   try {
-    const wished = model.spec.supportsCustomDimensions ? body.dimensions : undefined;
     const order = {
       ...{ upstreamModel: model.upstreamModel, inputs, endUser: endUserOf(caller.accountId, undefined) },
-      ...(wished == null ? {} : { dimensions: wished }),
+      ...(dimensions === undefined ? {} : { dimensions }),
     };
     const found = await request.waitFor(embed(order, { signal }));
     if (request.expired) throw tooLate();
@@ -142,25 +148,13 @@ interface Presented {
 }
 
 function presentEmbeddings({ vectors }: Embeddings, { request, model, headers, tokens }: Presented): Answer {
-  const asText = request.body.encoding_format === 'base64';
-  const data = vectors.map((vector, index) => {
-    return { object: 'embedding', index, embedding: asText ? littleEndian(vector) : Array.from(vector) };
-  });
-  const usage = { prompt_tokens: tokens, total_tokens: tokens };
-  const answer = json(
-    { object: 'list', model: model.id, data, usage },
-    {
-      headers: answeredBy(request, { model, headers }),
-    },
+  const format = request.body.encoding_format ?? 'float';
+  const text = streamEmbeddings({ model: model.id, vectors, tokens, format });
+  const packed = compressStream(text, request.headers['accept-encoding']);
+  return stream(
+    { stream: packed.stream, contentType: JSON_TYPE },
+    { headers: { ...answeredBy(request, { model, headers }), ...packed.headers } },
   );
-  return { ...answer, compressible: true };
-}
-
-/** float32, little endian on every machine. */
-function littleEndian(vector: Float32Array): string {
-  const bytes = Buffer.alloc(vector.length * 4);
-  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
-  return bytes.toString('base64');
 }
 
 function inputsOf(input: string | string[]): string[] {
@@ -173,6 +167,25 @@ function refuseTooLong(inputs: readonly string[]): void {
   if (!tooLong) return;
   const message = `Input text exceeds the maximum token limit of ${MOST_TOKENS} tokens`;
   throw new FareboxError({ code: 'invalid_request', message });
+}
+
+interface Size {
+  inputs: readonly string[];
+  dimensions: number | undefined;
+}
+
+/** Before anything is held: the price is of tokens and does not bound the numbers. */
+function refuseTooMany(limits: EmbeddingLimits | undefined, { inputs, dimensions }: Size): void {
+  if (!limits) return;
+  const { maxDimensions, maxNumbers, defaultDimensions } = limits;
+  const numbers = inputs.length * (dimensions ?? defaultDimensions);
+  const most = (count: number) => count.toLocaleString('en');
+  if (dimensions !== undefined && dimensions > maxDimensions) {
+    throw invalid('dimensions', `At most ${most(maxDimensions)} for this model`);
+  }
+  if (numbers > maxNumbers) {
+    throw invalid('input', `At most ${most(maxNumbers)} numbers in one answer, not ${most(numbers)}`);
+  }
 }
 
 function priceOf({ spec }: EmbeddingModel, promptTokens: number): LedgerPrice {

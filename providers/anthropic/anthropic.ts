@@ -26,7 +26,9 @@ const BASE_URL = 'https://api.anthropic.com';
 /** The next one, 2026-10-21, takes no sampling for any model; under this one the older models still do. */
 const VERSION = '2023-06-01';
 
-export function createAnthropic(options: AnthropicOptions): Required<Omit<TextProvider, 'embed'>> {
+export function createAnthropic(
+  options: AnthropicOptions,
+): Required<Omit<TextProvider, 'embed' | 'embeddingLimits'>> {
   const { baseUrl = BASE_URL, apiKey, ...rest } = options;
   const http = createTextHttp({
     ...rest,

@@ -1,5 +1,5 @@
 /** Embeddings: our request in the service's words, and its vectors in the order of the inputs. */
-
+import { endianness } from 'node:os';
 import { count, type Fields, garbage, isFields } from '../textFailures.ts';
 import type { EmbeddingRequest, Embeddings } from '../textProvider.ts';
 import type { Dialect } from './dialects.ts';
@@ -47,7 +47,10 @@ function toVector(embedding: unknown): Float32Array {
 function fromBase64(text: string): Float32Array {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length % 4 !== 0) throw garbage('an embedding that is no vector');
-  return Float32Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4));
+  if (endianness() === 'BE') bytes.swap32();
+  const vector = new Float32Array(bytes.length / 4);
+  bytes.copy(new Uint8Array(vector.buffer));
+  return vector;
 }
 
 function fromNumbers(numbers: unknown): Float32Array {

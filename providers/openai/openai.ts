@@ -41,7 +41,7 @@ export interface OpenAiOptions extends Omit<TextHttpOptions, 'baseUrl' | 'header
 
 export const OPENAI_BASE_URL = 'https://api.openai.com/v1';
 
-export function createOpenAi(options: OpenAiOptions): Required<TextProvider> {
+export function createOpenAi(options: OpenAiOptions): Required<Omit<TextProvider, 'embeddingLimits'>> {
   const { baseUrl = OPENAI_BASE_URL, apiKey, dialect: chosen, xSearch, ...rest } = options;
   const dialect = { ...dialectOf(baseUrl, chosen), xSearch };
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };

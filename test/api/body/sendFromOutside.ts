@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const SENDER = `
-const [url, type, path, times] = process.argv.slice(1);
+const [url, type, path, times, more] = process.argv.slice(1);
 const body = require('node:fs').readFileSync(path);
 const one = () => new Promise((resolve, reject) => {
-  const headers = { 'content-type': type, 'content-length': body.length };
+  const headers = { ...JSON.parse(more), 'content-type': type, 'content-length': body.length };
   require('node:http').request(url, { method: 'POST', headers }, (response) => {
     response.resume().on('end', () => resolve(response.statusCode));
   }).on('error', reject).end(body);
@@ -24,10 +24,12 @@ export interface OutsideOptions {
   body: Buffer;
   /** How often at once; 1 by default. */
   times?: number;
+  headers?: Record<string, string>;
 }
 
 /** The statuses of the answers. */
-export async function sendFromOutside({ url, type, body, times = 1 }: OutsideOptions): Promise<number[]> {
+export async function sendFromOutside(options: OutsideOptions): Promise<number[]> {
+  const { url, type, body, times = 1, headers = {} } = options;
   const path = join(tmpdir(), `farebox-test-${randomUUID()}`);
   await writeFile(path, body);
   try {
@@ -38,6 +40,7 @@ export async function sendFromOutside({ url, type, body, times = 1 }: OutsideOpt
       type,
       path,
       String(times),
+      JSON.stringify(headers),
     ]);
     return JSON.parse(stdout) as number[];
   } finally {
