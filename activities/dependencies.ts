@@ -1,6 +1,7 @@
 /** What the activities stand on; opened once by the worker process. */
 import type pg from 'pg';
 import type { Model } from '../domain/catalogue/model.ts';
+import type { Nano } from '../domain/money.ts';
 import type { ProviderSettings } from '../domain/providerSettings.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { GuardedPost } from '../infra/http/guardedPost.ts';
@@ -21,6 +22,8 @@ export interface ActivityDependencies {
   providerSettings: Readonly<Record<string, ProviderSettings>>;
   /** Where the provider of this job may tell its end; undefined where it cannot reach us. */
   callbackUrl(job: { provider: string; queueId: string }): Promise<string | undefined>;
+  /** How much of a provider's work an account may be refunded a UTC day, in nano USD by list price. */
+  refundedPerDay(accountId: string): Nano;
   guardedFetch: GuardedFetch;
   guardedPost: GuardedPost;
   tools: MediaTools;

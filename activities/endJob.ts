@@ -7,6 +7,7 @@ import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { type LockedJob, lockJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
+import { type RefundedSpend, returnRefundBudget, takeRefundBudget } from '../infra/postgres/refundBudget.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached, refundFailures, refunds } from '../infra/telemetry/counters.ts';
 import { describeParts } from './acceptJob.ts';
@@ -16,15 +17,14 @@ import { stopAtProvider } from './stopAtProvider.ts';
 import type { Discarded, EndJobInput, EndJobResult } from './types.ts';
 
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
-  const { endedHere, ...ended } = await refundAndEnd(dependencies, input);
+  const { before, counted, ...ended } = await endWithinBudget(dependencies, input);
+  if (ended.refused) return ended;
   await point('refund-lost');
-  if (endedHere) {
-    const { modelId, provider, operation } = endedHere;
-    jobsReached.labels(modelId, input.state).inc();
-    refunds.labels(modelId, input.failure.code).inc();
+  if (before) {
+    jobsReached.labels(before.modelId, input.state).inc();
+    refunds.labels(before.modelId, input.failure.code).inc();
     // Beside this step: the client who cancelled waits for its answer, not for the provider's.
-    const stops = operation !== null && input.state !== 'failed';
-    if (stops) void stopAtProvider(dependencies, { queueId: input.queueId, provider, operation });
+    if (input.state !== 'failed') void stopAndReturn(dependencies, input.queueId, { before, counted });
   }
   // A late output of a provider that came after all belongs to nobody.
   if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);
@@ -33,13 +33,27 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
 }
 
 interface Ended extends EndJobResult {
-  /** The row as it was, where it ended by this call. */
-  endedHere?: LockedJob;
+  /** The row as it was, where it was ended or refused by this call. */
+  before?: LockedJob;
+  /** Taken from the budget of refunds. */
+  counted?: RefundedSpend;
 }
 
-async function refundAndEnd({ pool, log }: ActivityDependencies, input: EndJobInput): Promise<Ended> {
+/** Where the budget of a client is spent, its provider may still have stopped: then there is nothing to pay for. */
+async function endWithinBudget(dependencies: ActivityDependencies, input: EndJobInput): Promise<Ended> {
+  const { queueId } = input;
+  const ended = await refundAndEnd(dependencies, input);
+  if (!ended.refused || !ended.before) return ended;
+  const isStopped = await stopAtProvider(dependencies, { queueId, ...ended.before });
+  if (!isStopped) return ended;
+  const { before: _stopped, ...result } = await refundAndEnd(dependencies, { ...input, isClients: false });
+  return result;
+}
+
+async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInput): Promise<Ended> {
+  const { pool, log } = dependencies;
   try {
-    return await inTransaction(pool, (client) => refundIn(client, input));
+    return await inTransaction(pool, (client) => refundIn(client, dependencies, input));
   } catch (err) {
     // Tried again without limit by whoever called: somebody has to see that it does not succeed.
     refundFailures.labels(input.failure.code).inc();
@@ -48,11 +62,21 @@ async function refundAndEnd({ pool, log }: ActivityDependencies, input: EndJobIn
   }
 }
 
-async function refundIn(client: SqlClient, { queueId, state, failure }: EndJobInput): Promise<Ended> {
+async function refundIn(
+  client: SqlClient,
+  dependencies: ActivityDependencies,
+  { queueId, state, failure, isClients }: EndJobInput,
+): Promise<Ended> {
   const row = await lockJob(client, queueId);
   if (!row) throw new Error(`job ${queueId} has no row to end`);
   if (!isRunning(row.state)) {
     return { state: row.state, ...(row.refundId ? { refundId: row.refundId } : {}) };
+  }
+  const counted = isClients ? spendOf(dependencies, row) : undefined;
+  if (counted) {
+    const perDay = dependencies.refundedPerDay(row.accountId);
+    const isTaken = await takeRefundBudget(client, counted, perDay);
+    if (!isTaken) return { state: row.state, refused: 'refund_budget', before: row };
   }
   const { code: reason, message } = failure;
   const refunded = await refund(client, { operationId: queueId, chargeOperationId: queueId, reason });
@@ -65,7 +89,28 @@ async function refundIn(client: SqlClient, { queueId, state, failure }: EndJobIn
     { event: 'refunded', ledgerId: refundId, detail: describeParts(parts) },
   ]);
   await point('end-recorded');
-  return { state, refundId, endedHere: row };
+  return { state, refundId, before: row, ...(counted && { counted }) };
+}
+
+/** What a provider is paid for a job; undefined where nobody was asked yet, or the work is done on this machine. */
+function spendOf(
+  { providers }: ActivityDependencies,
+  { accountId, provider, isAsked, priceUsdNano: usd }: LockedJob,
+): RefundedSpend | undefined {
+  if (!isAsked || usd === 0n || providers.get(provider)?.repeatable) return undefined;
+  return { accountId, usd };
+}
+
+async function stopAndReturn(
+  dependencies: ActivityDependencies,
+  queueId: string,
+  { before, counted }: { before: LockedJob; counted: RefundedSpend | undefined },
+): Promise<void> {
+  const isStopped = await stopAtProvider(dependencies, { queueId, ...before });
+  if (!isStopped || !counted) return;
+  await returnRefundBudget(dependencies.pool, counted).catch((err: unknown) =>
+    dependencies.log.warn({ err, queueId }, 'the budget of refunds was not given back'),
+  );
 }
 
 /** Removes what the client handed in: the bytes and, where there may be one, the sealed order. */

@@ -8,16 +8,17 @@ const STOP_LIMIT_MS = 10_000;
 export interface RunningOperation {
   queueId: string;
   provider: string;
-  operation: OperationHandle;
+  /** Null: the provider gave none, and there is nothing to stop by. */
+  operation: OperationHandle | null;
 }
 
-/** Best effort, once, and over in ten seconds; never throws. */
+/** Best effort, once, and over in ten seconds; never throws. True where the provider says that it has stopped. */
 export async function stopAtProvider(
   { providers, folders, log }: Pick<ActivityDependencies, 'providers' | 'folders' | 'log'>,
   { queueId, provider, operation }: RunningOperation,
-): Promise<void> {
+): Promise<boolean> {
   const adapter = providers.get(provider);
-  if (!adapter?.cancel) return;
+  if (!adapter?.cancel || operation === null) return false;
   const over = new AbortController();
   let folder: string | undefined;
   try {
@@ -29,10 +30,12 @@ export async function stopAtProvider(
       throw new Error('no answer in time');
     });
     late.catch(() => undefined);
-    await Promise.race([asked, late]);
-    log.info({ queueId, provider }, 'provider told to stop');
+    const isStopped = await Promise.race([asked, late]);
+    log.info({ queueId, provider, isStopped }, 'provider told to stop');
+    return isStopped;
   } catch (err) {
     log.warn({ err, queueId, provider }, 'a provider was not told to stop');
+    return false;
   } finally {
     over.abort();
     if (folder !== undefined) await folders.remove(folder).catch(() => undefined);

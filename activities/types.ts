@@ -70,12 +70,16 @@ export interface Discarded {
 export interface EndJobInput extends Discarded {
   state: Extract<JobState, 'failed' | 'timed_out' | 'cancelled'>;
   failure: { code: ErrorCode; message: string };
+  /** The client ends it: what its provider was paid for counts into the budget of refunds of the day. */
+  isClients?: boolean;
 }
 
 /** `state` is what the row says now: `stored` when the output came first and the job therefore stands. */
 export interface EndJobResult {
   state: JobState;
   refundId?: string;
+  /** It goes on: the budget of the day is spent, and its provider does not stop. */
+  refused?: 'refund_budget';
 }
 
 export interface JobsActivities {

@@ -73,7 +73,8 @@ export interface RouteDescription {
 
 /** What every queue route takes beside its body. */
 export const ORDER_HEADERS =
-  ' `Cancel-After` (`30s`, `5m`, `1h` or seconds, from 5 seconds to 24 hours) cancels and refunds a job that takes longer. ' +
+  ' `Cancel-After` (`30s`, `5m`, `1h` or seconds, from 5 seconds to 24 hours) cancels and refunds a job that takes longer, ' +
+  'within the refunds of the day (see `POST /jobs/{queue_id}/cancel`). ' +
   '`Prefer: wait=N` (1 to 60 seconds) holds the answer back until the job is over or the time is.';
 
 /** What its answer then says. */

@@ -1,10 +1,16 @@
 /**
  * A paid call that answers a file or a text at once: its price is held, the work done, and the price taken when the client
- * begins to get the answer. Whoever has gone away by then, or gets an error instead, pays nothing; whoever leaves later
- * has been served. What is still being made while it is sent is paid at its end: if it breaks off, it costs nothing.
+ * begins to get the answer. Whoever gets an error instead pays nothing; whoever leaves later has been served. Whoever leaves
+ * before it pays nothing either, as long as what providers were paid for that stays within the refunds of the account's day.
+ * What is still being made while it is sent is paid at its end: if it breaks off, it costs nothing.
  */
+import { FareboxError } from '../domain/errors.ts';
 import type { LedgerPrice, PriceSnapshot } from '../domain/ledger.ts';
+import { refundedPerDayOf } from '../domain/limits/refundedPerDay.ts';
+import { UpstreamFailure } from '../domain/text/upstreamFailure.ts';
 import { point } from '../infra/points.ts';
+import { inTransaction } from '../infra/postgres/pool.ts';
+import { takeRefundBudget } from '../infra/postgres/refundBudget.ts';
 import type { Answer, BinaryAnswer, StreamAnswer, StreamBreaker } from './answer.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dryRun, isDryRun } from './fixedPrice.ts';
@@ -30,12 +36,12 @@ export interface Done {
 
 type Asking = Pick<
   RouteRequest<unknown, unknown, 'key'>,
-  'caller' | 'requestId' | 'log' | 'headers' | 'signal'
+  'caller' | 'requestId' | 'log' | 'headers' | 'signal' | 'expired'
 >;
 
 /** Throws what the work throws; an UpstreamFailure in our words. Nothing is charged then. */
 export async function paidDelivery(
-  dependencies: Pick<Dependencies, 'ledger'>,
+  dependencies: Selling,
   request: Asking,
   { sale, work }: { sale: Sale; work: () => Promise<Done> },
 ): Promise<Answer> {
@@ -44,6 +50,7 @@ export async function paidDelivery(
   const { caller, requestId, log, signal } = request;
   const hold = await openHold(dependencies, { requestId, caller, bound: price, snapshot, ttlMs, log });
   const startedAt = performance.now();
+  const undo = giveBack(dependencies, request, { hold, sale });
   try {
     await point('sale-held');
     const done = await work();
@@ -53,19 +60,55 @@ export async function paidDelivery(
     };
     const { answer } = done;
     if (answer.kind === 'stream' && done.isUnfinished) {
-      return { ...answer, ...chargingAtEnd(hold, answer, bill) };
+      return { ...answer, ...chargingAtEnd({ hold, undo }, answer, bill) };
     }
     if (answer.kind === 'binary' || answer.kind === 'stream') {
-      return { ...answer, ...charging(hold, answer, bill) };
+      return { ...answer, ...charging({ hold, undo }, answer, bill) };
     }
     signal.throwIfAborted();
     await charge(hold, bill);
     return answer;
   } catch (error) {
     // After a bill that stands this changes nothing.
-    await hold.release();
+    await (mayBeMade(error, signal) ? undo() : hold.release());
     throw toClientError(error);
   }
+}
+
+type Selling = Pick<Dependencies, 'ledger' | 'sql' | 'config'>;
+
+/** A service that says what is wrong has made nothing; a call that was given up may have been paid for. */
+function mayBeMade(error: unknown, signal: AbortSignal): boolean {
+  const failure = error instanceof FareboxError ? error.cause : error;
+  if (failure instanceof UpstreamFailure) return failure.reason === 'lost' || failure.reason === 'timeout';
+  return error === signal.reason;
+}
+
+/**
+ * Releases the hold of what nobody gets. Where the client has left its provider is paid all the same: that counts into the
+ * refunds of the account's day, and beyond them it is charged.
+ */
+function giveBack(
+  { sql, config }: Selling,
+  request: Asking,
+  { hold, sale }: { hold: Hold; sale: Sale },
+): () => Promise<void> {
+  const { price, snapshot } = sale;
+  const { accountId } = request.caller;
+  return async () => {
+    const hasLeft = request.signal.aborted && !request.expired;
+    const isPaidFor = config.providers[snapshot.provider]?.kind !== 'local' && price.usd > 0n;
+    if (!hasLeft || !isPaidFor) return await hold.release();
+    const perDay = refundedPerDayOf(config.limits, accountId);
+    const spend = { accountId, usd: price.usd };
+    const isWithin = await inTransaction(sql, (client) => takeRefundBudget(client, spend, perDay)).catch(
+      (err: unknown) => {
+        request.log.warn({ err }, 'the refunds of the day could not be read');
+        return true;
+      },
+    );
+    await (isWithin ? hold.release() : charge(hold, { price, details: {} }));
+  };
 }
 
 interface Bill {
@@ -75,19 +118,29 @@ interface Bill {
 
 type Ending = Pick<StreamAnswer | BinaryAnswer, 'onAborted'>;
 
-/** A release after the bill changes nothing. */
-function charging(hold: Hold, { onAborted }: Ending, bill: Bill) {
+interface Held {
+  hold: Hold;
+  /** To be called for what has not begun to be delivered. */
+  undo(): Promise<void>;
+}
+
+function charging({ hold, undo }: Held, { onAborted }: Ending, bill: Bill) {
+  let hasBegun = false;
   return {
-    onBegun: () => charge(hold, bill),
+    onBegun: () => {
+      hasBegun = true;
+      return charge(hold, bill);
+    },
     onAborted: async (by: StreamBreaker = 'client') => {
-      await hold.release();
+      // A release after the bill changes nothing.
+      await (hasBegun ? hold.release() : undo());
       await onAborted?.(by);
     },
   };
 }
 
 /** Whoever leaves within it has been served; whoever is left within it has not. */
-function chargingAtEnd(hold: Hold, { onAborted }: Ending, bill: Bill) {
+function chargingAtEnd({ hold, undo }: Held, { onAborted }: Ending, bill: Bill) {
   let hasBegun = false;
   return {
     onBegun: async () => {
@@ -95,7 +148,8 @@ function chargingAtEnd(hold: Hold, { onAborted }: Ending, bill: Bill) {
     },
     onWhole: () => charge(hold, bill),
     onAborted: async (by: StreamBreaker) => {
-      await (hasBegun && by === 'client' ? charge(hold, bill) : hold.release());
+      if (hasBegun) await (by === 'client' ? charge(hold, bill) : hold.release());
+      else await undo();
       await onAborted?.(by);
     },
   };

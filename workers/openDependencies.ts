@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type pg from 'pg';
 import type { ActivityDependencies } from '../activities/dependencies.ts';
+import { refundedPerDayOf } from '../domain/limits/refundedPerDay.ts';
 import { servesMediaOnly } from '../domain/queues.ts';
 import type { Config } from '../infra/config/config.ts';
 import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
@@ -55,6 +56,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       models: config.modelCatalogue.byId,
       providers: createProviders(config, { tools, guardedFetch }),
       providerSettings: config.providers,
+      refundedPerDay: (accountId) => refundedPerDayOf(config.limits, accountId),
       callbackUrl: (job) => callbackUrl(config, pool, job),
       guardedFetch,
       guardedPost: createGuardedPost({ allowPrivateHosts }),

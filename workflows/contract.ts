@@ -90,7 +90,7 @@ export interface GenerationTiming {
   acceptMs: number;
   /** From acceptance to the stored output; past it the job is `timed_out` and refunded. */
   deadlineMs: number;
-  /** The client's own limit (`Cancel-After`): past it the job is cancelled and refunded. */
+  /** The client's own limit (`Cancel-After`): past it the job is cancelled and refunded, within the budget of the day. */
   cancelAfterMs?: number;
   /** From the stored output to its deletion when nobody completes the job. */
   retentionMs: number;
@@ -107,9 +107,12 @@ export type AcceptResult =
   | { accepted: true; durationSeconds?: number; chargeId: string; priceUsd: NanoString }
   | { accepted: false; code: ErrorCode; message: string; fields?: Record<string, string[]> };
 
-/** Update `cancel`: `cancelled` once the refund is committed, `too_late` when the output is already stored. */
+/**
+ * Update `cancel`: `cancelled` once the refund is committed, `too_late` when the output is already stored, `over_budget` when
+ * the provider cannot be stopped and the account was refunded enough today: the job goes on.
+ */
 export const CANCEL_UPDATE = 'cancel';
-export type CancelResult = { outcome: 'cancelled' | 'too_late' | 'already_ended' };
+export type CancelResult = { outcome: 'cancelled' | 'too_late' | 'already_ended' | 'over_budget' };
 
 /** Update `complete`: `deleted` when the object is gone (or will never come), `pending` when deletion is still retried. */
 export const COMPLETE_UPDATE = 'complete';

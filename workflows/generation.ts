@@ -12,6 +12,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type {
+  EndJobResult,
   GenerateResult,
   Measured,
   MeasureResult,
@@ -50,6 +51,10 @@ interface Story {
   /** Somebody waits for the answer; without that nothing is charged. */
   asked: boolean;
   cancelRequested: boolean;
+  /** The client's wish to end it, while the books decide. */
+  wish?: Promise<boolean>;
+  /** How the client has ended it, and what the books say of that. */
+  ended?: { ending: Ending; result: EndJobResult };
   completeRequested: boolean;
   mediaGone: boolean;
   result: GenerationResult;
@@ -152,16 +157,20 @@ async function refuse(story: Story, refusal: Refusal): Promise<AcceptResult> {
 async function produce(story: Story): Promise<'stored' | Ending> {
   const { deadlineMs, cancelAfterMs = deadlineMs } = story.input.timing;
   const limited = cancelAfterMs < deadlineMs;
-  const timeout = Math.min(deadlineMs, cancelAfterMs);
+  // Jobs from before there was a budget end at their limit whatever they cost.
+  const asksBooks = limited && patched('cancel-within-budget');
+  const timeout = asksBooks ? deadlineMs : Math.min(deadlineMs, cancelAfterMs);
   const production = new CancellationScope({ cancellable: true, timeout });
   story.interruptible = production;
+  const work = () => (asksBooks ? converseWithin(story, cancelAfterMs) : converse(story));
   try {
-    return story.cancelRequested ? CANCELLED : await production.run(() => converse(story));
+    return story.cancelRequested ? CANCELLED : await production.run(work);
   } catch (error) {
     if (!isCancellation(error)) return failed('provider_failed', 'The job could not be finished.');
+    if (story.ended) return story.ended.ending;
     // An operator may cancel the workflow itself; then this scope, the root, is cancelled too.
     if (story.cancelRequested || CancellationScope.current().consideredCancelled) return CANCELLED;
-    return limited ? CANCELLED_IN_TIME : TIMED_OUT;
+    return limited && !asksBooks ? CANCELLED_IN_TIME : TIMED_OUT;
   }
 }
 
@@ -180,6 +189,46 @@ const TIMED_OUT: Ending = {
 
 function failed(code: ErrorCode, message: string): Ending {
   return { state: 'failed', failure: { code, message } };
+}
+
+/** Ends the job at the client's own limit, if the books allow it. */
+async function converseWithin(story: Story, limitMs: number): Promise<'stored' | Ending> {
+  const limit = new CancellationScope({ cancellable: true });
+  limit
+    .run(async () => {
+      await sleep(limitMs);
+      await endWithinBudget(story, CANCELLED_IN_TIME);
+    })
+    .catch(() => undefined);
+  try {
+    return await converse(story);
+  } finally {
+    limit.cancel();
+  }
+}
+
+/**
+ * The books decide before anything is interrupted. False: its provider cannot be stopped and the account was refunded enough
+ * today, so the job goes on and its charge stands.
+ */
+async function endWithinBudget(story: Story, ending: Ending): Promise<boolean> {
+  if (story.ended) return true;
+  story.wish ??= askBooks(story, ending).finally(() => {
+    delete story.wish;
+  });
+  return await story.wish;
+}
+
+async function askBooks(story: Story, ending: Ending): Promise<boolean> {
+  const wish = { ...handedIn(story.input), ...ending, isClients: true };
+  const result = await CancellationScope.nonCancellable(() => story.steps.sure.endJob(wish));
+  if (result.refused) {
+    describeJob(story.input, story.result, 'not cancelled: its refund would exceed those of the day');
+    return false;
+  }
+  story.ended = { ending, result };
+  story.interruptible?.cancel();
+  return true;
 }
 
 async function converse(story: Story): Promise<'stored' | Ending> {
@@ -237,7 +286,8 @@ const MOST_CALLS_HEARD = 3;
 /** Refunds and ends the job; the row decides when the output and the end raced each other. */
 async function close(story: Story, ending: Ending): Promise<'stored' | 'closed'> {
   return await CancellationScope.nonCancellable(async () => {
-    const ended = await story.steps.sure.endJob({ ...handedIn(story.input), ...ending });
+    const wish = { ...handedIn(story.input), ...ending };
+    const ended = story.ended?.result ?? (await story.steps.sure.endJob(wish));
     if (ended.state === 'stored') return 'stored';
     story.result = {
       ...story.result,
@@ -294,8 +344,13 @@ async function answer(story: Story): Promise<AcceptResult> {
 
 async function cancel(story: Story): Promise<CancelResult> {
   if (story.decided) return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
-  story.cancelRequested = true;
-  story.interruptible?.cancel();
+  // Before it is charged there is nothing to refund.
+  if (story.answer?.accepted && patched('cancel-within-budget')) {
+    if (!(await endWithinBudget(story, CANCELLED))) return { outcome: 'over_budget' };
+  } else {
+    story.cancelRequested = true;
+    story.interruptible?.cancel();
+  }
   await condition(() => story.decided);
   return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
 }

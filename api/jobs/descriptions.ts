@@ -56,7 +56,10 @@ export const JOB_DESCRIPTIONS: Record<'list' | 'show' | 'events' | 'cancel', Rou
     group: 'Jobs',
     operationId: 'cancelJob',
     summary: 'Stop a job and take its price back',
-    description: 'Until its output is stored; afterwards, and when it is too late, 409.',
+    description:
+      'Until its output is stored; afterwards, and when it is too late, 409. A job whose provider was asked for it and cannot ' +
+      'be stopped counts into the refunds of the day (`limits.refundedPerDay`, USD by list price, UTC): beyond them 409, the ' +
+      'job goes on and its charge stands.',
     params,
     answers: answersWith(jobAnswer, 'Cancelled and refunded.'),
     errors: ['media_not_found', 'conflict'],

@@ -1,7 +1,10 @@
 /** GET /jobs, GET /jobs/{queue_id} and POST /jobs/{queue_id}/cancel: beside the specification, for every kind of job. */
 import { FareboxError } from '../../domain/errors.ts';
 import { isRunning } from '../../domain/jobs.ts';
+import { refundedPerDayOf } from '../../domain/limits/refundedPerDay.ts';
+import { formatNano } from '../../domain/money.ts';
 import { presentEvent, presentJob } from '../../domain/presentJob.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { timelineOf } from '../../infra/postgres/jobEvents.ts';
 import { listJobsBy } from '../../infra/postgres/jobList.ts';
 import { moneyOfJobs } from '../../infra/postgres/jobMoney.ts';
@@ -63,9 +66,10 @@ export const cancelJobRoute = defineRoute({
   path: '/jobs/{queue_id}/cancel',
   access: 'caller',
   describes: JOB_DESCRIPTIONS.cancel,
-  async handler({ sql, temporal }, { caller, params }) {
+  async handler({ config, sql, temporal }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
-    if (isRunning(job.state)) await cancelGeneration(temporal, job.queueId);
+    const told = isRunning(job.state) ? await cancelGeneration(temporal, job.queueId) : undefined;
+    if (told?.outcome === 'over_budget') throw overRefundBudget(config, caller.accountId);
     // The row is the judge: the output may have been stored while the wish to cancel was on its way.
     const now = await findOwnJob(sql, caller, job.queueId);
     if (now.state === 'cancelled') return json((await presentJobs(sql, [now]))[0]);
@@ -75,3 +79,11 @@ export const cancelJobRoute = defineRoute({
     throw new FareboxError({ code: 'conflict', message });
   },
 });
+
+function overRefundBudget({ limits }: Config, accountId: string): FareboxError {
+  const perDay = formatNano(refundedPerDayOf(limits, accountId));
+  const message =
+    'The job cannot be cancelled: its provider has been asked for it and cannot be stopped, and refunds of such work are ' +
+    `limited to ${perDay} USD per UTC day for this account. The job goes on and its charge stands.`;
+  return new FareboxError({ code: 'conflict', message });
+}

@@ -270,6 +270,9 @@ export interface LockedJob {
   accountId: string;
   modelId: string;
   provider: string;
+  priceUsdNano: bigint;
+  /** Its provider may have accepted the order. */
+  isAsked: boolean;
   operation: { [key: string]: string | number | boolean } | null;
   outputKey: string | null;
   refundId: string | null;
@@ -277,13 +280,14 @@ export interface LockedJob {
 
 /** Reads a job's row and locks it until the end of the caller's transaction. */
 export async function lockJob(sql: SqlClient, queueId: string): Promise<LockedJob | undefined> {
-  const { rows } = await sql.query<LockedJob>(
-    `select state, account_id as "accountId", model_id as "modelId", provider, operation,
-         output_key as "outputKey", refund_id as "refundId"
+  const { rows } = await sql.query<Omit<LockedJob, 'priceUsdNano'> & { price: string }>(
+    `select state, account_id as "accountId", model_id as "modelId", provider, price_usd_nano as price, operation,
+         submission in ('sent', 'acknowledged') as "isAsked", output_key as "outputKey", refund_id as "refundId"
        from jobs where queue_id = $1 for update`,
     [queueId],
   );
-  return rows[0];
+  const row = rows[0];
+  return row && { ...row, priceUsdNano: BigInt(row.price) };
 }
 
 /** P80 of the last 200 executions of a model in milliseconds, from acceptance to the stored output. */

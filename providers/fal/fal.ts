@@ -24,7 +24,7 @@ import type {
 } from '../provider.ts';
 import { unserved } from '../unserved.ts';
 import { checkVideoFile } from '../videoFile.ts';
-import { outcomeOfError } from './errorReply.ts';
+import { outcomeOfError, parseJson } from './errorReply.ts';
 import { toInput, type UploadedMedium } from './input.ts';
 import { readOutputUrl, readStatus, readSubmitted } from './replies.ts';
 import {
@@ -193,20 +193,24 @@ async function result(service: FalService, order: Handle, context: CallContext):
   return { status: 'done', output: { path, contentType: found.contentType, providerReference } };
 }
 
-/** Best effort: whatever the service answers, nobody waits for it. */
+/** Only what had not begun is removed for certain (`OK`); what runs is asked to stop, and may go on. */
 async function cancel(
   service: FalService,
   operation: OperationHandle,
   { signal }: CallContext,
-): Promise<void> {
+): Promise<boolean> {
   const order = handle.safeParse(operation).data;
-  if (order === undefined) return;
+  if (order === undefined) return false;
   try {
-    await service.queue.request({ method: 'PUT', path: `${orderPath(order)}/cancel`, signal });
+    const reply = await service.queue.request({ method: 'PUT', path: `${orderPath(order)}/cancel`, signal });
+    return REMOVED.safeParse(parseJson(reply.body)).success;
   } catch (error) {
     if (!(error instanceof ProviderHttpError)) throw error;
+    return false;
   }
 }
+
+const REMOVED = z.object({ status: z.literal('OK') });
 
 function failed(detail: string): Outcome {
   return {

@@ -54,7 +54,9 @@ export function createReplicate(options: ReplicateOptions): GenerationProvider {
     },
     async cancel({ id }, { signal }) {
       const path = `/v1/predictions/${encodeURIComponent(String(id))}/cancel`;
-      await api.request({ method: 'POST', path, signal }).catch(unlessOurs);
+      const reply = await api.request({ method: 'POST', path, signal }).catch(unlessOurs);
+      const found = reply && readPrediction(reply.body);
+      return found?.status === 'canceled' || found?.status === 'aborted';
     },
     isGenuine: createWebhookCheck(api),
   };
@@ -173,6 +175,7 @@ async function deliver(
 }
 
 /** A cancellation that did not arrive is made up for by `Cancel-After`. */
-function unlessOurs(error: unknown): void {
+function unlessOurs(error: unknown): undefined {
   if (!(error instanceof ProviderHttpError)) throw error;
+  return undefined;
 }

@@ -66,8 +66,11 @@ export async function openDeployment(options: {
   const world = await createWorld();
   const ids = [randomUUID(), randomUUID()] as const;
   const overrides = Object.fromEntries(ids.map((id) => [id, LIMITS]));
-  const configure = (configuration: object) =>
-    writeConfiguration({ ...configuration, limits: { overrides, perAddressPerMinute: 1_000_000 } });
+  const configure = (configuration: { limits?: object }) =>
+    writeConfiguration({
+      ...configuration,
+      limits: { overrides, perAddressPerMinute: 1_000_000, ...configuration.limits },
+    });
   const environment: Record<string, string> = {
     ...world.environment,
     ...options.variables,

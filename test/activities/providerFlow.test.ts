@@ -34,12 +34,19 @@ beforeEach(async () => {
 });
 
 interface Setting {
+  /** Nano USD; by default no refund of a client's is counted. */
+  refundedPerDay?: bigint;
   provider: Partial<GenerationProvider>;
   limits?: ProviderLimits;
   callbackUrl?: string;
 }
 
-function dependenciesOf({ provider, limits, callbackUrl }: Setting): ActivityDependencies {
+function dependenciesOf({
+  provider,
+  limits,
+  callbackUrl,
+  refundedPerDay = 10n ** 18n,
+}: Setting): ActivityDependencies {
   const tell = (level: string) => (fields: object, words: string) => lines.push({ level, words, fields });
   return {
     pool: world.ledger.pool,
@@ -47,6 +54,7 @@ function dependenciesOf({ provider, limits, callbackUrl }: Setting): ActivityDep
     providers: new Map([[ENTRY, { repeatable: false, start: async () => RUNNING, ...provider }]]),
     providerSettings: { [ENTRY]: { kind: 'local', ...(limits && { limits }) } },
     callbackUrl: async () => callbackUrl,
+    refundedPerDay: () => refundedPerDay,
     storage: {
       get: async () => Readable.from([SEALED]),
       remove: async () => undefined,
@@ -228,9 +236,10 @@ describe('a job that ends while its provider works', () => {
     async (state) => {
       const stopped: unknown[] = [];
       let refunded: string | null | undefined;
-      const cancel: GenerationProvider['cancel'] = async (operation) => {
+      const cancel: NonNullable<GenerationProvider['cancel']> = async (operation) => {
         refunded ??= (await readJob(world.ledger.pool, job.queueId))?.refundId;
         stopped.push(operation);
+        return true;
       };
       const dependencies = dependenciesOf({ provider: { cancel } });
       const job = await runningJob(dependencies);
@@ -243,7 +252,10 @@ describe('a job that ends while its provider works', () => {
   );
 
   it('is refunded at once when the provider does not answer, or fails', async () => {
-    for (const cancel of [() => new Promise<void>(() => undefined), () => Promise.reject(new Error('no'))]) {
+    for (const cancel of [
+      () => new Promise<boolean>(() => undefined),
+      () => Promise.reject(new Error('no')),
+    ]) {
       const dependencies = dependenciesOf({ provider: { cancel } });
       const job = await runningJob(dependencies);
       const startedAt = performance.now();
@@ -258,6 +270,7 @@ describe('a job that ends while its provider works', () => {
     let stopped = 0;
     const cancel = async () => {
       stopped += 1;
+      return true;
     };
     const failing = dependenciesOf({ provider: { cancel } });
     const job = await runningJob(failing);
@@ -268,5 +281,75 @@ describe('a job that ends while its provider works', () => {
     await endJob(silent, { queueId: lost.queueId, ...ending('timed_out') });
     await sleep(50);
     expect(stopped).toBe(0);
+  });
+
+  const cancelled = { ...ending('cancelled'), isClients: true };
+  const refundedToday = async (accountId: string) => {
+    const { rows } = await world.ledger.owner.query('select usd from refunded_days where account_id = $1', [
+      accountId,
+    ]);
+    return rows.map(({ usd }) => String(usd));
+  };
+
+  it('goes on when its client cancels beyond the budget of the day and its provider does not stop', async () => {
+    const never = dependenciesOf({ provider: { cancel: async () => false }, refundedPerDay: 0n });
+    const job = await runningJob(never);
+    const answer = await endJob(never, { queueId: job.queueId, ...cancelled });
+    expect(answer).toEqual({ state: 'submitted', refused: 'refund_budget' });
+    expect(await readJob(world.ledger.pool, job.queueId)).toMatchObject({
+      state: 'submitted',
+      refundId: null,
+    });
+    expect((await world.ledger.balance(job.accountId)).usd).toBe(900n);
+    expect(await refundedToday(job.accountId)).toEqual([]);
+    // Neither its deadline nor its provider's failure is the client's doing.
+    const ended = await endJob(never, { queueId: job.queueId, ...ending('timed_out') });
+    expect(ended).toMatchObject({ state: 'timed_out', refundId: job.queueId });
+    expect((await world.ledger.balance(job.accountId)).usd).toBe(1_000n);
+  });
+
+  it('is cancelled beyond the budget where its provider really stops, was not asked, or is paid nothing', async () => {
+    const settings: Setting[] = [
+      { provider: { cancel: async () => true } },
+      { provider: { start: async () => ({ status: 'busy', reason: 'concurrency' }) } },
+      { provider: { repeatable: true } },
+    ];
+    for (const setting of settings) {
+      const dependencies = dependenciesOf({ ...setting, refundedPerDay: 0n });
+      const job = await runningJob(dependencies);
+      const ended = await endJob(dependencies, { queueId: job.queueId, ...cancelled });
+      expect(ended).toMatchObject({ state: 'cancelled', refundId: job.queueId });
+      expect((await world.ledger.balance(job.accountId)).usd).toBe(1_000n);
+      expect(await refundedToday(job.accountId)).toEqual([]);
+    }
+  });
+
+  it('takes no more than the budget, however many are cancelled at once', async () => {
+    const dependencies = dependenciesOf({ provider: {}, refundedPerDay: 3n });
+    const accountId = await world.ledger.account({ usd: 1_000n });
+    const jobs: string[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      const job = await newJob(accountId);
+      const { queueId: operationId } = job;
+      await charge(world.ledger.pool, order(accountId, both(1n), { operationId }));
+      await submit(dependencies, job);
+      jobs.push(operationId);
+    }
+    const ended = await Promise.all(jobs.map((queueId) => endJob(dependencies, { queueId, ...cancelled })));
+    expect(ended.filter(({ refused }) => refused)).toHaveLength(5);
+    expect((await world.ledger.balance(accountId)).usd).toBe(995n);
+    expect(await refundedToday(accountId)).toEqual(['3']);
+  });
+
+  it('has its refund counted no more when the provider says afterwards that it stopped', async () => {
+    const dependencies = dependenciesOf({ provider: { cancel: async () => true }, refundedPerDay: 1n });
+    for (let round = 0; round < 3; round += 1) {
+      const job = await runningJob(dependencies);
+      expect(await endJob(dependencies, { queueId: job.queueId, ...cancelled })).toMatchObject({
+        state: 'cancelled',
+      });
+      const isReturned = async () => (await refundedToday(job.accountId)).join() === '0';
+      await until('the budget is whole again', isReturned, 10_000);
+    }
   });
 });

@@ -17,6 +17,9 @@ const PIECE = Buffer.alloc(64 * 1024, 1);
 const PIECES = 200;
 const DEADLINE_MS = 400;
 
+/** Whose work is sold. */
+let provider = 'test';
+
 /** Set by each test: what the work does, and what it answers. */
 let work: () => Promise<Answer>;
 
@@ -27,7 +30,7 @@ const sold = defineRoute({
   deadlineMs: DEADLINE_MS,
   handler: async (dependencies, request) => {
     const snapshot = {
-      ...{ sku: 'test-sold', modelId: 'test', provider: 'test', unit: 'file', units: '1' },
+      ...{ sku: 'test-sold', modelId: 'test', provider, unit: 'file', units: '1' },
       ...{ pricePerUnitUsd: '5000000', requestId: request.requestId },
     };
     const sale = { price: PRICE, snapshot, ttlMs: 60_000 };
@@ -175,6 +178,57 @@ describe('a JSON answer', () => {
       return json({});
     };
     expect(await chargesOf(() => leaving('before the head'))).toBe(0);
+  });
+});
+
+describe('a client that leaves before its answer begins, again and again', () => {
+  const slow = async () => {
+    await sleep(250);
+    return json({});
+  };
+  /** An account of its own that is refunded two of these a day. */
+  async function chargesOfLeaving(times: number): Promise<number> {
+    const poor = await api.newKey('INFERENCE');
+    const { config, sql } = api.opened.dependencies;
+    config.limits.overrides[poor.accountId] = { refundedPerDay: 0.01 };
+    const operationId = randomUUID();
+    const amount = 10n ** 9n;
+    await grant(sql, { operationId, accountId: poor.accountId, currency: 'usd', amount, notes: 'test' });
+    [key, accountId] = [poor.secret, poor.accountId];
+    return await chargesOf(async () => {
+      for (let count = 0; count < times; count += 1) {
+        await leaving('before the head');
+        await until('the call is over', async () => api.inFlight.count === 0, 10_000);
+      }
+    });
+  }
+
+  it.each([
+    ['a JSON answer', slow],
+    ['a binary answer', async () => (await slow()) && KINDS.binary(pieces())],
+    ['a stream', async () => (await slow()) && KINDS.stream(pieces())],
+    [
+      'a call that is given up',
+      async () => {
+        await slow();
+        throw new UpstreamFailure({ reason: 'lost', detail: 'given up' });
+      },
+    ],
+  ])('is billed beyond the refunds of the day for %s', async (_what, made) => {
+    work = made;
+    expect(await chargesOfLeaving(5)).toBe(3);
+  });
+
+  it('is billed nothing where the service says that it failed, or works on this machine', async () => {
+    work = async () => {
+      await slow();
+      throw new UpstreamFailure({ reason: 'failed', detail: 'no' });
+    };
+    expect(await chargesOfLeaving(4)).toBe(0);
+    provider = 'local';
+    work = slow;
+    expect(await chargesOfLeaving(4)).toBe(0);
+    provider = 'test';
   });
 });
 

@@ -215,6 +215,47 @@ describe('a generation that ends before its output is stored', () => {
     expect(stage.steps.filter((step) => step.startsWith('endJob'))).toEqual(['endJob cancelled']);
   });
 
+  it('goes on when the books refuse its cancellation, and can be cancelled later', async () => {
+    let refuses = true;
+    const play = await stage.play({
+      generate: () => new Promise<GenerateResult>(() => undefined),
+      endJob: ({ state, isClients }) => {
+        if (isClients && refuses) return Promise.resolve({ state: 'submitted', refused: 'refund_budget' });
+        return Promise.resolve({ state, refundId: 'refund-1' });
+      },
+    });
+    await play.accepted;
+    const cancel = () => play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE);
+    expect(await cancel()).toEqual({ outcome: 'over_budget' });
+    expect((await play.handle.describe()).status.name).toBe('RUNNING');
+    refuses = false;
+    expect(await cancel()).toEqual({ outcome: 'cancelled' });
+    expect(await play.result()).toMatchObject({ state: 'cancelled', refundId: 'refund-1' });
+  });
+
+  it.each([
+    ['is cancelled at the limit of its client', false, 'cancelled'],
+    ['goes on to its deadline where the books refuse that', true, 'timed_out'],
+  ] as const)('%s', async (_what, refuses, state) => {
+    const asked: unknown[] = [];
+    const play = await stage.play(
+      {
+        generate: () => new Promise<GenerateResult>(() => undefined),
+        endJob: (input) => {
+          asked.push([input.state, input.isClients ?? false]);
+          if (input.isClients && refuses)
+            return Promise.resolve({ state: 'submitted', refused: 'refund_budget' });
+          return Promise.resolve({ state: input.state, refundId: 'refund-1' });
+        },
+      },
+      { cancelAfterMs: 300, deadlineMs: 2_000 },
+    );
+    await play.accepted;
+    expect(await play.result()).toMatchObject({ state, refundId: 'refund-1' });
+    const books = [['cancelled', true]];
+    expect(asked).toEqual(refuses ? [...books, ['timed_out', false]] : books);
+  });
+
   it('is refunded when an operator cancels the workflow itself', async () => {
     const play = await stage.play({ generate: () => new Promise<GenerateResult>(() => undefined) });
     await play.accepted;

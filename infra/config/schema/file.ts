@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isNetwork } from '../../http/trustedProxies.ts';
 import { model } from './models.ts';
 import {
+  amount,
   closed,
   count,
   environmentName,
@@ -107,7 +108,12 @@ const jobs = closed({
 const limit = count(0, 1_000_000_000_000_000).exactOptional();
 const accountId = text(128);
 
+const refundedPerDay = amount.describe(
+  'USD by list price: so much a UTC day is refunded of work that its provider had been asked for and could not stop.',
+);
+
 const limitOverride = closed({
+  refundedPerDay: refundedPerDay.exactOptional(),
   requestsPerMinute: limit,
   tokensPerMinute: limit,
   failedPer30s: limit.describe('Also how many documents and media may fail to be read in ten minutes.'),
@@ -124,6 +130,7 @@ const limits = closed({
   partnerAccounts: z.array(accountId).max(10_000).default([]),
   staffAccounts: z.array(accountId).max(10_000).default([]),
   overrides: z.record(accountId, limitOverride).default({}),
+  refundedPerDay: refundedPerDay.default(20),
   perAddressPerMinute: count(1, 1_000_000_000).default(60),
   trustedProxies: z
     .array(network)

@@ -1,0 +1,42 @@
+/**
+ * Work that a provider was paid for and that a client is refunded all the same, because it cancelled or left: so much of it
+ * an account is given a UTC day (`limits.refundedPerDay`).
+ */
+import type { Nano } from '../../domain/money.ts';
+import type { SqlClient } from './pool.ts';
+
+export interface RefundedSpend {
+  accountId: string;
+  /** List price in nano USD. */
+  usd: Nano;
+}
+
+/**
+ * Takes an amount from today's budget, or nothing: false when less is left. In the transaction of the refund, which comes
+ * after it; locks the account, as all does that moves its money.
+ */
+export async function takeRefundBudget(
+  client: SqlClient,
+  { accountId, usd }: RefundedSpend,
+  perDay: Nano,
+): Promise<boolean> {
+  await client.query('select from accounts where id = $1 for no key update', [accountId]);
+  const { rowCount } = await client.query(
+    `insert into refunded_days as known (account_id, day, usd)
+       select $1, ${TODAY}, $2::bigint where $2::bigint <= $3::bigint
+     on conflict (account_id, day) do update set usd = known.usd + excluded.usd
+       where known.usd + excluded.usd <= $3::bigint`,
+    [accountId, usd.toString(), perDay.toString()],
+  );
+  return rowCount === 1;
+}
+
+/** The provider said afterwards that it stopped: today's budget has the amount again. */
+export async function returnRefundBudget(sql: SqlClient, { accountId, usd }: RefundedSpend): Promise<void> {
+  await sql.query(
+    `update refunded_days set usd = greatest(0, usd - $2::bigint) where account_id = $1 and day = ${TODAY}`,
+    [accountId, usd.toString()],
+  );
+}
+
+const TODAY = "(ledger_now() at time zone 'UTC')::date";
