@@ -52,7 +52,7 @@ export async function authenticate(authentication: Authentication, knock: Knock)
   switch (credential.kind) {
     case 'bearer':
       if (knock.access === 'own-wallet') throw refused('a key where only a wallet is known');
-      return { caller: await keyHolder(authentication, credential.secret) };
+      return { caller: await keyHolder(authentication, credential.secret, knock.address) };
     case 'wallet':
       return await walletHolder(authentication, knock, credential.header);
     case 'none':
@@ -104,17 +104,37 @@ const PAYMENT_NOT_ACCEPTED = {
   code: 'PAYMENT_HEADER_NOT_ACCEPTED',
 };
 
-async function keyHolder({ keys, use, clock }: Authentication, secret: string): Promise<Caller> {
-  if (!looksLikeSecret(secret)) throw refused('malformed');
-  const known = keys.get(hash('sha256', secret, 'hex'));
-  const key = known instanceof Promise ? await known : known;
-  if (!key) throw refused('unknown');
-  if (key.revoked) throw refused('revoked');
-  if (key.expiresAt !== null && key.expiresAt.getTime() <= clock.now()) throw refused('expired');
+async function keyHolder(
+  authentication: Authentication,
+  secret: string,
+  addressOf: () => string,
+): Promise<Caller> {
+  const found = findKey(authentication, secret, addressOf);
+  const key = found instanceof Promise ? await found : found;
+  const refusal = whyRefused(key, authentication.clock);
+  if (key && !refusal) {
+    authentication.use.touch(key.keyId);
+    return toCaller(key);
+  }
+  await authentication.door.countVain(addressOf());
+  throw refusal;
+}
+
+/** An address that sent too many keys in vain costs no further look into the database. */
+function findKey({ keys, door }: Authentication, secret: string, addressOf: () => string) {
+  if (!looksLikeSecret(secret)) return undefined;
+  const secretHash = hash('sha256', secret, 'hex');
+  if (!keys.has(secretHash)) door.requireOpenForUnknownKey(addressOf());
+  return keys.get(secretHash);
+}
+
+function whyRefused(key: FoundKey | undefined, clock: DatabaseClock): FareboxError | undefined {
+  if (!key) return refused('unknown');
+  if (key.revoked) return refused('revoked');
+  if (key.expiresAt !== null && key.expiresAt.getTime() <= clock.now()) return refused('expired');
   if (!key.accountActive)
-    throw refused('inactive account', 'Authentication failed: this account is inactive');
-  use.touch(key.keyId);
-  return toCaller(key);
+    return refused('inactive account', 'Authentication failed: this account is inactive');
+  return undefined;
 }
 
 function refused(internal: string, message = 'Authentication failed'): FareboxError {

@@ -18,6 +18,8 @@ export interface KeyCacheOptions {
 export interface KeyCache {
   /** By the hex SHA-256 of the secret; answers at once when it is known. */
   get(secretHash: string): FoundKey | undefined | Promise<FoundKey | undefined>;
+  /** Whether a key has this hash for all that this process knows, however long ago it was read. */
+  has(secretHash: string): boolean;
   forget(change: KeyChange): void;
   clear(): void;
 }
@@ -66,6 +68,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
       asking.set(secretHash, asked);
       return asked;
     },
+    has: (secretHash) => known.has(secretHash),
     forget(change) {
       changes += 1;
       asking.clear();

@@ -18,6 +18,8 @@ export interface SignInDoor {
    * nothing yet, is the name of one that could pay lately: a crowd behind one address suffers from none of its members.
    */
   requireOpen(address: string, wallet: Wallet): void;
+  /** The same about a key that this process has not seen: one that it knows suffers from no neighbour. */
+  requireOpenForUnknownKey(address: string): void;
   /** The account can pay for something. */
   notePaying(accountId: string): void;
   /** Counts one that came to nothing. Throws FareboxError `rate_limited` for one too many. */
@@ -42,7 +44,7 @@ const PAYING_MS = 3_600_000;
 
 const VAIN = {
   path: 'sign-ins in vain',
-  what: ' with sign-ins that are refused or of wallets without funds',
+  what: ' with credentials that are refused or of wallets without funds',
 };
 const ASKED = { path: 'sign-ins of contracts', what: ' with sign-ins that only a chain can judge' };
 
@@ -65,6 +67,10 @@ export function createSignInDoor(counting: { limits: Limits; config: Pick<Config
     requireOpen(address, wallet) {
       const leftMs = shutForMs(address);
       if (leftMs > 0 && !paying.has(walletAccountId(wallet))) throw tooMany(VAIN.what, leftMs);
+    },
+    requireOpenForUnknownKey(address) {
+      const leftMs = shutForMs(address);
+      if (leftMs > 0) throw tooMany(VAIN.what, leftMs);
     },
     notePaying: (accountId) => void paying.set(accountId, true),
     async countVain(address) {

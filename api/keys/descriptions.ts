@@ -84,7 +84,8 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     operationId: 'rotateApiKey',
     summary: 'Give a key a new secret',
     description:
-      'The present secret works on for `overlapSeconds` (0 to 604,800; 3,600 when left out). Beside the specification.',
+      'The present secret works on for `overlapSeconds` (0 to 604,800; when left out 3,600, of an ADMIN key 0). Beside the ' +
+      'specification.',
     params,
     answers: answersWith(rotatedAnswer),
     errors: ['rate_limited'],

@@ -3,6 +3,7 @@
  * beyond it: rotation, keys for some models, and keys that are another one's children.
  */
 
+import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { changeKey, endKey, makeKey, rotateKey } from '../../infra/postgres/keyAdministration.ts';
 import { activeKeys } from '../../infra/postgres/keyUsage.ts';
@@ -65,12 +66,24 @@ export const updateKeyRoute = defineRoute({
     const { id, consumptionLimit, ...patch } = request.body;
     mustBeFuture(patch.expiresAt, clock);
     const keyId = toKeyId(id);
+    refuseLongerLife(request.caller, keyId, patch.expiresAt);
     const act = { actor: actorOf(request), accountId: request.caller.accountId };
     const record = keyId && (await changeKey(sql, { ...act, keyId }, { ...patch, limits: consumptionLimit }));
     if (!record) throw unknownKey('API key not found or expired');
     return json({ success: true, data: presentKey(record) });
   },
 });
+
+/** A key that was given an end keeps it: whoever gave it may have meant to be rid of it by then. */
+function refuseLongerLife(
+  { keyId: ownKeyId, keyExpiresAt }: Caller,
+  keyId: string | undefined,
+  expiresAt: Date | null | undefined,
+): void {
+  if (keyId !== ownKeyId || !keyExpiresAt || expiresAt === undefined) return;
+  if (expiresAt !== null && expiresAt <= keyExpiresAt) return;
+  throw invalid('expiresAt', 'An API key cannot extend its own life: use another ADMIN key');
+}
 
 export const deleteKeyRoute = defineRoute({
   method: 'DELETE',
@@ -93,8 +106,8 @@ export const deleteKeyRoute = defineRoute({
 });
 
 /**
- * Beside the specification: a new secret for the same key. `overlapSeconds` (0 to 604,800; 3,600 when left out) is how
- * long the present secret works on, and bounds what is left of earlier overlaps.
+ * Beside the specification: a new secret for the same key. `overlapSeconds` (0 to 604,800; left out: 3,600, of an
+ * ADMIN key 0) is how long the present secret works on, and bounds what is left of earlier overlaps.
  */
 export const rotateKeyRoute = defineRoute({
   method: 'POST',
@@ -105,8 +118,7 @@ export const rotateKeyRoute = defineRoute({
   async handler({ sql }, request) {
     const keyId = toKeyId(request.params.id);
     const act = { actor: actorOf(request), accountId: request.caller.accountId };
-    const overlapSeconds = request.body?.overlapSeconds ?? 3_600;
-    const rotated = keyId && (await rotateKey(sql, { ...act, keyId }, overlapSeconds));
+    const rotated = keyId && (await rotateKey(sql, { ...act, keyId }, request.body?.overlapSeconds));
     if (!rotated) throw unknownKey('API key not found or expired');
     return json({
       success: true,

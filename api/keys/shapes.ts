@@ -94,5 +94,5 @@ export const deleteBody = z.strictObject({ id: z.string() }).optional();
 export const deleteQuery = z.strictObject({ id: z.string().optional() });
 
 export const rotateBody = z
-  .strictObject({ overlapSeconds: z.int().min(0).max(LONGEST_OVERLAP_SECONDS).default(3_600) })
+  .strictObject({ overlapSeconds: z.int().min(0).max(LONGEST_OVERLAP_SECONDS).optional() })
   .optional();

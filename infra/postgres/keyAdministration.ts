@@ -130,6 +130,8 @@ function patched(before: KeyRecord, patch: KeyPatch): KeyRecord {
   };
 }
 
+const DEFAULT_OVERLAP_SECONDS = { ADMIN: 0, INFERENCE: 3_600 } as const;
+
 export interface Rotated {
   record: KeyRecord;
   /** In this answer and nowhere else, ever. */
@@ -140,16 +142,17 @@ export interface Rotated {
 
 /**
  * Gives an active key a new secret; the present one, and those replaced before it, work for `overlapSeconds` more at
- * most. Undefined when the account has no such key; `invalid_request` when too many replaced secrets would work.
+ * most: left out, an hour, and not at all for an ADMIN key, whose old secret could undo the rotation. Undefined when the account has no such key; `invalid_request` when too many replaced secrets would work.
  */
 export async function rotateKey(
   pool: pg.Pool,
   act: KeyAct,
-  overlapSeconds: number,
+  wantedOverlapSeconds?: number,
 ): Promise<Rotated | undefined> {
   return await administer(pool, act.accountId, async (client) => {
     const before = await lockActiveKey(client, act);
     if (!before) return undefined;
+    const overlapSeconds = wantedOverlapSeconds ?? DEFAULT_OVERLAP_SECONDS[before.keyType];
     const previousWorksUntil = await replaceSecret(client, before, overlapSeconds);
     const secret = newSecret(before.keyType);
     const { rows } = await client.query<KeyRow>(

@@ -1,8 +1,9 @@
 /** What one address can make us do by sign-ins that nothing is paid for. */
+import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { BASE, encode, newEvmWallet, signed, signInOf, takingSignIns } from '../../harness/signIns.ts';
@@ -70,11 +71,19 @@ interface Told {
   error: string;
 }
 
-/** An address that is not of this machine comes over the proxy. */
 function jobs(api: TestApi, address: string, header: string): Promise<Told> {
+  return jobsWith(api, address, { 'SIGN-IN-WITH-X': header });
+}
+
+function jobsWithKey(api: TestApi, address: string, secret: string): Promise<Told> {
+  return jobsWith(api, address, { Authorization: `Bearer ${secret}` });
+}
+
+/** An address that is not of this machine comes over the proxy. */
+function jobsWith(api: TestApi, address: string, credential: Record<string, string>): Promise<Told> {
   return new Promise((resolve, reject) => {
     const localAddress = address.startsWith('127.') ? address : PROXY;
-    const headers = { 'SIGN-IN-WITH-X': header, 'X-Forwarded-For': address };
+    const headers = { ...credential, 'X-Forwarded-For': address };
     const asked = request(`${api.baseUrl}/jobs`, { localAddress, headers }, (response) => {
       const status = response.statusCode ?? 0;
       if (status === 429) expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
@@ -168,6 +177,23 @@ it('an address that is refused again and again is shut out, but for wallets that
   expect(await noncesOf()).toBe(before);
   expect((await jobs(strict, address, await payer.header())).status).toBe(200);
   expect((await jobs(strict, newAddress(), await signInOf(newEvmWallet()))).status).toBe(200);
+});
+
+it('an address that tries keys in vain is shut out before the database is asked, but for keys that are known', async () => {
+  const address = newAddress();
+  const [known, stranger] = await Promise.all([strict.newKey('INFERENCE'), strict.newKey('INFERENCE')]);
+  expect((await jobsWithKey(strict, address, known.secret)).status).toBe(200);
+  const invented = () => `FAREBOX_INFERENCE_KEY_${randomBytes(32).toString('base64url')}`;
+  const calls = Array.from({ length: VAIN_LIMIT + 20 }, () => () => jobsWithKey(strict, address, invented()));
+  expect(statusesOf(await together(calls, 8))).toEqual({ 401: VAIN_LIMIT, 429: 20 });
+  // A key of nobody that this process knows costs no look into the database any more, even if it is good.
+  const query = vi.spyOn(strict.opened.dependencies.sql, 'query');
+  expect((await jobsWithKey(strict, address, invented())).status).toBe(429);
+  expect((await jobsWithKey(strict, address, stranger.secret)).status).toBe(429);
+  expect(query).not.toHaveBeenCalled();
+  query.mockRestore();
+  expect((await jobsWithKey(strict, address, known.secret)).status).toBe(200);
+  expect((await jobsWithKey(strict, newAddress(), stranger.secret)).status).toBe(200);
 });
 
 it('wallets without funds count, however many they are', async () => {

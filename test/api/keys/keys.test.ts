@@ -143,6 +143,21 @@ describe('GET /api_keys', () => {
 });
 
 describe('PATCH /api_keys', () => {
+  it('lets no key with an end extend its own life; another ADMIN key may', async () => {
+    const terms = { apiKeyType: 'ADMIN', expiresAt: '2199-02-28' };
+    const own = await create(api, admin.secret, terms);
+    const patch = async (key: string, expiresAt: string | null) => {
+      return await ask(api, 'PATCH /api_keys', { key, body: { id: own.id, expiresAt } });
+    };
+    for (const later of [null, '2199-03-01']) {
+      const { status, body } = await patch(own.apiKey, later);
+      expect({ status, body }).toMatchObject({ status: 400, body: { error: expect.any(String) } });
+      expect(JSON.stringify(body)).toContain('cannot extend its own life');
+    }
+    expect((await patch(own.apiKey, '2199-02-27')).status).toBe(200);
+    expect((await patch(admin.secret, null)).status).toBe(200);
+  });
+
   it('changes what is named and nothing else; an empty string or null removes the expiry', async () => {
     const key = admin.secret;
     const made = await create(api, key, { expiresAt: '2199-01-01', consumptionLimit: { usd: 1, diem: 2 } });

@@ -47,6 +47,15 @@ describe('POST /api_keys/{id}/rotate', () => {
     expect(ends).toBeLessThanOrEqual(to + 3_600_000 + 1_000);
   });
 
+  it('ends the old secret of an ADMIN key at once, unless an overlap is asked for', async () => {
+    const made = await create(api, admin.secret, { apiKeyType: 'ADMIN' });
+    const { apiKey, previousKeyExpiresAt } = await rotate(made.id);
+    expect(previousKeyExpiresAt).toBe(null);
+    await ended(api, made.apiKey);
+    expect((await rotate(made.id, { overlapSeconds: 60 })).previousKeyExpiresAt).not.toBe(null);
+    expect(await statusOf(api, apiKey)).toBe(200);
+  });
+
   it('without an overlap ends the old secret at once in every process', async () => {
     const made = await create(api, admin.secret);
     expect([await statusOf(api, made.apiKey), await statusOf(other, made.apiKey)]).toEqual([200, 200]);
