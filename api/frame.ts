@@ -50,7 +50,8 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
     }
     const { caller } = ctx.state;
     const call = caller && openCall(frame.dependencies.limits, caller);
-    const visit = { route, ctx, call, address, stopping: frame.inFlight.stopping };
+    const { stopping, ending } = frame.inFlight;
+    const visit = { route, ctx, call, address, stopping, ending };
     const work = () => answer(frame, visit);
     const { accountId, wallet } = caller ?? {};
     const served =
@@ -89,6 +90,7 @@ interface Visit {
   /** The client's; worked out when it is asked for. */
   address(): string;
   stopping: AbortSignal;
+  ending: AbortSignal;
 }
 
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
@@ -250,6 +252,7 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly files: readonly UploadedFile[];
   readonly query: unknown;
   readonly stopping: AbortSignal;
+  readonly ending: AbortSignal;
   readonly #ctx: RoutedContext;
   readonly #call: CallLimits | undefined;
   readonly #path: string;
@@ -259,12 +262,13 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   /** What is to be done when nobody waits any more. */
   #waiting: Set<() => void> | undefined = undefined;
 
-  constructor({ route, ctx, call, address, stopping }: Visit, query: unknown, read: ReadBody) {
+  constructor({ route, ctx, call, address, stopping, ending }: Visit, query: unknown, read: ReadBody) {
     this.#ctx = ctx;
     this.#call = call;
     this.#path = route.path;
     this.#address = address;
     this.stopping = stopping;
+    this.ending = ending;
     this.query = query;
     this.body = read.body;
     this.files = read.files;

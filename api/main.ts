@@ -14,11 +14,9 @@ import { addFoundModels } from './foundModels.ts';
 import { createReadiness } from './health.ts';
 import { type Opened, openDependencies } from './openDependencies.ts';
 import { ROUTES } from './routes.ts';
-import { drain } from './server/drain.ts';
+import { drain, settleCut } from './server/drain.ts';
 import { createInFlight } from './server/inFlight.ts';
 import { listen } from './server/listen.ts';
-
-const DRAIN_DEADLINE_MS = 30_000;
 
 async function main(): Promise<void> {
   const configured = loadConfig();
@@ -48,8 +46,11 @@ async function main(): Promise<void> {
 
   const signal = await told;
   log.info({ signal, count: inFlight.count }, 'api stopping');
-  const finished = await drain(server, inFlight, DRAIN_DEADLINE_MS);
-  if (!finished) log.warn({ count: inFlight.count }, 'some answers were not finished in time');
+  const finished = await drain(server, inFlight, config.drainSeconds * 1_000);
+  if (!finished) {
+    log.warn({ count: inFlight.count }, 'some answers were not finished in time');
+    await settleCut(inFlight);
+  }
   await opened.close();
   await tracing.stop();
   log.info('api stopped');

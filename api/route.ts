@@ -111,6 +111,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   readonly expired: boolean;
   /** Aborted when this process was told to stop: an answer that could go on for long ends then, in good order. */
   stopping: AbortSignal;
+  /** Aborted later, before the process cuts what is left: a stream ends then with what it has, and says so. */
+  ending: AbortSignal;
   /**
    * Counts the call against the limits of this model, which is to answer in place of the one that was named; the tokens
    * count for it alone. Throws FareboxError `rate_limited`. Nothing happens for the model that is counted already.

@@ -7,17 +7,29 @@ import type { InFlight } from './inFlight.ts';
 /** A request that was already on its way on an idle connection is answered, with the word that it was the last. */
 const IDLE_GRACE_MS = 1_000;
 
+/** Share of the time after which answers that are made in pieces end with what they have. */
+const UNTIL_ENDING = 2 / 3;
+/** Longer than an upstream call and its settlement go on after their connection was cut. */
+const MAX_SETTLE_MS = 10_000;
+
 /** Resolves to whether everything in flight was finished before `deadlineMs`. */
 export async function drain(server: Server, inFlight: InFlight, deadlineMs: number): Promise<boolean> {
   // The close of `http.Server` would at once reset idle connections on which a request may be on its way.
   NetServer.prototype.close.call(server);
   const drained = inFlight.drain();
+  const ending = setTimeout(() => inFlight.end(), deadlineMs * UNTIL_ENDING);
   const finished = await Promise.race([
     Promise.all([drained, sleep(IDLE_GRACE_MS)]).then(() => settle(server, inFlight)),
     sleep(deadlineMs, false, { ref: false }),
   ]);
+  clearTimeout(ending);
   server.closeAllConnections();
   return finished;
+}
+
+/** After `drain`: what was cut then is settled, or released, before the ledger closes. */
+export async function settleCut(inFlight: InFlight): Promise<void> {
+  await Promise.race([inFlight.drain(), sleep(MAX_SETTLE_MS, undefined, { ref: false })]);
 }
 
 /** During the grace another request may have come in. */

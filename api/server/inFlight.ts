@@ -6,24 +6,31 @@ export interface InFlight {
   readonly draining: boolean;
   /** Aborted at that moment: answers that could go on for an hour end. */
   readonly stopping: AbortSignal;
+  /** Aborted some time later: answers that are still being made in pieces end with what they have. */
+  readonly ending: AbortSignal;
   readonly count: number;
   enter(): () => void;
   /** Work that goes on after the answer; its failure is its own business. */
   track(work: Promise<unknown>): void;
+  /** Aborts `ending`. */
+  end(): void;
   /** Resolves when nothing is in flight any more. */
   drain(): Promise<void>;
 }
 
 export function createInFlight(): InFlight {
   const stop = new AbortController();
+  const end = new AbortController();
   // One for every open stream; each takes its own away.
-  setMaxListeners(0, stop.signal);
+  setMaxListeners(0, stop.signal, end.signal);
   let count = 0;
-  let onEmpty: (() => void) | undefined;
+  const waiting = new Set<() => void>();
 
   function leave(): void {
     count -= 1;
-    if (count === 0) onEmpty?.();
+    if (count > 0) return;
+    for (const resolve of waiting) resolve();
+    waiting.clear();
   }
 
   function enter(): () => void {
@@ -36,6 +43,7 @@ export function createInFlight(): InFlight {
       return stop.signal.aborted;
     },
     stopping: stop.signal,
+    ending: end.signal,
     get count() {
       return count;
     },
@@ -44,12 +52,10 @@ export function createInFlight(): InFlight {
       enter();
       work.then(leave, leave);
     },
+    end: () => end.abort(),
     drain() {
       stop.abort();
-      return new Promise((resolve) => {
-        onEmpty = resolve;
-        if (count === 0) resolve();
-      });
+      return count === 0 ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve));
     },
   };
 }

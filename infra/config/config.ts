@@ -56,6 +56,8 @@ export interface Config {
   workerQueues: TaskQueue[];
   /** Steps that a worker process runs at the same time, where it is not left to workers/queues.ts. */
   workerSlots: Partial<Record<TaskQueue, number>>;
+  /** For an API process that is told to stop. */
+  drainSeconds: number;
   /** Where a worker answers `GET /metrics`: 0 is any free port, undefined is nowhere. */
   workerMetricsPort?: number;
   /** Opens metrics and the parts in `GET /readyz` to callers on other machines; undefined: to nobody. */
@@ -135,6 +137,7 @@ function fromEnvironment(environment: CompleteEnvironment) {
       ...optional('media', environment.FAREBOX_MEDIA_SLOTS),
       ...optional('providers', environment.FAREBOX_PROVIDER_SLOTS),
     },
+    drainSeconds: environment.FAREBOX_DRAIN_SECONDS,
     buildId: environment.FAREBOX_BUILD_ID ?? workflowBuildId(),
     ...optional('espeakPath', environment.ESPEAK_PATH),
     ...optional('recogniser', recogniserOf(environment)),

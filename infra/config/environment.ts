@@ -59,6 +59,12 @@ const variables = z.object({
     .string()
     .regex(/^[\x21-\x7e]{16,200}$/, '16 to 200 printable ASCII characters without blanks')
     .exactOptional(),
+  /** Time that an API process has to finish what is in flight when it is told to stop. */
+  FAREBOX_DRAIN_SECONDS: z
+    .string()
+    .refine((value) => /^[1-9]\d{0,3}$/.test(value) && Number(value) <= 3_600, 'seconds from 1 to 3600')
+    .transform(Number)
+    .default(30),
   /** Worker versioning: the hash of the workflow bundle when unset. */
   FAREBOX_BUILD_ID: z
     .string()

@@ -55,6 +55,8 @@ describe('the environment', () => {
     ['PORT', '65536', 'found "65536", allowed: a port from 0 to 65535'],
     ['PORT', '-1', 'found "-1", allowed: a port'],
     ['FAREBOX_METRICS_PORT', '65536', 'found "65536", allowed: a port from 0 to 65535'],
+    ['FAREBOX_DRAIN_SECONDS', '0', 'found "0", allowed: seconds from 1 to 3600'],
+    ['FAREBOX_DRAIN_SECONDS', '3601', 'found "3601", allowed: seconds from 1 to 3600'],
     ['FAREBOX_PROVIDER_SLOTS', '0', 'found "0", allowed: a count from 1 to 9999'],
     ['LOG_LEVEL', 'loud', 'found "loud", allowed: "fatal", "error", "warn"'],
     [
