@@ -47,7 +47,7 @@ interface Body {
  * sixth less on its way out. An answer to HTTP/1.0 has no chunks.
  */
 function bodyOf(res: ServerResponse): Body {
-  if (!res.chunkedEncoding) return { write: (text) => res.write(text), end: () => res.end() };
+  if (!res.chunkedEncoding) return { write: (text) => text === '' || res.write(text), end: () => res.end() };
   res.chunkedEncoding = false;
   return {
     // A chunk of nothing would be the last one.

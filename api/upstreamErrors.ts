@@ -66,8 +66,9 @@ export function streamedError(error: unknown) {
       retry_after: BUSY_SECONDS,
     };
   }
+  const isRestart = error instanceof FareboxError && error.code === 'unavailable';
   return {
-    message: 'The answer broke off. What was produced until then was billed.',
+    message: `${isRestart ? 'The service is restarting: the' : 'The'} answer broke off. What was produced until then was billed.`,
     ...{ type: 'api_error', code: 'upstream_error', param: null },
   };
 }

@@ -153,10 +153,23 @@ export const X_SEARCH_FORMS = ['tool', 'search_parameters'] as const;
 export type XSearchForm = (typeof X_SEARCH_FORMS)[number];
 
 /**
+ * Fate of an upstream stream whose client has left: its connection is closed at once, or it is read to its end and billed by
+ * the usage that the service tells there.
+ */
+export const ON_DISCONNECT = ['abort', 'drain'] as const;
+export type OnDisconnect = (typeof ON_DISCONNECT)[number];
+
+/** Entries whose models answer in streams of text. */
+export interface StreamingSettings {
+  /** Default: `abort`. A model may say otherwise. */
+  onDisconnect?: OnDisconnect;
+}
+
+/**
  * A service with OpenAI's API. Without an address OpenAI itself, with the key in OPENAI_API_KEY; with an address and no
  * `apiKeyEnv` no key is sent at all, so that a key for OpenAI never reaches anybody else.
  */
-export interface OpenAiSettings extends RemoteSettings {
+export interface OpenAiSettings extends RemoteSettings, StreamingSettings {
   kind: 'openai';
   /** Default: by the address. */
   dialect?: OpenAiDialect;
@@ -169,7 +182,7 @@ export interface OpenAiSettings extends RemoteSettings {
 }
 
 /** The default of `apiKeyEnv` is ANTHROPIC_API_KEY. */
-export interface AnthropicSettings extends RemoteSettings {
+export interface AnthropicSettings extends RemoteSettings, StreamingSettings {
   kind: 'anthropic';
   /** Instead of `baseUrl`. */
   upstreams?: readonly RemoteUpstream[];

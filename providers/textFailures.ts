@@ -30,10 +30,11 @@ export async function inOurWords<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Given up by a deadline is the service's silence; given up by the client is a connection that we broke. */
-function reasonOf({ failure, cause }: TextHttpError): UpstreamFailureReason {
+/** Given up by a deadline is the service's silence; given up by the client is a connection that we broke, if there was one. */
+function reasonOf({ failure, sent, cause }: TextHttpError): UpstreamFailureReason {
   if (failure !== 'stopped') return REASONS[failure];
-  return cause instanceof Error && cause.name === 'TimeoutError' ? 'timeout' : 'lost';
+  if (cause instanceof Error && cause.name === 'TimeoutError') return 'timeout';
+  return sent === 'not_sent' ? 'unreachable' : 'lost';
 }
 
 /** Codes of the chain of causes; their messages may name addresses. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { MODEL_TYPES } from '../../domain/catalogue/model.ts';
 import { CAPABILITY_FLAGS } from '../../domain/catalogue/specs.ts';
+import { ON_DISCONNECT } from '../../domain/providerSettings.ts';
 import { isoTime, listOf, uuid } from '../describe.ts';
 import { LISTED_TYPES } from './publishedCatalogue.ts';
 
@@ -122,6 +123,18 @@ const spec = z
       .optional(),
     availableContextTokens: whole.optional(),
     maxCompletionTokens: whole.optional(),
+    onDisconnect: z
+      .enum(ON_DISCONNECT)
+      .optional()
+      .meta({
+        description:
+          'Of text models: what becomes of a stream whose client leaves. `abort`: it is closed, and what was received until ' +
+          'then is billed. `drain`: it is read to its end and billed as a whole.',
+      }),
+    tokensPerSecond: z.int().min(1).optional().meta({
+      description:
+        'Of text models that reason: bills a stream that is closed while the model reasons unseen, by its seconds.',
+    }),
     capabilities: capabilities.optional(),
     constraints: constraints.optional(),
     pricing: pricing.optional(),

@@ -42,6 +42,7 @@ function show(config: Config, model: Model) {
     ownedBy: config.brand.name,
     offline: isOffline(model, config.providers, (name) => config.secret(name) !== undefined),
     traits: (model.listing?.traits ?? []).filter((trait) => choiceFor.get(trait) === model.id),
+    providers: config.providers,
   });
 }
 

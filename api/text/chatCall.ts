@@ -1,10 +1,11 @@
 /** A conversation that is priced, asked and billed, with what was looked up for it. */
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import type { ChatMessage } from '../../domain/text/chat.ts';
+import { withUnseenReasoning } from '../../domain/text/leftStream.ts';
 import { addOnsOf, type PricedRequest } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 import { type CallOrder, type ModelCall, type Settled, settleCall } from './modelCall.ts';
-import type { Counted } from './tally.ts';
+import type { Counted, Tally } from './tally.ts';
 import type { Errand } from './web/errand.ts';
 import type { Findings } from './web/findings.ts';
 
@@ -30,9 +31,43 @@ function withBlock(messages: readonly ChatMessage[], block: string): ChatMessage
   return messages.toSpliced(at, 0, { role: 'system', content: block });
 }
 
+export interface ChatEnd {
+  counted: Counted;
+  /** The client has what was looked up, or the beginning of the answer that was made of it. */
+  isShown: boolean;
+  /** It left before the end. */
+  clientLeft?: boolean;
+  /** For the notes of the entry. */
+  remarks?: readonly string[];
+}
+
 /** Writes the bill of a conversation and of what was looked up for it; resolves when it stands. */
-export function settleChat(call: ChatCall, counted: Counted): Promise<Settled> {
+export function settleChat(call: ChatCall, end: ChatEnd): Promise<Settled> {
   const { request, findings } = call;
-  const addOns = addOnsOf(request, findings?.addOns);
-  return settleCall(call, { ...counted, addOns, ...(findings && { remarks: findings.remarks }) });
+  const { counted, isShown, clientLeft = false, remarks = [] } = end;
+  const found = findings?.addOns ?? [];
+  const isEmpty = counted.usage.completionTokens === 0;
+  // A search on X is the model's own: only its answer shows that there was one.
+  const addOns = isEmpty ? (isShown ? found : []) : addOnsOf(request, found);
+  return settleCall(call, {
+    ...{ ...counted, addOns, clientLeft },
+    remarks: [...(findings?.remarks ?? []), ...remarks],
+  });
+}
+
+/** The bill of a stream whose client did not wait for its end. */
+export async function settleLeft(call: ChatCall, tally: Tally, isShown: boolean): Promise<Settled> {
+  const { request, attempt, startedAt } = call;
+  const elapsedMs = call.leftAt() === undefined ? 0 : performance.now() - startedAt;
+  const { usage, counted } = await tally.countLeft(request);
+  const left = withUnseenReasoning(usage, {
+    ...{ model: attempt.model, request, elapsedMs, showsReasoning: tally.showsReasoning },
+  });
+  const { remarks } = left;
+  return await settleChat(call, {
+    counted: { usage: left.usage, counted },
+    isShown,
+    clientLeft: true,
+    remarks,
+  });
 }

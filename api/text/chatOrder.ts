@@ -1,5 +1,7 @@
 /** From the body of a chat request to what the models are asked: everything that can be refused before anything is held. */
 import type { ChatMessage } from '../../domain/text/chat.ts';
+import { onDisconnectOf } from '../../domain/text/leftStream.ts';
+import type { Config } from '../../infra/config/config.ts';
 import type { Holding } from '../../infra/media/heldBytes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { holdForReading } from '../readings.ts';
@@ -17,6 +19,7 @@ import type { ChatBody } from './chatBody.ts';
 import { type ChatOrder, informedBy } from './chatCall.ts';
 import { encryptionOf } from './encryption.ts';
 import { fetchMedia, needsReading } from './mediaParts.ts';
+import { WHOLE_DRAIN_MS } from './modelCall.ts';
 import { toMessages } from './toChatRequest.ts';
 import { limitVisits, refuseWithoutEngine, webErrand } from './web/errand.ts';
 
@@ -45,19 +48,29 @@ export async function openOrder(
     : await messagesOf(dependencies, request, holding);
   const asked = { body, accountId: caller.accountId, messages, ...(e2eeHeaders && { e2eeHeaders }) };
   const prompt = promptOf({ ...asked, model: first.model });
+  const common = { request, ...departureOf(dependencies.config, body) };
   if (e2eeHeaders) {
     const price: ChatOrder['price'] = (attempt) =>
       priceAttempt(attempt, { ...asked, prompt, errand: undefined });
-    return { request, attempts: [first], price };
+    return { ...common, attempts: [first], price };
   }
   const attempts = await attemptsWithRoom(attemptsThatSee(able, messages), prompt);
   const errand = webErrand(dependencies, request, attempts[0].model);
   await limitVisits(dependencies, caller.accountId, errand);
   const order: ChatOrder = {
-    ...{ request, attempts },
+    ...{ ...common, attempts },
     price: (attempt) => priceAttempt(attempt, { ...asked, prompt, errand }),
   };
   return errand ? { ...order, inform: (found) => informedBy(errand, found) } : order;
+}
+
+/** A whole answer is read to its end for a client that has left: before it, nothing tells what was made of it. */
+function departureOf({ providers }: Config, { stream }: ChatBody): Pick<ChatOrder, 'drainMs' | 'isStream'> {
+  if (!stream) return { drainMs: () => WHOLE_DRAIN_MS };
+  return {
+    isStream: true,
+    drainMs: (model) => (onDisconnectOf(model, providers) === 'abort' ? 0 : WHOLE_DRAIN_MS),
+  };
 }
 
 async function messagesOf(

@@ -3,6 +3,7 @@
 import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumberDown } from '../../domain/money.ts';
 import { estimateTokens } from '../../domain/text/promptSize.ts';
+import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { type Answer, events, json, releasing } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
@@ -12,16 +13,16 @@ import { countUnpaidReading } from '../readings.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
-import { type ChatCall, type ChatOrder, settleChat } from './chatCall.ts';
+import { type ChatCall, type ChatOrder, settleChat, settleLeft } from './chatCall.ts';
 import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
-import { type StreamTerms, tellChat } from './chatStream.ts';
+import { restarting, type StreamTerms, tellChat } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
 import { needsReading } from './mediaParts.ts';
-import { chatId, firstThatAnswers, noteTokens, type Settled, tooLate, WHOLE_DRAIN_MS } from './modelCall.ts';
+import { chatId, firstThatAnswers, noteTokens, type Settled, tooLate } from './modelCall.ts';
 import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
-import { countCompletion } from './tally.ts';
+import { countCompletion, Tally } from './tally.ts';
 
 /** Base64 media included (api-facts 4). */
 export const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
@@ -116,8 +117,7 @@ function dryRun({ attempts, price }: ChatOrder): Answer {
 
 async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
   const { request } = order;
-  const patient = { ...order, drainMs: WHOLE_DRAIN_MS };
-  return await firstThatAnswers(dependencies, patient, async (call) => {
+  return await firstThatAnswers(dependencies, order, async (call) => {
     const { signal } = call;
     const { complete } = call.provider;
     if (!complete)
@@ -125,7 +125,11 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
     const completion = await request.waitFor(complete(call.request, { signal }));
     if (request.expired) throw tooLate();
     const counted = await countCompletion(call.request, completion);
-    const [settled] = await Promise.all([settleChat(call, counted), noteTokens(request, counted)]);
+    const isShown = call.leftAt() === undefined;
+    const [settled] = await Promise.all([
+      settleChat(call, { counted, isShown }),
+      noteTokens(request, counted),
+    ]);
     const body = form.whole({ heading: headingOf(order, call), call, completion, settled });
     return { ...json(body, { headers: answeredBy(request, call.attempt) }), compressible: true };
   });
@@ -138,14 +142,22 @@ async function streamed(dependencies: Dependencies, order: ChatOrder, form: Answ
     const { stream: open } = call.provider;
     if (!open)
       throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
-    const stream = await request.waitFor(open(call.request, { signal }));
-    const terms: StreamTerms = {
-      ...{ call, stream },
-      writer: form.stream({ heading: headingOf(order, call), call }),
-      onSettled: (settled) => afterBill(dependencies, { form, order, settled }),
-    };
+    const onSettled = (settled: Settled) => afterBill(dependencies, { form, order, settled });
+    const stream = await request.waitFor(open(call.request, { signal })).catch(async (error: unknown) => {
+      if (request.ending.aborted) throw restarting();
+      if (isLeft(call, error)) await onSettled(await settleLeft(call, new Tally(), false));
+      throw error;
+    });
+    if (request.expired) throw tooLate();
+    const writer = form.stream({ heading: headingOf(order, call), call });
+    const terms: StreamTerms = { call, stream, writer, request, onSettled };
     return events((take) => tellChat(terms, take), { headers: answeredBy(request, call.attempt) });
   });
+}
+
+/** We broke the connection, because the client had left; the service had the request by then. */
+function isLeft({ leftAt }: ChatCall, error: unknown): boolean {
+  return leftAt() !== undefined && error instanceof UpstreamFailure && error.reason === 'lost';
 }
 
 interface AfterBill {

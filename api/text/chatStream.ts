@@ -1,10 +1,11 @@
 /** An answer as server-sent events (api-facts 12.1 and 12.2). Whatever ends it, what was produced is billed once. */
+import { FareboxError } from '../../domain/errors.ts';
 import type { ChatEvent } from '../../domain/text/chat.ts';
 import type { ChatStream } from '../../providers/textProvider.ts';
 import type { TakeText } from '../answer.ts';
 import type { StreamForm } from './answerForm.ts';
-import { type ChatCall, settleChat } from './chatCall.ts';
-import { DRAIN_MS, type Settled } from './modelCall.ts';
+import { type ChatCall, settleChat, settleLeft } from './chatCall.ts';
+import type { Settled } from './modelCall.ts';
 import { Tally } from './tally.ts';
 
 export interface StreamTerms {
@@ -12,6 +13,8 @@ export interface StreamTerms {
   stream: ChatStream;
   /** How the events are written down. */
   writer: StreamForm;
+  /** The client was told that its request took too long, or that the process ends. */
+  request: { readonly expired: boolean; readonly ending: AbortSignal };
   /** What follows the bill: the account's balance, the tokens for the limits. */
   onSettled(settled: Settled): Promise<{ balance?: object }>;
 }
@@ -20,15 +23,25 @@ const DONE = 'data: [DONE]\n\n';
 
 /** Resolves when the bill stands, also where nobody takes any text: then nothing is told, and what was begun is billed. */
 export async function tellChat(terms: StreamTerms, take: TakeText): Promise<void> {
-  const { stream, writer } = terms;
-  const relayed: Relay = { writer, tally: new Tally(), events: stream.events[Symbol.asyncIterator](), take };
+  const { call, stream, writer } = terms;
+  const relayed: Relay = {
+    ...{ writer, tally: new Tally(), take, isShown: false },
+    events: stream.events[Symbol.asyncIterator](),
+  };
+  if (terms.request.expired) return await drop(call, relayed);
   const end = await relay(relayed).catch(async (error: unknown) => {
     await closeUntold(terms, relayed);
     throw error;
   });
-  if (end === undefined) return await closeUntold(terms, relayed);
-  const { bill, after } = await close(terms, relayed.tally, end.whole);
-  await take((end.whole ? writer.end(bill, after) : writer.failed(end.failure, bill)) + DONE);
+  if (end === 'left' || call.leftAt() !== undefined) return await closeUntold(terms, relayed);
+  const { bill, after } = await close(terms, relayed, end.whole);
+  if (end.whole) await take(writer.end(bill, after) + DONE);
+  else await take(writer.failed(terms.request.ending.aborted ? restarting() : end.failure, bill) + DONE);
+}
+
+export function restarting(): FareboxError {
+  const message = 'The service is restarting. Nothing was charged; please try again.';
+  return new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
 }
 
 interface Relay {
@@ -36,13 +49,15 @@ interface Relay {
   tally: Tally;
   events: AsyncIterator<ChatEvent[]>;
   take: TakeText;
+  /** The client has taken the beginning, with what was looked up. */
+  isShown: boolean;
 }
 
-/** Undefined: the client is gone, and the upstream is not yet through. */
-async function relay(relayed: Relay): Promise<{ whole: boolean; failure?: unknown } | undefined> {
+/** `left`: the client is gone, and the upstream is not yet through. */
+async function relay(relayed: Relay): Promise<{ whole: boolean; failure?: unknown } | 'left'> {
   const { writer, tally, events, take } = relayed;
-  const begun = writer.begin();
-  if (begun !== '' && !(await take(begun))) return undefined;
+  relayed.isShown = await take(writer.begin());
+  if (!relayed.isShown) return 'left';
   for (;;) {
     let text: string;
     try {
@@ -55,28 +70,38 @@ async function relay(relayed: Relay): Promise<{ whole: boolean; failure?: unknow
     }
     // No wait for what was taken at once: it would be one per token of every stream.
     const taken = text === '' || take(text);
-    if (taken !== true && !(await taken)) return undefined;
+    if (taken !== true && !(await taken)) return 'left';
   }
 }
 
-async function closeUntold(terms: StreamTerms, { events, tally }: Relay): Promise<void> {
-  await close(terms, tally, (await drain(events, tally)) === 'whole');
+/** The client was told of a failure: it does not pay for what came after. */
+async function drop({ end, hold }: ChatCall, { events }: Relay): Promise<void> {
+  end();
+  await events.return?.();
+  await hold.release();
 }
 
-/** The client is gone: what the upstream still sends within the bound is read, so that its own count is the one billed. */
-async function drain(iterator: AsyncIterator<ChatEvent[]>, tally: Tally): Promise<'whole' | 'broken'> {
-  const until = performance.now() + DRAIN_MS;
+/** The client is gone: the upstream is read until it ends, or until `onDisconnect` ends it. */
+async function closeUntold(terms: StreamTerms, relayed: Relay): Promise<void> {
+  const { call, onSettled } = terms;
+  if (await readToEnd(relayed)) {
+    await close(terms, relayed, true);
+    return;
+  }
+  await onSettled(await settleLeft(call, relayed.tally, relayed.isShown));
+}
+
+/** False: it was cut, by the departure of the client or by itself. What came until then is counted. */
+async function readToEnd({ events, tally }: Relay): Promise<boolean> {
   try {
-    while (performance.now() < until) {
-      const next = await iterator.next();
-      if (next.done) return 'whole';
+    for (;;) {
+      const next = await events.next();
+      if (next.done) return true;
       for (const event of next.value) tally.add(event);
     }
-    await iterator.return?.();
   } catch {
-    // Cut, by the bound or by itself: what came until then is counted.
+    return false;
   }
-  return 'broken';
 }
 
 interface Ended {
@@ -84,7 +109,12 @@ interface Ended {
   after: { balance?: object };
 }
 
-async function close({ call, onSettled }: StreamTerms, tally: Tally, whole: boolean): Promise<Ended> {
-  const bill = await settleChat(call, await tally.count(call.request, whole));
+async function close(
+  { call, onSettled }: StreamTerms,
+  { tally, isShown }: Relay,
+  whole: boolean,
+): Promise<Ended> {
+  const counted = await tally.count(call.request, whole);
+  const bill = await settleChat(call, { counted, isShown });
   return { bill, after: await onSettled(bill) };
 }

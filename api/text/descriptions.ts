@@ -11,7 +11,8 @@ const WEB =
   'the last user message; `enable_web_scraping` reads up to five addresses that stand in it, in place of a search. The ' +
   'model gets what was found, and so does the client as `web_search_citations`, in a stream at its beginning with ' +
   '`include_search_results_in_stream`; with `enable_web_citations` the text has marks such as `^1^`. A search is 0.01 USD, ' +
-  'and so are a page and a search on X (`enable_x_search`), charged only when they were delivered with an answer. ' +
+  'and so are a page and a search on X (`enable_x_search`); one that failed is not charged, and results that the client ' +
+  'was shown are, whatever the model said after them. ' +
   'Pages are read for 60 requests a minute.';
 
 const MEDIA =
@@ -38,7 +39,8 @@ export const CHAT_DESCRIPTION: RouteDescription = {
   description:
     'The request follows the common chat-completion convention; `service_parameters` adds what is this service’s own. With ' +
     '`stream: true` the answer comes as server-sent events, and the last one before `[DONE]` has `usage`, `cost` and ' +
-    `\`balance\`. \`fallbacks\` are asked in their order when a model does not answer. ${MEDIA} ${WEB} ${SEALED} ${DRY_RUN}`,
+    `\`balance\`. A stream whose client leaves is billed for what was made: \`model_spec.onDisconnect\` says how. ` +
+    `\`fallbacks\` are asked in their order when a model does not answer. ${MEDIA} ${WEB} ${SEALED} ${DRY_RUN}`,
   answers: {
     200: {
       means: 'The answer, its usage and its cost.',

@@ -27,8 +27,10 @@ export interface CallOrder<Model extends Answering, Priced extends Bounded, Body
   price(attempt: NamedModel<Model>): Priced;
   /** What is to be done behind the hold, before the model is asked: it gets this instead. */
   inform?(priced: Priced): Promise<Priced>;
-  /** How long the upstream may go on when the client has left; DRAIN_MS by default. */
-  drainMs?: number;
+  /** How long the upstream may go on when the client has left. */
+  drainMs(model: Model): number;
+  /** When the process stops, it ends early with what it has: its client can be told. */
+  isStream?: boolean;
 }
 
 /** A model that is being asked, and what is held for it. */
@@ -40,6 +42,8 @@ interface OpenCall<Model extends Answering> {
   hold: Hold;
   /** Ends the upstream call. */
   signal: AbortSignal;
+  /** When its client left, by `performance.now()`; undefined while it is there, or when it was told of a failure. */
+  leftAt(): number | undefined;
   /** To be called when the upstream has nothing more to say. */
   end(): void;
   startedAt: number;
@@ -47,11 +51,11 @@ interface OpenCall<Model extends Answering> {
 
 /** From the first word to the last; then the upstream is cut and what it sent is billed. */
 const LONGEST_CALL_MS = 600_000;
-/** How long an upstream may finish what a client does not wait for any more. */
+/** How long an upstream may finish one of many small answers, or one that is not billed any more. */
 export const DRAIN_MS = 5_000;
 /**
- * Of an answer that comes in one piece: cut before its end, nothing tells what was made of it. Longer than an upstream may
- * take for its first byte by default, and it is billed by its own count.
+ * Drain time of what is billed by the service's own count at its end: a whole answer, or a stream that is not to be closed.
+ * Longer than an upstream may take for its first byte by default.
  */
 export const WHOLE_DRAIN_MS = 125_000;
 /** Beyond the call: the resolution is written, if need be, for so long. */
@@ -83,7 +87,7 @@ export async function firstThatAnswers<Model extends Answering, Priced extends B
       await call.hold.release();
       order.request.log.warn({ err: error, model: attempt.model.id }, 'a model did not answer');
       failure = error;
-      if (!mayFallBack(error) || order.request.signal.aborted) break;
+      if (!mayFallBack(error) || order.request.signal.aborted || order.request.ending.aborted) break;
     }
   }
   throw toClientError(failure);
@@ -98,7 +102,7 @@ function isNoRoom(error: unknown): boolean {
 
 async function openCall<Model extends Answering, Priced extends Bounded>(
   { ledger, textProviders }: Desk,
-  { request, price, drainMs = DRAIN_MS }: CallOrder<Model, Priced, unknown>,
+  { request, price, drainMs, isStream }: CallOrder<Model, Priced, unknown>,
   { attempt, index }: { attempt: NamedModel<Model>; index: number },
 ): Promise<ModelCall<Model, Priced>> {
   const { caller } = request;
@@ -119,11 +123,11 @@ async function openCall<Model extends Answering, Priced extends Bounded>(
       },
       bound: priced.bound,
       snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
-      ttlMs: LONGEST_CALL_MS + drainMs + RESOLVE_MS,
+      ttlMs: LONGEST_CALL_MS + drainMs(attempt.model) + RESOLVE_MS,
     },
   );
-  const { signal, end } = outliving(request, drainMs);
-  return { ...priced, attempt, provider, hold, signal, end, startedAt: performance.now() };
+  const line = openLine(request, { drainMs: drainMs(attempt.model), isStream });
+  return { ...priced, attempt, provider, hold, ...line, startedAt: performance.now() };
 }
 
 async function informed<Model extends Answering, Priced extends Bounded>(
@@ -139,24 +143,36 @@ export function chatId(requestId: string): string {
   return `chatcmpl-${requestId}`;
 }
 
-/** Goes on for a while after nobody waits any more: what an upstream has begun is paid for, here and there. */
-function outliving(
-  request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone' | 'expired'>,
-  drainMs: number,
-) {
+/**
+ * The upstream call outlives its client by `drainMs`: what it has begun is paid for, here and there. A stream ends before
+ * the process does.
+ */
+function openLine(
+  request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone' | 'expired' | 'ending'>,
+  { drainMs, isStream = false }: { drainMs: number; isStream: boolean | undefined },
+): Pick<OpenCall<Answering>, 'signal' | 'end' | 'leftAt'> {
+  const { ending } = request;
   const controller = new AbortController();
   const abort = () => controller.abort();
+  let leftAt: number | undefined;
   let timer = setTimeout(abort, LONGEST_CALL_MS);
   const stay = request.whenGone(() => {
+    if (!request.expired) leftAt = performance.now();
     clearTimeout(timer);
-    // What comes after the deadline is not billed, so nobody waits for it.
-    timer = setTimeout(abort, request.expired ? Math.min(drainMs, DRAIN_MS) : drainMs);
+    // After the deadline the answer is not billed, and after the end of the process nobody is there to bill it.
+    const restMs = request.expired || ending.aborted ? Math.min(drainMs, DRAIN_MS) : drainMs;
+    if (restMs === 0) abort();
+    else timer = setTimeout(abort, restMs);
   });
+  if (isStream) ending.addEventListener('abort', abort, { once: true });
+  if (isStream && ending.aborted) abort();
   return {
     signal: controller.signal,
+    leftAt: () => leftAt,
     end() {
       clearTimeout(timer);
       stay();
+      ending.removeEventListener('abort', abort);
     },
   };
 }

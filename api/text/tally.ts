@@ -24,6 +24,19 @@ export class Tally {
     for (const { name = '', arguments: text = '' } of tool_calls ?? []) this.#output += name + text;
   }
 
+  /** In fields of its own, or written into the text. */
+  get showsReasoning(): boolean {
+    return this.#reasoning !== '' || this.#output.includes('<think>');
+  }
+
+  /** For a client that has left: the service has its prompt, whatever came back. */
+  async countLeft(request: ChatRequest): Promise<Counted> {
+    const counted = await this.count(request, false);
+    if (counted.usage.promptTokens > 0) return counted;
+    const promptTokens = await countAllOfPrompt(request);
+    return { usage: { ...counted.usage, promptTokens }, counted: true };
+  }
+
   /** `whole`: the stream came to its end, so a usage that was told is the last word. */
   async count(request: ChatRequest, whole: boolean): Promise<Counted> {
     const told = this.usage;

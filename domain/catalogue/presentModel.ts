@@ -1,5 +1,7 @@
 /** A model as `GET /models` shows it (specification 2.6, api-facts 2.6 and A.5). */
 import { nanoToNumber } from '../money.ts';
+import type { ProviderSettings } from '../providerSettings.ts';
+import { onDisconnectOf, tokensPerSecondOf } from '../text/leftStream.ts';
 import type { Model, TextModel, VoiceChangerModel } from './model.ts';
 import { CAPABILITY_FLAGS, type Capabilities, type DurationPrices, type InpaintSpec } from './specs.ts';
 
@@ -10,9 +12,11 @@ export interface Shown {
   offline: boolean;
   /** Those of its traits for which it is really the choice. */
   traits: readonly string[];
+  /** By entry name. */
+  providers: Readonly<Record<string, ProviderSettings>>;
 }
 
-export function presentModel({ model, ownedBy, offline, traits }: Shown) {
+export function presentModel({ model, ownedBy, offline, traits, providers }: Shown) {
   const { deprecation, beta, betaModel, uncensored, model_sets, regionRestrictions } = model.listing ?? {};
   return {
     id: model.id,
@@ -32,7 +36,7 @@ export function presentModel({ model, ownedBy, offline, traits }: Shown) {
       ...present({ deprecation, beta, betaModel, model_sets, regionRestrictions }),
       // Publicly this member is there only when it is true.
       ...(uncensored ? { uncensored } : {}),
-      ...specOf(model),
+      ...specOf(model, providers),
     },
   };
 }
@@ -42,10 +46,17 @@ function present<T extends Record<string, unknown>>(members: T): Partial<T> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 
-function specOf(model: Model): object {
+function specOf(model: Model, providers: Shown['providers']): object {
   switch (model.kind) {
     case 'text':
-      return { ...model.spec, capabilities: capabilitiesOf(model) };
+      return {
+        ...model.spec,
+        capabilities: capabilitiesOf(model),
+        ...present({
+          onDisconnect: onDisconnectOf(model, providers),
+          tokensPerSecond: tokensPerSecondOf(model),
+        }),
+      };
     case 'inpaint':
       return { ...model.spec, ...inputImages(model.spec) };
     case 'music':

@@ -2,6 +2,7 @@
  * What a model's entry says about it, in the words of `GET /models` (specification 2.6, api-facts 2.6). The schema of
  * the configuration file in infra/config produces exactly these; prices are whole units, exact to nine decimals.
  */
+import type { OnDisconnect } from '../providerSettings.ts';
 
 /** What one unit costs, per currency. */
 export interface PublishedPrice {
@@ -80,6 +81,10 @@ interface DefaultNumber {
 export interface TextSpec {
   readonly availableContextTokens: number;
   readonly maxCompletionTokens?: number;
+  /** Default: that of the provider entry. */
+  readonly onDisconnect?: OnDisconnect;
+  /** Tokens of reasoning a second, for the bill of a stream that is left while the model reasons unseen. */
+  readonly tokensPerSecond?: number;
   readonly capabilities?: Capabilities;
   readonly constraints?: {
     readonly temperature?: DefaultNumber;

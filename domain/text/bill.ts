@@ -17,8 +17,10 @@ export interface Produced {
   /** True: the service did not say, and we counted. */
   counted: boolean;
   executionMs: number;
-  /** Delivered beside the tokens. */
+  /** Delivered beside the tokens: billed whatever these are. */
   addOns?: readonly AddOn[];
+  /** The client left before the end: the prompt that the service was sent is billed, also where no answer to it came. */
+  clientLeft?: boolean;
   /** What else the entry is to say. */
   remarks?: readonly string[];
 }
@@ -29,15 +31,14 @@ export interface Bill {
   details: Partial<PriceSnapshot>;
 }
 
-/** Nothing at all is billed when nothing was produced (api-facts 2.2). */
+/** An answer without a token costs none of the tokens of its prompt (api-facts 2.2). */
 export function billOf(model: TextModel | DecisionModel, produced: Produced): Bill {
-  const { usage, counted, executionMs, addOns = [], remarks = [] } = produced;
-  const isEmpty = usage.completionTokens === 0;
+  const { usage, counted, executionMs, addOns = [], clientLeft = false, remarks = [] } = produced;
+  const isEmpty = usage.completionTokens === 0 && !clientLeft;
   const lines = isEmpty ? [] : linesOf(model.spec.pricing, usage);
-  const sold = isEmpty ? [] : addOns;
-  const price = plus(sumOf(lines), priceOfAddOns(sold));
+  const price = plus(sumOf(lines), priceOfAddOns(addOns));
   const words = lines.map(({ kind, tokens, rate }) => `${kind} ${tokens} × ${formatNano(rate.usd)} USD/M`);
-  words.push(...wordsOfAddOns(sold), ...remarks);
+  words.push(...wordsOfAddOns(addOns), ...remarks);
   if (counted) words.push(COUNTED_HERE);
   return {
     price,

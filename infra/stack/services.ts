@@ -1,5 +1,6 @@
 /** Our own processes in the stack: one API, one worker. */
 import { fileURLToPath } from 'node:url';
+import { readEnvironment } from '../config/environment.ts';
 import { callOwn } from '../http/operatorFetch.ts';
 import type { PartProcess } from './part.ts';
 
@@ -21,13 +22,17 @@ export const API_FLAGS: readonly string[] = ['--max-semi-space-size=8'];
  */
 export const WORKER_FLAGS: readonly string[] = ['--max-semi-space-size=4'];
 
-/** A little more than each takes to drain by itself. */
-const STOP_TIMEOUT_MS = 40_000;
+/** Longer than a worker takes to let its steps finish. */
+const WORKER_STOP_MS = 40_000;
+/** What an API process needs beyond its drain time: to settle what was cut, and to close. */
+const API_SETTLE_MS = 15_000;
 
 export function apiProcess(options: ServiceOptions, origin: string): PartProcess {
   const process = service('api', '../../api/main.js', options);
+  const { FAREBOX_DRAIN_SECONDS } = readEnvironment(options.environment);
   return {
     ...process,
+    stopTimeoutMs: FAREBOX_DRAIN_SECONDS * 1_000 + API_SETTLE_MS,
     args: [...API_FLAGS, ...process.args],
     check: () => mustAnswer(`${origin}/healthz`),
   };
@@ -48,7 +53,7 @@ function service(name: string, script: string, { environment, cwd }: ServiceOpti
     cwd,
     readyTimeoutMs: 60_000,
     stopSignal: 'SIGTERM' as const,
-    stopTimeoutMs: STOP_TIMEOUT_MS,
+    stopTimeoutMs: WORKER_STOP_MS,
   };
 }
 

@@ -23,7 +23,7 @@ const NOW = '2026-10-05T12:00:00.000Z';
 function pricingOf(id: string): unknown {
   const model = CATALOGUE.byId.get(id);
   if (!model) throw new Error(`${id} is not in the catalogue`);
-  const shown = presentModel({ model, ownedBy: 'service', offline: true, traits: [] });
+  const shown = presentModel({ model, ownedBy: 'service', offline: true, traits: [], providers: {} });
   return (shown.model_spec as { pricing?: unknown }).pricing;
 }
 
@@ -100,7 +100,7 @@ describe('the built-in catalogue', () => {
     ({ id, context, able, quantization, efforts, effort }) => {
       const model = CATALOGUE.byId.get(id);
       if (model?.kind !== 'text') throw new Error(`${id} is no text model`);
-      const shown = presentModel({ model, ownedBy: 'service', offline: true, traits: [] });
+      const shown = presentModel({ model, ownedBy: 'service', offline: true, traits: [], providers: {} });
       const { capabilities } = shown.model_spec as unknown as { capabilities: Record<string, unknown> };
       expect(shown.context_length).toBe(context);
       const flags = Object.entries(capabilities).filter(([, value]) => value === true);

@@ -11,7 +11,7 @@ import { isDryRun } from '../../fixedPrice.ts';
 import { invalid } from '../../invalid.ts';
 import { requireCallable, requireModel } from '../../models.ts';
 import { defineRoute } from '../../route.ts';
-import { type CallOrder, firstThatAnswers, noteTokens, settleCall, tooLate } from '../modelCall.ts';
+import { type CallOrder, DRAIN_MS, firstThatAnswers, noteTokens, settleCall, tooLate } from '../modelCall.ts';
 import { presentCost } from '../present.ts';
 import { type DecisionBody, decisionBody } from './decisionBody.ts';
 import { type DecisionPlan, planDecision } from './decisionPlan.ts';
@@ -43,7 +43,10 @@ const decisionRoute = (path: string, alias: boolean) =>
       if (model.kind !== 'decision') throw invalid('model', 'This endpoint takes decision models only');
       requireCallable(config, model, request.caller);
       const plan = await planDecision(config, model, request.body);
-      const order: DecisionOrder = { request, attempts: [{ model, headers }], price: () => plan };
+      const order: DecisionOrder = {
+        ...{ request, attempts: [{ model, headers }], price: () => plan },
+        drainMs: () => DRAIN_MS,
+      };
       return isDryRun(request) ? dryRun(model, plan) : await decide(dependencies, order);
     },
   });

@@ -1,6 +1,7 @@
 /** Provider entries of the configuration file, one shape per kind. */
 import { z } from 'zod';
 import {
+  ON_DISCONNECT,
   OPENAI_DIALECTS,
   SIMULATOR_FAULTS,
   SIMULATOR_OUTCOMES,
@@ -32,7 +33,17 @@ const upstream = closed({
 });
 
 /** A text service, which may have several addresses. */
-const textService = { ...service, upstreams: z.array(upstream).min(1).max(64).exactOptional() };
+const textService = {
+  ...service,
+  upstreams: z.array(upstream).min(1).max(64).exactOptional(),
+  onDisconnect: z
+    .enum(ON_DISCONNECT)
+    .exactOptional()
+    .describe(
+      'Fate of a stream whose client has left: `abort` closes it and bills what was received, `drain` reads it to its end ' +
+        '(at most 125 s) and bills what the service tells. Default `abort`; a model may say otherwise.',
+    ),
+};
 
 function hasOneAddress(entry: { baseUrl?: string; upstreams?: unknown }): boolean {
   return entry.baseUrl === undefined || entry.upstreams === undefined;

@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { AUDIO_FORMATS } from '../../../domain/catalogue/model.ts';
 import { OMNI_REFERENCE_TASKS } from '../../../domain/generation/videoOrder.ts';
+import { ON_DISCONNECT } from '../../../domain/providerSettings.ts';
+import { DEFAULT_TOKENS_PER_SECOND } from '../../../domain/text/leftStream.ts';
 import {
   asrPricing,
   embeddingPricing,
@@ -77,6 +79,16 @@ export const textSpec = closed({
   ...common,
   availableContextTokens: tokens,
   maxCompletionTokens: tokens.exactOptional(),
+  onDisconnect: z
+    .enum(ON_DISCONNECT)
+    .exactOptional()
+    .describe("Fate of a stream whose client has left. Default: the provider entry's."),
+  tokensPerSecond: count(1, 1_000_000)
+    .exactOptional()
+    .describe(
+      'Bills a stream that is left while the model reasons unseen: seconds × this, at most what was held. Default ' +
+        `${DEFAULT_TOKENS_PER_SECOND}.`,
+    ),
   capabilities: capabilities.exactOptional(),
   constraints: closed({
     temperature: defaultNumber,

@@ -154,6 +154,8 @@ export const modelEntry = z.union([
   of('text', {
     availableContextTokens: z.number(),
     maxCompletionTokens: z.int().min(1).optional(),
+    onDisconnect: z.enum(['abort', 'drain']),
+    tokensPerSecond: z.int().min(1).optional(),
     capabilities,
     pricing: z.strictObject({ ...tokens, extended: extended.optional() }),
   }),

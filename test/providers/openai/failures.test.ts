@@ -291,7 +291,7 @@ describe('a service that cannot be reached', () => {
 
   it('is not asked by a caller who has gone', async () => {
     expect(await failureOf(provider().complete(chatRequest(), context(AbortSignal.abort())))).toMatchObject({
-      reason: 'lost',
+      reason: 'unreachable',
     });
     expect(stub.received).toHaveLength(0);
   });

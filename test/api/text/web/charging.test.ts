@@ -64,13 +64,6 @@ describe('nothing at all is charged when', () => {
     expect(await sinceThen()).toBe(0n);
   });
 
-  it('the model says nothing', async () => {
-    await remember();
-    world.text.stub.next.push({ tokens: [] });
-    const answer = await ask(world, says(NEWS, ON));
-    expect([answer.cost.usd, await sinceThen()]).toEqual([0, 0n]);
-  });
-
   it('the client goes while the engine is asked: no model is asked then', async () => {
     await remember();
     const asked = world.engine.requests.length;
@@ -111,6 +104,53 @@ describe('nothing at all is charged when', () => {
 interface Dry {
   bounds: { cost: { usd: number }; prompt_tokens: number }[];
 }
+
+describe('what the client was shown is paid for, and no token', () => {
+  const SHOWN = { ...ON, include_search_results_in_stream: true };
+
+  it('when a whole answer says nothing', async () => {
+    await remember();
+    world.text.stub.next.push({ tokens: [] });
+    const answer = await ask(world, says(NEWS, ON));
+    expect(answer.service_parameters.web_search_citations.length).toBeGreaterThan(0);
+    expect([nano(answer.cost.usd), await sinceThen()]).toEqual([CENT, CENT]);
+  });
+
+  it('when a stream says nothing', async () => {
+    await remember();
+    world.text.stub.next.push({ tokens: [] });
+    const chunks = await stream(world, says(NEWS, SHOWN));
+    expect([nano(chunks.at(-1)?.cost?.usd ?? 0), await sinceThen()]).toEqual([CENT, CENT]);
+  });
+
+  it('when the model breaks off before its first word', async () => {
+    await remember();
+    world.text.stub.next.push({ tokens: [], finishReason: null, cutAfterFrames: 1 });
+    const response = await world.text.chat({ ...says(NEWS, SHOWN), stream: true });
+    const text = await response.text();
+    const isShown = text.includes('web_search_citations');
+    expect(await sinceThen()).toBe(isShown ? CENT : 0n);
+  });
+
+  it('when the client leaves while the model thinks: beside its prompt', async () => {
+    await remember();
+    const usage = { prompt_tokens: 500, completion_tokens: 0, total_tokens: 500 };
+    world.text.stub.next.push({ frames: [{ ...FRAME, choices: [], usage }, FRAME], hang: 1 });
+    const away = new AbortController();
+    const body = { ...says(NEWS, SHOWN), stream: true };
+    const response = await world.text.chat(body, { signal: away.signal });
+    const { value } = (await response.body?.getReader().read()) ?? {};
+    const shown = Buffer.from(value ?? []).toString();
+    expect(shown).toContain('https://example.org/0');
+    away.abort();
+    const amount = await sinceThen();
+    const [, id = ''] = /"id":"(chatcmpl-[0-9a-f]+)"/.exec(shown) ?? [];
+    const { completionTokens = 0 } = (await world.text.entryOf(id)) ?? {};
+    expect(amount).toBe(CENT + 500n * 1_000n + BigInt(completionTokens) * 2_000n);
+  });
+});
+
+const FRAME = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-stub' };
 
 describe('while the engine is asked', () => {
   it('all that it can cost is held in one piece: a process that dies there leaves that, and it expires', async () => {

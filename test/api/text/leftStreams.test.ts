@@ -1,0 +1,215 @@
+/** A client that leaves a stream ends the upstream call, or lets it end, as `onDisconnect` says, and pays for what was made. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
+import type { TextModel } from '../../../domain/catalogue/model.ts';
+import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { until } from '../../harness/until.ts';
+import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
+
+const PLAIN = textModel({}).spec;
+const MODELS: TextModel[] = [
+  textModel({ id: 'thinker', spec: { ...PLAIN, tokensPerSecond: 1_000 } }),
+  textModel({ id: 'racer', spec: { ...PLAIN, tokensPerSecond: 1_000_000 } }),
+  textModel({ id: 'caller', spec: { ...PLAIN, capabilities: { supportsFunctionCalling: true } } }),
+  textModel({ id: 'drained', spec: { ...PLAIN, onDisconnect: 'drain' } }),
+];
+/** Words for minutes: nobody waits for the end of such a stream. */
+const ENDLESS = { tokens: Array.from({ length: 20_000 }, (_, index) => ` w${index}`), pauseMs: 20 };
+
+const TOOL = { type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } };
+
+let world: TextWorld;
+
+beforeAll(async () => {
+  world = await startTextWorld((config) => {
+    const models = [...config.models, ...MODELS];
+    return { ...config, models, modelCatalogue: createCatalogue(models) };
+  });
+});
+
+afterAll(async () => {
+  await world.settled();
+  expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+  await world.close();
+});
+
+/** The newest entry of the account. */
+async function lastEntry() {
+  await world.settled();
+  const { rows } = await world.api.opened.dependencies.sql.query(
+    `select request_id, amount_nano::text as nano, prompt_tokens::int as prompt, completion_tokens::int as completion, notes
+       from usage_entries where account_id = $1 order by id desc limit 1`,
+    [world.accountId],
+  );
+  return rows[0] as { request_id: string; nano: string; prompt: number; completion: number; notes: string };
+}
+
+async function entryCount(): Promise<number> {
+  const { rows } = await world.api.opened.dependencies.sql.query(
+    'select count(*)::int as count from usage_entries where account_id = $1',
+    [world.accountId],
+  );
+  return rows[0].count;
+}
+
+/** Reads the beginning of a stream until `enough`, and leaves. Answers what came. */
+async function leaveAfter(
+  body: object,
+  enough: (text: string) => boolean | Promise<boolean>,
+): Promise<string> {
+  const away = new AbortController();
+  const response = await world.chat({ stream: true, ...body }, { signal: away.signal });
+  expect(response.status).toBe(200);
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (await enough(text)) break;
+  }
+  away.abort();
+  return text;
+}
+
+/** Sends a request whose answer does not begin, and leaves once the upstream has it for `afterMs`. */
+async function leaveUnanswered(body: object, afterMs: number): Promise<void> {
+  const away = new AbortController();
+  const { length } = world.stub.received;
+  const call = world.chat({ stream: true, ...body }, { signal: away.signal });
+  await until('the upstream is asked', () => world.stub.received.length > length, 10_000);
+  await sleep(afterMs);
+  away.abort();
+  await expect(call).rejects.toThrow();
+}
+
+const wordsIn = (text: string) => (text.match(/"content"/g) ?? []).length;
+const hasWords = (text: string) => wordsIn(text) >= 3;
+
+describe('by default, a client that leaves a stream', () => {
+  it('ends the upstream call within 200 ms', async () => {
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      world.stub.next.push(ENDLESS);
+      await leaveAfter({}, hasWords);
+      const leftAt = performance.now();
+      const call = world.stub.received.at(-1);
+      while (!call?.aborted && performance.now() < leftAt + 10_000) await sleep(2);
+      waits.push(performance.now() - leftAt);
+    }
+    // The best of several: this machine has other work, too.
+    expect(Math.min(...waits)).toBeLessThan(200);
+    expect(Math.max(...waits)).toBeLessThan(4_000);
+  });
+
+  it('pays for the prompt and for what was received', async () => {
+    world.stub.next.push(ENDLESS);
+    const text = await leaveAfter({ model: 'gpt-plain' }, hasWords);
+    const entry = await lastEntry();
+    expect(entry.completion).toBeGreaterThanOrEqual(wordsIn(text));
+    expect(entry.completion).toBeLessThan(1_000);
+    expect(entry.prompt).toBeGreaterThan(0);
+    expect(entry.notes).toContain('tokens counted here');
+  });
+
+  it('pays for the arguments of tools that were received', async () => {
+    const words = 'many words '.repeat(1_000);
+    world.stub.next.push({ tokens: [], toolCalls: [{ name: 'look_up', arguments: words }], pauseMs: 5 });
+    const pieces = (text: string) => text.split('"arguments"').length - 1;
+    const text = await leaveAfter({ model: 'caller', tools: [TOOL] }, (sofar) => pieces(sofar) >= 40);
+    const { completion } = await lastEntry();
+    // A piece has six letters of the two words of eleven.
+    expect(completion).toBeGreaterThan((pieces(text) * 6 * 2) / 11 - 4);
+    expect(completion).toBeLessThan(1_500);
+  });
+
+  it('pays what the service told, where that is more than was received', async () => {
+    const frame = (delta: object, usage?: object) => ({
+      ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-stub' },
+      choices: [{ index: 0, delta, finish_reason: null }],
+      ...(usage && { usage }),
+    });
+    const usage = { prompt_tokens: 40, completion_tokens: 3_000, total_tokens: 3_040 };
+    world.stub.next.push({ frames: [frame({ content: ' word' }, usage), frame({})], hang: 1 });
+    await leaveAfter({ model: 'gpt-plain' }, (text) => wordsIn(text) >= 1);
+    expect(await lastEntry()).toMatchObject({ prompt: 40, completion: 3_000 });
+  });
+
+  it('pays for the prompt when the upstream was asked and has said nothing yet', async () => {
+    world.stub.next.push({ hang: 'head' });
+    const before = await entryCount();
+    await leaveUnanswered({ model: 'gpt-plain' }, 100);
+    const entry = await lastEntry();
+    expect([await entryCount(), entry.completion]).toEqual([before + 1, 0]);
+    expect(BigInt(entry.nano)).toBe(BigInt(entry.prompt) * 1_000n);
+  });
+
+  it('pays in the form of responses just the same', async () => {
+    world.stub.next.push(ENDLESS);
+    const away = new AbortController();
+    const response = await world.api.call('/responses', {
+      ...{ method: 'POST', key: world.key, signal: away.signal },
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-plain', input: 'Hello', stream: true }),
+    });
+    await response.body?.getReader().read();
+    const before = await entryCount();
+    away.abort();
+    const call = world.stub.received.at(-1);
+    await until('the upstream is left', () => call?.aborted === true, 4_000);
+    await until('the bill stands', async () => (await entryCount()) === before + 1, 10_000);
+  });
+});
+
+describe('of a model that reasons and does not show it, a client that leaves', () => {
+  it('in the middle of the words pays for the time', async () => {
+    world.stub.next.push({ tokens: [' a', ' b', ' c'], hang: 2 });
+    await leaveAfter({ model: 'thinker' }, async (text) => {
+      await sleep(600);
+      return wordsIn(text) >= 1;
+    });
+    const entry = await lastEntry();
+    expect(entry.completion).toBeGreaterThanOrEqual(550);
+    expect(entry.notes).toContain('tokens a second');
+  });
+
+  it('before the first word pays for the time', async () => {
+    world.stub.next.push({ hang: 'head' });
+    await leaveUnanswered({ model: 'thinker' }, 600);
+    expect((await lastEntry()).completion).toBeGreaterThanOrEqual(550);
+  });
+
+  it('never pays more than was held', async () => {
+    world.stub.next.push({ tokens: [' a', ' b', ' c'], hang: 2 });
+    await leaveAfter({ model: 'racer', max_tokens: 10 }, (text) => wordsIn(text) >= 1);
+    expect((await lastEntry()).completion).toBe(10);
+  });
+
+  it('pays by what was received where it shows its reasoning', async () => {
+    world.stub.next.push({ tokens: [' a', ' b', ' c'], hang: 3, reasoning: [' hm'] });
+    await leaveAfter({ model: 'racer', max_tokens: 1_000 }, (text) => wordsIn(text) >= 1);
+    expect((await lastEntry()).completion).toBeLessThan(20);
+  });
+});
+
+describe('where the model says drain', () => {
+  it('the stream is read to its end, and billed by what the service tells', async () => {
+    const tokens = Array.from({ length: 300 }, (_, index) => ` w${index}`);
+    // Longer than a client that has left was ever waited for.
+    world.stub.next.push({ tokens, pauseMs: 20 });
+    await leaveAfter({ model: 'drained' }, hasWords);
+    const call = world.stub.received.at(-1);
+    await until('the stream has ended', () => call?.sentTokens === tokens.length, 30_000);
+    await until('it is settled', async () => (await lastEntry()).completion === tokens.length, 30_000);
+    expect(call?.aborted).toBe(false);
+    expect((await lastEntry()).notes).not.toContain('counted here');
+  }, 60_000);
+});
+
+it('GET /models shows what becomes of a stream whose client leaves', async () => {
+  const response = await world.api.call('/models?type=text', { key: world.key });
+  const { data } = (await response.json()) as { data: { id: string; model_spec: object }[] };
+  const specOf = (id: string) => data.find((model) => model.id === id)?.model_spec;
+  expect(specOf('gpt-plain')).toMatchObject({ onDisconnect: 'abort' });
+  expect(specOf('drained')).toMatchObject({ onDisconnect: 'drain' });
+  expect(specOf('thinker')).toMatchObject({ onDisconnect: 'abort', tokensPerSecond: 1_000 });
+});
