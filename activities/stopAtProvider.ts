@@ -17,8 +17,9 @@ export async function stopAtProvider(
   { providers, folders, log }: Pick<ActivityDependencies, 'providers' | 'folders' | 'log'>,
   { queueId, provider, operation }: RunningOperation,
 ): Promise<boolean> {
+  if (operation === null) return false;
   const adapter = providers.get(provider);
-  if (!adapter?.cancel || operation === null) return false;
+  if (!adapter?.cancel) return false;
   const over = new AbortController();
   let folder: string | undefined;
   try {

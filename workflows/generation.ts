@@ -235,6 +235,7 @@ async function converse(story: Story): Promise<'stored' | Ending> {
   const { steps, input, source } = story;
   if (!source) throw new Error('a job is produced only after its source was measured');
   let outcome: GenerateResult = await steps.provider.generate({ job: input, source });
+  let isLost = false;
   for (;;) {
     switch (outcome.kind) {
       case 'stored':
@@ -251,12 +252,26 @@ async function converse(story: Story): Promise<'stored' | Ending> {
         outcome = await steps.provider.generate({ job: input, source });
         break;
       case 'unknown':
-        // A provider that cannot be asked stays silent for good: the deadline ends the job and refunds it.
-        await (outcome.askable ? sleep(input.timing.pollLongestMs) : condition(() => false));
+        if (!outcome.askable && isLost) return LOST;
+        isLost = !outcome.askable;
+        await (outcome.askable ? sleep(input.timing.pollLongestMs) : outlastAttempts(input));
         outcome = await steps.provider.generate({ job: input, source });
         break;
     }
   }
+}
+
+const LOST: Ending = failed(
+  'provider_unknown',
+  "The provider's reply was lost, and it cannot be asked what became of the job.",
+);
+/** After its heartbeat was missed, an attempt that is not dead has this long to store what it made. */
+const LOST_GRACE_MS = 10_000;
+
+/** A provider that cannot be asked stays silent for good: only an earlier attempt that still runs can bring an output. */
+async function outlastAttempts({ timing }: GenerationInput): Promise<void> {
+  // Jobs from before this wait for their deadline.
+  await (patched('lost-replies-end') ? sleep(timing.heartbeatMs + LOST_GRACE_MS) : condition(() => false));
 }
 
 /**

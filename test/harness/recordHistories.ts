@@ -71,6 +71,16 @@ const RECORDINGS: Recording[] = [
     },
   },
   { name: 'cancel-after', provider: 'hanging', timing: { cancelAfterMs: 1_500 } },
+  { name: 'lost-reply', provider: 'silent', timing: { heartbeatMs: 1_000 } },
+  {
+    name: 'cancelled-within-budget',
+    provider: 'hanging',
+    afterwards: async (temporal, queueId) => {
+      await sleep(1_000);
+      await cancelGeneration(temporal, queueId);
+    },
+  },
+  { name: 'cancel-after-within-budget', provider: 'hanging', timing: { cancelAfterMs: 1_500 } },
   { name: 'words', provider: 'singing', kind: 'audio', afterwards: complete },
   {
     name: 'with-webhook',

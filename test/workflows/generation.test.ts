@@ -171,21 +171,37 @@ describe('a generation that ends before its output is stored', () => {
     expect(stage.steps).toEqual(['measureSource', 'acceptJob', 'endJob failed']);
   });
 
-  it('is refunded when a provider that cannot be asked lost its reply, at the deadline and not earlier', async () => {
-    let generated = 0;
-    const play = await stage.play(
-      {
-        generate: () => {
-          generated += 1;
-          return Promise.resolve({ kind: 'unknown', askable: false });
+  it.each([
+    ['long before the deadline', 600_000, { state: 'failed', failure: { code: 'provider_unknown' } }, 2],
+    ['at the deadline where that is sooner', 600, { state: 'timed_out' }, 1],
+  ])(
+    'is refunded when a provider that cannot be asked lost its reply, %s',
+    async (_when, deadlineMs, expected, attempts) => {
+      let generated = 0;
+      const play = await stage.play(
+        {
+          generate: () => {
+            generated += 1;
+            return Promise.resolve({ kind: 'unknown', askable: false });
+          },
         },
-      },
-      { deadlineMs: 600 },
-    );
+        { deadlineMs, heartbeatMs: 500 },
+      );
+      await play.accepted;
+      expect(await play.result()).toMatchObject({ ...expected, refundId: 'refund-1' });
+      expect(generated).toBe(attempts);
+    },
+    60_000,
+  );
+
+  it('stands when an attempt that was given up has stored its output after all', async () => {
+    const answers: GenerateResult[] = [{ kind: 'unknown', askable: false }, { kind: 'stored' }];
+    const generate = () => Promise.resolve(answers.shift() ?? refused);
+    const play = await stage.play({ generate }, { deadlineMs: 600_000, heartbeatMs: 500 });
     await play.accepted;
-    expect(await play.result()).toMatchObject({ state: 'timed_out', refundId: 'refund-1' });
-    expect(generated).toBe(1);
-  });
+    await play.handle.executeUpdate(COMPLETE_UPDATE);
+    expect(await play.result()).toMatchObject({ state: 'deleted' });
+  }, 60_000);
 
   it('goes on with what the provider says when it can be asked after a lost reply', async () => {
     const answers: GenerateResult[] = [{ kind: 'unknown', askable: true }, { kind: 'stored' }];

@@ -1,7 +1,16 @@
 /** What becomes of a job by how fal takes its order in. */
 import { fal, fields, forGood, once, reply, times } from './falService.ts';
 import { FILMED, GARBAGE, PAGE, STORED } from './media.ts';
-import { failed, OFFLINE, type OutcomeRow, refusedFilm, refusedPrompt, TIMED_OUT, wrong } from './row.ts';
+import {
+  failed,
+  LOST,
+  OFFLINE,
+  type OutcomeRow,
+  refusedFilm,
+  refusedPrompt,
+  TIMED_OUT,
+  wrong,
+} from './row.ts';
 
 const FAILED = failed('The media service failed.');
 const NOT_TAKEN = { accepted: 0 } as const;
@@ -75,9 +84,9 @@ export const FAL_SUBMISSIONS: readonly OutcomeRow[] = [
   }),
   fal('fails', FAILED, { ...once('submit', reply(500, { detail: 'no' })), ...NOT_TAKEN }),
   fal('fails with a page', FAILED, { ...once('submit', reply(500, PAGE)), ...NOT_TAKEN }),
-  fal('stands behind a gateway that fails', TIMED_OUT, { ...once('submit', reply(502, PAGE)), ...NOT_TAKEN }),
+  fal('stands behind a gateway that fails', LOST, { ...once('submit', reply(502, PAGE)), ...NOT_TAKEN }),
   fal('is overloaded once', STORED, { ...once('submit', reply(503, { detail: 'later' })), ...RETRIED }),
-  fal('stands behind a gateway without a server', TIMED_OUT, {
+  fal('stands behind a gateway without a server', LOST, {
     ...once('submit', reply(503, PAGE)),
     ...NOT_TAKEN,
   }),
@@ -87,19 +96,19 @@ export const FAL_SUBMISSIONS: readonly OutcomeRow[] = [
   }),
   fal('is not there at first', STORED, { refusesForMs: 4_000 }),
   fal('is not there', TIMED_OUT, { refusesForMs: Number.POSITIVE_INFINITY, ...NOT_TAKEN }),
-  fal('hangs up before it takes the order', TIMED_OUT, {
+  fal('hangs up before it takes the order', LOST, {
     ...once('submit', { kind: 'reset' }),
     ...NOT_TAKEN,
   }),
-  fal('hangs up after it took the order', TIMED_OUT, once('submit', { kind: 'destroy' })),
-  fal('takes the order in silence', TIMED_OUT, once('submit', { kind: 'hang' })),
-  fal('breaks off its answer', TIMED_OUT, once('submit', { kind: 'cut', body: '{"request_id":' })),
-  fal('answers a megabyte of garbage', TIMED_OUT, { ...once('submit', reply(200, GARBAGE)), ...NOT_TAKEN }),
-  fal('answers a page', TIMED_OUT, { ...once('submit', reply(200, PAGE)), ...NOT_TAKEN }),
-  fal('answers broken JSON', TIMED_OUT, { ...once('submit', reply(200, '{"request_id":"a')), ...NOT_TAKEN }),
-  fal('answers JSON of another shape', TIMED_OUT, { ...once('submit', reply(200, [1, 2])), ...NOT_TAKEN }),
-  fal('answers nothing', TIMED_OUT, { ...once('submit', reply(200, '')), ...NOT_TAKEN }),
-  fal('answers an id that is a path', TIMED_OUT, {
+  fal('hangs up after it took the order', LOST, once('submit', { kind: 'destroy' })),
+  fal('takes the order in silence', LOST, once('submit', { kind: 'hang' })),
+  fal('breaks off its answer', LOST, once('submit', { kind: 'cut', body: '{"request_id":' })),
+  fal('answers a megabyte of garbage', LOST, { ...once('submit', reply(200, GARBAGE)), ...NOT_TAKEN }),
+  fal('answers a page', LOST, { ...once('submit', reply(200, PAGE)), ...NOT_TAKEN }),
+  fal('answers broken JSON', LOST, { ...once('submit', reply(200, '{"request_id":"a')), ...NOT_TAKEN }),
+  fal('answers JSON of another shape', LOST, { ...once('submit', reply(200, [1, 2])), ...NOT_TAKEN }),
+  fal('answers nothing', LOST, { ...once('submit', reply(200, '')), ...NOT_TAKEN }),
+  fal('answers an id that is a path', LOST, {
     ...once('submit', reply(200, { request_id: '../../admin' })),
     ...NOT_TAKEN,
   }),

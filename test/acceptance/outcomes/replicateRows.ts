@@ -10,6 +10,7 @@ import {
   always,
   type Ending,
   failed,
+  LOST,
   OFFLINE,
   type OutcomeRow,
   type RowOptions,
@@ -132,14 +133,14 @@ export const REPLICATE_ROWS: readonly OutcomeRow[] = [
     mostAsked: 2,
   }),
   seldom('fails', FAILED, { ...once(SUBMIT, reply(500, { title: 'Oh' })), ...NOT_TAKEN }),
-  seldom('stands behind a gateway that fails', TIMED_OUT, {
+  seldom('stands behind a gateway that fails', LOST, {
     ...once(SUBMIT, reply(502, PAGE)),
     ...NOT_TAKEN,
   }),
-  replicate('loses its answer', TIMED_OUT, once(SUBMIT, { kind: 'lost' })),
-  seldom('takes the order in silence', TIMED_OUT, once(SUBMIT, { kind: 'hang' })),
-  seldom('answers a page', TIMED_OUT, { ...once(SUBMIT, reply(201, PAGE)), ...NOT_TAKEN }),
-  seldom('answers an id that is a path', TIMED_OUT, {
+  replicate('loses its answer', LOST, once(SUBMIT, { kind: 'lost' })),
+  seldom('takes the order in silence', LOST, once(SUBMIT, { kind: 'hang' })),
+  seldom('answers a page', LOST, { ...once(SUBMIT, reply(201, PAGE)), ...NOT_TAKEN }),
+  seldom('answers an id that is a path', LOST, {
     ...once(SUBMIT, reply(201, { id: '../x', status: 'starting' })),
     ...NOT_TAKEN,
   }),

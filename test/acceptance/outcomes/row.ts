@@ -61,6 +61,12 @@ export const TIMED_OUT: Ending = {
   body: { error: 'The job did not finish in time.', credits_refunded: true },
 };
 
+/** The reply to the order was lost or unreadable, and the service cannot be asked for it by our reference. */
+export const LOST = ended(
+  500,
+  "The provider's reply was lost, and it cannot be asked what became of the job.",
+);
+
 export function refusedPrompt(words: string, suggestion?: string): Ending {
   const proposal = suggestion === undefined ? {} : { suggested_prompt: suggestion };
   return { state: 'failed', status: 422, body: { error: words, ...proposal } };
