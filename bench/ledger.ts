@@ -105,7 +105,7 @@ async function drive(ledger: Ledger, payers: Payer[], seconds: number): Promise<
     provider: 'bench',
     units: '1',
     unit: 'request',
-    pricePerUnitUsd: HELD.usd.toString(),
+    pricePerUnitUsd: SETTLED.usd.toString(),
     requestId: randomUUID(),
   };
   async function loop(lane: number): Promise<void> {

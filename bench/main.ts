@@ -6,6 +6,7 @@ import { run as fairness } from './fairness.ts';
 import { run as frontDoor } from './frontDoor.ts';
 import { run as jobs } from './jobs.ts';
 import { run as ledger } from './ledger.ts';
+import { run as ledgerCheck } from './ledgerCheck.ts';
 import { run as media } from './media.ts';
 import { run as memory } from './memory.ts';
 import { run as models } from './models.ts';
@@ -23,6 +24,14 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
     const parts = await openParts({ durable: true });
     try {
       return await ledger({ databaseUrl: parts.services.databaseUrl });
+    } finally {
+      await parts.close();
+    }
+  },
+  'ledger-check': async () => {
+    const parts = await openParts({ durable: true });
+    try {
+      return await ledgerCheck(parts.services.databaseUrl);
     } finally {
       await parts.close();
     }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { checkLedger } from '../infra/postgres/ledgerCheck.ts';
+import { runLedgerCheck } from '../infra/postgres/ledgerCheck.ts';
 import { print, type Row, table, toJson } from './output.ts';
 import { withDatabase } from './withDatabase.ts';
 
@@ -7,19 +7,27 @@ export function addLedgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the ledger');
   ledger
     .command('check')
-    .description('check every invariant of the books; exits 1 with the rows that break one')
+    .description(
+      'check every invariant of the books and seal the days that are over; exits 1 with the rows that break one',
+    )
+    .option('--full', 'read the sealed days too, and compare them with their seals')
     .option('--json', 'print JSON')
     .action(check);
 }
 
-async function check(options: { json?: boolean }): Promise<void> {
-  const broken = await withDatabase((pool) => checkLedger(pool));
+async function check({ full = false, ...options }: { full?: boolean; json?: boolean }): Promise<void> {
+  const { broken, sealed } = await withDatabase((pool) => runLedgerCheck(pool, { full, seal: true }));
   const text =
     broken.length === 0
-      ? 'ledger: every invariant holds'
+      ? ['ledger: every invariant holds', ...sealedWords(sealed)].join('; ')
       : broken.map(({ invariant, rows }) => `BROKEN: ${invariant}\n${rowsText(rows)}`).join('\n\n');
-  print(options, { json: { ok: broken.length === 0, broken }, text });
+  print(options, { json: { ok: broken.length === 0, broken, sealed }, text });
   if (broken.length > 0) process.exitCode = 1;
+}
+
+function sealedWords(days: readonly string[]): string[] {
+  if (days.length === 0) return [];
+  return [days.length === 1 ? `sealed ${days[0]}` : `sealed ${days.length} days to ${days.at(-1)}`];
 }
 
 function rowsText(rows: readonly unknown[]): string {

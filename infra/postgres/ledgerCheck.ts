@@ -1,55 +1,78 @@
-/** Recomputes the whole ledger and reports what does not agree: `farebox ledger check`, and the end of every hard test. */
+/**
+ * Recomputes the ledger and reports what does not agree: `farebox ledger check`, and the end of every hard test.
+ *
+ * It reads the books slice by slice in the order of time, then the accounts page by page, each in a short snapshot of its
+ * own. Rows of the past do not change; a balance that does not agree is looked at again in one snapshot with its rows.
+ */
 import pg from 'pg';
-import { type Invariant, LEDGER_INVARIANTS } from './ledgerInvariants.ts';
+import { checkAccounts } from './checkAccounts.ts';
+import { LEDGER_INVARIANTS, MOVED_AS_SAID, STANDING_RULES } from './ledgerInvariants.ts';
+import { writeSeals } from './ledgerSeals.ts';
+import { type Finding, findBroken, inSnapshot, type Row } from './ledgerSnapshots.ts';
 import type { SqlClient } from './pool.ts';
+import { readExtent, walkBooks } from './walkBooks.ts';
 
 export interface BrokenInvariant {
   invariant: string;
   /** The rows that break it, 100 at most. */
-  rows: unknown[];
+  rows: Row[];
 }
 
-const MOST_ROWS = 100;
-/** It reads every transfer there is: longer than any other statement may take. */
-const TIMEOUT_MS = 600_000;
+export interface LedgerCheckOptions {
+  /** Read the sealed days too, and compare them with their seals. */
+  full?: boolean;
+  /** Seal the days that are over and were found sound. Needs a pool. */
+  seal?: boolean;
+}
 
-/** The invariants that do not hold; empty when all is well. On a pool, all are checked on one snapshot. */
+export interface LedgerReport {
+  /** Empty when all is well. */
+  broken: BrokenInvariant[];
+  /** Days that this check sealed. */
+  sealed: string[];
+}
+
+/** The invariants that do not hold; empty when all is well. */
 export async function checkLedger(sql: SqlClient): Promise<BrokenInvariant[]> {
-  if (!(sql instanceof pg.Pool)) return checkAll(sql);
-  const client = await sql.connect();
-  let failure: Error | undefined;
-  try {
-    await client.query('begin isolation level repeatable read read only');
-    await client.query(`set local statement_timeout = ${TIMEOUT_MS}; set local work_mem = '64MB'`);
-    const broken = await checkAll(client);
-    await client.query('commit');
-    return broken;
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error));
-    throw error;
-  } finally {
-    client.release(failure);
-  }
+  return (await runLedgerCheck(sql)).broken;
 }
 
-async function checkAll(sql: SqlClient): Promise<BrokenInvariant[]> {
-  const broken: BrokenInvariant[] = [];
-  for (const invariant of LEDGER_INVARIANTS) {
-    if (!(await applies(sql, invariant))) continue;
-    const statement = {
-      text: `select * from (${invariant.text}) broken limit ${MOST_ROWS}`,
-      query_timeout: TIMEOUT_MS,
-    };
-    const { rows } = await sql.query(statement);
-    if (rows.length > 0) broken.push({ invariant: invariant.name, rows });
-  }
-  return broken;
+export async function runLedgerCheck(
+  sql: SqlClient,
+  { full = false, seal = false }: LedgerCheckOptions = {},
+): Promise<LedgerReport> {
+  const findings: Finding[] = [];
+  await inSnapshot(sql, async (read) => {
+    for (const set of STANDING_RULES) findings.push(...(await findBroken(read, { set })));
+  });
+  const extent = await inSnapshot(sql, (read) => readExtent(read, { full, seal }));
+  const walked = await walkBooks(sql, extent);
+  findings.push(...walked.findings, ...(await findUnmoved(sql, walked.unmoved)));
+  const { summedUntil, unsealedFrom } = extent;
+  findings.push(...(await checkAccounts(sql, { sums: walked.sums, summedUntil, unsealedFrom, full })));
+  const sound = findings.length === 0 && sql instanceof pg.Pool;
+  return { broken: byInvariant(findings), sealed: sound ? await writeSeals(sql, walked.sealable) : [] };
 }
 
-async function applies(sql: SqlClient, invariant: Invariant): Promise<boolean> {
-  if (invariant.table === undefined) return true;
-  const { rows } = await sql.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
-    invariant.table,
-  ]);
-  return rows[0]?.there ?? false;
+const UNMOVED = `select o.operation_id, o.account_id, o.state, o.diem, o.bundled, o.usd, o.created_at from operations o
+  where o.operation_id = any ($1) and o.kind = 'charge' and o.state = 'settled' and not exists (
+    select from transfers t where t.account_id = o.account_id and t.created_at >= o.created_at
+      and t.operation_id = o.operation_id and t.kind = 'charge')`;
+
+/** Holds that were settled, but whose transfers no slice had. */
+async function findUnmoved(sql: SqlClient, operationIds: readonly string[]): Promise<Finding[]> {
+  if (operationIds.length === 0) return [];
+  const rows = await inSnapshot(sql, (read) => read(UNMOVED, [operationIds]));
+  return rows.map((row) => ({ invariant: MOVED_AS_SAID, row }));
+}
+
+const MAX_ROWS_SHOWN = 100;
+
+function byInvariant(findings: readonly Finding[]): BrokenInvariant[] {
+  return LEDGER_INVARIANTS.map((invariant) => ({
+    invariant,
+    rows: findings.filter((finding) => finding.invariant === invariant).map(({ row }) => row),
+  }))
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ invariant, rows }) => ({ invariant, rows: rows.slice(0, MAX_ROWS_SHOWN) }));
 }

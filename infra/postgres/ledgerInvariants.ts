@@ -1,302 +1,348 @@
 /**
- * The invariants of the ledger as SQL: each statement selects the rows that break it, so none is the good answer. They
- * recompute everything from transfers and open holds; nothing stored is believed.
+ * The invariants of the ledger as SQL conditions that no row may meet. Each set of rules reads one slice of the books
+ * (`$1` inclusive to `$2` exclusive, by time) or one page of accounts; nothing stored is believed that can be recomputed.
+ *
+ * The sum of all accounts against the house, and what a wallet paid in against what it has, follow from I3 and I5.
  */
-
-export interface Invariant {
-  name: string;
-  /** Selects what breaks it. */
-  text: string;
-  /** The table that it is about; skipped while a database does not have it. */
-  table?: string;
-}
+import { ACCOUNT_RULES } from './accountInvariants.ts';
+import type { RuleSet } from './ruleSet.ts';
 
 /** How long past its expiry a hold may wait for the sweeper. */
 const SWEEP_GRACE = "interval '15 minutes'";
+/** How long past its deadline a job may wait for its refund. */
+const OVERDUE_GRACE = "interval '1 hour'";
 
-const BALANCED: Invariant = {
-  name: 'I1 entries of an operation sum to zero per currency',
-  text: `select operation_id, kind, currency, sum(amount) from entries
-    group by operation_id, kind, currency having sum(amount) <> 0`,
+const OPERATION_COLUMNS =
+  `account_id state day key_id parent_key_id price_usd price_diem held_diem held_bundled held_usd
+  diem bundled usd counterpart created_at`.split(/\s+/);
+
+const UNITS = `(t.details ->> 'units')`;
+const PRICE_PER_UNIT = `(t.details ->> 'pricePerUnitUsd')`;
+const IS_DECIMAL = `~ '^\\d{1,15}(\\.\\d{1,9})?$'`;
+const IS_DIGITS = `~ '^\\d{1,15}$'`;
+/** Text calls have several rates (prompt, cache, output, search), and their entry names that of the output. */
+const HAS_ONE_RATE = `t.kind = 'charge' and t.details ->> 'unit' <> 'million tokens'
+  and ${UNITS} ${IS_DECIMAL} and ${PRICE_PER_UNIT} ${IS_DIGITS}`;
+
+/** Who pays as one number: account and key of a transfer are those of its operation when these agree. */
+function payerOf(row: string): string {
+  return `uuid_hash_extended(${row}.account_id, 0) # coalesce(uuid_hash_extended(${row}.key_id, 1), 0)`;
+}
+
+/** The largest amount stands for the sum: an operation moves a currency once, which `most` and `n` tell. */
+const MOVED_BY_OPERATION = `select t.operation_id, t.kind, count(*)::int as n,
+    bit_or(case t.currency when 'usd' then 1 when 'bundled' then 2 when 'diem' then 4 else 8 end) as currencies,
+    max(t.amount) filter (where t.currency = 'usd') as usd,
+    max(t.amount) filter (where t.currency = 'bundled') as bundled,
+    max(t.amount) filter (where t.currency = 'diem') as diem,
+    min(t.day) as first_day, max(t.day) as last_day, min(${payerOf('t')}) as first_payer, max(${payerOf('t')}) as last_payer,
+    max(case when ${HAS_ONE_RATE} then ${UNITS} || ' ' || ${PRICE_PER_UNIT} end) as sold
+  from transfers t where t.created_at >= $1 and t.created_at < $2 group by t.operation_id, t.kind`;
+const MOVED_COLUMNS = 'n currencies usd bundled diem first_day last_day first_payer last_payer sold'.split(
+  ' ',
+);
+
+export const MOVED_AS_SAID = 'I5 an operation moved exactly what it says, once per currency';
+
+/** A hold may be settled after the end of the slice: its transfers are then looked for later. */
+const SETTLED_LATER = `(o.known and o.moved_n is null and not o.earlier and o.kind = 'charge' and o.held_usd is not null
+    and o.state = 'settled' and o.diem + o.bundled + o.usd > 0)`;
+const SIGN = `(case o.kind when 'charge' then -1 else 1 end)`;
+
+/** Evaluated only where it is reached, by the key of one row: a join would be made for every operation. */
+function holdsOf(table: string, where: string, condition: string): string {
+  return `coalesce((select ${condition} from ${table} x where ${where} limit 1), false)`;
+}
+
+/**
+ * Operations of the slice with what they moved in it, and earlier operations that moved something in it. `offset 0` and
+ * `limit 1` keep single rows read by their key: a join would read all operations there are.
+ *
+ * A price per unit may be rounded up (a surcharge) or down (several pictures of one price), by less than one nano unit per
+ * unit sold; the whole is rounded up once.
+ */
+export const OPERATION_RULES: RuleSet = {
+  columns: `o.operation_id, o.kind, o.account_id, o.key_id, o.state, o.day::text, o.created_at, o.price_usd, o.price_diem,
+    o.held_diem, o.held_bundled, o.held_usd, o.diem, o.bundled, o.usd, o.moved_diem, o.moved_bundled, o.moved_usd,
+    o.moved_n as transfers, o.moved_first_day::text, o.moved_last_day::text, o.counterpart, o.moved_sold as sold, o.earlier,
+    ${SETTLED_LATER} as settled_later`,
+  from: `from (
+      select coalesce(i.operation_id, m.operation_id) as operation_id, coalesce(i.kind, m.kind) as kind,
+        ${OPERATION_COLUMNS.map((column) => `coalesce(i.${column}, p.${column}) as ${column}`).join(', ')},
+        coalesce(i.operation_id, p.operation_id) is not null as known, i.operation_id is null as earlier,
+        ${MOVED_COLUMNS.map((column) => `m.${column} as moved_${column}`).join(', ')}
+      from (select * from operations where created_at >= $1 and created_at < $2) i
+      full join (${MOVED_BY_OPERATION}) m on m.operation_id = i.operation_id and m.kind = i.kind
+      left join lateral (
+        select * from operations x
+        where i.operation_id is null and x.operation_id = m.operation_id and x.kind = m.kind limit 1
+      ) p on true
+      offset 0
+    ) o
+    left join accounts a on a.id = o.account_id
+    left join api_keys k on k.id = o.key_id
+    left join holds h on h.operation_id = o.operation_id and o.kind = 'charge'`,
+  also: `o.earlier and o.known or ${SETTLED_LATER}`,
+  rules: [
+    {
+      name: 'I3 stored balance is the sum of transfers',
+      broken: 'a.id is null',
+    },
+    {
+      name: MOVED_AS_SAID,
+      broken: `not o.known or o.moved_n <> (o.moved_currencies & 1) + (o.moved_currencies >> 1 & 1)
+          + (o.moved_currencies >> 2 & 1) + (o.moved_currencies >> 3)
+        or not ${SETTLED_LATER} and (${SIGN} * coalesce(o.usd, 0) <> coalesce(o.moved_usd, 0)
+          or ${SIGN} * coalesce(o.bundled, 0) <> coalesce(o.moved_bundled, 0)
+          or ${SIGN} * coalesce(o.diem, 0) <> coalesce(o.moved_diem, 0))`,
+    },
+    {
+      name: 'I5 a charge is held, settled, released or expired; anything else is done',
+      broken: `o.known and (o.kind = 'charge') = (o.state = 'done')`,
+    },
+    {
+      name: 'I5 a charge has at most one refund, of the same account and day, and of at most its amount',
+      broken: `case when o.kind = 'refund' then not ${holdsOf(
+        'operations',
+        `x.operation_id = o.counterpart and x.kind = 'charge'`,
+        `x.state = 'settled' and x.counterpart = o.operation_id and x.account_id = o.account_id and x.day = o.day
+          and x.key_id is not distinct from o.key_id and x.parent_key_id is not distinct from o.parent_key_id
+          and o.diem <= x.diem and o.bundled <= x.bundled and o.usd <= x.usd`,
+      )} when o.counterpart is not null then not ${holdsOf(
+        'operations',
+        `x.operation_id = o.counterpart and x.kind = 'refund'`,
+        'x.counterpart = o.operation_id',
+      )} else false end`,
+    },
+    {
+      name: 'I5 a payment from a chain is credited once, to its payer, with what was read there; any other not at all',
+      broken: `o.kind = 'top_up' and o.operation_id ~ '^x402-' and not ${holdsOf(
+        'top_ups',
+        'x.id = o.operation_id',
+        `x.state = 'credited' and x.account_id = o.account_id and x.credited_nano = o.usd and o.bundled = 0 and o.diem = 0`,
+      )}`,
+    },
+    {
+      name: 'I6 a charge took its price, or its hold where that is less',
+      broken: `o.kind = 'charge' and case
+        when o.state = 'settled' and o.held_usd is null
+          then o.bundled + o.usd is distinct from ledger_rest(o.price_usd, o.price_diem, o.diem)
+        when o.state = 'settled' then o.diem <> least(o.price_diem, o.held_diem) or o.bundled + o.usd <>
+          least(coalesce(ledger_rest(o.price_usd, o.price_diem, o.diem), 0), o.held_bundled + o.held_usd)
+        when o.state in ('released', 'expired') then o.diem + o.bundled + o.usd <> 0
+        else false end`,
+    },
+    {
+      name: 'I9 a charge belongs to the UTC day of its admission, and so do its transfers and its refund',
+      broken: `o.known and (o.kind <> 'refund' and o.day is distinct from (o.created_at at time zone 'UTC')::date
+        or o.moved_first_day <> o.day or o.moved_last_day <> o.day)`,
+    },
+    {
+      name: 'I10 units times price per unit is the price that was charged',
+      broken: `o.moved_sold is not null and o.state = 'settled' and abs(o.price_usd
+        - split_part(o.moved_sold, ' ', 1)::numeric * split_part(o.moved_sold, ' ', 2)::numeric)
+        > split_part(o.moved_sold, ' ', 1)::numeric + 1`,
+    },
+    {
+      name: 'I11 no hold outlives its expiry, and none belongs to an operation that is over',
+      broken: `o.kind = 'charge' and o.known and ((o.state = 'held') <> (h.operation_id is not null)
+        or h.account_id <> o.account_id or h.expires_at < ledger_now() - ${SWEEP_GRACE})`,
+    },
+    {
+      name: 'I13 an operation has exactly one payer: an account, and of its keys one with its parent',
+      broken: `o.key_id is not null and (k.id is null or k.account_id <> o.account_id
+          or k.parent_id is distinct from o.parent_key_id)
+        or o.moved_n is not null and (o.moved_first_payer <> ${payerOf('o')} or o.moved_last_payer <> ${payerOf('o')})`,
+    },
+  ],
 };
 
-const APPEND_ONLY: Invariant = {
-  name: 'I2 transfers are append-only for the role of the services',
-  text: `select privilege as problem
-      from unnest(array['UPDATE', 'DELETE', 'TRUNCATE']) as privilege
-      where has_table_privilege('farebox_app', 'transfers', privilege)
-        or (privilege = 'UPDATE' and has_any_column_privilege('farebox_app', 'transfers', 'UPDATE'))
-    union all
-    select 'trigger is missing or disabled' where not exists (
-      select from pg_trigger where tgrelid = 'transfers'::regclass and tgname = 'transfers_append_only'
-        and tgenabled in ('O', 'A'))`,
+const TOKENS = `((t.details -> 'promptTokens')::numeric + (t.details -> 'completionTokens')::numeric)`;
+
+/** Transfers of the slice by themselves. */
+export const TRANSFER_RULES: RuleSet = {
+  columns: `t.id::text, t.operation_id, t.kind, t.account_id, t.house, t.currency, t.amount, t.day::text, t.created_at,
+    t.details ->> 'unit' as unit, ${UNITS} as units, t.details ->> 'promptTokens' as prompt_tokens,
+    t.details ->> 'completionTokens' as completion_tokens, t.details ->> 'queueId' as queue_id`,
+  from: 'from (select * from transfers where created_at >= $1 and created_at < $2) t',
+  rules: [
+    {
+      name: 'I5 a refund names the charge that it undoes',
+      broken: `t.kind = 'refund' and not ${holdsOf(
+        'operations',
+        `x.operation_id = t.operation_id and x.kind = 'refund'`,
+        `x.counterpart = t.details ->> 'charge'`,
+      )}`,
+    },
+    {
+      name: 'I7 house and sign of a transfer are those of its kind',
+      broken: `not case t.kind
+        when 'charge' then t.house = 'revenue' and t.amount < 0
+        when 'refund' then t.house = 'revenue' and t.amount > 0
+        when 'top_up' then t.house = 'payments' and t.amount > 0
+        when 'grant' then t.house = 'issuance' and t.amount > 0
+        else t.house = 'adjustments' end`,
+    },
+    {
+      name: 'I10 the units of a text call are its tokens',
+      broken: `t.kind = 'charge' and t.details ->> 'unit' = 'million tokens'
+        and jsonb_typeof(t.details -> 'promptTokens') = 'number'
+        and jsonb_typeof(t.details -> 'completionTokens') = 'number'
+        and ${UNITS} <> trim_scale(${TOKENS} * 0.000001)::text`,
+    },
+    {
+      name: 'I12 a diem day has exactly one grant, of its allocation',
+      broken: `t.kind = 'grant' and t.currency = 'diem' and t.operation_id <> 'diem:' || t.account_id || ':' || t.day`,
+    },
+    {
+      name: 'I14 a charge for a job has its job',
+      broken: `t.kind = 'charge' and t.details ? 'queueId' and not ${holdsOf(
+        'jobs',
+        `x.queue_id = case when t.details ->> 'queueId' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+          then (t.details ->> 'queueId')::uuid end`,
+        'x.charge_operation_id::text = t.operation_id and x.account_id = t.account_id',
+      )}`,
+    },
+  ],
 };
 
-const STORED_BALANCES: Invariant = {
-  name: 'I3 stored balance is the sum of transfers',
-  text: `with summed as (
-      select account_id, coalesce(sum(amount) filter (where currency = 'usd'), 0) as usd,
-        coalesce(sum(amount) filter (where currency = 'bundled'), 0) as bundled,
-        coalesce(sum(amount) filter (where currency = 'vcu'), 0) as vcu
-      from transfers group by account_id
-    )
-    select coalesce(a.id, s.account_id) as account_id, a.usd_posted, s.usd as usd_transferred,
-      a.bundled_posted, s.bundled as bundled_transferred, a.vcu_posted, s.vcu as vcu_transferred
-    from accounts a full join summed s on s.account_id = a.id
-    where (coalesce(a.usd_posted, 0), coalesce(a.bundled_posted, 0), coalesce(a.vcu_posted, 0))
-      is distinct from (coalesce(s.usd, 0), coalesce(s.bundled, 0), coalesce(s.vcu, 0))`,
-};
-
-const STORED_DIEM: Invariant = {
-  name: 'I3 stored diem of a day is the sum of its transfers',
-  text: `with summed as (
-      select account_id, day, sum(amount) as diem from transfers where currency = 'diem' group by account_id, day
-    )
-    select coalesce(d.account_id, s.account_id) as account_id, coalesce(d.day, s.day)::text as day, d.posted,
-      s.diem as transferred
-    from diem_days d full join summed s on s.account_id = d.account_id and s.day = d.day
-    where coalesce(d.posted, 0) <> coalesce(s.diem, 0)`,
-};
-
-const STORED_USAGE: Invariant = {
-  name: 'I3 stored usage of a key and day is the sum of the charges and refunds of it and its children',
-  text: `with own as (
-      select key_id, day, coalesce(-sum(amount) filter (where currency in ('usd', 'bundled')), 0) as usd,
-        coalesce(-sum(amount) filter (where currency = 'diem'), 0) as diem
-      from transfers where key_id is not null group by key_id, day
-    ), summed as (
-      select key_id, day, sum(usd) as usd, sum(diem) as diem from (
-        select * from own
-        union all
-        select k.parent_id, o.day, o.usd, o.diem from own o join api_keys k on k.id = o.key_id
-          where k.parent_id is not null
-      ) counted group by key_id, day
-    )
-    select coalesce(u.key_id, s.key_id) as key_id, coalesce(u.day, s.day)::text as day,
-      u.usd_used, s.usd as usd_transferred, u.diem_used, s.diem as diem_transferred
-    from key_days u full join summed s on s.key_id = u.key_id and s.day = u.day
-    where (coalesce(u.usd_used, 0), coalesce(u.diem_used, 0))
-      is distinct from (coalesce(s.usd, 0), coalesce(s.diem, 0))`,
-};
-
-const NEVER_BELOW_ZERO: Invariant = {
-  name: 'I4 posted less held is never below zero',
-  text: `select id::text as account_id, null as day, usd_posted, usd_held, bundled_posted, bundled_held from accounts
-      where usd_posted < usd_held or usd_held < 0 or bundled_posted < bundled_held or bundled_held < 0 or vcu_posted < 0
-    union all
-    select account_id::text, day::text, posted, held, 0, 0 from diem_days where posted < held or held < 0`,
-};
-
-const HELD_BALANCES: Invariant = {
-  name: 'I4 what is held is the sum of the open holds',
-  text: `with open as (select * from operations where kind = 'charge' and state = 'held'),
-    by_account as (
-      select account_id, sum(held_usd) as usd, sum(held_bundled) as bundled from open group by account_id
-    ), by_day as (
-      select account_id, day, sum(held_diem) as diem from open group by account_id, day
-    ), by_key as (
-      select c.key_id, o.day, sum(o.held_usd + o.held_bundled) as usd, sum(o.held_diem) as diem
-      from open o left join api_keys k on k.id = o.key_id
-      cross join lateral (values (o.key_id), (k.parent_id)) c (key_id)
-      where c.key_id is not null group by c.key_id, o.day
-    )
-    select 'account' as what, coalesce(a.id, s.account_id) as id, null as day from accounts a
-      full join by_account s on s.account_id = a.id
-      where coalesce(a.usd_held, 0) <> coalesce(s.usd, 0) or coalesce(a.bundled_held, 0) <> coalesce(s.bundled, 0)
-    union all
-    select 'diem', coalesce(d.account_id, s.account_id), coalesce(d.day, s.day)::text from diem_days d
-      full join by_day s on s.account_id = d.account_id and s.day = d.day
-      where coalesce(d.held, 0) <> coalesce(s.diem, 0)
-    union all
-    select 'key', coalesce(u.key_id, s.key_id), coalesce(u.day, s.day)::text from key_days u
-      full join by_key s on s.key_id = u.key_id and s.day = u.day
-      where coalesce(u.usd_held, 0) <> coalesce(s.usd, 0) or coalesce(u.diem_held, 0) <> coalesce(s.diem, 0)`,
-};
-
-const ONE_MOVE_PER_OPERATION: Invariant = {
-  name: 'I5 an operation moved exactly what it says, once per currency',
-  text: `with moved as (
-      select operation_id, kind, max(n) as n,
-        coalesce(sum(total) filter (where currency = 'diem'), 0) as diem,
-        coalesce(sum(total) filter (where currency = 'bundled'), 0) as bundled,
-        coalesce(sum(total) filter (where currency = 'usd'), 0) as usd
-      from (select operation_id, kind, currency, count(*) as n, sum(amount) as total
-        from transfers group by operation_id, kind, currency) t
-      group by operation_id, kind
-    ), said as (
-      select operation_id, kind, state, case kind when 'charge' then -1 else 1 end as sign,
-        coalesce(diem, 0) as diem, coalesce(bundled, 0) as bundled, coalesce(usd, 0) as usd
-      from operations
-    )
-    select coalesce(o.operation_id, m.operation_id) as operation_id, coalesce(o.kind, m.kind) as kind, o.state,
-      o.diem, m.diem as diem_moved, o.bundled, m.bundled as bundled_moved, o.usd, m.usd as usd_moved, m.n
-    from said o full join moved m on m.operation_id = o.operation_id and m.kind = o.kind
-    where m.n > 1 or o.operation_id is null
-      or o.sign * o.diem <> coalesce(m.diem, 0) or o.sign * o.bundled <> coalesce(m.bundled, 0)
-      or o.sign * o.usd <> coalesce(m.usd, 0)`,
-};
-
-const REFUNDS: Invariant = {
-  name: 'I5 a charge has at most one refund, of the same account and day, and of at most its amount',
-  text: `select r.operation_id as refund, r.counterpart as charge, c.state, c.counterpart as refund_of_charge
-    from operations r left join operations c on c.operation_id = r.counterpart and c.kind = 'charge'
-    where r.kind = 'refund' and not coalesce(c.state = 'settled' and c.counterpart = r.operation_id
-      and c.account_id = r.account_id and c.day = r.day and c.key_id is not distinct from r.key_id
-      and c.parent_key_id is not distinct from r.parent_key_id
-      and r.diem <= c.diem and r.bundled <= c.bundled and r.usd <= c.usd, false)
-    union all
-    select c.counterpart, c.operation_id, c.state, c.counterpart from operations c
-    where c.kind = 'charge' and c.counterpart is not null and not exists (
-      select from operations r where r.operation_id = c.counterpart and r.kind = 'refund')`,
-};
-
-const CHARGED_THE_PRICE: Invariant = {
-  name: 'I6 a charge took its price, or its hold where that is less',
-  text: `select operation_id, price_usd, price_diem, held_diem, held_bundled, held_usd, diem, bundled, usd
-    from operations where kind = 'charge' and case
-      when state = 'settled' and held_usd is null
-        then bundled + usd is distinct from ledger_rest(price_usd, price_diem, diem)
-      when state = 'settled' then diem <> least(price_diem, held_diem) or bundled + usd <>
-        least(coalesce(ledger_rest(price_usd, price_diem, diem), 0), held_bundled + held_usd)
-      when state in ('released', 'expired') then diem + bundled + usd <> 0
-      else false end`,
-};
-
-const JOBS_PAID: Invariant = {
-  name: 'I6 a job is charged its price; one that ended without an output is refunded in full',
-  table: 'jobs',
-  text: `select j.queue_id, j.state as job_state, j.price_usd_nano, c.state as charge_state, c.price_usd, c.counterpart
-    from jobs j
-    left join operations c on c.operation_id = j.charge_operation_id::text and c.kind = 'charge'
-    left join operations r on r.operation_id = c.counterpart and r.kind = 'refund'
-    where not coalesce(c.state = 'settled' and c.price_usd = j.price_usd_nano and c.account_id = j.account_id
-      and case
-        when j.state in ('failed', 'timed_out', 'cancelled')
+export const JOB_RULES: RuleSet = {
+  columns: `j.queue_id, j.state as job_state, j.account_id, j.price_usd_nano, j.refund_id, c.state as charge_state,
+    c.account_id as payer, c.price_usd, c.counterpart`,
+  from: `from (select * from jobs where created_at >= $1 and created_at < $2) j
+    left join lateral (
+      select * from operations x where x.operation_id = j.charge_operation_id::text and x.kind = 'charge' limit 1
+    ) c on true
+    left join lateral (
+      select * from operations x where x.operation_id = c.counterpart and x.kind = 'refund' limit 1
+    ) r on true`,
+  rules: [
+    {
+      name: 'I6 a job is charged its price; one that ended without an output is refunded in full',
+      broken: `not coalesce(c.state = 'settled' and c.price_usd = j.price_usd_nano and c.account_id = j.account_id
+        and c.key_id is not distinct from j.key_id and j.refund_id is not distinct from c.counterpart
+        and case when j.state in ('failed', 'timed_out', 'cancelled')
           then (r.diem, r.bundled, r.usd) is not distinct from (c.diem, c.bundled, c.usd)
-        else c.counterpart is null end, false)`,
+          else c.counterpart is null end, false)`,
+    },
+  ],
 };
 
-const CONSERVED: Invariant = {
-  name: 'I7 what accounts have is what the house gave less what it earned, per currency',
-  text: `with had as (
-      select 'usd' as currency, sum(usd_posted) as amount from accounts
-      union all select 'bundled', sum(bundled_posted) from accounts
-      union all select 'vcu', sum(vcu_posted) from accounts
-      union all select 'diem', sum(posted) from diem_days
-    ), house as (select currency, sum(amount) as amount from entries where side = 'house' group by currency)
-    select h.currency, h.amount as accounts, x.amount as house from had h left join house x using (currency)
-    where coalesce(h.amount, 0) + coalesce(x.amount, 0) <> 0`,
+/** Not of a slice: few jobs run at a time. */
+export const OVERDUE_RULES: RuleSet = {
+  columns: 'j.queue_id, j.account_id, j.state, j.deadline_at',
+  from: `from (select * from jobs where state in ('accepted', 'submitted')) j`,
+  rules: [
+    {
+      name: 'I11 no job is far past its deadline without an output or a refund',
+      broken: `j.deadline_at < clock_timestamp() - ${OVERDUE_GRACE}`,
+    },
+  ],
 };
 
-const KEY_LIMITS: Invariant = {
-  name: 'I8 no key, with its children, spent and holds more than its limit in any period',
-  // What was admitted before the limits last changed was admitted by other limits.
-  text: `with periods as (
-      select k.id, k.limit_usd, k.limit_diem, k.limits_changed_at,
-        ledger_period_start(k.limit_period, u.day) as period, min(u.day) as first, max(u.day) as last,
-        sum(u.usd_used + u.usd_held) as usd, sum(u.diem_used + u.diem_held) as diem
-      from api_keys k join key_days u on u.key_id = k.id
-      where k.limit_usd is not null or k.limit_diem is not null
-      group by k.id, period
-    )
-    select p.id as key_id, p.period::text, p.usd, p.limit_usd, p.diem, p.limit_diem from periods p
-    where (p.usd > p.limit_usd or p.diem > p.limit_diem) and exists (
-      select from operations o where p.id in (o.key_id, o.parent_key_id) and o.kind = 'charge' and o.day between p.first and p.last
-        and o.created_at > p.limits_changed_at
-        and ((p.usd > p.limit_usd and coalesce(o.usd + o.bundled, o.held_usd + o.held_bundled) > 0)
-          or (p.diem > p.limit_diem and coalesce(o.diem, o.held_diem) > 0)))`,
+/** Not of a slice: few holds are open at a time. */
+export const HOLD_RULES: RuleSet = {
+  columns: 'h.operation_id, h.account_id, h.expires_at, o.state',
+  from: `from holds h left join lateral (
+      select * from operations x where x.operation_id = h.operation_id and x.kind = 'charge' limit 1
+    ) o on true`,
+  rules: [
+    {
+      name: 'I11 no hold outlives its expiry, and none belongs to an operation that is over',
+      broken: `o.state is distinct from 'held' or h.account_id <> o.account_id
+        or h.expires_at < ledger_now() - ${SWEEP_GRACE}`,
+    },
+  ],
 };
 
-const ONE_PERIOD: Invariant = {
-  name: 'I9 a charge belongs to the UTC day of its admission, and so do its transfers and its refund',
-  text: `select operation_id, kind, day::text, created_at from operations
-      where kind = 'charge' and day is distinct from (created_at at time zone 'UTC')::date
-    union all
-    select t.operation_id, t.kind, t.day::text, t.created_at from transfers t
-      join operations o on o.operation_id = t.operation_id and o.kind = t.kind
-      where t.day is distinct from o.day`,
+/** As domain/wallets and walletAccounts.ts make it: a UUID of version 8 from the digest of family and address. */
+const WALLET_DIGEST = `substring(sha256(convert_to('farebox wallet ' || p.payer_family || ' ' || p.payer, 'UTF8')) from 1 for 16)`;
+const WALLET_ACCOUNT = `encode(set_byte(set_byte(${WALLET_DIGEST}, 6, get_byte(${WALLET_DIGEST}, 6) & 15 | 128),
+  8, get_byte(${WALLET_DIGEST}, 8) & 63 | 128), 'hex')::uuid`;
+
+export const PAYMENT_RULES: RuleSet = {
+  columns: `p.id as payment, p.state, p.payer_family, p.payer, p.amount::text, p.credited_units::text, p.credited_nano::text,
+    p.account_id, w.account_id as wallet_account, o.account_id as booked_for, o.usd as booked`,
+  from: `from (select * from top_ups where changed_at >= $1 and changed_at < $2) p
+    left join lateral (
+      select * from operations x where x.operation_id = p.id and x.kind = 'top_up' limit 1
+    ) o on true
+    left join wallet_accounts w on w.family = p.payer_family and w.address = p.payer`,
+  rules: [
+    {
+      name: 'I5 a payment from a chain is credited once, to its payer, with what was read there; any other not at all',
+      broken: `(p.state = 'credited') <> (o.operation_id is not null) or p.state = 'credited'
+        and (o.account_id <> p.account_id or o.usd <> p.credited_nano)`,
+    },
+    {
+      name: 'I7 a payment gives its payer the amount that was paid, and nobody else',
+      broken: `p.state = 'credited' and (p.credited_units <> p.amount or w.account_id is distinct from p.account_id
+          or p.credited_nano <> p.credited_units * power(10::numeric, 9 - p.decimals))
+        or p.account_id <> ${WALLET_ACCOUNT}`,
+    },
+  ],
 };
 
-const NOTHING_FORGOTTEN: Invariant = {
-  name: 'I11 no hold outlives its expiry, and none belongs to an operation that is over',
-  text: `select coalesce(h.operation_id, o.operation_id) as operation_id, o.state, h.expires_at
-    from holds h
-    full join (select * from operations where kind = 'charge' and state = 'held') o
-      on o.operation_id = h.operation_id
-    where o.operation_id is null or h.operation_id is null or h.account_id <> o.account_id
-      or h.expires_at < ledger_now() - ${SWEEP_GRACE}`,
+/**
+ * What was spent before a change of a key's limits, against the limits before it. Settled amounts are at most what was
+ * held, so they are never more than what the admission counted at that time.
+ */
+export const FORMER_LIMIT_RULES: RuleSet = {
+  columns: 'l.key_id, l.since, l.until, l.limit_usd, l.limit_diem, u.period::text, u.usd, u.diem',
+  from: `from (select * from key_limit_changes where until >= $1 and until < $2) l
+    join api_keys k on k.id = l.key_id
+    cross join lateral (
+      select ledger_period_start(l.limit_period, t.day) as period,
+        coalesce(-sum(t.amount) filter (where t.currency in ('usd', 'bundled')), 0) as usd,
+        coalesce(-sum(t.amount) filter (where t.currency = 'diem'), 0) as diem,
+        coalesce(bool_or(o.created_at >= l.since) filter (where t.currency in ('usd', 'bundled')), false) as usd_admitted,
+        coalesce(bool_or(o.created_at >= l.since) filter (where t.currency = 'diem'), false) as diem_admitted
+      from transfers t left join operations o
+        on o.operation_id = t.operation_id and o.kind = t.kind and t.kind = 'charge'
+      where t.account_id = k.account_id and t.created_at < l.until
+        and t.created_at >= ledger_period_start(l.limit_period, (l.since at time zone 'UTC')::date)::timestamp at time zone 'UTC'
+        and t.key_id in (select x.id from api_keys x where x.id = l.key_id or x.parent_id = l.key_id)
+      group by period
+    ) u`,
+  rules: [
+    {
+      name: 'I8 no key, with its children, spent and holds more than its limit in any period',
+      broken: 'u.usd > l.limit_usd and u.usd_admitted or u.diem > l.limit_diem and u.diem_admitted',
+    },
+  ],
 };
 
-const ONE_DAILY_GRANT: Invariant = {
-  name: 'I12 a diem day has exactly one grant, of its allocation',
-  text: `with granted as (
-      select account_id, day, count(*) as n, sum(amount) as amount from transfers
-      where kind = 'grant' and currency = 'diem' group by account_id, day
-    )
-    select coalesce(d.account_id, g.account_id) as account_id, coalesce(d.day, g.day)::text as day, d.allocation,
-      g.amount, g.n
-    from diem_days d full join granted g on g.account_id = d.account_id and g.day = d.day
-    where g.n > 1 or coalesce(g.amount, 0) is distinct from d.allocation`,
+/** Read slice by slice, each with `$1` and `$2`; the operations have a statement of their own. */
+export const SLICE_RULES: readonly RuleSet[] = [TRANSFER_RULES, JOB_RULES, PAYMENT_RULES, FORMER_LIMIT_RULES];
+
+const APPEND_ONLY_TABLES = `unnest(array['transfers', 'audit_events', 'sealed_days', 'sealed_sums', 'sealed_balances'])`;
+
+export const PROTECTION_RULES: RuleSet = {
+  columns: 'p.tab as "table", p.privilege',
+  from: `from (select tab, privilege from ${APPEND_ONLY_TABLES} as tab
+      cross join unnest(array['UPDATE', 'DELETE', 'TRUNCATE']) as privilege) p`,
+  rules: [
+    {
+      name: 'I2 transfers, seals and audit are append-only for the role of the services',
+      broken: `has_table_privilege('farebox_app', p.tab, p.privilege)
+        or (p.privilege = 'UPDATE' and has_any_column_privilege('farebox_app', p.tab, 'UPDATE'))
+        or not exists (select from pg_trigger where tgrelid = p.tab::regclass and tgname = p.tab || '_append_only'
+          and tgenabled in ('O', 'A'))`,
+    },
+  ],
 };
 
-const ONE_PAYER: Invariant = {
-  name: 'I13 an operation has exactly one payer: an account, and of its keys one with its parent',
-  text: `select t.operation_id, t.kind, t.account_id, o.account_id as payer from transfers t
-      join operations o on o.operation_id = t.operation_id and o.kind = t.kind
-      where t.account_id <> o.account_id or t.key_id is distinct from o.key_id
-    union all
-    select o.operation_id, o.kind, o.account_id, k.account_id from operations o
-      left join api_keys k on k.id = o.key_id
-      where k.account_id <> o.account_id or k.parent_id is distinct from o.parent_key_id`,
-};
+/** Read once, without parameters. */
+export const STANDING_RULES: readonly RuleSet[] = [PROTECTION_RULES, HOLD_RULES, OVERDUE_RULES];
 
-/** The identity of a payment is the ledger's operation id; nothing else that tops up begins like this. */
-const FROM_CHAIN = "kind = 'top_up' and operation_id ~ '^x402-'";
+export const SEALED_DAY = 'I15 a sealed day has the rows and sums that it was sealed with';
 
-const TOP_UPS_CREDITED: Invariant = {
-  name: 'I5 a payment from a chain is credited once, to its payer, with what was read there; any other not at all',
-  table: 'top_ups',
-  text: `select coalesce(t.id, o.operation_id) as payment, t.state, t.amount::text, t.credited_units::text,
-      t.credited_nano::text, o.usd::text as booked, t.account_id, o.account_id as booked_for
-    from top_ups t full join (select * from operations where ${FROM_CHAIN}) o on o.operation_id = t.id
-    where t.id is null or (t.state = 'credited') <> (o.operation_id is not null)
-      or t.state = 'credited' and (o.account_id <> t.account_id or o.usd <> t.credited_nano
-        or o.bundled <> 0 or o.diem <> 0 or t.credited_nano <> t.credited_units * power(10, 9 - t.decimals)::bigint)`,
-};
-
-const CHAIN_CONSERVED: Invariant = {
-  name: 'I7 what a wallet paid in is what it has, holds included, and what it spent',
-  table: 'top_ups',
-  text: `with paid as (
-      select account_id, sum(credited_nano) as nano from top_ups where state = 'credited' group by account_id
-    ), moved as (
-      select account_id, sum(amount) as nano from transfers t where currency = 'usd' and not (${FROM_CHAIN})
-      group by account_id
-    )
-    select w.account_id, w.address, coalesce(p.nano, 0) as paid, a.usd_posted as has, coalesce(m.nano, 0) as moved
-    from wallet_accounts w join accounts a on a.id = w.account_id
-      left join paid p on p.account_id = w.account_id left join moved m on m.account_id = w.account_id
-    where coalesce(p.nano, 0) + coalesce(m.nano, 0) <> a.usd_posted`,
-};
-
-export const LEDGER_INVARIANTS: readonly Invariant[] = [
-  BALANCED,
-  APPEND_ONLY,
-  STORED_BALANCES,
-  STORED_DIEM,
-  STORED_USAGE,
-  NEVER_BELOW_ZERO,
-  HELD_BALANCES,
-  ONE_MOVE_PER_OPERATION,
-  REFUNDS,
-  CHARGED_THE_PRICE,
-  JOBS_PAID,
-  CONSERVED,
-  TOP_UPS_CREDITED,
-  CHAIN_CONSERVED,
-  KEY_LIMITS,
-  ONE_PERIOD,
-  NOTHING_FORGOTTEN,
-  ONE_DAILY_GRANT,
-  ONE_PAYER,
+/** By name: some hold at several places. */
+export const LEDGER_INVARIANTS: readonly string[] = [
+  ...new Set([
+    ...[OPERATION_RULES, ...SLICE_RULES, ...STANDING_RULES, ...ACCOUNT_RULES].flatMap(({ rules }) =>
+      rules.map(({ name }) => name),
+    ),
+    SEALED_DAY,
+  ]),
 ];

@@ -38,7 +38,7 @@ const SNAPSHOT = {
   modelId: 'race',
   provider: 'race',
   units: '1',
-  unit: 'request',
+  unit: 'million tokens',
   pricePerUnitUsd: '0',
   requestId: 'race',
 };

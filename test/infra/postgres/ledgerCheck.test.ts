@@ -102,25 +102,13 @@ describe('a sound ledger', () => {
   });
 
   it('has an answer for every invariant of the list', () => {
-    const numbers = new Set(LEDGER_INVARIANTS.map((invariant) => invariant.name.split(' ')[0]));
-    expect([...numbers]).toEqual(['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8', 'I9', 'I11', 'I12', 'I13']);
+    const numbers = new Set(LEDGER_INVARIANTS.map((name) => name.split(' ')[0]));
+    const known = ['I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8', 'I9', 'I10', 'I11', 'I12', 'I13', 'I14', 'I15'];
+    expect([...numbers].sort()).toEqual(known.sort());
   });
 });
 
 describe('the check finds', () => {
-  it('I1: entries that do not sum to zero', async () => {
-    named(
-      await brokenBy(
-        `create or replace view entries as select id as transfer_id, operation_id, kind, 'account'::text as side,
-           account_id, house, currency, day, amount, created_at from transfers
-         union all select id, operation_id, kind, 'house', account_id, house, currency, day, -amount - 1, created_at
-         from transfers`,
-      ),
-      'I1',
-      'I7',
-    );
-  });
-
   it.each([
     'grant update on transfers to farebox_app',
     'grant update (amount) on transfers to farebox_app',
@@ -140,11 +128,11 @@ describe('the check finds', () => {
     'insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details) ' +
       "select now(), 'ghost', 'top_up', gen_random_uuid(), 'payments', 'usd', 5, now()::date, '{}'",
   ])('I3: a balance that its transfers do not explain: %s', async (statement) => {
-    named(await brokenBy(statement), 'I3 stored balance', 'I7');
+    named(await brokenBy(statement), 'I3 stored balance');
   });
 
   it('I3: diem that its transfers do not explain', async () => {
-    named(await brokenBy('update diem_days set posted = posted + 1'), 'I3 stored diem', 'I7');
+    named(await brokenBy('update diem_days set posted = posted + 1'), 'I3 stored diem');
     // All of the day is spent, so nothing is missing from its sum; its grant is without a day.
     named(await brokenBy('delete from diem_days'), 'I12');
   });
@@ -287,7 +275,7 @@ describe('the check finds', () => {
       'I12',
       'I5 an operation',
     );
-    named(await brokenBy("delete from transfers where currency = 'diem' and kind = 'grant'"), 'I12');
+    named(await brokenBy("delete from operations where kind = 'grant'"), 'I12');
   });
 
   it('I13: an operation that two accounts paid, or that was paid with a foreign key', async () => {
@@ -308,14 +296,17 @@ describe('jobs', () => {
   async function job(
     state: string,
     chargeId: string,
-    more: { price?: bigint; account?: string } = {},
+    more: { price?: bigint; account?: string; key?: string | null } = {},
   ): Promise<void> {
     const ended = ['failed', 'timed_out', 'cancelled'].includes(state);
     await world.owner.query(
-      `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, duration_seconds,
+      `insert into jobs (queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
          price_usd_nano, charge_operation_id, charge_id, refund_id, output_key, deadline_at)
-       values (gen_random_uuid(), $1, 'voice-changer', 'm', 'p', $2, 'r', 1, $3, $4, $4::uuid::text, $5, 'out', now())`,
-      [more.account ?? account, state, more.price?.toString() ?? '10', chargeId, ended ? 'r' : null],
+       values (gen_random_uuid(), $1, $6, 'voice-changer', 'm', 'p', $2, 'r', 1, $3, $4, $4::uuid::text, $5, 'out', now())`,
+      [
+        ...[more.account ?? account, state, more.price?.toString() ?? '10', chargeId],
+        ...[ended ? `${chargeId}:r` : null, more.key === undefined ? key : more.key],
+      ],
     );
   }
   const findings = async () => (await checkLedger(world.pool)).map((finding) => finding.invariant);

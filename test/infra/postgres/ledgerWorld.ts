@@ -10,11 +10,12 @@ import { openPool } from '../../../infra/postgres/pool.ts';
 import { createDatabase } from '../../harness/services.ts';
 
 export const SNAPSHOT: PriceSnapshot = {
-  sku: 'test-minute',
+  sku: 'test-tokens',
   modelId: 'test',
   provider: 'simulator',
   units: '1',
-  unit: 'minute',
+  // Priced by several rates: whatever a test charges agrees with it.
+  unit: 'million tokens',
   pricePerUnitUsd: '100000000',
   requestId: 'request-1',
 };

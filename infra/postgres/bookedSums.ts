@@ -1,0 +1,28 @@
+/** What the unsealed part of the books comes to, collected slice by slice. */
+import type { BookedSum } from './checkSlice.ts';
+
+export class BookedSums {
+  readonly #byAccount = new Map<string, Map<string, BookedSum>>();
+
+  /** Different combinations of account, key, currency and day. */
+  size = 0;
+
+  add(sums: Iterable<BookedSum>): void {
+    for (const sum of sums) {
+      const ofAccount = this.#byAccount.get(sum.accountId) ?? new Map<string, BookedSum>();
+      this.#byAccount.set(sum.accountId, ofAccount);
+      const place = `${sum.keyId ?? ''} ${sum.currency} ${sum.bookedDay}`;
+      const before = ofAccount.get(place);
+      if (before === undefined) this.size += 1;
+      ofAccount.set(place, before ? { ...before, amount: before.amount + sum.amount } : sum);
+    }
+  }
+
+  of(accountIds: readonly string[]): BookedSum[] {
+    return accountIds.flatMap((accountId) => [...(this.#byAccount.get(accountId)?.values() ?? [])]);
+  }
+
+  *[Symbol.iterator](): Iterator<BookedSum> {
+    for (const ofAccount of this.#byAccount.values()) yield* ofAccount.values();
+  }
+}

@@ -1,0 +1,91 @@
+/** Balances, diem days, usage and limits against the sealed days, the open part of the books and the open holds. */
+
+import { ACCOUNT_RULES, PAGE_PARAMETERS } from './accountInvariants.ts';
+import { BookedSums } from './bookedSums.ts';
+import { startOfDay, timestampOf } from './checkSlice.ts';
+import { type Finding, findBroken, inSnapshot, type Read } from './ledgerSnapshots.ts';
+import type { SqlClient } from './pool.ts';
+
+export interface OpenBooks {
+  /** What the transfers from the last seal until `summedUntil` come to. */
+  sums: BookedSums;
+  /** Unix ms. */
+  summedUntil: number;
+  /** The first day that is not sealed; null: none is. */
+  unsealedFrom: string | null;
+  /** All days, not only those that something moved for since the last seal. */
+  full: boolean;
+}
+
+const PAGE = 500;
+
+export async function checkAccounts(sql: SqlClient, books: OpenBooks): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  let after = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const page = await inSnapshot(sql, async (read) => {
+      const ids = await accountsAfter(read, after);
+      const from = await firstDay(read, books, ids);
+      return { ids, from, findings: await checkPage(read, books, { ids, from }) };
+    });
+    // A transfer that was not committed when its slice was summed is in the rows now.
+    if (page.findings.length > 0) {
+      findings.push(...(await inSnapshot(sql, (read) => checkPage(read, withoutSums(books), page))));
+    }
+    const last = page.ids.at(-1);
+    if (last === undefined || page.ids.length < PAGE) return findings;
+    after = last;
+  }
+}
+
+async function accountsAfter(read: Read, after: string): Promise<string[]> {
+  const rows = await read('select id from accounts where id > $1 order by id limit $2', [after, PAGE]);
+  return rows.map(({ id }) => String(id));
+}
+
+/** Days before the last seal come again with refunds that were given since. */
+async function firstDay(
+  read: Read,
+  { sums, summedUntil, unsealedFrom, full }: OpenBooks,
+  ids: readonly string[],
+): Promise<string> {
+  if (full || unsealedFrom === null) return '-infinity';
+  const [newest] = await read(
+    'select min(day)::text as day from transfers where account_id = any ($1::uuid[]) and created_at >= $2',
+    [ids, timestampOf(summedUntil)],
+  );
+  const days = [unsealedFrom, ...sums.of(ids).map(({ bookedDay }) => bookedDay)];
+  if (typeof newest?.day === 'string') days.push(newest.day);
+  return days.sort()[0] ?? unsealedFrom;
+}
+
+/** Every transfer since the last seal is read again, in the snapshot of the balances. */
+function withoutSums(books: OpenBooks): OpenBooks {
+  const { unsealedFrom } = books;
+  const summedUntil = unsealedFrom === null ? Number.NEGATIVE_INFINITY : startOfDay(unsealedFrom);
+  return { ...books, sums: new BookedSums(), summedUntil };
+}
+
+async function checkPage(
+  read: Read,
+  books: OpenBooks,
+  { ids, from }: { ids: readonly string[]; from: string },
+): Promise<Finding[]> {
+  const sums = books.sums.of(ids);
+  const values = [
+    ids,
+    timestampOf(books.summedUntil),
+    sums.map(({ accountId }) => accountId),
+    sums.map(({ keyId }) => keyId),
+    sums.map(({ currency }) => currency),
+    sums.map(({ bookedDay }) => bookedDay),
+    sums.map(({ amount }) => amount.toString()),
+    books.unsealedFrom ?? '-infinity',
+    from,
+  ];
+  const findings: Finding[] = [];
+  for (const set of ACCOUNT_RULES) {
+    findings.push(...(await findBroken(read, { set, values, prefix: PAGE_PARAMETERS })));
+  }
+  return findings;
+}

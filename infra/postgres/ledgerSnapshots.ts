@@ -1,0 +1,70 @@
+/** Short transactions for the check of the ledger: a long one would keep every busy row's old versions alive. */
+import pg from 'pg';
+
+import type { SqlClient } from './pool.ts';
+import { type RuleSet, ruleStatement } from './ruleSet.ts';
+
+/** One slice or page takes about a second; a slow disk must still come to an end. */
+const STATEMENT_TIMEOUT_MS = 120_000;
+
+export type Row = Record<string, unknown>;
+export type Read = (text: string, values?: unknown[]) => Promise<Row[]>;
+
+/** All that `work` reads is of one moment. On a client it is the caller's transaction that says of which. */
+export async function inSnapshot<T>(sql: SqlClient, work: (read: Read) => Promise<T>): Promise<T> {
+  if (!(sql instanceof pg.Pool)) return await work(readerOf(sql));
+  const client = await sql.connect();
+  let failure: Error | undefined;
+  try {
+    await client.query('begin isolation level repeatable read');
+    await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}; set local work_mem = '64MB';
+      set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local jit = off`);
+    const result = await work(readerOf(client));
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    client.release(failure);
+  }
+}
+
+function readerOf(client: pg.PoolClient): Read {
+  return async (text, values = []) => {
+    const statement = { text, values, query_timeout: STATEMENT_TIMEOUT_MS };
+    return (await client.query<Row>(statement)).rows;
+  };
+}
+
+export interface Finding {
+  invariant: string;
+  row: Row;
+}
+
+/** Rows of one statement: far more than are shown, so that no invariant hides another. */
+const MAX_ROWS = 20_000;
+
+export interface RuleQuery {
+  set: RuleSet;
+  values?: unknown[];
+  /** A WITH query in front of the statement's own, with its comma. */
+  prefix?: string;
+}
+
+/** Reads the rows that break a rule; `see` gets each, broken or not. */
+export async function findBroken(
+  read: Read,
+  { set, values = [], prefix = '' }: RuleQuery,
+  see: (row: Row) => void = () => undefined,
+): Promise<Finding[]> {
+  // Materialized: a limit in sight makes the planner prepare for the first rows, and sound books have none.
+  const rows = await read(
+    `with ${prefix}found as materialized (${ruleStatement(set)}) select * from found limit ${MAX_ROWS}`,
+    values,
+  );
+  return rows.flatMap(({ broken, ...row }) => {
+    see(row);
+    return (broken as number[]).map((index) => ({ invariant: set.rules[index]?.name ?? '', row }));
+  });
+}

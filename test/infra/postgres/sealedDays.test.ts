@@ -1,0 +1,179 @@
+/** Days that are over are checked once and sealed: later checks build on the seals, a full one compares them with the rows. */
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { charge, refund } from '../../../infra/postgres/ledger.ts';
+import { runLedgerCheck } from '../../../infra/postgres/ledgerCheck.ts';
+import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
+
+let world: LedgerWorld;
+let account: string;
+let key: string;
+/** Charged on the first day. */
+let first: string;
+
+beforeEach(async () => {
+  world = await createLedgerWorld();
+  await world.setClock('2026-03-01T10:00:00Z');
+  account = await world.account({ usd: 1_000n, bundled: 20n, diem: 7n });
+  key = await world.key(account, { usd: 900n, period: 'MONTH' });
+  first = await sell(30n);
+  await world.setClock('2026-03-02T10:00:00Z');
+  await sell(40n);
+  await world.setClock('2026-03-04T10:00:00Z');
+  await sell(50n);
+});
+afterEach(() => world.close());
+
+async function sell(amount: bigint): Promise<string> {
+  const sold = order(account, both(amount), { keyId: key });
+  await charge(world.pool, sold);
+  return sold.operationId;
+}
+
+const seal = () => runLedgerCheck(world.pool, { seal: true });
+const quick = async () => (await runLedgerCheck(world.pool)).broken.map(({ invariant }) => invariant);
+const full = async () =>
+  (await runLedgerCheck(world.pool, { full: true })).broken.map(({ invariant }) => invariant);
+
+/** With the protection of the tables switched off. */
+async function plant(...statements: string[]): Promise<void> {
+  const client = new pg.Client(world.databaseUrl);
+  await client.connect();
+  try {
+    await client.query('set session_replication_role = replica');
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+describe('sealing', () => {
+  it('takes the days that are over, once, without a gap', async () => {
+    expect(await seal()).toEqual({ broken: [], sealed: ['2026-03-01', '2026-03-02', '2026-03-03'] });
+    expect(await seal()).toEqual({ broken: [], sealed: [] });
+    await world.setClock('2026-03-05T01:59:00Z');
+    expect((await seal()).sealed).toEqual([]);
+    await world.setClock('2026-03-05T02:00:00Z');
+    expect((await seal()).sealed).toEqual(['2026-03-04']);
+    expect(await full()).toEqual([]);
+  });
+
+  it('says what moved on a day', async () => {
+    await seal();
+    const { rows } = await world.owner.query(
+      'select day::text, transfers, operations, sums from sealed_days order by day',
+    );
+    expect(rows[0]).toEqual({
+      ...{ day: '2026-03-01', transfers: '6', operations: '4' },
+      sums: {
+        ...{ 'bundled charge': '-20', 'bundled grant': '20', 'diem charge': '-7', 'diem grant': '7' },
+        ...{ 'usd charge': '-3', 'usd grant': '1000' },
+      },
+    });
+    expect(rows[2]).toMatchObject({ day: '2026-03-03', transfers: '0', sums: {} });
+  });
+
+  it('waits for an open hold, which may be settled on the next day', async () => {
+    await world.setClock('2026-03-04T23:59:50Z');
+    const ledger = world.ledger();
+    const late = { ...order(account, both(9n), { keyId: key }), ttlMs: 86_400_000 };
+    await ledger.hold(late);
+    await world.setClock('2026-03-05T12:00:00Z');
+    expect((await seal()).sealed).toEqual(['2026-03-01', '2026-03-02', '2026-03-03']);
+    await ledger.settle({ operationId: late.operationId, price: both(8n) });
+    expect(await seal()).toEqual({ broken: [], sealed: ['2026-03-04'] });
+    expect(await full()).toEqual([]);
+    await world.setClock('2026-03-07T00:00:00Z');
+    expect(await seal()).toEqual({ broken: [], sealed: ['2026-03-05'] });
+    expect(await full()).toEqual([]);
+  });
+
+  it('leaves a refund to the day on which it was given, and compares the usage of the day of the charge', async () => {
+    await seal();
+    await refund(world.pool, { operationId: 'late', chargeOperationId: first, reason: 'x' });
+    expect(await seal()).toEqual({ broken: [], sealed: [] });
+    expect(await full()).toEqual([]);
+    await plant(`update key_days set usd_used = usd_used + 1 where day = '2026-03-01'`);
+    expect(await quick()).toEqual([expect.stringMatching(/^I3 stored usage/)]);
+    await plant(`update key_days set usd_used = usd_used - 1 where day = '2026-03-01'`);
+    await world.setClock('2026-03-05T02:00:00Z');
+    expect((await seal()).sealed).toEqual(['2026-03-04']);
+    expect(await full()).toEqual([]);
+  });
+
+  it('is left out while the books are not sound', async () => {
+    await plant('update accounts set usd_posted = usd_posted + 1');
+    expect((await seal()).sealed).toEqual([]);
+  });
+
+  it('by several checks at once is done once', async () => {
+    const reports = await Promise.all([seal(), seal(), seal()]);
+    expect(reports.flatMap(({ broken }) => broken)).toEqual([]);
+    expect(reports.flatMap(({ sealed }) => sealed).sort()).toEqual([
+      '2026-03-01',
+      '2026-03-02',
+      '2026-03-03',
+    ]);
+    expect(await full()).toEqual([]);
+  });
+
+  it.each(['sealed_days', 'sealed_sums', 'sealed_balances'])(
+    'cannot be undone by the role of the services: %s',
+    async (table) => {
+      await seal();
+      for (const act of [`delete from ${table}`, `update ${table} set day = day`]) {
+        await expect(world.pool.query(act)).rejects.toThrow('permission denied');
+        await expect(world.owner.query(act)).rejects.toThrow('append-only');
+      }
+      await expect(world.pool.query(`truncate ${table}`)).rejects.toThrow('permission denied');
+    },
+  );
+});
+
+describe('after sealing', () => {
+  beforeEach(async () => {
+    await seal();
+  });
+
+  it.each([
+    'update accounts set usd_posted = usd_posted - 1',
+    'update accounts set bundled_posted = bundled_posted + 1',
+  ])('a quick check finds a balance that is not the sealed one with what moved since: %s', async (damage) => {
+    await plant(damage);
+    expect(await quick()).toEqual([expect.stringMatching(/^I3 stored balance/)]);
+  });
+
+  const FIRST = `created_at < '2026-03-02'`;
+  it.each([
+    ['a removed transfer', `delete from transfers where kind = 'charge' and currency = 'usd' and ${FIRST}`],
+    ['a changed amount', `update transfers set amount = amount - 1 where kind = 'charge' and ${FIRST}`],
+    ['a changed entry', `update transfers set details = details || '{"requestId": "x"}' where ${FIRST}`],
+    ['a changed time', `update transfers set created_at = created_at + interval '1 second' where ${FIRST}`],
+    [
+      'an added transfer',
+      `insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details)
+        select created_at, 'more', kind, account_id, house, currency, amount, day, details from transfers where ${FIRST}
+        limit 1`,
+    ],
+    ['a removed operation', `delete from operations where kind = 'charge' and ${FIRST}`],
+    [
+      'a changed operation',
+      `update operations set price_usd = price_usd + 1 where kind = 'charge' and ${FIRST}`,
+    ],
+    ['an operation of an empty day', `update operations set created_at = '2026-03-03' where ${FIRST}`],
+    ['rows before the first sealed day', `update transfers set created_at = '2026-02-01' where ${FIRST}`],
+    ['a changed seal', `update sealed_days set transfers = transfers + 1 where day = '2026-03-02'`],
+    ['a removed seal', `delete from sealed_days where day = '2026-03-02'`],
+    ['changed sealed sums', `update sealed_sums set booked_day = booked_day - 1 where day = '2026-03-02'`],
+    ['a changed sealed balance', `update sealed_balances set vcu = vcu + 1 where day = '2026-03-01'`],
+  ])('a full check finds %s', async (_name, damage) => {
+    expect(await full()).toEqual([]);
+    await plant(damage);
+    expect(await full()).toContainEqual(expect.stringMatching(/^I15/));
+  });
+
+  it('a full check finds damaged usage of a sealed day', async () => {
+    await plant(`update key_days set usd_used = usd_used + 1 where day = '2026-03-01'`);
+    expect(await full()).toContainEqual(expect.stringMatching(/^I3 stored usage/));
+  });
+});
