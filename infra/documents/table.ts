@@ -1,3 +1,5 @@
+import { joinLines } from './joinLines.ts';
+
 /** Rows as a model and a person read them; empty when their cells are. */
 export function markdownTable(rows: string[][]): string {
   if (!rows.some((row) => row.some((cell) => cell.trim() !== ''))) return '';
@@ -8,10 +10,7 @@ export function markdownTable(rows: string[][]): string {
 
 /** A row is one line, but the lines of its cells may belong together across them. */
 function inCell(text: string): string {
-  return text
-    .trim()
-    .replaceAll('|', '\\|')
-    .replace(/\s*\n\s*/g, '<br>');
+  return joinLines(text.replaceAll('|', '\\|'), '<br>');
 }
 
 function markdownRow(cells: string[]): string {

@@ -102,6 +102,8 @@ function outsideFences(markdown: string): string {
 }
 
 function lettersOf(markdown: string): number {
+  const [first = '', ...afterLinks] = markdown.split('](');
   // Addresses of links are no text of the page.
-  return markdown.replace(/\]\([^)]*\)/g, ']').replace(/\s+/g, '').length;
+  const texts = [first, ...afterLinks.map((text) => text.slice(text.indexOf(')') + 1))];
+  return texts.reduce((sum, text) => sum + text.replace(/\s+/g, '').length, 0);
 }

@@ -75,8 +75,11 @@ async function readMeanings(archive: Archive, part: string): Promise<Meaning[]> 
   return meanings;
 }
 
+/** Spreadsheet programs take no longer ones. */
+const MAX_CODE_LETTERS = 255;
+
 function meaningOf(code: string | undefined): Meaning | undefined {
-  if (code === undefined) return undefined;
+  if (code === undefined || code.length > MAX_CODE_LETTERS) return undefined;
   if (/\[(h+|m+|s+)\]/i.test(code)) return 'duration';
   // Words in quotes, escaped signs, colours, countries and conditions are not of the number.
   const bare = code.replace(/"[^"]*"|\\.|_.|\*.|\[[^\]]*\]/g, '').toLowerCase();

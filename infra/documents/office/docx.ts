@@ -1,5 +1,6 @@
 /** Word documents: headings, paragraphs, lists with their numbers, tables, notes, headers and footers. */
 import type { DocumentText } from '../document.ts';
+import { joinLines } from '../joinLines.ts';
 import { type Attributes, attributeOf, type MarkupHandler, walkPart } from '../markup.ts';
 import { markdownTable } from '../table.ts';
 import { TextSink } from '../textSink.ts';
@@ -173,7 +174,7 @@ class WordWalk implements MarkupHandler {
     const label = listId === undefined ? undefined : lists.label(listId, depth);
     const numbered = label === undefined || label === '' ? text : `${label} ${text}`;
     if (styled.heading > 0 && !this.#table) {
-      const heading = numbered.replace(/^- /, '').replace(/\s*\n\s*/g, ' ');
+      const heading = joinLines(numbered.replace(/^- /, ''), ' ');
       return { line: `${'#'.repeat(Math.min(styled.heading, 6))} ${heading}`, isListItem: false };
     }
     if (label === undefined) return { line: text, isListItem: false };

@@ -1,5 +1,6 @@
 /** Workbooks: sheet by sheet, a line for each row that says something, cells apart by tabs. */
 import type { DocumentText } from '../document.ts';
+import { joinLines } from '../joinLines.ts';
 import { type Attributes, type MarkupHandler, relationOf, walkPart } from '../markup.ts';
 import { TextSink } from '../textSink.ts';
 import type { Archive } from '../zip.ts';
@@ -140,9 +141,7 @@ class SheetWalk implements MarkupHandler {
     const cell = this.#cell;
     this.#cell = undefined;
     if (!cell || cell.column >= MAX_COLUMNS) return;
-    const text = this.#show(cell)
-      .replace(/\s*[\t\r\n]\s*/g, ' ')
-      .trim();
+    const text = joinLines(this.#show(cell), ' ', /[\t\r\n]/);
     if (text === '') return;
     const gap = this.#column < 0 ? Math.max(0, cell.column) : Math.max(1, cell.column - this.#column);
     this.#row += '\t'.repeat(Math.min(gap, MAX_GAP)) + text;

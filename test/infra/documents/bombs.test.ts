@@ -23,6 +23,28 @@ async function end(bytes: Buffer, filename?: string): Promise<string> {
   return ended;
 }
 
+it.each([
+  [
+    'a workbook with a cell',
+    xlsx(`<row r="1"><c r="A1" t="inlineStr"><is><t>a${' '.repeat(1_000_000)}b</t></is></c></row>`),
+  ],
+  [
+    'a document with a heading',
+    docx(
+      `<w:p><w:pPr><w:outlineLvl w:val="0"/></w:pPr><w:r><w:t xml:space="preserve">a${' '.repeat(1_000_000)}b</w:t></w:r></w:p>`,
+    ),
+  ],
+  [
+    'a document with a table',
+    docx(
+      `<w:tbl><w:tr><w:tc><w:p><w:r><w:t xml:space="preserve">a${' '.repeat(1_000_000)}b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`,
+    ),
+  ],
+])('%s of a million blanks is read', async (_name, bytes) => {
+  expect(bytes.length).toBeLessThan(10_000);
+  expect(await end(bytes)).toMatch(/a +b/);
+});
+
 describe('an archive', () => {
   it('that unpacks to more than the limit is refused by what comes out', async () => {
     const spaces = Buffer.alloc(101 * 1024 * 1024, ' ');
