@@ -12,6 +12,8 @@ export const LOOK_EVERY_MS = 5_000;
 /** Of one account in one process: each costs a connection and a look every few seconds. */
 export const WATCHES_PER_ACCOUNT = 100;
 export const WATCHES_PER_PROCESS = 1_000;
+/** When more than half are taken, an account gets a part of the rest: a few accounts never take all of it. */
+const CROWDED_SHARE = 0.1;
 
 export interface Watch {
   /** Resolves when the job may have changed since the last rest, when `wake` is called, or after `ms`. */
@@ -35,8 +37,9 @@ export function createJobWatch(): JobWatch {
 
   function enter(accountId: string): void {
     const count = byAccount.get(accountId) ?? 0;
-    if (count >= WATCHES_PER_ACCOUNT) throw tooManyOfAccount();
     if (open >= WATCHES_PER_PROCESS) throw tooManyOfAll();
+    const max = maxWatchesBeside(open - count);
+    if (count >= max) throw tooManyOfAccount(max);
     byAccount.set(accountId, count + 1);
     open += 1;
   }
@@ -72,6 +75,13 @@ export function createJobWatch(): JobWatch {
   };
 }
 
+/** Of one account, while others have this many. */
+function maxWatchesBeside(others: number): number {
+  const free = WATCHES_PER_PROCESS - others;
+  if (free >= WATCHES_PER_PROCESS / 2) return WATCHES_PER_ACCOUNT;
+  return Math.max(1, Math.floor(free * CROWDED_SHARE));
+}
+
 function wakeAll(watches: ReadonlySet<Watch> | undefined): void {
   for (const watch of watches ?? []) watch.wake();
 }
@@ -101,8 +111,8 @@ function createWatch(onClose: () => void): Watch {
   };
 }
 
-function tooManyOfAccount(): FareboxError {
-  const message = `At most ${WATCHES_PER_ACCOUNT} streams of job events may be open at once for one account.`;
+function tooManyOfAccount(max: number): FareboxError {
+  const message = `At most ${max} streams of job events may be open at once for one account.`;
   return new FareboxError({ code: 'rate_limited', message, retryAfterSeconds: 5 });
 }
 

@@ -17,7 +17,7 @@ const EVENTS = `Server-sent events, first those of the past, then the others wit
 The \`data\` of each is JSON with \`queue_id\`, and \`state\` and \`progress\` as they were by then. A client that comes back with
 \`Last-Event-ID\` gets what follows, nothing twice and nothing left out; after \`end\` that is 204. A comment comes every 15
 seconds. A stream lasts an hour at most, and ends early, with \`retry\`, when its process is stopped. ${WATCHES_PER_ACCOUNT} may be open
-at once for one account.`;
+at once for one account, fewer while a process has many.`;
 
 export const JOB_DESCRIPTIONS: Record<'list' | 'show' | 'events' | 'cancel', RouteDescription> = {
   list: {

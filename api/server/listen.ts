@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { callerNetwork } from '../../infra/http/callerNetwork.ts';
 import type { TrustedProxies } from '../../infra/http/trustedProxies.ts';
 import type { Metrics } from '../../infra/telemetry/metrics.ts';
 
@@ -18,7 +19,7 @@ export interface ListenOptions {
   host: string;
   port: number;
   metrics: Metrics;
-  /** Open connections of one address at most: one client must not use up the process's. Default 2,000. */
+  /** Of one address, of IPv6 one /64, at once: one client must not use up the process's. Default 2,000. */
   connectionsPerAddress?: number;
   /** Not bound by that: many clients come over them. */
   proxies?: Pick<TrustedProxies, 'trusts'>;
@@ -56,13 +57,14 @@ function limitPerAddress(server: Server, options: ListenOptions): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? '';
-    const count = (open.get(address) ?? 0) + 1;
-    open.set(address, count);
+    const network = callerNetwork(address);
+    const count = (open.get(network) ?? 0) + 1;
+    open.set(network, count);
     metrics.connections.inc();
     socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1;
-      if (left === 0) open.delete(address);
-      else open.set(address, left);
+      const left = (open.get(network) ?? 1) - 1;
+      if (left === 0) open.delete(network);
+      else open.set(network, left);
       metrics.connections.dec();
     });
     if (count <= connectionsPerAddress || proxies?.trusts(address)) return;

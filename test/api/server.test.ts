@@ -198,6 +198,24 @@ describe('slow and surplus clients', () => {
     await expect.poll(async () => (await fetch(`${api.origin}/healthz`)).status).toBe(200);
   });
 
+  it('one network of IPv6 has at most that number, whatever its addresses', () => {
+    const connect = (remoteAddress: string) => {
+      const socket = Object.defineProperty(new net.Socket(), 'remoteAddress', { value: remoteAddress });
+      api.server.emit('connection', socket);
+      return socket;
+    };
+    const ofNetwork = Array.from({ length: 60 }, (_, index) =>
+      connect(`2001:db8:1:2::${index.toString(16)}`),
+    );
+    const stranger = connect('2001:db8:1:3::1');
+    expect(ofNetwork.map(({ destroyed }) => destroyed)).toEqual([
+      ...Array(50).fill(false),
+      ...Array(10).fill(true),
+    ]);
+    expect(stranger.destroyed).toBe(false);
+    for (const socket of [...ofNetwork, stranger]) socket.destroy();
+  });
+
   it('headers that do not come end the connection after ten seconds', { timeout: 20_000 }, async () => {
     const startedAt = performance.now();
     const answer = await sendRaw(api.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-', { quietMs: 15_000 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { beginStory, continueStory } from '../../../api/jobs/jobStory.ts';
 import { tellJob } from '../../../api/jobs/tellJob.ts';
-import { WATCHES_PER_ACCOUNT } from '../../../api/jobWatch.ts';
+import { WATCHES_PER_ACCOUNT, type Watch } from '../../../api/jobWatch.ts';
 import { createLogger } from '../../../infra/log.ts';
 import { type JobChange, readChanges } from '../../../infra/postgres/jobChanges.ts';
 import { type Payer, payer } from '../billing/usageWorld.ts';
@@ -71,13 +71,31 @@ describe('open streams', () => {
   }, 30_000);
 
   it('beyond those of one process are refused as unavailable', async () => {
-    const open = Array.from({ length: 10 }, (_, account) =>
-      Array.from({ length: 100 }, () => watches().watch({ queueId: 'q', accountId: `account ${account}` })),
-    ).flat();
+    const open = Array.from({ length: 1_000 }, (_, account) =>
+      watches().watch({ queueId: 'q', accountId: `account ${account}` }),
+    );
     const queueId = await acceptJob(api.opened.dependencies.sql, who);
     const [refused] = await openMany(who, queueId, 1);
     await refused?.ended;
     expect([refused?.status, refused?.headers['retry-after']]).toEqual([503, '5']);
+    for (const watch of open) watch.close();
+    expect(watches().open).toBe(0);
+  });
+
+  it('of ten accounts leave places to others', () => {
+    const open: Watch[] = [];
+    const openAll = (accountId: string) => {
+      for (let count = 0; ; count += 1) {
+        try {
+          open.push(watches().watch({ queueId: 'q', accountId }));
+        } catch {
+          return count;
+        }
+      }
+    };
+    const counts = Array.from({ length: 10 }, (_, account) => openAll(`account ${account}`));
+    expect(counts).toEqual([100, 100, 100, 100, 100, 100, 40, 36, 32, 29]);
+    expect(openAll('stranger')).toBeGreaterThan(20);
     for (const watch of open) watch.close();
     expect(watches().open).toBe(0);
   });
