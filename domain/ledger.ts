@@ -87,6 +87,19 @@ export function restInUsd(price: LedgerPrice, paid: Nano): Nano | undefined {
   return (price.usd * (price.diem - paid) + price.diem - 1n) / price.diem;
 }
 
+/**
+ * The part of a price that `parts` do not pay: in usd, and in diem where diem could pay it. The database prices the rest of
+ * a bill by the same rule (`ledger_unpaid`).
+ */
+export function unpaidPart(price: LedgerPrice, parts: readonly Part[]): LedgerPrice {
+  const paid = { usd: 0n, diem: 0n };
+  for (const { currency, amount } of parts) paid[currency === 'diem' ? 'diem' : 'usd'] += amount;
+  const openDiem = larger(price.diem - paid.diem, 0n);
+  if (price.usd === 0n) return { usd: 0n, diem: openDiem };
+  const usd = larger((restInUsd(price, paid.diem) ?? 0n) - paid.usd, 0n);
+  return { usd, diem: least((price.diem * usd + price.usd - 1n) / price.usd, openDiem) };
+}
+
 /** First UTC day ("2026-11-01") that counts towards a limit of this period on `day`; undefined: every day counts. */
 export function periodStart(period: LimitPeriod, day: string): string | undefined {
   if (period === 'LIFETIME') return undefined;

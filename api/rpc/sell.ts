@@ -150,7 +150,7 @@ async function settle(hold: Hold, credits: number, inferenceExecutionTime: numbe
     return 0;
   }
   const details = { units: String(credits), inferenceExecutionTime };
-  const parts = await hold.settle(priceOfCredits(credits), details);
+  const { parts } = await hold.settle(priceOfCredits(credits), details);
   return Number(parts.reduce((sum, { amount }) => sum + amount, 0n) / NANO_USD_PER_CREDIT);
 }
 

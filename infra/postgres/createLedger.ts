@@ -8,17 +8,21 @@ import {
   type AdmitRow,
   admitArguments,
   arrayText,
+  checkHold,
   checkRequest,
   hasNoFunds,
   misuse,
+  type PartsRow,
   quoted,
   quotedJson,
+  storableJson,
   toParts,
 } from './ledgerRows.ts';
 import type { Sql } from './pool.ts';
+import { runLedgerStatement } from './runLedgerStatement.ts';
 
 export interface HoldRequest {
-  /** 1 to 200 characters, unique for ever; the later charge has the same id. */
+  /** 1 to 195 characters, unique for ever; the later charge has the same id, a charge beyond the hold `<id>:rest`. */
   operationId: string;
   accountId: string;
   keyId: string | null;
@@ -37,13 +41,26 @@ export type HoldOutcome =
 
 export interface SettleRequest {
   operationId: string;
-  /** What it really cost; more than the hold takes the hold. */
+  /** The cost. What exceeds the hold is taken by a second operation in the same statement, as far as funds and limits reach. */
   price: LedgerPrice;
   /** What is known only now, e.g. the units: laid over the snapshot of the hold. */
   snapshot?: Partial<PriceSnapshot>;
 }
 
-/** The first resolution stands: settling a hold that was released or expired returns that, and takes nothing. */
+/** A bill whose hold has ended without it. */
+export interface RestRequest {
+  /** The id of the hold. */
+  operationId: string;
+  accountId: string;
+  keyId: string | null;
+  price: LedgerPrice;
+  snapshot: PriceSnapshot;
+}
+
+/**
+ * The first resolution stands: settling a hold that was released or expired returns that, and takes nothing. `parts` are
+ * those of the hold and of the operation that took the rest.
+ */
 export type ResolveOutcome =
   | { outcome: 'settled' | 'released' | 'expired'; parts: Part[]; replayed: boolean }
   | { outcome: 'no_hold' };
@@ -71,6 +88,8 @@ export interface Ledger {
   hold(request: HoldRequest): Promise<HoldOutcome>;
   settle(request: SettleRequest): Promise<ResolveOutcome>;
   release(request: { operationId: string }): Promise<ResolveOutcome>;
+  /** Takes as much of the price as funds and limits allow, once per hold; answers the parts taken. */
+  takeRest(request: RestRequest): Promise<Part[]>;
   /** Ends when the calls under way have ended; the pool stays the caller's. */
   close(): Promise<void>;
 }
@@ -99,7 +118,7 @@ export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
   });
   return {
     async hold(request) {
-      checkRequest(request);
+      checkHold(request);
       const row = await inSpan(HOLDING, () => calls.call({ hold: request }));
       return toHoldOutcome(row, request.operationId);
     },
@@ -107,6 +126,7 @@ export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
       resolve(calls, { operationId, price, resolution: 'settled', details: snapshot }),
     release: ({ operationId }) =>
       resolve(calls, { operationId, price: NOTHING, resolution: 'released', details: undefined }),
+    takeRest: (request) => takeRest(pool, request),
     close: () => calls.close(),
   };
 }
@@ -200,6 +220,24 @@ async function resolve(calls: Batcher<Call, Row>, request: Resolution): Promise<
     parts: toParts(row),
     replayed: row.replayed,
   };
+}
+
+async function takeRest(pool: Sql, request: RestRequest): Promise<Part[]> {
+  checkRequest(request);
+  const { operationId, accountId, keyId, price, snapshot } = request;
+  const rows = await runLedgerStatement<PartsRow & { replayed: boolean }>(pool, {
+    name: 'ledger_take_rest',
+    text: 'select * from ledger_take_rest($1, $2, $3, $4, $5, $6)',
+    values: [
+      operationId,
+      accountId,
+      keyId,
+      price.usd.toString(),
+      price.diem.toString(),
+      storableJson(snapshot),
+    ],
+  });
+  return rows[0] ? toParts(rows[0]) : [];
 }
 
 function toHoldOutcome(row: AdmitRow, operationId: string): HoldOutcome {

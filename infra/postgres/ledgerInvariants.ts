@@ -20,9 +20,12 @@ const UNITS = `(t.details ->> 'units')`;
 const PRICE_PER_UNIT = `(t.details ->> 'pricePerUnitUsd')`;
 const IS_DECIMAL = `~ '^\\d{1,15}(\\.\\d{1,9})?$'`;
 const IS_DIGITS = `~ '^\\d{1,15}$'`;
-/** Text calls have several rates (prompt, cache, output, search), and their entry names that of the output. */
+/**
+ * Text calls have several rates (prompt, cache, output, search), and their entry names that of the output. What is taken
+ * beyond a settled hold counts no units again.
+ */
 const HAS_ONE_RATE = `t.kind = 'charge' and t.details ->> 'unit' <> 'million tokens'
-  and ${UNITS} ${IS_DECIMAL} and ${PRICE_PER_UNIT} ${IS_DIGITS}`;
+  and not (t.details ? 'restOf' and ${UNITS} = '0') and ${UNITS} ${IS_DECIMAL} and ${PRICE_PER_UNIT} ${IS_DIGITS}`;
 
 /** Who pays as one number: account and key of a transfer are those of its operation when these agree. */
 function payerOf(row: string): string {

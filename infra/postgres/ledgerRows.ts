@@ -97,13 +97,23 @@ export function checkRequest(request: {
     (request.keyId && !UUID.test(request.keyId) && 'a key id that is no UUID') ||
     (request.ttlMs !== undefined && !isTtl(request.ttlMs) && 'an expiry that is not between 0 and 90 days') ||
     (request.price && !isPrice(request.price) && 'a price that is negative or beyond 2^62');
-  if (wrong) {
-    throw new FareboxError({
-      code: 'internal',
-      message: 'Internal error',
-      internal: `ledger called with ${wrong}`,
-    });
-  }
+  if (wrong) throw badCall(wrong);
+}
+
+/** The operation that takes what exceeds a hold has the id of the hold and `:rest`. */
+const MAX_HOLD_ID_LENGTH = 195;
+
+export function checkHold(request: Parameters<typeof checkRequest>[0]): void {
+  checkRequest(request);
+  if (request.operationId.length > MAX_HOLD_ID_LENGTH) throw badCall('the id of a hold over 195 characters');
+}
+
+function badCall(wrong: string): FareboxError {
+  return new FareboxError({
+    code: 'internal',
+    message: 'Internal error',
+    internal: `ledger called with ${wrong}`,
+  });
 }
 
 function isPrice(price: LedgerPrice): boolean {

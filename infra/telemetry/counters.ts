@@ -39,6 +39,22 @@ export const ledgerBatchSize = new Histogram({
   registers,
 });
 
+export const ledgerOverruns = new Counter({
+  name: 'farebox_ledger_overruns_total',
+  help:
+    'Bills that their hold did not cover: above it (above_hold), after its end (expired, released), without it (no_hold); ' +
+    'or that could not be written (unwritten)',
+  labelNames: ['cause'] as const,
+  registers,
+});
+
+export const ledgerOverrunUsd = new Counter({
+  name: 'farebox_ledger_overrun_usd_total',
+  help: 'Parts of such bills beyond their holds, in USD: taken by a second operation, or missing because funds or limits ended',
+  labelNames: ['outcome'] as const,
+  registers,
+});
+
 export const signInsSeen = new Counter({
   name: 'farebox_sign_ins_total',
   help: 'Sign-ins of wallets by family (unknown: unreadable): "ok", the rule that refused them, or why none could be told',
@@ -193,6 +209,8 @@ export const API_COUNTERS = [
   limiterDecisions,
   limiterAlone,
   signInsSeen,
+  ledgerOverruns,
+  ledgerOverrunUsd,
   ledgerSeconds,
   ledgerBatchSize,
   traceExports,

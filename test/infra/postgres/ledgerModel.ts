@@ -8,6 +8,7 @@ import {
   periodStart,
   restInUsd,
   splitPrice,
+  unpaidPart,
 } from '../../../domain/ledger.ts';
 import type { KeyLimits } from './ledgerWorld.ts';
 
@@ -148,9 +149,10 @@ export class LedgerModel {
     return ways.map(({ id, resolution, price }) => {
       const known = this.charges.get(id);
       if (!known) return 'no_hold';
-      if (known.state !== 'held') return `${known.state} ${show(known.taken)} replayed`;
+      if (known.state !== 'held') return `${known.state} ${show(this.#takenInAll(id, known))} replayed`;
       this.#end(known, resolution, price);
-      return `${known.state} ${show(known.taken)}`;
+      if (resolution === 'settled') this.#takeRest(id, known, price);
+      return `${known.state} ${show(this.#takenInAll(id, known))}`;
     });
   }
 
@@ -171,6 +173,39 @@ export class LedgerModel {
     known.state = state;
     known.taken = { diem, bundled, usd: rest - bundled };
     this.#move(known.account, known.day, known.taken, -1n);
+  }
+
+  /** Beyond the hold: as much as free funds and the limits of now allow, of today. */
+  #takeRest(id: string, known: ChargeRecord, price: LedgerPrice): void {
+    const { account, key } = known;
+    const rest = unpaidPart(price, [
+      { currency: 'diem', amount: known.taken.diem },
+      { currency: 'usd', amount: known.taken.bundled + known.taken.usd },
+    ]);
+    if (rest.usd === 0n && rest.diem === 0n) return;
+    const free = this.free(account);
+    const rooms = [key, key === null ? undefined : this.keys[key]?.parent].map((each) =>
+      this.room(each ?? undefined),
+    );
+    const keyUsd = least(rooms.map(({ usd }) => usd));
+    const keyDiem = least(rooms.map(({ diem }) => diem));
+    const diem = high(least([rest.diem, free.diem, keyDiem]) ?? 0n, 0n);
+    const usd = high(least([restInUsd(rest, diem) ?? 0n, free.bundled + free.usd, keyUsd]) ?? 0n, 0n);
+    const bundled = low(free.bundled, usd);
+    const taken = { diem, bundled, usd: usd - bundled };
+    if (diem > 0n) this.#openDay(account);
+    const record = { ...known, day: this.day, held: undefined, taken, refund: undefined };
+    this.charges.set(`${id}:rest`, record);
+    this.#move(account, this.day, taken, -1n);
+  }
+
+  #takenInAll(id: string, { taken }: ChargeRecord): Parts {
+    const rest = this.charges.get(`${id}:rest`)?.taken ?? NONE;
+    return {
+      diem: taken.diem + rest.diem,
+      bundled: taken.bundled + rest.bundled,
+      usd: taken.usd + rest.usd,
+    };
   }
 
   refund(id: string, chargeId: string, amount: LedgerPrice | undefined): string {
@@ -311,6 +346,10 @@ function least(limits: (bigint | undefined)[]): bigint | undefined {
     (one, other) => (one === undefined || other === undefined ? (one ?? other) : low(one, other)),
     undefined,
   );
+}
+
+function high(first: bigint, second: bigint): bigint {
+  return first > second ? first : second;
 }
 
 function low(first: bigint, second: bigint): bigint {

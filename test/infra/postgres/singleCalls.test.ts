@@ -87,7 +87,8 @@ async function written({ accountId, keys }: Payer, operationId: string) {
   return {
     balance: await world.balance(accountId),
     transfers: await rows(
-      `select kind, house, currency, amount, ${day('day')}, key_id = any (array(select id from api_keys)) as by_key, details
+      `select kind, house, currency, amount, ${day('day')}, key_id = any (array(select id from api_keys)) as by_key,
+        details - 'restOf' as details
         from transfers where account_id = $1 and kind = 'charge' order by id`,
       accountId,
     ),
