@@ -5,15 +5,16 @@ import type { Logger } from '../infra/log.ts';
 import { point } from '../infra/points.ts';
 import { purgeVoices } from '../infra/postgres/clonedVoices.ts';
 import { purgeClosedOrders } from '../infra/postgres/closedOrders.ts';
+import { type DueHold, expireHolds } from '../infra/postgres/holdExpiry.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
 import { type DueJob, dueJobs, liveJobs } from '../infra/postgres/jobs.ts';
 import { purgeWebhooks, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
-import { expireHolds } from '../infra/postgres/ledger.ts';
 import { purgeRpcAnswers } from '../infra/postgres/rpcAnswers.ts';
 import { purgeSignInNonces } from '../infra/postgres/signInNonces.ts';
 import { type PendingTopUp, pendingTopUps } from '../infra/postgres/topUps.ts';
 import { INCOMING, OUTPUT, queueIdOf } from '../infra/s3/objectKeys.ts';
 import type { StoredObject } from '../infra/s3/storage.ts';
+import { holdsExpired } from '../infra/telemetry/counters.ts';
 import type { UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { endJob } from './endJob.ts';
@@ -42,7 +43,7 @@ export async function performDuty(
 ): Promise<{ done: number }> {
   switch (duty) {
     case 'expireHolds':
-      return { done: await inPages(() => expireHolds(dependencies.pool, PAGE)) };
+      return { done: await expireDueHolds(dependencies) };
     case 'sweepObjects':
       return { done: await sweepObjects(dependencies, options.orphanGraceMs ?? ORPHAN_GRACE_MS) };
     case 'reconcileJobs':
@@ -105,6 +106,24 @@ function beat(): void {
   const context = Context.current();
   context.heartbeat();
   context.cancellationSignal.throwIfAborted();
+}
+
+/** One that is damaged stays, is named, and keeps no other from its end. */
+async function expireDueHolds({ pool, log }: ActivityDependencies): Promise<number> {
+  let done = 0;
+  let after: DueHold | undefined;
+  do {
+    const { expired, failed, last } = await expireHolds(pool, PAGE, after);
+    done += expired;
+    holdsExpired.inc({ outcome: 'expired' }, expired);
+    holdsExpired.inc({ outcome: 'failed' }, failed.length);
+    for (const { operationId, error } of failed) {
+      log.error({ operationId, err: error }, 'a hold cannot expire');
+    }
+    beat();
+    after = last;
+  } while (after);
+  return done;
 }
 
 /** Removes objects that no job needs: no row, or a job that has ended, and older than the grace. */

@@ -170,16 +170,6 @@ export async function balanceOf(sql: SqlClient, accountId: string): Promise<Bala
   };
 }
 
-/** Expires forgotten holds in the user's favour, oldest first, at most `limit`; returns how many. */
-export async function expireHolds(sql: SqlClient, limit: number): Promise<number> {
-  const rows = await runLedgerStatement<{ expired: string }>(sql, {
-    name: 'ledger_expire',
-    text: 'select ledger_expire($1) as expired',
-    values: [limit],
-  });
-  return Number(rows[0]?.expired ?? 0);
-}
-
 /** Where a charge or hold stands, and what it took (or, while held, reserves); undefined when there is none. */
 export async function findCharge(
   sql: SqlClient,

@@ -55,6 +55,22 @@ export const ledgerOverrunUsd = new Counter({
   registers,
 });
 
+export const abandonedHolds = new Counter({
+  name: 'farebox_ledger_abandoned_holds_total',
+  help:
+    'Holds that a request gave up without knowing their outcome, by what became of them: released, never written (no_hold), ' +
+    'or left to their expiry (unknown)',
+  labelNames: ['outcome'] as const,
+  registers,
+});
+
+export const holdsExpired = new Counter({
+  name: 'farebox_holds_expired_total',
+  help: 'Forgotten holds that the sweep expired, or could not expire (failed: a log line names each)',
+  labelNames: ['outcome'] as const,
+  registers,
+});
+
 export const signInsSeen = new Counter({
   name: 'farebox_sign_ins_total',
   help: 'Sign-ins of wallets by family (unknown: unreadable): "ok", the rule that refused them, or why none could be told',
@@ -210,6 +226,7 @@ export const API_COUNTERS = [
   limiterAlone,
   signInsSeen,
   ledgerOverruns,
+  abandonedHolds,
   ledgerOverrunUsd,
   ledgerSeconds,
   ledgerBatchSize,
@@ -229,6 +246,7 @@ export const WORKER_COUNTERS = [
   ledgerSeconds,
   ledgerBatchSize,
   traceExports,
+  holdsExpired,
   jobsReached,
   refunds,
   refundFailures,

@@ -5,7 +5,7 @@ import { openHold } from '../../api/paid.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { unpaidPart } from '../../domain/ledger.ts';
 import type { Logger } from '../../infra/log.ts';
-import { expireHolds } from '../../infra/postgres/ledger.ts';
+import { expireHolds } from '../../infra/postgres/holdExpiry.ts';
 import { ledgerOverruns, ledgerOverrunUsd } from '../../infra/telemetry/counters.ts';
 import { both, createLedgerWorld, type LedgerWorld, SNAPSHOT } from '../infra/postgres/ledgerWorld.ts';
 
@@ -30,7 +30,7 @@ const log = { warn: (fields: Record<string, unknown>) => warnings.push(fields) }
 
 async function figures() {
   const [causes, usd] = await Promise.all([ledgerOverruns.get(), ledgerOverrunUsd.get()]);
-  const toEntries = ({ values }: typeof causes) =>
+  const toEntries = ({ values }: { values: { labels: object; value: number }[] }) =>
     Object.fromEntries(values.map(({ labels, value }) => [Object.values(labels)[0], value]));
   return { ...toEntries(causes), ...toEntries(usd) };
 }

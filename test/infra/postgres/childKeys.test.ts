@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LimitPeriod, periodStart } from '../../../domain/ledger.ts';
 import type { Ledger } from '../../../infra/postgres/createLedger.ts';
-import { charge, expireHolds, refund } from '../../../infra/postgres/ledger.ts';
+import { expireHolds } from '../../../infra/postgres/holdExpiry.ts';
+import { charge, refund } from '../../../infra/postgres/ledger.ts';
 import { both, createLedgerWorld, type KeyLimits, type LedgerWorld, order } from './ledgerWorld.ts';
 import { longRun } from './longRun.ts';
 

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerPrice } from '../../../domain/ledger.ts';
 import type { HoldRequest, Ledger } from '../../../infra/postgres/createLedger.ts';
-import { charge, expireHolds, findCharge, refund } from '../../../infra/postgres/ledger.ts';
+import { expireHolds } from '../../../infra/postgres/holdExpiry.ts';
+import { charge, findCharge, refund } from '../../../infra/postgres/ledger.ts';
 import { both, createLedgerWorld, type LedgerWorld, order, SNAPSHOT } from './ledgerWorld.ts';
 
 let world: LedgerWorld;
@@ -331,14 +332,14 @@ describe('forgotten holds', () => {
       );
       const books = own.ledger();
       for (const request of holds) await books.hold(request);
-      expect(await expireHolds(own.pool, 10)).toBe(0);
+      expect(await expireHolds(own.pool, 10)).toMatchObject({ expired: 0 });
       await own.setClock('2026-11-21T12:00:10Z');
-      expect(await expireHolds(own.pool, 2)).toBe(2);
+      expect(await expireHolds(own.pool, 2)).toMatchObject({ expired: 2 });
       const states = async () =>
         Promise.all(holds.map(async ({ operationId }) => (await findCharge(own.pool, operationId))?.state));
       expect(await states()).toEqual(['held', 'expired', 'expired', 'held']);
-      expect(await expireHolds(own.pool, 10)).toBe(1);
-      expect(await expireHolds(own.pool, 10)).toBe(0);
+      expect(await expireHolds(own.pool, 10)).toMatchObject({ expired: 1 });
+      expect(await expireHolds(own.pool, 10)).toMatchObject({ expired: 0 });
       expect(await states()).toEqual(['expired', 'expired', 'expired', 'held']);
       expect(await own.balance(account)).toMatchObject({ usd: 90n, held: { usd: 10n } });
       const late = await books.settle({ operationId: holds[0]?.operationId ?? '', price: both(10n) });
@@ -366,7 +367,7 @@ describe('forgotten holds', () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     const settlements = requests.map(({ operationId }) => ledger.settle({ operationId, price: both(10n) }));
     const sweeps = Array.from({ length: 6 }, () => expireHolds(world.pool, 7));
-    const swept = (await Promise.all(sweeps)).reduce((sum, count) => sum + count, 0);
+    const swept = (await Promise.all(sweeps)).reduce((sum, { expired }) => sum + expired, 0);
     const outcomes = await Promise.all(settlements);
     const settled = outcomes.filter((outcome) => outcome.outcome === 'settled').length;
     expect(settled + swept).toBe(60);

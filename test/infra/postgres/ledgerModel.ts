@@ -85,8 +85,22 @@ export class LedgerModel {
     return new Date(this.nowMs).toISOString().slice(0, 10);
   }
 
-  /** A batch of holds, or one charge, decided in order; repeats within the batch echo the first. */
+  /** A batch of holds, or one charge; where an account is refused something, its due holds are expired first. */
   admit(asks: Ask[], asHold: boolean): string[] {
+    const trial = Object.assign(new LedgerModel(this.nowMs, [], []), structuredClone({ ...this }));
+    const refused = trial
+      .#decide(asks, asHold)
+      .map((answer, index) => (/^(insufficient|key_limit)/.test(answer) ? asks[index]?.account : undefined));
+    for (const account of new Set(refused)) {
+      if (account === undefined) continue;
+      const { diem, bundled, usd } = this.held(account);
+      if (diem + bundled + usd > 0n) this.expire(account);
+    }
+    return this.#decide(asks, asHold);
+  }
+
+  /** In order; repeats within the batch echo the first. */
+  #decide(asks: Ask[], asHold: boolean): string[] {
     const firsts = new Map<string, number>();
     const answers: string[] = [];
     const fresh: boolean[] = [];
@@ -145,20 +159,30 @@ export class LedgerModel {
     return asHold ? `held ${show(parts)} held` : `charged ${show(parts)}`;
   }
 
+  /** What all of them give back is free for what exceeds any of their holds. */
   resolve(ways: Way[]): string[] {
-    return ways.map(({ id, resolution, price }) => {
+    const rests: [string, ChargeRecord, LedgerPrice][] = [];
+    const replays = ways.map(({ id, resolution, price }) => {
+      const known = this.charges.get(id);
+      if (known?.state !== 'held') return true;
+      this.#end(known, resolution, price);
+      if (resolution === 'settled') rests.push([id, known, price]);
+      return false;
+    });
+    for (const rest of rests) this.#takeRest(...rest);
+    return ways.map(({ id }, index) => {
       const known = this.charges.get(id);
       if (!known) return 'no_hold';
-      if (known.state !== 'held') return `${known.state} ${show(this.#takenInAll(id, known))} replayed`;
-      this.#end(known, resolution, price);
-      if (resolution === 'settled') this.#takeRest(id, known, price);
-      return `${known.state} ${show(this.#takenInAll(id, known))}`;
+      return `${known.state} ${show(this.#takenInAll(id, known))}${replays[index] ? ' replayed' : ''}`;
     });
   }
 
-  expire(): number {
+  expire(account?: number): number {
     const due = [...this.charges.values()].filter(
-      (known) => known.state === 'held' && known.expiresAtMs <= this.nowMs,
+      (known) =>
+        known.state === 'held' &&
+        known.expiresAtMs <= this.nowMs &&
+        (account === undefined || known.account === account),
     );
     for (const known of due) this.#end(known, 'expired', { usd: 0n, diem: 0n });
     return due.length;
