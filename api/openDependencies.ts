@@ -15,7 +15,7 @@ import { createFundsReader } from '../infra/postgres/funds.ts';
 import { keyChannel } from '../infra/postgres/keyChanges.ts';
 import { findKey, noteKeyUse } from '../infra/postgres/keys.ts';
 import { openListener } from '../infra/postgres/listener.ts';
-import { openPool } from '../infra/postgres/pool.ts';
+import { openLedgerPool, openPool } from '../infra/postgres/pool.ts';
 import { watchCircuits } from '../infra/postgres/providerHealth.ts';
 import { createSignInNonces } from '../infra/postgres/signInNonces.ts';
 import { openRedis, pingRedis } from '../infra/redis/connect.ts';
@@ -63,8 +63,6 @@ export interface Opened {
 }
 
 const MOST_STATEMENTS = 24;
-/** The ledger has a connection of its own, and another while one is broken: no other statement may hold up money. */
-const MOST_PURSES = 2;
 /** Two requests with as much as one may have, and more of the usual ones. */
 const MOST_HELD_BYTES = 256 * 1024 * 1024;
 const LIMITS_ALONE = 'Redis does not answer: limits are counted by each process for itself';
@@ -82,7 +80,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const images = createImageWork();
   const documents = createDocumentReader({ workFolders: folders });
   const clock = createDatabaseClock();
-  const purse = openPurse(databaseUrl);
+  const purse = openLedgerPool({ databaseUrl, applicationName: 'farebox-api-ledger' });
   const ledger = createLedger(purse);
   const search = createSearch(config);
   const { allowPrivateHosts } = config.fetch;
@@ -128,10 +126,6 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       await Promise.all([rpc.close(), sql.end(), purse.end(), temporal.close(), folders.settled()]);
     },
   };
-}
-
-function openPurse(databaseUrl: string) {
-  return openPool({ databaseUrl, applicationName: 'farebox-api-ledger', max: MOST_PURSES, pipelined: true });
 }
 
 /** Those who answer while the client waits. */

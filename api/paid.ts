@@ -15,6 +15,7 @@ import {
 } from '../domain/ledger.ts';
 import { INSUFFICIENT, keyLimitReached } from '../domain/refusals.ts';
 import type { Logger } from '../infra/log.ts';
+import { isUnavailable } from '../infra/postgres/failures.ts';
 import { ledgerOverruns, ledgerOverrunUsd } from '../infra/telemetry/counters.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -54,7 +55,13 @@ type Purse = Pick<Dependencies, 'ledger'>;
 export async function openHold({ ledger }: Purse, call: PaidCall): Promise<Hold> {
   const { requestId: operationId, caller, bound, snapshot, ttlMs } = call;
   const { accountId, keyId } = caller;
-  const held = await ledger.hold({ operationId, accountId, keyId, price: bound, ttlMs, snapshot });
+  const held = await ledger
+    .hold({ operationId, accountId, keyId, price: bound, ttlMs, snapshot })
+    .catch((error: unknown) => {
+      // Perhaps it is held, and nobody will ever resolve it.
+      if (isUnavailable(error)) ledger.abandon({ operationId, accountId });
+      throw error;
+    });
   if (held.outcome === 'insufficient') throw new FareboxError(INSUFFICIENT);
   if (held.outcome === 'key_limit') throw new FareboxError(keyLimitReached(held.currency));
   const until = performance.now() + ttlMs;
@@ -62,7 +69,7 @@ export async function openHold({ ledger }: Purse, call: PaidCall): Promise<Hold>
     state: held.state,
     settle: (price, details) => settle({ ledger }, call, { price, details, until }),
     async release() {
-      await insist(call, until, () => ledger.release({ operationId }));
+      await insist(call, until, () => ledger.release({ operationId, accountId }));
     },
   };
 }
@@ -78,7 +85,7 @@ async function settle({ ledger }: Purse, call: PaidCall, bill: Bill): Promise<Se
   const operationId = call.requestId;
   try {
     const settled = await insist(call, bill.until, () =>
-      ledger.settle({ operationId, price, snapshot: details }),
+      ledger.settle({ operationId, accountId: call.caller.accountId, price, snapshot: details }),
     );
     if (settled.outcome === 'settled') {
       const isAbove = price.usd > call.bound.usd || price.diem > call.bound.diem;

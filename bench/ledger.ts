@@ -4,18 +4,26 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { createAccount } from '../infra/postgres/accounts.ts';
 import { createLedger, type Ledger, type LedgerOptions } from '../infra/postgres/createLedger.ts';
-import { grant, type LedgerPrice } from '../infra/postgres/ledger.ts';
+import { grant, type LedgerPrice, type PriceSnapshot } from '../infra/postgres/ledger.ts';
 import { checkLedger } from '../infra/postgres/ledgerCheck.ts';
 import { migrate } from '../infra/postgres/migrate.ts';
-import { openPool } from '../infra/postgres/pool.ts';
+import { openLedgerPool, openPool } from '../infra/postgres/pool.ts';
 
 const IN_FLIGHT = 128;
 const HELD: LedgerPrice = { usd: 640_000n, diem: 640_000n };
 const SETTLED: LedgerPrice = { usd: 210_000n, diem: 210_000n };
+const SNAPSHOT: PriceSnapshot = {
+  ...{ sku: 'bench', modelId: 'bench', provider: 'bench', units: '1', unit: 'request' },
+  ...{ pricePerUnitUsd: SETTLED.usd.toString(), requestId: randomUUID() },
+};
 const WANTED_RATIO = 4;
+const LOCKED_MS = 15_000;
+const PACE_MS = 100;
+const MAX_LOCK_DELAY = 3;
 
 interface Payer {
   accountId: string;
@@ -33,8 +41,17 @@ export interface LedgerBenchRow extends Measured {
   mode: string;
 }
 
+/** Other accounts' pairs at a steady pace, while the row of one account is locked, against the same load without. */
+interface LockDelay {
+  p99Ms: number;
+  lockedP99Ms: number;
+  ratio: number;
+  failures: number;
+}
+
 export interface LedgerBenchResult {
   rows: LedgerBenchRow[];
+  lockDelay: LockDelay;
   /** Batched over the best floor, by shape. */
   ratios: Record<string, number>;
   deadlocks: number;
@@ -47,7 +64,7 @@ export async function run(options: { databaseUrl: string; seconds?: number }): P
   await migrate(options.databaseUrl);
   const { databaseUrl } = options;
   const pool = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 68 });
-  const purse = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 2, pipelined: true });
+  const purse = openLedgerPool({ databaseUrl, applicationName: 'farebox-bench' });
   const seconds = options.seconds ?? 4;
   try {
     await requireDurability(pool);
@@ -59,8 +76,14 @@ export async function run(options: { databaseUrl: string; seconds?: number }): P
       rows.push(...measured.map((row) => ({ shape, ...row })));
       ratios[shape] = ratioOf(measured);
     }
-    const result = { rows, ratios, ...(await verdict(pool)), ok: false };
-    result.ok = result.deadlocks === 0 && result.brokenInvariants.length === 0 && reaches(ratios);
+    const lockDelay = await measureLockedAccount(pool, purse, await makePayers(pool, 21));
+    const result = { rows, ratios, lockDelay, ...(await verdict(pool)), ok: false };
+    result.ok =
+      result.deadlocks === 0 &&
+      result.brokenInvariants.length === 0 &&
+      reaches(ratios) &&
+      lockDelay.failures === 0 &&
+      lockDelay.ratio <= MAX_LOCK_DELAY;
     print(result);
     return result;
   } finally {
@@ -99,22 +122,19 @@ async function drive(ledger: Ledger, payers: Payer[], seconds: number): Promise<
   const latencies: number[] = [];
   const startMs = performance.now();
   const untilMs = startMs + seconds * 1_000;
-  const snapshot = {
-    sku: 'bench',
-    modelId: 'bench',
-    provider: 'bench',
-    units: '1',
-    unit: 'request',
-    pricePerUnitUsd: SETTLED.usd.toString(),
-    requestId: randomUUID(),
-  };
   async function loop(lane: number): Promise<void> {
     for (let turn = lane; performance.now() < untilMs; turn += 7) {
       const payer = payers[turn % payers.length];
       if (!payer) throw new Error('no payer');
       const operationId = randomUUID();
       const beganMs = performance.now();
-      const held = await ledger.hold({ operationId, ...payer, price: HELD, ttlMs: 600_000, snapshot });
+      const held = await ledger.hold({
+        operationId,
+        ...payer,
+        price: HELD,
+        ttlMs: 600_000,
+        snapshot: SNAPSHOT,
+      });
       if (held.outcome !== 'held') throw new Error(`hold: ${held.outcome}`);
       const settled = await ledger.settle({ operationId, price: SETTLED });
       if (settled.outcome !== 'settled') throw new Error(`settle: ${settled.outcome}`);
@@ -126,6 +146,51 @@ async function drive(ledger: Ledger, payers: Payer[], seconds: number): Promise<
   latencies.sort((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
   return { pairsPerSecond: latencies.length / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+async function measureLockedAccount(pool: pg.Pool, purse: pg.Pool, payers: Payer[]): Promise<LockDelay> {
+  const ledger = createLedger(purse);
+  const [locked, ...others] = payers as [Payer, ...Payer[]];
+  const free = await pace(ledger, others);
+  const client = await pool.connect();
+  await client.query('begin');
+  await client.query('select from accounts where id = $1 for update', [locked.accountId]);
+  // The pool ends a transaction that does nothing for as long.
+  const busy = setInterval(() => void client.query('select 1').catch(() => undefined), 1_000);
+  const waiting = pace(ledger, [locked]);
+  const delayed = await pace(ledger, others);
+  clearInterval(busy);
+  await client.query('rollback');
+  client.release();
+  await waiting;
+  await ledger.close();
+  const { p99Ms } = free;
+  const failures = free.failures + delayed.failures;
+  return { p99Ms, lockedP99Ms: delayed.p99Ms, ratio: delayed.p99Ms / p99Ms, failures };
+}
+
+/** One pair after the other of each payer, with pauses, for the time of the lock. */
+async function pace(ledger: Ledger, payers: Payer[]): Promise<{ p99Ms: number; failures: number }> {
+  const latencies: number[] = [];
+  let failures = 0;
+  const untilMs = performance.now() + LOCKED_MS;
+  const lane = async (payer: Payer) => {
+    while (performance.now() < untilMs) {
+      const operationId = randomUUID();
+      const beganMs = performance.now();
+      try {
+        await ledger.hold({ operationId, ...payer, price: HELD, ttlMs: 600_000, snapshot: SNAPSHOT });
+        await ledger.settle({ operationId, accountId: payer.accountId, price: SETTLED });
+      } catch {
+        failures += 1;
+      }
+      latencies.push(performance.now() - beganMs);
+      await sleep(PACE_MS);
+    }
+  };
+  await Promise.all(payers.map(lane));
+  latencies.sort((a, b) => a - b);
+  return { p99Ms: latencies[Math.floor(latencies.length * 0.99)] ?? 0, failures };
 }
 
 async function makePayers(pool: pg.Pool, count: number): Promise<Payer[]> {
@@ -193,5 +258,10 @@ function print(result: LedgerBenchResult): void {
   for (const [shape, ratio] of Object.entries(result.ratios)) {
     console.log(`  ${shape}: ${ratio.toFixed(2)} × the best floor (wanted ${WANTED_RATIO})`);
   }
+  const { p99Ms, lockedP99Ms, ratio, failures } = result.lockDelay;
+  console.log(
+    `  one of 21 accounts locked for ${LOCKED_MS / 1_000} s: p99 of the others ${lockedP99Ms.toFixed(1)} ms, ` +
+      `${ratio.toFixed(2)} × the ${p99Ms.toFixed(1)} ms without the lock (at most ${MAX_LOCK_DELAY}), ${failures} failures`,
+  );
   console.log(`  deadlocks ${result.deadlocks}, broken invariants ${result.brokenInvariants.length}`);
 }

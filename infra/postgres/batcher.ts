@@ -16,10 +16,13 @@ export interface BatcherOptions<Request, Result> {
   deadlineMs?: number;
   /** How often a failed batch is tried in all. */
   attempts?: number;
+  /** A batch has calls of one group only, and of each group one batch is under way at most. */
+  groupOf?(request: Request): string;
 }
 
 export interface Batcher<Request, Result> {
-  call(request: Request): Promise<Result>;
+  /** With a deadline of its own where the caller has less time than usual. */
+  call(request: Request, deadlineMs?: number): Promise<Result>;
   /** Refuses new calls and resolves when those under way have ended. */
   close(): Promise<void>;
 }
@@ -35,14 +38,15 @@ interface Call<Request, Result> {
 export function createBatcher<Request, Result>(
   options: BatcherOptions<Request, Result>,
 ): Batcher<Request, Result> {
-  const { maxBatch = 256, maxInFlight = 1, maxWaiting = 10_000, deadlineMs = 10_000 } = options;
+  const { maxInFlight = 1, maxWaiting = 10_000 } = options;
   const waiting: Call<Request, Result>[] = [];
+  const groups = new Set<string>();
   let inFlight = 0;
   let scheduled = false;
   let closed: (() => void) | undefined;
   let closing = false;
 
-  function call(request: Request): Promise<Result> {
+  function call(request: Request, deadlineMs = options.deadlineMs ?? 10_000): Promise<Result> {
     if (closing) return Promise.reject(unavailable('the ledger is closing'));
     if (waiting.length >= maxWaiting) return Promise.reject(unavailable('too many ledger calls are waiting'));
     return new Promise((resolve, reject) => {
@@ -55,31 +59,29 @@ export function createBatcher<Request, Result>(
   function schedule(): void {
     if (scheduled || inFlight >= maxInFlight || waiting.length === 0) return;
     scheduled = true;
-    setImmediate(() => {
-      scheduled = false;
-      launchAll();
-    });
+    setImmediate(launchAll);
   }
 
   function launchAll(): void {
-    while (inFlight < maxInFlight && waiting.length > 0) launch();
+    scheduled = false;
+    while (inFlight < maxInFlight && launch());
   }
 
-  function launch(): void {
-    const batch = waiting.splice(0, maxBatch).filter((entry) => !entry.ended);
-    if (batch.length === 0) return;
+  function launch(): boolean {
+    const { batch, group } = takeBatch(options, waiting, groups);
+    if (batch.length === 0) return false;
     inFlight += 1;
-    let answered = false;
-    const free = () => {
-      if (answered) return;
-      answered = true;
+    groups.add(group);
+    const free = once(() => {
       inFlight -= 1;
+      groups.delete(group);
       launchAll();
-    };
+    });
     void runCalls(options, batch, free).finally(() => {
       free();
       if (inFlight === 0 && waiting.length === 0) closed?.();
     });
+    return true;
   }
 
   function close(): Promise<void> {
@@ -91,6 +93,37 @@ export function createBatcher<Request, Result>(
   }
 
   return { call, close };
+}
+
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) {
+      isDone = true;
+      work();
+    }
+  };
+}
+
+/** Takes the longest waiting calls, of one group where there are groups, out of the queue. */
+function takeBatch<Request, Result>(
+  { groupOf, maxBatch = 256 }: BatcherOptions<Request, Result>,
+  waiting: Call<Request, Result>[],
+  underWay: ReadonlySet<string>,
+): { batch: Call<Request, Result>[]; group: string } {
+  const open = waiting.splice(0).filter((entry) => !entry.ended);
+  const first = groupOf && open.find(({ request }) => !underWay.has(groupOf(request)));
+  if (groupOf && !first) {
+    waiting.push(...open);
+    return { batch: [], group: '' };
+  }
+  const group = first ? groupOf(first.request) : '';
+  const batch: Call<Request, Result>[] = [];
+  for (const entry of open) {
+    const fits = batch.length < maxBatch && (!groupOf || groupOf(entry.request) === group);
+    (fits ? batch : waiting).push(entry);
+  }
+  return { batch, group };
 }
 
 function toCall<Request, Result>(

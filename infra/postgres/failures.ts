@@ -45,6 +45,11 @@ export function isUnavailable(error: unknown): boolean {
   return UNAVAILABLE_WORDS.test(error.message);
 }
 
+/** lock_not_available: another transaction held a row for longer than this one waits. Rolled back, the connection is sound. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '55P03';
+}
+
 /** The error to throw for a failed statement: `unavailable` when the database is at fault, else the error itself. */
 export function asLedgerError(error: unknown): unknown {
   if (error instanceof FareboxError || !(isUnavailable(error) || isRetryable(error))) return error;

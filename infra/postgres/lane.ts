@@ -3,7 +3,7 @@
  * in the moment in which that is committed, not when this process has read of it. Each is a transaction of its own.
  */
 import type pg from 'pg';
-import { isUnavailable } from './failures.ts';
+import { isLockTimeout, isUnavailable } from './failures.ts';
 import type { Sql } from './pool.ts';
 
 export interface Lane {
@@ -47,7 +47,7 @@ export function openLane(pool: Sql): Lane {
         const client = await mine.client;
         return (await client.query<Row>(statement)).rows;
       } catch (error) {
-        if (isUnavailable(error)) {
+        if (isUnavailable(error) && !isLockTimeout(error)) {
           mine.broken = true;
           if (held === mine) held = undefined;
         }

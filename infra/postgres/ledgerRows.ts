@@ -84,7 +84,7 @@ const LONGEST_TTL_MS = 90 * 86_400_000;
  */
 export function checkRequest(request: {
   operationId: string;
-  accountId?: string;
+  accountId?: string | undefined;
   keyId?: string | null;
   price?: LedgerPrice;
   ttlMs?: number;

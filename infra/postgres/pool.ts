@@ -15,6 +15,8 @@ export interface PoolOptions {
   /** Longest run of one statement; 10 s by default. The client gives up 2 s later, should the server be silent. */
   statementTimeoutMs?: number;
   connectTimeoutMs?: number;
+  /** Longest wait for a lock; 5 s by default. */
+  lockTimeoutMs?: number;
   /** Its connections take statements while they work on others (lane.ts); off by default. */
   pipelined?: boolean;
 }
@@ -39,7 +41,7 @@ export function openPool(options: PoolOptions): pg.Pool {
       'role=farebox_app',
       'timezone=UTC',
       `statement_timeout=${statementTimeoutMs}`,
-      `lock_timeout=${LOCK_TIMEOUT_MS}`,
+      `lock_timeout=${options.lockTimeoutMs ?? LOCK_TIMEOUT_MS}`,
       `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
     ]
       .map((setting) => `-c ${setting}`)
@@ -50,6 +52,21 @@ export function openPool(options: PoolOptions): pg.Pool {
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
+}
+
+/** Two for the batches, the second while the first is broken, and those on which calls wait for locked accounts. */
+const LEDGER_CONNECTIONS = 6;
+/** A row is locked for some milliseconds; longer, and it is one account's trouble, for which no batch of others waits. */
+const LEDGER_LOCK_TIMEOUT_MS = 100;
+
+/** The connections of a ledger: no other statement may hold up money. */
+export function openLedgerPool(options: Pick<PoolOptions, 'databaseUrl' | 'applicationName'>): pg.Pool {
+  return openPool({
+    ...options,
+    max: LEDGER_CONNECTIONS,
+    pipelined: true,
+    lockTimeoutMs: LEDGER_LOCK_TIMEOUT_MS,
+  });
 }
 
 /**

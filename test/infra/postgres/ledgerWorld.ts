@@ -6,7 +6,7 @@ import { createAccount } from '../../../infra/postgres/accounts.ts';
 import { createLedger, type Ledger, type LedgerOptions } from '../../../infra/postgres/createLedger.ts';
 import { type Balance, balanceOf, type Charge, grant } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
-import { openPool } from '../../../infra/postgres/pool.ts';
+import { openLedgerPool, openPool } from '../../../infra/postgres/pool.ts';
 import { createDatabase } from '../../harness/services.ts';
 
 export const SNAPSHOT: PriceSnapshot = {
@@ -50,7 +50,7 @@ export interface LedgerWorld {
 export async function createLedgerWorld(poolSize = 8, inDatabase?: string): Promise<LedgerWorld> {
   const databaseUrl = inDatabase ?? (await createDatabase());
   const pool = openPool({ databaseUrl, applicationName: 'ledger-test', max: poolSize });
-  const purse = openPool({ databaseUrl, applicationName: 'ledger-test-purse', max: 2, pipelined: true });
+  const purse = openLedgerPool({ databaseUrl, applicationName: 'ledger-test-purse' });
   const owner = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   owner.on('error', () => undefined);
   const ledgers: Ledger[] = [];

@@ -1,0 +1,145 @@
+/**
+ * The calls of a ledger, batched. Calls of all accounts share statements, and with them the wait for a row that another
+ * transaction has locked: after a short while the calls of that account leave, wait apart on connections of their own, and
+ * the others go on. An account whose last call found it locked stays apart until one gets through.
+ */
+import { createBatcher } from './batcher.ts';
+import type { LedgerOptions } from './createLedger.ts';
+import { isLockTimeout, unavailable } from './failures.ts';
+import { type Lane, openLane } from './lane.ts';
+import { type LedgerCall, type LedgerRow, runLedgerCalls } from './ledgerStatements.ts';
+import { inTransaction, type Sql } from './pool.ts';
+
+export interface LedgerCalls {
+  call(call: LedgerCall): Promise<LedgerRow>;
+  /** Refuses new calls and resolves when those under way have ended. */
+  close(): Promise<void>;
+}
+
+/** The call was not run: the account's row is locked. */
+interface LockedAccount {
+  lockedAccountId: string;
+}
+
+interface WaitingCall {
+  accountId: string;
+  call: LedgerCall;
+}
+
+const DEFAULT_DEADLINE_MS = 10_000;
+/** Accounts that wait at once; beyond them they take turns. */
+const MAX_LOCK_WAITS = 4;
+/** One turn. */
+const LOCK_WAIT_MS = 1_000;
+const MAX_ACCOUNTS_APART = 1_000;
+
+export function createLedgerCalls(pool: Sql, options: LedgerOptions): LedgerCalls {
+  const { deadlineMs = DEFAULT_DEADLINE_MS } = options;
+  const lane = openLane(pool);
+  const shared = createBatcher<LedgerCall, LedgerRow | LockedAccount>({
+    maxInFlight: pool.options.pipeline ? 2 : 1,
+    ...options,
+    run: (batch) => runShared(pool, lane, batch),
+  });
+  const waiting = createBatcher<WaitingCall, LedgerRow | LockedAccount>({
+    ...options,
+    // One connection of the pool stays with the shared batches.
+    maxInFlight: Math.min(MAX_LOCK_WAITS, Math.max(1, (pool.options.max ?? 1) - 1)),
+    groupOf: ({ accountId }) => accountId,
+    run: (batch) => runWaiting(pool, batch),
+  });
+  const apart = new Set<string>();
+  return {
+    async call(call) {
+      const endsAt = performance.now() + deadlineMs;
+      const payer = payerOf(call);
+      let row =
+        payer !== undefined && apart.has(payer) ? { lockedAccountId: payer } : await shared.call(call);
+      while ('lockedAccountId' in row) {
+        const accountId = row.lockedAccountId;
+        if (apart.size < MAX_ACCOUNTS_APART) apart.add(accountId);
+        const leftMs = endsAt - performance.now();
+        if (leftMs <= 0) throw unavailable(`account ${accountId} stayed locked`);
+        row = await waiting.call({ accountId, call }, leftMs);
+        if (!('lockedAccountId' in row)) apart.delete(accountId);
+      }
+      return row;
+    },
+    async close() {
+      await shared.close();
+      await waiting.close();
+    },
+  };
+}
+
+function payerOf(call: LedgerCall): string | undefined {
+  return 'hold' in call ? call.hold.accountId : call.resolve.accountId;
+}
+
+async function runShared(pool: Sql, lane: Lane, batch: LedgerCall[]): Promise<(LedgerRow | LockedAccount)[]> {
+  try {
+    return await runLedgerCalls(lane, batch);
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+  }
+  const locked = await findLocked(pool, batch);
+  const free = batch.filter((_, index) => locked[index] === undefined);
+  const rows = free.length === 0 ? [] : await runLedgerCalls(lane, free);
+  let next = 0;
+  return locked.map((account) => account ?? (rows[next++] as LedgerRow));
+}
+
+/** Calls of one account, which may wait for its row for a while: nobody else waits with them. */
+async function runWaiting(pool: Sql, batch: WaitingCall[]): Promise<(LedgerRow | LockedAccount)[]> {
+  try {
+    return await inTransaction(pool, async (client) => {
+      await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+      const query: Lane['query'] = async (statement) => (await client.query(statement)).rows;
+      return await runLedgerCalls(
+        { query },
+        batch.map(({ call }) => call),
+      );
+    });
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+    return batch.map(({ accountId }) => ({ lockedAccountId: accountId }));
+  }
+}
+
+const FIND_LOCKED = {
+  name: 'ledger_find_locked',
+  text: `with called as materialized (
+      select q.ord, coalesce(q.account_id, o.account_id) as account_id
+      from unnest($1::text[], $2::uuid[]) with ordinality as q (operation_id, account_id, ord)
+      left join operations o on q.account_id is null and o.operation_id = q.operation_id and (o.kind = 'charge') is true
+    ), free as materialized (
+      select id from accounts where id in (select account_id from called) for no key update skip locked
+    )
+    select c.account_id, f.id is not null as is_free from called c left join free f on f.id = c.account_id order by c.ord`,
+};
+
+/**
+ * The locked accounts of a batch, by call. Where none is locked any more, all of them: a row that many want is rarely
+ * found locked twice, and those who wait for it apart get it in their turn.
+ */
+async function findLocked(pool: Sql, batch: LedgerCall[]): Promise<(LockedAccount | undefined)[]> {
+  try {
+    return await findLockedRows(pool, batch);
+  } catch (error) {
+    // A whole table is locked: by what is known of the calls they wait apart, until it is free.
+    if (!isLockTimeout(error)) throw error;
+    return batch.map((call) => ({ lockedAccountId: payerOf(call) ?? '' }));
+  }
+}
+
+async function findLockedRows(pool: Sql, batch: LedgerCall[]): Promise<(LockedAccount | undefined)[]> {
+  const operationIds = batch.map((call) => ('hold' in call ? call.hold : call.resolve).operationId);
+  const { rows } = await pool.query<{ account_id: string | null; is_free: boolean }>({
+    ...FIND_LOCKED,
+    values: [operationIds, batch.map((call) => payerOf(call) ?? null)],
+  });
+  const someLocked = rows.some(({ account_id, is_free }) => account_id !== null && !is_free);
+  return rows.map(({ account_id, is_free }) =>
+    account_id === null || (someLocked && is_free) ? undefined : { lockedAccountId: account_id },
+  );
+}

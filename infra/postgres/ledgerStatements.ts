@@ -1,0 +1,109 @@
+/** The statements of holds and their resolutions: any number of both, as one statement. */
+import type { LedgerPrice, PriceSnapshot } from '../../domain/ledger.ts';
+import { countLedgerBatch } from '../telemetry/watchLedger.ts';
+import type { Lane } from './lane.ts';
+import {
+  type AdmitRequest,
+  type AdmitRow,
+  admitArguments,
+  arrayText,
+  quoted,
+  quotedJson,
+} from './ledgerRows.ts';
+
+export interface Resolution {
+  operationId: string;
+  /** The payer, where the caller knows it. */
+  accountId: string | undefined;
+  resolution: 'settled' | 'released';
+  price: LedgerPrice;
+  details: Partial<PriceSnapshot> | undefined;
+}
+
+export type LedgerCall = { hold: AdmitRequest } | { resolve: Resolution };
+/** Of a resolution without `limited` and `state`. */
+export type LedgerRow = AdmitRow;
+
+/** In the order of the calls. What is resolved is free again for what is held by the same statement. */
+export async function runLedgerCalls(lane: Lane, batch: readonly LedgerCall[]): Promise<LedgerRow[]> {
+  const holds: AdmitRequest[] = [];
+  const resolutions: Resolution[] = [];
+  for (const call of batch) {
+    if ('hold' in call) holds.push(call.hold);
+    else resolutions.push(call.resolve);
+  }
+  const steps = [
+    { operation: 'hold', size: holds.length },
+    { operation: 'resolve', size: resolutions.length },
+  ];
+  const rows = await countLedgerBatch(steps, () => runStatement(lane, holds, resolutions));
+  // One is under the other in the answer: resolutions first.
+  let held = resolutions.length;
+  let resolved = 0;
+  return batch.map((call) => rows['hold' in call ? held++ : resolved++] as LedgerRow);
+}
+
+async function runStatement(
+  lane: Lane,
+  holds: AdmitRequest[],
+  resolutions: Resolution[],
+): Promise<LedgerRow[]> {
+  if (resolutions.length === 0) return await query(lane, HOLD, admitArguments(holds));
+  if (holds.length === 0) return await query(lane, RESOLVE, resolveArguments(resolutions));
+  return await query(lane, BOTH, [...resolveArguments(resolutions), ...admitArguments(holds)]);
+}
+
+const PARTS = 'coalesce(part_diem, 0), coalesce(part_bundled, 0), coalesce(part_usd, 0)';
+const ADMITTED = told(`outcome, coalesce(limited, ''), ${PARTS}, coalesce(state, ''), replayed`);
+const RESOLVED = told(`outcome, '', ${PARTS}, '', replayed`);
+const HOLD = {
+  name: 'ledger_hold',
+  text: `select ${ADMITTED} from ledger_hold($1, $2, $3, $4, $5, $6, $7)`,
+};
+const RESOLVE = {
+  name: 'ledger_end_holds',
+  text: `select ${RESOLVED} from ledger_end_holds($1, $2, $3, $4, $5)`,
+};
+const BOTH = {
+  name: 'ledger_resolve_and_hold',
+  text: `select ${ADMITTED} from ledger_resolve_and_hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+};
+
+/**
+ * A row as one text of words and numbers: Postgres describes the columns with each answer, and the library makes its parsers
+ * of them each time.
+ */
+function told(columns: string): string {
+  return `concat_ws(',', ${columns}) as told`;
+}
+
+async function query(
+  lane: Lane,
+  statement: { name: string; text: string },
+  values: string[],
+): Promise<LedgerRow[]> {
+  return (await lane.query<{ told: string }>({ ...statement, values })).map(readRow);
+}
+
+function readRow({ told: text }: { told: string }): LedgerRow {
+  const [outcome = '', limited, diem = '', bundled = '', usd = '', state, replayed] = text.split(',');
+  return {
+    outcome,
+    limited: limited === 'usd' || limited === 'diem' ? limited : null,
+    part_diem: diem,
+    part_bundled: bundled,
+    part_usd: usd,
+    state: state || null,
+    replayed: replayed === 't',
+  };
+}
+
+function resolveArguments(requests: readonly Resolution[]): string[] {
+  return [
+    arrayText(requests, ({ operationId }) => quoted(operationId)),
+    arrayText(requests, ({ resolution }) => resolution),
+    arrayText(requests, ({ price }) => price.usd.toString()),
+    arrayText(requests, ({ price }) => price.diem.toString()),
+    arrayText(requests, ({ details }) => (details ? quotedJson(details) : 'NULL')),
+  ];
+}
