@@ -3,6 +3,7 @@
 import { GIVEN_BACK, isRunning } from '../domain/jobs.ts';
 import { point } from '../infra/points.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
+import { announceJob } from '../infra/postgres/jobChanges.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { type LockedJob, lockJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
@@ -17,14 +18,18 @@ import { stopAtProvider } from './stopAtProvider.ts';
 import type { Discarded, EndJobInput, EndJobResult } from './types.ts';
 
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
-  const { before, counted, ...ended } = await endWithinBudget(dependencies, input);
+  const { before, counted, isStopped, ...ended } = await endWithinBudget(dependencies, input);
   if (ended.refused) return ended;
   await point('refund-lost');
   if (before) {
+    await announceJob(dependencies.pool, input.queueId).catch((err: unknown) =>
+      dependencies.log.warn({ err, queueId: input.queueId }, 'the end of a job was not announced'),
+    );
     jobsReached.labels(before.modelId, input.state).inc();
     refunds.labels(before.modelId, input.failure.code).inc();
     // Beside this step: the client who cancelled waits for its answer, not for the provider's.
-    if (input.state !== 'failed') void stopAndReturn(dependencies, input.queueId, { before, counted });
+    if (input.state !== 'failed' && !isStopped)
+      void stopAndReturn(dependencies, input.queueId, { before, counted });
   }
   // A late output of a provider that came after all belongs to nobody.
   if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);
@@ -37,6 +42,8 @@ interface Ended extends EndJobResult {
   before?: LockedJob;
   /** Taken from the budget of refunds. */
   counted?: RefundedSpend;
+  /** Its provider said so before the refund. */
+  isStopped?: boolean;
 }
 
 /** Where the budget of a client is spent, its provider may still have stopped: then there is nothing to pay for. */
@@ -46,8 +53,7 @@ async function endWithinBudget(dependencies: ActivityDependencies, input: EndJob
   if (!ended.refused || !ended.before) return ended;
   const isStopped = await stopAtProvider(dependencies, { queueId, ...ended.before });
   if (!isStopped) return ended;
-  const { before: _stopped, ...result } = await refundAndEnd(dependencies, { ...input, isClients: false });
-  return result;
+  return { ...(await refundAndEnd(dependencies, { ...input, isClients: false })), isStopped };
 }
 
 async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInput): Promise<Ended> {

@@ -7,6 +7,14 @@ import type { SqlClient } from './pool.ts';
 /** Its payload is the queue_id of the job that changed. */
 export const JOB_CHANNEL = 'farebox_jobs';
 
+/**
+ * Tells the listeners of a job that ended: its refund announces nothing by itself, as its transaction holds the lock of the
+ * account. An announcement that is lost costs them a moment.
+ */
+export async function announceJob(sql: SqlClient, queueId: string): Promise<void> {
+  await sql.query('select pg_notify($1, $2)', [JOB_CHANNEL, queueId]);
+}
+
 interface Numbered {
   /** From 1, without a gap that would ever be filled. */
   seq: number;

@@ -1,6 +1,7 @@
 /** Jobs as the workers write them, statement by statement, and a client that reads a stream of their events. */
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
+import { announceJob } from '../../../infra/postgres/jobChanges.ts';
 import { recordEvents } from '../../../infra/postgres/jobEvents.ts';
 import { insertJob, recordEnded, recordStored } from '../../../infra/postgres/jobs.ts';
 import { charge, refund } from '../../../infra/postgres/ledger.ts';
@@ -81,6 +82,7 @@ export async function failJob(sql: Sql, queueId: string): Promise<void> {
       { event: 'refunded', ledgerId: refundId, detail: '0.05 usd' },
     ]);
   });
+  await announceJob(sql, queueId);
 }
 
 export interface SeenEvent {
