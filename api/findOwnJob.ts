@@ -1,6 +1,6 @@
-/** Finds the caller's job by what a request names; a malformed, unknown and another account's id are one and the same. */
+/** Finds the caller's job by what a request names; malformed, unknown and other callers' ids are one and the same. */
 
-import type { Caller } from '../domain/caller.ts';
+import { type Caller, keyScopeOf } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
 import type { JobKind } from '../domain/jobs.ts';
 import { findJob, type JobRow } from '../infra/postgres/jobs.ts';
@@ -14,8 +14,10 @@ export function isQueueId(text: string): boolean {
 }
 
 export async function findOwnJob(sql: SqlClient, caller: Caller, queueId: string): Promise<JobRow> {
+  const { accountId } = caller;
+  const visibleTo = keyScopeOf(caller);
   const job = isQueueId(queueId)
-    ? await findJob(sql, { queueId: queueId.toLowerCase(), accountId: caller.accountId })
+    ? await findJob(sql, { queueId: queueId.toLowerCase(), accountId, visibleTo })
     : undefined;
   if (job) return job;
   throw new FareboxError({ code: 'request_id_invalid', message: 'Request ID is invalid.' });

@@ -1,7 +1,7 @@
 /** Idempotency-Key on the queue routes: the same key and body is the same job, whatever was lost on the way. */
 import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import type { Caller } from '../domain/caller.ts';
+import { type Caller, keyScopeOf } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
 import { claimIdempotencyKey, renewIdempotencyKey } from '../infra/postgres/idempotency.ts';
 
@@ -42,14 +42,18 @@ export async function claimKey(
   const key = readIdempotencyKey(request.header);
   const fresh = { known: false, renewed: false };
   if (key === undefined) return { queueId, key, ...fresh };
+  const { accountId, keyId } = request.caller;
   const claimed = await claimIdempotencyKey(sql, {
-    accountId: request.caller.accountId,
-    key,
+    ...{ accountId, keyId, visibleTo: keyScopeOf(request.caller), key },
     route: request.route,
     bodySha256: digestOf(request.body),
     queueId,
   });
   if (claimed.outcome === 'mismatch') throw idempotencyMismatch();
+  if (claimed.outcome === 'foreign') {
+    const message = 'This Idempotency-Key was already used with another API key';
+    throw new FareboxError({ code: 'idempotency_mismatch', message });
+  }
   if (claimed.outcome === 'new') return { queueId, key, ...fresh };
   return { queueId: claimed.queueId, key, known: true, renewed: false };
 }

@@ -21,3 +21,11 @@ export interface Caller {
   /** Of callers who signed in with one instead of an API key. Their account may not exist yet: it begins with a top-up. */
   wallet?: Wallet;
 }
+
+/**
+ * The key that bounds what a caller sees of its account: the jobs of that key and of its children, and what it can still
+ * spend. Null: all of the account, for ADMIN keys and for wallets, which have no key.
+ */
+export function keyScopeOf({ keyId, keyType }: Pick<Caller, 'keyId' | 'keyType'>): string | null {
+  return keyType === 'ADMIN' ? null : keyId;
+}

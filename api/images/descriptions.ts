@@ -5,7 +5,8 @@ import { dryRunCost } from '../fixedPrice.ts';
 import { generateAnswer, generationsAnswer, stylesAnswer } from './shapes.ts';
 
 const PAID =
-  'Charged when the answer begins: whoever gets an error, or has gone away by then, pays nothing. With the header ' +
+  'Charged when the answer begins: whoever gets an error pays nothing, nor does one who has gone away by then, within the ' +
+  'refunds of the day (`limits.refundedPerDay`). With the header ' +
   '`x-service-dry-run: true` the answer is the price, and nothing is made.';
 const SOURCES =
   'An image is raw base64, a data URL or an http(s) URL; JPEG, PNG, WebP, GIF, AVIF and their like, one frame, under 25 MB.';

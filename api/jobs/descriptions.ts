@@ -23,9 +23,10 @@ export const JOB_DESCRIPTIONS: Record<'list' | 'show' | 'events' | 'cancel', Rou
   list: {
     group: 'Jobs',
     operationId: 'listJobs',
-    summary: 'The jobs of the account, newest first',
+    summary: 'The jobs of the caller, newest first',
     description:
-      'By kind, model, state and time, in both orders. A cursor goes on with the filters of the page before: with others it ' +
+      'ADMIN keys and wallets see those of their account, other keys their own and those of their children; the same holds ' +
+      'for every route that names a job. By kind, model, state and time, in both orders. A cursor goes on with the filters of the page before: with others it ' +
       'is refused.',
     answers: answersWith(jobListAnswer),
     example: { query: { limit: '10' } },

@@ -1,4 +1,5 @@
 /** GET /jobs, GET /jobs/{queue_id} and POST /jobs/{queue_id}/cancel: beside the specification, for every kind of job. */
+import { keyScopeOf } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { isRunning } from '../../domain/jobs.ts';
 import { refundedPerDayOf } from '../../domain/limits/refundedPerDay.ts';
@@ -27,8 +28,8 @@ export const listJobsRoute = defineRoute({
   async handler({ sql }, { caller, query }) {
     const filters = filtersOf(query);
     const from = query.cursor === undefined ? undefined : decodeCursor(query.cursor, filters);
-    const { accountId } = caller;
-    const rows = await listJobsBy(sql, { ...filters, accountId, from, limit: query.limit + 1 });
+    const whose = { accountId: caller.accountId, visibleTo: keyScopeOf(caller) };
+    const rows = await listJobsBy(sql, { ...filters, ...whose, from, limit: query.limit + 1 });
     const page = rows.slice(0, query.limit);
     const last = page.at(-1);
     const more = rows.length > query.limit && last !== undefined;

@@ -7,7 +7,9 @@ const limitsAnswer = z.strictObject({
     .strictObject({
       accessPermitted: z.boolean(),
       apiTier: z.strictObject({ id: z.string(), isCharged: z.boolean() }),
-      balances: z.strictObject({ USD: z.number(), DIEM: z.number(), BUNDLED_CREDITS: z.number() }),
+      balances: z
+        .strictObject({ USD: z.number(), DIEM: z.number(), BUNDLED_CREDITS: z.number() })
+        .meta({ description: 'What the key can still spend; of an ADMIN key what its account has.' }),
       keyExpiration: isoTime.nullable(),
       nextEpochBegins: isoTime,
       rateLimits: z.array(

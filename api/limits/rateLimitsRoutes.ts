@@ -1,8 +1,9 @@
 /** GET /api_keys/rate_limits and its log (specification 4.9 and 8, api-facts 4.9 and A.9, A.10). */
+import { keyScopeOf } from '../../domain/caller.ts';
 import { canConsume } from '../../domain/ledger.ts';
 import { perMinuteOf } from '../../domain/limits/limits.ts';
 import { nanoToNumber } from '../../domain/money.ts';
-import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { spendableOf } from '../../infra/postgres/spendable.ts';
 import { json } from '../answer.ts';
 import { defineRoute } from '../route.ts';
 import { LIMITS_DESCRIPTION, logDescription } from './descriptions.ts';
@@ -14,7 +15,7 @@ export const rateLimitsRoute = defineRoute({
   describes: LIMITS_DESCRIPTION,
   async handler({ sql, config, limits }, { caller }) {
     const { accountId } = caller;
-    const balance = await balanceOf(sql, accountId);
+    const balance = await spendableOf(sql, { accountId, withinKey: keyScopeOf(caller) });
     const { rows } = await sql.query<{ next: Date }>(
       `select (date_trunc('day', ledger_now() at time zone 'UTC') + interval '1 day') at time zone 'UTC' as next`,
     );

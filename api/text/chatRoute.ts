@@ -1,10 +1,11 @@
 /** POST /chat/completions (specification 4.1). */
 
+import { keyScopeOf } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumberDown } from '../../domain/money.ts';
 import { estimateTokens } from '../../domain/text/promptSize.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import { balanceOf } from '../../infra/postgres/ledger.ts';
+import { spendableOf } from '../../infra/postgres/spendable.ts';
 import { type Answer, events, json, releasing } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -174,7 +175,8 @@ async function afterBill({ sql }: Dependencies, { form, order, settled }: AfterB
     return {};
   }
   try {
-    const balance = await balanceOf(sql, caller.accountId);
+    const whose = { accountId: caller.accountId, withinKey: keyScopeOf(caller) };
+    const balance = await spendableOf(sql, whose);
     await noted;
     if (!balance) return {};
     const { usd, bundled, diem } = balance;

@@ -3,6 +3,10 @@ import type { SqlClient } from './pool.ts';
 
 export interface IdempotencyClaim {
   accountId: string;
+  /** Of the API key that asks; null: it has none. */
+  keyId: string | null;
+  /** Only what this key and its children ordered may be told; null: all of the account. */
+  visibleTo: string | null;
   key: string;
   route: string;
   bodySha256: Buffer;
@@ -10,24 +14,31 @@ export interface IdempotencyClaim {
   queueId: string;
 }
 
-export type ClaimOutcome = { outcome: 'new' | 'known'; queueId: string } | { outcome: 'mismatch' };
+export type ClaimOutcome =
+  | { outcome: 'new' | 'known'; queueId: string }
+  | { outcome: 'mismatch' }
+  /** The order of another API key. */
+  | { outcome: 'foreign' };
 
 /** Claims a key, or tells what it stands for. A concurrent twin waits for the row and then reads it. */
 export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClaim): Promise<ClaimOutcome> {
   const inserted = await sql.query(
-    `insert into idempotency_keys (account_id, key, route, body_sha256, queue_id)
-     values ($1, $2, $3, $4, $5) on conflict (account_id, key) do nothing`,
-    [claim.accountId, claim.key, claim.route, claim.bodySha256, claim.queueId],
+    `insert into idempotency_keys (account_id, key, route, body_sha256, queue_id, key_id)
+     values ($1, $2, $3, $4, $5, $6) on conflict (account_id, key) do nothing`,
+    [claim.accountId, claim.key, claim.route, claim.bodySha256, claim.queueId, claim.keyId],
   );
   if (inserted.rowCount === 1) return { outcome: 'new', queueId: claim.queueId };
-  const { rows } = await sql.query<{ queue_id: string; same: boolean }>(
-    `select queue_id, route = $3 and body_sha256 = $4 as same from idempotency_keys
-      where account_id = $1 and key = $2`,
-    [claim.accountId, claim.key, claim.route, claim.bodySha256],
+  const { rows } = await sql.query<{ queue_id: string; same: boolean; visible: boolean }>(
+    `select queue_id, route = $3 and body_sha256 = $4 as same,
+         $5::uuid is null or key_id is null or key_id = $5
+           or exists (select from api_keys k where k.id = key_id and k.parent_id = $5) as visible
+       from idempotency_keys where account_id = $1 and key = $2`,
+    [claim.accountId, claim.key, claim.route, claim.bodySha256, claim.visibleTo],
   );
   const row = rows[0];
   // Purged between the two statements: the claim is new after all.
   if (!row) return claimIdempotencyKey(sql, claim);
+  if (!row.visible) return { outcome: 'foreign' };
   if (!row.same) return { outcome: 'mismatch' };
   return { outcome: 'known', queueId: row.queue_id };
 }

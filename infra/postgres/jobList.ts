@@ -21,6 +21,8 @@ export interface JobFilters {
 
 export interface JobPage extends JobFilters {
   accountId: string;
+  /** Only the jobs of this key and of its children; null: all of the account. */
+  visibleTo: string | null;
   limit: number;
   /** The last one seen. */
   from?: JobPlace | undefined;
@@ -34,8 +36,9 @@ const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
  * the first: as much for an account with a million jobs as for one with a hundred.
  */
 export async function listJobsBy(sql: SqlClient, page: JobPage): Promise<JobRow[]> {
-  const { order, from } = page;
-  const named = page.models ? 'models' : page.kinds || page.states ? 'kinds' : 'all';
+  const { order, from, visibleTo } = page;
+  const all = visibleTo === null ? 'all' : 'keys';
+  const named = page.models ? 'models' : page.kinds || page.states ? 'kinds' : all;
   const { rows } = await sql.query<RawJob>({
     name: `list-jobs-${named}-${order}`,
     text: TEXTS[named](order),
@@ -46,22 +49,27 @@ export async function listJobsBy(sql: SqlClient, page: JobPage): Promise<JobRow[
       from?.createdAt ?? (order === 'asc' ? '-infinity' : 'infinity'),
       from?.queueId ?? (order === 'asc' ? LOWEST_ID : HIGHEST_ID),
       page.limit,
-      ...(named === 'all' ? [] : [page.kinds ?? JOB_KINDS, page.states ?? JOB_STATES]),
+      ...(named === 'all' ? [] : [visibleTo]),
+      ...(named === 'all' || named === 'keys' ? [] : [page.kinds ?? JOB_KINDS, page.states ?? JOB_STATES]),
       ...(named === 'models' ? [page.models] : []),
     ],
   });
   return rows.map(toJob);
 }
 
-const COMBINATIONS = 'unnest($7::text[]) as k (kind) cross join unnest($8::text[]) as s (state)';
-const SAME = 'and kind = k.kind and state = s.state';
+const KEYS = 'select id from api_keys where id = $7::uuid or parent_id = $7';
+const COMBINATIONS = 'unnest($8::text[]) as k (kind) cross join unnest($9::text[]) as s (state)';
+/** The key is in the indexes of both combinations: rows of others are passed over without being read. */
+const SAME = `and kind = k.kind and state = s.state and ($7::uuid is null or key_id = any (array(${KEYS})))`;
 
-const TEXTS: Record<'all' | 'kinds' | 'models', (order: 'asc' | 'desc') => string> = {
+const TEXTS: Record<'all' | 'keys' | 'kinds' | 'models', (order: 'asc' | 'desc') => string> = {
   all: (order) => whole(places('', order), order),
+  keys: (order) =>
+    whole(`(${KEYS}) as k cross join lateral (${places('and key_id = k.id', order)}) as place`, order),
   kinds: (order) => whole(`${COMBINATIONS} cross join lateral (${places(SAME, order)}) as place`, order),
   models: (order) =>
     whole(
-      `${COMBINATIONS} cross join unnest($9::text[]) as m (model_id)
+      `${COMBINATIONS} cross join unnest($10::text[]) as m (model_id)
        cross join lateral (${places(`${SAME} and model_id = m.model_id`, order)}) as place`,
       order,
     ),

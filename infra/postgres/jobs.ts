@@ -97,15 +97,19 @@ export function toJob(raw: RawJob): JobRow {
   };
 }
 
-/** A job of this account; another account's job is as unknown as a missing one. */
+/**
+ * A job of this account; another account's job is as unknown as a missing one. With `visibleTo` so is every job but those of
+ * that key and of its children.
+ */
 export async function findJob(
   sql: SqlClient,
-  job: { queueId: string; accountId: string },
+  job: { queueId: string; accountId: string; visibleTo?: string | null },
 ): Promise<JobRow | undefined> {
   const { rows } = await sql.query<RawJob>({
     name: 'find-job',
-    text: `select ${JOB_COLUMNS} from jobs where queue_id = $1 and account_id = $2`,
-    values: [job.queueId, job.accountId],
+    text: `select ${JOB_COLUMNS} from jobs where queue_id = $1 and account_id = $2
+      and ($3::uuid is null or key_id = $3 or exists (select from api_keys k where k.id = key_id and k.parent_id = $3))`,
+    values: [job.queueId, job.accountId, job.visibleTo ?? null],
   });
   return rows[0] && toJob(rows[0]);
 }

@@ -239,7 +239,7 @@ describe('GET /jobs/{queue_id}/events', () => {
       accountId: owner.accountId,
       parentId: owner.keyId,
     });
-    const queueId = await acceptJob(sql, owner);
+    const queueId = await acceptJob(sql, { accountId: owner.accountId, keyId });
     const stream = await openEvents(api.origin, { queueId, secret });
     await expect.poll(() => stream.events().length).toBe(3);
     await sql.query(change, [keyId]);
