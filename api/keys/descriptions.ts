@@ -94,7 +94,11 @@ export const KEY_DESCRIPTIONS: Descriptions = {
   web3Token: {
     group: 'Keys',
     operationId: 'web3KeyToken',
-    summary: 'A token for a wallet to sign',
+    summary: 'A text for a wallet to sign',
+    description:
+      'The text names this domain, says that the signature creates an API key, and is good for 15 minutes and one key. With ' +
+      '`address` it is a whole EIP-4361 message, which wallets check against the page that shows it; with `apiKeyType` it ' +
+      'makes keys of that type only. Beside the specification, whose token is opaque.',
     answers: answersWith(web3TokenAnswer),
     errors: ['rate_limited'],
     example: {},
@@ -104,7 +108,7 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     operationId: 'generateWeb3Key',
     summary: 'Make a key with a wallet in place of a key',
     description:
-      'The wallet signs the token as a message (EIP-191, or Ed25519 on Solana, beside the specification). The key is one of ' +
+      'The wallet signs the token, letter by letter, as a message (EIP-191, or Ed25519 on Solana, beside the specification). The key is one of ' +
       "the wallet's account, which is opened if need be. It may be spend-capped and expire as any other; with an ADMIN key " +
       'of its own, a wallet makes further keys and children of keys. A token makes one key.',
     answers: answersWith(createdAnswer),

@@ -80,6 +80,12 @@ export const web3Body = createBody.extend({
   description: description.default('Web3 API Key'),
 });
 
+/** What the text that the wallet signs says; without `address` any wallet may sign it, without a type either is made. */
+export const web3Query = z.strictObject({
+  address: z.string().max(100).optional(),
+  apiKeyType: z.enum(KEY_TYPES).optional(),
+});
+
 /** Any string is let in as `id`: a malformed one gets the same words as an unknown one. */
 export const updateBody = z.strictObject({
   id: z.string(),

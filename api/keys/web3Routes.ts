@@ -1,5 +1,5 @@
 /**
- * Keys for wallets (api-facts 4.9): a wallet signs a token of ours and gets a key of its account, with all the terms that
+ * Keys for wallets (api-facts 4.9): a wallet signs a text of ours and gets a key of its account, with all the terms that
  * any key can have: a cap, an expiry, the models it may call. Of an ADMIN key it can make more, and children of those.
  */
 import { toWallet } from '../../domain/wallets.ts';
@@ -14,20 +14,25 @@ import { defineRoute } from '../route.ts';
 import { KEY_DESCRIPTIONS } from './descriptions.ts';
 import { newKeyOf } from './newKey.ts';
 import { presentNewKey } from './presentKey.ts';
-import { web3Body } from './shapes.ts';
-import { issueToken, readToken, refused } from './web3Token.ts';
+import { web3Body, web3Query } from './shapes.ts';
+import { issueToken, WEB3_KEY_PATH as PATH, readToken, refused } from './web3Token.ts';
 
-const PATH = '/api_keys/generate_web3_key';
 const MOST_BYTES = 64 * 1024;
 
 export const web3TokenRoute = defineRoute({
   method: 'GET',
   path: PATH,
   access: 'open',
+  query: web3Query,
   describes: KEY_DESCRIPTIONS.web3Token,
-  async handler({ config, limits, sql, clock }, { address }) {
+  async handler({ config, limits, sql, clock }, { address, query }) {
     await limitAddress({ limits }, address, { path: PATH, perMinute: config.limits.perAddressPerMinute });
-    return json({ success: true, data: { token: issueToken(await signingKey(sql), clock.now()) } });
+    const wallet = query.address === undefined ? undefined : toWallet(query.address);
+    if (query.address !== undefined && !wallet) throw refused('The wallet address is not valid');
+    const { publicUrl, x402 } = config;
+    const terms = { wallet, keyType: query.apiKeyType, nowMs: clock.now() };
+    const token = issueToken(await signingKey(sql), { publicUrl, ...x402 }, terms);
+    return json({ success: true, data: { token } });
   },
 });
 
@@ -46,7 +51,13 @@ export const web3KeyRoute = defineRoute({
     const { address, signature, token, ...terms } = body;
     const wallet = toWallet(address);
     if (!wallet) throw refused('The wallet address is not valid');
-    const { id, expiresAtMs } = readToken(await signingKey(sql), token, clock.now());
+    const { id, expiresAtMs, ...said } = readToken(await signingKey(sql), token, clock.now());
+    if (said.wallet && (said.wallet.family !== wallet.family || said.wallet.address !== wallet.address)) {
+      throw refused('The token is for another wallet');
+    }
+    if (said.keyType !== undefined && said.keyType !== terms.apiKeyType) {
+      throw refused(`The token is for a key of type ${said.keyType}`);
+    }
     if (!(await isTextSignedBy(wallet, token, signature))) {
       throw refused('The signature is not of this wallet over this token');
     }

@@ -1,63 +1,114 @@
 /**
- * The text that a wallet signs to get an API key (api-facts 4.9): a JWT of our own, good for 15 minutes, with a number by
- * which it is taken once.
+ * The text that a wallet signs to get an API key (api-facts 4.9). Its owner reads in it what the signature does and for
+ * which domain; it is good for 15 minutes and taken once. Its nonce ends with a code over the whole text, so that no text
+ * but our own is taken and nothing has to be kept of those that nobody signs.
  */
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { KeyType } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
+import { readDateTime } from '../../domain/signIn/grammar.ts';
+import { writeSignInText } from '../../domain/signIn/text.ts';
+import { SOLANA_MAINNET, toWallet, type Wallet } from '../../domain/wallets.ts';
+import { addressText } from '../auth/signIn/signedText.ts';
 
+export const WEB3_KEY_PATH = '/api_keys/generate_web3_key';
 export const TOKEN_LIFE_MS = 15 * 60_000;
-export const LONGEST_TOKEN = 1_000;
+export const LONGEST_TOKEN = 4_000;
 
-const AUDIENCE = 'generate_web3_key';
-const HEAD = encode({ alg: 'HS256', typ: 'JWT' });
-const PARTS = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
+const PURPOSE = 'generate_web3_key';
+const ID_CHARACTERS = 32;
+const NONCE = /^Nonce: ([0-9a-f]{96})$/;
+/** Where a wallet is to read its text as EIP-4361, and no network says which chain it is on. */
+const USUAL_CHAIN = '1';
 
-export interface Web3Token {
+export interface TokenTerms {
+  /** Undefined: whoever sends the signature chooses. */
+  keyType?: KeyType | undefined;
+  /** Undefined: any wallet may sign it. */
+  wallet?: Wallet | undefined;
+}
+
+export interface Web3Token extends TokenTerms {
   id: string;
   expiresAtMs: number;
 }
 
+export interface TokenPlace {
+  publicUrl: string;
+  /** CAIP-2 networks on which wallets sign in. */
+  signInNetworks: readonly string[];
+}
+
 /** `key`: that of the service (infra/postgres/signingKey.ts). */
-export function issueToken(key: Buffer, nowMs: number): string {
-  const issued = Math.floor(nowMs / 1_000);
-  const claims = encode({
-    aud: AUDIENCE,
-    jti: randomUUID(),
-    iat: issued,
-    exp: issued + TOKEN_LIFE_MS / 1_000,
+export function issueToken(key: Buffer, place: TokenPlace, terms: TokenTerms & { nowMs: number }): string {
+  const id = randomBytes(ID_CHARACTERS / 2).toString('hex');
+  const code = codeOf(key, writeToken(place, terms, id));
+  return writeToken(place, terms, `${id}${code}`);
+}
+
+/** With an address the whole is an EIP-4361 message, which wallets show with its domain and compare with their page's. */
+function writeToken(
+  { publicUrl, signInNetworks }: TokenPlace,
+  { keyType, wallet, nowMs }: TokenTerms & { nowMs: number },
+  nonce: string,
+): string {
+  const domain = new URL(publicUrl).host;
+  const uri = `${publicUrl}/api/v1${WEB3_KEY_PATH}`;
+  const issuedAt = new Date(nowMs).toISOString();
+  const expirationTime = new Date(nowMs + TOKEN_LIFE_MS).toISOString();
+  if (wallet === undefined) {
+    return [
+      `${domain} wants you to create an API key with your wallet.`,
+      ...['', statementOf(keyType), ''],
+      ...[`URI: ${uri}`, 'Version: 1', `Nonce: ${nonce}`],
+      ...[`Issued At: ${issuedAt}`, `Expiration Time: ${expirationTime}`],
+    ].join('\n');
+  }
+  const { family } = wallet;
+  return writeSignInText({
+    ...{ family, domain, uri, nonce, issuedAt, expirationTime, statement: statementOf(keyType) },
+    address: addressText(wallet),
+    chain: chainOf(family, signInNetworks),
+    ...{ notBefore: undefined, requestId: undefined, resources: undefined, isSpaced: true },
   });
-  return `${HEAD}.${claims}.${sign(key, claims).toString('base64url')}`;
+}
+
+function chainOf(family: Wallet['family'], networks: readonly string[]): string {
+  const [space, usual] = family === 'evm' ? ['eip155:', USUAL_CHAIN] : ['solana:', SOLANA_MAINNET.slice(7)];
+  return networks.find((network) => network.startsWith(space))?.slice(space.length) ?? usual;
+}
+
+const STATEMENTS: Record<KeyType, string> = {
+  ADMIN: "This creates an API key of type ADMIN that can spend this wallet's credit.",
+  INFERENCE: "This creates an API key of type INFERENCE that can spend this wallet's credit.",
+};
+const OPEN_STATEMENT = "This creates an API key, ADMIN or INFERENCE, that can spend this wallet's credit.";
+
+function statementOf(keyType: KeyType | undefined): string {
+  return keyType === undefined ? OPEN_STATEMENT : STATEMENTS[keyType];
 }
 
 /** Throws FareboxError `invalid_request`, in other words for each way in which it is no good. */
 export function readToken(key: Buffer, token: string, nowMs: number): Web3Token {
-  const [, head, claims = '', signature = ''] = PARTS.exec(token) ?? [];
-  if (head === undefined) throw refused('The token is malformed');
-  const expected = sign(key, claims);
-  const sent = Buffer.from(signature, 'base64url');
-  const isOurs = head === HEAD && sent.length === expected.length && timingSafeEqual(sent, expected);
-  if (!isOurs || sent.toString('base64url') !== signature) {
-    throw refused('The signature of the token is not valid');
+  const lines = token.split('\n');
+  const [nonce, ...others] = lines.flatMap((line) => NONCE.exec(line)?.[1] ?? []);
+  if (nonce === undefined || others.length > 0) throw refused('The token is malformed');
+  const id = nonce.slice(0, ID_CHARACTERS);
+  const expected = Buffer.from(codeOf(key, token.replace(nonce, id)));
+  if (!timingSafeEqual(expected, Buffer.from(nonce.slice(ID_CHARACTERS)))) {
+    throw refused('The token was changed, or is not of this service');
   }
-  const { aud, jti, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as Record<
-    string,
-    unknown
-  >;
-  if (aud !== AUDIENCE || typeof jti !== 'string' || typeof exp !== 'number') {
-    throw refused('The token was made for something else');
-  }
-  if (nowMs >= exp * 1_000) throw refused('The token has expired');
-  return { id: jti, expiresAtMs: exp * 1_000 };
+  const value = (label: string) => lines.find((line) => line.startsWith(label))?.slice(label.length) ?? '';
+  const expiresAtMs = readDateTime(value('Expiration Time: ')) ?? 0;
+  if (nowMs >= expiresAtMs) throw refused('The token has expired');
+  const keyType = (['ADMIN', 'INFERENCE'] as const).find((type) => lines.includes(STATEMENTS[type]));
+  return { id, expiresAtMs, keyType, wallet: toWallet(lines[1] ?? '') };
 }
 
-/** Not the key itself: it signs other things, too. */
-function sign(key: Buffer, claims: string): Buffer {
-  const own = createHmac('sha256', key).update(AUDIENCE).digest();
-  return createHmac('sha256', own).update(`${HEAD}.${claims}`).digest();
-}
-
-function encode(part: object): string {
-  return Buffer.from(JSON.stringify(part)).toString('base64url');
+/** Not with the key itself: it signs other things, too. */
+function codeOf(key: Buffer, text: string): string {
+  const own = createHmac('sha256', key).update(PURPOSE).digest();
+  return createHmac('sha256', own).update(text).digest('hex');
 }
 
 export function refused(message: string): FareboxError {

@@ -1,5 +1,5 @@
 /** Whether a wallet's own key signed a text: EIP-191 (EOA), or Ed25519 as Solana wallets sign messages. */
-import { hashMessage } from 'viem';
+import { getAddress, hashMessage } from 'viem';
 import { bytesOfBase58 } from '../../../domain/base58.ts';
 import type { Wallet } from '../../../domain/wallets.ts';
 import { isKeyOfSomebody, isSignedBy } from './ed25519.ts';
@@ -8,6 +8,11 @@ import { loadRecoverSigner, type RecoverSigner } from './recoverSigner.ts';
 let recovery: Promise<RecoverSigner> | undefined;
 
 const HEX = /^0x[0-9a-f]{130}$/;
+
+/** As a text for its wallet spells it: of EVM with its checksum. */
+export function addressText({ family, address }: Wallet): string {
+  return family === 'evm' ? getAddress(address) : address;
+}
 
 /** `signature`: 65 bytes in hex with 0x, or of Solana 64 in base58. */
 export async function isTextSignedBy(wallet: Wallet, text: string, signature: string): Promise<boolean> {

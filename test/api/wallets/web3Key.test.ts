@@ -1,5 +1,6 @@
 /** A wallet signs a token and has an API key of its account: capped, expiring, or one that makes others. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parseSignInText } from '../../../domain/signIn/text.ts';
 import { newSolanaWallet, signText } from '../../harness/signIns.ts';
 import { startWalletWorld, type TestWallet, type WalletWorld } from './walletWorld.ts';
 
@@ -20,8 +21,8 @@ async function read<T = Body>(response: Response): Promise<T> {
   return (await response.json()) as T;
 }
 
-async function newToken(): Promise<string> {
-  const response = await world.api.call(PATH);
+async function newToken(query = ''): Promise<string> {
+  const response = await world.api.call(`${PATH}${query}`);
   expect(response.status).toBe(200);
   return (await read(response)).data.token;
 }
@@ -115,11 +116,11 @@ it('what is wrong is named', async () => {
   const wallet = await world.wallet();
   const other = await world.wallet();
   const good = await signedToken(wallet);
-  const [head, claims, signature] = good.token.split('.') as [string, string, string];
-  const late = Buffer.from(JSON.stringify({ aud: 'generate_web3_key', jti: 'x', exp: 9e9 })).toString(
-    'base64url',
-  );
-  const none = Buffer.from('{"alg":"none"}').toString('base64url');
+  const later = good.token.replace(/(Expiration Time: )\d{4}/, '$19999');
+  const elsewhere = good.token.replace(/^[^ ]+/, 'elsewhere.example');
+  const bound = await signedToken(wallet, await newToken('?apiKeyType=INFERENCE'));
+  const ofOther = await signedToken(wallet, await newToken(`?address=${other.account.address}`));
+  const changed = 'The token was changed, or is not of this service';
   const cases: [object, string][] = [
     [{ ...good, address: '0x1234' }, 'The wallet address is not valid'],
     [{ ...good, address: other.account.address }, 'The signature is not of this wallet over this token'],
@@ -128,9 +129,12 @@ it('what is wrong is named', async () => {
       'The signature is not of this wallet over this token',
     ],
     [{ ...good, token: 'nothing' }, 'The token is malformed'],
-    [{ ...good, token: `${head}.${late}.${signature}` }, 'The signature of the token is not valid'],
-    [{ ...good, token: `${none}.${claims}.${signature}` }, 'The signature of the token is not valid'],
-    [{ ...good, token: `${none}.${claims}.` }, 'The token is malformed'],
+    [await signedToken(wallet, later), changed],
+    [await signedToken(wallet, elsewhere), changed],
+    [{ ...good, token: `${good.token}\nNonce: ${'0'.repeat(96)}` }, 'The token is malformed'],
+    [{ ...good, token: good.token.replace(/\nNonce: .*/, '') }, 'The token is malformed'],
+    [bound, 'The token is for a key of type INFERENCE'],
+    [ofOther, 'The token is for another wallet'],
     [{ ...good, expiresAt: '2020-01-01' }, 'Invalid request parameters'],
   ];
   for (const [body, error] of cases) {
@@ -138,4 +142,36 @@ it('what is wrong is named', async () => {
     expect([status, answer.error]).toEqual([400, error]);
   }
   expect((await post(PATH, good)).status).toBe(200);
+});
+
+it('what a wallet signs says in words what it does, for which domain and for how long', async () => {
+  const token = await newToken();
+  const { publicUrl } = world.api.opened.dependencies.config;
+  const { host } = new URL(publicUrl);
+  expect(token.split('\n')[0]).toBe(`${host} wants you to create an API key with your wallet.`);
+  expect(token).toContain(
+    "This creates an API key, ADMIN or INFERENCE, that can spend this wallet's credit.",
+  );
+  const time = (label: string) => Date.parse(new RegExp(`${label}: (.*)`).exec(token)?.[1] ?? '');
+  expect(time('Expiration Time') - time('Issued At')).toBe(15 * 60_000);
+  expect(await newToken('?apiKeyType=ADMIN')).toContain('an API key of type ADMIN that can spend');
+});
+
+it('with an address it is a whole EIP-4361 message, also of Solana, and makes the key that it says', async () => {
+  const wallet = await world.wallet();
+  const { address } = wallet.account;
+  const token = await newToken(`?address=${address.toLowerCase()}&apiKeyType=INFERENCE`);
+  const { publicUrl } = world.api.opened.dependencies.config;
+  expect(parseSignInText(token)).toMatchObject({
+    ...{ family: 'evm', address, domain: new URL(publicUrl).host },
+    uri: `${publicUrl}/api/v1${PATH}`,
+    statement: "This creates an API key of type INFERENCE that can spend this wallet's credit.",
+  });
+  const made = await post(PATH, { ...(await signedToken(wallet, token)), apiKeyType: 'INFERENCE' });
+  expect(made).toMatchObject({ status: 200, body: { data: { apiKeyType: 'INFERENCE' } } });
+  const solana = newSolanaWallet();
+  const text = await newToken(`?address=${solana.address}`);
+  expect(parseSignInText(text)).toMatchObject({ family: 'solana', address: solana.address });
+  expect((await world.api.call(`${PATH}?address=0x12`)).status).toBe(400);
+  expect((await world.api.call(`${PATH}?apiKeyType=ROOT`)).status).toBe(400);
 });
