@@ -12,7 +12,7 @@ import { measuredOrder } from './measuredOrder.ts';
 import { measureMedia } from './measureMedia.ts';
 import { measureSource } from './measureSource.ts';
 import { removeMedia } from './removeMedia.ts';
-import { concludeTopUp, recordTopUp, settleTopUp, watchTopUp } from './topUp.ts';
+import { concludeTopUp, examineTopUp, recordTopUp, settleTopUp, watchTopUp } from './topUp.ts';
 import type {
   JobsActivities,
   MeasureResult,
@@ -46,6 +46,7 @@ export function createActivities(dependencies: ActivityDependencies): Activities
     recordTopUp: (input) => asActivity(() => recordTopUp(dependencies, input)),
     settleTopUp: (input) => asActivity(() => settleTopUp(dependencies, input)),
     watchTopUp: (input) => asActivity(() => watchTopUp(dependencies, input)),
+    examineTopUp: (input) => asActivity(() => examineTopUp(dependencies, input)),
     concludeTopUp: (input) => asActivity(() => concludeTopUp(dependencies, input)),
     performDuty: ({ duty, ...options }) => asActivity(() => performDuty(dependencies, duty, options)),
   };

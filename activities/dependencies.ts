@@ -31,6 +31,8 @@ export interface ActivityDependencies {
   log: Logger;
   /** On which wallets pay, by CAIP-2 name. */
   payments: ReadonlyMap<string, PaymentNetwork>;
+  /** How long a payment must be gone from its chain before it is believed to be. */
+  topUpGoneMs: number;
   /** Whether the workflow of this id is still open; for the reconciler. */
   isWorkflowOpen(workflowId: string): Promise<boolean>;
   /** Has an event told that its own workflow did not tell; nothing when somebody does already. */

@@ -6,24 +6,39 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, Context, cancellationSignal } from '@temporalio/activity';
 import { formatNano } from '../domain/money.ts';
 import type { SignedPayment } from '../domain/payments/signedPayment.ts';
-import { canReopen, isFinalTopUp, type TopUpState } from '../domain/payments/topUp.ts';
+import {
+  canReopen,
+  endOfWindowMs,
+  isFinalTopUp,
+  pauseOfRefusedMs,
+  type TopUpState,
+} from '../domain/payments/topUp.ts';
 import { point } from '../infra/points.ts';
 import {
   beginSettlement,
+  clearGone,
   creditTopUp,
   endTopUp,
+  noteGone,
   noteSettlement,
   noteSighting,
   readTopUp,
   recordTopUp as record,
   reopenTopUp,
+  reserveFee,
+  reviveTopUp,
   type TopUpRow,
 } from '../infra/postgres/topUps.ts';
 import { topUpsReached } from '../infra/telemetry/counters.ts';
-import type { Found, PaymentNetwork, SettleOutcome } from '../providers/payments/paymentNetwork.ts';
+import type {
+  Found,
+  PaymentNetwork,
+  SettleOutcome,
+  SettleTerms,
+} from '../providers/payments/paymentNetwork.ts';
 import type { TopUpInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import type { TopUpStand, TopUpVerdict } from './types.ts';
+import type { TopUpExamination, TopUpStand, TopUpVerdict } from './types.ts';
 
 /** An answer that takes longer is taken for lost. */
 const SETTLE_LIMIT_MS = 40_000;
@@ -41,7 +56,18 @@ export async function recordTopUp(
   const { payment, decimals, requestId } = input;
   const row = await record(dependencies.pool, { payment, decimals, requestId });
   await point('top-up-recorded');
-  return standOf(row);
+  return standOf(row.state === 'failed' ? await reexamine(dependencies, row, payment) : row);
+}
+
+/** A failed payment that was presented again and that the chain has after all is taken up again. */
+async function reexamine(
+  dependencies: ActivityDependencies,
+  row: TopUpRow,
+  payment: SignedPayment,
+): Promise<TopUpRow> {
+  const found = await look(networkOf(dependencies, payment), { payment, transaction: row.transaction });
+  if (found.state === 'absent') return row;
+  return await reviveTopUp(dependencies.pool, { payment, transaction: found.transaction });
 }
 
 export async function settleTopUp(
@@ -56,19 +82,28 @@ export async function settleTopUp(
   const network = networkOf(dependencies, payment);
   // Whatever was said before, it may have come to the chain by itself: then there is nothing to hand in.
   const found = await look(network, { payment, transaction: row.transaction });
-  if (found.state !== 'absent' || found.gone) {
-    const verdict = verdictOf(found);
-    if (verdict && verdict.found !== 'final') {
-      return await concludeTopUp(dependencies, { paymentId: row.paymentId, verdict });
-    }
-    if (found.state !== 'absent') await noteSighting(pool, { ...step, transaction: found.transaction });
+  if (found.state === 'wrong') {
+    const { transaction, reason } = found;
+    const verdict: TopUpVerdict = { found: 'wrong', transaction, reason };
+    return await concludeTopUp(dependencies, { paymentId: row.paymentId, verdict });
+  }
+  if (found.state !== 'absent') {
+    await noteSighting(pool, { ...step, transaction: found.transaction });
     return standOf(await readTopUp(pool, step.paymentId));
   }
   if (!(await beginSettlement(pool, step))) {
     return await interrupted(dependencies, await readTopUp(pool, step.paymentId));
   }
+  if (found.gone) {
+    await noteSettlement(pool, { ...step, state: 'unknown', reason: 'it was too late to hand it in' });
+    return standOf(await readTopUp(pool, step.paymentId));
+  }
   await point('top-up-settling');
-  const outcome = await handIn(network, payment);
+  const outcome = await handIn(network, payment, {
+    approveFee: (fee) => approveFee(dependencies, { paymentId: row.paymentId, network, fee }),
+    // A transaction stays in the row of one that waits to be handed in only where it is to be replaced.
+    replaces: row.state === 'recorded' ? row.transaction : undefined,
+  });
   await point('top-up-settled');
   return await noteOutcome(dependencies, step, { network, payment, outcome });
 }
@@ -81,12 +116,33 @@ async function interrupted({ pool }: ActivityDependencies, row: TopUpRow): Promi
   return standOf(await readTopUp(pool, paymentId));
 }
 
-async function handIn(network: PaymentNetwork, payment: SignedPayment): Promise<SettleOutcome> {
+async function approveFee(
+  { pool, log }: ActivityDependencies,
+  { paymentId, network, fee }: { paymentId: string; network: PaymentNetwork; fee: bigint },
+): Promise<boolean> {
+  const isWithin = await reserveFee(pool, {
+    paymentId,
+    network: network.network,
+    fee,
+    budget: network.feeBudget,
+  });
+  if (!isWithin) {
+    const about = { paymentId, network: network.network, fee: fee.toString() };
+    log.error(about, 'the budget of fees for today is used up: no payment is handed in');
+  }
+  return isWithin;
+}
+
+async function handIn(
+  network: PaymentNetwork,
+  payment: SignedPayment,
+  terms: SettleTerms,
+): Promise<SettleOutcome> {
   const over = new AbortController();
   const inTime = AbortSignal.timeout(SETTLE_LIMIT_MS);
   const signal = AbortSignal.any([cancellationSignal(), inTime, over.signal]);
   try {
-    return await Promise.race([network.settle(payment, signal), untilSeen(network, payment, signal)]);
+    return await Promise.race([network.settle(payment, signal, terms), untilSeen(network, payment, signal)]);
   } catch {
     return { outcome: 'unknown', reason: 'there was no answer in time' };
   } finally {
@@ -148,6 +204,8 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 /** So long it must be missing at a stretch: behind one address of a node there may be several, which hear of it one by one. */
 const DROPPED_FOR_MS = 5_000;
+/** So long a block must pass over our transaction for its fee before that is raised: base fees come down again. */
+const STUCK_FOR_MS = 15_000;
 
 export async function watchTopUp(
   dependencies: ActivityDependencies,
@@ -155,46 +213,94 @@ export async function watchTopUp(
 ): Promise<TopUpVerdict> {
   const { attempt } = Context.current().info;
   const until = performance.now() + (attempt === 1 ? CLOSE_LOOK_MS : 0);
-  let droppedAt: number | undefined;
+  let missing: Absence | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.2, LONGEST_PAUSE_MS)) {
-    const { found, settlement } = await sighting(dependencies, paymentId);
+    const { found, settlement, transaction } = await sighting(dependencies, paymentId);
     const verdict = verdictOf(found);
     await point('top-up-checked');
+    if (verdict?.found === 'gone') await mustStayGone(dependencies, paymentId);
     if (verdict) return verdict;
     const now = performance.now();
-    droppedAt = isDropped(found) ? (droppedAt ?? now) : undefined;
-    if (droppedAt !== undefined && now - droppedAt >= DROPPED_FOR_MS) return { found: 'dropped', settlement };
-    if (droppedAt === undefined && now + pauseMs > until) throw stillSettling(found);
+    missing = stillMissing(missing, found, now);
+    if (isLongMissing(missing, now)) {
+      const replaces = missing.isStuck ? transaction : undefined;
+      return { found: 'dropped', settlement, ...(replaces !== undefined && { replaces }) };
+    }
+    if (missing === undefined && now + pauseMs > until) {
+      const isSeen = found.state === 'pending';
+      throw stillSettling(isSeen ? 'The chain has it, but not deep enough yet.' : 'Not on the chain yet.');
+    }
     await sleep(pauseMs, undefined, { signal: cancellationSignal() });
   }
+}
+
+interface Absence {
+  /** By `performance.now()`. */
+  since: number;
+  /** Its transaction waits with too low a fee; false: it was dropped. */
+  isStuck: boolean;
+}
+
+function isLongMissing(missing: Absence | undefined, now: number): missing is Absence {
+  return missing !== undefined && now - missing.since >= (missing.isStuck ? STUCK_FOR_MS : DROPPED_FOR_MS);
+}
+
+/** Undefined: there is nothing to hand in again. */
+function stillMissing(before: Absence | undefined, found: Found, now: number): Absence | undefined {
+  if (!isMissing(found)) return undefined;
+  const isStuck = found.stuck === true;
+  return before?.isStuck === isStuck ? before : { since: now, isStuck };
+}
+
+export async function examineTopUp(
+  dependencies: ActivityDependencies,
+  { paymentId, looks }: { paymentId: string; looks: number },
+): Promise<TopUpExamination> {
+  const { found } = await sighting(dependencies, paymentId);
+  const verdict = verdictOf(found);
+  if (verdict?.found === 'gone') await mustStayGone(dependencies, paymentId);
+  const row = await readTopUp(dependencies.pool, paymentId);
+  const leftMs = row.payment === undefined ? 0 : endOfWindowMs(row.payment) - Date.now();
+  return { stand: standOf(row), pauseMs: pauseOfRefusedMs(looks, leftMs), ...(verdict && { verdict }) };
+}
+
+/**
+ * Behind one address of a node there may be several, and one that lags says of a payment that landed that it is gone. The
+ * retry looks again after a while, and only a reading that is the same then counts.
+ */
+async function mustStayGone(dependencies: ActivityDependencies, paymentId: string): Promise<void> {
+  const leftMs = dependencies.topUpGoneMs - (await noteGone(dependencies.pool, paymentId));
+  if (leftMs > 0) throw stillSettling('It seems to be gone: that is looked at again.', leftMs);
 }
 
 async function sighting(
   dependencies: ActivityDependencies,
   paymentId: string,
-): Promise<{ found: Found; settlement: number }> {
+): Promise<{ found: Found; settlement: number; transaction?: string | undefined }> {
   const row = await readTopUp(dependencies.pool, paymentId);
   const { payment, transaction } = row;
   if (!payment) throw new Error(`top-up ${paymentId} is over and needs no watching`);
   const found = await look(networkOf(dependencies, payment), { payment, transaction });
+  if (row.isGone && !(found.state === 'absent' && found.gone)) await clearGone(dependencies.pool, paymentId);
   if (found.state === 'pending')
     await noteSighting(dependencies.pool, { paymentId, transaction: found.transaction });
   const settlement = row.settlements;
   // It has been sent often enough: nothing is left but to wait for what was sent.
-  if (isDropped(found) && !canReopen(row)) return { found: { state: 'absent', gone: false }, settlement };
-  return { found, settlement };
+  if (isMissing(found) && !canReopen(row)) return { found: { state: 'absent', gone: false }, settlement };
+  return { found, settlement, transaction };
 }
 
-function isDropped(found: Found): boolean {
-  return found.state === 'absent' && found.dropped === true;
+type Missing = Extract<Found, { state: 'absent' }>;
+
+function isMissing(found: Found): found is Missing {
+  return found.state === 'absent' && (found.dropped === true || found.stuck === true);
 }
 
 /** Waiting is no failure, and adds nothing to the history. */
-function stillSettling({ state }: Found): ApplicationFailure {
+function stillSettling(message: string, nextRetryDelay?: number): ApplicationFailure {
   return ApplicationFailure.create({
-    type: 'StillSettling',
-    message: state === 'pending' ? 'The chain has it, but not deep enough yet.' : 'Not on the chain yet.',
-    category: 'BENIGN',
+    ...{ type: 'StillSettling', message, category: 'BENIGN' },
+    ...(nextRetryDelay !== undefined && { nextRetryDelay }),
   });
 }
 
@@ -230,7 +336,10 @@ export async function concludeTopUp(
   const row = await conclude(dependencies, paymentId, verdict);
   if (verdict.found === 'dropped') {
     const { network, settlements, transaction } = before;
-    dependencies.log.warn({ paymentId, network, settlements, transaction }, 'a payment was dropped');
+    dependencies.log.warn(
+      { paymentId, network, settlements, transaction },
+      'a payment was dropped, or waits with too low a fee',
+    );
     return standOf(row);
   }
   await point('top-up-credited');
@@ -251,7 +360,7 @@ async function conclude(
       return await endTopUp(pool, { paymentId, state: 'wrong', transaction, reason });
     }
     case 'dropped':
-      return await reopenTopUp(pool, { paymentId, settlement: verdict.settlement });
+      return await reopenTopUp(pool, { paymentId, ...verdict });
     case 'gone':
       return await endTopUp(pool, { paymentId, state: 'failed', reason: GONE });
   }

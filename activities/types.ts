@@ -130,8 +130,19 @@ export type TopUpVerdict =
   | { found: 'final'; units: string; transaction: string }
   | { found: 'wrong'; transaction: string; reason: string }
   | { found: 'gone' }
-  /** The transaction by which we handed it in the `settlement`th time is forgotten: it is handed in again. */
-  | { found: 'dropped'; settlement: number };
+  /**
+   * The transaction by which we handed it in the `settlement`th time is forgotten, or waits with too low a fee (`replaces`
+   * names it): it is handed in again.
+   */
+  | { found: 'dropped'; settlement: number; replaces?: string };
+
+/** What one look found: a verdict where one is certain, and where the top-up stands. */
+export interface TopUpExamination {
+  verdict?: TopUpVerdict;
+  stand: TopUpStand;
+  /** Until the next look. */
+  pauseMs: number;
+}
 
 export interface TopUpActivities {
   recordTopUp(input: TopUpInput): Promise<TopUpStand>;
@@ -139,6 +150,8 @@ export interface TopUpActivities {
   settleTopUp(input: { paymentId: string; settlement: number }): Promise<TopUpStand>;
   /** Looks on the chain; throws the retryable `StillSettling` until there is a verdict. */
   watchTopUp(input: { paymentId: string }): Promise<TopUpVerdict>;
+  /** Looks on the chain for the `looks`th time, at a payment that was refused. */
+  examineTopUp(input: { paymentId: string; looks: number }): Promise<TopUpExamination>;
   concludeTopUp(input: { paymentId: string; verdict: TopUpVerdict }): Promise<TopUpStand>;
 }
 

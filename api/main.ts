@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     readiness: readinessOf(opened, log),
     routes: ROUTES,
   });
-  registerLedgerMetrics(metrics.registry, opened.dependencies.sql);
+  registerLedgerMetrics(metrics.registry, opened.dependencies.sql, config.x402.networks);
   registerProviderMetrics(metrics.registry, opened.dependencies.sql, config.providers);
   registerQueueMetrics(metrics.registry, opened.dependencies.temporal);
   const { proxies } = opened.dependencies;

@@ -7,6 +7,26 @@ export interface Wallet {
   family: WalletFamily;
   /** One spelling per owner: evm in lower case with 0x, Solana in base58 as it is. */
   address: string;
+  /**
+   * CAIP-2, of a wallet that is a contract: at the same address on another chain another contract may stand, with another
+   * owner. Left out: a key of its own signs for it on every chain.
+   */
+  chain?: string;
+}
+
+/** What tells the owners of wallets apart, in one word or two. */
+export function walletName({ address, chain }: Wallet): string {
+  return chain === undefined ? address : `${address} ${chain}`;
+}
+
+/** The wallet that has this name. */
+export function walletNamed(family: WalletFamily, name: string): Wallet {
+  const [address = name, chain] = name.split(' ');
+  return { family, address, ...(chain !== undefined && { chain }) };
+}
+
+export function isSameWallet(one: Wallet, other: Wallet): boolean {
+  return one.family === other.family && walletName(one) === walletName(other);
 }
 
 /** What stands in a path or a header (api-facts 10.6). */

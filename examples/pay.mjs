@@ -46,9 +46,9 @@ async function topUp() {
   const body = await answer.json();
   if (answer.status !== 200) throw new Error(`the top-up answered ${answer.status}: ${JSON.stringify(body)}`);
   const { transaction } = decodePaymentResponseHeader(answer.headers.get('payment-response'));
-  console.log(
-    `topped up      ${body.data.amountCredited} USD, now ${body.data.newBalance} (transaction ${transaction})`,
-  );
+  const { amountCredited, newBalance } = body.data;
+  const now = newBalance === undefined ? '' : `, now ${newBalance}`;
+  console.log(`topped up      ${amountCredited} USD${now} (transaction ${transaction})`);
 }
 
 /** Returns the status: 200, or 402 once there is too little left. */

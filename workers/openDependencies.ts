@@ -33,6 +33,7 @@ export interface WorkerDependencies {
 
 const START_LIMIT_MS = 10_000;
 const DESCRIBE_LIMIT_MS = 10_000;
+const TOP_UP_GONE_MS = 60_000;
 
 export async function openWorkerDependencies(config: Config, log: Logger): Promise<WorkerDependencies> {
   const pool = openPool({ databaseUrl: config.databaseUrl, applicationName: 'farebox-worker', max: 12 });
@@ -63,6 +64,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       isWorkflowOpen: (workflowId) => isOpen(temporal, workflowId),
       startWebhook: (told) => startWebhook(temporal, told),
       payments,
+      topUpGoneMs: TOP_UP_GONE_MS,
       startTopUp: (input) => startTopUp(temporal, input),
     },
     async close() {

@@ -11,7 +11,7 @@ export interface QueuePlan {
 }
 
 const PROVIDER_STEPS: (keyof Activities)[] = ['generate', 'awaitOutcome'];
-const CHAIN_STEPS: (keyof Activities)[] = ['settleTopUp', 'watchTopUp'];
+const CHAIN_STEPS: (keyof Activities)[] = ['settleTopUp', 'watchTopUp', 'examineTopUp'];
 
 /** `slots`: as the operator wants it; left out: as many as are good for most. */
 export function planOf(queue: TaskQueue, slots?: number): QueuePlan {
@@ -38,7 +38,10 @@ function usualPlan(queue: TaskQueue): QueuePlan {
         runsWorkflows: false,
       };
     case 'providers':
+      // Chain steps that an earlier version scheduled here are carried to their end.
       return { activities: [...PROVIDER_STEPS, ...CHAIN_STEPS], slots: 200, runsWorkflows: false };
+    case 'payments':
+      return { activities: CHAIN_STEPS, slots: 200, runsWorkflows: false };
     case 'webhooks':
       // Each waits ten seconds at most and holds a socket: a crowd of silent receivers must not keep out the others.
       return { activities: ['deliverWebhook'], slots: 200, runsWorkflows: false };

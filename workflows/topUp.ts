@@ -10,11 +10,12 @@ import {
   proxyActivities,
   setCurrentDetails,
   setHandler,
+  sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { TopUpActivities, TopUpStand, TopUpVerdict } from '../activities/types.ts';
 import { formatNano } from '../domain/money.ts';
-import { isFinalTopUp } from '../domain/payments/topUp.ts';
+import { FIRST_REFUSED_PAUSE_MS, isFinalTopUp } from '../domain/payments/topUp.ts';
 import { SEARCH_ATTRIBUTES, type TopUpInput, type TopUpResult } from './contract.ts';
 import { presentedSignal } from './messages.ts';
 
@@ -32,12 +33,17 @@ const books = proxyActivities<Pick<TopUpActivities, 'recordTopUp' | 'concludeTop
 });
 const { settleTopUp } = proxyActivities<TopUpActivities>({
   ...UNFAILING,
-  taskQueue: 'providers',
+  taskQueue: 'payments',
   summary: 'hand in the payment',
+});
+const { examineTopUp } = proxyActivities<TopUpActivities>({
+  ...UNFAILING,
+  taskQueue: 'payments',
+  summary: 'look for a refused payment',
 });
 const { watchTopUp } = proxyActivities<TopUpActivities>({
   ...UNFAILING,
-  taskQueue: 'providers',
+  taskQueue: 'payments',
   // The first attempt looks closely by itself; then a payment that its chain forgot for an hour is few questions.
   retry: { initialInterval: 1_000, backoffCoefficient: 1.2, maximumInterval: 30_000 },
   summary: 'look on the chain',
@@ -48,12 +54,18 @@ interface Story {
   stand: TopUpStand;
   /** Up to which settlement its payer wants it handed in. */
   wanted: number;
+  /** False in runs that an earlier version began, which watch a refused payment like any other. */
+  refusedWaits: boolean;
   /** What a payer who presents it again interrupts. */
   pause?: CancellationScope;
 }
 
 export async function topUp(input: TopUpInput): Promise<TopUpResult> {
-  const story: Story = { input, stand: { state: 'recorded', settlements: 0 }, wanted: 1 };
+  const story: Story = {
+    ...{ input, stand: { state: 'recorded', settlements: 0 }, wanted: 1 },
+    // Asked once, first of all: the answer must not change in the middle of a run.
+    refusedWaits: patched('refused-waits'),
+  };
   setHandler(presentedSignal, ({ settlements }) => {
     story.wanted = Math.max(story.wanted, settlements + 1);
     if (isWantedAgain(story)) story.pause?.cancel();
@@ -86,12 +98,12 @@ async function settle(story: Story): Promise<void> {
   describe(story);
 }
 
-/** Undefined: its payer presents it again. */
+/** Undefined: its payer presents it again, or it was not refused after all. */
 async function watch(story: Story): Promise<TopUpVerdict | undefined> {
   const pause = new CancellationScope({ cancellable: true });
   story.pause = pause;
   try {
-    return await pause.run(() => watchTopUp({ paymentId: story.input.paymentId }));
+    return await pause.run(() => look(story));
   } catch (error) {
     // An operator's cancellation of the workflow itself goes on; the row is taken up again by the reconciler.
     const byPayer = isCancellation(error) && !CancellationScope.current().consideredCancelled;
@@ -99,6 +111,25 @@ async function watch(story: Story): Promise<TopUpVerdict | undefined> {
     throw error;
   } finally {
     delete story.pause;
+  }
+}
+
+async function look(story: Story): Promise<TopUpVerdict | undefined> {
+  if (story.stand.state === 'refused' && story.refusedWaits) return await waitForPayer(story);
+  return await watchTopUp({ paymentId: story.input.paymentId });
+}
+
+/** A refused payment: its payer may present it again until its window ends. Undefined: it is on its way after all. */
+async function waitForPayer(story: Story): Promise<TopUpVerdict | undefined> {
+  const { paymentId } = story.input;
+  let pauseMs: number = FIRST_REFUSED_PAUSE_MS;
+  for (let looks = 1; ; looks += 1) {
+    await sleep(pauseMs);
+    const examination = await examineTopUp({ paymentId, looks });
+    if (examination.verdict) return examination.verdict;
+    story.stand = examination.stand;
+    if (story.stand.state !== 'refused') return undefined;
+    pauseMs = examination.pauseMs;
   }
 }
 

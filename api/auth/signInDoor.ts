@@ -17,7 +17,7 @@ export interface SignInDoor {
    * Throws FareboxError `rate_limited` while the address has sent too many in vain, unless the wallet, which has proved
    * nothing yet, is the name of one that could pay lately: a crowd behind one address suffers from none of its members.
    */
-  requireOpen(address: string, wallet: Wallet): void;
+  requireOpen(address: string, wallet: Wallet, network: string): void;
   /** The same about a key that this process has not seen: one that it knows suffers from no neighbour. */
   requireOpenForUnknownKey(address: string): void;
   /** The account can pay for something. */
@@ -36,8 +36,11 @@ export interface SignInDoor {
 const VAIN_SHARE = 100;
 /** One that a node was asked about costs more than that; a crowd behind one address is not to meet this either. */
 const ASKED_SHARE = 10;
-/** Half of what a process asks at once (smartWallets.ts): the other half is for others. */
-const MOST_ASKED_AT_ONCE = 8;
+/**
+ * Questions of a process at the same time (smartWallets.ts). An address may have half of those that others leave: however
+ * many it sends, the next address finds a place.
+ */
+const MAX_ASKED_AT_ONCE = 16;
 const MOST_ADDRESSES = 10_000;
 const MOST_PAYING = 50_000;
 const PAYING_MS = 3_600_000;
@@ -64,9 +67,9 @@ export function createSignInDoor(counting: { limits: Limits; config: Pick<Config
   }
 
   return {
-    requireOpen(address, wallet) {
+    requireOpen(address, wallet, network) {
       const leftMs = shutForMs(address);
-      if (leftMs > 0 && !paying.has(walletAccountId(wallet))) throw tooMany(VAIN.what, leftMs);
+      if (leftMs > 0 && !isIn(paying, { ...wallet, chain: network })) throw tooMany(VAIN.what, leftMs);
     },
     requireOpenForUnknownKey(address) {
       const leftMs = shutForMs(address);
@@ -88,11 +91,11 @@ export function createSignInDoor(counting: { limits: Limits; config: Pick<Config
     async askChain(address, wallet, ask) {
       const network = callerNetwork(address);
       const underWay = asking.get(network) ?? 0;
-      if (underWay >= MOST_ASKED_AT_ONCE) throw tooMany(ASKED.what, 1_000);
+      if (underWay >= shareOf(network, asking)) throw tooMany(ASKED.what, 1_000);
       asking.set(network, underWay + 1);
       try {
         const accountId = walletAccountId(wallet);
-        const path = paying.has(accountId) ? `${ASKED.path} ${accountId}` : ASKED.path;
+        const path = isIn(paying, wallet) ? `${ASKED.path} ${accountId}` : ASKED.path;
         const limit = { what: ASKED.what, path, perMinute: perAddressPerMinute * ASKED_SHARE };
         const uncount = await limitAddress(counting, address, limit);
         const signed = await ask();
@@ -105,6 +108,19 @@ export function createSignInDoor(counting: { limits: Limits; config: Pick<Config
       }
     },
   };
+}
+
+/** Also by the name without the chain: of a key, and of contracts whose account is from before they had one. */
+function isIn(paying: LRUCache<string, true>, wallet: Wallet): boolean {
+  const { family, address } = wallet;
+  return paying.has(walletAccountId(wallet)) || paying.has(walletAccountId({ family, address }));
+}
+
+/** How many questions a network of addresses may have at the same time, by what the others have. */
+function shareOf(network: string, asking: ReadonlyMap<string, number>): number {
+  let others = -(asking.get(network) ?? 0);
+  for (const count of asking.values()) others += count;
+  return Math.max(1, Math.floor((MAX_ASKED_AT_ONCE - others) / 2));
 }
 
 function tooMany(what: string, leftMs: number): FareboxError {

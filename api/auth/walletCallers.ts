@@ -1,7 +1,7 @@
 /** What a wallet is as a caller: an ordinary account without a key, whose id follows from the address. */
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../domain/caller.ts';
-import type { Wallet } from '../../domain/wallets.ts';
+import { type Wallet, walletName } from '../../domain/wallets.ts';
 import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
 
 export type WalletCaller = Caller & { wallet: Wallet };
@@ -12,7 +12,7 @@ const MOST_WALLETS = 10_000;
 export function createWalletCallers(): (wallet: Wallet) => WalletCaller {
   const known = new LRUCache<string, WalletCaller>({ max: MOST_WALLETS });
   return (wallet) => {
-    const name = `${wallet.family} ${wallet.address}`;
+    const name = `${wallet.family} ${walletName(wallet)}`;
     const before = known.get(name);
     if (before) return before;
     const caller: WalletCaller = {

@@ -39,7 +39,7 @@ export const X402_DESCRIPTIONS: Descriptions = {
     setting: SETTING,
     answers: {
       200: {
-        means: 'Credited; the same for every repetition.',
+        means: 'Credited. A repetition is told the same but for the balance.',
         bodies: [{ schema: creditedBody }],
         headers: { 'PAYMENT-RESPONSE': 'Base64 of `{success, network, payer, transaction}`.' },
       },

@@ -26,7 +26,10 @@ export const creditedBody = z.strictObject({
   data: z.strictObject({
     walletAddress,
     amountCredited: z.number().meta({ description: 'USD: what arrived.' }),
-    newBalance: z.number().meta({ description: 'USD, at the time of this answer.' }),
+    newBalance: z.number().optional().meta({
+      description:
+        'USD, at the time of this answer. Left out where the payment was presented before, unless its payer signs in.',
+    }),
     paymentId: z.string(),
   }),
 });

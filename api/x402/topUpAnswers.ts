@@ -27,11 +27,18 @@ const ASK_AGAIN_SECONDS = 2;
 const ASK_AGAIN =
   'The credit comes by itself. Present the same payment again to hear of it, and do not sign another one.';
 
-export async function seenAnswer({ sql }: Pick<Dependencies, 'sql'>, seen: Seen): Promise<Answer> {
-  const { row, paymentId, known } = seen;
+/**
+ * `isPayer`: the payer itself signed in beside the payment. What was signed is public once it is on the chain, so whoever
+ * presents a payment that was settled before is told of that payment only, and not what its wallet has by now.
+ */
+export async function seenAnswer(
+  { sql }: Pick<Dependencies, 'sql'>,
+  { row, paymentId, known }: Seen,
+  isPayer: boolean,
+): Promise<Answer> {
   switch (row?.state) {
     case 'credited':
-      return await creditedAnswer(sql, row);
+      return await creditedAnswer(row, isPayer || (!known && row.settlements > 0) ? sql : undefined);
     case 'refused':
       return settlementFailed(row, 'The payment was not settled: nothing moved. It may be presented again.');
     case 'failed':
@@ -64,13 +71,14 @@ function settlementFailed(row: TopUpRow, message: string): Answer {
   return json({ error: 'SETTLEMENT_FAILED', message, details }, { status: 402 });
 }
 
-async function creditedAnswer(sql: Dependencies['sql'], row: TopUpRow): Promise<Answer> {
+/** `sql`: to tell the balance with. */
+async function creditedAnswer(row: TopUpRow, sql: Dependencies['sql'] | undefined): Promise<Answer> {
   const { paymentId, network, payer, transaction = '', creditedNano = 0n } = row;
-  const balance = await balanceOf(sql, row.accountId);
+  const balance = sql && (await balanceOf(sql, row.accountId));
   const data = {
     walletAddress: shownWallet(payer),
     amountCredited: nanoToNumber(creditedNano),
-    newBalance: nanoToNumberDown(balance ? balance.usd + balance.bundled : 0n),
+    ...(balance && { newBalance: nanoToNumberDown(balance.usd + balance.bundled) }),
     paymentId,
   };
   const response = { success: true, network, payer: data.walletAddress, transaction };

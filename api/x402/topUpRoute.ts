@@ -1,11 +1,13 @@
 /**
  * POST /x402/top-up (specification 4.11, api-facts 10.5). Without a payment it says what can be paid with; with one it
- * credits the payer of that payment, whoever presents it, and answers the same to everybody who presents it again.
+ * credits the payer of that payment, whoever presents it, and tells what became of it to everybody who presents it again.
  */
 import { FareboxError } from '../../domain/errors.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 import { LEAST_TOP_UP_USD } from '../../domain/payments/topUpAmount.ts';
+import { isSameWallet } from '../../domain/wallets.ts';
 import { unavailable } from '../../infra/postgres/failures.ts';
+import { ownerOf } from '../../infra/postgres/walletAccounts.ts';
 import { PaymentRefused } from '../../providers/payments/paymentNetwork.ts';
 import { type Answer, json } from '../answer.ts';
 import { SignInRefused } from '../auth/signIn/signIn.ts';
@@ -56,8 +58,8 @@ async function topUp(dependencies: Dependencies, request: TopUpRequest): Promise
   const header = paymentHeader(request.headers);
   if (header === undefined) return await offer(dependencies, request);
   const named = networkOfPayment(dependencies, header);
-  const seen = await request.waitFor(take(dependencies, request, named));
-  return await seenAnswer(dependencies, seen);
+  const { seen, isPayer } = await request.waitFor(take(dependencies, request, named));
+  return await seenAnswer(dependencies, seen, isPayer);
 }
 
 /** Every token is a dollar of six decimals. */
@@ -69,37 +71,49 @@ async function offer({ offers }: Dependencies, { waitFor }: TopUpRequest): Promi
   return offerAnswer(accepts);
 }
 
-async function take(dependencies: Dependencies, request: TopUpRequest, named: Named): Promise<Seen> {
+interface Taken {
+  seen: Seen;
+  /** Its payer signed in beside it. */
+  isPayer: boolean;
+}
+
+async function take(dependencies: Dependencies, request: TopUpRequest, named: Named): Promise<Taken> {
   const { topUps } = dependencies;
   const { requestId, stopping } = request;
   const nowMs = Date.now();
   let payment: SignedPayment;
   try {
-    payment = await named.network.read(named.envelope, nowMs);
+    payment = await withOwner(dependencies, await named.network.read(named.envelope, nowMs));
   } catch (refusal) {
-    const late = await readAsThen(named, nowMs);
-    if (!late) throw refusal;
-    await mustBeOwn(dependencies, request, late);
-    const seen = await topUps.find(late);
+    const then = await readAsThen(named, nowMs);
+    if (!then) throw refusal;
+    const late = await withOwner(dependencies, then);
+    const isPayer = await isOwn(dependencies, request, late);
+    const seen = await topUps.find({ network: named.network, payment: late, requestId, stopping });
     if (!seen) throw refusal;
-    return seen;
+    return { seen, isPayer };
   }
-  await mustBeOwn(dependencies, request, payment);
-  return await topUps.present({ network: named.network, payment, requestId, stopping });
+  const isPayer = await isOwn(dependencies, request, payment);
+  const presentation = { network: named.network, payment, requestId, stopping };
+  return { seen: await topUps.present(presentation), isPayer };
+}
+
+async function withOwner({ sql }: Dependencies, payment: SignedPayment): Promise<SignedPayment> {
+  return { ...payment, payer: await ownerOf(sql, payment.payer) };
 }
 
 /**
  * A wallet that signs in with its payment must be the one that pays: the credit is the payer's in any case. A sign-in is a
- * credential, and no second one may stand beside it; a key alone says nothing here.
+ * credential, and no second one may stand beside it; a key alone says nothing here. False: nobody signed in.
  */
-async function mustBeOwn(
+async function isOwn(
   { signIn }: Dependencies,
   { headers, address }: TopUpRequest,
   { payer }: SignedPayment,
-): Promise<void> {
+): Promise<boolean> {
   const sent = [headers['sign-in-with-x'], headers['x-sign-in-with-x']].flatMap((value) => value ?? []);
   const [header] = sent;
-  if (header === undefined) return;
+  if (header === undefined) return false;
   if (sent.length > 1 || header.includes(',') || headers.authorization !== undefined) {
     throw new FareboxError({
       code: 'credential_ambiguous',
@@ -109,7 +123,7 @@ async function mustBeOwn(
   }
   if (!signIn) throw unavailable('no wallet can sign in');
   const wallet = await signIn.verify(header, address);
-  if (wallet.family === payer.family && wallet.address === payer.address) return;
+  if (isSameWallet(wallet, payer)) return true;
   const message = 'The payment is of another wallet than the one that signed in.';
   throw new PaymentRefused('INVALID_PAYMENT_PAYER', message);
 }

@@ -20,5 +20,21 @@ export interface PaymentNetworkSettings {
   facilitatorUrl: string | undefined;
   /** Environment variable with the private key of who pays the network's fee. */
   feePayerKeyEnv: string | undefined;
+  /** In the network's own coin: what the key above may spend in a day on payments that end without a credit. */
+  feeBudgetPerDay: number;
   allowPrivateNetwork: boolean;
+}
+
+/** Decimals of the coin in which a network's fees are paid. */
+export const COIN_DECIMALS: Record<WalletFamily, number> = { evm: 18, solana: 9 };
+
+const BUDGET_DECIMALS = 9;
+
+/** The budget in the coin's smallest units. */
+export function feeBudgetUnits({
+  family,
+  feeBudgetPerDay,
+}: Pick<PaymentNetworkSettings, 'family' | 'feeBudgetPerDay'>): bigint {
+  const billionths = BigInt(Math.round(feeBudgetPerDay * 10 ** BUDGET_DECIMALS));
+  return billionths * 10n ** BigInt(COIN_DECIMALS[family] - BUDGET_DECIMALS);
 }

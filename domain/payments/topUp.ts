@@ -1,5 +1,6 @@
 /** The states of a top-up and the moves between them, and what a payment is worth. */
 import type { Nano } from '../money.ts';
+import type { SignedPayment } from './signedPayment.ts';
 
 export const TOP_UP_STATES = [
   /** Written down; nothing was handed in, or its transaction was dropped and it is handed in again. */
@@ -14,7 +15,7 @@ export const TOP_UP_STATES = [
   'refused',
   /** The chain has it and so have the books. Final. */
   'credited',
-  /** It is not on the chain and can never come there any more. Final. */
+  /** Not on the chain, and too late to come there. Final, unless its payer presents it again and the chain has it after all. */
   'failed',
   /** The chain used it up, but what it promised did not happen: for the operator to look at. Final. */
   'wrong',
@@ -51,6 +52,37 @@ export const MOST_SETTLEMENTS = 20;
 /** Whether it may be handed in again because its transaction was dropped. */
 export function canReopen({ state, settlements }: { state: TopUpState; settlements: number }): boolean {
   return settlements < MOST_SETTLEMENTS && NEXT[state].includes('recorded');
+}
+
+/** Payments of one payer that may wait for their end at the same time; beyond it another one is refused. */
+export const MAX_OPEN_TOP_UPS = 5;
+/** Payments of one payer in a day that cost a fee and moved nothing; beyond it another one is refused. */
+export const MAX_COSTLY_FAILURES = 3;
+
+/** How far ahead a payment may end. Its offer says 300 seconds. */
+export const MAX_WINDOW_SECONDS = 3_600;
+/** A blockhash of Solana lives for about 90 seconds. */
+const BLOCKHASH_SECONDS = 180;
+
+/** When the payment's own window is over, in Unix ms. */
+export function endOfWindowMs({
+  validBefore,
+  readAt = '0',
+}: Pick<SignedPayment, 'validBefore' | 'readAt'>): number {
+  return (validBefore === undefined ? Number(readAt) + BLOCKHASH_SECONDS : Number(validBefore)) * 1_000;
+}
+
+export const FIRST_REFUSED_PAUSE_MS = 2_000;
+const MAX_REFUSED_PAUSE_MS = 3_600_000;
+const PAUSE_AFTER_WINDOW_MS = 60_000;
+
+/**
+ * How long a refused payment waits for its payer before look `look` (from 0) at the chain. Nothing is on its way, unless
+ * the refusal was a lie: the pauses double until the window ends, and then leave the chain time to confirm that it has.
+ */
+export function pauseOfRefusedMs(look: number, leftMs: number): number {
+  if (leftMs <= 0) return PAUSE_AFTER_WINDOW_MS;
+  return Math.min(FIRST_REFUSED_PAUSE_MS * 2 ** look, MAX_REFUSED_PAUSE_MS, leftMs + 1_000);
 }
 
 /** What a wallet is advised to pay. */

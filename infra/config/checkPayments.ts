@@ -12,16 +12,36 @@ export type PaymentEntry = ConfigurationFile['x402']['networks'][number];
 
 /** Where a payment may count before anything is built on top of it: what is paid there is worth nothing. */
 const TEST_NETWORKS = [
-  'eip155:84532',
-  'eip155:11155111',
-  'eip155:31337',
-  'eip155:1337',
+  ...['eip155:1337', 'eip155:31337'],
+  // Ethereum: Sepolia, Holesky, Hoodi; Base, OP, Arbitrum, Scroll, Linea, zkSync, Blast, Unichain.
+  ...['eip155:11155111', 'eip155:17000', 'eip155:560048'],
+  ...['eip155:84532', 'eip155:11155420', 'eip155:421614', 'eip155:534351', 'eip155:59141', 'eip155:300'],
+  ...['eip155:168587773', 'eip155:1301'],
+  // Polygon, Avalanche, BNB Smart Chain, Gnosis, Sei, Monad.
+  ...['eip155:80002', 'eip155:43113', 'eip155:97', 'eip155:10200', 'eip155:1328', 'eip155:10143'],
   'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
   'solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z',
 ];
 
 /** Lines of the form `path: found …, allowed: …`. */
 export function checkPayments(entries: readonly PaymentEntry[]): string[] {
+  return [...checkEntries(entries), ...checkMix(entries)];
+}
+
+export function isTestNetwork(network: string): boolean {
+  return TEST_NETWORKS.includes(network);
+}
+
+/** What is paid on a test network is worth nothing, and buys what real money buys beside it. */
+function checkMix(entries: readonly PaymentEntry[]): string[] {
+  const real = entries.find(({ network }) => familyOf(network) !== undefined && !isTestNetwork(network));
+  const place = entries.findIndex(({ network }) => isTestNetwork(network));
+  if (real === undefined || place === -1) return [];
+  const found = `the test network ${JSON.stringify(entries[place]?.network)} beside ${JSON.stringify(real.network)}`;
+  return [problem(['x402', 'networks', place, 'network'], found, 'either real networks or test networks')];
+}
+
+function checkEntries(entries: readonly PaymentEntry[]): string[] {
   const first = new Map<string, number>();
   return entries.flatMap((entry, index) => {
     const at = (...path: (string | number)[]) => ['x402', 'networks', index, ...path];
@@ -110,7 +130,7 @@ function isPrivate(url: string): boolean {
 }
 
 function checkConfirmations(entry: PaymentEntry, at: At): string[] {
-  if (entry.confirmations !== 0 || TEST_NETWORKS.includes(entry.network) || isLocal(entry)) return [];
+  if (entry.confirmations !== 0 || isTestNetwork(entry.network) || isLocal(entry)) return [];
   const allowed = 'at least 1: none is enough on a test network and on a chain of this machine only';
   return [problem(at('confirmations'), '0', allowed)];
 }

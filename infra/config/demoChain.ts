@@ -1,4 +1,5 @@
 /** The chains of a demonstration, added to those of the operator's file. */
+import { isTestNetwork } from './checkPayments.ts';
 import { ConfigError } from './problems.ts';
 import { checkConfiguration, parseJson, readText } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
@@ -25,7 +26,10 @@ export function withDemoChain(file: ConfigurationFile, named: string | undefined
   };
 }
 
-/** What the operator's file says of the demonstration's chain already; one of the two would never be asked. */
+/**
+ * Why the demonstration's chain cannot stand beside the operator's file: it names that chain already, and one of the two
+ * would never be asked, or it takes real payments.
+ */
 export function demoChainClashes(
   { x402, rpc }: { x402: { networks: readonly { network: string }[] }; rpc: ConfigurationFile['rpc'] },
   demo: { network: string; rpcNetworks: readonly string[] },
@@ -35,6 +39,13 @@ export function demoChainClashes(
     ...x402.networks
       .filter(({ network }) => network === demo.network)
       .map(({ network }) => `x402.networks: "${network}" ${words}`),
+    ...x402.networks
+      .filter(({ network }) => !isTestNetwork(network))
+      .map(
+        ({ network }) =>
+          `x402.networks: "${network}" takes real payments, and those of the demonstration are worth nothing: take it out ` +
+          'there, or start without --with-demo-chain',
+      ),
     ...demo.rpcNetworks
       .filter((name) => Object.hasOwn(rpc.networks, name))
       .map((name) => `rpc.networks: "${name}" ${words}`),

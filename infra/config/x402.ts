@@ -16,11 +16,28 @@ export interface X402Settings {
 
 type Entry = ConfigurationFile['x402']['networks'][number];
 
-const USUAL_CONFIRMATIONS: Record<WalletFamily, number> = { evm: 12, solana: 32 };
+interface NetworkDefaults {
+  confirmations: number;
+  feeBudgetPerDay: number;
+}
+
+const FAMILY_DEFAULTS: Record<WalletFamily, NetworkDefaults> = {
+  evm: { confirmations: 12, feeBudgetPerDay: 0.05 },
+  solana: { confirmations: 32, feeBudgetPerDay: 0.2 },
+};
+
+/** Networks whose blocks were taken back deeper than those of others, or whose coin is worth much less. */
+const NETWORK_DEFAULTS: Readonly<Record<string, Partial<NetworkDefaults>>> = {
+  'eip155:1': { feeBudgetPerDay: 0.2 },
+  'eip155:56': { confirmations: 20 },
+  // 157 blocks were replaced at once in February 2023.
+  'eip155:137': { confirmations: 192, feeBudgetPerDay: 50 },
+  'eip155:43114': { feeBudgetPerDay: 5 },
+};
 
 /** Expects a file that was checked (crossCheck.ts). */
 export function x402Settings(file: ConfigurationFile['x402'], publicUrl: string): X402Settings {
-  const networks = file.networks.map(toSettings);
+  const networks = networksOf(file);
   const named = file.signIn?.domains ?? [];
   return {
     signInDomains: [
@@ -29,6 +46,10 @@ export function x402Settings(file: ConfigurationFile['x402'], publicUrl: string)
     signInNetworks: networks.length > 0 ? networks.map(({ network }) => network) : USUAL_NETWORKS,
     networks,
   };
+}
+
+export function networksOf(file: ConfigurationFile['x402']): PaymentNetworkSettings[] {
+  return file.networks.map(toSettings);
 }
 
 /** In either way of writing them. */
@@ -50,6 +71,7 @@ export function reachesPrivate(entry: Entry): boolean {
 
 function toSettings(entry: Entry): PaymentNetworkSettings {
   const family = familyOf(entry.network) ?? 'evm';
+  const defaults = { ...FAMILY_DEFAULTS[family], ...NETWORK_DEFAULTS[entry.network] };
   return {
     network: entry.network,
     family,
@@ -58,9 +80,10 @@ function toSettings(entry: Entry): PaymentNetworkSettings {
     assetVersion: entry.assetVersion ?? '2',
     payTo: family === 'evm' ? entry.payTo.toLowerCase() : entry.payTo,
     rpcUrls: rpcUrlsOf(entry),
-    confirmations: entry.confirmations ?? USUAL_CONFIRMATIONS[family],
+    confirmations: entry.confirmations ?? defaults.confirmations,
     facilitatorUrl: entry.facilitatorUrl,
     feePayerKeyEnv: entry.feePayerKeyEnv,
+    feeBudgetPerDay: entry.feeBudgetPerDay ?? defaults.feeBudgetPerDay,
     allowPrivateNetwork: reachesPrivate(entry),
   };
 }

@@ -14,7 +14,7 @@ import {
   type TopUpState,
   topUpPredecessors,
 } from '../../domain/payments/topUp.ts';
-import type { Wallet } from '../../domain/wallets.ts';
+import { type Wallet, walletName, walletNamed } from '../../domain/wallets.ts';
 import { point } from '../points.ts';
 import { topUp } from './ledger.ts';
 import { inTransaction, type SqlClient } from './pool.ts';
@@ -37,6 +37,8 @@ export interface TopUpRow {
   reason: string | undefined;
   requestId: string;
   decimals: number;
+  /** The chain was read to have no place for it any more; looked at again before that is believed. */
+  isGone: boolean;
 }
 
 interface RawTopUp {
@@ -54,13 +56,19 @@ interface RawTopUp {
   reason: string | null;
   request_id: string;
   decimals: number;
+  is_gone: boolean;
 }
 
 const COLUMNS = `id, network, payer_family, payer, account_id, terms, state, settlements, payment, transaction,
-  credited_nano, reason, request_id, decimals`;
+  credited_nano, reason, request_id, decimals, gone_at is not null as is_gone`;
 
 /** The same for every spelling of one payment, and for every payment that the network would take in its place. */
-export function paymentIdOf({ network, asset, payer, nonce }: SignedPayment): string {
+export function paymentIdOf({
+  network,
+  asset,
+  payer,
+  nonce,
+}: Pick<SignedPayment, 'network' | 'asset' | 'payer' | 'nonce'>): string {
   return `x402-${digest(['farebox payment', network, asset, payer.family, payer.address, nonce]).slice(0, 32)}`;
 }
 
@@ -89,7 +97,7 @@ export async function recordTopUp(sql: SqlClient, request: NewTopUp): Promise<To
        request_id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing`,
     [
-      ...[paymentId, network, asset, payer.family, payer.address, nonce, walletAccountId(payer)],
+      ...[paymentId, network, asset, payer.family, walletName(payer), nonce, walletAccountId(payer)],
       ...[termsOf(payment), amount, decimals, JSON.stringify(payment), requestId],
     ],
   );
@@ -111,6 +119,26 @@ export async function readTopUp(sql: SqlClient, paymentId: string): Promise<TopU
   if (!row) throw new Error(`there is no top-up ${paymentId}`);
   return row;
 }
+
+/**
+ * Whether so much more may be spent on handing it in: with all that is reserved this UTC day for payments of the network
+ * that brought no credit, it must stay within the budget. Payments that are handed in at the same moment may together go
+ * beyond it by their own fees.
+ */
+export async function reserveFee(
+  sql: SqlClient,
+  { paymentId, network, fee, budget }: { paymentId: string; network: string; fee: bigint; budget: bigint },
+): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `update top_ups set fee_reserved = coalesce(fee_reserved, 0) + $3::numeric, fee_day = ${UTC_DAY}
+     where id = $1 and $3::numeric + (select coalesce(sum(fee_reserved), 0) from top_ups
+       where fee_day = ${UTC_DAY} and network = $2 and state <> 'credited') <= $4::numeric`,
+    [paymentId, network, fee.toString(), budget.toString()],
+  );
+  return rowCount === 1;
+}
+
+const UTC_DAY = `(clock_timestamp() at time zone 'UTC')::date`;
 
 /** True for exactly one caller per settlement, however many try: only that one may hand the payment in. */
 export async function beginSettlement(
@@ -137,7 +165,9 @@ export interface SettlementNote {
 /** What came of handing it in. */
 export async function noteSettlement(sql: SqlClient, note: SettlementNote): Promise<void> {
   await sql.query(
-    `update top_ups set state = $3, transaction = coalesce($4, transaction), reason = $5
+    `update top_ups set state = $3, transaction = coalesce($4, transaction), reason = $5,
+       fee_reserved = case when $3 <> 'refused' then fee_reserved end,
+       fee_day = case when $3 <> 'refused' then fee_day end
      where id = $1 and settlements = $2 and state = any ($6)`,
     [
       ...[note.paymentId, note.settlement, note.state, bounded(note.transaction), bounded(note.reason)],
@@ -159,45 +189,59 @@ export async function noteSighting(
 }
 
 /**
- * Its transaction was dropped: it waits to be handed in again, and its time may run out meanwhile. It can move money once,
+ * Its transaction was dropped, or waits with too low a fee (`replaces`): it waits to be handed in again, and its time may run out meanwhile. It can move money once,
  * however often it is sent and whichever transaction of it comes to the chain. `settlement`: the one it was; the word of
  * an earlier one comes too late.
  */
 export async function reopenTopUp(
   sql: SqlClient,
-  { paymentId, settlement }: { paymentId: string; settlement: number },
+  {
+    paymentId,
+    settlement,
+    replaces,
+  }: { paymentId: string; settlement: number; replaces?: string | undefined },
 ): Promise<TopUpRow> {
+  const reason = replaces === undefined ? 'its transaction was dropped' : 'its fee was too low';
   await sql.query(
-    `update top_ups set state = 'recorded', transaction = null, reason = 'its transaction was dropped'
+    `update top_ups set state = 'recorded', transaction = $4, reason = $5
      where id = $1 and settlements = $2 and $2 < ${MOST_SETTLEMENTS} and state = any ($3)`,
-    [paymentId, settlement, topUpPredecessors('recorded')],
+    [paymentId, settlement, topUpPredecessors('recorded'), bounded(replaces), reason],
   );
   return await readTopUp(sql, paymentId);
 }
+
+/** Terms of a payment of which only the chain's record is known: it cannot be told from another with its nonce. */
+export const UNKNOWN_TERMS = '0'.repeat(64);
 
 /** Gives the payer what was read on the chain, exactly once; what the row says now. */
 export async function creditTopUp(
   pool: pg.Pool,
   { paymentId, units, transaction }: { paymentId: string; units: string; transaction: string },
 ): Promise<TopUpRow> {
-  return await inTransaction(pool, async (client) => {
-    const row = await lockTopUp(client, paymentId);
-    if (row.state === 'credited') return row;
-    const amount = nanoOfUnits(units, row.decimals);
-    const accountId = await openWalletAccount(client, row.payer);
-    const notes = `Top-up ${paymentId} on ${row.network}: ${transaction}`;
-    await topUp(client, { operationId: paymentId, accountId, currency: 'usd', amount, notes });
-    const { rowCount } = await client.query(
-      `update top_ups set state = 'credited', transaction = $2, credited_units = $3, credited_nano = $4, payment = null,
-         reason = null
-       where id = $1 and state = any ($5)`,
-      [paymentId, transaction, units, amount.toString(), topUpPredecessors('credited')],
-    );
-    // Takes the credit back with it: what is final was not credited.
-    if (rowCount !== 1) throw new Error(`top-up ${paymentId} is ${row.state} and cannot be credited`);
-    await point('top-up-crediting');
-    return await readTopUp(client, paymentId);
-  });
+  return await inTransaction(pool, (client) => creditTopUpIn(client, { paymentId, units, transaction }));
+}
+
+/** The same in the caller's transaction. */
+export async function creditTopUpIn(
+  client: pg.PoolClient,
+  { paymentId, units, transaction }: { paymentId: string; units: string; transaction: string },
+): Promise<TopUpRow> {
+  const row = await lockTopUp(client, paymentId);
+  if (row.state === 'credited') return row;
+  const amount = nanoOfUnits(units, row.decimals);
+  const accountId = await openWalletAccount(client, row.payer);
+  const notes = `Top-up ${paymentId} on ${row.network}: ${transaction}`;
+  await topUp(client, { operationId: paymentId, accountId, currency: 'usd', amount, notes });
+  const { rowCount } = await client.query(
+    `update top_ups set state = 'credited', transaction = $2, credited_units = $3, credited_nano = $4, payment = null,
+       reason = null
+     where id = $1 and state = any ($5)`,
+    [paymentId, transaction, units, amount.toString(), topUpPredecessors('credited')],
+  );
+  // Takes the credit back with it: what is final was not credited.
+  if (rowCount !== 1) throw new Error(`top-up ${paymentId} is ${row.state} and cannot be credited`);
+  await point('top-up-crediting');
+  return await readTopUp(client, paymentId);
 }
 
 async function lockTopUp(client: pg.PoolClient, paymentId: string): Promise<TopUpRow> {
@@ -224,6 +268,35 @@ export async function endTopUp(
   return await readTopUp(sql, paymentId);
 }
 
+/** Notes that the chain has no place for it any more; for how long it has been so, in ms. */
+export async function noteGone(sql: SqlClient, paymentId: string): Promise<number> {
+  const { rows } = await sql.query<{ gone_ms: number }>(
+    `update top_ups set gone_at = coalesce(gone_at, clock_timestamp()) where id = $1
+     returning extract(epoch from clock_timestamp() - gone_at)::float8 * 1000 as gone_ms`,
+    [paymentId],
+  );
+  return rows[0]?.gone_ms ?? 0;
+}
+
+/** A later reading says otherwise. */
+export async function clearGone(sql: SqlClient, paymentId: string): Promise<void> {
+  await sql.query('update top_ups set gone_at = null where id = $1', [paymentId]);
+}
+
+/** Takes a failed payment up again that the chain has after all; what the row says now. */
+export async function reviveTopUp(
+  sql: SqlClient,
+  { payment, transaction }: { payment: SignedPayment; transaction: string },
+): Promise<TopUpRow> {
+  const paymentId = paymentIdOf(payment);
+  await sql.query(
+    `update top_ups set state = 'sent', payment = $3, transaction = $4, reason = null, gone_at = null
+     where id = $1 and terms = $2 and state = 'failed'`,
+    [paymentId, termsOf(payment), JSON.stringify(payment), bounded(transaction)],
+  );
+  return await readTopUp(sql, paymentId);
+}
+
 /** A payment that is not over, and when something last happened to it, as the database prints it. */
 export interface PendingTopUp extends TopUpRow {
   changedAt: string;
@@ -246,6 +319,36 @@ export async function pendingTopUps(
   return rows.map((row) => ({ ...toTopUp(row), changedAt: row.changed_at }));
 }
 
+export interface Unpaid {
+  /** Ids of those that are not over. */
+  open: string[];
+  /** When the first of them ends, by its own window. */
+  endsInSeconds: number;
+  /** Of the last day: a fee was paid for them and nothing moved. */
+  costlyFailures: number;
+}
+
+/** The payments of a wallet that did not end in a credit. */
+export async function readUnpaid(sql: SqlClient, payer: Wallet): Promise<Unpaid> {
+  const { rows } = await sql.query<{ id: string; is_open: boolean; ends_s: number | null }>({
+    name: 'read_unpaid_top_ups',
+    text: `select id, state <> 'failed' as is_open,
+        (payment->>'validBefore')::float8 - extract(epoch from clock_timestamp())::float8 as ends_s
+      from top_ups where payer = $1 and payer_family = $2 and state <> 'credited' and (state not in ('failed', 'wrong')
+        or state = 'failed' and fee_day is not null and changed_at > clock_timestamp() - interval '1 day')
+      limit 100`,
+    values: [walletName(payer), payer.family],
+  });
+  const open = rows.filter(({ is_open }) => is_open);
+  return {
+    open: open.map(({ id }) => id),
+    endsInSeconds: Math.min(...open.map(({ ends_s }) => ends_s ?? DEFAULT_END_SECONDS)),
+    costlyFailures: rows.length - open.length,
+  };
+}
+
+/** Where the network has no window that the payment names. */
+const DEFAULT_END_SECONDS = 60;
 const LONGEST_TEXT = 500;
 
 /** Others' words: a facilitator may say anything of any length. */
@@ -257,7 +360,7 @@ function toTopUp(raw: RawTopUp): TopUpRow {
   return {
     paymentId: raw.id,
     network: raw.network,
-    payer: { family: raw.payer_family, address: raw.payer },
+    payer: walletNamed(raw.payer_family, raw.payer),
     accountId: raw.account_id,
     terms: raw.terms,
     state: raw.state,
@@ -268,5 +371,6 @@ function toTopUp(raw: RawTopUp): TopUpRow {
     reason: raw.reason ?? undefined,
     requestId: raw.request_id,
     decimals: raw.decimals,
+    isGone: raw.is_gone,
   };
 }

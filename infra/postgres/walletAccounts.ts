@@ -1,11 +1,12 @@
 /** Accounts of wallets: one per owner, whose id follows from the address. */
 import { createHash } from 'node:crypto';
-import type { Wallet } from '../../domain/wallets.ts';
+import { type Wallet, type WalletFamily, walletName, walletNamed } from '../../domain/wallets.ts';
 import type { SqlClient } from './pool.ts';
 
-/** A UUID of version 8 made from family and address: the same in every process, before any row exists. */
-export function walletAccountId({ family, address }: Wallet): string {
-  const digest = createHash('sha256').update(`farebox wallet ${family} ${address}`).digest().subarray(0, 16);
+/** A UUID of version 8 made from family and name: the same in every process, before any row exists. */
+export function walletAccountId(wallet: Wallet): string {
+  const named = `farebox wallet ${wallet.family} ${walletName(wallet)}`;
+  const digest = createHash('sha256').update(named).digest().subarray(0, 16);
   digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x80, 6);
   digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);
   return digest.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
@@ -16,21 +17,32 @@ export async function openWalletAccount(sql: SqlClient, wallet: Wallet): Promise
   const accountId = walletAccountId(wallet);
   await sql.query('insert into accounts (id, name) values ($1, $2) on conflict (id) do nothing', [
     accountId,
-    `wallet ${wallet.address}`,
+    `wallet ${walletName(wallet)}`,
   ]);
   await sql.query(
     `insert into wallet_accounts (account_id, family, address) values ($1, $2, $3)
      on conflict (account_id) do nothing`,
-    [accountId, wallet.family, wallet.address],
+    [accountId, wallet.family, walletName(wallet)],
   );
   return accountId;
 }
 
 /** Undefined: the account is no wallet's. */
 export async function walletOf(sql: SqlClient, accountId: string): Promise<Wallet | undefined> {
-  const { rows } = await sql.query<Wallet>(
+  const { rows } = await sql.query<{ family: WalletFamily; address: string }>(
     'select family, address from wallet_accounts where account_id = $1',
     [accountId],
   );
-  return rows[0];
+  return rows[0] && walletNamed(rows[0].family, rows[0].address);
+}
+
+/** The owner of a wallet: one that is a contract may have an account from before such accounts were told apart by chain. */
+export async function ownerOf(sql: SqlClient, wallet: Wallet): Promise<Wallet> {
+  if (wallet.chain === undefined) return wallet;
+  const { family, address, chain } = wallet;
+  const { rowCount } = await sql.query(
+    'select from wallet_accounts where family = $1 and address = $2 and contract_network = $3',
+    [family, address, chain],
+  );
+  return rowCount === 0 ? wallet : { family, address };
 }

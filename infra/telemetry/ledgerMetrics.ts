@@ -1,5 +1,7 @@
 /** Figures that live in the database: open holds, running jobs and payments that are not over. */
+
 import { Gauge, type Registry } from 'prom-client';
+import { feeBudgetUnits, type PaymentNetworkSettings } from '../../domain/payments/networkSettings.ts';
 import { inTransaction, type Sql } from '../postgres/pool.ts';
 import { askedSometimes } from './askedSometimes.ts';
 
@@ -51,7 +53,21 @@ const TOP_UPS = `select network, state, count(*) as top_ups,
          where state not in ('credited', 'failed', 'wrong') order by changed_at limit ${MOST_COUNTED}) as pending
   group by network, state`;
 
-export function registerLedgerMetrics(registry: Registry, sql: Sql): void {
+const FEES = `select network, sum(fee_reserved)::text as fees from top_ups
+  where fee_day = (clock_timestamp() at time zone 'UTC')::date and state <> 'credited' group by network`;
+
+interface FeeFigures {
+  network: string;
+  /** In the smallest units of the network's coin. */
+  fees: string;
+}
+
+/** `payments`: of which the budgets of fees are told. */
+export function registerLedgerMetrics(
+  registry: Registry,
+  sql: Sql,
+  payments: readonly PaymentNetworkSettings[] = [],
+): void {
   const gauges = createGauges(registry, () => refresh());
   const refresh = askedSometimes({
     everyMs: READ_EVERY_MS,
@@ -60,6 +76,7 @@ export function registerLedgerMetrics(registry: Registry, sql: Sql): void {
     show: (figures) => {
       hide(gauges);
       show(gauges, figures);
+      showFees(gauges, figures, payments);
     },
     hide: () => hide(gauges),
   });
@@ -134,6 +151,13 @@ function topUpGauges(registry: Registry, collect: () => Promise<void>) {
       registers,
       collect,
     }),
+    feeBudget: new Gauge({
+      name: 'farebox_settlement_fee_budget_ratio',
+      help: "Share of the UTC day's budget that fees of payments without a credit have taken, by network",
+      labelNames: ['provider'] as const,
+      registers,
+      collect,
+    }),
   };
 }
 
@@ -141,6 +165,7 @@ interface Figures {
   holds: HoldFigures | undefined;
   jobs: JobFigures[];
   topUps: TopUpFigures[];
+  fees: FeeFigures[];
 }
 
 async function read(sql: Sql): Promise<Figures> {
@@ -150,7 +175,8 @@ async function read(sql: Sql): Promise<Figures> {
     const holds = await client.query<HoldFigures>(HOLDS);
     const jobs = await client.query<JobFigures>(JOBS);
     const topUps = await client.query<TopUpFigures>(TOP_UPS);
-    return { holds: holds.rows[0], jobs: jobs.rows, topUps: topUps.rows };
+    const fees = await client.query<FeeFigures>(FEES);
+    return { holds: holds.rows[0], jobs: jobs.rows, topUps: topUps.rows, fees: fees.rows };
   });
 }
 
@@ -170,9 +196,17 @@ function show(gauges: Gauges, { holds, jobs, topUps }: Figures): void {
   }
 }
 
+function showFees(gauges: Gauges, { fees }: Figures, payments: readonly PaymentNetworkSettings[]): void {
+  for (const settings of payments.filter(({ feePayerKeyEnv }) => feePayerKeyEnv !== undefined)) {
+    const spent = fees.find(({ network }) => network === settings.network)?.fees ?? '0';
+    gauges.feeBudget.set({ provider: settings.network }, Number(spent) / Number(feeBudgetUnits(settings)));
+  }
+}
+
 /** One without labels has no other way to be missing than to have its one value removed. */
 function hide(gauges: Gauges): void {
-  const { readable, holds, oldestHold, jobs, oldestJob, overdueJobs, topUps, oldestTopUp } = gauges;
+  const { readable, holds, oldestHold, jobs, oldestJob, overdueJobs, topUps, oldestTopUp, feeBudget } =
+    gauges;
   readable.set(0);
   holds.remove();
   oldestHold.remove();
@@ -181,4 +215,5 @@ function hide(gauges: Gauges): void {
   overdueJobs.reset();
   topUps.reset();
   oldestTopUp.reset();
+  feeBudget.reset();
 }

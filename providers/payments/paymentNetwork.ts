@@ -47,6 +47,9 @@ export function refuse(refusal: Refusal | undefined): void {
 /** The network's nodes do not answer, or not with one voice: nothing can be said, and nothing is. */
 export class ChainUnavailable extends Error {}
 
+/** The payment was used up at a time before the search of the chain begins: by whom and how cannot be told. */
+export class UsedBefore extends ChainUnavailable {}
+
 export type SettleOutcome =
   /** Handed in; whether it holds is for `find` to say. */
   | { outcome: 'sent'; transaction: string | undefined }
@@ -55,12 +58,24 @@ export type SettleOutcome =
   /** The answer was lost or cannot be understood: it may have been handed in. */
   | { outcome: 'unknown'; reason: string; transaction?: string };
 
+/** What handing a payment in may do beside it. */
+export interface SettleTerms {
+  /**
+   * Asked before anything is sent at this service's own expense: whether so much more, in the smallest units of the
+   * network's coin, may be spent. Left out: it may.
+   */
+  approveFee?(fee: bigint): Promise<boolean>;
+  /** The transaction of an earlier settlement that waits because its fee is too low: it is replaced, not added to. */
+  replaces?: string | undefined;
+}
+
 export type Found =
   /**
    * Not on the chain; `gone`: it can never come any more (its time is over at a final block, or the nonce was cancelled).
    * `dropped`: the transaction in which we handed it in is not even waiting at the nodes any more, and may be sent again.
+   * `stuck`: it waits, and no block takes it at its fee.
    */
-  | { state: 'absent'; gone: boolean; dropped?: true }
+  | { state: 'absent'; gone: boolean; dropped?: true; stuck?: true }
   /** On the chain, but not deep enough yet, or the nodes do not agree yet. */
   | { state: 'pending'; transaction: string }
   /** The nonce was used, but what the payment promised did not happen: nothing is credited. */
@@ -81,8 +96,10 @@ export interface PaymentNetwork {
   read(envelope: PaymentEnvelope, nowMs: number): Promise<SignedPayment>;
   /** Asks the nodes: nonce unused, funds there, simulation passes. Throws PaymentRefused, ChainUnavailable. */
   verify(payment: SignedPayment, signal: AbortSignal): Promise<void>;
+  /** In the smallest units of the network's coin: what may be spent in a day on payments that end without a credit. */
+  readonly feeBudget: bigint;
   /** Hands it in once. Never throws but for `signal`. */
-  settle(payment: SignedPayment, signal: AbortSignal): Promise<SettleOutcome>;
+  settle(payment: SignedPayment, signal: AbortSignal, terms?: SettleTerms): Promise<SettleOutcome>;
   /** `transaction`: where to look first, if anybody named one; not believed. Throws ChainUnavailable. */
   find(payment: SignedPayment, signal: AbortSignal, transaction?: string): Promise<Found>;
   /** Ends its connections. */

@@ -8,7 +8,7 @@ import { LIES, MUDDLES, SILENCES } from '../chains/facilitatorFaults.ts';
 import { until } from '../harness/until.ts';
 import { openWalletWorld, type Payer, type TopUp, type WalletWorld } from './walletWorld.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 let world: WalletWorld;
 
@@ -91,7 +91,8 @@ test('a payment that was not settled credits nobody, whatever the facilitator sa
   // The time of the payments is over: they can never come any more.
   await world.chain.setTime((await world.chain.now()) + 1_000n);
   await world.chain.mine(2);
-  await untilAll(cases, ['failed'], 90_000);
+  // Each is looked for once more, a minute later.
+  await untilAll(cases, ['failed'], 240_000);
   for (const { fault, answer } of cases) expect((await answer).status, fault).not.toBe(200);
   expect(await credits()).toEqual(before);
   expect(await checkLedger(world.deployment.pool)).toEqual([]);

@@ -219,7 +219,7 @@ describe('worker check', () => {
     const before = await runFarebox(['worker', 'check'], empty);
     expect(before).toMatchObject({ code: 1 });
     expect(before.stderr).toMatch(
-      /farebox: no worker on .+ asks for work on jobs, media, providers, webhooks/,
+      /farebox: no worker on .+ asks for work on jobs, media, providers, payments, webhooks/,
     );
     const worker = await spawnWorker({ environment: empty });
     try {

@@ -53,11 +53,13 @@ function load(own: object, demo: object = DEMO) {
   return loadConfig({ ...PARTS, FAREBOX_CONFIG, FAREBOX_DEMO_CHAIN: written('demo.json', demo) });
 }
 
+const SEPOLIA = { ...BASE, network: 'eip155:11155111' };
+
 test('the chains of a demonstration come before those of the operator', () => {
   const nodes = { 'ethereum-mainnet': { endpoints: ['https://ethereum.example'] } };
-  const { x402, rpc } = load({ x402: { networks: [BASE] }, rpc: { networks: nodes } });
-  expect(x402.networks.map(({ network }) => network)).toEqual(['eip155:84532', 'eip155:8453']);
-  expect(x402.signInNetworks).toEqual(['eip155:84532', 'eip155:8453']);
+  const { x402, rpc } = load({ x402: { networks: [SEPOLIA] }, rpc: { networks: nodes } });
+  expect(x402.networks.map(({ network }) => network)).toEqual(['eip155:84532', SEPOLIA.network]);
+  expect(x402.signInNetworks).toEqual(['eip155:84532', SEPOLIA.network]);
   expect(Object.keys(rpc.networks)).toEqual(['ethereum-mainnet', 'base-sepolia']);
 });
 
@@ -67,6 +69,7 @@ test.each([
     { x402: DEMO.x402 },
     'x402.networks: "eip155:84532" is in the configuration file already',
   ],
+  ['a real payment network', { x402: { networks: [BASE] } }, '"eip155:8453" takes real payments'],
   ['a chain node', { rpc: DEMO.rpc }, 'rpc.networks: "base-sepolia" is in the configuration file already'],
 ])('%s of the operator is never replaced', (_, own, words) => {
   expect(() => load(own)).toThrow(words);

@@ -29,7 +29,7 @@ describe('the environment', () => {
       temporal: { address: '127.0.0.1:7233', namespace: 'default' },
       ffmpegPath: 'ffmpeg',
       ffprobePath: 'ffprobe',
-      workerQueues: ['jobs', 'media', 'providers', 'webhooks'],
+      workerQueues: ['jobs', 'media', 'providers', 'payments', 'webhooks'],
       brand: { name: 'service', aliases: [], systemPrompt: '' },
       fetch: { allowPrivateHosts: [] },
       media: { retentionHours: 24 },

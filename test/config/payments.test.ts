@@ -43,6 +43,10 @@ test('networks that fit together are taken, addresses in one spelling', () => {
     ['eip155:8453', 'evm', 12],
     [SOLANA.network, 'solana', 32],
   ]);
+  const polygon = load([{ ...BASE, network: 'eip155:137' }]).x402.networks[0];
+  expect(polygon).toMatchObject({ confirmations: 192, feeBudgetPerDay: 50 });
+  const own = { ...BASE, network: 'eip155:137', confirmations: 5, feeBudgetPerDay: 0.5 };
+  expect(load([own]).x402.networks[0]).toMatchObject({ confirmations: 5, feeBudgetPerDay: 0.5 });
   expect(networks[0]).toMatchObject({ asset: USDC.toLowerCase(), payTo: US, allowPrivateNetwork: false });
 });
 
@@ -111,6 +115,18 @@ describe('what cannot take a payment is refused at the start', () => {
     const message = messageOf(() => load([BASE, { ...BASE, payTo: `0x${'beef'.repeat(10)}` }]));
     expect(message).toContain('x402.networks[1].network: found "eip155:8453", which x402.networks[0] has');
   });
+
+  test.each(['eip155:84532', 'eip155:421614', 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1'])(
+    'the test network %s beside a real one',
+    (network) => {
+      const test = network.startsWith('solana') ? { ...SOLANA, network } : { ...BASE, network };
+      const message = messageOf(() => load([BASE, test]));
+      expect(message).toContain(
+        `x402.networks[1].network: found the test network "${network}" beside "eip155:8453"`,
+      );
+      expect(load([test]).x402.networks).toHaveLength(1);
+    },
+  );
 
   const OWN = { ...WITHOUT_SETTLING, feePayerKeyEnv: 'BASE_KEY' };
   const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141';

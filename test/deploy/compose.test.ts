@@ -179,8 +179,8 @@ describe('what the compose file tells our processes', () => {
   });
 
   test.each([
-    ['api', ['jobs', 'media', 'providers', 'webhooks']],
-    ['worker', ['jobs', 'providers', 'webhooks']],
+    ['api', ['jobs', 'media', 'providers', 'payments', 'webhooks']],
+    ['worker', ['jobs', 'providers', 'payments', 'webhooks']],
     ['media', ['media']],
   ])('%s would start with it', (name, queues) => {
     const environment = resolveAll(serviceOf(name).environment);

@@ -10,11 +10,11 @@ import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
 import { type EvmChain, startEvmChain } from '../chains/evmChain.ts';
 import { startFacilitator, type TestFacilitator } from '../chains/facilitator.ts';
-import { headerOf, paidConfig, paidEnvironment } from '../payments/paidWorld.ts';
+import { asRepeated, headerOf, paidConfig, paidEnvironment } from '../payments/paidWorld.ts';
 import { PAYEE, type Signed, signedOn } from '../providers/payments/evm/signedPayments.ts';
 import { type KillWorld, openKillWorld, type Part } from './killWorld.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
 let chain: EvmChain;
 let facilitator: TestFacilitator;
@@ -98,7 +98,8 @@ async function revive(part: Part, signal: AbortSignal): Promise<void> {
 
 /** Presents it again and again, as a client does who was told "pending", or told nothing. */
 async function insist(signed: Signed): Promise<{ status: number; body: unknown }> {
-  const until = Date.now() + 60_000;
+  // A payment that is not on the chain is looked for once more a minute later.
+  const until = Date.now() + 150_000;
   for (;;) {
     const answer = await present(signed);
     if (answer && [200, 402].includes(answer.status)) return answer;
@@ -131,7 +132,7 @@ describe('a payment whose processes die, or whose replies are lost, is credited 
     await revived;
     expect(answer.status).toBe(moves ? 200 : 402);
     const again = await mining(insist(signed));
-    expect(again).toEqual(answer);
+    expect([again.status, asRepeated(again.body)]).toEqual([answer.status, asRepeated(answer.body)]);
     expect(await creditOf(signed)).toBe(moves ? FIVE * 1_000n : 0n);
     expect(await chain.balanceOf(signed.payer.address)).toBe(moves ? FIVE : 2n * FIVE);
     expect(facilitator.counts.settle - settledBefore).toBe(moves ? 1 : 0);

@@ -59,3 +59,10 @@ export function encode(value: unknown): string {
 export function decode(header: string | null): unknown {
   return JSON.parse(Buffer.from(header ?? '', 'base64').toString());
 }
+
+/** What an answer says to everybody who presents its payment again: all but the balance. */
+export function asRepeated(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('data' in body)) return body;
+  const { newBalance: _, ...data } = body.data as Record<string, unknown>;
+  return { ...body, data };
+}

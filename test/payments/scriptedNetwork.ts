@@ -20,12 +20,15 @@ export interface Script {
 export interface ScriptedNetwork extends PaymentNetwork {
   /** Replaces what it says from now on; what it counted starts again. */
   play(script: Script): void;
+  /** By settlement: the transaction that it was to replace. */
+  readonly replaced: (string | undefined)[];
   readonly calls: { verify: number; settle: number; find: number };
 }
 
 export const ABSENT: Found = { state: 'absent', gone: false };
 export const GONE: Found = { state: 'absent', gone: true };
 export const DROPPED: Found = { state: 'absent', gone: false, dropped: true };
+export const STUCK: Found = { state: 'absent', gone: false, stuck: true };
 export const TRANSACTION = `0x${'ab'.repeat(32)}`;
 export const FINAL: Found = { state: 'final', transaction: TRANSACTION, amount: '5000000' };
 export const PENDING: Found = { state: 'pending', transaction: TRANSACTION };
@@ -37,13 +40,17 @@ export const UNKNOWN: SettleOutcome = { outcome: 'unknown', reason: 'the connect
 export function scriptedNetwork(): ScriptedNetwork {
   let script: Script = {};
   const calls = { verify: 0, settle: 0, find: 0 };
+  const replaced: (string | undefined)[] = [];
   let sinceSettle = 0;
   return {
     network: NETWORK,
     names: ['base-sepolia'],
     decimals: 6,
+    feeBudget: 1_000_000n,
     calls,
+    replaced,
     play(next) {
+      replaced.length = 0;
       script = next;
       Object.assign(calls, { verify: 0, settle: 0, find: 0 });
       sinceSettle = 0;
@@ -63,7 +70,8 @@ export function scriptedNetwork(): ScriptedNetwork {
       calls.verify += 1;
       await say(script.verify, calls.verify, undefined);
     },
-    async settle(_payment, signal) {
+    async settle(_payment, signal, terms) {
+      replaced.push(terms?.replaces);
       calls.settle += 1;
       // One that hangs is cut off by the caller's signal, as a real one is.
       const cut = new Promise<never>((_resolve, reject) => {

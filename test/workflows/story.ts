@@ -100,6 +100,12 @@ function happy(steps: string[]): Activities {
     recordTopUp: () => told('recordTopUp', { state: 'recorded', settlements: 0 }),
     settleTopUp: () => told('settleTopUp', { state: 'sent', settlements: 1 }),
     watchTopUp: () => told('watchTopUp', { found: 'gone' }),
+    examineTopUp: () =>
+      told('examineTopUp', {
+        verdict: { found: 'gone' },
+        stand: { state: 'refused', settlements: 1 },
+        pauseMs: 1,
+      }),
     concludeTopUp: () => told('concludeTopUp', { state: 'failed', settlements: 1 }),
   };
 }

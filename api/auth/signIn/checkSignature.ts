@@ -12,13 +12,13 @@ const HEX = /^0x(?:[0-9a-f]{2})+$/;
 const EOA_BYTES = 65;
 
 /**
- * EIP-191 first; where that says nothing, the wallet may be a contract. `from`: the client's address, for which its chain is
+ * Whether a key or a contract signed. EIP-191 first; where that says nothing, the wallet may be a contract. `from`: the client's address, for which its chain is
  * asked. Throws SignInRefused, or FareboxError: `unavailable` when the chain does not answer, `rate_limited`.
  */
 export async function checkEvm(
   read: ReadSignIn,
   { recover, wallets, from }: { recover: RecoverSigner; wallets: SmartWallets; from: string },
-): Promise<void> {
+): Promise<'key' | 'contract'> {
   if (!HEX.test(read.signature)) throw invalid('must be hex in lower case, beginning with 0x');
   const signature = Buffer.from(read.signature.slice(2), 'hex');
   const texts = signedTexts(read, getAddress);
@@ -26,7 +26,7 @@ export async function checkEvm(
   for (const text of isOfAKey ? texts : []) {
     const signer = recover(hashMessage(text, 'bytes'), signature);
     if (signer?.address !== read.wallet.address) continue;
-    if (signer.isCanonical) return;
+    if (signer.isCanonical) return 'key';
     throw invalid('is not in its canonical form: v must be 27 or 28 and s in the lower half');
   }
   const mayBeContract =
@@ -39,6 +39,7 @@ export async function checkEvm(
     signature: toHex(signature),
   };
   await wallets.check(asked, from);
+  return 'contract';
 }
 
 /** Throws SignInRefused. */

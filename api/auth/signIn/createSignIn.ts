@@ -2,13 +2,14 @@
 import { FareboxError } from '../../../domain/errors.ts';
 import { readPayload } from '../../../domain/signIn/payload.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
-import { readSignIn } from '../../../domain/signIn/rules.ts';
+import { type ReadSignIn, readSignIn } from '../../../domain/signIn/rules.ts';
 import type { Wallet, WalletFamily } from '../../../domain/wallets.ts';
 import type { X402Settings } from '../../../infra/config/x402.ts';
 import type { Logger } from '../../../infra/log.ts';
 import type { DatabaseClock } from '../../../infra/postgres/databaseClock.ts';
 import type { Sql } from '../../../infra/postgres/pool.ts';
 import { createSignInNonces } from '../../../infra/postgres/signInNonces.ts';
+import { ownerOf } from '../../../infra/postgres/walletAccounts.ts';
 import { signInsSeen } from '../../../infra/telemetry/counters.ts';
 import { keepLabelled } from '../../../infra/telemetry/labelled.ts';
 import type { SignInDoor } from '../signInDoor.ts';
@@ -38,6 +39,15 @@ export function createSignIn({ settings, sql, clock, log, door, ethCall }: SignI
   // Told to whoever signs in; until then it must not count as nobody's.
   recovery.catch(() => undefined);
 
+  async function signerOf(read: ReadSignIn, from: string): Promise<Wallet> {
+    if (read.wallet.family === 'solana') {
+      checkSolana(read);
+      return read.wallet;
+    }
+    const signedBy = await checkEvm(read, { recover: await recovery, wallets, from });
+    return signedBy === 'key' ? read.wallet : await ownerOf(sql, { ...read.wallet, chain: read.network });
+  }
+
   async function verify(visit: Visit): Promise<Wallet> {
     const payload = readPayload(visit.header);
     visit.family = payload.fields.family;
@@ -47,10 +57,9 @@ export function createSignIn({ settings, sql, clock, log, door, ethCall }: SignI
       networks: settings.signInNetworks,
     });
     const { from } = visit;
-    door.requireOpen(from, read.wallet);
-    if (read.wallet.family === 'evm') await checkEvm(read, { recover: await recovery, wallets, from });
-    else checkSolana(read);
-    if (await nonces.use(read)) return read.wallet;
+    door.requireOpen(from, read.wallet, read.network);
+    const wallet = await signerOf(read, from);
+    if (await nonces.use(read)) return wallet;
     throw new SignInRefused(
       'X402_SIGN_IN_NONCE_REUSED',
       'This sign-in was used already: sign each request anew, with a nonce of its own.',

@@ -100,7 +100,7 @@ export function createSmartWallets({ ethCall, networks, guard, log }: SmartWalle
       if (BUILT_IN.test(signature.address)) {
         throw new SignInRefused('X402_SIGN_IN_INVALID_WALLET', 'Nobody owns this address.');
       }
-      const wallet = { family: 'evm', address: signature.address } as const;
+      const wallet = { family: 'evm', address: signature.address, chain: signature.network } as const;
       if (await guard(from, wallet, () => ask(signature, ethCall))) return;
       throw new SignInRefused(
         'X402_SIGN_IN_INVALID_SIGNATURE',

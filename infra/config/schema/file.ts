@@ -60,9 +60,21 @@ const paymentNetwork = closed({
     .describe('Several nodes: what more than half of them say counts.'),
   confirmations: count(0, 10_000)
     .exactOptional()
-    .describe('Blocks or slots on top of the payment before it is credited; 12 on EVM chains, 32 on Solana.'),
+    .describe(
+      'Blocks or slots on top of the payment before it is credited; 12 on EVM chains (BNB Smart Chain 20, Polygon 192), ' +
+        '32 on Solana.',
+    ),
   facilitatorUrl: serviceUrl.exactOptional().describe('Who hands payments in; or else feePayerKeyEnv.'),
   feePayerKeyEnv: environmentName.exactOptional(),
+  feeBudgetPerDay: z
+    .number()
+    .positive()
+    .max(1_000_000)
+    .exactOptional()
+    .describe(
+      "What the key of feePayerKeyEnv may spend in a UTC day on payments that end without a credit, in the network's coin; " +
+        '0.05 on EVM chains (Ethereum 0.2, Polygon 50, Avalanche 5), 0.2 on Solana.',
+    ),
   allowPrivateNetwork: z
     .boolean()
     .exactOptional()

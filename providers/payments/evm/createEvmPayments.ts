@@ -1,8 +1,10 @@
 /** Payments in a token with EIP-3009 (USDC) on an EVM chain: the payer signs, somebody else hands in and pays the fee. */
-import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { privateKeyToAccount } from 'viem/accounts';
+import { feeBudgetUnits, type PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { createFacilitator } from '../facilitator.ts';
 import type { PaymentNetwork, PaymentRequirement } from '../paymentNetwork.ts';
-import { createChain } from './chain.ts';
+import type { Settler } from '../settler.ts';
+import { type Chain, createChain } from './chain.ts';
 import { findPayment } from './findPayment.ts';
 import { type ChainNode, NodeSilent } from './node.ts';
 import { createOwnSettler } from './ownSettler.ts';
@@ -47,29 +49,47 @@ export function createEvmPayments(settings: PaymentNetworkSettings, tools: EvmTo
     maxTimeoutSeconds: OFFER_SECONDS,
     extra: { name: assetName, version: assetVersion },
   });
-  const settler =
-    settings.facilitatorUrl === undefined
-      ? createOwnSettler({ chain, settings, privateKey: privateKeyOf(settings, tools) })
-      : createFacilitator({
-          url: settings.facilitatorUrl,
-          allowPrivateNetwork: settings.allowPrivateNetwork,
-          requirementOf: ({ amount }) => offer(amount),
-          toTransaction: (text) => (/^0x[0-9a-fA-F]{64}$/.test(text) ? text.toLowerCase() : undefined),
-        });
+  const { settler, feePayer } = openSettler({ chain, settings, tools, offer });
   return {
     network,
     names,
     decimals: DECIMALS,
     offer: async (amount) => offer(amount),
     read: (envelope, nowMs) => readPayment({ settings, names, decimals: DECIMALS, offer }, envelope, nowMs),
-    verify: (payment, signal) => verifyPayment({ chain, settings }, payment, signal),
-    settle: (payment, signal) => settler.settle(payment, signal),
+    verify: (payment, signal) => verifyPayment({ chain, settings, feePayer }, payment, signal),
+    feeBudget: feeBudgetUnits(settings),
+    settle: (payment, signal, terms) => settler.settle(payment, signal, terms),
     find: (payment, signal, transaction) =>
       findPayment({ chain, settings }, payment, { signal, transaction }),
     async close() {
       await Promise.all([settler.close(), chain.close()]);
     },
   };
+}
+
+interface SettlerNeeds {
+  chain: Chain;
+  settings: PaymentNetworkSettings;
+  tools: EvmTools;
+  offer(amount: string): PaymentRequirement;
+}
+
+/** `feePayer` is undefined where a facilitator pays the fees. */
+function openSettler({ chain, settings, tools, offer }: SettlerNeeds): {
+  settler: Settler;
+  feePayer: Hex | undefined;
+} {
+  const { facilitatorUrl: url, allowPrivateNetwork } = settings;
+  if (url === undefined) {
+    const account = privateKeyToAccount(privateKeyOf(settings, tools));
+    return { settler: createOwnSettler({ chain, settings, account }), feePayer: account.address };
+  }
+  const settler = createFacilitator({
+    ...{ url, allowPrivateNetwork },
+    requirementOf: ({ amount }) => offer(amount),
+    toTransaction: (text) => (/^0x[0-9a-fA-F]{64}$/.test(text) ? text.toLowerCase() : undefined),
+  });
+  return { settler, feePayer: undefined };
 }
 
 function privateKeyOf({ feePayerKeyEnv }: PaymentNetworkSettings, { secret }: EvmTools): Hex {

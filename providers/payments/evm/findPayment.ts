@@ -4,17 +4,17 @@
  */
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { foundBy, type Sighting } from '../nodes/foundBy.ts';
-import type { Found, SignedPayment } from '../paymentNetwork.ts';
+import { type Found, type SignedPayment, UsedBefore } from '../paymentNetwork.ts';
 import type { Chain } from './chain.ts';
 import { findUse } from './findUse.ts';
 import type { ChainNode } from './node.ts';
-import { type Block, depthOf, isKnown, type Receipt, readBlock, readReceipt } from './readChain.ts';
+import { type Block, depthOf, type Receipt, readBlock, readReceipt, readWaiting } from './readChain.ts';
 import { asTopic, CANCELED_EVENT, isAuthorizationUsed, TRANSFER_EVENT, USED_EVENT } from './token.ts';
 import { signedOf } from './verifyPayment.ts';
 
 type Hex = `0x${string}`;
 
-type Reading = Sighting<{ block: string }>;
+type Reading = Sighting<{ block: string }> | { state: 'absent'; gone: false; usedBefore: true };
 
 export interface Finder {
   chain: Chain;
@@ -29,7 +29,8 @@ export async function findPayment(
 ): Promise<Found> {
   const hint = transaction !== undefined && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? transaction : undefined;
   const sought: Sought = {
-    token: settings.asset as Hex,
+    // Of the payment: the configuration may name another one by now.
+    token: payment.asset as Hex,
     confirmations: BigInt(settings.confirmations),
     payment,
     hint: hint?.toLowerCase(),
@@ -37,6 +38,10 @@ export async function findPayment(
     isOurs: settings.facilitatorUrl === undefined,
   };
   const readings = await chain.readings((node) => readFrom(node, sought), signal);
+  const { agreed } = readings;
+  if (agreed !== undefined && 'usedBefore' in agreed.value) {
+    throw new UsedBefore('the authorization was used, but no event says where');
+  }
   return foundBy(readings, payment, 'the authorization was used, but did not move what was signed');
 }
 
@@ -57,9 +62,10 @@ async function readFrom(node: ChainNode, sought: Sought): Promise<Reading> {
   const block = `0x${latest.number.toString(16)}`;
   if (!(await isAuthorizationUsed(node, sought.token, { block, from, nonce }))) {
     if (await isOver(node, sought, latest)) return { state: 'absent', gone: true };
-    return { state: 'absent', gone: false, ...((await isDropped(node, sought)) && { dropped: true }) };
+    return { state: 'absent', gone: false, ...(await fateOfOwn(node, sought, latest)) };
   }
   const use = await findUse(node, sought, latest);
+  if (use === undefined) return { state: 'absent', gone: false, usedBefore: true };
   if (use.topics[0] === CANCELED_EVENT) {
     const depth = await depthOf(node, use, sought.confirmations);
     return { state: 'absent', gone: depth === 'deep' };
@@ -67,9 +73,19 @@ async function readFrom(node: ChainNode, sought: Sought): Promise<Reading> {
   return (await readTransaction(node, sought, use.transactionHash)) ?? { state: 'absent', gone: false };
 }
 
-/** Nodes forget what waited too long, and what another transaction with the same number took the place of. */
-async function isDropped(node: ChainNode, { hint, isOurs }: Sought): Promise<boolean> {
-  return isOurs && hint !== undefined && !(await isKnown(node, hint));
+/**
+ * Nodes forget what waited too long, and what another transaction with the same number took the place of. What offers less
+ * than the base fee waits until that falls, and so does all that was sent after it.
+ */
+async function fateOfOwn(
+  node: ChainNode,
+  { hint, isOurs }: Sought,
+  { baseFeePerGas = 0n }: Block,
+): Promise<{ dropped?: true; stuck?: true }> {
+  if (!isOurs || hint === undefined) return {};
+  const waiting = await readWaiting(node, hint);
+  if (waiting === undefined) return { dropped: true };
+  return !waiting.isMined && waiting.maxFeePerGas < baseFeePerGas ? { stuck: true } : {};
 }
 
 /** Undefined: it has nothing to do with this payment, or is in no block (any more). */

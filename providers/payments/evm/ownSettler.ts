@@ -5,48 +5,45 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256 } from 'viem';
-import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import type { PrivateKeyAccount } from 'viem/accounts';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
-import type { SettleOutcome, SignedPayment } from '../paymentNetwork.ts';
+import type { SettleOutcome, SettleTerms, SignedPayment } from '../paymentNetwork.ts';
 import type { Settler } from '../settler.ts';
 import type { Chain } from './chain.ts';
+import { type Fees, MAX_FEE_PER_GAS, type Price, pricedNow, priceOf, raisedPrice, readFees } from './fees.ts';
 import { bytes, CallReverted, type ChainNode, NodeRefused, quantity } from './node.ts';
-import { readBlock } from './readChain.ts';
+import { readWaiting } from './readChain.ts';
 import { isByPayersKey } from './readPayment.ts';
 import { isAuthorizationUsed, transferCall } from './token.ts';
 import { MOST_TRANSFER_GAS, signedOf } from './verifyPayment.ts';
 
 type Hex = `0x${string}`;
 
-const GWEI = 1_000_000_000n;
-/** Beyond it nothing is handed in: a top-up of 5 USD must not cost more than itself. */
-const MOST_FEE_PER_GAS = 300n * GWEI;
-const MOST_TIP_PER_GAS = 5n * GWEI;
-/** Where a node knows of none. */
-const USUAL_TIP_PER_GAS = GWEI / 1_000n;
 const MOST_TRIES = 20;
 /** Two processes that collided wait for different times, or they would collide again. */
 const LONGEST_PAUSE_MS = 200;
 /** Payments of this process that wait for their turn. */
 const MOST_WAITING = 256;
+const NO_BUDGET = 'the budget of fees for today is used up';
 
 export interface OwnSettlerOptions {
   chain: Chain;
   settings: PaymentNetworkSettings;
-  privateKey: Hex;
+  /** Pays the fees. */
+  account: PrivateKeyAccount;
 }
 
-export function createOwnSettler({ chain, settings, privateKey }: OwnSettlerOptions): Settler {
-  const account = privateKeyToAccount(privateKey);
-  const desk: Desk = { chain, settings, account };
+export function createOwnSettler(desk: OwnSettlerOptions): Settler {
   let turn: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return {
-    async settle(payment, signal) {
+    async settle(payment, signal, { approveFee = async () => true, replaces } = {}) {
       if (waiting >= MOST_WAITING) return refused('too many payments are being handed in');
       waiting += 1;
       // One at a time: two of this process must not take the same number.
-      const mine = turn.then(() => handIn(desk, payment, signal)).finally(() => (waiting -= 1));
+      const mine = turn
+        .then(() => handIn(desk, payment, { signal, approveFee, replaces }))
+        .finally(() => (waiting -= 1));
       turn = mine.catch(() => undefined);
       return await mine;
     },
@@ -54,22 +51,28 @@ export function createOwnSettler({ chain, settings, privateKey }: OwnSettlerOpti
   };
 }
 
-interface Desk {
-  chain: Chain;
-  settings: PaymentNetworkSettings;
-  account: PrivateKeyAccount;
+interface Terms extends Required<SettleTerms> {
+  signal: AbortSignal;
 }
 
-async function handIn(desk: Desk, payment: SignedPayment, signal: AbortSignal): Promise<SettleOutcome> {
+async function handIn(desk: OwnSettlerOptions, payment: SignedPayment, terms: Terms): Promise<SettleOutcome> {
   const signed = signedOf(payment);
   const data = transferCall(signed, !(await isByPayersKey(signed, desk.settings)));
+  const asked: Asked = { desk, payment, data };
+  const replaced = terms.replaces === undefined ? undefined : await replace(asked, terms.replaces, terms);
+  if (replaced !== undefined) return replaced;
+  const { signal } = terms;
   let leastNonce = 0;
+  let approved = 0n;
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     signal.throwIfAborted();
-    const preparations = await desk.chain.each((node) => prepare(node, { desk, payment, data }), signal);
+    const preparations = await desk.chain.each((node) => prepare(node, asked), signal);
     const order = orderOf(preparations, leastNonce);
     if ('outcome' in order) return order;
-    const sent = await broadcast(desk, { ...order, data }, signal);
+    const fee = order.gas * order.maxFeePerGas;
+    if (fee > approved && !(await terms.approveFee(fee - approved))) return refused(NO_BUDGET);
+    approved = fee > approved ? fee : approved;
+    const sent = await broadcast(asked, order, signal);
     if (sent !== 'number taken') return sent;
     leastNonce = order.nonce + 1;
     await sleep(Math.random() * Math.min(LONGEST_PAUSE_MS, 5 * 2 ** tries), undefined, { signal });
@@ -78,27 +81,54 @@ async function handIn(desk: Desk, payment: SignedPayment, signal: AbortSignal): 
 }
 
 interface Asked {
-  desk: Desk;
+  desk: OwnSettlerOptions;
   payment: SignedPayment;
   data: Hex;
 }
 
-type Preparation =
-  | { ready: true; nonce: bigint; gas: bigint; baseFee: bigint; tip: bigint }
-  | { ready: false; used: boolean };
+/**
+ * Raises the fee of a transaction that waits: the same number, so that only one of the two can be taken. Whatever fails,
+ * the earlier one is still out there. Undefined: no node knows it any more, and another number may be taken.
+ */
+async function replace(
+  asked: Asked,
+  transaction: string,
+  { signal, approveFee }: Terms,
+): Promise<SettleOutcome | undefined> {
+  const waits = (reason: string): SettleOutcome => ({ outcome: 'unknown', reason, transaction });
+  const read = async (node: ChainNode) => ({
+    waiting: await readWaiting(node, transaction),
+    fees: await readFees(node),
+  });
+  const readings = await asked.desk.chain.each(read, signal).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    return [];
+  });
+  if (readings.length === 0) return waits('no node answers');
+  const { waiting, fees } = readings.find((reading) => reading.waiting !== undefined) ?? {};
+  if (waiting === undefined || fees === undefined) return undefined;
+  if (waiting.isMined) return waits('it is in a block by now');
+  const price = raisedPrice(fees, waiting);
+  if (price === undefined) return waits('the fees of the network are too high');
+  const { gas, nonce } = waiting;
+  if (!(await approveFee(gas * (price.maxFeePerGas - waiting.maxFeePerGas)))) return waits(NO_BUDGET);
+  const sent = await broadcast(asked, { gas, nonce, ...price }, signal);
+  return typeof sent !== 'string' && sent.outcome === 'sent' ? sent : waits('its fee could not be raised');
+}
+
+type Preparation = { ready: true; nonce: bigint; gas: bigint; fees: Fees } | { ready: false; used: boolean };
 
 /** What one node says of sending it now. */
 async function prepare(node: ChainNode, { desk, payment, data }: Asked): Promise<Preparation> {
-  const token = desk.settings.asset as Hex;
+  const token = payment.asset as Hex;
   const from = desk.account.address;
+  const fees = await readFees(node);
   try {
-    const [gas, nonce, latest, tip] = await Promise.all([
-      node.call('eth_estimateGas', [{ from, to: token, data }]).then(quantity),
+    const [gas, nonce] = await Promise.all([
+      node.call('eth_estimateGas', [{ from, to: token, data, ...pricedNow(fees) }]).then(quantity),
       node.call('eth_getTransactionCount', [from, 'pending']).then(quantity),
-      readBlock(node, 'latest'),
-      node.call('eth_maxPriorityFeePerGas', []).then(quantity, tipOf),
     ]);
-    return { ready: true, nonce, gas, baseFee: latest.baseFeePerGas ?? 0n, tip };
+    return { ready: true, nonce, gas, fees };
   } catch (error) {
     if (!(error instanceof CallReverted)) throw error;
     const about = { from: payment.payer.address as Hex, nonce: payment.nonce as Hex };
@@ -109,16 +139,9 @@ async function prepare(node: ChainNode, { desk, payment, data }: Asked): Promise
   }
 }
 
-function tipOf(error: unknown): bigint {
-  if (error instanceof NodeRefused) return USUAL_TIP_PER_GAS;
-  throw error;
-}
-
-interface Order {
+interface Order extends Price {
   nonce: number;
   gas: bigint;
-  maxFeePerGas: bigint;
-  maxPriorityFeePerGas: bigint;
 }
 
 /** Of several nodes the one that is furthest ahead counts; what they say of fees only up to our own bounds. */
@@ -131,15 +154,12 @@ function orderOf(preparations: readonly Preparation[], leastNonce: number): Orde
       : refused('the token refuses the authorization');
   }
   const gas = (most(ready.map((one) => one.gas)) * 13n) / 10n;
-  const baseFee = most(ready.map((one) => one.baseFee));
+  const baseFee = most(ready.map(({ fees }) => fees.baseFee));
   if (gas > MOST_TRANSFER_GAS) return refused('the transfer takes too much gas');
-  if (baseFee > MOST_FEE_PER_GAS) return refused('the fees of the network are too high');
-  const told = most(ready.map((one) => one.tip));
-  const tip = told < MOST_TIP_PER_GAS ? told : MOST_TIP_PER_GAS;
-  const fee = 2n * baseFee + tip;
+  if (baseFee > MAX_FEE_PER_GAS) return refused('the fees of the network are too high');
+  const tip = most(ready.map(({ fees }) => fees.tip));
   const nonce = Number(most([...ready.map((one) => one.nonce), BigInt(leastNonce)]));
-  const maxFeePerGas = fee < MOST_FEE_PER_GAS ? fee : MOST_FEE_PER_GAS;
-  return { nonce, gas, maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas };
+  return { nonce, gas, ...priceOf({ baseFee, tip }) };
 }
 
 function most(values: readonly bigint[]): bigint {
@@ -147,13 +167,13 @@ function most(values: readonly bigint[]): bigint {
 }
 
 async function broadcast(
-  { chain, settings, account }: Desk,
-  order: Order & { data: Hex },
+  { desk: { chain, account }, payment, data }: Asked,
+  order: Order,
   signal: AbortSignal,
 ): Promise<SettleOutcome | 'number taken'> {
-  const to = settings.asset as Hex;
+  const to = payment.asset as Hex;
   const chainId = Number(chain.chainId);
-  const raw = await account.signTransaction({ type: 'eip1559', chainId, to, value: 0n, ...order });
+  const raw = await account.signTransaction({ type: 'eip1559', chainId, to, value: 0n, data, ...order });
   const transaction = keccak256(raw);
   const replies = await chain
     .each((node) => send(node, raw, transaction), signal)

@@ -32,7 +32,14 @@ const receipt = z.object({
   status: hex,
   logs: z.array(log).max(MOST_LOGS),
 });
-const named = z.object({ hash });
+const waiting = z.object({
+  hash,
+  blockHash: hash.nullish(),
+  nonce: whole,
+  gas: whole,
+  maxFeePerGas: whole.optional(),
+  maxPriorityFeePerGas: whole.optional(),
+});
 
 export type Block = z.output<typeof block>;
 export type Log = z.output<typeof log>;
@@ -43,12 +50,26 @@ export async function readBlock(node: ChainNode, which: string): Promise<Block> 
   return checked(block, await node.call('eth_getBlockByNumber', [which, false]));
 }
 
-/** Whether the node has it, in a block or waiting for one. */
-export async function isKnown(node: ChainNode, transaction: string): Promise<boolean> {
+export interface WaitingTransaction {
+  isMined: boolean;
+  nonce: number;
+  gas: bigint;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+}
+
+/** A transaction of our own that the node has, in a block or waiting for one; undefined: it has not. */
+export async function readWaiting(
+  node: ChainNode,
+  transaction: string,
+): Promise<WaitingTransaction | undefined> {
   const answer = await node.call('eth_getTransactionByHash', [transaction]);
-  if (answer === null) return false;
-  if (checked(named, answer).hash !== transaction) throw new NodeSilent('another transaction');
-  return true;
+  if (answer === null) return undefined;
+  const told = checked(waiting, answer);
+  if (told.hash !== transaction) throw new NodeSilent('another transaction');
+  const { blockHash, nonce, gas, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = told;
+  const isMined = blockHash !== null && blockHash !== undefined;
+  return { isMined, nonce: Number(nonce), gas, maxFeePerGas, maxPriorityFeePerGas };
 }
 
 /** Undefined: the transaction is in no block. */
@@ -62,7 +83,7 @@ export async function readReceipt(node: ChainNode, transaction: string): Promise
 
 export interface LogFilter {
   address: string;
-  /** Per place one value, or several of which any will do. */
+  /** Per place one value, or several of which any will do; none: any value. */
   topics: readonly (string | readonly string[])[];
   fromBlock: bigint;
   toBlock: bigint;
@@ -72,16 +93,19 @@ export interface LogFilter {
 export async function readLogs(node: ChainNode, filter: LogFilter): Promise<Log[]> {
   const { address, topics, fromBlock, toBlock } = filter;
   const range = { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` };
+  const asked = topics.map((wanted) => (wanted.length === 0 ? null : wanted));
   const told = checked(
     z.array(log).max(MOST_LOGS),
-    await node.call('eth_getLogs', [{ address, topics, ...range }]),
+    await node.call('eth_getLogs', [{ address, topics: asked, ...range }]),
   );
   return told.filter(
     (one) =>
       one.address === address &&
       one.blockNumber >= fromBlock &&
       one.blockNumber <= toBlock &&
-      topics.every((wanted, place) => [wanted].flat().includes(one.topics[place] ?? '')),
+      topics.every(
+        (wanted, place) => wanted.length === 0 || [wanted].flat().includes(one.topics[place] ?? ''),
+      ),
   );
 }
 

@@ -3,6 +3,7 @@ import { type Hex, hexToBigInt, recoverTypedDataAddress, slice } from 'viem';
 import { isObject, type PaymentEnvelope } from '../../../domain/payments/envelope.ts';
 import { refuseAccepted } from '../../../domain/payments/matchOffer.ts';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { MAX_WINDOW_SECONDS } from '../../../domain/payments/topUp.ts';
 import { readUnits, refuseAmount } from '../../../domain/payments/topUpAmount.ts';
 import {
   type PaymentRefusal,
@@ -33,8 +34,6 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
 
 /** To settle in. */
 const LEAST_SECONDS_LEFT = 30n;
-/** A window that ends later is a mistake: milliseconds, or no end at all. */
-const MOST_SECONDS_AHEAD = 366n * 86_400n;
 
 /** Throws PaymentRefused. The signature of a contract can be told by nobody but the contract: `verify` asks it. */
 export async function readPayment(
@@ -70,11 +69,11 @@ export async function readPayment(
   mustPayUs(authorization, settings);
   const nowS = BigInt(Math.floor(nowMs / 1000));
   mustBeNow(authorization, nowS);
-  await mustNotBeForged({ authorization, signature }, settings);
+  const isByKey = await mustNotBeForged({ authorization, signature }, settings);
   return {
     network: settings.network,
     asset: settings.asset,
-    payer: { family: 'evm', address: authorization.from },
+    payer: { family: 'evm', address: authorization.from, ...(!isByKey && { chain: settings.network }) },
     payTo: settings.payTo,
     amount,
     nonce: authorization.nonce,
@@ -142,19 +141,24 @@ function mustBeNow({ validAfter, validBefore }: Authorization, nowS: bigint): vo
     const message = `the authorization ends in less than ${LEAST_SECONDS_LEFT} seconds, or has ended`;
     no('PAYMENT_VERIFICATION_FAILED', message, 'valid_before');
   }
-  if (endS > nowS + MOST_SECONDS_AHEAD) {
-    const message = 'the authorization ends more than a year from now: validBefore is in Unix seconds';
+  if (endS > nowS + BigInt(MAX_WINDOW_SECONDS)) {
+    const message = `the authorization ends more than ${MAX_WINDOW_SECONDS} seconds from now: validBefore is in Unix seconds`;
     no('PAYMENT_VERIFICATION_FAILED', message, 'valid_before');
   }
 }
 
-async function mustNotBeForged(signed: SignedAuthorization, settings: PaymentNetworkSettings): Promise<void> {
+/** Whether the payer's own key signed it; else the payer must be a contract. */
+async function mustNotBeForged(
+  signed: SignedAuthorization,
+  settings: PaymentNetworkSettings,
+): Promise<boolean> {
   const { signature } = signed;
   if (UNDEPLOYED.test(signature)) {
     no('INVALID_PAYMENT_PAYER', 'a wallet contract must be deployed before it pays', 'signature');
   }
-  if (!(await isByPayersKey(signed, settings)) || isCanonical(signature)) return;
-  no('PAYMENT_VERIFICATION_FAILED', 'the signature is not in its canonical form', 'signature');
+  if (!(await isByPayersKey(signed, settings))) return false;
+  if (isCanonical(signature)) return true;
+  return no('PAYMENT_VERIFICATION_FAILED', 'the signature is not in its canonical form', 'signature');
 }
 
 function isCanonical(signature: Hex): boolean {

@@ -1,7 +1,9 @@
 /** Asks the nodes whether a payment could be settled now: nonce unused, money there, and the transfer itself passes. */
+import { toHex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { PaymentRefused, type SignedPayment } from '../paymentNetwork.ts';
 import type { Chain } from './chain.ts';
+import { pricedNow, readFees } from './fees.ts';
 import { CallReverted, type ChainNode } from './node.ts';
 import { isByPayersKey } from './readPayment.ts';
 import { balanceOf, isAuthorizationUsed, type SignedAuthorization, transferCall } from './token.ts';
@@ -14,7 +16,7 @@ export const MOST_TRANSFER_GAS = 600_000n;
 type Verdict = 'good' | 'used' | 'poor' | 'reverted';
 
 const WORDS: Record<Exclude<Verdict, 'good'>, string> = {
-  used: 'the authorization was used or cancelled before',
+  used: 'the authorization was used or cancelled before; if that was a moment ago, present it again in a minute',
   poor: 'the payer has less than this of the token',
   reverted:
     'the token refuses the authorization: its signature is not the payer\u2019s, or it is not valid now',
@@ -25,15 +27,22 @@ export function signedOf(payment: SignedPayment): SignedAuthorization {
 }
 
 /** Throws PaymentRefused, ChainUnavailable. `details.reason` says which of the three it was. */
+export interface Verifier {
+  chain: Chain;
+  settings: PaymentNetworkSettings;
+  /** Who hands it in; undefined where a facilitator does, whose address is not known. */
+  feePayer: Hex | undefined;
+}
+
 export async function verifyPayment(
-  { chain, settings }: { chain: Chain; settings: PaymentNetworkSettings },
+  { chain, settings, feePayer }: Verifier,
   payment: SignedPayment,
   signal: AbortSignal,
 ): Promise<void> {
   const signed = signedOf(payment);
   const data = transferCall(signed, !(await isByPayersKey(signed, settings)));
   const token = settings.asset as Hex;
-  const verdict = await chain.agreed((node) => examine(node, { token, signed, data }), signal);
+  const verdict = await chain.agreed((node) => examine(node, { token, signed, data, feePayer }), signal);
   if (verdict === 'good') return;
   throw new PaymentRefused('PAYMENT_VERIFICATION_FAILED', WORDS[verdict], { reason: verdict });
 }
@@ -42,24 +51,29 @@ interface Examined {
   token: Hex;
   signed: SignedAuthorization;
   data: Hex;
+  feePayer: Hex | undefined;
 }
 
-async function examine(node: ChainNode, { token, signed, data }: Examined): Promise<Verdict> {
+async function examine(node: ChainNode, { token, signed, data, feePayer }: Examined): Promise<Verdict> {
   const { from, value, nonce } = signed.authorization;
   const [used, balance, passes] = await Promise.all([
     isAuthorizationUsed(node, token, { block: 'latest', from, nonce }),
     balanceOf(node, token, from),
-    passesNow(node, token, data),
+    passesNow(node, { to: token, data, feePayer }),
   ]);
   if (used) return 'used';
   if (balance < BigInt(value)) return 'poor';
   return passes ? 'good' : 'reverted';
 }
 
-async function passesNow(node: ChainNode, to: Hex, data: Hex): Promise<boolean> {
-  const gas = `0x${MOST_TRANSFER_GAS.toString(16)}`;
+/** Tried out as it will be sent: a payer that is a contract can see the sender and the price of the gas. */
+async function passesNow(
+  node: ChainNode,
+  { to, data, feePayer }: { to: Hex; data: Hex; feePayer: Hex | undefined },
+): Promise<boolean> {
+  const sender = feePayer === undefined ? {} : { from: feePayer, ...pricedNow(await readFees(node)) };
   try {
-    await node.call('eth_call', [{ to, data, gas }, 'latest']);
+    await node.call('eth_call', [{ to, data, gas: toHex(MOST_TRANSFER_GAS), ...sender }, 'latest']);
     return true;
   } catch (error) {
     if (error instanceof CallReverted) return false;

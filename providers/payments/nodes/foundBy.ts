@@ -3,7 +3,7 @@ import type { Readings } from './rpcNodes.ts';
 
 /** What one node says of a payment; `Place` is where it saw it, so that nodes on two sides of a fork do not agree. */
 export type Sighting<Place> =
-  | { state: 'absent'; gone: boolean; dropped?: true }
+  | { state: 'absent'; gone: boolean; dropped?: true; stuck?: true }
   | ({ state: 'pending' | 'final' | 'wrong'; transaction: string } & Place);
 
 /**

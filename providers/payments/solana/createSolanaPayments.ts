@@ -1,6 +1,6 @@
 /** Payments in an SPL token (USDC) on Solana: the payer signs a transfer, somebody else signs for the fee and hands it in. */
 import { isAddress, isSignature } from '@solana/kit';
-import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { feeBudgetUnits, type PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { SOLANA_MAINNET } from '../../../domain/wallets.ts';
 import { createFacilitator } from '../facilitator.ts';
 import { NodeSilent, type RpcNode } from '../nodes/rpcNode.ts';
@@ -50,14 +50,16 @@ export function createSolanaPayments(settings: PaymentNetworkSettings, tools: So
     extra: { name: assetName, version: assetVersion, feePayer },
   });
   const { feePayers, settler, key } = openDesk({ settings, names, nodes, offer, tools });
-  const common = { nodes, settings, decimals: DECIMALS };
+  const common = { nodes, settings, decimals: DECIMALS, isOwnFee: key !== undefined };
   return {
     ...{ network, names, decimals: DECIMALS },
     offer: async (amount) => offer(amount, await feePayers.offered()),
     read: (envelope, nowMs) => readPayment({ ...common, names, feePayers, offer }, envelope, nowMs),
     verify: (payment, signal) => verifyPayment(common, payment, signal),
-    settle: (payment, signal) => settler.settle(payment, signal),
-    find: (payment, signal, transaction) => findPayment({ ...common, key }, payment, { signal, transaction }),
+    feeBudget: feeBudgetUnits(settings),
+    settle: (payment, signal, terms) => settler.settle(payment, signal, terms),
+    find: (payment, signal, transaction) =>
+      findPayment({ nodes, settings, decimals: DECIMALS, key }, payment, { signal, transaction }),
     async close() {
       await Promise.all([settler.close(), nodes.close()]);
     },
@@ -108,7 +110,10 @@ function feeKeyOf({ feePayerKeyEnv, payTo }: PaymentNetworkSettings, { secret }:
 }
 
 /** The right chain by its first block, and a token that is a dollar: other decimals would make a cent of five dollars. */
-async function mustBeChain(node: RpcNode, { network, asset }: PaymentNetworkSettings): Promise<void> {
+export async function mustBeChain(
+  node: RpcNode,
+  { network, asset }: Pick<PaymentNetworkSettings, 'network' | 'asset'>,
+): Promise<void> {
   const genesis = await node.call('getGenesisHash', []);
   const reference = typeof genesis === 'string' ? genesis.slice(0, REFERENCE_CHARACTERS) : '';
   if (`solana:${reference}` !== network) throw new NodeSilent('it is on another chain');

@@ -1,7 +1,8 @@
 /**
  * The instruction list of the exact scheme on Solana (x402 `scheme_exact_svm.md`, "Facilitator Verification Rules (MUST)"),
  * stricter where it leaves room: the source is the payer's own associated account, the priority fee has a limit as a whole,
- * and every instruction has its one length.
+ * every instruction has its one length, and a payment whose fee this service pays has no checks by Lighthouse: they can
+ * hold while it is tried out and fail a slot later, which costs the fee and moves nothing.
  */
 import { type PaymentRefusal, PaymentRefused } from '../paymentNetwork.ts';
 import type { Instruction, PaymentTransaction } from './decodeTransaction.ts';
@@ -21,6 +22,11 @@ export interface TransferTerms {
   payTo: string;
 }
 
+export interface PaymentTerms extends TransferTerms {
+  /** This service pays the fee, not a facilitator. */
+  isOwnFee: boolean;
+}
+
 export interface Transfer {
   /** SPL Token or Token-2022. */
   program: string;
@@ -38,14 +44,14 @@ const SET_UNIT_LIMIT = 2;
 const SET_UNIT_PRICE = 3;
 const TRANSFER_CHECKED = 12;
 
-/** Micro-lamports for a unit: 5 lamports, as in the reference. */
-const HIGHEST_UNIT_PRICE = 5_000_000n;
-/** A transfer with two wallet checks and a memo takes below 100,000. With the price: at most a thousandth of a SOL. */
+/** Micro-lamports for a unit: half a lamport. */
+const MAX_UNIT_PRICE = 500_000n;
+/** A transfer with two wallet checks and a memo takes below 100,000. With the price: at most 0.0001 SOL. */
 const MOST_UNITS = 200_000;
 const LONGEST_MEMO_BYTES = 256;
 
 /** Throws PaymentRefused. `transaction.feePayer` must be known to be one that pays fees for us. */
-export async function readTransfer(transaction: PaymentTransaction, terms: TransferTerms): Promise<Transfer> {
+export async function readTransfer(transaction: PaymentTransaction, terms: PaymentTerms): Promise<Transfer> {
   const { instructions, feePayer } = transaction;
   if (instructions.length < FEWEST_INSTRUCTIONS || instructions.length > MOST_INSTRUCTIONS) {
     no(
@@ -59,7 +65,7 @@ export async function readTransfer(transaction: PaymentTransaction, terms: Trans
   const [limit, price, transfer, ...rest] = instructions;
   mustBeUnitLimit(limit);
   mustBeUnitPrice(price);
-  rest.forEach(mustBeHarmless);
+  for (const [index, instruction] of rest.entries()) mustBeHarmless(instruction, index, terms);
   return await readTransferChecked(transfer, transaction, terms);
 }
 
@@ -74,8 +80,8 @@ function mustBeUnitLimit(given: Instruction | undefined): void {
 function mustBeUnitPrice(given: Instruction | undefined): void {
   const data = budgetData(given, { kind: SET_UNIT_PRICE, size: 9 });
   if (data === undefined) no('INVALID_PAYMENT', 'the second instruction must set the compute unit price');
-  if (data.readBigUInt64LE(1) > HIGHEST_UNIT_PRICE) {
-    no('INVALID_PAYMENT', `the compute unit price must be at most ${HIGHEST_UNIT_PRICE} micro-lamports`);
+  if (data.readBigUInt64LE(1) > MAX_UNIT_PRICE) {
+    no('INVALID_PAYMENT', `the compute unit price must be at most ${MAX_UNIT_PRICE} micro-lamports`);
   }
 }
 
@@ -87,14 +93,34 @@ function budgetData(
   return given.data.length === size && given.data[0] === kind ? Buffer.from(given.data) : undefined;
 }
 
+/** The transfer alone, of a payment that was taken under the rules of its time. Throws PaymentRefused. */
+export async function transferIn(transaction: PaymentTransaction, terms: TransferTerms): Promise<Transfer> {
+  return await readTransferChecked(transaction.instructions[FEWEST_INSTRUCTIONS - 1], transaction, terms);
+}
+
+const LAMPORTS_PER_SIGNATURE = 5_000n;
+const SIGNATURES = 2n;
+const MICRO = 1_000_000n;
+
+/** The fee in lamports, which is paid also where the transaction fails. Of a transaction that keeps the rules above. */
+export function feeOf({ instructions: [limit, price] }: PaymentTransaction): bigint {
+  const units = budgetData(limit, { kind: SET_UNIT_LIMIT, size: 5 })?.readUInt32LE(1) ?? 0;
+  const microLamports = budgetData(price, { kind: SET_UNIT_PRICE, size: 9 })?.readBigUInt64LE(1) ?? 0n;
+  return SIGNATURES * LAMPORTS_PER_SIGNATURE + (BigInt(units) * microLamports + MICRO - 1n) / MICRO;
+}
+
 /** What wallets add: checks for their owner, and a memo that makes each payment another one. */
-function mustBeHarmless({ program, data }: Instruction, index: number): void {
+function mustBeHarmless(
+  { program, data }: Instruction,
+  index: number,
+  { isOwnFee }: Pick<PaymentTerms, 'isOwnFee'>,
+): void {
   const place = FEWEST_INSTRUCTIONS + index + 1;
-  const isLast = place === MOST_INSTRUCTIONS;
-  if (program !== MEMO_PROGRAM && (isLast || program !== LIGHTHOUSE_PROGRAM)) {
+  const mayCheck = !isOwnFee && place !== MOST_INSTRUCTIONS;
+  if (program !== MEMO_PROGRAM && !(mayCheck && program === LIGHTHOUSE_PROGRAM)) {
     no(
       'INVALID_PAYMENT',
-      `instruction ${place} may only be a memo${isLast ? '' : ' or a check by Lighthouse'}`,
+      `instruction ${place} may only be a memo${mayCheck ? ' or a check by Lighthouse' : ''}`,
     );
   }
   if (program === MEMO_PROGRAM && data.length > LONGEST_MEMO_BYTES) {

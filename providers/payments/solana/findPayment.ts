@@ -9,7 +9,7 @@ import type { RpcNode } from '../nodes/rpcNode.ts';
 import type { RpcNodes } from '../nodes/rpcNodes.ts';
 import type { Found, SignedPayment } from '../paymentNetwork.ts';
 import { decodeWire, type PaymentTransaction } from './decodeTransaction.ts';
-import { readTransfer, type Transfer } from './exactTransfer.ts';
+import { type Transfer, transferIn } from './exactTransfer.ts';
 import type { FeeKey } from './feeKey.ts';
 import { ownSignature } from './ownSettler.ts';
 import {
@@ -52,10 +52,12 @@ export async function findPayment(
   const signed = transactionOf(payment);
   const own = key === undefined ? undefined : ownSignature(signed, key);
   const hint = transaction !== undefined && isSignature(transaction) ? transaction : undefined;
-  const { asset: mint, payTo, confirmations } = settings;
+  // Of the payment: the configuration may name others by now.
+  const { asset: mint, payTo } = payment;
+  const { confirmations } = settings;
   const sought: Sought = {
     ...{ payment, signed, confirmations },
-    transfer: await readTransfer(signed, { mint, decimals, payTo }),
+    transfer: await transferIn(signed, { mint, decimals, payTo }),
     named: [...new Set([own ?? [], hint ?? []].flat())],
     isNamed: own !== undefined,
   };

@@ -2,9 +2,10 @@
 import { getBase58Decoder } from '@solana/kit';
 import { NodeRefused, type RpcNode } from '../nodes/rpcNode.ts';
 import type { RpcNodes } from '../nodes/rpcNodes.ts';
-import type { SettleOutcome, SignedPayment } from '../paymentNetwork.ts';
+import type { SettleOutcome, SettleTerms, SignedPayment } from '../paymentNetwork.ts';
 import type { Settler } from '../settler.ts';
 import { type PaymentTransaction, toWire } from './decodeTransaction.ts';
+import { feeOf } from './exactTransfer.ts';
 import type { FeeKey } from './feeKey.ts';
 import { isKnown } from './readNode.ts';
 import { transactionOf } from './readPayment.ts';
@@ -17,7 +18,7 @@ export function ownSignature(transaction: PaymentTransaction, key: FeeKey): stri
 
 export function createOwnSettler({ nodes, key }: { nodes: RpcNodes; key: FeeKey }): Settler {
   return {
-    settle: (payment, signal) => settle({ nodes, key }, payment, signal),
+    settle: (payment, signal, terms) => settle({ nodes, key, ...terms }, payment, signal),
     close: async () => undefined,
   };
 }
@@ -27,7 +28,7 @@ export function createOwnSettler({ nodes, key }: { nodes: RpcNodes; key: FeeKey 
  * that refuses has tried it out and passed it on to nobody.
  */
 async function settle(
-  { nodes, key }: { nodes: RpcNodes; key: FeeKey },
+  { nodes, key, approveFee = async () => true }: { nodes: RpcNodes; key: FeeKey } & SettleTerms,
   payment: SignedPayment,
   signal: AbortSignal,
 ): Promise<SettleOutcome> {
@@ -35,6 +36,9 @@ async function settle(
   const transaction = ownSignature(signed, key);
   if (transaction === undefined) {
     return { outcome: 'refused', reason: 'the fee payer is not the key of this service' };
+  }
+  if (!(await approveFee(feeOf(signed)))) {
+    return { outcome: 'refused', reason: 'the budget of fees for today is used up' };
   }
   const wire = Buffer.from(toWire(signed, key.sign(signed.messageBytes))).toString('base64');
   const replies = await nodes

@@ -29,7 +29,7 @@ const transaction = z
   })
   .nullable();
 const signatures = z
-  .array(z.object({ signature: z.string(), blockTime: z.number().nullable() }))
+  .array(z.object({ signature: z.string(), slot, blockTime: z.number().nullable() }))
   .max(MOST_SIGNATURES);
 const trial = z.object({ value: z.object({ err: fault }) });
 const latest = z.object({ value: z.boolean() });

@@ -20,6 +20,8 @@ export interface Reader {
   names: readonly string[];
   decimals: number;
   feePayers: FeePayers;
+  /** This service pays the fees, not a facilitator. */
+  isOwnFee: boolean;
   /** With this fee payer in `extra`. */
   offer(amount: string, feePayer: string): PaymentRequirement;
 }
@@ -28,7 +30,7 @@ const UNSIGNED = new Uint8Array(64);
 
 /** Throws PaymentRefused, and ChainUnavailable while the facilitator does not say who pays the fees. */
 export async function readPayment(
-  { settings, names, decimals, feePayers, offer }: Reader,
+  { settings, names, decimals, feePayers, isOwnFee, offer }: Reader,
   envelope: PaymentEnvelope,
   nowMs: number,
 ): Promise<SignedPayment> {
@@ -40,7 +42,7 @@ export async function readPayment(
   if (!(await feePayers.has(transaction.feePayer))) {
     no('INVALID_PAYMENT', 'the fee payer must be the one that extra.feePayer of the offer names');
   }
-  const transfer = await readTransfer(transaction, { mint, decimals, payTo });
+  const transfer = await readTransfer(transaction, { mint, decimals, payTo, isOwnFee });
   const amount = transfer.amount.toString();
   if (envelope.accepted !== undefined) {
     const terms = {

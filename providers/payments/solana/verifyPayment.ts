@@ -29,17 +29,19 @@ export interface Verifier {
   nodes: RpcNodes;
   settings: PaymentNetworkSettings;
   decimals: number;
+  /** This service pays the fees, not a facilitator. */
+  isOwnFee: boolean;
 }
 
 /** Throws PaymentRefused, ChainUnavailable. `details.reason` says which it was. */
 export async function verifyPayment(
-  { nodes, settings, decimals }: Verifier,
+  { nodes, settings, decimals, isOwnFee }: Verifier,
   payment: SignedPayment,
   signal: AbortSignal,
 ): Promise<void> {
   const transaction = transactionOf(payment);
   const { asset: mint, payTo } = settings;
-  const transfer = await readTransfer(transaction, { mint, decimals, payTo });
+  const transfer = await readTransfer(transaction, { mint, decimals, payTo, isOwnFee });
   const examined: Examined = {
     ...{ transfer, mint, payTo, decimals },
     blockhash: transaction.blockhash,

@@ -51,7 +51,12 @@ function open(perAddressPerMinute: number): Promise<TestApi> {
       const network: PaymentNetworkSettings = {
         ...{ network: BASE, family: 'evm', asset: USDC, assetName: 'USD Coin', assetVersion: '2' },
         ...{ payTo: `0x${'cafe'.repeat(10)}`, rpcUrls: [node.url], confirmations: 1 },
-        ...{ facilitatorUrl: 'http://127.0.0.1:1', feePayerKeyEnv: undefined, allowPrivateNetwork: true },
+        ...{
+          facilitatorUrl: 'http://127.0.0.1:1',
+          feePayerKeyEnv: undefined,
+          feeBudgetPerDay: 1,
+          allowPrivateNetwork: true,
+        },
       };
       const x402 = { ...taking.x402, signInNetworks: [BASE], networks: [network] };
       return { ...taking, x402, limits: { ...taking.limits, perAddressPerMinute, trustedProxies: [PROXY] } };
@@ -137,7 +142,7 @@ it('what the chain confirms does not count', async () => {
 
 it('what others asked in vain does not keep a wallet out that could pay lately', async () => {
   const address = newAddress();
-  const { account } = await newWallet(strict, 10_000_000_000n);
+  const { account } = await newWallet(strict, 10_000_000_000n, BASE);
   const vain = { 401: ASKED_LIMIT, 429: 1 };
   verdict = SIGNED;
   expect(await ofContracts(address, 1, account)).toEqual({ 200: 1 });
@@ -158,6 +163,17 @@ it('one address has half of the places where chains are asked', async () => {
   const others = jobs(generous, other, await ofContract());
   expect(statusesOf(await Promise.all(answers))).toEqual({ 401: 8, 429: 12 });
   expect((await others).status).toBe(401);
+});
+
+it('two addresses that ask for all places leave some to the others', async () => {
+  node.delayMs = 1_000;
+  const headers = await Promise.all(Array.from({ length: 42 }, () => ofContract()));
+  const [one, two] = [newAddress(), newAddress()];
+  const crowd = headers.slice(0, 40).map((header, index) => jobs(generous, index % 2 ? one : two, header));
+  await expect.poll(questions).toBeGreaterThanOrEqual(10);
+  const others = headers.slice(40).map((header) => jobs(generous, newAddress(), header));
+  expect(statusesOf(await Promise.all(others))).toEqual({ 401: 2 });
+  expect(statusesOf(await Promise.all(crowd))).not.toHaveProperty('503');
 });
 
 it('an address that is refused again and again is shut out, but for wallets that could pay lately', async () => {

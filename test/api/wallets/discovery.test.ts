@@ -95,7 +95,7 @@ it('a payment passes where everybody may call, and nowhere else', async () => {
 function network(name: string, offer: (amount: string) => Promise<PaymentRequirement>): PaymentNetwork {
   const nobody = () => Promise.reject(new Error('nobody pays here'));
   return {
-    ...{ network: name, names: [], decimals: 6, offer },
+    ...{ network: name, names: [], decimals: 6, feeBudget: 0n, offer },
     ...{ read: nobody, verify: nobody, settle: nobody, find: nobody },
   };
 }

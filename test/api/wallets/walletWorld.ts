@@ -59,11 +59,17 @@ export function welcomeWallets({ opened, origin }: TestApi): void {
   (payments as Map<string, PaymentNetwork>).set(BASE_MAINNET, baseOffer());
 }
 
-export async function newWallet({ opened, origin }: TestApi, nanoUsd = 0n): Promise<TestWallet> {
+/** `chain`: its funds are those of a contract at its address there. */
+export async function newWallet(
+  { opened, origin }: TestApi,
+  nanoUsd = 0n,
+  chain?: string,
+): Promise<TestWallet> {
   const { sql } = opened.dependencies;
   const account = privateKeyToAccount(generatePrivateKey());
-  const wallet = toWallet(account.address);
-  if (!wallet) throw new Error('no wallet');
+  const ofKey = toWallet(account.address);
+  if (!ofKey) throw new Error('no wallet');
+  const wallet = chain === undefined ? ofKey : { ...ofKey, chain };
   const accountId = walletAccountId(wallet);
   if (nanoUsd > 0n) {
     await inTransaction(sql, (client) => openWalletAccount(client, wallet));
@@ -90,7 +96,7 @@ async function signedBy(
 function baseOffer(): PaymentNetwork {
   const nobody = () => Promise.reject(new Error('nobody pays here'));
   return {
-    ...{ network: BASE_MAINNET, names: ['base'], decimals: 6 },
+    ...{ network: BASE_MAINNET, names: ['base'], decimals: 6, feeBudget: 0n },
     offer: async (amount) => ({
       ...{ scheme: 'exact', network: BASE_MAINNET, amount, asset: USDC, payTo: RECEIVER },
       ...{ maxTimeoutSeconds: 300, extra: { name: 'USD Coin', version: '2' } },

@@ -4,7 +4,7 @@ import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
 import { type FaultName, startFacilitator, type TestFacilitator } from '../../chains/facilitator.ts';
 import { LIES, MUDDLES } from '../../chains/facilitatorFaults.ts';
 import { createWorld, type Spawned, spawnWorker } from '../../harness/services.ts';
-import { headerOf, paidConfig, paidEnvironment } from '../../payments/paidWorld.ts';
+import { asRepeated, headerOf, paidConfig, paidEnvironment } from '../../payments/paidWorld.ts';
 import { type Signed, signedOn } from '../../providers/payments/evm/signedPayments.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
@@ -52,7 +52,9 @@ describe('a facilitator', () => {
     const { signed, answer } = await begun(fault);
     expect(await answer).toMatchObject({ status: 200, body: { success: true } });
     const settled = facilitator.counts.settle;
-    expect(await pay(signed)).toEqual(await answer);
+    const { status, body } = await pay(signed);
+    const first = await answer;
+    expect([status, body]).toEqual([first.status, asRepeated(first.body)]);
     expect(facilitator.counts.settle).toBe(settled);
   });
 
@@ -83,7 +85,8 @@ describe('a facilitator', () => {
     const ends = lied.map(({ signed }) => Number(signed.authorization.validBefore));
     await chain.setTime(BigInt(Math.max(...ends)) + 1n);
     for (const { fault, answer } of lied) {
-      expect([fault, (await answer).status]).toEqual([fault, 402]);
+      // Refused, or looked for once more.
+      expect([402, 504], fault).toContain((await answer).status);
     }
     const { rows } = await api.opened.dependencies.sql.query<{ state: string }>(
       'select state from top_ups where payer = any ($1) group by state',

@@ -18,7 +18,7 @@ import {
 } from '../../providers/payments/solana/solanaWorld.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const PUBLIC = 'https://api.example';
 const PATH = '/x402/top-up';
@@ -34,7 +34,9 @@ let evmRows: { name: string; code: string; content: object }[];
 beforeAll(async () => {
   chain = await startEvmChain();
   node = await startRpcNode(chain.rpcUrl);
-  solana = await createSolanaWorld();
+  solana = await createSolanaWorld({
+    chain: { genesisHash: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG' },
+  });
   const { environment } = await createWorld();
   const { x402, limits } = paidConfig({ ...chain, rpcUrl: node.url });
   const { network, asset, payTo, rpcUrls } = solana.settings;

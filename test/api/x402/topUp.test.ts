@@ -1,15 +1,30 @@
 /** POST /x402/top-up over a real chain, a real worker and two APIs on one set of books. */
+
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { creditedBody, offerBody } from '../../../api/x402/shapes.ts';
+import type { SignedPayment } from '../../../domain/payments/signedPayment.ts';
 import { toWallet } from '../../../domain/wallets.ts';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import {
+  beginSettlement,
+  endTopUp,
+  noteSettlement,
+  paymentIdOf,
+  recordTopUp,
+  reserveFee,
+} from '../../../infra/postgres/topUps.ts';
 import { walletAccountId } from '../../../infra/postgres/walletAccounts.ts';
+import { registerLedgerMetrics } from '../../../infra/telemetry/ledgerMetrics.ts';
+import { PaymentRefused, UsedBefore } from '../../../providers/payments/paymentNetwork.ts';
 import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
 import { createWorld, type Spawned, spawnWorker } from '../../harness/services.ts';
 import { together } from '../../harness/together.ts';
 import { longRun } from '../../infra/postgres/longRun.ts';
+import { seriesValue } from '../../infra/telemetry/seriesValue.ts';
+import { challengedSignIn } from '../../payments/challengedSignIn.ts';
 import {
   decode,
   encode,
@@ -19,7 +34,14 @@ import {
   paidConfig,
   paidEnvironment,
 } from '../../payments/paidWorld.ts';
-import { DOLLAR, PAYEE, type Signed, signedOn } from '../../providers/payments/evm/signedPayments.ts';
+import { scriptedNetwork, somePayment } from '../../payments/scriptedNetwork.ts';
+import {
+  DOLLAR,
+  PAYEE,
+  type Signed,
+  settingsOn,
+  signedOn,
+} from '../../providers/payments/evm/signedPayments.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
@@ -34,6 +56,8 @@ beforeAll(async () => {
   Object.assign(environment, paidEnvironment(paidConfig(chain)));
   worker = await spawnWorker({ environment });
   apis = [await startApi({ environment }), await startApi({ environment })];
+  // The published packages sign nothing for an address other than the one that answers.
+  for (const { opened, origin } of apis) opened.dependencies.config.publicUrl = origin;
 });
 afterAll(async () => {
   await Promise.all(apis.map((api) => api.stop()));
@@ -90,9 +114,100 @@ describe('POST /x402/top-up', () => {
     expect(receipt.status).toBe('success');
     const again = await post({ 'X-PAYMENT': legacyHeaderOf(signed) }, apis[1]);
     expect(again.status).toBe(200);
-    expect(creditedBody.parse(await again.json()).data).toEqual(data);
+    const { newBalance: _, ...replayed } = data;
+    expect(creditedBody.parse(await again.json()).data).toEqual(replayed);
     expect(await balance(signed)).toBe(7_123_457n * NANO_PER_UNIT);
     expect(await chain.balanceOf(signed.payer.address)).toBe(7_123_457n);
+  });
+
+  it('tells the balance to no stranger: of a payment settled elsewhere, and to its payer only who signs in', async () => {
+    const signed = await signedOn(chain);
+    await chain.settle(signed.authorization, signed.signature);
+    const stranger = creditedBody.parse(await (await pay(signed)).json()).data;
+    expect(stranger).toMatchObject({ amountCredited: 10, paymentId: expect.any(String) });
+    expect(stranger).not.toHaveProperty('newBalance');
+    const url = `${apis[0].baseUrl}/x402/balance/${signed.payer.address}`;
+    const response = await post({
+      'PAYMENT-SIGNATURE': headerOf(chain, signed),
+      'SIGN-IN-WITH-X': await challengedSignIn(url, signed.payer),
+    });
+    expect(creditedBody.parse(await response.json()).data).toEqual({ ...stranger, newBalance: 10 });
+  });
+
+  it('takes no further payment of a wallet of which too many are open, and says when to come again', async () => {
+    const { sql } = apis[0].opened.dependencies;
+    const signed = await signedOn(chain);
+    const payer = toWallet(signed.payer.address);
+    if (!payer) throw new Error('no wallet');
+    const open = Array.from({ length: 5 }, () => somePayment({ payer, network: chain.network }));
+    for (const payment of open) await recordTopUp(sql, { payment, decimals: 6, requestId: '0'.repeat(32) });
+    const refused = await pay(signed);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.json()).toMatchObject({ error: expect.stringContaining('5 payments') });
+    for (const payment of open) {
+      await endTopUp(sql, { paymentId: paymentIdOf(payment), state: 'failed', reason: 'test' });
+    }
+    expect((await pay(signed)).status).toBe(200);
+  });
+
+  it('refuses a payment that was used up before the search of its chain begins, and does not answer 503', async () => {
+    const network = scriptedNetwork();
+    const used = new PaymentRefused('PAYMENT_VERIFICATION_FAILED', 'used', { reason: 'used' });
+    network.play({ verify: used, findFirst: new UsedBefore('no event says where') });
+    const presentation = { network, payment: somePayment(), requestId: '0'.repeat(32) };
+    const presented = apis[0].opened.dependencies.topUps.present({
+      ...presentation,
+      stopping: new AbortController().signal,
+    });
+    await expect(presented).rejects.toBe(used);
+  });
+
+  it('reserves fees of payments without a credit up to the budget of the day, and gives back those of refusals', async () => {
+    const { sql } = apis[0].opened.dependencies;
+    const network = 'eip155:31337';
+    const [one, two] = [somePayment({ network }), somePayment({ network })];
+    for (const payment of [one, two])
+      await recordTopUp(sql, { payment, decimals: 6, requestId: '0'.repeat(32) });
+    const reserve = (payment: SignedPayment, fee: bigint) =>
+      reserveFee(sql, { paymentId: paymentIdOf(payment), network, fee, budget: 100n });
+    expect(await reserve(one, 60n)).toBe(true);
+    expect(await reserve(two, 41n)).toBe(false);
+    expect(await reserve(two, 40n)).toBe(true);
+    expect(await reserve(one, 1n)).toBe(false);
+    const paymentId = paymentIdOf(two);
+    expect(await beginSettlement(sql, { paymentId, settlement: 1 })).toBe(true);
+    await noteSettlement(sql, { paymentId, settlement: 1, state: 'refused' });
+    expect(await reserve(one, 40n)).toBe(true);
+    const registry = new Registry();
+    const settings = { ...settingsOn(chain), network, feeBudgetPerDay: 200e-9 };
+    registerLedgerMetrics(registry, sql, [settings]);
+    const ratio = seriesValue(await registry.metrics(), 'farebox_settlement_fee_budget_ratio', {
+      provider: network,
+    });
+    expect(ratio).toBeCloseTo(100 / 200e9, 15);
+    for (const payment of [one, two]) {
+      await endTopUp(sql, { paymentId: paymentIdOf(payment), state: 'failed', reason: 'test' });
+    }
+  });
+
+  it('takes no further payment of a wallet of which three cost a fee today and moved nothing', async () => {
+    const { sql } = apis[0].opened.dependencies;
+    const signed = await signedOn(chain);
+    const payer = toWallet(signed.payer.address);
+    if (!payer) throw new Error('no wallet');
+    for (let failures = 0; failures < 3; failures += 1) {
+      const payment = somePayment({ payer, network: chain.network });
+      const paymentId = paymentIdOf(payment);
+      await recordTopUp(sql, { payment, decimals: 6, requestId: '0'.repeat(32) });
+      await sql.query('update top_ups set fee_reserved = 1, fee_day = current_date where id = $1', [
+        paymentId,
+      ]);
+      await endTopUp(sql, { paymentId, state: 'failed', reason: 'reverted' });
+    }
+    const refused = await pay(signed);
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({ error: expect.stringContaining('cost a fee') });
   });
 
   it('answers a credited payment as such also when its time is over', async () => {
@@ -240,7 +355,9 @@ describe(`one authorization posted ${POSTS} times in parallel`, () => {
         });
         const answers = await together(calls, Math.min(POSTS, 200));
         expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-        expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+        const told = answers.map(({ body }) => creditedBody.parse(JSON.parse(body)).data);
+        const same = told.map(({ newBalance: _, ...data }) => JSON.stringify(data));
+        expect(new Set(same).size).toBe(1);
         expect(await balance(signed)).toBe(10n * DOLLAR * NANO_PER_UNIT);
         expect(await chain.balanceOf(signed.payer.address)).toBe(10n * DOLLAR);
       }

@@ -2,7 +2,7 @@ import { encodeFunctionData, type Hex } from 'viem';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { TEST_USD } from '../../../../infra/stack/chain/testUsd.ts';
 import type { PaymentNetwork, SignedPayment } from '../../../../providers/payments/paymentNetwork.ts';
-import { ChainUnavailable } from '../../../../providers/payments/paymentNetwork.ts';
+import { ChainUnavailable, UsedBefore } from '../../../../providers/payments/paymentNetwork.ts';
 import { testContract } from '../../../chains/artifact.ts';
 import { type EvmChain, startEvmChain } from '../../../chains/evmChain.ts';
 import { startRpcNode, type TestNode } from '../../../chains/rpcNode.ts';
@@ -140,6 +140,37 @@ describe('when its time is over', () => {
     expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
     await chain.revert(before);
   });
+});
+
+describe('an authorization that was used before it was presented', () => {
+  test('is found within a day, and is told as used before where it was earlier', async () => {
+    const own = await startEvmChain();
+    try {
+      const network = opened({}, own);
+      const signed = await signedOn(own);
+      const payment = await readOn(network, signed);
+      const { transactionHash: transaction } = await own.settle(signed.authorization, signed.signature);
+      await own.setTime((await own.now()) + 86_400n);
+      await own.mine(300);
+      await own.setTime((await own.now()) + 3n * 86_400n);
+      await own.mine(100);
+      const readAfter = async (hours: number) => {
+        const readAt = String(Math.floor(Date.now() / 1_000) + hours * 3_600);
+        return await network.find({ ...payment, readAt }, within);
+      };
+      expect(await readAfter(20)).toMatchObject({ state: 'final', transaction });
+      await expect(readAfter(60)).rejects.toThrow(UsedBefore);
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
+test('a payment on its way is found after the token was changed in the configuration', async () => {
+  const { payment, transaction } = await paid();
+  const other = await chain.deploy(TEST_USD);
+  const changed = opened({ asset: other.toLowerCase() });
+  expect(await changed.find(payment, within)).toMatchObject({ state: 'final', transaction });
 });
 
 describe('what is no payment', () => {

@@ -138,8 +138,8 @@ describe('the window of a payment', () => {
     ['begins in the next second', { validAfter: 1n }, false],
     ['has half a minute left', { validBefore: 30n }, true],
     ['has a second less', { validBefore: 29n }, false],
-    ['ends after a year', { validBefore: 366n * 86_400n }, true],
-    ['ends a second later', { validBefore: 366n * 86_400n + 1n }, false],
+    ['ends after an hour', { validBefore: 3_600n }, true],
+    ['ends a second later', { validBefore: 3_601n }, false],
   ];
 
   test.each(CASES)('%s', async (_name, { validAfter, validBefore }, good) => {

@@ -117,7 +117,7 @@ describe('a payment that is good', () => {
     const { authorization } = await signedOn(chain, { from: wallet });
     const good = { payer: owner, authorization, signature: await chain.sign(owner, authorization) };
     const payment = await readOn(network, good);
-    expect(payment.payer.address).toBe(wallet.toLowerCase());
+    expect(payment.payer).toEqual({ family: 'evm', address: wallet.toLowerCase(), chain: chain.network });
     const stranger = await chain.newWallet();
     const forged = { ...good, signature: await chain.sign(stranger, authorization) };
     await expect(network.verify(await readOn(network, forged), within())).rejects.toMatchObject({

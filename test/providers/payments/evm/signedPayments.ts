@@ -27,6 +27,7 @@ export function settingsOn(
     confirmations: 0,
     facilitatorUrl: undefined,
     feePayerKeyEnv: 'FEE_KEY',
+    feeBudgetPerDay: 1,
     allowPrivateNetwork: true,
     ...some,
   };

@@ -55,6 +55,20 @@ test('a payment is verified, settled by our own fee payer, executed once and fou
   expect(await payments.find(payment, signal)).toMatchObject({ state: 'final' });
 });
 
+test('a payment on its way is found after payTo and the token were changed in the configuration', async () => {
+  const world = await openWorld();
+  const payment = await signedPayment(world);
+  await world.payments.settle(payment, signal);
+  world.chain.advance(32);
+  const other = await openWorld();
+  const changed = createSolanaPayments(
+    { ...world.settings, payTo: other.payTo },
+    { secret: () => world.feeKey.secret, callTimeoutMs: 1_000 },
+  );
+  expect(await changed.find(payment, signal)).toMatchObject({ state: 'final', amount: '6000000' });
+  await changed.close?.();
+});
+
 test('the first signature of the message settles it; what else the client put there does not matter', async () => {
   const world = await openWorld();
   const one = await envelope(world);
@@ -191,19 +205,28 @@ test('verify says why: expired, too little, no account to pay into, a fee payer 
   await expect(poor.payments.verify(await signedPayment(poor), signal)).rejects.toThrow('fee payer');
 });
 
-test('a payment with the highest price costs our fee payer at most a thousandth of a SOL', async () => {
+test('a payment with the highest price costs our fee payer at most a ten-thousandth of a SOL, and as much as was approved', async () => {
   const world = await openWorld();
   const dear = await envelope(world, {
     draft: (draft) => ({
       ...draft,
-      instructions: [unitLimit(200_000), unitPrice(5_000_000n), ...draft.instructions.slice(2)],
+      instructions: [unitLimit(200_000), unitPrice(500_000n), ...draft.instructions.slice(2)],
     }),
   });
   const payment = await world.payments.read(dear, Date.now());
   const before = world.chain.svm.getBalance(world.feeKey.address) ?? 0n;
-  await world.payments.settle(payment, signal);
+  const approved: bigint[] = [];
+  const approve = (answer: boolean) => async (fee: bigint) => {
+    approved.push(fee);
+    return answer;
+  };
+  const refused = await world.payments.settle(payment, signal, { approveFee: approve(false) });
+  expect(refused).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('budget') });
+  expect(world.chain.submissions).toBe(0);
+  await world.payments.settle(payment, signal, { approveFee: approve(true) });
   const cost = before - (world.chain.svm.getBalance(world.feeKey.address) ?? 0n);
-  expect(cost).toBe(1_000_000n + 10_000n);
+  expect(cost).toBe(100_000n + 10_000n);
+  expect(approved).toEqual([cost, cost]);
 });
 
 test('a key that is none, of two halves, or the recipient’s own stops the start', async () => {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { isLargeOrderPoint, isStrictEd25519 } from '../../../../domain/ed25519.ts';
 import { PaymentRefused } from '../../../../providers/payments/paymentNetwork.ts';
 import { isSignedBy } from '../../../../providers/payments/solana/feeKey.ts';
-import { ALLOWED, BENDS } from './bends.ts';
+import { readPayment } from '../../../../providers/payments/solana/readPayment.ts';
+import { ALLOWED, BENDS, CHECKED } from './bends.ts';
 import { envelope, newKey, openWorld, transactionText } from './solanaWorld.ts';
 
 const NOW_MS = Date.now();
@@ -28,11 +29,23 @@ test('what wallets add and clients leave out is taken, and settles', async () =>
   for (const [name, bend] of ALLOWED) {
     const payment = await world.payments.read(await envelope(world, bend), NOW_MS);
     expect(payment.payer.address, name).toBe(world.payer.address);
-    // The wallets' checks are of a program that this chain has not.
-    if (!name.includes('check')) {
-      await world.payments.verify(payment, signal);
-      expect(await world.payments.settle(payment, signal), name).toMatchObject({ outcome: 'sent' });
-    }
+    await world.payments.verify(payment, signal);
+    expect(await world.payments.settle(payment, signal), name).toMatchObject({ outcome: 'sent' });
+  }
+});
+
+test('the checks that wallets add are taken where a facilitator pays the fee', async () => {
+  const world = await openWorld();
+  const feePayers = {
+    offered: async () => world.feeKey.address,
+    has: async (address: string) => address === world.feeKey.address,
+  };
+  const offer = () => Promise.reject(new Error('nothing was accepted'));
+  const reader = { settings: world.settings, names: [], decimals: 6, feePayers, isOwnFee: false };
+  for (const [name, bend] of CHECKED) {
+    const given = { ...(await envelope(world, bend)), accepted: undefined };
+    const payment = await readPayment({ ...reader, offer: offer as never }, given, NOW_MS);
+    expect(payment.payer.address, name).toBe(world.payer.address);
   }
 });
 

@@ -96,6 +96,7 @@ export async function createSolanaWorld(options: WorldOptions = {}): Promise<Wor
     confirmations: 32,
     facilitatorUrl: undefined,
     feePayerKeyEnv: 'FEE_KEY',
+    feeBudgetPerDay: 1,
     allowPrivateNetwork: true,
     ...options.settings,
   };
