@@ -9,6 +9,7 @@ import { addJobCommands } from './jobs.ts';
 import { addKeyCommands } from './keys.ts';
 import { addLedgerCommands } from './ledger.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addTopUpCommands } from './topUps.ts';
 import { addWorkerCommands } from './worker.ts';
 
 const EPILOGUE = `
@@ -18,13 +19,14 @@ a wrong configuration), 2 the command could not be carried out.`;
 
 function buildProgram(): Command {
   const program = new Command('farebox')
-    .description('Operate Farebox: accounts, keys, credit, jobs, the ledger and the configuration.')
+    .description('Operate Farebox: accounts, keys, credit, jobs, top-ups, the ledger and the configuration.')
     .addHelpText('after', EPILOGUE);
   addAccountCommands(program);
   addKeyCommands(program);
   addCreditCommands(program);
   addJobCommands(program);
   addLedgerCommands(program);
+  addTopUpCommands(program);
   addConfigCommands(program);
   addDoctorCommand(program);
   addMigrateCommand(program);
