@@ -71,7 +71,10 @@ export interface EventAnswer {
   tell(take: TakeText): Promise<void>;
 }
 
-export type Answer = JsonAnswer | PreparedAnswer | BinaryAnswer | StreamAnswer | EventAnswer;
+export type Answer = (JsonAnswer | PreparedAnswer | BinaryAnswer | StreamAnswer | EventAnswer) & {
+  /** Runs once when the client was told meanwhile that its request took too long. */
+  onLate?: () => Promise<void>;
+};
 
 export interface AnswerOptions {
   status?: number;
@@ -110,6 +113,12 @@ export async function discardAnswer(answer: Answer): Promise<void> {
   if (answer.kind === 'events') return await answer.tell(() => false);
   answer.stream.destroy();
   await answer.onAborted?.('client');
+}
+
+/** Of an answer that its client knows for lost: what it holds goes, and what was taken for it goes back. */
+export async function withdrawAnswer(answer: Answer): Promise<void> {
+  await discardAnswer(answer);
+  await answer.onLate?.();
 }
 
 export function binary(

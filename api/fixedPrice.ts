@@ -37,8 +37,11 @@ export function dryRun(price: LedgerPrice): Answer {
 }
 
 export async function paidOnce(
-  dependencies: Pick<Dependencies, 'ledger'>,
-  request: Pick<RouteRequest<unknown, unknown, 'key'>, 'caller' | 'requestId' | 'log' | 'headers'>,
+  dependencies: Pick<Dependencies, 'ledger' | 'sql'>,
+  request: Pick<
+    RouteRequest<unknown, unknown, 'key'>,
+    'caller' | 'requestId' | 'log' | 'headers' | 'expired'
+  >,
   { offer, work }: { offer: FixedPrice; work: () => Promise<Answer> },
 ): Promise<Answer> {
   const { sku, unit, price, provider } = offer;
@@ -58,12 +61,13 @@ export async function paidOnce(
     snapshot,
     ttlMs: TTL_MS,
     log,
+    request,
   });
   const startedAt = performance.now();
   try {
     const answer = await work();
     await hold.settle(price, { inferenceExecutionTime: Math.round(performance.now() - startedAt) });
-    return answer;
+    return { ...answer, onLate: hold.withdraw };
   } catch (error) {
     // After a bill that stands this changes nothing.
     await hold.release();

@@ -9,7 +9,7 @@ import type { Logger } from '../infra/log.ts';
 import type { Holding } from '../infra/media/heldBytes.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Admission, LimitedCall } from '../infra/redis/limiter.ts';
-import { type Answer, discardAnswer, releasing } from './answer.ts';
+import { type Answer, releasing, withdrawAnswer } from './answer.ts';
 import { type Authentication, authenticate } from './auth/authenticate.ts';
 import { type ReadBody, readBody } from './body/readBody.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -210,7 +210,7 @@ async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
       const error = tooLate(deadlineMs);
       call.request.abort(error);
       // Nobody waits for it any more, but it may hold a file or money: the process does not end before it has.
-      frame.inFlight.track(work.then(discardAnswer));
+      frame.inFlight.track(work.then(withdrawAnswer));
       reject(error);
     }, deadlineMs);
     work.then(

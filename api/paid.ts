@@ -16,6 +16,7 @@ import {
 import { INSUFFICIENT, keyLimitReached } from '../domain/refusals.ts';
 import type { Logger } from '../infra/log.ts';
 import { isUnavailable } from '../infra/postgres/failures.ts';
+import { refund } from '../infra/postgres/ledger.ts';
 import { ledgerOverruns, ledgerOverrunUsd } from '../infra/telemetry/counters.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -29,6 +30,8 @@ export interface PaidCall {
   /** Longer than the call can take, settling included. */
   ttlMs: number;
   log: Logger;
+  /** From the deadline on its client knows the answer for lost, and is not billed. Left out: there is no such deadline. */
+  request?: { readonly expired: boolean };
 }
 
 export interface Settlement {
@@ -45,14 +48,17 @@ export interface Hold {
   state: ChargeState;
   /** May cost more than was held: a second operation takes the rest. Resolves when the bill is written. */
   settle(price: LedgerPrice, snapshot: Partial<PriceSnapshot>): Promise<Settlement>;
-  /** Nothing was delivered: all of it goes back. */
+  /** Nothing was delivered: all of it goes back. After a bill that stands nothing happens. */
   release(): Promise<void>;
+  /** The deadline passed after the bill, and before the answer: the bill goes back. */
+  withdraw(): Promise<void>;
 }
 
-type Purse = Pick<Dependencies, 'ledger'>;
+type Purse = Pick<Dependencies, 'ledger' | 'sql'>;
 
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`. */
-export async function openHold({ ledger }: Purse, call: PaidCall): Promise<Hold> {
+export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
+  const { ledger } = purse;
   const { requestId: operationId, caller, bound, snapshot, ttlMs } = call;
   const { accountId, keyId } = caller;
   const held = await ledger
@@ -65,13 +71,39 @@ export async function openHold({ ledger }: Purse, call: PaidCall): Promise<Hold>
   if (held.outcome === 'insufficient') throw new FareboxError(INSUFFICIENT);
   if (held.outcome === 'key_limit') throw new FareboxError(keyLimitReached(held.currency));
   const until = performance.now() + ttlMs;
+  let isBilled = false;
+  const giveBack = async () => {
+    const released = await insist(call, until, () => ledger.release({ operationId, accountId }));
+    // A settlement whose reply was lost may stand.
+    const isCharged = isBilled || released.outcome === 'settled';
+    if (call.request?.expired && isCharged) await refundBill(purse, call);
+  };
   return {
     state: held.state,
-    settle: (price, details) => settle({ ledger }, call, { price, details, until }),
-    async release() {
-      await insist(call, until, () => ledger.release({ operationId, accountId }));
+    async settle(price, details) {
+      const settlement = await settle(purse, call, { price, details, until });
+      isBilled = true;
+      return settlement;
     },
+    async release() {
+      if (!isBilled) await giveBack();
+    },
+    withdraw: giveBack,
   };
+}
+
+/** Of an answer that its client knows for lost. Both charges of a bill above its hold are given back. */
+async function refundBill({ sql }: Purse, call: PaidCall): Promise<void> {
+  const { requestId, ttlMs, log } = call;
+  const until = performance.now() + ttlMs;
+  for (const chargeOperationId of [requestId, `${requestId}:rest`]) {
+    const operationId = `refund:${chargeOperationId}`;
+    const refunded = await insist(call, until, () =>
+      refund(sql, { operationId, chargeOperationId, reason: 'timed_out' }),
+    );
+    if (refunded.outcome === 'refunded')
+      log.warn({ chargeOperationId }, 'a bill came too late and was refunded');
+  }
 }
 
 interface Bill {
@@ -80,11 +112,13 @@ interface Bill {
   until: number;
 }
 
-async function settle({ ledger }: Purse, call: PaidCall, bill: Bill): Promise<Settlement> {
+async function settle(purse: Purse, call: PaidCall, bill: Bill): Promise<Settlement> {
   const { price, details } = bill;
+  const { ledger } = purse;
   const operationId = call.requestId;
+  const isLost = () => call.request?.expired === true;
   try {
-    const settled = await insist(call, bill.until, () =>
+    const settled = await insist({ ...call, isLost }, bill.until, () =>
       ledger.settle({ operationId, accountId: call.caller.accountId, price, snapshot: details }),
     );
     if (settled.outcome === 'settled') {
@@ -93,10 +127,10 @@ async function settle({ ledger }: Purse, call: PaidCall, bill: Bill): Promise<Se
         ? noteOverrun(call, price, { cause: 'above_hold', parts: settled.parts })
         : settlementOf(price, settled.parts);
     }
-    const parts = await takeLateBill({ ledger }, call, bill);
+    const parts = await takeLateBill(purse, call, bill);
     return noteOverrun(call, price, { cause: settled.outcome, parts });
   } catch (error) {
-    noteOverrun(call, price, { cause: 'unwritten', parts: [] });
+    if (!isLost()) noteOverrun(call, price, { cause: 'unwritten', parts: [] });
     throw error;
   }
 }
@@ -151,14 +185,20 @@ function noteOverrun(
 
 const LONGEST_PAUSE_MS = 5_000;
 
+interface Insistence {
+  log: Logger;
+  /** Nobody is billed any more. */
+  isLost?(): boolean;
+}
+
 /** Until it is written down, or the hold has expired and there is nothing left to write. */
-async function insist<T>(call: Pick<PaidCall, 'log'>, until: number, write: () => Promise<T>): Promise<T> {
+async function insist<T>({ log, isLost }: Insistence, until: number, write: () => Promise<T>): Promise<T> {
   for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       return await write();
     } catch (error) {
-      if (performance.now() + pauseMs > until) throw error;
-      call.log.warn({ err: error }, 'a resolution could not be written yet');
+      if (performance.now() + pauseMs > until || isLost?.()) throw error;
+      log.warn({ err: error }, 'a resolution could not be written yet');
       await sleep(pauseMs);
     }
   }

@@ -48,7 +48,9 @@ export async function paidDelivery(
   const { price, snapshot, ttlMs } = sale;
   if (isDryRun(request)) return dryRun(price);
   const { caller, requestId, log, signal } = request;
-  const hold = await openHold(dependencies, { requestId, caller, bound: price, snapshot, ttlMs, log });
+  const hold = await openHold(dependencies, {
+    ...{ requestId, caller, bound: price, snapshot, ttlMs, log, request },
+  });
   const startedAt = performance.now();
   const undo = giveBack(dependencies, request, { hold, sale });
   try {
@@ -67,7 +69,7 @@ export async function paidDelivery(
     }
     signal.throwIfAborted();
     await charge(hold, bill);
-    return answer;
+    return { ...answer, onLate: hold.withdraw };
   } catch (error) {
     // After a bill that stands this changes nothing.
     await (mayBeMade(error, signal) ? undo() : hold.release());

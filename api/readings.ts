@@ -21,12 +21,12 @@ const HOLD_TTL_MS = 200_000;
 
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded` before any work. The hold is released in any case. */
 export async function holdForReading<T>(
-  { ledger }: Pick<Dependencies, 'ledger'>,
+  { ledger, sql }: Pick<Dependencies, 'ledger' | 'sql'>,
   { caller, requestId, log }: Buyer,
   work: () => Promise<T>,
 ): Promise<T> {
   const hold = await openHold(
-    { ledger },
+    { ledger, sql },
     {
       ...{ requestId: `${requestId}:reading`, caller, bound: READING_HOLD, ttlMs: HOLD_TTL_MS, log },
       snapshot: {

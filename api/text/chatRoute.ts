@@ -132,7 +132,8 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
       noteTokens(request, counted),
     ]);
     const body = form.whole({ heading: headingOf(order, call), call, completion, settled });
-    return { ...json(body, { headers: answeredBy(request, call.attempt) }), compressible: true };
+    const answer = json(body, { headers: answeredBy(request, call.attempt) });
+    return { ...answer, compressible: true, onLate: call.hold.withdraw };
   });
 }
 

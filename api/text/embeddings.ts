@@ -17,7 +17,7 @@ import { endUserOf } from '../endUser.ts';
 import { isDryRun } from '../fixedPrice.ts';
 import { invalid } from '../invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { openHold } from '../paid.ts';
+import { type Hold, openHold } from '../paid.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
 import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
@@ -96,9 +96,14 @@ async function embed(
     };
     return json({ object: 'dry_run', bounds: [bounded] });
   }
-  const { found, tokens } = await paidEmbeddings(dependencies, request, { model, inputs, dimensions, bound });
+  const { found, tokens, withdraw } = await paidEmbeddings(dependencies, request, {
+    model,
+    inputs,
+    dimensions,
+    bound,
+  });
   await request.noteTokens(tokens).catch((error: unknown) => request.log.warn({ err: error }, 'not counted'));
-  return presentEmbeddings(found, { request, model, headers, tokens });
+  return { ...presentEmbeddings(found, { request, model, headers, tokens }), onLate: withdraw };
 }
 
 interface Order {
@@ -112,12 +117,14 @@ async function paidEmbeddings(
   dependencies: Dependencies,
   request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>,
   { model, inputs, dimensions, bound }: Order,
-): Promise<{ found: Embeddings; tokens: number }> {
+): Promise<{ found: Embeddings; tokens: number; withdraw: Hold['withdraw'] }> {
   const { caller, log, requestId, signal } = request;
   const embed = dependencies.textProviders.get(model.provider)?.embed;
   if (!embed) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
   const snapshot = snapshotOf(model, chatId(requestId));
-  const hold = await openHold(dependencies, { requestId, caller, bound, snapshot, ttlMs: TTL_MS, log });
+  const hold = await openHold(dependencies, {
+    ...{ requestId, caller, bound, snapshot, ttlMs: TTL_MS, log, request },
+  });
   const startedAt = performance.now();
   try {
     const order = {
@@ -132,7 +139,7 @@ async function paidEmbeddings(
       inferenceExecutionTime: Math.round(performance.now() - startedAt),
       notes: found.promptTokens === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
     });
-    return { found, tokens };
+    return { found, tokens, withdraw: hold.withdraw };
   } catch (error) {
     // After a bill that stands this changes nothing.
     await hold.release();

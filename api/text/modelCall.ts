@@ -61,7 +61,7 @@ export const WHOLE_DRAIN_MS = 125_000;
 /** Beyond the call: the resolution is written, if need be, for so long. */
 const RESOLVE_MS = 60_000;
 
-type Desk = Pick<Dependencies, 'ledger' | 'textProviders'>;
+type Desk = Pick<Dependencies, 'ledger' | 'sql' | 'textProviders'>;
 
 /**
  * Each attempt is held against the limits and the price of its own model. Throws what the client is told when no model
@@ -101,7 +101,7 @@ function isNoRoom(error: unknown): boolean {
 }
 
 async function openCall<Model extends Answering, Priced extends Bounded>(
-  { ledger, textProviders }: Desk,
+  { ledger, sql, textProviders }: Desk,
   { request, price, drainMs, isStream }: CallOrder<Model, Priced, unknown>,
   { attempt, index }: { attempt: NamedModel<Model>; index: number },
 ): Promise<ModelCall<Model, Priced>> {
@@ -114,9 +114,9 @@ async function openCall<Model extends Answering, Priced extends Bounded>(
   // The second model that is tried is an operation of its own: a hold that was released stays so.
   const requestId = index === 0 ? request.requestId : `${request.requestId}:${index + 1}`;
   const hold = await openHold(
-    { ledger },
+    { ledger, sql },
     {
-      ...{ requestId, caller },
+      ...{ requestId, caller, request },
       // A log of its own costs a request something, and one whose bill is written at once needs none.
       get log() {
         return request.log;
@@ -182,7 +182,7 @@ export interface Settled extends Counted {
   cost: LedgerPrice;
 }
 
-/** Writes the bill; resolves when it stands. A service that counts more than what was held is paid by what was held. */
+/** Writes the bill; resolves when it stands. Of a call that its client left it is never more than was held. */
 export async function settleCall(
   { attempt, hold, bound, startedAt, end }: OpenCall<Answering> & Bounded,
   produced: Omit<Produced, 'executionMs'>,
@@ -191,13 +191,13 @@ export async function settleCall(
   const { usage, counted } = produced;
   const executionMs = Math.round(performance.now() - startedAt);
   const { price: asked, details } = billOf(attempt.model, { ...produced, executionMs });
-  const price = lesser(asked, bound);
+  const price = produced.clientLeft ? lesser(asked, bound) : asked;
   if (price.usd === 0n && price.diem === 0n) {
     await hold.release();
     return { usage, counted, cost: NOTHING };
   }
-  await hold.settle(price, details);
-  return { usage, counted, cost: price };
+  const { cost } = await hold.settle(price, details);
+  return { usage, counted, cost };
 }
 
 function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {

@@ -41,7 +41,7 @@ async function openCall(funds: { usd?: bigint; diem?: bigint }, bound = 10_000_0
   const caller = { accountId, keyId: null } as Caller;
   const call = { requestId, caller, bound: both(bound), snapshot: SNAPSHOT, ttlMs: 60_000, log };
   warnings.length = 0;
-  return { accountId, requestId, hold: await openHold({ ledger }, call) };
+  return { accountId, requestId, hold: await openHold({ ledger, sql: world.pool }, call) };
 }
 
 const USD = 1_000_000_000n;

@@ -84,7 +84,8 @@ async function decide(dependencies: Dependencies, order: DecisionOrder): Promise
         output_tokens: settled.usage.completionTokens,
       };
       const body = { model: model.id, answers, usage };
-      return { ...json(body, { headers: answeredBy(request, call.attempt) }), compressible: true };
+      const answer = json(body, { headers: answeredBy(request, call.attempt) });
+      return { ...answer, compressible: true, onLate: call.hold.withdraw };
     } catch (error) {
       // Who leaves before the end pays for what was answered until then; who is told of a failure pays nothing.
       if (request.signal.aborted && !request.expired) await settleCall(call, tally.sum());

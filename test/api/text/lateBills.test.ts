@@ -1,0 +1,169 @@
+/** A bill that cannot be written before the deadline: the client is told that its answer is lost, and pays nothing. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json } from '../../../api/answer.ts';
+import { paidOnce } from '../../../api/fixedPrice.ts';
+import { paidDelivery } from '../../../api/paidDelivery.ts';
+import { defineRoute, type Route } from '../../../api/route.ts';
+import { chatRoute } from '../../../api/text/chatRoute.ts';
+import { decisionRoutes } from '../../../api/text/decisions/decisionRoutes.ts';
+import { embeddingsRoute } from '../../../api/text/embeddings.ts';
+import { responsesRoute } from '../../../api/text/responses/responsesRoute.ts';
+import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
+import type { EmbeddingModel, Model } from '../../../domain/catalogue/model.ts';
+import { armPoint } from '../../../infra/points.ts';
+import { balanceOf } from '../../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { until } from '../../harness/until.ts';
+import { decisionModel } from './decisionWorld.ts';
+import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
+
+const DEADLINE_MS = 2_500;
+const PRICE = { usd: 5_000_000n, diem: 5_000_000n };
+const OFFER = { sku: 'test-sold', unit: 'file', price: PRICE, provider: 'test' };
+
+const sold = defineRoute({
+  method: 'POST',
+  path: '/test/sold',
+  access: 'key',
+  deadlineMs: DEADLINE_MS,
+  handler: (dependencies, request) => {
+    const { requestId } = request;
+    const snapshot = { ...OFFER, price: undefined, modelId: 'test', units: '1', requestId };
+    const sale = { price: PRICE, snapshot: { ...snapshot, pricePerUnitUsd: '5000000' }, ttlMs: 60_000 };
+    const work = async () => ({ answer: json(await workOn()) });
+    return paidDelivery(dependencies, request, { sale, work });
+  },
+});
+
+const once = defineRoute({
+  method: 'POST',
+  path: '/test/once',
+  access: 'key',
+  deadlineMs: DEADLINE_MS,
+  handler: (dependencies, request) =>
+    paidOnce(dependencies, request, { offer: OFFER, work: async () => json(await workOn()) }),
+});
+
+let world: TextWorld;
+/** The work of the two routes of this test. */
+let workOn: () => Promise<object>;
+
+beforeAll(async () => {
+  const embedding: EmbeddingModel = {
+    ...{
+      ...textModel({ id: 'embedder', upstreamModel: 'embed-stub' }),
+      kind: 'embedding',
+      type: 'embedding',
+    },
+    spec: { pricing: { input: { usd: 1, diem: 1 } } },
+  };
+  const own: Model[] = [embedding, decisionModel({})];
+  const patched = [chatRoute, responsesRoute, embeddingsRoute, ...decisionRoutes];
+  const routes = patched.map((route) => ({ ...route, deadlineMs: DEADLINE_MS }) as Route);
+  world = await startTextWorld(
+    (config) => {
+      const models = [...config.models, ...own];
+      return { ...config, models, modelCatalogue: createCatalogue(models) };
+    },
+    [...routes, sold, once],
+  );
+}, 60_000);
+
+afterAll(() => world.close());
+
+/** Holds the row of the account from now on, so that nothing can be written of it. */
+async function lockAccount(): Promise<() => Promise<void>> {
+  const client = await world.api.opened.dependencies.sql.connect();
+  await client.query('begin');
+  await client.query('select from accounts where id = $1 for update', [world.accountId]);
+  return async () => {
+    await client.query('rollback');
+    client.release();
+  };
+}
+
+async function funds(): Promise<bigint | undefined> {
+  return (await balanceOf(world.api.opened.dependencies.sql, world.accountId))?.usd;
+}
+
+const QUESTIONS = { broken: { type: 'noul', instructions: 'Is it broken?' } };
+const ORDERS: Record<string, [path: string, body: object]> = {
+  chat: ['/chat/completions', { model: 'gpt-stub', messages: [{ role: 'user', content: 'Hello' }] }],
+  responses: ['/responses', { model: 'gpt-stub', input: 'Hello' }],
+  embeddings: ['/embeddings', { model: 'embedder', input: 'Hello' }],
+  decisions: ['/decisions', { model: 'judge', state: 'It broke.', questions: QUESTIONS }],
+  'a delivery': ['/test/sold', {}],
+  'a fixed price': ['/test/once', {}],
+};
+
+const post = (path: string, body: object) =>
+  world.api.call(path, {
+    ...{ method: 'POST', key: world.key },
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+/** Resolves when the work of the request has begun: by then its hold stands. */
+async function begun(path: string, body: object): Promise<{ answer: Promise<Response>; finish(): void }> {
+  let finish: () => void = () => undefined;
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let begin: () => void = () => undefined;
+  const started = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  workOn = async () => {
+    begin();
+    await finished;
+    return {};
+  };
+  const { length } = world.stub.received;
+  // Longer than it takes to lock the row.
+  world.stub.next.push({ delayMs: 700, alternatives: { yes: 0.9, no: 0.1 } });
+  const answer = post(path, body);
+  if (path.startsWith('/test/')) await started;
+  else await until('the upstream is asked', () => world.stub.received.length > length, 10_000);
+  world.stub.next = [];
+  return { answer, finish };
+}
+
+describe.each(Object.entries(ORDERS))('%s', (_name, [path, body]) => {
+  it('costs nothing where Postgres stalls through the deadline, and something in time', async () => {
+    const before = await funds();
+    const { answer, finish } = await begun(path, body);
+    const unlock = await lockAccount();
+    finish();
+    const response = await answer.finally(unlock);
+    expect(response.status).toBe(504);
+    await world.settled();
+    await until('nothing is in flight', () => world.api.inFlight.count === 0, 15_000);
+    expect(await funds()).toBe(before);
+    const inTime = await begun(path, body);
+    inTime.finish();
+    expect((await inTime.answer).status).toBe(200);
+    await world.settled();
+    expect(await funds()).toBeLessThan(before ?? 0n);
+    expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+  }, 60_000);
+});
+
+it('gives back what was taken where the deadline passes between the bill and the answer', async () => {
+  const before = await funds();
+  armPoint(`sale-settled:pause:1:${DEADLINE_MS + 500}`);
+  try {
+    const { answer, finish } = await begun('/test/sold', {});
+    finish();
+    expect((await answer).status).toBe(504);
+    await until('nothing is in flight', () => world.api.inFlight.count === 0, 15_000);
+  } finally {
+    armPoint(undefined);
+  }
+  expect(await funds()).toBe(before);
+  const { rows } = await world.api.opened.dependencies.sql.query(
+    `select kind from transfers where account_id = $1 order by id desc limit 2`,
+    [world.accountId],
+  );
+  expect(rows).toEqual([{ kind: 'refund' }, { kind: 'charge' }]);
+  expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+}, 60_000);
