@@ -11,6 +11,8 @@ export interface LedgerStatement {
   name: string;
   text: string;
   values: unknown[];
+  /** Not prepared, but planned for its values: for pages, whose plan depends on their limit. */
+  planned?: 'each time';
 }
 
 /** On a pool the statement is its own transaction and may be repeated; inside a caller's transaction it may not. */
@@ -27,11 +29,15 @@ async function untilItHolds<Row extends pg.QueryResultRow>(
 ): Promise<Row[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return (await sql.query<Row>(statement)).rows;
+      return (await sql.query<Row>(queryOf(statement))).rows;
     } catch (error) {
       if (!(sql instanceof pg.Pool)) throw error;
       if (attempt >= ATTEMPTS || !isRetryable(error)) throw asLedgerError(error);
       await pauseWithJitter(attempt);
     }
   }
+}
+
+function queryOf({ planned, name, ...query }: LedgerStatement): pg.QueryConfig {
+  return planned === undefined ? { name, ...query } : query;
 }

@@ -29,26 +29,40 @@ interface RawTransaction {
   model_id: string | null;
 }
 
+const REQUEST = (row: string) => `(coalesce(${row}.sold, ${row}.details) ->> 'requestId')`;
+const MODEL = (row: string) => `(coalesce(${row}.sold, ${row}.details) ->> 'modelId')`;
+const IN_DOLLARS = `currency in ('usd', 'bundled')`;
+
 /**
  * Bundled credit is in dollars and counts as such. What an operator gave counts as a top-up, what one took as a charge. The
  * refunds of one request are one row, where and when the last of them was booked.
+ *
+ * It starts from what the account has and reads backwards, so a page costs what it shows and skips, however much lies
+ * before it.
  */
 const TEXT = `with booked as (
-    select id, created_at, amount,
-      case when kind in ('charge', 'refund') then kind when amount > 0 then 'top_up' else 'charge' end as kind,
-      coalesce(sold, details) ->> 'requestId' as request_id, coalesce(sold, details) ->> 'modelId' as model_id,
-      sum(amount) over (order by created_at, id) as balance
-    from transfers where account_id = $1 and currency in ('usd', 'bundled')
-  ), rows as (
-    select id, created_at, upper(kind) as type, amount, balance, request_id, model_id
-    from booked where kind <> 'refund' or request_id is null
-    union all
-    select max(id), max(created_at), 'REFUND', sum(amount), (array_agg(balance order by created_at desc, id desc))[1],
-      request_id, case when count(distinct coalesce(model_id, '')) = 1 then min(model_id) end
-    from booked where kind = 'refund' and request_id is not null group by request_id
+    select t.*, a.usd_posted + a.bundled_posted - coalesce(sum(t.amount) over (
+        order by t.created_at desc, t.id desc rows between unbounded preceding and 1 preceding), 0) as balance
+    from accounts a join transfers t on t.account_id = a.id
+    where a.id = $1 and t.account_id = $1 and t.${IN_DOLLARS}
+  ), page as (
+    select b.* from booked b
+    where b.kind <> 'refund' or ${REQUEST('b')} is null or not exists (
+      select from transfers n where n.account_id = $1 and n.kind = 'refund' and ${REQUEST('n')} = ${REQUEST('b')}
+        and n.${IN_DOLLARS} and (n.created_at, n.id) > (b.created_at, b.id))
+    order by b.created_at desc, b.id desc limit $2 offset $3
   )
-  select id::text, type, amount::text, balance::text, created_at, request_id, model_id
-  from rows order by created_at desc, id desc limit $2 offset $3`;
+  select p.id::text, p.created_at, coalesce(r.amount, p.amount)::text as amount, p.balance::text,
+    case when p.kind in ('charge', 'refund') then upper(p.kind) when p.amount > 0 then 'TOP_UP' else 'CHARGE' end as type,
+    ${REQUEST('p')} as request_id, case when r.amount is null then ${MODEL('p')} else r.model_id end as model_id
+  from page p left join lateral (
+    select sum(n.amount) as amount,
+      case when count(distinct coalesce(${MODEL('n')}, '')) = 1 then min(${MODEL('n')}) end as model_id
+    from transfers n
+    where p.kind = 'refund' and n.account_id = $1 and n.kind = 'refund' and ${REQUEST('n')} = ${REQUEST('p')}
+      and n.${IN_DOLLARS}
+  ) r on true
+  order by p.created_at desc, p.id desc`;
 
 export async function walletTransactions(
   sql: SqlClient,
@@ -58,6 +72,7 @@ export async function walletTransactions(
     name: 'wallet_transactions',
     text: TEXT,
     values: [accountId, limit, offset],
+    planned: 'each time',
   });
   return rows.map((row) => ({
     id: row.id,
