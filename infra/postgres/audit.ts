@@ -11,6 +11,9 @@ export type Actor = 'operator' | { keyId: string; requestId: string } | { wallet
 
 export const AUDIT_ACTIONS = [
   'account.create',
+  'account.suspend',
+  'account.resume',
+  'account.erase',
   'credit.grant',
   'key.create',
   'key.update',
