@@ -155,7 +155,8 @@ describe('a payment', () => {
 
   it('is credited with what was read on the chain, to the smallest unit, whatever was said of it', async () => {
     const find: Found = { state: 'final', transaction: TRANSACTION, amount: '7000001' };
-    const { handle, balance } = await begin({ find });
+    const payment = somePayment({ amount: '7000001' });
+    const { handle, balance } = await begin({ find }, inputOf(payment));
     expect(await handle.result()).toMatchObject({ state: 'credited', creditedUsd: '7000001000' });
     expect(await balance()).toBe(7_000_001_000n);
   });
