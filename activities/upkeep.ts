@@ -9,6 +9,7 @@ import { type DueHold, expireHolds } from '../infra/postgres/holdExpiry.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
 import { type DueJob, dueJobs, liveJobs } from '../infra/postgres/jobs.ts';
 import { purgeWebhooks, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
+import { preparePartitions } from '../infra/postgres/partitions.ts';
 import { purgeRpcAnswers } from '../infra/postgres/rpcAnswers.ts';
 import { purgeSignInNonces } from '../infra/postgres/signInNonces.ts';
 import { type PendingTopUp, pendingTopUps } from '../infra/postgres/topUps.ts';
@@ -60,6 +61,8 @@ export async function performDuty(
       return { done: await inPages(() => purgeWebhooks(dependencies.pool, WEBHOOK_PAGE)) };
     case 'reconcileTopUps':
       return { done: await reconcileTopUps(dependencies, options.topUpGraceMs ?? TOP_UP_GRACE_MS) };
+    case 'preparePartitions':
+      return { done: await preparePartitions(dependencies.pool) };
   }
 }
 

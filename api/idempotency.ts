@@ -1,9 +1,10 @@
 /** Idempotency-Key on the queue routes: the same key and body is the same job, whatever was lost on the way. */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { type Caller, keyScopeOf } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
 import { claimIdempotencyKey, renewIdempotencyKey } from '../infra/postgres/idempotency.ts';
+import { timeOrderedId } from '../infra/timeOrderedId.ts';
 
 export interface Claim {
   queueId: string;
@@ -38,7 +39,7 @@ export async function claimKey(
     body: Readonly<Record<string, unknown>>;
   },
 ): Promise<Claim> {
-  const queueId = randomUUID();
+  const queueId = timeOrderedId();
   const key = readIdempotencyKey(request.header);
   const fresh = { known: false, renewed: false };
   if (key === undefined) return { queueId, key, ...fresh };
@@ -60,7 +61,7 @@ export async function claimKey(
 
 /** After a refused attempt the key stands for a new one. Of two twins one swaps, and both go on with the same id. */
 export async function renewClaim(sql: pg.Pool, caller: Caller, claim: Claim): Promise<Claim> {
-  const toQueueId = randomUUID();
+  const toQueueId = timeOrderedId();
   const renewed = { ...claim, renewed: true };
   if (claim.key === undefined) return { ...renewed, queueId: toQueueId };
   const { accountId } = caller;

@@ -1,27 +1,13 @@
 /** What the frame knows about a request, from its first byte to the end of its answer: Koa's `ctx.state`, declared once. */
-import { randomFillSync } from 'node:crypto';
 import type Koa from 'koa';
 import type { Caller } from '../domain/caller.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Logger } from '../infra/log.ts';
-
-const ID_BYTES = 16;
-/** Drawn for some hundred requests at a time. */
-const random = Buffer.alloc(256 * ID_BYTES);
-let drawn = random.length;
-
-function newRequestId(): string {
-  if (drawn === random.length) {
-    randomFillSync(random);
-    drawn = 0;
-  }
-  drawn += ID_BYTES;
-  return random.toString('hex', drawn - ID_BYTES, drawn);
-}
+import { timeOrderedId } from '../infra/timeOrderedId.ts';
 
 export class RequestState {
   /** 32 hex characters; also the trace id. */
-  readonly requestId = newRequestId();
+  readonly requestId = timeOrderedId().replaceAll('-', '');
   readonly startedAt = performance.now();
   /** Of that time, what was spent waiting for others: for the client's body, for an upstream's answer. */
   waitedMs = 0;

@@ -12,6 +12,7 @@ const EVERY: Record<UpkeepDuty, '1m' | '10m' | '1h'> = {
   tellUntold: '10m',
   purgeWebhooks: '1h',
   reconcileTopUps: '1m',
+  preparePartitions: '1h',
 };
 
 export async function ensureSchedules(client: Client): Promise<void> {

@@ -240,6 +240,7 @@ export const UPKEEP_DUTIES = [
   'tellUntold',
   'purgeWebhooks',
   'reconcileTopUps',
+  'preparePartitions',
 ] as const;
 export type UpkeepDuty = (typeof UPKEEP_DUTIES)[number];
 

@@ -318,18 +318,25 @@ export const FORMER_LIMIT_RULES: RuleSet = {
 /** Read slice by slice, each with `$1` and `$2`; the operations have a statement of their own. */
 export const SLICE_RULES: readonly RuleSet[] = [TRANSFER_RULES, JOB_RULES, PAYMENT_RULES, FORMER_LIMIT_RULES];
 
-const APPEND_ONLY_TABLES = `unnest(array['transfers', 'audit_events', 'sealed_days', 'sealed_sums', 'sealed_balances'])`;
+/** With their partitions, each of which has the trigger of its table. */
+const APPEND_ONLY_TABLES = `(
+    select tab, tab as guarded from
+      unnest(array['transfers', 'audit_events', 'sealed_days', 'sealed_sums', 'sealed_balances']) as tab
+    union all
+    select inhrelid::regclass::text, inhparent::regclass::text from pg_inherits
+      where inhparent = 'audit_events'::regclass
+  )`;
 
 export const PROTECTION_RULES: RuleSet = {
   columns: 'p.tab as "table", p.privilege',
-  from: `from (select tab, privilege from ${APPEND_ONLY_TABLES} as tab
+  from: `from (select tab, guarded, privilege from ${APPEND_ONLY_TABLES} t
       cross join unnest(array['UPDATE', 'DELETE', 'TRUNCATE']) as privilege) p`,
   rules: [
     {
       name: 'I2 transfers, seals and audit are append-only for the role of the services',
       broken: `has_table_privilege('farebox_app', p.tab, p.privilege)
         or (p.privilege = 'UPDATE' and has_any_column_privilege('farebox_app', p.tab, 'UPDATE'))
-        or not exists (select from pg_trigger where tgrelid = p.tab::regclass and tgname = p.tab || '_append_only'
+        or not exists (select from pg_trigger where tgrelid = p.tab::regclass and tgname = p.guarded || '_append_only'
           and tgenabled in ('O', 'A'))`,
     },
   ],

@@ -113,6 +113,19 @@ it('a payment whose workflow is lost is taken up again behind more than a page o
   expect(started).toEqual([LOST]);
 }, 120_000);
 
+it('partitions that are missing are made, and a second run finds them', async () => {
+  await query('drop table audit_events_' + monthAhead(3), []);
+  expect(await perform('preparePartitions')).toEqual({ done: 1 });
+  expect(await perform('preparePartitions')).toEqual({ done: 0 });
+});
+
+/** As partitions are named. */
+function monthAhead(months: number): string {
+  const now = new Date();
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months));
+  return month.toISOString().slice(0, 7).replace('-', '_');
+}
+
 it('a purge goes on until nothing is left, however much there is', async () => {
   await query(
     `insert into closed_orders (queue_id, closed_at)
