@@ -26,6 +26,7 @@ import type { SignIn } from './auth/signIn/signIn.ts';
 import type { SignInDoor } from './auth/signInDoor.ts';
 import type { BodyBudget } from './body/bodyBudget.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
+import type { FundsGate } from './fundsGate.ts';
 import type { JobWatch } from './jobWatch.ts';
 import type { Limits } from './limits/callLimits.ts';
 import type { PaymentOffers } from './paymentOffers.ts';
@@ -73,6 +74,7 @@ export interface Dependencies {
   offers: PaymentOffers;
   /** What wallets have, and how many of their calls are in flight. */
   wallets: WalletDesk;
+  fundsGate: FundsGate;
   /** Takes their payments. */
   topUps: TopUpDesk;
   /** Undefined: no wallet can sign in. */

@@ -15,13 +15,14 @@ import { type ReadBody, readBody } from './body/readBody.ts';
 import type { Dependencies } from './dependencies.ts';
 import { errorStatus, toFareboxError } from './errors.ts';
 import { isDryRun } from './fixedPrice.ts';
+import { type FreePass, requireFreeModel, requireFunds } from './fundsGate.ts';
 import { type CallLimits, openCall } from './limits/callLimits.ts';
 import { readQuery } from './readQuery.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
 import { type Respond, setHeaders } from './respond.ts';
 import { DEFAULT_DEADLINE_MS, type Route, type RouteRequest, type UploadedFile } from './route.ts';
 import type { InFlight } from './server/inFlight.ts';
-import { refusalOfPoor, serveWallet } from './walletCall.ts';
+import { serveWallet } from './walletCall.ts';
 
 export interface Frame {
   dependencies: Dependencies;
@@ -51,7 +52,7 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
     const { caller } = ctx.state;
     const call = caller && openCall(frame.dependencies.limits, caller);
     const { stopping, ending } = frame.inFlight;
-    const visit = { route, ctx, call, address, stopping, ending };
+    const visit: Visit = { route, ctx, call, address, stopping, ending, freePass: undefined };
     const work = () => answer(frame, visit);
     const { accountId, wallet } = caller ?? {};
     const served =
@@ -91,6 +92,8 @@ interface Visit {
   address(): string;
   stopping: AbortSignal;
   ending: AbortSignal;
+  /** The caller cannot pay, and asks for what costs nothing. */
+  freePass: FreePass | undefined;
 }
 
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
@@ -101,8 +104,8 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     await admit(visit, undefined);
     throw new FareboxError({ code: 'admin_key_required', message: 'Admin API key required' });
   }
-  const refusal = await refusePoor(frame, visit);
-  if (refusal) return refusal;
+  const checked = checkFunds(frame, visit);
+  if (checked) visit.freePass = await checked;
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
     if (!route.countsItself) await call?.admit({ path: route.path, model: undefined });
     const query = readQuery(route, ctx);
@@ -134,6 +137,9 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
       readBody(ctx.req, route.body, { createFolder, noteModel, holding, config: frame.dependencies.config }),
     );
     if (!route.countsItself) await admit(visit, model, read);
+    if (visit.freePass && model !== undefined) {
+      requireFreeModel(visit.freePass, frame.dependencies.limits.modelOf(model, route.body.modelType));
+    }
     request = new Request(visit, readQuery(route, ctx), read);
   } catch (error) {
     holding.release();
@@ -150,15 +156,16 @@ function openHolding({ dependencies }: Frame, { ctx, address }: Visit): Holding 
   return dependencies.bodyBudget.open(ctx.state.caller?.accountId ?? callerNetwork(address()));
 }
 
-/** A wallet without funds learns it before it sends its body; who asks on and on is refused for that. */
-async function refusePoor({ dependencies }: Frame, visit: Visit): Promise<Answer | undefined> {
+/** Undefined at once for a caller that is known to have funds. What is refused for want of them is counted, too. */
+function checkFunds({ dependencies }: Frame, visit: Visit): Promise<FreePass | undefined> | undefined {
   const { route, ctx } = visit;
   const { caller } = ctx.state;
-  if (!caller?.wallet) return undefined;
-  const { accountId } = caller;
-  const refusal = await refusalOfPoor(dependencies, { accountId, ctx, access: route.access });
-  if (refusal) await admit(visit, undefined);
-  return refusal;
+  if (route.access !== 'buyer' || !caller) return undefined;
+  const { headers } = ctx.req;
+  return requireFunds(dependencies, { route, caller, headers })?.catch(async (error) => {
+    await admit(visit, undefined);
+    throw error;
+  });
 }
 
 /** What the client takes to send its body is none of our time. */
@@ -253,6 +260,7 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly query: unknown;
   readonly stopping: AbortSignal;
   readonly ending: AbortSignal;
+  readonly #visit: Visit;
   readonly #ctx: RoutedContext;
   readonly #call: CallLimits | undefined;
   readonly #path: string;
@@ -262,7 +270,9 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   /** What is to be done when nobody waits any more. */
   #waiting: Set<() => void> | undefined = undefined;
 
-  constructor({ route, ctx, call, address, stopping, ending }: Visit, query: unknown, read: ReadBody) {
+  constructor(visit: Visit, query: unknown, read: ReadBody) {
+    const { route, ctx, call, address, stopping, ending } = visit;
+    this.#visit = visit;
     this.#ctx = ctx;
     this.#call = call;
     this.#path = route.path;
@@ -349,6 +359,11 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
   get overheadMs(): () => number {
     const { state } = this.#ctx;
     return () => performance.now() - state.startedAt - state.waitedMs;
+  }
+
+  requireFunds(): void {
+    const { freePass } = this.#visit;
+    if (freePass && freePass.by !== 'free model') throw freePass.lack;
   }
 
   async admitModel(modelId: string): Promise<void> {

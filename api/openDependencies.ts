@@ -46,13 +46,14 @@ import { createBodyBudget } from './body/bodyBudget.ts';
 import { charactersLoader } from './catalogue/loadedCharacters.ts';
 import { publishCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { Dependencies } from './dependencies.ts';
+import { createFundsGate } from './fundsGate.ts';
 import type { Part } from './health.ts';
 import { createJobWatch } from './jobWatch.ts';
 import { createLimits } from './limits/callLimits.ts';
 import { createPaymentOffers } from './paymentOffers.ts';
 import { watchNodes } from './rpc/watchNodes.ts';
 import { createTopUpDesk } from './topUpDesk.ts';
-import { createWalletDesk, MOST_CALLS_OF_A_WALLET } from './walletCall.ts';
+import { MOST_CALLS_OF_A_WALLET } from './walletCall.ts';
 
 export interface Opened {
   dependencies: Dependencies;
@@ -89,10 +90,20 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const pages = createPageReader({ allowPrivateHosts });
   const rpc = createRpcUpstreams(config, { cache: createRpcCache(redis), observe: watchNodes() });
   const jobWatch = createJobWatch();
-  const desk = openWalletDesk({ sql, redis, log });
+  const desk = openWalletDesk({ config, sql, redis, log });
   const signInDoor = createSignInDoor({ limits, config });
   const payments = openPayments(config);
-  const basis = { config, sql, clock, log, jobWatch, ...payments, wallets: desk.wallets, signInDoor };
+  const basis = {
+    config,
+    sql,
+    clock,
+    log,
+    jobWatch,
+    ...payments,
+    wallets: desk.wallets,
+    signInDoor,
+    fundsGate: desk.fundsGate,
+  };
   const { authentication, closeAuthentication } = openAuthentication(basis);
   return {
     dependencies: {
@@ -195,13 +206,14 @@ function openPayments(config: Config): Pick<Dependencies, 'payments' | 'offers'>
   return { payments, offers: createPaymentOffers(payments) };
 }
 
-function openWalletDesk({ sql, redis, log }: Pick<Dependencies, 'sql' | 'redis' | 'log'>) {
+function openWalletDesk({ config, sql, redis, log }: Pick<Dependencies, 'config' | 'sql' | 'redis' | 'log'>) {
   const reader = createFundsReader(sql);
   const onFallback = (err: unknown) => log.warn({ part: 'redis', err }, LIMITS_ALONE);
   const web3Tokens = createSignInNonces(sql);
   const crowd = createCrowd(redis, { most: MOST_CALLS_OF_A_WALLET, onFallback });
   return {
-    wallets: createWalletDesk({ reader, crowd }),
+    wallets: { enter: crowd.enter },
+    fundsGate: createFundsGate(reader, config),
     web3Tokens,
     async close() {
       crowd.close();
@@ -212,12 +224,12 @@ function openWalletDesk({ sql, redis, log }: Pick<Dependencies, 'sql' | 'redis' 
 
 type Basis = Pick<
   Dependencies,
-  'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers' | 'wallets' | 'signInDoor'
+  'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers' | 'fundsGate' | 'signInDoor'
 >;
 
 /** Keys and jobs are listened for on one connection. */
 function openAuthentication(basis: Basis) {
-  const { config, sql, clock, log, jobWatch, offers, wallets, signInDoor: door } = basis;
+  const { config, sql, clock, log, jobWatch, offers, fundsGate, signInDoor: door } = basis;
   const keys = createKeyCache({
     async find(secretHash) {
       const key = await findKey(sql, secretHash);
@@ -229,7 +241,7 @@ function openAuthentication(basis: Basis) {
   const changedKeys = keyChannel({
     onChange(change) {
       keys.forget(change);
-      if (change.kind === 'account') wallets.forget(change.accountId);
+      if (change.kind === 'account') fundsGate.forget(change.accountId);
     },
     onGap: () => keys.clear(),
   });

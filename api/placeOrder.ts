@@ -10,8 +10,9 @@ import { isRunning, wasGivenBack } from '../domain/jobs.ts';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
+import { findClaimedOrder } from '../infra/postgres/idempotency.ts';
 import { findJob, type JobRow } from '../infra/postgres/jobs.ts';
-import { inTransaction } from '../infra/postgres/pool.ts';
+import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import type { AcceptResult, GenerationInput, GenerationTiming } from '../workflows/contract.ts';
 import { type Answer, withHeaders } from './answer.ts';
 import { awaitOutcome, LONGEST_WAIT_MS, type Waiting } from './awaitOutcome.ts';
@@ -128,6 +129,16 @@ async function replayOf(
   const job = await findJob(sql, { queueId, accountId });
   if (!job || wasGivenBack(job)) return undefined;
   return { ...told(job), replayed: true, isIdle: job.state === 'accepted' };
+}
+
+/** Whether an order with this Idempotency-Key was accepted and stands: its repetition is answered without another charge. */
+export async function isOrderReplay(
+  sql: SqlClient,
+  { accountId, key }: { accountId: string; key: string },
+): Promise<boolean> {
+  const queueId = await findClaimedOrder(sql, { accountId, key });
+  const job = queueId === undefined ? undefined : await findJob(sql, { queueId, accountId });
+  return job !== undefined && !wasGivenBack(job);
 }
 
 function told({ queueId, modelId, durationSeconds }: JobRow) {

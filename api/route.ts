@@ -6,10 +6,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Caller } from '../domain/caller.ts';
-import type { ModelType } from '../domain/catalogue/model.ts';
+import type { Model, ModelType } from '../domain/catalogue/model.ts';
+import type { LedgerPrice } from '../domain/ledger.ts';
 import type { Wallet } from '../domain/wallets.ts';
 import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
+import type { SqlClient } from '../infra/postgres/pool.ts';
 import type { Admission, LimitedCall } from '../infra/redis/limiter.ts';
 import type { Answer } from './answer.ts';
 import type { FileParts } from './body/readMultipart.ts';
@@ -18,8 +20,8 @@ import type { RouteDescription } from './describe.ts';
 
 /**
  * `open`: everybody, a credential is not even looked at; `key`: any API key; `admin`: a key of type ADMIN; `caller`: any
- * API key, or a wallet's sign-in; `buyer`: as `caller`, for what costs something: a wallet without funds is told to top up
- * before its body is read; `catalogue` and `quote`: as `key` and `caller`, but where the configuration says
+ * API key, or a wallet's sign-in; `buyer`: as `caller`, for what costs something: a caller that cannot pay the smallest
+ * price of the route gets its 402 before its body is read (fundsGate.ts); `catalogue` and `quote`: as `key` and `caller`, but where the configuration says
  * `catalogue.openWithoutKey` no credential is one, too; `own-wallet`: a wallet's sign-in and nothing else.
  */
 export type Access = 'open' | 'key' | 'admin' | 'caller' | 'buyer' | 'catalogue' | 'quote' | 'own-wallet';
@@ -125,6 +127,11 @@ export interface RouteRequest<Body, Query, A extends Access> {
   admitWith(own: LimitedCall): Promise<Admission>;
   /** The tokens that were really used; the limit per minute goes by them. */
   noteTokens(used: number): Promise<void>;
+  /**
+   * To be called before anything is fetched, decoded or parsed for a price: a dry run gets this far without funds.
+   * Throws FareboxError `insufficient_balance` or `key_limit_exceeded`.
+   */
+  requireFunds(): void;
   /** Waits for somebody else: that time is not ours, in the figures and in `overheadMs`. */
   waitFor<T>(work: Promise<T>): Promise<T>;
   /** What this service itself has added so far. */
@@ -145,6 +152,12 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   body?: BodySpec<Body>;
   /** Throws to refuse a request by its path and sender alone: its body is then neither asked for nor read. */
   beforeBody?: (dependencies: Dependencies, head: RequestHead) => Promise<void>;
+  /** Of a `buyer` route: which models of `body.modelType` it sells; left out: all of them. */
+  sells?(model: Model): boolean;
+  /** Of a `buyer` route that sells no models: what one call costs; left out: the smallest price that there is. */
+  fixedPrice?(config: Config): LedgerPrice;
+  /** Of a `buyer` route that takes an Idempotency-Key: whether a request with this key was already accepted and paid. */
+  isReplay?(sql: SqlClient, name: { accountId: string; key: string }): Promise<boolean>;
   /** Left out: the query is ignored. */
   query?: z.ZodType<Query>;
   /**

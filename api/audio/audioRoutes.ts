@@ -10,7 +10,14 @@ import { invalid, invalidOffer } from '../invalid.ts';
 import { SMALL_JSON_BYTES } from '../jobBodies.ts';
 import { completeRouteOf, retrieveRouteOf } from '../jobRoutes.ts';
 import { requireAudioModel, requireCallable } from '../models.ts';
-import { jobOf, type Order, placeOrder, QUEUE_DEADLINE_MS, type QueuedJob } from '../placeOrder.ts';
+import {
+  isOrderReplay,
+  jobOf,
+  type Order,
+  placeOrder,
+  QUEUE_DEADLINE_MS,
+  type QueuedJob,
+} from '../placeOrder.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { sealedParts } from '../sealedParts.ts';
 import { readWebhook, withWebhook } from '../webhook.ts';
@@ -58,6 +65,8 @@ const queueRoute = defineRoute({
     needsModel: true,
     modelType: 'music',
   },
+  isReplay: isOrderReplay,
+  sells: ({ kind: sold }) => sold === 'music',
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: AUDIO_DESCRIPTIONS.queue,
   async handler(dependencies: Dependencies, request) {

@@ -39,6 +39,7 @@ export const scrapeRoute = defineRoute({
   path: '/augment/scrape',
   access: 'buyer',
   body: { json: { schema: scrapeBody, maxBytes: SMALL_JSON_BYTES } },
+  fixedPrice: () => PAGE,
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.scrape,
   async handler(dependencies, request) {
@@ -59,6 +60,7 @@ export const searchRoute = defineRoute({
   path: '/augment/search',
   access: 'buyer',
   body: { json: { schema: searchBody, maxBytes: SMALL_JSON_BYTES } },
+  fixedPrice: () => LOOK,
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.search,
   async handler(dependencies, request) {
@@ -89,6 +91,7 @@ export const parserRoute = defineRoute({
   path: '/augment/text-parser',
   access: 'buyer',
   body: { multipart: { fields: parserFields, maxFileBytes: LARGEST_FILE_BYTES } },
+  fixedPrice: () => PAGE,
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.parse,
   async handler(dependencies, request) {

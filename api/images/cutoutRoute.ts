@@ -41,6 +41,7 @@ export const cutoutRoute = defineRoute<'buyer', CutoutBody>({
     naming: { fields: ['model'], otherwise: MODELS[0] },
     modelType: 'image',
   },
+  sells: (model) => model.kind === 'image' && model.imageUse === 'cutout',
   deadlineMs: DEADLINE_MS,
   describes: IMAGE_DESCRIPTIONS.cutout,
   async handler(dependencies, request) {
@@ -77,6 +78,7 @@ async function cutOut(
   if (!price)
     throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
   return await inWorkFolder(dependencies, async (folder) => {
+    request.requireFunds();
     const bench = { folder, signal };
     const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
     return await paidDelivery(dependencies, request, {

@@ -67,6 +67,7 @@ export async function editImages(
   const maker = makerOf(dependencies, named.model, 'editImage');
   const enhancer = order.enhances ? requireEnhancer(dependencies, request) : undefined;
   return await inWorkFolder(dependencies, async (folder) => {
+    request.requireFunds();
     const bench = { folder, signal: request.signal };
     const images = await request.waitFor(
       takeImages(dependencies, order.images, { ...bench, bounds: SOURCE_PIXELS }),

@@ -1,5 +1,5 @@
 /** The story of new pictures: POST /image/generate and /images/generations (api-facts 4.2). */
-import type { ImageModel } from '../../domain/catalogue/model.ts';
+import type { ImageModel, Model } from '../../domain/catalogue/model.ts';
 import type { Quality } from '../../domain/catalogue/specs.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { sizeOf, wrongImages } from '../../domain/images/generation.ts';
@@ -65,6 +65,11 @@ export interface Generated {
   timing: { inference: number; preprocessing: number; total: number };
 }
 
+/** Makes pictures from words. */
+export function isGenerator(model: Model): model is ImageModel {
+  return model.kind === 'image' && model.imageUse === undefined;
+}
+
 /** Throws FareboxError `model_not_found`, `invalid_request`, `forbidden` or `model_offline`. */
 export function requireImageModel(
   { config }: Dependencies,
@@ -73,7 +78,7 @@ export function requireImageModel(
 ): NamedModel<ImageModel> {
   const named = requireModel(config, name, 'image');
   const { model } = named;
-  if (model.kind !== 'image' || model.imageUse !== undefined) throw invalid('model', 'Invalid model id');
+  if (!isGenerator(model)) throw invalid('model', 'Invalid model id');
   requireCallable(config, model, caller);
   return { ...named, model };
 }
@@ -93,6 +98,7 @@ export async function generateImages(
   return await inWorkFolder(dependencies, async (folder) => {
     const bench = { folder, signal: request.signal };
     const sent = order.references.map(({ image }) => image);
+    if (sent.length > 0) request.requireFunds();
     const sources = await request.waitFor(takeImages(dependencies, sent, { ...bench, bounds: ANY_SIZE }));
     return await paidDelivery(dependencies, request, {
       sale,

@@ -6,7 +6,13 @@ import { defineRoute } from '../route.ts';
 import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
 import { ONE_IMAGE_JSON_BYTES, SPOOLS } from './editRoutes.ts';
 import { filesInJson } from './filesInJson.ts';
-import { type Generated, type GenerationOrder, generateImages, requireImageModel } from './generate.ts';
+import {
+  type Generated,
+  type GenerationOrder,
+  generateImages,
+  isGenerator,
+  requireImageModel,
+} from './generate.ts';
 import { asOpenAi, knownOr } from './openAi.ts';
 import { type GenerateBody, type GenerationsBody, generateBody, generationsBody } from './shapes.ts';
 import { DEADLINE_MS, fileAnswer } from './studio.ts';
@@ -24,6 +30,7 @@ export const generateRoute = defineRoute<'buyer', GenerateBody>({
     needsModel: true,
     modelType: 'image',
   },
+  sells: isGenerator,
   deadlineMs: DEADLINE_MS,
   describes: IMAGE_DESCRIPTIONS.generate,
   async handler(dependencies, request) {
@@ -109,6 +116,7 @@ export const generationsRoute = defineRoute<'buyer', GenerationsBody>({
     naming: { fields: ['model'], otherwise: USUAL_MODEL },
     modelType: 'image',
   },
+  sells: isGenerator,
   deadlineMs: DEADLINE_MS,
   describes: IMAGE_DESCRIPTIONS.generations,
   async handler(dependencies, request) {

@@ -68,6 +68,7 @@ async function enlarge(
   const maker = makerOf(dependencies, model, 'enlarge');
   const { requestId, signal } = request;
   return await inWorkFolder(dependencies, async (folder) => {
+    request.requireFunds();
     const bench = { folder, signal };
     const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
     const [source] = sources;

@@ -47,7 +47,7 @@ export const web3KeyRoute = defineRoute({
     await limitAddress({ limits }, address, { path: `POST ${PATH}`, perMinute });
   },
   async handler(dependencies, { body, requestId }) {
-    const { sql, clock, wallets, web3Tokens } = dependencies;
+    const { sql, clock, fundsGate, web3Tokens } = dependencies;
     const { address, signature, token, ...terms } = body;
     const wallet = toWallet(address);
     if (!wallet) throw refused('The wallet address is not valid');
@@ -66,7 +66,7 @@ export const web3KeyRoute = defineRoute({
       throw refused('The token was used already');
     }
     const accountId = await inTransaction(sql, (client) => openWalletAccount(client, wallet));
-    await wallets.requireActive(accountId);
+    await fundsGate.requireActive(accountId);
     const actor = { wallet: wallet.address, requestId };
     const { record, secret } = await makeKey(sql, actor, { ...key, accountId });
     return json({ success: true, data: presentNewKey(record, secret) });

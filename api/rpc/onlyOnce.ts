@@ -7,12 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
 import { writes } from '../../domain/rpc/request.ts';
 import { point } from '../../infra/points.ts';
+import type { SqlClient } from '../../infra/postgres/pool.ts';
 import {
   type AnswerKey,
   abandonClaim,
   claimAnswer,
   dropClaim,
   isClaimHeld,
+  isKeyKnown,
   type KeptAnswer,
   keepAnswer,
   type OwnClaim,
@@ -56,6 +58,11 @@ export async function onlyOnce(means: RpcMeans, visit: RpcVisit, keyed: KeyedReq
     }
     await visit.waitFor(claimEnded(means, own, until));
   }
+}
+
+/** Whether a request with this key has, or is about to have, an answer that its repetition gets. */
+export function isKeyedReplay(sql: SqlClient, name: AnswerKey): Promise<boolean> {
+  return isKeyKnown(sql, { ...name, lifeMs: LIFE_MS });
 }
 
 function replay({ status, body, credits, requestId, cached }: KeptAnswer): Answer {

@@ -11,7 +11,7 @@ import { dryRun, isDryRun } from '../fixedPrice.ts';
 import { readIdempotencyKey } from '../idempotency.ts';
 import { defineRoute } from '../route.ts';
 import { RPC_DESCRIPTIONS } from './descriptions.ts';
-import { onlyOnce } from './onlyOnce.ts';
+import { isKeyedReplay, onlyOnce } from './onlyOnce.ts';
 import { admitRpc } from './rpcLimits.ts';
 import { sell } from './sell.ts';
 import { rpcBody } from './shapes.ts';
@@ -35,6 +35,7 @@ export const rpcRoute = defineRoute({
   path: '/crypto/rpc/{network}',
   access: 'buyer',
   body: { raw: { maxBytes: MOST_BYTES, json: rpcBody } },
+  isReplay: isKeyedReplay,
   limitHeaders: 'refusals',
   countsItself: true,
   deadlineMs: DEADLINE_MS,

@@ -45,6 +45,7 @@ export const transcriptionsRoute = defineRoute({
   async handler(dependencies, request: TranscriptionRequest) {
     const file = requireFile(request.file);
     const named = requireTranscriber(dependencies, request);
+    request.requireFunds();
     const folder = await dependencies.folders.create();
     try {
       const { signal } = request;

@@ -17,7 +17,7 @@ import { measuredAudio, measuredVideo } from './measuredMedia.ts';
 
 type Sent<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
 type Tools = Pick<Dependencies, 'config' | 'downloads' | 'documents' | 'folders' | 'limits'>;
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'caller' | 'signal'>;
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'caller' | 'signal' | 'requireFunds'>;
 
 /** What the media of one request are read with. */
 interface Reading extends Tools {
@@ -60,10 +60,12 @@ const AT_ONCE = 4;
  */
 export async function fetchMedia(
   { config, downloads, documents, folders, limits }: Tools,
-  { body, caller, signal }: Asking,
+  request: Asking,
   holding: Holding,
 ): Promise<(part: object) => UserPart | undefined> {
+  const { body, caller, signal } = request;
   const parts = partsOf(body);
+  if (parts.length > 0) request.requireFunds();
   const found = new Map<object, UserPart>();
   const reading: Reading = {
     ...{ config, downloads, documents, folders, limits, signal, holding },

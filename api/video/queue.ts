@@ -4,7 +4,7 @@
  */
 import type { VideoModel } from '../../domain/catalogue/model.ts';
 import { offerVideo, type VideoOffer } from '../../domain/generation/offerVideo.ts';
-import { priceVideo } from '../../domain/generation/priceVideo.ts';
+import { type MeasuredVideo, priceVideo } from '../../domain/generation/priceVideo.ts';
 import { sealOrder } from '../../domain/generation/sealedOrder.ts';
 import { point } from '../../infra/points.ts';
 import { type Answer, json, withHeaders } from '../answer.ts';
@@ -12,7 +12,14 @@ import type { Dependencies } from '../dependencies.ts';
 import { dryRun, isDryRun } from '../fixedPrice.ts';
 import { invalid, invalidOffer } from '../invalid.ts';
 import { isLinked, requireCallable, requireVideoModel } from '../models.ts';
-import { jobOf, type Order, placeOrder, QUEUE_DEADLINE_MS, type QueuedJob } from '../placeOrder.ts';
+import {
+  isOrderReplay,
+  jobOf,
+  type Order,
+  placeOrder,
+  QUEUE_DEADLINE_MS,
+  type QueuedJob,
+} from '../placeOrder.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { sealedParts } from '../sealedParts.ts';
 import { readWebhook, withWebhook } from '../webhook.ts';
@@ -33,6 +40,7 @@ export const queueRoute = defineRoute({
   path: '/video/queue',
   access: 'buyer',
   body: { json: { schema: videoQueueBody, maxBytes: BODY_BYTES }, needsModel: true, modelType: 'video' },
+  isReplay: isOrderReplay,
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: VIDEO_DESCRIPTIONS.queue,
   async handler(dependencies, request: QueueRequest): Promise<Answer> {
@@ -82,13 +90,15 @@ interface Offered {
 
 async function dryRunOf(
   dependencies: Dependencies,
-  { body, signal }: QueueRequest,
+  request: QueueRequest,
   { model, offer }: Offered,
 ): Promise<Answer> {
-  const source =
-    offer.needs.bySource && body.video_url !== undefined
-      ? await measureSourceVideo(dependencies, body.video_url, signal)
-      : undefined;
+  const { body, signal } = request;
+  let source: MeasuredVideo | undefined;
+  if (offer.needs.bySource && body.video_url !== undefined) {
+    request.requireFunds();
+    source = await measureSourceVideo(dependencies, body.video_url, signal);
+  }
   const terms = priceVideo(model, offer.usage, source);
   if (!terms) throw invalid('resolution', 'This model has no price for this order');
   return dryRun(terms.price);

@@ -6,6 +6,7 @@ import { type MeasuredVideo, priceVideo } from '../../domain/generation/priceVid
 import { orderUpscale } from '../../domain/generation/upscaleRules.ts';
 import { needsOf, type VideoNeeds } from '../../domain/generation/videoNeeds.ts';
 import { nanoToNumber } from '../../domain/money.ts';
+import { MIN_PRICE } from '../../domain/smallestPrices.ts';
 import { json } from '../answer.ts';
 import { invalid, invalidOffer } from '../invalid.ts';
 import { requireVideoModel } from '../models.ts';
@@ -39,6 +40,8 @@ export const quoteRoute = defineRoute({
     if (needs.bySource) {
       if (body.video_url === undefined) throw invalid('video_url', 'Required for this model');
       if (!caller) throw new FareboxError({ code: 'forbidden', message: 'This quote needs an API key' });
+      const lack = await dependencies.fundsGate.refusalOf(caller, [MIN_PRICE]);
+      if (lack) throw lack;
       source = await measureSourceVideo(dependencies, body.video_url, signal);
     }
     const { frame } = framing;

@@ -16,6 +16,7 @@ import { invalid } from '../invalid.ts';
 import { SMALL_JSON_BYTES } from '../jobBodies.ts';
 import { requireCallable, requireVoiceChanger } from '../models.ts';
 import {
+  isOrderReplay,
   jobOf,
   type Order,
   type OrderParts,
@@ -44,6 +45,8 @@ export const queueRoute = defineRoute({
     needsModel: true,
     modelType: 'music',
   },
+  isReplay: isOrderReplay,
+  sells: ({ kind }) => kind === 'voice-changer',
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: VOICE_CHANGER_DESCRIPTIONS.queue,
   async handler(dependencies, request: QueueRequest): Promise<Answer> {
@@ -92,9 +95,11 @@ function checkOrder({ config }: Dependencies, { body, file, caller }: QueueReque
 
 async function dryRunOf(
   dependencies: Dependencies,
-  { body, file, signal }: QueueRequest,
+  request: QueueRequest,
   model: VoiceChangerModel,
 ): Promise<Answer> {
+  request.requireFunds();
+  const { body, file, signal } = request;
   const source = { model, file, url: body.audio_url, maxBytes: MAX_FILE_BYTES };
   const { decodedSeconds, lossy } = await measureSourceAudio(dependencies, source, signal);
   const price = quoteVoiceChanger(model, billableSeconds(decodedSeconds, lossy));

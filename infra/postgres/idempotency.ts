@@ -53,9 +53,17 @@ export async function renewIdempotencyKey(
       where account_id = $1 and key = $2 and queue_id = $3`,
     [claim.accountId, claim.key, claim.fromQueueId, claim.toQueueId],
   );
+  return await findClaimedOrder(sql, claim);
+}
+
+/** The queue_id that a key stands for. */
+export async function findClaimedOrder(
+  sql: SqlClient,
+  { accountId, key }: Pick<IdempotencyClaim, 'accountId' | 'key'>,
+): Promise<string | undefined> {
   const { rows } = await sql.query<{ queue_id: string }>(
     'select queue_id from idempotency_keys where account_id = $1 and key = $2',
-    [claim.accountId, claim.key],
+    [accountId, key],
   );
   return rows[0]?.queue_id;
 }

@@ -114,6 +114,20 @@ export async function isClaimHeld(sql: SqlClient, { accountId, key }: AnswerKey)
   return rowCount === 1;
 }
 
+/** Whether a request with this key was answered, or may have been, within the life of its answer. */
+export async function isKeyKnown(
+  sql: SqlClient,
+  { accountId, key, lifeMs }: AnswerKey & { lifeMs: number },
+): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'rpc_key_known',
+    text: `select from rpc_answers where account_id = $1 and key = $2
+      and created_at >= clock_timestamp() - $3 * interval '1 millisecond'`,
+    values: [accountId, key, lifeMs],
+  });
+  return rowCount === 1;
+}
+
 export interface OwnClaim extends AnswerKey {
   owner: string;
 }

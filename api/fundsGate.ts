@@ -1,0 +1,198 @@
+/**
+ * Funds before work: whether a caller can pay the smallest price of a route, asked before its body is read. One check for
+ * API keys, child keys and wallets. The ledger still decides about each charge.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import type { Caller } from '../domain/caller.ts';
+import type { Model } from '../domain/catalogue/model.ts';
+import { FareboxError } from '../domain/errors.ts';
+import { canConsume, type LedgerPrice, splitPrice } from '../domain/ledger.ts';
+import { isOffline } from '../domain/modelAccess.ts';
+import { INSUFFICIENT, keyLimitReached } from '../domain/refusals.ts';
+import {
+  MIN_PRICE,
+  type SmallestPrices,
+  smallestPricesOf,
+  toSmallestPrices,
+} from '../domain/smallestPrices.ts';
+import type { Config } from '../infra/config/config.ts';
+import type { Funds, FundsReader, Payer } from '../infra/postgres/funds.ts';
+import type { Dependencies } from './dependencies.ts';
+import { isDryRun } from './fixedPrice.ts';
+import type { Route } from './route.ts';
+
+/** A payer that had funds is believed for this long. */
+const FRESH_MS = 1_000;
+/** A busy payer is read again in the background: its calls never wait for that. */
+const MAX_AGE_MS = 2_000;
+const MAX_KNOWN = 10_000;
+
+export interface FundsGate {
+  /** Undefined at once for a payer that could pay this when it was last read; else what a fresh read finds. */
+  refusalOf(caller: Caller, prices: readonly LedgerPrice[]): Promise<FareboxError | undefined> | undefined;
+  /** Funds of a payer with any, as much as two seconds old; of all others, read now. */
+  standing(payer: Payer): Promise<Funds>;
+  read(payer: Payer): Promise<Funds>;
+  /** Of a wallet's account, as `standing`. Throws FareboxError `credential_invalid` for a suspended one. */
+  requireActive(accountId: string): Promise<Funds>;
+  /** The account's status changed. */
+  forget(accountId: string): void;
+  smallestPrices(route: Route): SmallestPrices;
+}
+
+interface Known {
+  accountId: string;
+  funds: Funds;
+  readAt: number;
+}
+
+export function createFundsGate(reader: FundsReader, config: Config): FundsGate {
+  const known = new LRUCache<string, Known>({ max: MAX_KNOWN });
+  const reading = new Map<string, Promise<Funds>>();
+  const prices = new WeakMap<Route, SmallestPrices>();
+  let changes = 0;
+
+  async function read(payer: Payer): Promise<Funds> {
+    const changesBefore = changes;
+    const funds = await reader.read(payer);
+    if (!hasFunds(funds, payer)) known.delete(nameOf(payer));
+    else if (changes === changesBefore) {
+      known.set(nameOf(payer), { accountId: payer.accountId, funds, readAt: performance.now() });
+    }
+    return funds;
+  }
+
+  /** Calls of one payer that come together share one read. */
+  function readOnce(payer: Payer): Promise<Funds> {
+    const name = nameOf(payer);
+    const already = reading.get(name);
+    if (already) return already;
+    const begun = read(payer).finally(() => reading.delete(name));
+    reading.set(name, begun);
+    return begun;
+  }
+
+  function recent(payer: Payer): Funds | undefined {
+    const entry = known.get(nameOf(payer));
+    if (entry === undefined) return undefined;
+    const age = performance.now() - entry.readAt;
+    if (age > MAX_AGE_MS) return undefined;
+    // A failed read leaves the entry to its end; the call that comes after it is told of the failure.
+    if (age > FRESH_MS) readOnce(payer).catch(() => undefined);
+    return entry.funds;
+  }
+
+  const standing = async (payer: Payer) => recent(payer) ?? (await readOnce(payer));
+
+  return {
+    read,
+    standing,
+    async requireActive(accountId) {
+      const funds = await standing({ accountId, keyId: null });
+      if (funds.account === 'suspended') throw inactive();
+      return funds;
+    },
+    refusalOf(caller, wanted) {
+      const funds = recent(caller);
+      if (funds && !lackOf(funds, caller, wanted)) return undefined;
+      return readOnce(caller).then((fresh) => lackOf(fresh, caller, wanted));
+    },
+    forget(accountId) {
+      changes += 1;
+      reading.clear();
+      for (const [name, entry] of known) if (entry.accountId === accountId) known.delete(name);
+    },
+    smallestPrices(route) {
+      const before = prices.get(route);
+      if (before) return before;
+      const found = pricesOf(config, route);
+      prices.set(route, found);
+      return found;
+    },
+  };
+}
+
+function inactive(): FareboxError {
+  const message = 'Authentication failed: this account is inactive';
+  return new FareboxError({ code: 'credential_invalid', message, internal: 'inactive account of a wallet' });
+}
+
+function nameOf({ accountId, keyId }: Payer): string {
+  return keyId ?? accountId;
+}
+
+/** A wallet, which has no key, must have the least that it is asked to top up for (api-facts 10.4). */
+function hasFunds(funds: Funds, { keyId }: Payer): boolean {
+  if (funds.account !== 'active') return false;
+  return keyId === null ? canConsume(funds) : splitPrice(MIN_PRICE, funds).outcome === 'covered';
+}
+
+/** Why the caller can pay none of these prices; undefined when it can. */
+function lackOf(funds: Funds, payer: Payer, prices: readonly LedgerPrice[]): FareboxError | undefined {
+  if (payer.keyId === null && !hasFunds(funds, payer)) return new FareboxError(INSUFFICIENT);
+  const splits = prices.map((price) => splitPrice(price, funds));
+  if (splits.some(({ outcome }) => outcome === 'covered')) return undefined;
+  const limited = splits.find((split) => split.outcome === 'key_limit');
+  return new FareboxError(limited ? keyLimitReached(limited.currency) : INSUFFICIENT);
+}
+
+function pricesOf(config: Config, { body, sells = () => true, fixedPrice }: Route): SmallestPrices {
+  if (fixedPrice) return toSmallestPrices([fixedPrice(config)]);
+  const isOnline = (model: Model) =>
+    !isOffline(model, config.providers, (name) => config.secret(name) !== undefined);
+  const sold = config.models.filter((model) => model.type === body?.modelType && sells(model));
+  return smallestPricesOf(sold.filter(isOnline));
+}
+
+export interface UnfundedCall {
+  route: Route;
+  caller: Caller;
+  headers: IncomingHttpHeaders;
+}
+
+/** Why a caller without funds is served all the same. */
+export interface FreePass {
+  by: 'dry run' | 'replay' | 'free model';
+  /** What it is told where the call would cost something, or us some work. */
+  lack: FareboxError;
+}
+
+/**
+ * Undefined at once for callers that are known to have funds. Throws FareboxError `insufficient_balance` or
+ * `key_limit_exceeded` for a caller that can pay nothing of what the route sells.
+ */
+export function requireFunds(
+  dependencies: Pick<Dependencies, 'fundsGate' | 'sql'>,
+  call: UnfundedCall,
+): Promise<FreePass | undefined> | undefined {
+  const { fundsGate } = dependencies;
+  const { paid, hasFree } = fundsGate.smallestPrices(call.route);
+  const checked = fundsGate.refusalOf(call.caller, paid);
+  return checked?.then(async (lack) => {
+    if (!lack) return undefined;
+    const by = await freePassOf(dependencies, call, hasFree);
+    if (by === undefined) throw lack;
+    return { by, lack };
+  });
+}
+
+async function freePassOf(
+  { fundsGate, sql }: Pick<Dependencies, 'fundsGate' | 'sql'>,
+  { route, caller, headers }: UnfundedCall,
+  hasFree: boolean,
+): Promise<FreePass['by'] | undefined> {
+  // Wallets cost nothing to make: one that never paid has nothing to repeat, and no price to ask for.
+  if (caller.keyId === null && (await fundsGate.standing(caller)).account === 'none') return undefined;
+  if (isDryRun({ headers })) return 'dry run';
+  const key = headers['idempotency-key'];
+  if (typeof key === 'string' && (await route.isReplay?.(sql, { accountId: caller.accountId, key }))) {
+    return 'replay';
+  }
+  return hasFree ? 'free model' : undefined;
+}
+
+/** Throws for a model with a price, which nobody without funds may call. */
+export function requireFreeModel({ by, lack }: FreePass, model: Model | undefined): void {
+  if (by === 'free model' && model && !smallestPricesOf([model]).hasFree) throw lack;
+}
