@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { FareboxError } from '../../domain/errors.ts';
-import { ADD_ON_PRICES } from '../../domain/text/addOns.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { json, stream } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type FixedPrice, paidOnce } from '../fixedPrice.ts';
@@ -22,11 +22,13 @@ const DEADLINE_MS = 90_000;
 /** The published estimate (api-facts 4.4). */
 const LETTERS_PER_TOKEN = 3.2;
 
-const PAGE = ADD_ON_PRICES['page read'];
-const LOOK = ADD_ON_PRICES['web search'];
-const SCRAPE: FixedPrice = { sku: 'augment-scrape', unit: 'page', price: PAGE, provider: 'local' };
-const SEARCH: FixedPrice = { sku: 'augment-search', unit: 'search', price: LOOK, provider: 'search' };
-const PARSE: FixedPrice = { sku: 'augment-text-parser', unit: 'document', price: PAGE, provider: 'local' };
+type Sold = 'scrape' | 'search' | 'text-parser';
+
+function offerOf({ prices }: Config, sold: Sold): FixedPrice {
+  const price = sold === 'search' ? prices.search : prices.scrape;
+  const unit = { scrape: 'page', search: 'search', 'text-parser': 'document' }[sold];
+  return { sku: `augment-${sold}`, unit, price, provider: sold === 'search' ? 'search' : 'local' };
+}
 
 /** Of an account, whatever its key: these reach out to others in our name. */
 async function limitPerMinute({ limits }: Dependencies, accountId: string, path: string): Promise<void> {
@@ -39,14 +41,14 @@ export const scrapeRoute = defineRoute({
   path: '/augment/scrape',
   access: 'buyer',
   body: { json: { schema: scrapeBody, maxBytes: SMALL_JSON_BYTES } },
-  fixedPrice: () => PAGE,
+  fixedPrice: ({ prices }) => prices.scrape,
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.scrape,
   async handler(dependencies, request) {
     const { body, caller, signal } = request;
     await limitPerMinute(dependencies, caller.accountId, '/augment/scrape');
     return await paidOnce(dependencies, request, {
-      offer: SCRAPE,
+      offer: offerOf(dependencies.config, 'scrape'),
       work: async () => {
         const { content } = await request.waitFor(dependencies.pages.read(body.url, { signal }));
         return { ...json({ url: body.url, content, format: 'markdown' }), compressible: true };
@@ -60,7 +62,7 @@ export const searchRoute = defineRoute({
   path: '/augment/search',
   access: 'buyer',
   body: { json: { schema: searchBody, maxBytes: SMALL_JSON_BYTES } },
-  fixedPrice: () => LOOK,
+  fixedPrice: ({ prices }) => prices.search,
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.search,
   async handler(dependencies, request) {
@@ -72,7 +74,7 @@ export const searchRoute = defineRoute({
       throw new FareboxError({ code: 'unsupported_feature', message });
     }
     return await paidOnce(dependencies, request, {
-      offer: SEARCH,
+      offer: offerOf(dependencies.config, 'search'),
       work: async () => {
         const { query, limit } = body;
         const found = await request
@@ -91,14 +93,14 @@ export const parserRoute = defineRoute({
   path: '/augment/text-parser',
   access: 'buyer',
   body: { multipart: { fields: parserFields, maxFileBytes: LARGEST_FILE_BYTES } },
-  fixedPrice: () => PAGE,
+  fixedPrice: ({ prices }) => prices.scrape,
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.parse,
   async handler(dependencies, request) {
     const { body, caller, file, signal } = request;
     if (!file) throw invalid('file', 'Required');
     return await paidOnce(dependencies, request, {
-      offer: PARSE,
+      offer: offerOf(dependencies.config, 'text-parser'),
       work: async () => {
         const bytes = 'bytes' in file.content ? file.content.bytes : await readFile(file.content.path);
         const given = { bytes, claimedType: file.claimedContentType };

@@ -5,7 +5,7 @@ import { READING_BUDGET } from '../readings.ts';
 import { parserAnswer, scrapeAnswer, searchAnswer } from './shapes.ts';
 
 const PRICE =
-  '0.01 USD, charged only when it is delivered. With the header `x-service-dry-run: true` nothing is called or charged.';
+  '0.01 USD unless the operator set another price, charged only when it is delivered. With the header `x-service-dry-run: true` nothing is called or charged.';
 
 type Descriptions = Record<'scrape' | 'search' | 'parse', RouteDescription>;
 

@@ -10,6 +10,7 @@ import {
   BUDGET_MS,
   FAILED_PER_30S,
   type LimitOverride,
+  type LimitType,
   MINUTE_MS,
   perMinuteOf,
   refusalOf,
@@ -70,6 +71,25 @@ export interface CallLimits {
   noteTokens(used: number): Promise<void>;
   /** How the call ended; failures fill their budget. */
   ended(status: number, code: ErrorCode | undefined): Promise<void> | undefined;
+}
+
+export interface OtherRefusal {
+  type: LimitType;
+  /** A model, or what stands for a route in the log. */
+  subject: string;
+  message: string;
+  retryAfterSeconds: number;
+}
+
+/** The error for a limit that is no window of the limiter; the account's log has it like all others. */
+export function logRefusal(
+  { limiter, tierOf }: Limits,
+  { accountId, keyId }: Caller,
+  { type, subject, message, retryAfterSeconds }: OtherRefusal,
+): FareboxError {
+  const refused = { apiKeyId: keyId ?? '', modelId: subject, rateLimitTier: tierOf(accountId) };
+  void limiter.logRefusal(accountId, { ...refused, rateLimitType: type });
+  return new FareboxError({ code: 'rate_limited', message, retryAfterSeconds });
 }
 
 /** What is counted for every call of one key to one route and model; made once, as long as the key is known. */

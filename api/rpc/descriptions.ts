@@ -6,7 +6,7 @@ import { networksAnswer, rpcAnswer } from './shapes.ts';
 
 const CALL = `One JSON-RPC 2.0 call, or a batch of at most 100 in an array; at most 1 MB. A batch with one method that is not admitted is refused as a whole, and every such method is named.
 
-A result costs the network's credits times the method's tier (1, 2 or 4), an item with an error 5 credits, an item that no node answered nothing; a credit is 0.0000007 USD. 100 requests a minute and 10,000,000 credits in 24 hours.
+A result costs the network's credits times the method's tier (1, 2 or 4), an item with an error 5 credits, an item that no node answered nothing; a credit is 0.0000007 USD unless the operator set another price. 100 requests a minute and 10,000,000 credits in 24 hours.
 
 With \`Idempotency-Key\` (\`[A-Za-z0-9_-]{1,255}\`) the answer is kept for 24 hours: the same body on the same network gets it again with \`Idempotent-Replayed: true\`, at no charge and without asking a node. Answers above 1 MB are not kept: then the same key is answered with 409. One that breaks off on the way is made again for the same money, four times. A transaction that may have been handed in is looked up before it is handed in again.`;
 

@@ -5,6 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
+import type { LedgerPrice } from '../../domain/ledger.ts';
 import { writes } from '../../domain/rpc/request.ts';
 import { point } from '../../infra/points.ts';
 import type { SqlClient } from '../../infra/postgres/pool.ts';
@@ -51,7 +52,7 @@ export async function onlyOnce(means: RpcMeans, visit: RpcVisit, keyed: KeyedReq
   for (;;) {
     const claimed = await claimAnswer(means.sql, wanted);
     if (claimed.outcome === 'mismatch') throw idempotencyMismatch();
-    if (claimed.outcome === 'answered') return replay(claimed.answer);
+    if (claimed.outcome === 'answered') return replay(claimed.answer, means.config.prices.rpcCredit);
     if (claimed.outcome === 'mine') return await carryOut(means, visit, { keyed, own, claimed });
     if (performance.now() > until) {
       throw conflict('A request with this Idempotency-Key is still under way. Please ask again later.');
@@ -65,14 +66,14 @@ export function isKeyedReplay(sql: SqlClient, name: AnswerKey): Promise<boolean>
   return isKeyKnown(sql, { ...name, lifeMs: LIFE_MS });
 }
 
-function replay({ status, body, credits, requestId, cached }: KeptAnswer): Answer {
+function replay({ status, body, credits, requestId, cached }: KeptAnswer, credit: LedgerPrice): Answer {
   if (body === undefined) {
     const message =
       'The request with this Idempotency-Key was answered, but the answer was too large to be kept, or broke off too often. Use another key to ask again.';
     throw conflict(message);
   }
   const headers = {
-    ...relayHeaders({ credits, cached }),
+    ...relayHeaders({ credits, cached }, credit),
     ...{ 'X-Request-ID': requestId, 'Idempotent-Replayed': 'true' },
   };
   return prepared(body, { status, headers });
@@ -138,7 +139,10 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
     }
     // It is paid: whoever comes with the key gets it for that money, also if it cannot be kept now.
     mayHaveBeenSent = true;
-    return await toAnswer(sold, keyed.asked, keeping(means, visit, { request, sold, end: lease.end }));
+    return await toAnswer(sold, {
+      ...{ asked: keyed.asked, credit: means.config.prices.rpcCredit },
+      keeping: keeping(means, visit, { request, sold, end: lease.end }),
+    });
   } catch (error) {
     lease.end();
     await letGo(means, own, mayHaveBeenSent || !isCertain(error));

@@ -1,5 +1,6 @@
 /** What the client gets for what became of its items, and what that costs (specification 4.5, rules 3 and 5). */
 import { FareboxError } from '../../domain/errors.ts';
+import type { LedgerPrice } from '../../domain/ledger.ts';
 import { type BilledAs, costOfCredits, creditsFor } from '../../domain/rpc/bill.ts';
 import { jsonBytes } from '../../domain/rpc/jsonBytes.ts';
 import { JsonWriter } from '../../domain/rpc/jsonWriter.ts';
@@ -134,10 +135,10 @@ export function allFailed(outcomes: readonly RpcOutcome[]): AllFailed | undefine
 }
 
 /** On what was relayed and on its replays, on nothing else (api-facts 4.5). */
-export function relayHeaders({ credits, cached }: RpcBill): Record<string, string> {
+export function relayHeaders({ credits, cached }: RpcBill, credit: LedgerPrice): Record<string, string> {
   return {
     'X-Service-RPC-Credits': String(credits),
-    'X-Service-RPC-Cost-USD': costOfCredits(credits),
+    'X-Service-RPC-Cost-USD': costOfCredits(credits, credit),
     ...(cached !== undefined && { 'X-Service-RPC-Cache': cached }),
   };
 }

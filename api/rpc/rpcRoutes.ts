@@ -56,14 +56,14 @@ export const rpcRoute = defineRoute({
     if (admission.refusal) return admission.refusal;
     if (!read.found) throw read.error;
     const { network, asked, key } = read.found;
-    if (dry) return dryRun(priceOfCredits(asked.credits));
+    if (dry) return dryRun(priceOfCredits(asked.credits, dependencies.config.prices.rpcCredit));
     if (key !== undefined) return await onlyOnce(dependencies, request, { network, asked, key });
     const sold = await sell(dependencies, request, {
       ...{ network, asked, admission, operationId: request.requestId, known: NOTHING },
       goesOn: writes(asked),
     });
     if (sold.kind === 'failed') throw sold.error;
-    return await toAnswer(sold, asked);
+    return await toAnswer(sold, { asked, credit: dependencies.config.prices.rpcCredit });
   },
 });
 

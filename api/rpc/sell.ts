@@ -1,7 +1,8 @@
 /** One paid request to a network: hold the most that it can cost, ask the nodes, settle what it did cost. */
 import { FareboxError } from '../../domain/errors.ts';
-import { priceOfCredits } from '../../domain/rpc/bill.ts';
-import { NANO_USD_PER_CREDIT, type RpcNetwork } from '../../domain/rpc/networks.ts';
+import type { LedgerPrice } from '../../domain/ledger.ts';
+import { creditsOfParts, priceOfCredits } from '../../domain/rpc/bill.ts';
+import type { RpcNetwork } from '../../domain/rpc/networks.ts';
 import { type RpcRequest, writes } from '../../domain/rpc/request.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { point } from '../../infra/points.ts';
@@ -18,7 +19,7 @@ export type RpcVisit = Pick<
   RouteRequest<unknown, unknown, 'buyer'>,
   'caller' | 'requestId' | 'log' | 'signal' | 'waitFor'
 >;
-export type RpcMeans = Pick<Dependencies, 'ledger' | 'rpc' | 'limits' | 'sql'>;
+export type RpcMeans = Pick<Dependencies, 'config' | 'ledger' | 'rpc' | 'limits' | 'sql'>;
 
 export interface RpcOrder {
   network: RpcNetwork;
@@ -64,15 +65,16 @@ export async function sell(means: RpcMeans, visit: RpcVisit, order: RpcOrder): P
 async function openRpcHold(means: RpcMeans, visit: RpcVisit, order: RpcOrder): Promise<Hold> {
   const { caller, requestId, log } = visit;
   const { network, asked } = order;
+  const credit = means.config.prices.rpcCredit;
   const sku = `crypto-rpc-${network.slug}`;
   const snapshot = {
     ...{ sku, modelId: sku, provider: 'rpc', unit: 'credit', units: String(asked.credits), requestId },
-    ...{ pricePerUnitUsd: NANO_USD_PER_CREDIT.toString(), notes: 'API Inference' },
+    ...{ pricePerUnitUsd: credit.usd.toString(), notes: 'API Inference' },
   };
   const open = (operationId: string) =>
     openHold(means, {
       ...{ requestId: operationId, caller, snapshot, log, ttlMs: HOLD_MS },
-      bound: priceOfCredits(asked.credits),
+      bound: priceOfCredits(asked.credits, credit),
     });
   const hold = await open(order.operationId);
   if (hold.state === 'held' || hold.state === 'settled' || !order.anotherId) return hold;
@@ -98,7 +100,12 @@ async function askAndSettle(
       return told;
     }
     const { bill } = told;
-    const credits = await settle(hold, bill.credits, Math.round(performance.now() - startedAt));
+    const executionMs = Math.round(performance.now() - startedAt);
+    const credits = await settle(hold, {
+      credits: bill.credits,
+      executionMs,
+      credit: means.config.prices.rpcCredit,
+    });
     await point('rpc-settled');
     if (told.kind === 'stream') line.extend(STREAM_MS);
     const charged = { ...bill, credits };
@@ -143,15 +150,18 @@ function tell({ caller }: RpcVisit, asked: RpcRequest, answered: RpcOutcome[] | 
 }
 
 /** The credits that were really taken: an earlier attempt may have settled it already, and the first bill stands. */
-async function settle(hold: Hold, credits: number, inferenceExecutionTime: number): Promise<number> {
+async function settle(
+  hold: Hold,
+  { credits, executionMs, credit }: { credits: number; executionMs: number; credit: LedgerPrice },
+): Promise<number> {
   // An item can be free, an entry over nothing would say nothing.
   if (credits === 0 && hold.state === 'held') {
     await hold.release();
     return 0;
   }
-  const details = { units: String(credits), inferenceExecutionTime };
-  const { parts } = await hold.settle(priceOfCredits(credits), details);
-  return Number(parts.reduce((sum, { amount }) => sum + amount, 0n) / NANO_USD_PER_CREDIT);
+  const details = { units: String(credits), inferenceExecutionTime: executionMs };
+  const { parts } = await hold.settle(priceOfCredits(credits, credit), details);
+  return credit.usd === 0n && credit.diem === 0n ? credits : creditsOfParts(parts, credit);
 }
 
 async function ask(

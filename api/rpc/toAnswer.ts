@@ -1,5 +1,6 @@
 /** Sends what was sold, whole or as it comes. */
 import { Readable } from 'node:stream';
+import type { LedgerPrice } from '../../domain/ledger.ts';
 import type { RpcRequest } from '../../domain/rpc/request.ts';
 import type { RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
 import { type Answer, prepared, stream } from '../answer.ts';
@@ -19,10 +20,9 @@ const MOST_KEPT_BYTES = 1024 * 1024;
 
 export async function toAnswer(
   sold: Exclude<Sold, { kind: 'failed' }>,
-  asked: RpcRequest,
-  keeping?: Keeping,
+  { asked, credit, keeping }: { asked: RpcRequest; credit: LedgerPrice; keeping?: Keeping },
 ): Promise<Answer> {
-  const headers = relayHeaders(sold.bill);
+  const headers = relayHeaders(sold.bill, credit);
   if (sold.kind === 'whole') {
     const { body, room } = sold;
     try {

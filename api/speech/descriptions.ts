@@ -70,11 +70,19 @@ export const SPEECH_DESCRIPTIONS: Descriptions = {
     operationId: 'cloneVoice',
     summary: 'A voice cloned from a sample',
     description:
-      'The handle works as `voice` of `POST /audio/speech` for 7 days, for this account and this model. Free; the sample ' +
-      'is not kept. An account has at most 1,000 of them.',
+      'The handle works as `voice` of `POST /audio/speech` for 7 days, for this account and this model. 0.05 USD unless the ' +
+      'operator set another price (`prices.voiceCloning`), charged when the voice is there; the sample is not kept. An ' +
+      'account has at most 1,000 of them, and at most 10 samples a UTC day are sent on.' +
+      DRY_RUN,
     setting: '`FAL_KEY`',
-    answers: { 200: { means: 'The handle.', bodies: [{ schema: voiceAnswer }], headers: HEADERS } },
-    errors: [...SOUND, ...UPSTREAM, 'conflict', 'unsupported_feature'],
+    answers: {
+      200: {
+        means: 'The handle.',
+        bodies: [{ schema: voiceAnswer }, { schema: dryRunCost }],
+        headers: HEADERS,
+      },
+    },
+    errors: [...PAID, ...SOUND, ...UPSTREAM, 'conflict', 'unsupported_feature'],
     example: { form: { file: RECORDING } },
   },
 };

@@ -1,15 +1,25 @@
 /** POST /audio/voices (api-facts 4.6): a voice cloned from a sample, and which voice a request for speech gets. */
 import { randomBytes } from 'node:crypto';
+import type { Caller } from '../../domain/caller.ts';
 import { AUDIO_FORMATS, type TtsModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { isVoiceHandle, mayBeHandle, voiceOf } from '../../domain/speech/offer.ts';
-import { findVoice, hasRoomForVoice, keepVoice, MOST_VOICES } from '../../infra/postgres/clonedVoices.ts';
+import {
+  claimCloning,
+  findVoice,
+  hasRoomForVoice,
+  keepVoice,
+  MAX_VOICES_PER_DAY,
+  MOST_VOICES,
+} from '../../infra/postgres/clonedVoices.ts';
 import { json } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { endUserOf } from '../endUser.ts';
 import { invalid, invalidOffer } from '../invalid.ts';
+import { logRefusal } from '../limits/callLimits.ts';
 import { requireCallable, requireModel } from '../models.ts';
+import { paidDelivery, type Sale } from '../paidDelivery.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
 import { SPEECH_DESCRIPTIONS } from './descriptions.ts';
 import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
@@ -17,6 +27,7 @@ import { USUAL_CLONER, type VoiceFields, voiceFields } from './shapes.ts';
 import { operationOf, speechError } from './upstream.ts';
 
 const DEADLINE_MS = 120_000;
+const TTL_MS = DEADLINE_MS + 120_000;
 /** A model listens to less; more than this is no sample. */
 const LONGEST_SAMPLE_SECONDS = 600;
 const HANDLE_BYTES = 16;
@@ -39,6 +50,7 @@ export const voicesRoute = defineRoute({
       wrongKind: NO_FILE,
     },
   },
+  fixedPrice: ({ prices }) => prices.voiceCloning,
   deadlineMs: DEADLINE_MS,
   describes: SPEECH_DESCRIPTIONS.clone,
   async handler(dependencies, request: VoiceRequest) {
@@ -48,14 +60,30 @@ export const voicesRoute = defineRoute({
     if (model.kind !== 'tts') throw invalid('model', 'This endpoint takes speech models only');
     const cloning = requireCloning(model);
     requireCallable(dependencies.config, model, caller);
-    await requireRoom(dependencies, caller.accountId);
-    const serviceVoice = await cloned(dependencies, request, { model, cloning, file });
-    const id = `vv_${randomBytes(HANDLE_BYTES).toString('hex')}`;
-    const voice = { id, accountId: caller.accountId, modelId: model.id, serviceVoice };
-    await keepVoice(dependencies.sql, voice, cloning.retention_days);
-    return json({ id, model: model.id }, { headers: answeredBy(request, { model, headers }) });
+    return await paidDelivery(dependencies, request, {
+      sale: saleOf(dependencies, model, request.requestId),
+      work: async () => {
+        await requireRoom(dependencies, caller.accountId);
+        const serviceVoice = await cloned(dependencies, request, { model, cloning, file });
+        const id = `vv_${randomBytes(HANDLE_BYTES).toString('hex')}`;
+        const voice = { id, accountId: caller.accountId, modelId: model.id, serviceVoice };
+        await keepVoice(dependencies.sql, voice, cloning.retention_days);
+        return {
+          answer: json({ id, model: model.id }, { headers: answeredBy(request, { model, headers }) }),
+        };
+      },
+    });
   },
 });
+
+function saleOf({ config }: Dependencies, { id, provider }: TtsModel, requestId: string): Sale {
+  const price = config.prices.voiceCloning;
+  const snapshot = {
+    ...{ sku: `${id}-voice-clone`, modelId: id, provider, unit: 'voice', units: '1', requestId },
+    ...{ pricePerUnitUsd: price.usd.toString(), notes: 'API Inference' },
+  };
+  return { price, snapshot, ttlMs: TTL_MS };
+}
 
 function requireCloning({ id, spec }: TtsModel): Cloning {
   if (spec.voice_cloning) return spec.voice_cloning;
@@ -78,6 +106,19 @@ async function requireRoom({ sql }: Pick<Dependencies, 'sql'>, accountId: string
   throw new FareboxError({ code: 'conflict', message });
 }
 
+/** Counted before the service gets the sample, whatever comes of it. Throws FareboxError `rate_limited`. */
+async function claimDay(
+  { sql, limits }: Pick<Dependencies, 'sql' | 'limits'>,
+  { caller, modelId }: { caller: Caller; modelId: string },
+): Promise<void> {
+  const claim = await claimCloning(sql, caller.accountId);
+  if (claim.isFree) return;
+  throw logRefusal(limits, caller, {
+    ...{ type: 'RPD', subject: modelId, retryAfterSeconds: claim.secondsToNextDay },
+    message: `Rate limit exceeded: at most ${MAX_VOICES_PER_DAY} voices cloned per account and UTC day.`,
+  });
+}
+
 interface Sample {
   model: TtsModel;
   cloning: Cloning;
@@ -97,6 +138,7 @@ async function cloned(
   const folder = await dependencies.folders.create();
   try {
     const recording = await takeRecording(dependencies, file, { accepted, ...lengths, folder, signal });
+    await claimDay(dependencies, { caller, modelId: model.id });
     const endUser = endUserOf(caller.accountId, undefined);
     const sample = { upstreamModel: model.upstreamModel, endUser, recording };
     return await request.waitFor(cloneVoice(sample, { workFolder: folder, signal }));

@@ -4,7 +4,7 @@ import type { Character } from '../../domain/catalogue/character.ts';
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
-import { type AddOn, priceOfAddOns } from '../../domain/text/addOns.ts';
+import { type AddOn, priceOfAddOns, X_SEARCH_PRICE } from '../../domain/text/addOns.ts';
 import type { ChatMessage, ChatRequest } from '../../domain/text/chat.ts';
 import { type Feature, missingFeatures } from '../../domain/text/features.ts';
 import { boundOf, plus } from '../../domain/text/price.ts';
@@ -185,5 +185,5 @@ export function priceAttempt({ model }: ChatAttempt, { errand, prompt, ...order 
 
 /** `found`: what was looked up here; a search on X is the model's own. */
 export function addOnsOf({ xSearch }: ChatRequest, found: readonly AddOn[] = []): AddOn[] {
-  return [...found, ...(xSearch ? [{ kind: 'X search', count: 1 } as const] : [])];
+  return [...found, ...(xSearch ? [{ kind: 'X search', count: 1, price: X_SEARCH_PRICE } as const] : [])];
 }

@@ -1,7 +1,6 @@
 /** What a request costs, item by item (specification 4.5, rules 3 and 5; api-facts 4.5, "Billing"). */
-import type { LedgerPrice } from '../ledger.ts';
+import type { LedgerPrice, Part } from '../ledger.ts';
 import { formatNanoFixed } from '../money.ts';
-import { NANO_USD_PER_CREDIT } from './networks.ts';
 
 /** An item that a node answered, but not with a result. */
 export const ERROR_CREDITS = 5;
@@ -15,13 +14,21 @@ export function creditsFor(billedAs: BilledAs, tierCredits: number): number {
   return billedAs === 'error' ? Math.min(ERROR_CREDITS, tierCredits) : tierCredits;
 }
 
-/** The same from a balance of diem as in dollars. */
-export function priceOfCredits(credits: number): LedgerPrice {
-  const price = BigInt(credits) * NANO_USD_PER_CREDIT;
-  return { usd: price, diem: price };
+export function priceOfCredits(credits: number, credit: LedgerPrice): LedgerPrice {
+  return { usd: BigInt(credits) * credit.usd, diem: BigInt(credits) * credit.diem };
 }
 
-/** As the header has it: eight decimals, which is exact. */
-export function costOfCredits(credits: number): string {
-  return formatNanoFixed(priceOfCredits(credits).usd, 8, 'half-up');
+/** Credits that were paid with these parts. */
+export function creditsOfParts(parts: readonly Part[], credit: LedgerPrice): number {
+  const paid = parts.map(({ currency, amount }) => {
+    const price = currency === 'diem' ? credit.diem : credit.usd;
+    return price === 0n ? 0 : Number(amount) / Number(price);
+  });
+  // A part in each of two currencies is a fraction of a credit in both.
+  return Math.round(paid.reduce((sum, each) => sum + each, 0));
+}
+
+/** As the header has it, with eight decimals. */
+export function costOfCredits(credits: number, credit: LedgerPrice): string {
+  return formatNanoFixed(priceOfCredits(credits, credit).usd, 8, 'half-up');
 }

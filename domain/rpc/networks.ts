@@ -26,9 +26,6 @@ export interface RpcNetwork {
   baseCredits: number;
 }
 
-/** Price of a credit (specification 4.5: about 7e-7 USD; api-facts 4.5: exactly that). */
-export const NANO_USD_PER_CREDIT = 700n;
-
 const CHAINS: readonly [RpcChain, RpcFamily, number, readonly string[]][] = [
   ['arbitrum', 'evm', 20, ['mainnet', 'sepolia']],
   ['avalanche', 'evm', 20, ['fuji', 'mainnet']],

@@ -2,26 +2,22 @@
 import type { LedgerPrice } from '../ledger.ts';
 import { formatNano } from '../money.ts';
 
-const CENT: LedgerPrice = { usd: 10_000_000n, diem: 10_000_000n };
-
-/** Per unit; also those of the augment routes (api-facts 4.4). */
-export const ADD_ON_PRICES = {
-  'web search': CENT,
-  'page read': CENT,
-  'X search': CENT,
-} as const satisfies Record<string, LedgerPrice>;
+/** A search on X is the model's own; searches and pages of ours have the configured prices. */
+export const X_SEARCH_PRICE: LedgerPrice = { usd: 10_000_000n, diem: 10_000_000n };
 
 export interface AddOn {
-  kind: keyof typeof ADD_ON_PRICES;
+  kind: 'web search' | 'page read' | 'X search';
   count: number;
+  /** Of one. */
+  price: LedgerPrice;
 }
 
 export function priceOfAddOns(addOns: readonly AddOn[]): LedgerPrice {
   let usd = 0n;
   let diem = 0n;
-  for (const { kind, count } of addOns) {
-    usd += ADD_ON_PRICES[kind].usd * BigInt(count);
-    diem += ADD_ON_PRICES[kind].diem * BigInt(count);
+  for (const { price, count } of addOns) {
+    usd += price.usd * BigInt(count);
+    diem += price.diem * BigInt(count);
   }
   return { usd, diem };
 }
@@ -30,5 +26,5 @@ export function priceOfAddOns(addOns: readonly AddOn[]): LedgerPrice {
 export function wordsOfAddOns(addOns: readonly AddOn[]): string[] {
   return addOns
     .filter(({ count }) => count > 0)
-    .map(({ kind, count }) => `${kind} ${count} × ${formatNano(ADD_ON_PRICES[kind].usd)} USD`);
+    .map(({ kind, count, price }) => `${kind} ${count} × ${formatNano(price.usd)} USD`);
 }

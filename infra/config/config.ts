@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { type Catalogue, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
 import type { Character } from '../../domain/catalogue/character.ts';
-import type { Model } from '../../domain/catalogue/model.ts';
+import { type Model, type Price, priceOf } from '../../domain/catalogue/model.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { servesMediaOnly, type TaskQueue } from '../../domain/queues.ts';
 import { workflowBuildId } from './buildId.ts';
@@ -81,6 +81,8 @@ export interface Config {
   images: ConfigurationFile['images'];
   jobs: { deadlineMinutes: number; pollFirstMs: number; pollLongestMs: number };
   limits: ConfigurationFile['limits'];
+  /** Of what is sold without a model. */
+  prices: Record<keyof ConfigurationFile['prices'], Price>;
   catalogue: ConfigurationFile['catalogue'];
   rpc: ConfigurationFile['rpc'];
   x402: X402Settings;
@@ -163,9 +165,17 @@ function fromFile(file: ConfigurationFile) {
     images: file.images,
     jobs: file.jobs,
     limits: file.limits,
+    prices: pricesOf(file.prices),
     catalogue: file.catalogue,
     rpc: file.rpc,
     ...optional('search', file.search),
+  };
+}
+
+function pricesOf({ scrape, search, voiceCloning, rpcCredit }: ConfigurationFile['prices']) {
+  return {
+    ...{ scrape: priceOf(scrape), search: priceOf(search) },
+    ...{ voiceCloning: priceOf(voiceCloning), rpcCredit: priceOf(rpcCredit) },
   };
 }
 

@@ -35,6 +35,31 @@ export async function hasRoomForVoice(sql: SqlClient, accountId: string): Promis
   return (rows[0]?.count ?? 0) < MOST_VOICES;
 }
 
+/** Of one account and UTC day: the service is paid for each sample that it gets. */
+export const MAX_VOICES_PER_DAY = 10;
+
+export type CloningClaim = { isFree: true } | { isFree: false; secondsToNextDay: number };
+
+/** Counts one more of this day, unless that would be one too many. */
+export async function claimCloning(sql: SqlClient, accountId: string): Promise<CloningClaim> {
+  const { rows } = await sql.query<{ claimed: boolean; seconds: number }>(
+    `with now as (select (ledger_now() at time zone 'UTC') as at),
+     claim as (
+       insert into voice_cloning_days as known (account_id, day, cloned) select $1, at::date, 1 from now
+       on conflict (account_id) do update
+         set day = excluded.day, cloned = case when known.day = excluded.day then known.cloned + 1 else 1 end
+         where known.day <> excluded.day or known.cloned < $2
+       returning 1)
+     select exists (select from claim) as claimed,
+       ceil(extract(epoch from at::date + interval '1 day' - at))::integer as seconds from now`,
+    [accountId, MAX_VOICES_PER_DAY],
+  );
+  const [row] = rows;
+  return row?.claimed
+    ? { isFree: true }
+    : { isFree: false, secondsToNextDay: Math.max(1, row?.seconds ?? 1) };
+}
+
 /** Undefined: there is none of this name, it is another account's, or its time is over. */
 export async function findVoice(
   sql: SqlClient,

@@ -78,12 +78,15 @@ export interface Limiter {
   admit(call: LimitedCall, tokens?: number): Promise<Admission>;
   /** Adds to what was counted at that time, or takes from it. */
   correct(accountId: string, counter: Counter, change: Change): Promise<void>;
+  /** Writes a refusal for another limit than a window into the log. Never throws. */
+  logRefusal(accountId: string, refusal: Omit<Refusal, 'at'>): Promise<void>;
   /** The account's last refusals, newest first, at most 50. */
   refusals(accountId: string): Promise<Refusal[]>;
 }
 
 const MOST_LOCAL_WINDOWS = 50_000;
 const MOST_REFUSALS = 50;
+const LOG_MS = 30 * 86_400_000;
 const decided = keepLabelled(limiterDecisions);
 const LIMITS = { name: 'limits', kind: 'client' } as const;
 
@@ -115,6 +118,18 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
       orLocally(
         () => together.correct(keyOf(accountId, counter), counter.windowMs, change),
         () => local.correct(accountId, counter, change),
+      ),
+    logRefusal: (accountId, refusal) =>
+      orLocally(
+        async () => {
+          const log = logKeyOf(accountId);
+          const written = redis.pipeline().lpush(log, entryOf(refusal, Date.now()));
+          await written
+            .ltrim(log, 0, MOST_REFUSALS - 1)
+            .pexpire(log, LOG_MS)
+            .exec();
+        },
+        () => local.logRefusal(accountId, refusal),
       ),
     refusals: (accountId) =>
       orLocally(
@@ -261,6 +276,11 @@ function isOfTokens({ type }: Counter): boolean {
   return type === 'TPM';
 }
 
+/** As the script of ADMIT writes it: number of the refusing window, time, refused call, types of the windows. */
+function entryOf({ rateLimitType, ...refused }: Omit<Refusal, 'at'>, at: number): string {
+  return `1 ${at} ${JSON.stringify(refused)} ${rateLimitType}`;
+}
+
 const ENTRY = /^(\d+) (\d+) (\{.*\}) ([A-Z_ ]+)$/;
 
 function parseRefusal(entry: string): Refusal {
@@ -282,6 +302,10 @@ export function createLocalLimiter(): Limiter {
     return made;
   }
 
+  function note(accountId: string, refusal: Refusal): void {
+    refused.set(accountId, [refusal, ...(refused.get(accountId) ?? [])].slice(0, MOST_REFUSALS));
+  }
+
   return {
     async admit({ accountId, counters, about }, tokens) {
       const nowMs = Date.now();
@@ -293,8 +317,7 @@ export function createLocalLimiter(): Limiter {
         ({ counter, window }) => !fits(counter, window.total(nowMs, counter.windowMs)),
       );
       if (refusing) {
-        const entry = about && { ...about, rateLimitType: refusing.counter.type, at: nowMs };
-        if (entry) refused.set(accountId, [entry, ...(refused.get(accountId) ?? [])].slice(0, MOST_REFUSALS));
+        if (about) note(accountId, { ...about, rateLimitType: refusing.counter.type, at: nowMs });
       } else {
         for (const { counter, window } of found) {
           const { cost, windowMs } = counter;
@@ -315,6 +338,7 @@ export function createLocalLimiter(): Limiter {
         windowMs: counter.windowMs,
       });
     },
+    logRefusal: async (accountId, refusal) => note(accountId, { ...refusal, at: Date.now() }),
     refusals: async (accountId) => refused.get(accountId) ?? [],
   };
 }

@@ -30,7 +30,7 @@ const MOST_PAGES = 5;
 const TOKENS_OF_SEARCH = 4_000;
 const TOKENS_OF_PAGE = 8_000;
 
-type Tools = Pick<Dependencies, 'pages' | 'search'>;
+type Tools = Pick<Dependencies, 'config' | 'pages' | 'search'>;
 type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor'>;
 
 /** Undefined: nothing is to be looked up. `model`: the first that is asked, whose context says how much is worth reading. */
@@ -47,14 +47,18 @@ export function webErrand(tools: Tools, request: Asking, { spec }: TextModel): E
     const read = addresses.slice(0, MOST_PAGES);
     const tokens = Math.min(TOKENS_OF_PAGE * read.length, Math.floor(context / 2));
     const job = { ...asking, addresses: read, passedOver: addresses.length - read.length, tokens };
-    return errand([{ kind: 'page read', count: read.length }], tokens, () => readPages(tools.pages, job));
+    const { scrape: price } = tools.config.prices;
+    return errand([{ kind: 'page read', count: read.length, price }], tokens, () =>
+      readPages(tools.pages, { ...job, price }),
+    );
   }
   const engine = tools.search;
   const query = search === 'on' || (search === 'auto' && speaksOfThePresent(said)) ? searchQuery(said) : '';
   if (query === '' || !engine) return undefined;
   const tokens = Math.min(TOKENS_OF_SEARCH, Math.floor(context / 4));
-  return errand([{ kind: 'web search', count: 1 }], tokens, () =>
-    searchWeb(engine, { ...asking, query, tokens }),
+  const { search: price } = tools.config.prices;
+  return errand([{ kind: 'web search', count: 1, price }], tokens, () =>
+    searchWeb(engine, { ...asking, query, tokens, price }),
   );
 }
 

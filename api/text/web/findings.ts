@@ -1,5 +1,6 @@
 /** Searches and reads, and writes down for the model what was found. What fails is told to the model and not charged. */
 import { FareboxError } from '../../../domain/errors.ts';
+import type { LedgerPrice } from '../../../domain/ledger.ts';
 import type { AddOn } from '../../../domain/text/addOns.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import type { PageReader } from '../../../infra/web/pageReader.ts';
@@ -32,7 +33,19 @@ const LONGEST_EXCERPT = 2_000;
 /** Throws the signal's reason when nobody waits any more. */
 export async function searchWeb(
   engine: SearchProvider,
-  { query, tokens, body, signal, log, waitFor }: Asking & { query: string; tokens: number },
+  {
+    query,
+    tokens,
+    price,
+    body,
+    signal,
+    log,
+    waitFor,
+  }: Asking & {
+    query: string;
+    tokens: number;
+    price: LedgerPrice;
+  },
 ): Promise<Findings> {
   const limits = { limit: MOST_RESULTS, signal: within(signal, SEARCH_TIMEOUT_MS) };
   const terms = { tokens, marked: body.service_parameters.enable_web_citations };
@@ -41,7 +54,7 @@ export async function searchWeb(
     return {
       ...{ kind: 'search', block: searchBlock(results, terms), remarks: [] },
       citations: results.map(toCitation),
-      addOns: [{ kind: 'web search', count: 1 }],
+      addOns: [{ kind: 'web search', count: 1, price }],
     };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
@@ -67,11 +80,13 @@ interface Reading extends Asking {
   /** Addresses beyond those. */
   passedOver: number;
   tokens: number;
+  /** Of a page. */
+  price: LedgerPrice;
 }
 
 /** Throws the signal's reason when nobody waits any more. */
 export async function readPages(reader: PageReader, reading: Reading): Promise<Findings> {
-  const { addresses, passedOver, tokens, body, signal, waitFor } = reading;
+  const { addresses, passedOver, tokens, price, body, signal, waitFor } = reading;
   const deadline = within(signal, PAGES_TIMEOUT_MS);
   const pages = await waitFor(
     Promise.all(addresses.map((url) => readPage(reader, url, { deadline, reading }))),
@@ -85,7 +100,7 @@ export async function readPages(reader: PageReader, reading: Reading): Promise<F
     citations: read.map(({ title, url, content = '' }) => ({
       ...{ title: title.slice(0, 300), url, content: content.slice(0, LONGEST_EXCERPT) },
     })),
-    addOns: [{ kind: 'page read', count: read.length }],
+    addOns: [{ kind: 'page read', count: read.length, price }],
     remarks: failed === 0 ? [] : [`pages that could not be read, not charged: ${failed}`],
   };
 }

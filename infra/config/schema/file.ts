@@ -10,6 +10,7 @@ import {
   filePath,
   hostAndPort,
   name,
+  price,
   serviceUrl,
   text,
   timeouts,
@@ -153,6 +154,15 @@ const limits = closed({
     ),
 });
 
+const usual = (amount: number) => price.default({ usd: amount, diem: amount });
+
+const prices = closed({
+  scrape: usual(0.01).describe('A page that is read: POST /augment/scrape, /augment/text-parser, and chat.'),
+  search: usual(0.01).describe('A search of the web: POST /augment/search, and chat.'),
+  voiceCloning: usual(0.05).describe('A voice cloned by POST /audio/voices.'),
+  rpcCredit: usual(0.0000007).describe('A credit of POST /crypto/rpc/{network}.'),
+});
+
 const catalogue = closed({
   charactersFile: filePath.exactOptional(),
   openWithoutKey: z.boolean().default(false),
@@ -206,6 +216,7 @@ export const configurationFile = closed({
     .describe(
       'Accounts with other limits than the published ones, and the calls a minute from one address where no credential is asked for.',
     ),
+  prices: prices.prefault({}).describe('What is sold without a model, in USD and diem.'),
   catalogue: catalogue.prefault({}).describe('Who may read the catalogue, and the characters in it.'),
 }).meta({
   title: 'Farebox configuration',

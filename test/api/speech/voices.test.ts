@@ -3,7 +3,12 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
-import { MOST_VOICES, purgeVoices } from '../../../infra/postgres/clonedVoices.ts';
+import {
+  claimCloning,
+  MAX_VOICES_PER_DAY,
+  MOST_VOICES,
+  purgeVoices,
+} from '../../../infra/postgres/clonedVoices.ts';
 import type { VoiceSample } from '../../../providers/mediaProvider.ts';
 import { ffmpeg, JFK, testFolder } from '../../infra/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
@@ -35,14 +40,19 @@ interface Sent {
   name?: string;
   model?: string;
   key?: string;
+  headers?: Record<string, string>;
 }
 
-async function clone({ bytes = sample, name = 'me.wav', model, key = world.key }: Sent = {}) {
+async function clone({ bytes = sample, name = 'me.wav', model, key = world.key, headers = {} }: Sent = {}) {
   const form = new FormData();
   if (model !== undefined) form.set('model', model);
   form.set('file', new Blob([bytes]), name);
-  const response = await world.api.call('/audio/voices', { method: 'POST', body: form, key });
-  return { status: response.status, body: (await response.json()) as Record<string, string> };
+  const response = await world.api.call('/audio/voices', { method: 'POST', body: form, key, headers });
+  return {
+    status: response.status,
+    body: (await response.json()) as Record<string, string>,
+    retryAfter: Number(response.headers.get('retry-after')),
+  };
 }
 
 const orders = () => world.asked.map(({ order }) => order);
@@ -56,14 +66,14 @@ async function speakAs(voice: string, { model = 'tts-chatterbox-hd', key = world
 }
 
 describe('a cloned voice', () => {
-  it('is a handle, free, and speaks by the name that the service gave it', async () => {
+  it('is a handle, has a price, and speaks by the name that the service gave it', async () => {
     const before = await world.spent();
     const { status, body } = await clone();
     expect([status, body]).toEqual([
       200,
       { id: expect.stringMatching(/^vv_[0-9a-f]{32}$/), model: 'tts-chatterbox-hd' },
     ]);
-    expect(await world.spent()).toEqual(before);
+    expect(await world.spent()).toEqual([...before, 'tts-chatterbox-hd-voice-clone 50000000']);
     const { recording } = orders()[0] as VoiceSample;
     expect([recording.contentType, recording.seconds]).toEqual(['audio/wav', 6]);
     expect(() => readFileSync(recording.path)).toThrow('ENOENT');
@@ -107,7 +117,50 @@ describe('a cloned voice', () => {
   });
 });
 
+describe('the bound of a day', () => {
+  it('lets ten samples of an account reach the service, also after a restart, and begins anew each UTC day', async () => {
+    const { key, accountId } = await world.newAccount();
+    for (let sent = 0; sent < MAX_VOICES_PER_DAY; sent += 1) {
+      world.script.failure = sent === 3 ? new UpstreamFailure({ reason: 'failed', detail: 'x' }) : undefined;
+      expect((await clone({ key })).status).toBe(sent === 3 ? 502 : 200);
+    }
+    const asked = world.asked.length;
+    const refused = await clone({ key });
+    expect(refused.status).toBe(429);
+    expect(refused.body.customMessage).toContain('at most 10 voices cloned');
+    expect(refused.retryAfter).toBeGreaterThan(0);
+    expect(refused.retryAfter).toBeLessThanOrEqual(86_400);
+    expect(world.asked).toHaveLength(asked);
+    // The one that failed, and the one that was refused, are not paid.
+    expect(await world.spent(accountId)).toHaveLength(MAX_VOICES_PER_DAY - 1);
+    expect(await world.held()).toBe(0);
+    const { sql, limits } = world.api.opened.dependencies;
+    expect(await limits.limiter.refusals(accountId)).toMatchObject([{ rateLimitType: 'RPD' }]);
+    await sql.query('update voice_cloning_days set day = day - 1 where account_id = $1', [accountId]);
+    expect((await clone({ key })).status).toBe(200);
+    const { rows } = await sql.query('select cloned from voice_cloning_days where account_id = $1', [
+      accountId,
+    ]);
+    expect(rows).toEqual([{ cloned: 1 }]);
+  });
+
+  it('holds of twenty that come at once', async () => {
+    const { sql } = world.api.opened.dependencies;
+    const { accountId } = await world.newAccount();
+    const claims = await Promise.all(Array.from({ length: 20 }, () => claimCloning(sql, accountId)));
+    expect(claims.filter(({ isFree }) => isFree)).toHaveLength(MAX_VOICES_PER_DAY);
+  });
+});
+
 describe('no voice is cloned', () => {
+  it('in a dry run, which tells the price', async () => {
+    const before = await world.spent();
+    const { status, body } = await clone({ headers: { 'x-service-dry-run': 'true' } });
+    expect([status, body]).toEqual([200, { object: 'dry_run', cost: { usd: 0.05, diem: 0.05 } }]);
+    expect(world.asked).toEqual([]);
+    expect(await world.spent()).toEqual(before);
+  });
+
   it.each<[string, () => Sent, number]>([
     ['from less than the model needs', () => ({ bytes: cut(4, 'wav') }), 400],
     ['from a format that the model does not take', () => ({ bytes: cut(6, 'ogg'), name: 'me.ogg' }), 400],
@@ -136,6 +189,6 @@ describe('no voice is cloned', () => {
     world.script.failure = new UpstreamFailure({ reason: 'failed', detail: 'x' });
     expect((await clone()).status).toBe(502);
     world.script.failure = new UpstreamFailure({ reason: 'refused', detail: 'x', message: 'Too noisy' });
-    expect(await clone()).toEqual({ status: 422, body: { error: 'Too noisy' } });
+    expect(await clone()).toMatchObject({ status: 422, body: { error: 'Too noisy' } });
   });
 });

@@ -1,7 +1,7 @@
 /** The whole allow-list: each method on each network, admitted or refused, with its tier and its credits. */
 import { describe, expect, it } from 'vitest';
 import { methodsOf, refusalOfMethod } from '../../../domain/rpc/methods.ts';
-import { NANO_USD_PER_CREDIT, RPC_NETWORKS } from '../../../domain/rpc/networks.ts';
+import { RPC_NETWORKS } from '../../../domain/rpc/networks.ts';
 import { ADMITTED, NETWORKS, REFUSED, WRITES } from './documented.ts';
 
 describe.each(NETWORKS)('on $slug ($family, $base credits)', ({ slug, family, base }) => {
@@ -45,10 +45,6 @@ describe.each(NETWORKS)('on $slug ($family, $base credits)', ({ slug, family, ba
 it('the networks are those of the documentation, in the order of the alphabet', () => {
   expect([...RPC_NETWORKS.keys()]).toEqual(NETWORKS.map(({ slug }) => slug));
   expect(NETWORKS.length).toBe(27);
-});
-
-it('a credit is 0.0000007 USD', () => {
-  expect(NANO_USD_PER_CREDIT).toBe(700n);
 });
 
 it.each(Object.entries(REFUSED))('the reason for each of these is %s', (reason, names) => {

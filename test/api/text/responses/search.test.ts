@@ -47,7 +47,7 @@ it('what it found stands between the reasoning and the calls, and the marks of t
   };
   const findings = {
     ...{ kind: 'search' as const, block: '', citations: CITATIONS, remarks: [] },
-    addOns: [{ kind: 'web search' as const, count: 1 }],
+    addOns: [{ kind: 'web search' as const, count: 1, price: { usd: 0n, diem: 0n } }],
   };
   const message = { content: text, reasoning_content: 'Hm.', tool_calls: [call] };
   const body = responseForm(order({})).whole({
