@@ -52,14 +52,17 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
     const { caller } = ctx.state;
     const call = caller && openCall(frame.dependencies.limits, caller);
     const { stopping, ending } = frame.inFlight;
-    const visit: Visit = { route, ctx, call, address, stopping, ending, freePass: undefined };
+    const visit: Visit = { route, ctx, call, address, stopping, ending, freePass: undefined, leave: undefined };
     const work = () => answer(frame, visit);
-    const { accountId, wallet } = caller ?? {};
     const served =
-      accountId === undefined || wallet === undefined
-        ? work
-        : () => serveWallet(frame.dependencies, { accountId, ctx, address }, work);
-    await frame.respond(ctx, await counted(visit, served));
+      call && caller?.wallet
+        ? () => serveWallet(frame.dependencies, { accountId: caller.accountId, ctx, call, address }, work)
+        : work;
+    try {
+      await frame.respond(ctx, await counted(visit, served));
+    } finally {
+      visit.leave?.();
+    }
   };
 }
 
@@ -75,6 +78,7 @@ async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>)
   } catch (thrown) {
     const { code } = toFareboxError(thrown);
     tells ||= code === 'rate_limited';
+    if (call && thrown instanceof FareboxError && thrown.limitType) call.noteRefusal(thrown.limitType);
     await call?.ended(errorStatus(code), code);
     await call?.noteTokens(0);
     throw thrown;
@@ -94,6 +98,8 @@ interface Visit {
   ending: AbortSignal;
   /** The caller cannot pay, and asks for what costs nothing. */
   freePass: FreePass | undefined;
+  /** The answer has been sent: the call is in flight no longer. */
+  leave: (() => void) | undefined;
 }
 
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
@@ -104,10 +110,12 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     await admit(visit, undefined);
     throw new FareboxError({ code: 'admin_key_required', message: 'Admin API key required' });
   }
+  // Wallets are counted over all processes (walletCall.ts).
+  if (call && !ctx.state.caller?.wallet) visit.leave = call.enter();
   const checked = checkFunds(frame, visit);
   if (checked) visit.freePass = await checked;
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
-    if (!route.countsItself) await call?.admit({ path: route.path, model: undefined });
+    if (!route.countsItself) await admit(visit, undefined);
     const query = readQuery(route, ctx);
     return await withinDeadline(frame, { route, request: new Request(visit, query, NO_BODY) });
   }
@@ -184,8 +192,13 @@ async function admit({ route, call }: Visit, model: string | undefined, read?: R
     path: route.path,
     model,
     modelType: route.body?.modelType,
+    requestLimit: requestLimitOf(route),
     ...(estimatedTokens === undefined ? {} : { estimatedTokens }),
   });
+}
+
+function requestLimitOf({ countsItself, requestLimit }: Route): 'jobs' | 'own' | undefined {
+  return countsItself ? 'own' : requestLimit;
 }
 
 const NO_BODY: ReadBody = { body: undefined, files: [] };
@@ -372,7 +385,8 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
 
   async admitWith(own: LimitedCall): Promise<Admission> {
     if (!this.#call) throw new Error('a call of nobody has no windows');
-    return await this.#call.admitWith({ path: this.#path, model: undefined }, own);
+    const requestLimit = requestLimitOf(this.#visit.route);
+    return await this.#call.admitWith({ path: this.#path, model: undefined, requestLimit }, own);
   }
 
   async noteTokens(used: number): Promise<void> {

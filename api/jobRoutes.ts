@@ -27,6 +27,7 @@ export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
     method: 'POST',
     path,
     access: 'caller',
+    requestLimit: 'jobs',
     body: {
       json: { schema: retrieveBody, maxBytes: SMALL_JSON_BYTES },
       needsModel: true,
@@ -62,6 +63,7 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
     method: 'POST',
     path,
     access: 'caller',
+    requestLimit: 'jobs',
     body: {
       json: { schema: completeBody, maxBytes: SMALL_JSON_BYTES },
       needsModel: true,

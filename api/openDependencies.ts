@@ -53,7 +53,6 @@ import { createLimits } from './limits/callLimits.ts';
 import { createPaymentOffers } from './paymentOffers.ts';
 import { watchNodes } from './rpc/watchNodes.ts';
 import { createTopUpDesk } from './topUpDesk.ts';
-import { MOST_CALLS_OF_A_WALLET } from './walletCall.ts';
 
 export interface Opened {
   dependencies: Dependencies;
@@ -210,7 +209,7 @@ function openWalletDesk({ config, sql, redis, log }: Pick<Dependencies, 'config'
   const reader = createFundsReader(sql);
   const onFallback = (err: unknown) => log.warn({ part: 'redis', err }, LIMITS_ALONE);
   const web3Tokens = createSignInNonces(sql);
-  const crowd = createCrowd(redis, { most: MOST_CALLS_OF_A_WALLET, onFallback });
+  const crowd = createCrowd(redis, { onFallback });
   return {
     wallets: { enter: crowd.enter },
     fundsGate: createFundsGate(reader, config),

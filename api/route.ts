@@ -164,6 +164,8 @@ export interface RouteDefinition<Body, Query, A extends Access> {
    * `refusals`: what is left of a limit is told by a 429 only (specification 8.4); left out: by every answer.
    */
   limitHeaders?: 'refusals';
+  /** `jobs`: clients ask it again and again about their jobs, and it has the limit for that. */
+  requestLimit?: 'jobs';
   /** Its handler calls `admitWith`, whatever was sent; left out: the call is admitted before the handler is asked. */
   countsItself?: true;
   /** What a call may use in tokens at most, for models that are limited by them; `noteTokens` corrects it afterwards. */

@@ -4,6 +4,7 @@
  */
 import { FareboxError } from '../domain/errors.ts';
 import { canConsume } from '../domain/ledger.ts';
+import { callsInFlightOf } from '../domain/limits/limits.ts';
 import { formatNano } from '../domain/money.ts';
 import type { Funds, Payer } from '../infra/postgres/funds.ts';
 import type { Crowd, Leave } from '../infra/redis/crowd.ts';
@@ -11,11 +12,10 @@ import { type Answer, json } from './answer.ts';
 import { topUpNeeded } from './auth/topUpNeeded.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { FundsGate } from './fundsGate.ts';
+import type { CallLimits } from './limits/callLimits.ts';
 import type { ApiContext } from './requestState.ts';
 import { setHeaders } from './respond.ts';
 
-/** So many calls a wallet may have in flight (api-facts 5). */
-export const MOST_CALLS_OF_A_WALLET = 5;
 export interface WalletDesk {
   enter: Crowd['enter'];
 }
@@ -24,7 +24,10 @@ function isSolvent(funds: Funds): boolean {
   return funds.account === 'active' && canConsume(funds);
 }
 
-type Serving = Pick<Dependencies, 'config' | 'payments' | 'offers' | 'wallets' | 'signInDoor' | 'fundsGate'>;
+type Serving = Pick<
+  Dependencies,
+  'config' | 'payments' | 'offers' | 'wallets' | 'signInDoor' | 'fundsGate' | 'limits'
+>;
 
 /** A wallet has no key. */
 function payerOf(accountId: string): Payer {
@@ -42,15 +45,19 @@ interface Asking {
  */
 export async function serveWallet(
   serving: Serving,
-  { accountId, ctx, address }: Asking & { address: () => string },
+  { accountId, ctx, call, address }: Asking & { call: CallLimits; address: () => string },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
-  const { wallets, signInDoor, fundsGate } = serving;
+  const { wallets, signInDoor, fundsGate, limits } = serving;
   const funds = await fundsGate.requireActive(accountId);
   if (isSolvent(funds)) signInDoor.notePaying(accountId);
   else await signInDoor.countVain(address());
-  const leave = await wallets.enter(accountId, ctx.state.requestId);
-  if (!leave) return json(TOO_MANY, { status: 429, headers: { 'Retry-After': '1' } });
+  const most = callsInFlightOf(limits.overrideOf(accountId), true);
+  const leave = await wallets.enter(accountId, ctx.state.requestId, most);
+  if (!leave) {
+    call.noteRefusal('CALLS_IN_FLIGHT');
+    return json(TOO_MANY, { status: 429, headers: { 'Retry-After': '1' } });
+  }
   let isLong = false;
   try {
     const answer = await work();

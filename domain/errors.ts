@@ -2,6 +2,8 @@
  * The one error class. `code` is closed: the tables in api/errors.ts (HTTP status and body) and
  * activities/failures.ts (retryable or not) have a row for each, or they do not compile.
  */
+import type { LimitType } from './limits/limits.ts';
+
 export const ERROR_CODES = [
   'invalid_request',
   'invalid_json',
@@ -58,6 +60,8 @@ export interface ErrorParameters {
   details?: Readonly<Record<string, readonly string[]>>;
   /** Seconds after which trying again makes sense. */
   retryAfterSeconds?: number;
+  /** Of `rate_limited`: which limit, for the account's log of refusals, where no window of the limiter wrote it there. */
+  limitType?: LimitType;
   cause?: unknown;
 }
 
@@ -67,6 +71,7 @@ export class FareboxError extends Error {
   readonly fields: Record<string, string[]> | undefined;
   readonly details: Readonly<Record<string, readonly string[]>> | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly limitType: LimitType | undefined;
 
   constructor(parameters: ErrorParameters) {
     super(parameters.message, parameters.cause === undefined ? undefined : { cause: parameters.cause });
@@ -76,6 +81,7 @@ export class FareboxError extends Error {
     this.fields = parameters.fields;
     this.details = parameters.details;
     this.retryAfterSeconds = parameters.retryAfterSeconds;
+    this.limitType = parameters.limitType;
   }
 }
 

@@ -13,6 +13,7 @@ export const jobEventsRoute = defineRoute({
   method: 'GET',
   path: '/jobs/{queue_id}/events',
   access: 'caller',
+  requestLimit: 'jobs',
   describes: JOB_DESCRIPTIONS.events,
   async handler({ sql, jobWatch }, { caller, params, headers, signal, stopping, log }) {
     const { queueId } = await findOwnJob(sql, caller, params.queue_id ?? '');

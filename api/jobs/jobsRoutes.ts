@@ -54,6 +54,7 @@ export const showJobRoute = defineRoute({
   method: 'GET',
   path: '/jobs/{queue_id}',
   access: 'caller',
+  requestLimit: 'jobs',
   describes: JOB_DESCRIPTIONS.show,
   async handler({ sql }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
@@ -66,6 +67,7 @@ export const cancelJobRoute = defineRoute({
   method: 'POST',
   path: '/jobs/{queue_id}/cancel',
   access: 'caller',
+  requestLimit: 'jobs',
   describes: JOB_DESCRIPTIONS.cancel,
   async handler({ config, sql, temporal }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');

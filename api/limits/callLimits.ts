@@ -8,20 +8,32 @@ import { modelNamed } from '../../domain/catalogue/resolveModel.ts';
 import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import {
   BUDGET_MS,
+  callsInFlightOf,
   FAILED_PER_30S,
   type LimitOverride,
   type LimitType,
   MINUTE_MS,
   perMinuteOf,
+  type RequestGroup,
   refusalOf,
+  requestsOf,
   type Tier,
   UNSUPPORTED_PER_30S,
 } from '../../domain/limits/limits.ts';
 import type { Config } from '../../infra/config/config.ts';
-import type { Admission, Counter, CounterState, LimitedCall, Limiter } from '../../infra/redis/limiter.ts';
+import type {
+  Admission,
+  Counter,
+  CounterState,
+  LimitedCall,
+  Limiter,
+  RefusedCall,
+} from '../../infra/redis/limiter.ts';
+import { type CallsInFlight, createCallsInFlight } from './callsInFlight.ts';
 
 export interface Limits {
   limiter: Limiter;
+  callsInFlight: CallsInFlight;
   tierOf(accountId: string): Tier;
   overrideOf(accountId: string): LimitOverride;
   /** By whatever name it answers to: another name of a model is no way round its limits. */
@@ -34,6 +46,7 @@ export function createLimits(config: Config, limiter: Limiter): Limits {
   const overrides = new Map(Object.entries(config.limits.overrides));
   return {
     limiter,
+    callsInFlight: createCallsInFlight(),
     tierOf: (accountId) => (staff.has(accountId) ? 'staff' : partners.has(accountId) ? 'partner' : 'paid'),
     overrideOf: (accountId) => overrides.get(accountId) ?? {},
     modelOf: (name, type) =>
@@ -51,6 +64,8 @@ export interface Subject {
   model: string | undefined;
   /** What the route serves. */
   modelType?: ModelType | undefined;
+  /** `own`: the route has windows of its own. Left out: that of the model, else that of all routes without one. */
+  requestLimit?: 'jobs' | 'own' | undefined;
   /** What the call may use in tokens, when its model is limited by them. */
   estimatedTokens?: number;
 }
@@ -69,27 +84,12 @@ export interface CallLimits {
   readonly headers: Readonly<Record<string, string>>;
   /** The real number, once it is known; 0 for a call that produced nothing. A later word replaces an earlier one. */
   noteTokens(used: number): Promise<void>;
+  /** Throws FareboxError `rate_limited` for one call too many at a time. Otherwise to be called when it has ended. */
+  enter(): () => void;
+  /** Writes a refusal into the account's log that no window wrote there. */
+  noteRefusal(type: LimitType): void;
   /** How the call ended; failures fill their budget. */
   ended(status: number, code: ErrorCode | undefined): Promise<void> | undefined;
-}
-
-export interface OtherRefusal {
-  type: LimitType;
-  /** A model, or what stands for a route in the log. */
-  subject: string;
-  message: string;
-  retryAfterSeconds: number;
-}
-
-/** The error for a limit that is no window of the limiter; the account's log has it like all others. */
-export function logRefusal(
-  { limiter, tierOf }: Limits,
-  { accountId, keyId }: Caller,
-  { type, subject, message, retryAfterSeconds }: OtherRefusal,
-): FareboxError {
-  const refused = { apiKeyId: keyId ?? '', modelId: subject, rateLimitTier: tierOf(accountId) };
-  void limiter.logRefusal(accountId, { ...refused, rateLimitType: type });
-  return new FareboxError({ code: 'rate_limited', message, retryAfterSeconds });
 }
 
 /** What is counted for every call of one key to one route and model; made once, as long as the key is known. */
@@ -98,6 +98,13 @@ interface Counted extends LimitedCall {
   unsupported: Counter | undefined;
   requests: Counter | undefined;
   tokens: Counter | undefined;
+  /** Requests that no model counts; told of by a refusal only. */
+  shared: SharedWindow | undefined;
+}
+
+interface SharedWindow {
+  group: RequestGroup;
+  counter: Counter;
 }
 
 const countedBefore = new WeakMap<Caller, Map<string, Counted>>();
@@ -179,7 +186,7 @@ class OpenCall implements CallLimits {
     const next = countedOf(this.#limits, this.#caller, { ...this.#asked, model: modelId });
     const admitted = await this.#limits.limiter.admit(next, this.#estimatedTokens);
     const { refusedBy } = admitted;
-    if (refusedBy) throw refusal(refusedBy, stateOf(next, admitted, refusedBy), admitted.at);
+    if (refusedBy) throw refusal(refusedBy, stateOf(next, admitted, refusedBy), admitted);
     await this.noteTokens(0);
     [this.#answering, this.#admission] = [next, admitted];
     this.#notedTokens = undefined;
@@ -193,6 +200,23 @@ class OpenCall implements CallLimits {
     this.#notedTokens = Math.round(used);
     const change = { count: this.#notedTokens - before, at: this.#admission.at };
     await this.#limits.limiter.correct(this.#caller.accountId, tokens, change);
+  }
+
+  enter(): () => void {
+    const { accountId, wallet } = this.#caller;
+    const most = callsInFlightOf(this.#limits.overrideOf(accountId), wallet !== undefined);
+    const leave = this.#limits.callsInFlight.enter(accountId, most);
+    if (leave) return leave;
+    throw new FareboxError({
+      ...{ code: 'rate_limited', limitType: 'CALLS_IN_FLIGHT', retryAfterSeconds: 1 },
+      message: refusalOf('CALLS_IN_FLIGHT', most),
+    });
+  }
+
+  noteRefusal(type: LimitType): void {
+    const { accountId } = this.#caller;
+    const about = this.#counted?.about ?? aboutOf(this.#limits, this.#caller, { path: '', model: undefined });
+    void this.#limits.limiter.logRefusal(accountId, { ...about, rateLimitType: type });
   }
 
   ended(status: number, code: ErrorCode | undefined): Promise<void> | undefined {
@@ -217,7 +241,7 @@ class OpenCall implements CallLimits {
     const isBudget = refusedBy !== undefined && refusedBy.windowMs === BUDGET_MS;
     Object.assign(this.headers, budgetHeaders(of, told, refusedBy));
     if (!isBudget) Object.assign(this.headers, minuteHeaders(of, told));
-    if (refusedBy) throw refusal(refusedBy, stateOf(of, told, refusedBy), told.at);
+    if (refusedBy) throw refusal(refusedBy, stateOf(of, told, refusedBy), { at: told.at, shared: of.shared });
   }
 
   async #fillBudget({ failed, unsupported }: Counted, code: ErrorCode | undefined): Promise<void> {
@@ -241,15 +265,15 @@ const UNCOUNTED = new Set<ErrorCode>([
 
 function countersOf(limits: Limits, caller: Caller, subject: Subject): Counted {
   const { accountId, keyId } = caller;
-  const tier = limits.tierOf(accountId);
   const override = limits.overrideOf(accountId);
-  const modelId = modelIdOf(limits, subject);
+  const about = aboutOf(limits, caller, subject);
+  const { modelId } = about;
   const budgetSubject = `${keyId ?? 'wallet'}:${modelId}`;
   const budget = (type: Counter['type'], limit: number): Counter => {
     return { type, subject: budgetSubject, limit, cost: 0, windowMs: BUDGET_MS };
   };
   const model = subject.model === undefined ? undefined : limits.modelOf(subject.model, subject.modelType);
-  const perMinute = model && perMinuteOf(model, tier, override);
+  const perMinute = model && perMinuteOf(model, limits.tierOf(accountId), override);
   const minute = (type: Counter['type'], limit: number | undefined): Counter | undefined => {
     if (limit === undefined || !model) return undefined;
     return { type, subject: model.id, limit, cost: 1, windowMs: MINUTE_MS };
@@ -260,11 +284,28 @@ function countersOf(limits: Limits, caller: Caller, subject: Subject): Counted {
     : undefined;
   const requests = minute('RPM', perMinute?.requests);
   const tokens = minute('TPM', perMinute?.tokens);
+  const shared = requests ? undefined : sharedWindow(subject, model, override);
+  const all = [failed, unsupported, requests, tokens, shared?.counter];
   return {
-    ...{ accountId, failed, unsupported, requests, tokens },
-    counters: [failed, unsupported, requests, tokens].filter((counter) => counter !== undefined),
-    about: { apiKeyId: keyId ?? '', modelId, rateLimitTier: tier },
+    ...{ accountId, failed, unsupported, requests, tokens, shared, about },
+    counters: all.filter((counter) => counter !== undefined),
   };
+}
+
+function sharedWindow(
+  { requestLimit }: Subject,
+  model: Model | undefined,
+  override: LimitOverride,
+): SharedWindow | undefined {
+  if (requestLimit === 'own') return undefined;
+  const group = requestLimit === 'jobs' || model ? 'jobs' : 'routes';
+  const limit = requestsOf(group, override);
+  return { group, counter: { type: 'RPM', subject: group, limit, cost: 1, windowMs: MINUTE_MS } };
+}
+
+function aboutOf(limits: Limits, { accountId, keyId }: Caller, subject: Subject): RefusedCall {
+  const rateLimitTier = limits.tierOf(accountId);
+  return { apiKeyId: keyId ?? '', modelId: modelIdOf(limits, subject), rateLimitTier };
 }
 
 /** The model that is counted, or what stands for it in the log (api-facts 4.9). */
@@ -295,7 +336,9 @@ function budgetHeaders(
 /** Specification 8.3; left out for what has no limit per minute. */
 function minuteHeaders(counted: Counted, admission: Admission): Record<string, string> {
   const headers: Record<string, string> = {};
-  const { requests, tokens } = counted;
+  const { tokens, shared } = counted;
+  const requests =
+    counted.requests ?? (admission.refusedBy === shared?.counter ? shared?.counter : undefined);
   if (requests) {
     const { total, resetsAt } = stateOf(counted, admission, requests);
     headers['x-ratelimit-limit-requests'] = String(requests.limit);
@@ -311,10 +354,23 @@ function minuteHeaders(counted: Counted, admission: Admission): Record<string, s
   return headers;
 }
 
-function refusal(counter: Counter, { resetsAt }: CounterState, at: number): FareboxError {
+const SHARED_WORDS: Record<RequestGroup, string> = {
+  routes: 'to all routes without a model',
+  jobs: 'about jobs',
+};
+
+function refusal(
+  counter: Counter,
+  { resetsAt }: CounterState,
+  { at, shared }: { at: number; shared?: SharedWindow | undefined },
+): FareboxError {
+  const message =
+    shared?.counter === counter
+      ? `Rate limit exceeded: at most ${counter.limit} requests per minute ${SHARED_WORDS[shared.group]}.`
+      : refusalOf(counter.type, counter.limit);
   return new FareboxError({
     code: 'rate_limited',
-    message: refusalOf(counter.type, counter.limit),
+    message,
     retryAfterSeconds: Math.max(1, Math.ceil((resetsAt - at) / 1_000)),
   });
 }

@@ -1,6 +1,9 @@
 /** How the limit routes describe themselves, and what they answer (api-facts A.9 and A.10). */
 import { z } from 'zod';
+import { LIMIT_TYPES } from '../../domain/limits/limits.ts';
 import { answersWith, isoTime, listOf, type RouteDescription, uuid } from '../describe.ts';
+
+const limitType = z.enum(LIMIT_TYPES);
 
 const limitsAnswer = z.strictObject({
   data: z
@@ -18,6 +21,9 @@ const limitsAnswer = z.strictObject({
           rateLimits: z.array(z.strictObject({ amount: z.number(), type: z.enum(['RPM', 'TPM']) })),
         }),
       ),
+      accountRateLimits: z
+        .array(z.strictObject({ scope: z.string(), amount: z.number(), type: limitType }))
+        .meta({ description: 'Of the account, beside those of models. What is no RPM counts per process.' }),
     })
     .meta({ id: 'RateLimits' }),
 });
@@ -27,7 +33,7 @@ const refusal = z
     apiKeyId: uuid,
     modelId: z.string().meta({ description: 'Or `endpoint:…` for a route without a model.' }),
     rateLimitTier: z.string(),
-    rateLimitType: z.enum(['RPD', 'RPM', 'TPM', 'FAILED_REQUESTS', 'UNSUPPORTED_FEATURE_REQUESTS']),
+    rateLimitType: limitType,
     timestamp: isoTime,
   })
   .meta({ id: 'RateLimitRefusal' });

@@ -1,7 +1,13 @@
 /** GET /api_keys/rate_limits and its log (specification 4.9 and 8, api-facts 4.9 and A.9, A.10). */
 import { keyScopeOf } from '../../domain/caller.ts';
 import { canConsume } from '../../domain/ledger.ts';
-import { perMinuteOf } from '../../domain/limits/limits.ts';
+import {
+  callsInFlightOf,
+  FETCHED_BYTES,
+  type LimitOverride,
+  perMinuteOf,
+  requestsOf,
+} from '../../domain/limits/limits.ts';
 import { nanoToNumber } from '../../domain/money.ts';
 import { spendableOf } from '../../infra/postgres/spendable.ts';
 import { json } from '../answer.ts';
@@ -40,10 +46,26 @@ export const rateLimitsRoute = defineRoute({
           ];
           return { apiModelId: model.id, rateLimits };
         }),
+        accountRateLimits: accountLimits(override),
       },
     });
   },
 });
+
+/** Limits of the account beside those of models; slots are left out where half of a process's are meant. */
+function accountLimits(override: LimitOverride) {
+  const { fetchedBytes = FETCHED_BYTES, slots } = override;
+  const perMinute = { type: 'RPM' } as const;
+  return [
+    { scope: 'routes without a model', amount: requestsOf('routes', override), ...perMinute },
+    { scope: 'jobs', amount: requestsOf('jobs', override), ...perMinute },
+    { scope: 'requests in flight', amount: callsInFlightOf(override, false), type: 'CALLS_IN_FLIGHT' },
+    { scope: 'bytes of uploads and fetched media', amount: fetchedBytes, type: 'FETCHED_BYTES' },
+    ...(slots === undefined
+      ? []
+      : [{ scope: 'media and documents read at a time', amount: slots, type: 'SLOTS' }]),
+  ];
+}
 
 /** The specification's path and the one that clients of the public API use. */
 export const rateLimitLogRoutes = ['/api_keys/rate_limits/log', '/api_keys/rate_limit_logs'].map(

@@ -1,6 +1,5 @@
 /** POST /audio/voices (api-facts 4.6): a voice cloned from a sample, and which voice a request for speech gets. */
 import { randomBytes } from 'node:crypto';
-import type { Caller } from '../../domain/caller.ts';
 import { AUDIO_FORMATS, type TtsModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { isVoiceHandle, mayBeHandle, voiceOf } from '../../domain/speech/offer.ts';
@@ -17,7 +16,6 @@ import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { endUserOf } from '../endUser.ts';
 import { invalid, invalidOffer } from '../invalid.ts';
-import { logRefusal } from '../limits/callLimits.ts';
 import { requireCallable, requireModel } from '../models.ts';
 import { paidDelivery, type Sale } from '../paidDelivery.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
@@ -107,14 +105,11 @@ async function requireRoom({ sql }: Pick<Dependencies, 'sql'>, accountId: string
 }
 
 /** Counted before the service gets the sample, whatever comes of it. Throws FareboxError `rate_limited`. */
-async function claimDay(
-  { sql, limits }: Pick<Dependencies, 'sql' | 'limits'>,
-  { caller, modelId }: { caller: Caller; modelId: string },
-): Promise<void> {
-  const claim = await claimCloning(sql, caller.accountId);
+async function claimDay({ sql }: Pick<Dependencies, 'sql'>, accountId: string): Promise<void> {
+  const claim = await claimCloning(sql, accountId);
   if (claim.isFree) return;
-  throw logRefusal(limits, caller, {
-    ...{ type: 'RPD', subject: modelId, retryAfterSeconds: claim.secondsToNextDay },
+  throw new FareboxError({
+    ...{ code: 'rate_limited', limitType: 'RPD', retryAfterSeconds: claim.secondsToNextDay },
     message: `Rate limit exceeded: at most ${MAX_VOICES_PER_DAY} voices cloned per account and UTC day.`,
   });
 }
@@ -138,7 +133,7 @@ async function cloned(
   const folder = await dependencies.folders.create();
   try {
     const recording = await takeRecording(dependencies, file, { accepted, ...lengths, folder, signal });
-    await claimDay(dependencies, { caller, modelId: model.id });
+    await claimDay(dependencies, caller.accountId);
     const endUser = endUserOf(caller.accountId, undefined);
     const sample = { upstreamModel: model.upstreamModel, endUser, recording };
     return await request.waitFor(cloneVoice(sample, { workFolder: folder, signal }));

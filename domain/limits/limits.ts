@@ -22,6 +22,34 @@ export interface LimitOverride {
   failedPer30s?: number | undefined;
   rpcRequestsPerMinute?: number | undefined;
   rpcCreditsPerDay?: number | undefined;
+  /** Per process; of a wallet over all processes. */
+  callsInFlight?: number | undefined;
+  /** Per process: bytes of uploads on disk and of fetched media, of all calls in flight. */
+  fetchedBytes?: number | undefined;
+  /** Per process: places among those who decode media, pictures, documents and pages, of each kind. */
+  slots?: number | undefined;
+}
+
+/** A minute, of one account, to all routes together that count for no model and have no limit of their own. */
+export const ROUTES_PER_MINUTE = 1_200;
+/** A minute, of one account, to what clients ask again and again about jobs. */
+export const JOBS_PER_MINUTE = 60_000;
+export const CALLS_IN_FLIGHT = 2_000;
+/** Api-facts 5. */
+export const WALLET_CALLS_IN_FLIGHT = 5;
+export const FETCHED_BYTES = 1_000_000_000;
+
+/** Jobs are charged one by one: an override that lowers the requests of models does not lower these. */
+export function requestsOf(group: RequestGroup, { requestsPerMinute }: LimitOverride): number {
+  if (group === 'jobs') return Math.max(JOBS_PER_MINUTE, requestsPerMinute ?? 0);
+  return requestsPerMinute ?? ROUTES_PER_MINUTE;
+}
+
+/** Routes that share a window of requests. */
+export type RequestGroup = 'routes' | 'jobs';
+
+export function callsInFlightOf({ callsInFlight }: LimitOverride, isWallet: boolean): number {
+  return callsInFlight ?? (isWallet ? WALLET_CALLS_IN_FLIGHT : CALLS_IN_FLIGHT);
 }
 
 const BY_SIZE: Record<ModelSize, Record<'paid' | 'partner', PerMinute>> = {
@@ -71,7 +99,16 @@ function publishedOf({ type, size }: LimitedModel, tier: 'paid' | 'partner'): Pe
 }
 
 /** Names of the causes, as the rate limit log has them. */
-export const LIMIT_TYPES = ['RPM', 'RPD', 'TPM', 'FAILED_REQUESTS', 'UNSUPPORTED_FEATURE_REQUESTS'] as const;
+export const LIMIT_TYPES = [
+  'RPM',
+  'RPD',
+  'TPM',
+  'FAILED_REQUESTS',
+  'UNSUPPORTED_FEATURE_REQUESTS',
+  'CALLS_IN_FLIGHT',
+  'FETCHED_BYTES',
+  'SLOTS',
+] as const;
 export type LimitType = (typeof LIMIT_TYPES)[number];
 
 export const MINUTE_MS = 60_000;
@@ -93,5 +130,11 @@ export function refusalOf(type: LimitType, limit: number): string {
       return `Too many failed attempts (> ${limit}) resulting in a non-success status code. Please wait 30 seconds and try again.`;
     case 'UNSUPPORTED_FEATURE_REQUESTS':
       return `Too many requests (> ${limit}) for features that the model does not support. Please wait 30 seconds and try again.`;
+    case 'CALLS_IN_FLIGHT':
+      return `Rate limit exceeded: at most ${limit} requests at a time for this account.`;
+    case 'FETCHED_BYTES':
+      return `Rate limit exceeded: at most ${limit} bytes of uploads and fetched media at a time for this account.`;
+    case 'SLOTS':
+      return `Rate limit exceeded: at most ${limit} media or documents of this account are read at a time, and too many wait.`;
   }
 }

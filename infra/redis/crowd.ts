@@ -16,7 +16,7 @@ declare module 'ioredis' {
 
 export interface Crowd {
   /** Undefined: the account has as many calls in flight as it may. `callId` is nobody else's. */
-  enter(accountId: string, callId: string): Promise<Leave | undefined>;
+  enter(accountId: string, callId: string, most: number): Promise<Leave | undefined>;
   close(): void;
 }
 
@@ -24,7 +24,6 @@ export interface Crowd {
 export type Leave = () => Promise<void>;
 
 export interface CrowdOptions {
-  most: number;
   /** 30 s by default. */
   leaseMs?: number;
   onFallback?(error: unknown): void;
@@ -57,7 +56,7 @@ const LEASE_MS = 30_000;
 const MOST_ACCOUNTS = 50_000;
 
 export function createCrowd(redis: Redis, options: CrowdOptions): Crowd {
-  const { most, leaseMs = LEASE_MS, onFallback = () => undefined } = options;
+  const { leaseMs = LEASE_MS, onFallback = () => undefined } = options;
   redis.defineCommand('fareboxEnter', { lua: ENTER });
   redis.defineCommand('fareboxRenew', { lua: RENEW });
   const orAlone = preferShared(onFallback);
@@ -88,7 +87,7 @@ export function createCrowd(redis: Redis, options: CrowdOptions): Crowd {
   }
 
   return {
-    async enter(accountId, callId) {
+    async enter(accountId, callId, most) {
       const here = count(accountId, 1);
       const isIn = await orAlone(
         async () => (await redis.fareboxEnter(1, keyOf(accountId), callId, most, leaseMs)) === 1,

@@ -132,6 +132,9 @@ const limitOverride = closed({
   failedPer30s: limit.describe('Also how many documents and media may fail to be read in ten minutes.'),
   rpcRequestsPerMinute: limit,
   rpcCreditsPerDay: limit,
+  callsInFlight: limit,
+  fetchedBytes: limit,
+  slots: limit,
 });
 
 const network = z

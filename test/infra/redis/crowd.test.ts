@@ -17,7 +17,7 @@ afterEach(() => {
 
 function openCrowd(options: { leaseMs?: number } = {}): Crowd {
   const redis = new Redis(services().redisUrl);
-  const crowd = createCrowd(redis, { most: 5, ...options });
+  const crowd = createCrowd(redis, options);
   opened.push(
     () => crowd.close(),
     () => redis.disconnect(),
@@ -27,7 +27,7 @@ function openCrowd(options: { leaseMs?: number } = {}): Crowd {
 
 async function enterAll(crowds: readonly Crowd[], accountId: string, count: number): Promise<Leave[]> {
   const calls = Array.from({ length: count }, (_, turn) =>
-    crowds[turn % crowds.length]?.enter(accountId, randomUUID()),
+    crowds[turn % crowds.length]?.enter(accountId, randomUUID(), 5),
   );
   return (await Promise.all(calls)).filter((leave) => leave !== undefined);
 }
@@ -59,7 +59,7 @@ it('without Redis each process counts for itself', async () => {
   const connection = openRedis(redis.url, log);
   opened.push(() => connection.disconnect());
   await pingRedis(connection, 5_000);
-  const crowd = createCrowd(connection, { most: 5 });
+  const crowd = createCrowd(connection, {});
   opened.push(() => crowd.close());
   const accountId = randomUUID();
   const [first] = await enterAll([crowd], accountId, 2);
