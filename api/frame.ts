@@ -374,9 +374,13 @@ class Request implements RouteRequest<unknown, unknown, 'key'> {
     return () => performance.now() - state.startedAt - state.waitedMs;
   }
 
-  requireFunds(): void {
+  get lacksFunds(): boolean {
     const { freePass } = this.#visit;
-    if (freePass && freePass.by !== 'free model') throw freePass.lack;
+    return freePass !== undefined && freePass.by !== 'free model';
+  }
+
+  requireFunds(): void {
+    if (this.lacksFunds) throw this.#visit.freePass?.lack;
   }
 
   async admitModel(modelId: string): Promise<void> {

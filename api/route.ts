@@ -127,6 +127,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   admitWith(own: LimitedCall): Promise<Admission>;
   /** The tokens that were really used; the limit per minute goes by them. */
   noteTokens(used: number): Promise<void>;
+  /** A dry run of a caller without funds: the price is told where the body alone says it. */
+  readonly lacksFunds: boolean;
   /**
    * To be called before anything is fetched, decoded or parsed for a price: a dry run gets this far without funds.
    * Throws FareboxError `insufficient_balance` or `key_limit_exceeded`.

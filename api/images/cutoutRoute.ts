@@ -6,6 +6,7 @@ import { priceOfImages } from '../../domain/images/price.ts';
 import type { Answer } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { endUserOf } from '../endUser.ts';
+import { dryRun } from '../fixedPrice.ts';
 import { invalid } from '../invalid.ts';
 import type { NamedModel } from '../models.ts';
 import { paidDelivery } from '../paidDelivery.ts';
@@ -77,8 +78,8 @@ async function cutOut(
   const price = priceOfImages(model.spec, { resolution: undefined, quality: undefined, count: 1 });
   if (!price)
     throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
+  if (request.lacksFunds) return dryRun(price);
   return await inWorkFolder(dependencies, async (folder) => {
-    request.requireFunds();
     const bench = { folder, signal };
     const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
     return await paidDelivery(dependencies, request, {

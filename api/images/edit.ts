@@ -18,6 +18,7 @@ import type { ImageEdit, ImageFile, MadeImage } from '../../providers/mediaProvi
 import type { Answer } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { endUserOf } from '../endUser.ts';
+import { dryRun } from '../fixedPrice.ts';
 import { invalid, invalidOffer } from '../invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { paidDelivery } from '../paidDelivery.ts';
@@ -66,15 +67,15 @@ export async function editImages(
   const isSafe = safeMode(dependencies, named.model, order.safeMode);
   const maker = makerOf(dependencies, named.model, 'editImage');
   const enhancer = order.enhances ? requireEnhancer(dependencies, request) : undefined;
+  const sale = saleOfEdit(named.model, { order, tier, requestId: request.requestId });
+  if (request.lacksFunds) return dryRun(sale.price);
   return await inWorkFolder(dependencies, async (folder) => {
-    request.requireFunds();
     const bench = { folder, signal: request.signal };
     const images = await request.waitFor(
       takeImages(dependencies, order.images, { ...bench, bounds: SOURCE_PIXELS }),
     );
     const edit = toEdit(request, { named, order, images, tier, isSafe });
     maker.checkEdit?.(edit);
-    const sale = saleOfEdit(named.model, { order, tier, requestId: request.requestId });
     return await paidDelivery(dependencies, request, {
       sale,
       work: async () => {

@@ -12,6 +12,7 @@ import type { ImageFile, ImageOrder, MadeImage } from '../../providers/mediaProv
 import type { Answer } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { endUserOf } from '../endUser.ts';
+import { dryRun } from '../fixedPrice.ts';
 import { invalid, invalidOffer } from '../invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { paidDelivery } from '../paidDelivery.ts';
@@ -95,10 +96,10 @@ export async function generateImages(
   const maker = makerOf(dependencies, model, 'makeImages');
   const enhancer = order.enhances ? requireEnhancer(dependencies, request) : undefined;
   const sale = saleOfImages(model, { order, tier, requestId: request.requestId });
+  if (request.lacksFunds) return dryRun(sale.price);
   return await inWorkFolder(dependencies, async (folder) => {
     const bench = { folder, signal: request.signal };
     const sent = order.references.map(({ image }) => image);
-    if (sent.length > 0) request.requireFunds();
     const sources = await request.waitFor(takeImages(dependencies, sent, { ...bench, bounds: ANY_SIZE }));
     return await paidDelivery(dependencies, request, {
       sale,

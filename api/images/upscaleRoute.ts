@@ -67,8 +67,8 @@ async function enlarge(
   const { model } = named;
   const maker = makerOf(dependencies, model, 'enlarge');
   const { requestId, signal } = request;
+  request.requireFunds();
   return await inWorkFolder(dependencies, async (folder) => {
-    request.requireFunds();
     const bench = { folder, signal };
     const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
     const [source] = sources;

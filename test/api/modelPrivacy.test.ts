@@ -83,7 +83,7 @@ const keys: Record<string, string> = {};
 beforeAll(async () => {
   api = await startApi({ routes: [tryRoute], config });
   for (const modelPrivacy of MODEL_PRIVACIES) {
-    keys[modelPrivacy] = (await api.newKey('INFERENCE', { modelPrivacy })).secret;
+    keys[modelPrivacy] = (await api.fundedKey('INFERENCE', { modelPrivacy })).secret;
   }
 });
 afterAll(() => api.stop());

@@ -1,4 +1,5 @@
 /** A whole API in this process over real parts, with routes of the test's own beside the shipped ones. */
+import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../../api/app.ts';
@@ -14,6 +15,7 @@ import { type Config, loadConfig } from '../../infra/config/config.ts';
 import { createLogger } from '../../infra/log.ts';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey, type NewKey } from '../../infra/postgres/keys.ts';
+import { grant } from '../../infra/postgres/ledger.ts';
 import { registerLedgerMetrics } from '../../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics } from '../../infra/telemetry/metrics.ts';
 import { registerProviderMetrics } from '../../infra/telemetry/providerMetrics.ts';
@@ -32,6 +34,11 @@ export interface TestApi {
   call(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
   newAccount(): Promise<string>;
   newKey(
+    keyType: KeyType,
+    more?: Partial<NewKey>,
+  ): Promise<{ secret: string; keyId: string; accountId: string }>;
+  /** The same, of an account that has 1,000 USD: paid routes read the body of no other. */
+  fundedKey(
     keyType: KeyType,
     more?: Partial<NewKey>,
   ): Promise<{ secret: string; keyId: string; accountId: string }>;
@@ -86,6 +93,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const origin = `http://127.0.0.1:${port}`;
   const { sql } = opened.dependencies;
   const newAccount = async () => (await createAccount(sql, { name: 'test' })).id;
+  const newKey: TestApi['newKey'] = async (keyType, more = {}) => {
+    const accountId = more.accountId ?? (await newAccount());
+    const { record, secret } = await createKey(sql, { keyType, ...more, accountId });
+    return { secret, keyId: record.id, accountId };
+  };
   return {
     ...{ origin, baseUrl: `${origin}/api/v1`, port, server, opened, inFlight, environment, log, newAccount },
     call(path, { key, ...init } = {}) {
@@ -93,10 +105,13 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       if (key) headers.set('authorization', `Bearer ${key}`);
       return fetch(`${origin}/api/v1${path}`, { ...init, headers });
     },
-    async newKey(keyType, more = {}) {
-      const accountId = more.accountId ?? (await newAccount());
-      const { record, secret } = await createKey(sql, { keyType, ...more, accountId });
-      return { secret, keyId: record.id, accountId };
+    newKey,
+    async fundedKey(keyType, more) {
+      const made = await newKey(keyType, more);
+      const { accountId } = made;
+      const credit = { operationId: randomUUID(), accountId, amount: 10n ** 12n, notes: 'test' };
+      await grant(sql, { ...credit, currency: 'usd' });
+      return made;
     },
     async stop() {
       await drain(server, inFlight, 5_000);

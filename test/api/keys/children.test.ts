@@ -19,7 +19,7 @@ afterAll(async () => {
   await api.stop();
 });
 beforeEach(async () => {
-  admin = await api.newKey('ADMIN');
+  admin = await api.fundedKey('ADMIN');
 });
 
 const LOCAL = 'local-voice-changer';

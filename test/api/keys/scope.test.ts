@@ -7,7 +7,7 @@ let api: TestApi;
 let admin: { secret: string; keyId: string; accountId: string };
 beforeAll(async () => {
   api = await startApi();
-  admin = await api.newKey('ADMIN');
+  admin = await api.fundedKey('ADMIN');
 });
 afterAll(() => api.stop());
 

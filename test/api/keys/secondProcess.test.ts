@@ -11,7 +11,7 @@ let admin: string;
 beforeAll(async () => {
   api = await startApi();
   second = await spawnApi({ environment: api.environment });
-  admin = (await api.newKey('ADMIN')).secret;
+  admin = (await api.fundedKey('ADMIN')).secret;
 }, 60_000);
 afterAll(async () => {
   await second?.stop();

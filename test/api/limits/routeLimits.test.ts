@@ -19,7 +19,7 @@ const plainRoutes = ['/test/one', '/test/two'].map((path) =>
 );
 
 function openGate() {
-  let open = () => undefined as void;
+  let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {
     open = resolve;
   });

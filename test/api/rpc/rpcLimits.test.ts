@@ -114,7 +114,7 @@ it('what a call did not cost is free again for the next ones', async () => {
 });
 
 it('a failure of the nodes and an empty purse take no credits of the day', async () => {
-  const payer = await newPayer(first, 14_000n);
+  const payer = await newPayer(first, 100_000n);
   override = { rpcCreditsPerDay: 39 };
   const lost = await post(first, payer, { body: call('eth_call', '["status 500"]') });
   const dear = await post(first, payer, { body: call('trace_block') });

@@ -262,7 +262,7 @@ describe('refused without a charge and without asking a node', () => {
     const asked = world.node.requests;
     expect((await post(world, poor, { body: call('eth_call') })).status).toBe(402);
     expect(world.node.requests).toBe(asked);
-    expect((await post(world, await newPayer(world, 14_000n), { body: call('eth_call') })).status).toBe(200);
+    expect((await post(world, await newPayer(world, 100_000n), { body: call('eth_call') })).status).toBe(200);
   });
 });
 

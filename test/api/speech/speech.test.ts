@@ -176,9 +176,9 @@ describe('refused before any charge:', () => {
   });
 
   it('a key that may not call the model, and an account without credit', async () => {
-    const { secret } = await world.api.newKey('INFERENCE', { models: ['tts-orpheus'] });
+    const { secret } = await world.api.fundedKey('INFERENCE', { models: ['tts-orpheus'] });
     expect((await speak({ input: 'Hi' }, { key: secret })).status).toBe(403);
-    const { secret: closed } = await world.api.newKey('INFERENCE', { modelPrivacy: 'PRIVATE_ONLY' });
+    const { secret: closed } = await world.api.fundedKey('INFERENCE', { modelPrivacy: 'PRIVATE_ONLY' });
     expect((await speak({ input: 'Hi', model: 'tts-xai-v1' }, { key: closed })).status).toBe(403);
     const { key } = await world.newAccount(10n);
     expect((await speak({ input: 'Hi there' }, { key })).status).toBe(402);

@@ -336,7 +336,7 @@ describe('names and keys', () => {
   test.each(['PRIVATE_TEXT', 'PRIVATE_ONLY'] as const)(
     'a key for %s may not call an anonymized model',
     async (modelPrivacy) => {
-      const { secret: key } = await world.api.newKey('INFERENCE', {
+      const { secret: key } = await world.api.fundedKey('INFERENCE', {
         modelPrivacy,
         description: randomUUID(),
       });

@@ -1,0 +1,201 @@
+/** Calls that cost nothing pass without funds: dry runs, replays of what was paid, and models whose price is 0. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Route } from '../../../api/route.ts';
+import { ROUTES } from '../../../api/routes.ts';
+import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
+import { GIVEN_BACK } from '../../../domain/jobs.ts';
+import { grant } from '../../../infra/postgres/ledger.ts';
+import { acceptJob, PRICE } from '../jobs/jobsWorld.ts';
+import { textModel } from '../text/textWorld.ts';
+import { startWalletWorld, type WalletWorld } from '../wallets/walletWorld.ts';
+import { firstBytes } from './firstBytes.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const NOTHING = { usd: 0, diem: 0 };
+const FREE = textModel({
+  id: 'gpt-free',
+  spec: { ...textModel({}).spec, pricing: { input: NOTHING, output: NOTHING } },
+});
+
+let world: WalletWorld;
+let source: Server;
+let sourceUrl: string;
+let fetched = 0;
+beforeAll(async () => {
+  source = createServer((_request, response) => {
+    fetched += 1;
+    response.end('a source');
+  });
+  await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve));
+  const { port } = source.address() as AddressInfo;
+  sourceUrl = `http://127.0.0.1:${port}/source`;
+  world = await startWalletWorld((config) => ({
+    ...config,
+    fetch: { allowPrivateHosts: [`127.0.0.1:${port}`] },
+    models: [...config.models, FREE],
+    modelCatalogue: createCatalogue([...config.models, FREE]),
+  }));
+});
+afterAll(async () => {
+  await world.close();
+  source.close();
+});
+
+const newKey = async () => (await world.api.newKey('INFERENCE')).secret;
+const DRY = { 'x-service-dry-run': 'true' };
+
+async function ask(path: string, body: object, headers: Record<string, string> = {}, key?: string) {
+  const response = await world.api.call(path, {
+    ...{ method: 'POST', body: JSON.stringify(body) },
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(headers['sign-in-with-x'] === undefined && { key: key ?? (await newKey()) }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+describe('a dry run without funds', () => {
+  const messages = [{ role: 'user', content: 'Hello there' }];
+  it.each<[string, string, () => object]>([
+    ['of chat', '/chat/completions', () => ({ model: 'gpt-stub', messages })],
+    ['of a page', '/augment/scrape', () => ({ url: sourceUrl })],
+    ['of a cutout', '/image/background-remove', () => ({ model: 'local-cutout', image_url: sourceUrl })],
+    ['of an edit', '/image/edit', () => ({ model: 'local-edit', prompt: 'flip it', image: sourceUrl })],
+  ])('%s tells the price from the body alone', async (_name, path, body) => {
+    const before = fetched;
+    const answer = await ask(path, body(), DRY);
+    expect(answer).toMatchObject({ status: 200, body: { object: 'dry_run' } });
+    expect(fetched).toBe(before);
+  });
+
+  it.each<[string, string, () => object]>([
+    ['an enlarged picture', '/image/upscale', () => ({ model: 'local-upscale-image', image: sourceUrl })],
+    [
+      'a changed voice',
+      '/audio/voice-changer/queue',
+      () => ({ model: 'local-voice-changer', audio_url: sourceUrl }),
+    ],
+    [
+      'chat with a picture',
+      '/chat/completions',
+      () => ({
+        model: 'gpt-stub',
+        messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: sourceUrl } }] }],
+      }),
+    ],
+  ])('of %s is refused where its price takes a look at a medium', async (_name, path, body) => {
+    const before = fetched;
+    expect((await ask(path, body(), DRY)).status).toBe(402);
+    expect(fetched).toBe(before);
+  });
+
+  it('of a wallet that never paid is refused', async () => {
+    const wallet = await world.wallet();
+    const headers = { ...DRY, 'sign-in-with-x': await wallet.header() };
+    expect((await ask('/chat/completions', { model: 'gpt-stub', messages }, headers)).status).toBe(402);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  const routeOf = (path: string) => ROUTES.find((route) => route.path === path) as Route;
+  /** Whether the body is asked for. */
+  async function isAskedFor(path: string, key: string, name: string): Promise<boolean> {
+    const headers = { authorization: `Bearer ${key}`, 'idempotency-key': name };
+    const first = await firstBytes(world.api, routeOf(path), { headers, expectsContinue: true });
+    expect(first).toMatch(/^HTTP\/1\.1 (100|402) /);
+    return first.startsWith('HTTP/1.1 100');
+  }
+
+  async function spentOnJob() {
+    const { sql } = world.api.opened.dependencies;
+    const { secret, accountId } = await world.api.newKey('INFERENCE');
+    const credit = { operationId: randomUUID(), accountId, amount: PRICE, notes: 'test' };
+    await grant(sql, { ...credit, currency: 'usd' });
+    const queueId = await acceptJob(sql, { accountId, keyId: null });
+    const name = randomUUID();
+    await sql.query(
+      `insert into idempotency_keys (account_id, key, route, body_sha256, queue_id) values ($1, $2, 'r', $3, $4)`,
+      [accountId, name, randomBytes(32), queueId],
+    );
+    return { secret, queueId, name };
+  }
+
+  it.each(['/audio/voice-changer/queue', '/audio/queue', '/video/queue'])(
+    'of an order that stands lets its repetition on %s pass, and no other key does',
+    async (path) => {
+      const { secret, name } = await spentOnJob();
+      expect(await isAskedFor(path, secret, name)).toBe(true);
+      expect(await isAskedFor(path, secret, randomUUID())).toBe(false);
+      expect(await isAskedFor('/chat/completions', await newKey(), name)).toBe(false);
+    },
+  );
+
+  it('of an order that was given back lets nothing pass: the repetition would be charged', async () => {
+    const { secret, name, queueId } = await spentOnJob();
+    await world.api.opened.dependencies.sql.query(
+      `update jobs set state = 'failed', failure_code = $2, failure_message = $3 where queue_id = $1`,
+      [queueId, GIVEN_BACK.code, GIVEN_BACK.message],
+    );
+    expect(await isAskedFor('/audio/queue', secret, name)).toBe(false);
+  });
+
+  it('of a JSON-RPC request lets its replay pass for 24 hours', async () => {
+    const { sql } = world.api.opened.dependencies;
+    const { secret, accountId } = await world.api.newKey('INFERENCE');
+    const path = '/crypto/rpc/{network}';
+    const name = randomUUID();
+    await sql.query(
+      `insert into rpc_answers (account_id, key, digest, owner, leased_until, operation_id)
+       values ($1, $2, $3, $4, clock_timestamp(), 'o')`,
+      [accountId, name, randomBytes(32), randomUUID()],
+    );
+    expect(await isAskedFor(path, secret, name)).toBe(true);
+    await sql.query(
+      `update rpc_answers set created_at = clock_timestamp() - interval '25 hours' where key = $1`,
+      [name],
+    );
+    expect(await isAskedFor(path, secret, name)).toBe(false);
+  });
+});
+
+describe('a free model', () => {
+  it('answers a caller without funds, and opens no other model', async () => {
+    const messages = [{ role: 'user', content: 'Hello there' }];
+    const before = world.stub.received.length;
+    expect((await ask('/chat/completions', { model: 'gpt-free', messages })).status).toBe(200);
+    expect(world.stub.received).toHaveLength(before + 1);
+    expect((await ask('/chat/completions', { model: 'gpt-stub', messages })).status).toBe(402);
+    expect(world.stub.received).toHaveLength(before + 1);
+  });
+
+  it('opens no other route', async () => {
+    expect((await ask('/embeddings', { model: 'local-lexical-embedding', input: 'a' })).status).toBe(402);
+  });
+});
+
+describe('funds', () => {
+  it('that come in are seen at once, and those that end within seconds', async () => {
+    const { sql } = world.api.opened.dependencies;
+    const { secret: key, accountId } = await world.api.newKey('INFERENCE');
+    const order = { url: 'http://127.0.0.1:1/' };
+    expect((await ask('/augment/scrape', order, {}, key)).status).toBe(402);
+    const credit = { operationId: randomUUID(), accountId, amount: 10n ** 9n, notes: 'test' };
+    await grant(sql, { ...credit, currency: 'usd' });
+    expect((await ask('/augment/scrape', order, {}, key)).status).toBe(400);
+    await sql.query('update accounts set usd_posted = 0 where id = $1', [accountId]);
+    const status = async () => (await ask('/augment/scrape', order, {}, key)).status;
+    await expect.poll(status, { timeout: 20_000, interval: 200 }).toBe(402);
+  });
+
+  it('below the smallest price of a route are none', async () => {
+    const { sql } = world.api.opened.dependencies;
+    const { secret: key, accountId } = await world.api.newKey('INFERENCE');
+    const credit = { operationId: randomUUID(), accountId, amount: 9_999_999n, notes: 'test' };
+    await grant(sql, { ...credit, currency: 'usd' });
+    expect((await ask('/augment/scrape', {}, {}, key)).status).toBe(402);
+    expect((await ask('/chat/completions', {}, {}, key)).status).toBe(400);
+  });
+});
