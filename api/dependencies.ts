@@ -28,6 +28,7 @@ import type { BodyBudget } from './body/bodyBudget.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { FundsGate } from './fundsGate.ts';
 import type { JobWatch } from './jobWatch.ts';
+import type { AccountShares } from './accountShares.ts';
 import type { Limits } from './limits/callLimits.ts';
 import type { PaymentOffers } from './paymentOffers.ts';
 import type { TopUpDesk } from './topUpDesk.ts';
@@ -62,6 +63,8 @@ export interface Dependencies {
   /** Of what was fetched for conversations, until they are answered. */
   heldBytes: HeldBytes;
   bodyBudget: BodyBudget;
+  /** Of what an account takes of this process at a time. */
+  accountShares: AccountShares;
   folders: WorkFolders;
   documents: DocumentReader;
   images: ImageWork;

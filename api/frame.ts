@@ -1,14 +1,9 @@
 /** Serves one route: credential, query, body, handler within its deadline, answer. The order is the same for all. */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import type { RouterMiddleware } from '@koa/router';
-import type { Caller } from '../domain/caller.ts';
 import { FareboxError } from '../domain/errors.ts';
-import { callerNetwork } from '../infra/http/callerNetwork.ts';
-import type { Logger } from '../infra/log.ts';
 import type { Holding } from '../infra/media/heldBytes.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
-import type { Admission, LimitedCall } from '../infra/redis/limiter.ts';
 import { type Answer, releasing, withdrawAnswer } from './answer.ts';
 import { type Authentication, authenticate } from './auth/authenticate.ts';
 import { type ReadBody, readBody } from './body/readBody.ts';
@@ -16,11 +11,20 @@ import type { Dependencies } from './dependencies.ts';
 import { errorStatus, toFareboxError } from './errors.ts';
 import { isDryRun } from './fixedPrice.ts';
 import { type FreePass, requireFreeModel, requireFunds } from './fundsGate.ts';
-import { type CallLimits, openCall } from './limits/callLimits.ts';
+import {
+  awaited,
+  ownerOf,
+  Request,
+  type RoutedContext,
+  requestLimitOf,
+  shareOf,
+  type Visit,
+} from './handlerRequest.ts';
+import { openCall } from './limits/callLimits.ts';
 import { readQuery } from './readQuery.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
 import { type Respond, setHeaders } from './respond.ts';
-import { DEFAULT_DEADLINE_MS, type Route, type RouteRequest, type UploadedFile } from './route.ts';
+import { DEFAULT_DEADLINE_MS, type Route } from './route.ts';
 import type { InFlight } from './server/inFlight.ts';
 import { serveWallet } from './walletCall.ts';
 
@@ -31,8 +35,6 @@ export interface Frame {
   inFlight: InFlight;
   respond: Respond;
 }
-
-type RoutedContext = ApiContext & { params: Record<string, string> };
 
 export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState> {
   const { proxies } = frame.dependencies;
@@ -52,7 +54,10 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
     const { caller } = ctx.state;
     const call = caller && openCall(frame.dependencies.limits, caller);
     const { stopping, ending } = frame.inFlight;
-    const visit: Visit = { route, ctx, call, address, stopping, ending, freePass: undefined, leave: undefined };
+    const visit: Visit = {
+      ...{ route, ctx, call, address, stopping, ending, shares: frame.dependencies.accountShares },
+      ...{ share: undefined, freePass: undefined, leave: undefined },
+    };
     const work = () => answer(frame, visit);
     const served =
       call && caller?.wallet
@@ -85,21 +90,6 @@ async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>)
   } finally {
     if (call && tells) setHeaders(ctx.res, call.headers);
   }
-}
-
-interface Visit {
-  route: Route;
-  ctx: RoutedContext;
-  /** Undefined for callers that nobody knows. */
-  call: CallLimits | undefined;
-  /** The client's; worked out when it is asked for. */
-  address(): string;
-  stopping: AbortSignal;
-  ending: AbortSignal;
-  /** The caller cannot pay, and asks for what costs nothing. */
-  freePass: FreePass | undefined;
-  /** The answer has been sent: the call is in flight no longer. */
-  leave: (() => void) | undefined;
 }
 
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
@@ -142,7 +132,10 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     };
     read = await awaited(
       ctx,
-      readBody(ctx.req, route.body, { createFolder, noteModel, holding, config: frame.dependencies.config }),
+      readBody(ctx.req, route.body, {
+        ...{ createFolder, noteModel, holding, config: frame.dependencies.config },
+        noteSpooled: (bytes) => shareOf(visit).take(bytes),
+      }),
     );
     if (!route.countsItself) await admit(visit, model, read);
     if (visit.freePass && model !== undefined) {
@@ -152,6 +145,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   } catch (error) {
     holding.release();
     await removeFolder();
+    visit.share?.release();
     // What was refused before it could be counted is counted now, and refused for that when there was too much of it.
     if (!read) await admit(visit, model);
     throw error;
@@ -160,8 +154,8 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
 }
 
 /** What the caller's body takes of the process's memory, with its other bodies. */
-function openHolding({ dependencies }: Frame, { ctx, address }: Visit): Holding {
-  return dependencies.bodyBudget.open(ctx.state.caller?.accountId ?? callerNetwork(address()));
+function openHolding({ dependencies }: Frame, visit: Visit): Holding {
+  return dependencies.bodyBudget.open(ownerOf(visit));
 }
 
 /** Undefined at once for a caller that is known to have funds. What is refused for want of them is counted, too. */
@@ -176,16 +170,6 @@ function checkFunds({ dependencies }: Frame, visit: Visit): Promise<FreePass | u
   });
 }
 
-/** What the client takes to send its body is none of our time. */
-async function awaited<T>({ state }: ApiContext, work: Promise<T>): Promise<T> {
-  const startedAt = performance.now();
-  try {
-    return await work;
-  } finally {
-    state.waitedMs += performance.now() - startedAt;
-  }
-}
-
 async function admit({ route, call }: Visit, model: string | undefined, read?: ReadBody): Promise<void> {
   const estimatedTokens = read && route.estimateTokens?.(read.body);
   await call?.admit({
@@ -195,10 +179,6 @@ async function admit({ route, call }: Visit, model: string | undefined, read?: R
     requestLimit: requestLimitOf(route),
     ...(estimatedTokens === undefined ? {} : { estimatedTokens }),
   });
-}
-
-function requestLimitOf({ countsItself, requestLimit }: Route): 'jobs' | 'own' | undefined {
-  return countsItself ? 'own' : requestLimit;
 }
 
 const NO_BODY: ReadBody = { body: undefined, files: [] };
@@ -255,6 +235,7 @@ async function run({ dependencies }: Frame, { route, request, cleanUp, holding }
     throw error;
   } finally {
     await cleanUp?.();
+    request.releaseShare();
   }
 }
 
@@ -264,141 +245,4 @@ function tooLate(deadlineMs: number): FareboxError {
     message: 'The request took too long.',
     internal: `no answer after ${deadlineMs} ms`,
   });
-}
-
-/** What handlers see of a request. The dearer members are made when they are asked for. */
-class Request implements RouteRequest<unknown, unknown, 'key'> {
-  readonly body: unknown;
-  readonly files: readonly UploadedFile[];
-  readonly query: unknown;
-  readonly stopping: AbortSignal;
-  readonly ending: AbortSignal;
-  readonly #visit: Visit;
-  readonly #ctx: RoutedContext;
-  readonly #call: CallLimits | undefined;
-  readonly #path: string;
-  readonly #address: () => string;
-  #controller: AbortController | undefined = undefined;
-  #aborted: FareboxError | undefined = undefined;
-  /** What is to be done when nobody waits any more. */
-  #waiting: Set<() => void> | undefined = undefined;
-
-  constructor(visit: Visit, query: unknown, read: ReadBody) {
-    const { route, ctx, call, address, stopping, ending } = visit;
-    this.#visit = visit;
-    this.#ctx = ctx;
-    this.#call = call;
-    this.#path = route.path;
-    this.#address = address;
-    this.stopping = stopping;
-    this.ending = ending;
-    this.query = query;
-    this.body = read.body;
-    this.files = read.files;
-  }
-
-  /** Open and catalogue routes are declared with `Caller | undefined`; all others have one here. */
-  get caller(): Caller {
-    return this.#ctx.state.caller as Caller;
-  }
-
-  get file(): UploadedFile | undefined {
-    return this.files[0];
-  }
-
-  get params(): Record<string, string> {
-    return this.#ctx.params;
-  }
-
-  get headers(): IncomingHttpHeaders {
-    return this.#ctx.req.headers;
-  }
-
-  get address(): string {
-    return this.#address();
-  }
-
-  /** A function of its own: handlers take the members apart. */
-  get accepts(): (...types: string[]) => string | false {
-    return (...types) => this.#ctx.accepts(...types);
-  }
-
-  get requestId(): string {
-    return this.#ctx.state.requestId;
-  }
-
-  get log(): Logger {
-    return this.#ctx.state.log;
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller) return this.#controller.signal;
-    const controller = new AbortController();
-    this.#controller = controller;
-    this.whenGone(() => controller.abort(this.#aborted));
-    return controller.signal;
-  }
-
-  get expired(): boolean {
-    return this.#aborted !== undefined;
-  }
-
-  whenGone(act: () => void): () => void {
-    const { res } = this.#ctx;
-    if (this.#aborted || res.destroyed) {
-      act();
-      return () => undefined;
-    }
-    const waiting = this.#waiting ?? new Set();
-    if (!this.#waiting) {
-      this.#waiting = waiting;
-      // Whoever has the whole answer is not gone: nothing is stopped then.
-      res.once('close', () => res.writableFinished || this.#leave());
-    }
-    waiting.add(act);
-    return () => waiting.delete(act);
-  }
-
-  #leave(): void {
-    for (const act of this.#waiting ?? []) act();
-    this.#waiting?.clear();
-  }
-
-  /** A function of its own: handlers take the members apart. */
-  get waitFor(): <T>(work: Promise<T>) => Promise<T> {
-    return (work) => awaited(this.#ctx, work);
-  }
-
-  get overheadMs(): () => number {
-    const { state } = this.#ctx;
-    return () => performance.now() - state.startedAt - state.waitedMs;
-  }
-
-  get lacksFunds(): boolean {
-    const { freePass } = this.#visit;
-    return freePass !== undefined && freePass.by !== 'free model';
-  }
-
-  requireFunds(): void {
-    if (this.lacksFunds) throw this.#visit.freePass?.lack;
-  }
-
-  async admitModel(modelId: string): Promise<void> {
-    await this.#call?.admitModel(modelId);
-  }
-
-  async admitWith(own: LimitedCall): Promise<Admission> {
-    if (!this.#call) throw new Error('a call of nobody has no windows');
-    const requestLimit = requestLimitOf(this.#visit.route);
-    return await this.#call.admitWith({ path: this.#path, model: undefined, requestLimit }, own);
-  }
-
-  async noteTokens(used: number): Promise<void> {
-    await this.#call?.noteTokens(used);
-  }
-
-  abort(error: FareboxError): void {
-    this.#aborted = error;
-    this.#leave();
-  }
 }

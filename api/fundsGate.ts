@@ -48,9 +48,36 @@ interface Known {
 }
 
 export function createFundsGate(reader: FundsReader, config: Config): FundsGate {
-  const known = new LRUCache<string, Known>({ max: MAX_KNOWN });
-  const reading = new Map<string, Promise<Funds>>();
+  const { read, recent, forget } = createFundsCache(reader);
   const prices = new WeakMap<Route, SmallestPrices>();
+  const standing = async (payer: Payer) => recent(payer) ?? (await read(payer));
+
+  return {
+    ...{ read, standing, forget },
+    async requireActive(accountId) {
+      const funds = await standing({ accountId, keyId: null });
+      if (funds.account === 'suspended') throw inactive();
+      return funds;
+    },
+    refusalOf(caller, wanted) {
+      const funds = recent(caller);
+      if (funds && !lackOf(funds, caller, wanted)) return undefined;
+      return read(caller).then((fresh) => lackOf(fresh, caller, wanted));
+    },
+    smallestPrices(route) {
+      const before = prices.get(route);
+      if (before) return before;
+      const found = pricesOf(config, route);
+      prices.set(route, found);
+      return found;
+    },
+  };
+}
+
+/** Keeps those who have funds: a payer without any is read each time, and served as soon as it has some. */
+function createFundsCache(reader: FundsReader) {
+  const known = new LRUCache<string, Known>({ max: MAX_KNOWN });
+  const refreshing = new Set<string>();
   let changes = 0;
 
   async function read(payer: Payer): Promise<Funds> {
@@ -63,14 +90,14 @@ export function createFundsGate(reader: FundsReader, config: Config): FundsGate 
     return funds;
   }
 
-  /** Calls of one payer that come together share one read. */
-  function readOnce(payer: Payer): Promise<Funds> {
+  /** A failed read leaves the entry to its end; the call that comes after it is told of the failure. */
+  function refresh(payer: Payer): void {
     const name = nameOf(payer);
-    const already = reading.get(name);
-    if (already) return already;
-    const begun = read(payer).finally(() => reading.delete(name));
-    reading.set(name, begun);
-    return begun;
+    if (refreshing.has(name)) return;
+    refreshing.add(name);
+    read(payer)
+      .catch(() => undefined)
+      .finally(() => refreshing.delete(name));
   }
 
   function recent(payer: Payer): Funds | undefined {
@@ -78,39 +105,16 @@ export function createFundsGate(reader: FundsReader, config: Config): FundsGate 
     if (entry === undefined) return undefined;
     const age = performance.now() - entry.readAt;
     if (age > MAX_AGE_MS) return undefined;
-    // A failed read leaves the entry to its end; the call that comes after it is told of the failure.
-    if (age > FRESH_MS) readOnce(payer).catch(() => undefined);
+    if (age > FRESH_MS) refresh(payer);
     return entry.funds;
   }
 
-  const standing = async (payer: Payer) => recent(payer) ?? (await readOnce(payer));
+  function forget(accountId: string): void {
+    changes += 1;
+    for (const [name, entry] of known) if (entry.accountId === accountId) known.delete(name);
+  }
 
-  return {
-    read,
-    standing,
-    async requireActive(accountId) {
-      const funds = await standing({ accountId, keyId: null });
-      if (funds.account === 'suspended') throw inactive();
-      return funds;
-    },
-    refusalOf(caller, wanted) {
-      const funds = recent(caller);
-      if (funds && !lackOf(funds, caller, wanted)) return undefined;
-      return readOnce(caller).then((fresh) => lackOf(fresh, caller, wanted));
-    },
-    forget(accountId) {
-      changes += 1;
-      reading.clear();
-      for (const [name, entry] of known) if (entry.accountId === accountId) known.delete(name);
-    },
-    smallestPrices(route) {
-      const before = prices.get(route);
-      if (before) return before;
-      const found = pricesOf(config, route);
-      prices.set(route, found);
-      return found;
-    },
-  };
+  return { read, recent, forget };
 }
 
 function inactive(): FareboxError {

@@ -36,6 +36,7 @@ import { createPaymentNetworks } from '../providers/payments/createPaymentNetwor
 import { createEthCalls } from '../providers/payments/evm/ethCall.ts';
 import { createRpcUpstreams } from '../providers/rpc/createRpcUpstreams.ts';
 import type { TextOutcome } from '../providers/upstreams.ts';
+import { createAccountShares } from './accountShares.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
@@ -92,17 +93,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const desk = openWalletDesk({ config, sql, redis, log });
   const signInDoor = createSignInDoor({ limits, config });
   const payments = openPayments(config);
-  const basis = {
-    config,
-    sql,
-    clock,
-    log,
-    jobWatch,
-    ...payments,
-    wallets: desk.wallets,
-    signInDoor,
-    fundsGate: desk.fundsGate,
-  };
+  const basis = { config, sql, clock, log, jobWatch, ...payments, ...desk.parts, signInDoor };
   const { authentication, closeAuthentication } = openAuthentication(basis);
   return {
     dependencies: {
@@ -110,8 +101,9 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       signIn: authentication.signIn,
       topUps: createTopUpDesk({ ...basis, temporal }),
       ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
-      ...{ downloads, folders, documents, images, pages, search, rpc, web3Tokens: desk.web3Tokens },
+      ...{ downloads, folders, documents, images, pages, search, rpc },
       ...{ heldBytes: createHeldBytes(MOST_HELD_BYTES), bodyBudget: createBodyBudget() },
+      accountShares: createAccountShares(limits),
       proxies: createTrustedProxies(config.limits.trustedProxies),
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
@@ -124,9 +116,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
     async close() {
       await Promise.all([closeAuthentication(), desk.close()]);
       await ledger.close();
-      pages.close();
-      documents.close();
-      images.close();
+      for (const children of [pages, documents, images]) children.close();
       await search?.close();
       await Promise.all([...basis.payments.values()].map((network) => network.close?.()));
       await Promise.all([...textProviders.values()].map((provider) => provider.close()));
@@ -211,9 +201,7 @@ function openWalletDesk({ config, sql, redis, log }: Pick<Dependencies, 'config'
   const web3Tokens = createSignInNonces(sql);
   const crowd = createCrowd(redis, { onFallback });
   return {
-    wallets: { enter: crowd.enter },
-    fundsGate: createFundsGate(reader, config),
-    web3Tokens,
+    parts: { wallets: { enter: crowd.enter }, fundsGate: createFundsGate(reader, config), web3Tokens },
     async close() {
       crowd.close();
       await Promise.all([reader.close(), web3Tokens.close()]);

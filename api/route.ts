@@ -17,6 +17,7 @@ import type { Answer } from './answer.ts';
 import type { FileParts } from './body/readMultipart.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { RouteDescription } from './describe.ts';
+import type { RequestShare } from './accountShares.ts';
 
 /**
  * `open`: everybody, a credential is not even looked at; `key`: any API key; `admin`: a key of type ADMIN; `caller`: any
@@ -134,6 +135,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
    * Throws FareboxError `insufficient_balance` or `key_limit_exceeded`.
    */
   requireFunds(): void;
+  /** What this request takes of its account's share of the process; released when the handler has ended. */
+  readonly share: RequestShare;
   /** Waits for somebody else: that time is not ours, in the figures and in `overheadMs`. */
   waitFor<T>(work: Promise<T>): Promise<T>;
   /** What this service itself has added so far. */

@@ -50,7 +50,8 @@ export const scrapeRoute = defineRoute({
     return await paidOnce(dependencies, request, {
       offer: offerOf(dependencies.config, 'scrape'),
       work: async () => {
-        const { content } = await request.waitFor(dependencies.pages.read(body.url, { signal }));
+        const read = () => dependencies.pages.read(body.url, { signal });
+        const { content } = await request.waitFor(request.share.inSlot('pages', read, signal));
         return { ...json({ url: body.url, content, format: 'markdown' }), compressible: true };
       },
     });
@@ -105,7 +106,7 @@ export const parserRoute = defineRoute({
         const bytes = 'bytes' in file.content ? file.content.bytes : await readFile(file.content.path);
         const given = { bytes, claimedType: file.claimedContentType };
         const reading = await readWithinBudget(dependencies, caller.accountId, () =>
-          dependencies.documents.read(given, { signal }),
+          request.share.inSlot('documents', () => dependencies.documents.read(given, { signal }), signal),
         );
         if (reading.kind === 'image') {
           throw new FareboxError({

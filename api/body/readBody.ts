@@ -23,6 +23,8 @@ export interface BodyHooks {
   noteModel(model: string): void;
   /** Told of the bytes of the body that are kept in memory. */
   holding: Holding;
+  /** Told of the bytes that go to disk, before they do; throws where there are too many. */
+  noteSpooled(bytes: number): void;
   config: Config;
 }
 
@@ -58,7 +60,7 @@ export async function readBody(
     const { fields, files } = await readMultipart(request, {
       ...{ boundary: announced.boundary, maxFileBytes, knownFields },
       files: parts,
-      ...{ createFolder: found.createFolder, holding: found.holding },
+      ...{ createFolder: found.createFolder, holding: found.holding, noteSpooled: found.noteSpooled },
     });
     return { body: check(spec, spec.multipart.fields, { body: fields, found }), files };
   }
@@ -73,10 +75,10 @@ const ONE_FILE = { name: 'file', most: 1 };
 async function readSent(
   request: IncomingMessage,
   { maxBytes, spools }: NonNullable<BodySpec<unknown>['json']>,
-  { createFolder, holding }: BodyHooks,
+  { createFolder, holding, noteSpooled }: BodyHooks,
 ): Promise<unknown> {
   if (!spools) return await readJson(request, { maxBytes, holding });
-  return await readSpooledJson(request, { maxBytes, ...spools, createFolder, holding });
+  return await readSpooledJson(request, { maxBytes, ...spools, createFolder, holding, noteSpooled });
 }
 
 function check(

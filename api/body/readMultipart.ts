@@ -30,6 +30,7 @@ export interface MultipartOptions {
   createFolder(): Promise<string>;
   /** Told of the bytes that are kept in memory. */
   holding: Holding;
+  noteSpooled(bytes: number): void;
 }
 
 export interface MultipartBody {
@@ -73,7 +74,8 @@ interface FilePart {
 }
 
 /** Takes the parser's events one after the other; each is on disk or in memory when `take` resolves. */
-function createForm({ createFolder, maxFileBytes, files: parts, knownFields, holding }: MultipartOptions) {
+function createForm(options: MultipartOptions) {
+  const { maxFileBytes, files: parts, knownFields, holding } = options;
   const { name, alsoNamed, most } = parts;
   const fields = new Map<string, string>();
   let field: { name: string; content: BodyBuffer } | undefined;
@@ -85,7 +87,7 @@ function createForm({ createFolder, maxFileBytes, files: parts, knownFields, hol
   function begin(head: PartHead): void {
     if (head.name === name || head.name === alsoNamed) {
       if (begun === most) throw malformed(most === 1 ? 'more than one file' : `more than ${most} files`);
-      file = { upload: new Upload({ createFolder, holding }, `upload-${begun}`), head };
+      file = { upload: new Upload(options, `upload-${begun}`), head };
       begun += 1;
       return;
     }

@@ -32,6 +32,8 @@ export interface SpoolOptions {
   createFolder(): Promise<string>;
   /** Told of the bytes that are kept in memory. */
   holding: Holding;
+  /** Told of the bytes that go to disk, before they do. */
+  noteSpooled(bytes: number): void;
 }
 
 const HEAD_LETTERS = 512;

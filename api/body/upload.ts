@@ -25,6 +25,8 @@ export interface UploadOptions {
   createFolder(): Promise<string>;
   /** Told of the bytes that are kept in memory. */
   holding: Holding;
+  /** Told of the bytes that go to disk, before they do. */
+  noteSpooled(bytes: number): void;
 }
 
 export class Upload {
@@ -54,6 +56,7 @@ export class Upload {
 
   async #write(): Promise<void> {
     const gathered = this.#gathered.bytes();
+    this.#options.noteSpooled(gathered.length);
     this.#hash.update(gathered);
     this.#disk ??= await this.#openFile();
     await this.#disk.handle.writeFile(gathered);

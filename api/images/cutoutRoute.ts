@@ -80,7 +80,7 @@ async function cutOut(
     throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
   if (request.lacksFunds) return dryRun(price);
   return await inWorkFolder(dependencies, async (folder) => {
-    const bench = { folder, signal };
+    const bench = { folder, signal, share: request.share };
     const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
     return await paidDelivery(dependencies, request, {
       sale: saleOf(model, { price, unit: 'cutout', units: 1, requestId }),

@@ -70,7 +70,7 @@ export async function editImages(
   const sale = saleOfEdit(named.model, { order, tier, requestId: request.requestId });
   if (request.lacksFunds) return dryRun(sale.price);
   return await inWorkFolder(dependencies, async (folder) => {
-    const bench = { folder, signal: request.signal };
+    const bench = { folder, signal: request.signal, share: request.share };
     const images = await request.waitFor(
       takeImages(dependencies, order.images, { ...bench, bounds: SOURCE_PIXELS }),
     );

@@ -98,7 +98,7 @@ export async function generateImages(
   const sale = saleOfImages(model, { order, tier, requestId: request.requestId });
   if (request.lacksFunds) return dryRun(sale.price);
   return await inWorkFolder(dependencies, async (folder) => {
-    const bench = { folder, signal: request.signal };
+    const bench = { folder, signal: request.signal, share: request.share };
     const sent = order.references.map(({ image }) => image);
     const sources = await request.waitFor(takeImages(dependencies, sent, { ...bench, bounds: ANY_SIZE }));
     return await paidDelivery(dependencies, request, {

@@ -5,6 +5,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { SOURCE_BYTES } from '../../domain/images/images.ts';
 import { lookAtImage } from '../../infra/media/imageWork/lookAtImage.ts';
 import type { ImageFile } from '../../providers/mediaProvider.ts';
+import type { RequestShare } from '../accountShares.ts';
 import { Base64Decoder } from '../body/base64.ts';
 import { SpooledText } from '../body/spooledText.ts';
 import { fileTooLarge } from '../body/tooLarge.ts';
@@ -24,6 +25,7 @@ export interface Taking {
   /** Width times height, both included. */
   bounds: { least: number; most: number };
   signal: AbortSignal;
+  share: RequestShare;
 }
 
 type Tools = Pick<Dependencies, 'downloads'>;
@@ -38,16 +40,21 @@ const NO_PICTURE = 'Must be a base64 string, a data URL or an http(s) URL of an 
 export async function takeImages(
   tools: Tools,
   sent: readonly SentImage[],
-  { folder, bounds, signal }: Taking,
+  { folder, bounds, signal, share }: Taking,
 ): Promise<ImageFile[]> {
   const giveUp = new AbortController();
   const either = AbortSignal.any([signal, giveUp.signal]);
   const taking = sent.map(async (image, index) => {
     try {
-      const path = await toFile(tools, image, { path: join(folder, `source-${index}`), signal: either });
+      const path = await toFile(tools, image, {
+        path: join(folder, `source-${index}`),
+        signal: either,
+        share,
+      });
       const { least: minPixels, most: maxPixels } = bounds;
       const { field } = image;
-      return await lookAtImage({ path, field, minPixels, maxPixels, maxBytes: SOURCE_BYTES, signal: either });
+      const look = { path, field, minPixels, maxPixels, maxBytes: SOURCE_BYTES, signal: either };
+      return await share.inSlot('inspections', () => lookAtImage(look), either);
     } catch (error) {
       giveUp.abort(error);
       throw error;
@@ -61,6 +68,7 @@ export async function takeImages(
 interface Place {
   path: string;
   signal: AbortSignal;
+  share: RequestShare;
 }
 
 async function toFile(tools: Tools, { field, source }: SentImage, place: Place): Promise<string> {
@@ -89,10 +97,13 @@ async function fromUpload({ content, sizeBytes }: UploadedFile, { path }: Place)
 async function fromAddress(
   { downloads }: Tools,
   { field, url }: { field: string; url: string },
-  { path, signal }: Place,
+  { path, signal, share }: Place,
 ): Promise<string> {
   try {
-    const limits = { maxBytes: SOURCE_BYTES - 1, timeoutMs: FETCH_TIMEOUT_MS, signal };
+    const limits = {
+      ...{ maxBytes: SOURCE_BYTES - 1, timeoutMs: FETCH_TIMEOUT_MS, signal },
+      noteBytes: share.take,
+    };
     await downloads.download(url, { path, ...limits });
     return path;
   } catch (error) {

@@ -8,6 +8,7 @@ import { type ImageFormat, SOURCE_PIXELS } from '../../domain/images/images.ts';
 import type { Tier } from '../../domain/images/price.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import type { ImageFile, MadeImage, MediaProvider } from '../../providers/mediaProvider.ts';
+import type { RequestShare } from '../accountShares.ts';
 import { type BinaryAnswer, binary } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { headerText } from '../headerText.ts';
@@ -74,6 +75,7 @@ export async function inWorkFolder<T>(
 export interface Bench {
   folder: string;
   signal: AbortSignal;
+  share: RequestShare;
 }
 
 export interface Sources extends Bench {
@@ -86,18 +88,15 @@ export interface Sources extends Bench {
 export async function prepared(
   { images }: Pick<Dependencies, 'images'>,
   provider: MediaProvider,
-  { sources, sent, folder, signal }: Sources,
+  { sources, sent, folder, signal, share }: Sources,
 ): Promise<readonly ImageFile[]> {
   if (provider.readsAll) return sources;
   const maxPixels = SOURCE_PIXELS.most;
   return await Promise.all(
     sources.map(({ path }, index) => {
       const field = sent[index]?.field ?? 'image';
-      return images.run(
-        'makePlain',
-        { path, target: join(folder, `plain-${index}`), maxPixels },
-        { field, signal },
-      );
+      const input = { path, target: join(folder, `plain-${index}`), maxPixels };
+      return share.inSlot('pictures', () => images.run('makePlain', input, { field, signal }), signal);
     }),
   );
 }
@@ -115,7 +114,7 @@ export interface Finish extends Bench {
 export async function finished(
   { images }: Pick<Dependencies, 'images'>,
   { provider, made }: { provider: MediaProvider; made: readonly MadeImage[] },
-  { folder, signal, format, note }: Finish,
+  { folder, signal, share, format, note }: Finish,
 ): Promise<readonly MadeImage[]> {
   if (provider.readsAll && !note) return made;
   return await Promise.all(
@@ -128,7 +127,8 @@ export async function finished(
         format,
         ...(note && { note }),
       };
-      return { ...image, ...(await images.run('finish', input, { signal })) };
+      const done = await share.inSlot('pictures', () => images.run('finish', input, { signal }), signal);
+      return { ...image, ...done };
     }),
   );
 }

@@ -69,7 +69,7 @@ async function enlarge(
   const { requestId, signal } = request;
   request.requireFunds();
   return await inWorkFolder(dependencies, async (folder) => {
-    const bench = { folder, signal };
+    const bench = { folder, signal, share: request.share };
     const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
     const [source] = sources;
     if (!source) throw invalid('image', 'Required');

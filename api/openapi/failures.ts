@@ -57,6 +57,7 @@ function codesOf({ access, body, query, describes }: Route): ErrorCode[] {
     codes.push('credential_ambiguous', 'credential_invalid', 'credential_missing', 'rate_limited');
   }
   if (access === 'admin') codes.push('admin_key_required');
+  if (access === 'buyer') codes.push('insufficient_balance', 'key_limit_exceeded');
   if (query || body) codes.push('invalid_request');
   if (body) codes.push('invalid_content_type', 'invalid_json', 'body_too_large');
   if (body?.needsModel) codes.push('model_not_found', 'model_offline', 'forbidden');

@@ -8,6 +8,7 @@ import { takeSound } from '../../infra/media/takeSound.ts';
 import { tooBusy } from '../../infra/media/tooBusy.ts';
 import { createTurns } from '../../infra/media/turns.ts';
 import type { RecordingFile } from '../../providers/mediaProvider.ts';
+import { DECODERS, type RequestShare } from '../accountShares.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../route.ts';
 
@@ -16,7 +17,7 @@ export const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
 const LARGEST_SOUND_BYTES = LARGEST_FILE_BYTES + 1024 * 1024;
 
 /** Decoding takes a core each. */
-const decoding = createTurns({ atOnce: 2, maxWaiting: 64, maxWaitMs: 20_000 });
+const decoding = createTurns({ atOnce: DECODERS, maxWaiting: 64, maxWaitMs: 20_000 });
 const busy = tooBusy('recordings are being read', 10);
 
 export interface Wanted {
@@ -27,6 +28,7 @@ export interface Wanted {
   /** A private one, which outlives the recording. */
   folder: string;
   signal: AbortSignal;
+  share: RequestShare;
 }
 
 type Means = Pick<Dependencies, 'config' | 'folders'>;
@@ -38,7 +40,9 @@ export async function takeRecording(
   wanted: Wanted,
 ): Promise<RecordingFile> {
   if (!claimsToBeSound(file)) throw refused('The file is of no known audio type.');
-  return await decoding.run(() => decoded(means, file, wanted), wanted.signal).catch(busy);
+  const { share, signal } = wanted;
+  const decode = () => decoding.run(() => decoded(means, file, wanted), signal).catch(busy);
+  return await share.inSlot('decoders', decode, signal);
 }
 
 async function decoded(means: Means, file: UploadedFile, wanted: Wanted): Promise<RecordingFile> {

@@ -50,7 +50,12 @@ export const transcriptionsRoute = defineRoute({
     try {
       const { signal } = request;
       const wanted = { accepted: AUDIO_FORMATS, maxSeconds: LONGEST_SECONDS, mayHavePictures: true };
-      const recording = await takeRecording(dependencies, file, { ...wanted, folder, signal });
+      const recording = await takeRecording(dependencies, file, {
+        ...wanted,
+        folder,
+        signal,
+        share: request.share,
+      });
       return await transcribed(dependencies, request, { named, recording, folder });
     } finally {
       await dependencies.folders.remove(folder);

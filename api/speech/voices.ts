@@ -132,7 +132,10 @@ async function cloned(
   const lengths = { minSeconds: cloning.min_sample_seconds, maxSeconds: LONGEST_SAMPLE_SECONDS };
   const folder = await dependencies.folders.create();
   try {
-    const recording = await takeRecording(dependencies, file, { accepted, ...lengths, folder, signal });
+    const recording = await takeRecording(dependencies, file, {
+      ...{ accepted, ...lengths, folder, signal },
+      share: request.share,
+    });
     await claimDay(dependencies, caller.accountId);
     const endUser = endUserOf(caller.accountId, undefined);
     const sample = { upstreamModel: model.upstreamModel, endUser, recording };

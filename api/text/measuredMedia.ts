@@ -9,9 +9,13 @@ import { measureVideo } from '../../infra/media/measureVideo.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
 import { tooBusy } from '../../infra/media/tooBusy.ts';
 import { createTurns } from '../../infra/media/turns.ts';
+import { DECODERS, type RequestShare } from '../accountShares.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-export type Measuring = Pick<Dependencies, 'config' | 'folders'> & { signal: AbortSignal };
+export type Measuring = Pick<Dependencies, 'config' | 'folders'> & {
+  signal: AbortSignal;
+  share: RequestShare;
+};
 
 const MAX_SECONDS = 3 * 60 * 60;
 const MAX_BYTES = 25 * 1024 * 1024;
@@ -25,7 +29,7 @@ const RAW_SAMPLES_PER_SECOND = 16_000;
 const RAW_SAMPLE_BYTES = { pcm16: 2, pcm24: 3 };
 
 /** Decoding takes a core each. */
-const decoding = createTurns({ atOnce: 2, maxWaiting: 64, maxWaitMs: 20_000 });
+const decoding = createTurns({ atOnce: DECODERS, maxWaiting: 64, maxWaitMs: 20_000 });
 const busy = tooBusy('media are being measured', 10);
 
 /** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` where too many wait. */
@@ -84,7 +88,7 @@ function refused(name: string, { code, message, isTooComplex }: Refused): Farebo
 }
 
 async function inFile<T>(
-  { config, folders, signal }: Measuring,
+  { config, folders, signal, share }: Measuring,
   bytes: Buffer,
   measure: (tools: MediaTools, path: string) => Promise<T>,
 ): Promise<T> {
@@ -94,7 +98,8 @@ async function inFile<T>(
     const path = join(folder, 'medium');
     await writeFile(path, bytes, { mode: 0o600 });
     const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
-    return await decoding.run(() => measure(tools, path), signal).catch(busy);
+    const decode = () => decoding.run(() => measure(tools, path), signal).catch(busy);
+    return await share.inSlot('decoders', decode, signal);
   } finally {
     await folders.remove(folder);
   }

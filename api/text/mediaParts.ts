@@ -7,6 +7,7 @@ import type { ImagePart, MediaPart, TextPart, UserPart } from '../../domain/text
 import type { Holding } from '../../infra/media/heldBytes.ts';
 import { type ImageSize, imageSize } from '../../infra/media/image/imageSize.ts';
 import { sniffImage } from '../../infra/media/image/sniffImage.ts';
+import type { RequestShare } from '../accountShares.ts';
 import { fromBase64, isDataUrl, readDataUrl } from '../dataUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
@@ -17,12 +18,16 @@ import { measuredAudio, measuredVideo } from './measuredMedia.ts';
 
 type Sent<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
 type Tools = Pick<Dependencies, 'config' | 'downloads' | 'documents' | 'folders' | 'limits'>;
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'caller' | 'signal' | 'requireFunds'>;
+type Asking = Pick<
+  RouteRequest<ChatBody, unknown, 'buyer'>,
+  'body' | 'caller' | 'signal' | 'requireFunds' | 'share'
+>;
 
 /** What the media of one request are read with. */
 interface Reading extends Tools {
   accountId: string;
   signal: AbortSignal;
+  share: RequestShare;
   /** Has what was fetched. */
   holding: Holding;
   /** By URL: a conversation shows the same picture again and again. */
@@ -63,12 +68,12 @@ export async function fetchMedia(
   request: Asking,
   holding: Holding,
 ): Promise<(part: object) => UserPart | undefined> {
-  const { body, caller, signal } = request;
+  const { body, caller, signal, share } = request;
   const parts = partsOf(body);
   if (parts.length > 0) request.requireFunds();
   const found = new Map<object, UserPart>();
   const reading: Reading = {
-    ...{ config, downloads, documents, folders, limits, signal, holding },
+    ...{ config, downloads, documents, folders, limits, signal, share, holding },
     ...{ accountId: caller.accountId, fetched: new Map(), totalBytes: 0 },
   };
   for (let from = 0; from < parts.length; from += AT_ONCE) {
@@ -185,11 +190,13 @@ async function video(reading: Reading, { video_url: { url } }: Sent<'video_url'>
 
 /** A document becomes its text, a picture stays one. */
 async function file(reading: Reading, { file: sent }: Sent<'file'>): Promise<UserPart> {
-  const { accountId, documents, holding, signal } = reading;
+  const { accountId, documents, holding, share, signal } = reading;
   const { bytes, type } = await bytesOf(reading, { name: 'file_data', url: sent.file_data });
   const named = sent.filename === undefined ? {} : { filename: sent.filename };
   const document = { bytes, ...named, ...(type && { claimedType: type }) };
-  const read = await readWithinBudget(reading, accountId, () => documents.read(document, { signal }));
+  const read = await readWithinBudget(reading, accountId, () =>
+    share.inSlot('documents', () => documents.read(document, { signal }), signal),
+  );
   if (read.kind === 'image') return pictureOf(bytes, 'file');
   // A small document can unpack to a long text.
   count(reading, read.text.length);
@@ -228,13 +235,19 @@ function fetchedOnce(reading: Reading, named: Named): Promise<Source> {
 }
 
 async function fetchSource(
-  { downloads, folders, holding, signal }: Reading,
+  { downloads, folders, holding, share, signal }: Reading,
   { name, url }: Named,
 ): Promise<Source> {
   const folder = await folders.create();
   try {
     const path = join(folder, 'fetched');
-    const limits = { path, maxBytes: LARGEST_BYTES, timeoutMs: FETCH_TIMEOUT_MS, signal };
+    const limits = {
+      path,
+      maxBytes: LARGEST_BYTES,
+      timeoutMs: FETCH_TIMEOUT_MS,
+      signal,
+      noteBytes: share.take,
+    };
     const { contentType, sizeBytes } = await downloads.download(url, limits);
     holding.take(sizeBytes);
     return { bytes: await readFile(path), type: contentType?.split(';', 1)[0]?.trim().toLowerCase() };

@@ -6,9 +6,11 @@ import { limitsOfRole } from '../../domain/generation/mediaLimits.ts';
 import type { MeasuredVideo } from '../../domain/generation/priceVideo.ts';
 import { unfetched } from '../../domain/generation/unfetched.ts';
 import { measureMedium } from '../../infra/media/measureMedium.ts';
+import type { RequestShare } from '../accountShares.ts';
 import { readDataUrl } from '../dataUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
+import type { RouteRequest } from '../route.ts';
 
 const FETCH_LIMIT_MS = 30_000;
 /** Each keeps a core busy; who comes while so many are measured is asked to come back. */
@@ -21,6 +23,14 @@ type Tools = Pick<Dependencies, 'downloads' | 'folders' | 'config'>;
 export async function measureSourceVideo(
   tools: Tools,
   url: string,
+  { signal, share }: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'signal' | 'share'>,
+): Promise<MeasuredVideo> {
+  return await share.inSlot('decoders', () => measured(tools, { url, share }, signal), signal);
+}
+
+async function measured(
+  tools: Tools,
+  { url, share }: { url: string; share: RequestShare },
   signal: AbortSignal,
 ): Promise<MeasuredVideo> {
   if (measuring >= MOST_AT_ONCE) {
@@ -31,7 +41,7 @@ export async function measureSourceVideo(
   const folder = await tools.folders.create();
   try {
     const path = join(folder, 'source');
-    await bring(tools, { url, path }, signal);
+    await bring(tools, { url, path, noteBytes: share.take }, signal);
     return await measure(tools, path, signal);
   } finally {
     measuring -= 1;
@@ -41,16 +51,18 @@ export async function measureSourceVideo(
 
 async function bring(
   { downloads }: Tools,
-  { url, path }: { url: string; path: string },
+  { url, path, noteBytes }: { url: string; path: string; noteBytes: RequestShare['take'] },
   signal: AbortSignal,
 ): Promise<void> {
   const inline = readDataUrl(url);
   if (inline === 'malformed') throw invalid('video_url', 'A data URL must be base64');
   const { maxBytes } = limitsOfRole('video');
-  if (inline) await writeFile(path, inline.bytes);
-  else {
+  if (inline) {
+    noteBytes(inline.bytes.length);
+    await writeFile(path, inline.bytes);
+  } else {
     try {
-      await downloads.download(url, { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal });
+      await downloads.download(url, { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal, noteBytes });
     } catch (error) {
       const refusal = unfetched(error, 'video_url');
       throw refusal ? new FareboxError({ ...refusal, cause: error }) : error;

@@ -93,11 +93,11 @@ async function dryRunOf(
   request: QueueRequest,
   { model, offer }: Offered,
 ): Promise<Answer> {
-  const { body, signal } = request;
+  const { body } = request;
   let source: MeasuredVideo | undefined;
   if (offer.needs.bySource && body.video_url !== undefined) {
     request.requireFunds();
-    source = await measureSourceVideo(dependencies, body.video_url, signal);
+    source = await measureSourceVideo(dependencies, body.video_url, request);
   }
   const terms = priceVideo(model, offer.usage, source);
   if (!terms) throw invalid('resolution', 'This model has no price for this order');

@@ -27,7 +27,8 @@ export const quoteRoute = defineRoute({
   body: { json: { schema: videoQuoteBody, maxBytes: BODY_BYTES }, needsModel: true, modelType: 'video' },
   deadlineMs: DEADLINE_MS,
   describes: VIDEO_DESCRIPTIONS.quote,
-  async handler(dependencies, { body, caller, signal }) {
+  async handler(dependencies, request) {
+    const { body, caller } = request;
     const { model, headers } = requireVideoModel(dependencies.config, body.model);
     if (!model.price) throw new FareboxError({ code: 'model_offline', message: 'This model has no price' });
     const needs = needsOf(model);
@@ -42,7 +43,7 @@ export const quoteRoute = defineRoute({
       if (!caller) throw new FareboxError({ code: 'forbidden', message: 'This quote needs an API key' });
       const lack = await dependencies.fundsGate.refusalOf(caller, [MIN_PRICE]);
       if (lack) throw lack;
-      source = await measureSourceVideo(dependencies, body.video_url, signal);
+      source = await measureSourceVideo(dependencies, body.video_url, request);
     }
     const { frame } = framing;
     const usage = {

@@ -7,6 +7,7 @@ import { longestBillableSeconds } from '../../domain/pricing.ts';
 import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
 import { tooBusy } from '../../infra/media/tooBusy.ts';
 import { createTurns } from '../../infra/media/turns.ts';
+import type { RequestShare } from '../accountShares.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../route.ts';
 
@@ -24,6 +25,7 @@ export interface Source {
   file: UploadedFile | undefined;
   url: string | undefined;
   maxBytes: number;
+  share: RequestShare;
 }
 
 /** Throws FareboxError with the refusal of the order that would follow, or `unavailable` where too many wait. */
@@ -32,7 +34,8 @@ export async function measureSourceAudio(
   source: Source,
   signal: AbortSignal,
 ): Promise<MeasuredAudio> {
-  return await measuring.run(() => measured(means, source, signal), signal).catch(busy);
+  const measure = () => measuring.run(() => measured(means, source, signal), signal).catch(busy);
+  return await source.share.inSlot('decoders', measure, signal);
 }
 
 async function measured(means: Means, source: Source, signal: AbortSignal): Promise<MeasuredAudio> {
@@ -62,10 +65,14 @@ async function bring(
   { source, path }: { source: Source; path: string },
   signal: AbortSignal,
 ): Promise<string> {
-  const { file, url, maxBytes } = source;
+  const { file, url, maxBytes, share } = source;
   const content = file?.content;
   if (content && 'path' in content) return content.path;
   if (content) await writeFile(path, content.bytes, { mode: 0o600 });
-  else await downloads.download(url ?? '', { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal });
+  else
+    await downloads.download(url ?? '', {
+      ...{ path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal },
+      noteBytes: share.take,
+    });
   return path;
 }

@@ -99,8 +99,8 @@ async function dryRunOf(
   model: VoiceChangerModel,
 ): Promise<Answer> {
   request.requireFunds();
-  const { body, file, signal } = request;
-  const source = { model, file, url: body.audio_url, maxBytes: MAX_FILE_BYTES };
+  const { body, file, signal, share } = request;
+  const source = { model, file, url: body.audio_url, maxBytes: MAX_FILE_BYTES, share };
   const { decodedSeconds, lossy } = await measureSourceAudio(dependencies, source, signal);
   const price = quoteVoiceChanger(model, billableSeconds(decodedSeconds, lossy));
   if (price) return dryRun(price);

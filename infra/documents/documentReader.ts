@@ -35,10 +35,12 @@ export interface DocumentReaderOptions {
 }
 
 const LIMITS = { heapMb: 512, memoryMb: 768, filesPerChild: 25, cpuSeconds: 600, maxWaiting: 64 };
+/** Documents that are read at a time. */
+export const DOCUMENT_CHILDREN = 2;
 const busy = tooBusy('documents are being read', 5);
 
 export function createDocumentReader(options: DocumentReaderOptions): DocumentReader {
-  const { workFolders, maxChildren = 2, timeoutMs = 20_000 } = options;
+  const { workFolders, maxChildren = DOCUMENT_CHILDREN, timeoutMs = 20_000 } = options;
   const path = options.childPath ?? shippedChild('documents/documentChild');
   const pool = createChildPool<DocumentQuestion, DocumentAnswer>({
     ...LIMITS,

@@ -24,6 +24,8 @@ export interface DownloadTarget {
   maxBytes: number;
   timeoutMs: number;
   signal?: AbortSignal;
+  /** Told of each piece before it is written. A FareboxError that it throws ends the download and is thrown. */
+  noteBytes?: ((bytes: number) => void) | undefined;
 }
 
 export interface Downloaded extends SavedBody {
@@ -58,7 +60,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
       } catch (error) {
         if (signal?.aborted) throw signal.reason;
         if (error instanceof BodyTooLarge) throw tooLarge(maxBytes);
-        if (isOurDisk(error)) throw error;
+        if (isOurDisk(error) || error instanceof FareboxError) throw error;
         await settleFailure(door, startedAt);
         throw notFetched(error);
       }

@@ -13,7 +13,7 @@ export class BodyTooLarge extends Error {}
 /** The file exists afterwards only when all of it arrived. */
 export async function saveBody(
   body: AsyncIterable<Uint8Array>,
-  target: { path: string; maxBytes: number },
+  target: { path: string; maxBytes: number; noteBytes?: ((bytes: number) => void) | undefined },
 ): Promise<SavedBody> {
   const file = await open(target.path, 'wx', 0o600);
   const hash = createHash('sha256');
@@ -23,6 +23,7 @@ export async function saveBody(
     for await (const chunk of body) {
       sizeBytes += chunk.byteLength;
       if (sizeBytes > target.maxBytes) throw new BodyTooLarge(`more than ${target.maxBytes} bytes`);
+      target.noteBytes?.(chunk.byteLength);
       hash.update(chunk);
       await file.appendFile(chunk);
     }

@@ -40,8 +40,15 @@ interface Answer extends ChildAnswer {
 
 const LIMITS = { heapMb: 256, cpuSeconds: 300, filesPerChild: 1_000, maxWaiting: 1_000 };
 
+/** Files that are looked at a time. */
+export const INSPECTION_CHILDREN = 2;
+
 export function createInspector(options: InspectorOptions = {}): Inspector {
-  const { childPath = shippedChild('media/inspectChild'), maxChildren = 2, timeoutMs = 5_000 } = options;
+  const {
+    childPath = shippedChild('media/inspectChild'),
+    maxChildren = INSPECTION_CHILDREN,
+    timeoutMs = 5_000,
+  } = options;
   const pool = createChildPool<Question, Answer>({
     ...LIMITS,
     path: childPath,

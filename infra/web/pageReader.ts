@@ -59,7 +59,8 @@ const HEAP_MB = 768;
 const CPU_SECONDS = 600;
 const PAGES_PER_CHILD = 200;
 /** A page is up to 10 MB in memory from its first byte until it is converted. */
-const TURNS: TurnsOptions = { atOnce: 16, maxWaiting: 200, maxWaitMs: 10_000 };
+export const PAGES_AT_ONCE = 16;
+const TURNS: TurnsOptions = { atOnce: PAGES_AT_ONCE, maxWaiting: 200, maxWaitMs: 10_000 };
 const busy = tooBusy('pages are being read', 5);
 
 interface Reader {

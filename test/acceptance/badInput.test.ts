@@ -280,7 +280,7 @@ describe('a job', () => {
 });
 
 describe('an order that cannot be paid', () => {
-  it('is refused after it was measured, and leaves nothing', async () => {
+  it('is refused, and leaves nothing', async () => {
     const poor = await createAccount(farebox.pool, { id: randomUUID(), name: 'poor' });
     const { secret } = await createKey(farebox.pool, { accountId: poor.id, keyType: 'INFERENCE' });
     const order = { model: MODEL, source: toneWav(1) };

@@ -16,6 +16,7 @@ import { createLogger } from '../../infra/log.ts';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey, type NewKey } from '../../infra/postgres/keys.ts';
 import { grant } from '../../infra/postgres/ledger.ts';
+import type { Sql } from '../../infra/postgres/pool.ts';
 import { registerLedgerMetrics } from '../../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics } from '../../infra/telemetry/metrics.ts';
 import { registerProviderMetrics } from '../../infra/telemetry/providerMetrics.ts';
@@ -106,16 +107,17 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       return fetch(`${origin}/api/v1${path}`, { ...init, headers });
     },
     newKey,
-    async fundedKey(keyType, more) {
-      const made = await newKey(keyType, more);
-      const { accountId } = made;
-      const credit = { operationId: randomUUID(), accountId, amount: 10n ** 12n, notes: 'test' };
-      await grant(sql, { ...credit, currency: 'usd' });
-      return made;
-    },
+    fundedKey: async (keyType, more) => await funded(sql, await newKey(keyType, more)),
     async stop() {
       await drain(server, inFlight, 5_000);
       await opened.close();
     },
   };
+}
+
+async function funded<Made extends { accountId: string }>(sql: Sql, made: Made): Promise<Made> {
+  const { accountId } = made;
+  const credit = { operationId: randomUUID(), accountId, amount: 10n ** 12n, notes: 'test' };
+  await grant(sql, { ...credit, currency: 'usd' });
+  return made;
 }

@@ -22,7 +22,7 @@ export interface Findings {
   remarks: string[];
 }
 
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor'>;
+type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor' | 'share'>;
 
 const MOST_RESULTS = 10;
 const SEARCH_TIMEOUT_MS = 15_000;
@@ -108,10 +108,11 @@ export async function readPages(reader: PageReader, reading: Reading): Promise<F
 async function readPage(
   reader: PageReader,
   url: string,
-  { deadline, reading: { signal, log } }: { deadline: AbortSignal; reading: Reading },
+  { deadline, reading: { signal, log, share } }: { deadline: AbortSignal; reading: Reading },
 ): Promise<FoundPage> {
   try {
-    const { content, title = '' } = await reader.read(url, { signal: deadline });
+    const read = () => reader.read(url, { signal: deadline });
+    const { content, title = '' } = await share.inSlot('pages', read, deadline);
     return { url, content, title, failure: '' };
   } catch (error) {
     if (signal.aborted) throw signal.reason;

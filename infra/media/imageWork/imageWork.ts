@@ -46,14 +46,14 @@ const LIMITS = { heapMb: 256, memoryMb: 1_480, filesPerChild: 50, cpuSeconds: 3_
 /** It takes five seconds, as a WebP eleven; on a busy machine a few times that. */
 const TIMEOUT_MS = 60_000;
 /** One core is left to those who ask for no picture: on two cores, two children made every other route wait for a turn. */
-const MAX_CHILDREN = Math.max(1, Math.min(2, availableParallelism() - 1));
+export const IMAGE_CHILDREN = Math.max(1, Math.min(2, availableParallelism() - 1));
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 30_000;
 /** Also for those who wait to be looked at. */
 export const busy = tooBusy('images are being processed', 10);
 
 export function createImageWork(options: ImageWorkOptions = {}): ImageWork {
-  const { maxChildren = MAX_CHILDREN, timeoutMs = TIMEOUT_MS } = options;
+  const { maxChildren = IMAGE_CHILDREN, timeoutMs = TIMEOUT_MS } = options;
   const { maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS } = options;
   const path = options.childPath ?? shippedChild('media/imageWork/imageChild');
   const pool = createChildPool<ImageQuestion, ImageAnswer>({

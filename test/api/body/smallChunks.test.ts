@@ -23,8 +23,14 @@ type Read = (request: IncomingMessage) => Promise<unknown>;
 const createFolder = () => Promise.reject(new Error('nothing of this goes to disk'));
 const FIELD = '--B\r\nContent-Disposition: form-data; name="title"\r\n\r\n';
 const holding = createBodyBudget(1_000_000_000).open('test');
-const SPOOLED = { maxBytes: 1_000_000, maxFileBytes: 1_000_000, createFolder, holding };
-const FORM = { boundary: 'B', maxFileBytes: 1_000_000, createFolder, holding };
+const SPOOLED = {
+  maxBytes: 1_000_000,
+  maxFileBytes: 1_000_000,
+  createFolder,
+  holding,
+  noteSpooled: () => undefined,
+};
+const FORM = { boundary: 'B', maxFileBytes: 1_000_000, createFolder, holding, noteSpooled: () => undefined };
 const FILES = { name: 'file', most: 1, maxTotalBytes: 1_000_000 };
 
 const READERS: [string, { read: Read; start: string; letters?: number }][] = [

@@ -45,6 +45,7 @@ async function read(text: string | Buffer, { pieceBytes = 65_536, maxBytes = 64 
     maxFileBytes: 25 * MEGABYTE,
     createFolder,
     holding: createBodyBudget(1024 * MEGABYTE).open('test'),
+    noteSpooled: () => undefined,
   });
 }
 

@@ -96,7 +96,7 @@ beforeAll(async () => {
   };
   api = await start('closed', {});
   open = await start('open', { openWithoutKey: true });
-  key = (await api.newKey('INFERENCE')).secret;
+  key = (await api.fundedKey('INFERENCE')).secret;
 });
 
 afterAll(async () => {
@@ -310,7 +310,7 @@ describe('a model named in a request', () => {
   it.each(['foreign', 'abroad', 'abroad-choice'])(
     '%s: what counts for a private key is the model behind',
     async (model) => {
-      const { secret } = await api.newKey('INFERENCE', { modelPrivacy: 'PRIVATE_ONLY' });
+      const { secret } = await api.fundedKey('INFERENCE', { modelPrivacy: 'PRIVATE_ONLY' });
       const body = { model, audio_url: 'https://example.com/a.wav' };
       const response = await post('queue', body, secret);
       expect([response.status, await response.json()]).toEqual([

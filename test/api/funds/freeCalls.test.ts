@@ -129,14 +129,14 @@ describe('an Idempotency-Key', () => {
       const { secret, name } = await spentOnJob();
       expect(await isAskedFor(path, secret, name)).toBe(true);
       expect(await isAskedFor(path, secret, randomUUID())).toBe(false);
-      expect(await isAskedFor('/chat/completions', await newKey(), name)).toBe(false);
+      expect(await isAskedFor(path, await newKey(), name)).toBe(false);
     },
   );
 
   it('of an order that was given back lets nothing pass: the repetition would be charged', async () => {
     const { secret, name, queueId } = await spentOnJob();
     await world.api.opened.dependencies.sql.query(
-      `update jobs set state = 'failed', failure_code = $2, failure_message = $3 where queue_id = $1`,
+      `update jobs set state = 'failed', failure_code = $2, failure_message = $3, refund_id = charge_id where queue_id = $1`,
       [queueId, GIVEN_BACK.code, GIVEN_BACK.message],
     );
     expect(await isAskedFor('/audio/queue', secret, name)).toBe(false);

@@ -23,7 +23,12 @@ let plain: ImageWork;
 
 beforeAll(async () => {
   world = await openImageWorld(withStub([...OFFLINE_IMAGES, LOCAL_CUTOUT]));
-  plain = world.api.opened.dependencies.images;
+  const { dependencies } = world.api.opened;
+  plain = dependencies.images;
+  // One account is to find the queue of the process full, not its own.
+  const { limits } = dependencies;
+  const { overrideOf } = limits;
+  limits.overrideOf = (accountId) => ({ ...overrideOf(accountId), slots: 100 });
   world.api.opened.dependencies.mediaProviders = studioOnly();
 });
 afterAll(() => world.api.stop());

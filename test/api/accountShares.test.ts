@@ -1,0 +1,133 @@
+/** The share of one account in a process: bytes that are spooled and fetched, and places among decoders. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { createAccountShares } from '../../api/accountShares.ts';
+import { json } from '../../api/answer.ts';
+import { defineRoute } from '../../api/route.ts';
+import type { LimitOverride } from '../../domain/limits/limits.ts';
+import { startApi, type TestApi } from './startApi.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const sharesOf = (override: LimitOverride = {}) => createAccountShares({ overrideOf: () => override });
+const never = new AbortController().signal;
+const refused = (limitType: string) => expect.objectContaining({ code: 'rate_limited', limitType });
+
+describe('bytes', () => {
+  it('are counted over all requests of an account, and free again after each', () => {
+    const shares = sharesOf({ fetchedBytes: 100 });
+    const [first, second] = [shares.open('a'), shares.open('a')];
+    first.take(60);
+    second.take(40);
+    expect(() => second.take(1)).toThrow(refused('FETCHED_BYTES'));
+    shares.open('b').take(100);
+    first.release();
+    first.release();
+    second.take(60);
+    expect(() => second.take(1)).toThrow(refused('FETCHED_BYTES'));
+    expect(() => first.take(1)).toThrow(refused('FETCHED_BYTES'));
+  });
+
+  it('are 1 GB by default', () => {
+    const share = sharesOf().open('a');
+    share.take(1_000_000_000);
+    expect(() => share.take(1)).toThrow(refused('FETCHED_BYTES'));
+  });
+});
+
+describe('slots', () => {
+  async function mostAtOnce(override: LimitOverride, accounts: readonly string[]): Promise<number> {
+    const shares = sharesOf(override);
+    let inside = 0;
+    let most = 0;
+    const work = async () => {
+      inside += 1;
+      most = Math.max(most, inside);
+      await new Promise((resolve) => setImmediate(resolve));
+      inside -= 1;
+    };
+    await Promise.all(accounts.map((accountId) => shares.open(accountId).inSlot('documents', work, never)));
+    return most;
+  }
+
+  it.each<[string, LimitOverride, string[], number]>([
+    ['one account has half of them', {}, ['a', 'a', 'a', 'a'], 1],
+    ['two accounts have both halves', {}, ['a', 'a', 'b', 'b'], 2],
+    ['an override gives more', { slots: 3 }, ['a', 'a', 'a', 'a'], 3],
+  ])('%s', async (_name, override, accounts, most) => {
+    expect(await mostAtOnce(override, accounts)).toBe(most);
+  });
+
+  it('refuse the work of an account of which too much waits, and no other account', async () => {
+    const shares = sharesOf();
+    let open = () => undefined as unknown;
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const start = (accountId: string) => shares.open(accountId).inSlot('decoders', () => opened, never);
+    const waiting = Array.from({ length: 65 }, () => start('a'));
+    await expect(start('a')).rejects.toEqual(refused('SLOTS'));
+    const other = start('b');
+    open();
+    await Promise.all([...waiting, other]);
+  });
+});
+
+describe('over HTTP', () => {
+  let api: TestApi;
+  let source: Server;
+  let url: string;
+  const spoolRoute = defineRoute({
+    method: 'POST',
+    path: '/test/spool',
+    access: 'caller',
+    body: { multipart: { fields: z.strictObject({}), maxFileBytes: 3_000_000 } },
+    handler: async (_dependencies, { file }) => json({ size: file?.sizeBytes ?? 0 }),
+  });
+
+  beforeAll(async () => {
+    source = createServer((_request, response) => response.end(Buffer.alloc(900_000)));
+    await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve));
+    const { port } = source.address() as AddressInfo;
+    url = `http://127.0.0.1:${port}/source`;
+    api = await startApi({
+      routes: [spoolRoute],
+      config: (config) => ({ ...config, fetch: { allowPrivateHosts: [`127.0.0.1:${port}`] } }),
+    });
+    const { limits } = api.opened.dependencies;
+    limits.overrideOf = () => ({ failedPer30s: 1_000, fetchedBytes: 800_000 });
+  });
+  afterAll(async () => {
+    await api.stop();
+    source.close();
+  });
+
+  async function upload(bytes: number, key: string) {
+    const form = new FormData();
+    form.set('file', new Blob([Buffer.alloc(bytes)]), 'a');
+    const response = await api.call('/test/spool', { method: 'POST', key, body: form });
+    return { status: response.status, retryAfter: response.headers.get('retry-after') };
+  }
+
+  it('an upload on disk counts, one in memory does not, and none is left behind', async () => {
+    const { secret: key, accountId } = await api.newKey('INFERENCE');
+    expect((await upload(700_000, key)).status).toBe(200);
+    expect(await upload(1_500_000, key)).toEqual({ status: 429, retryAfter: '5' });
+    expect((await upload(700_000, key)).status).toBe(200);
+    expect((await upload(200_000, key)).status).toBe(200);
+    const { limiter } = api.opened.dependencies.limits;
+    expect(await limiter.refusals(accountId)).toMatchObject([{ rateLimitType: 'FETCHED_BYTES' }]);
+  });
+
+  it('a fetched source that is too much ends its download with 429', async () => {
+    const { secret: key } = await api.fundedKey('INFERENCE');
+    const body = JSON.stringify({ model: 'local-edit', prompt: 'flip it', image: url });
+    const headers = { 'content-type': 'application/json' };
+    const response = await api.call('/image/edit', { method: 'POST', key, body, headers });
+    const words =
+      'Rate limit exceeded: at most 800000 bytes of uploads and fetched media at a time for this account.';
+    expect([response.status, await response.json()]).toEqual([429, { error: words, customMessage: words }]);
+  });
+});
