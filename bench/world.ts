@@ -26,7 +26,10 @@ export interface World {
   start(kind: 'api' | 'worker', extra?: Record<string, string>): Promise<Spawned & { origin: string }>;
   /** A process of bench/floor, by the name of its file. */
   startFloor(name: string, extra?: Record<string, string>): Promise<Spawned & { origin: string }>;
-  /** An account with more credit than any benchmark spends, and a key of each type. */
+  /**
+   * An account with more credit than any benchmark spends, and a key of each type. Processes that start after it do not
+   * limit its requests.
+   */
   createPayer(): Promise<{ accountId: string; admin: string; inference: string }>;
   /** A further namespace of the same server, for a floor beside the product. */
   createNamespace(): Promise<string>;
@@ -34,13 +37,16 @@ export interface World {
 }
 
 const READY_TIMEOUT_MS = 60_000;
+const UNLIMITED = { requestsPerMinute: 1_000_000_000 };
 
 export async function openWorld(config: object): Promise<World> {
   const parts = await openParts({ durable: true });
   const { services } = parts;
   const environment = await environmentOf(services);
   const configPath = path.join(services.folder, 'farebox.config.json');
-  writeFileSync(configPath, JSON.stringify(config));
+  const overrides: Record<string, typeof UNLIMITED> = {};
+  const writeConfig = () => writeFileSync(configPath, JSON.stringify({ limits: { overrides }, ...config }));
+  writeConfig();
   environment.FAREBOX_CONFIG = configPath;
   const spawned: Spawned[] = [];
   return {
@@ -57,7 +63,12 @@ export async function openWorld(config: object): Promise<World> {
       spawned.push(process);
       return process;
     },
-    createPayer: () => createPayer(services.databaseUrl),
+    async createPayer() {
+      const payer = await createPayer(services.databaseUrl);
+      overrides[payer.accountId] = UNLIMITED;
+      writeConfig();
+      return payer;
+    },
     createNamespace: () => registerNamespace(services.temporal.address),
     async close() {
       await Promise.all(spawned.map((process) => process.stop(10_000)));
