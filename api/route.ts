@@ -13,11 +13,11 @@ import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import type { SqlClient } from '../infra/postgres/pool.ts';
 import type { Admission, LimitedCall } from '../infra/redis/limiter.ts';
+import type { RequestShare } from './accountShares.ts';
 import type { Answer } from './answer.ts';
 import type { FileParts } from './body/readMultipart.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { RouteDescription } from './describe.ts';
-import type { RequestShare } from './accountShares.ts';
 
 /**
  * `open`: everybody, a credential is not even looked at; `key`: any API key; `admin`: a key of type ADMIN; `caller`: any

@@ -114,7 +114,7 @@ it('a payment whose workflow is lost is taken up again behind more than a page o
 }, 120_000);
 
 it('partitions that are missing are made, and a second run finds them', async () => {
-  await query('drop table audit_events_' + monthAhead(3), []);
+  await query(`drop table audit_events_${monthAhead(3)}`, []);
   expect(await perform('preparePartitions')).toEqual({ done: 1 });
   expect(await perform('preparePartitions')).toEqual({ done: 0 });
 });
