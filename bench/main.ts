@@ -14,6 +14,7 @@ import { run as retrieve } from './retrieve.ts';
 import { run as rpc } from './rpc.ts';
 import { run as scrape } from './scrape.ts';
 import { run as signIn } from './signIn.ts';
+import { run as stalls } from './stalls.ts';
 import { run as topUp } from './topUp.ts';
 import { run as usage } from './usage.ts';
 import { run as waiting } from './waiting.ts';
@@ -47,6 +48,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   fairness: () => fairness(),
   waiting: () => waiting(),
   scrape: () => scrape(),
+  stalls: () => stalls(),
   chat: () => chat(),
   signin: () => signIn(),
   wallets: () => wallets(),
