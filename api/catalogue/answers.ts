@@ -7,7 +7,10 @@ import { isoTime, listOf, uuid } from '../describe.ts';
 import { LISTED_TYPES } from './publishedCatalogue.ts';
 
 const price = z.strictObject({ usd: z.number().min(0), diem: z.number().min(0) }).meta({ id: 'Price' });
-const rates = { input: price, output: price, cache_input: price, cache_write: price };
+const rates = {
+  ...{ input: price, output: price, cache_input: price },
+  ...{ cache_write: price, cache_write_1h: price },
+};
 const byName = z.record(z.string(), price);
 const word = z.string();
 const words = z.array(word);

@@ -7,7 +7,7 @@ import type { LedgerPrice } from '../../domain/ledger.ts';
 import { type AddOn, priceOfAddOns, X_SEARCH_PRICE } from '../../domain/text/addOns.ts';
 import type { ChatMessage, ChatRequest } from '../../domain/text/chat.ts';
 import { type Feature, missingFeatures } from '../../domain/text/features.ts';
-import { boundOf, plus } from '../../domain/text/price.ts';
+import { asksForHourCache, boundOf, plus } from '../../domain/text/price.ts';
 import { mediaTokensOf, textTokensOf } from '../../domain/text/promptSize.ts';
 import { textFeaturesOf } from '../../domain/textAddresses.ts';
 import type { Config } from '../../infra/config/config.ts';
@@ -179,7 +179,8 @@ export function priceAttempt({ model }: ChatAttempt, { errand, prompt, ...order 
   const promptTokens = prompt.textTokens + media + (errand?.promptTokens ?? 0);
   const request = { ...asked, maxTokens: maxTokensOf(order.body, model, promptTokens) };
   const outputTokens = request.maxTokens * request.n;
-  const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens });
+  const cachesForHour = asksForHourCache(request);
+  const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens, cachesForHour });
   return { request, promptTokens, bound: plus(tokens, priceOfAddOns(addOnsOf(request, errand?.addOns))) };
 }
 

@@ -39,7 +39,10 @@ export interface TokenRates {
   readonly input: PublishedPrice;
   readonly output: PublishedPrice;
   readonly cache_input?: PublishedPrice;
+  /** For the shortest time that the service keeps a prompt; five minutes at Anthropic. */
   readonly cache_write?: PublishedPrice;
+  /** For an hour. Left out: as `cache_write`. */
+  readonly cache_write_1h?: PublishedPrice;
 }
 
 /** Per million tokens; above the threshold the extended rate covers the whole request. */

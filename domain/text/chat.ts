@@ -160,6 +160,8 @@ export interface TokenUsage {
   cachedTokens: number;
   /** Of the prompt: written to a cache, billed at its own rate. */
   cacheWriteTokens: number;
+  /** Of what was written: kept for an hour, at a rate of its own. Left out: none. */
+  hourCacheWriteTokens?: number;
   /** All that was produced, over all choices, reasoning included. */
   completionTokens: number;
   reasoningTokens: number;

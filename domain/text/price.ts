@@ -3,10 +3,10 @@ import { type Price, priceOf } from '../catalogue/model.ts';
 import type { PublishedPrice, TokenPricing, TokenRates } from '../catalogue/specs.ts';
 import type { LedgerPrice } from '../ledger.ts';
 import { lineCost, type Nano } from '../money.ts';
-import type { TokenUsage } from './chat.ts';
+import type { ChatRequest, TokenUsage } from './chat.ts';
 
 export interface PriceLine {
-  kind: 'input' | 'cache_input' | 'cache_write' | 'output';
+  kind: 'input' | 'cache_input' | 'cache_write' | 'cache_write_1h' | 'output';
   tokens: number;
   /** Nano units per million tokens. */
   rate: Price;
@@ -19,13 +19,17 @@ export function linesOf(pricing: TokenPricing, usage: TokenUsage): PriceLine[] {
   const rates = ratesFor(pricing, usage.promptTokens);
   const cached = Math.min(usage.cachedTokens, usage.promptTokens);
   const written = Math.min(usage.cacheWriteTokens, usage.promptTokens - cached);
+  const { cache_write_1h: hourRate } = rates;
+  // Two lines of one rate would be rounded up twice.
+  const writtenForHour = hourRate ? Math.min(usage.hourCacheWriteTokens ?? 0, written) : 0;
   const lines: PriceLine[] = [];
   const add = (kind: PriceLine['kind'], tokens: number, published: PublishedPrice) => {
     if (tokens > 0) lines.push({ kind, tokens, rate: priceOf(published) });
   };
   add('input', usage.promptTokens - cached - written, rates.input);
   add('cache_input', cached, rates.cache_input ?? rates.input);
-  add('cache_write', written, rates.cache_write ?? rates.input);
+  add('cache_write', written - writtenForHour, rates.cache_write ?? rates.input);
+  if (hourRate) add('cache_write_1h', writtenForHour, hourRate);
   add('output', usage.completionTokens, rates.output);
   return lines;
 }
@@ -40,16 +44,40 @@ export function sumOf(lines: readonly PriceLine[]): LedgerPrice {
   return { usd, diem };
 }
 
-/** The most that a call can cost: no part of the prompt from a cache, all of the output used. */
+export interface LargestCall {
+  promptTokens: number;
+  outputTokens: number;
+  /** The prompt may be written to a cache for an hour. */
+  cachesForHour?: boolean;
+}
+
+/** The most that a call can cost: no part of the prompt read from a cache, all of the output used. */
 export function boundOf(
   pricing: TokenPricing,
-  { promptTokens, outputTokens }: { promptTokens: number; outputTokens: number },
+  { promptTokens, outputTokens, cachesForHour = false }: LargestCall,
 ): LedgerPrice {
   const usage = { promptTokens, cachedTokens: 0, reasoningTokens: 0, completionTokens: outputTokens };
-  const fresh = sumOf(linesOf(pricing, { ...usage, cacheWriteTokens: 0 }));
-  if (ratesFor(pricing, promptTokens).cache_write === undefined) return fresh;
-  const written = sumOf(linesOf(pricing, { ...usage, cacheWriteTokens: promptTokens }));
-  return { usd: larger(fresh.usd, written.usd), diem: larger(fresh.diem, written.diem) };
+  const costOf = (cacheWriteTokens: number, hourCacheWriteTokens: number) =>
+    sumOf(linesOf(pricing, { ...usage, cacheWriteTokens, hourCacheWriteTokens }));
+  const possible = [costOf(0, 0)];
+  const { cache_write, cache_write_1h } = ratesFor(pricing, promptTokens);
+  if (cache_write !== undefined) possible.push(costOf(promptTokens, 0));
+  if (cachesForHour && cache_write_1h !== undefined) possible.push(costOf(promptTokens, promptTokens));
+  return possible.reduce((most, cost) => ({
+    usd: larger(most.usd, cost.usd),
+    diem: larger(most.diem, cost.diem),
+  }));
+}
+
+/** A mark on a part, or the wish for the whole prompt. */
+export function asksForHourCache({ messages, promptCache }: ChatRequest): boolean {
+  const { retention = 'default' } = promptCache ?? {};
+  if (retention !== 'default') return true;
+  return messages.some(
+    ({ content }) =>
+      Array.isArray(content) &&
+      content.some(({ cache_control: mark }) => mark?.ttl !== undefined && mark.ttl !== '5m'),
+  );
 }
 
 export function plus(left: LedgerPrice, right: LedgerPrice): LedgerPrice {

@@ -1,5 +1,6 @@
 /** The configuration of a process: environment, configuration file and built-in defaults, checked as a whole. */
 import path from 'node:path';
+import { withCacheWriteRates } from '../../domain/catalogue/cacheWriteRates.ts';
 import { type Catalogue, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
 import type { Character } from '../../domain/catalogue/character.ts';
 import { type Model, type Price, priceOf } from '../../domain/catalogue/model.ts';
@@ -154,7 +155,12 @@ function recogniserOf({ POCKETSPHINX_PATH, POCKETSPHINX_MODEL }: CompleteEnviron
 }
 
 function fromFile(file: ConfigurationFile) {
-  const modelCatalogue = createCatalogue(mergeModels(file.models.map(toModel)));
+  const models = mergeModels(file.models.map(toModel)).map((model) =>
+    model.kind === 'text' && file.providers[model.provider]?.kind === 'anthropic'
+      ? withCacheWriteRates(model)
+      : model,
+  );
+  const modelCatalogue = createCatalogue(models);
   return {
     brand: file.brand,
     models: modelCatalogue.models,

@@ -72,6 +72,8 @@ export function finishReason(told: unknown): FinishReason {
 export function readUsage(told: Fields, earlier?: TokenUsage): TokenUsage | undefined {
   const cachedTokens = count(told.cache_read_input_tokens) ?? earlier?.cachedTokens ?? 0;
   const cacheWriteTokens = count(told.cache_creation_input_tokens) ?? earlier?.cacheWriteTokens ?? 0;
+  const ofWrites = isFields(told.cache_creation) ? told.cache_creation : {};
+  const forHour = count(ofWrites.ephemeral_1h_input_tokens) ?? earlier?.hourCacheWriteTokens ?? 0;
   const besides = earlier && earlier.promptTokens - earlier.cachedTokens - earlier.cacheWriteTokens;
   const fresh = count(told.input_tokens) ?? besides;
   const completionTokens = count(told.output_tokens);
@@ -81,6 +83,7 @@ export function readUsage(told: Fields, earlier?: TokenUsage): TokenUsage | unde
     promptTokens: fresh + cachedTokens + cacheWriteTokens,
     cachedTokens,
     cacheWriteTokens,
+    ...(forHour > 0 ? { hourCacheWriteTokens: Math.min(forHour, cacheWriteTokens) } : {}),
     completionTokens,
     reasoningTokens: Math.min(count(details.thinking_tokens) ?? 0, completionTokens),
   };

@@ -16,7 +16,12 @@ const tokenRates = {
   input: price,
   output: price,
   cache_input: price.exactOptional(),
-  cache_write: price.exactOptional(),
+  cache_write: price
+    .exactOptional()
+    .describe('Default: 1.25 times the input with a provider of kind `anthropic`, else the input.'),
+  cache_write_1h: price
+    .exactOptional()
+    .describe('Kept for an hour. Default: twice the input with a provider of kind `anthropic`, else `cache_write`.'),
 };
 
 /** Text and decision models: per million tokens. */

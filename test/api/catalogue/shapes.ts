@@ -9,7 +9,10 @@ const scale = z.strictObject({ '2x': price, '4x': price });
 const perQuality = z.record(z.string(), z.strictObject({ low: price, medium: price, high: price }).partial());
 const perResolution = z.record(z.string(), price);
 
-const tokens = { input: price, output: price, cache_input: price.optional(), cache_write: price.optional() };
+const tokens = {
+  ...{ input: price, output: price, cache_input: price.optional() },
+  ...{ cache_write: price.optional(), cache_write_1h: price.optional() },
+};
 const extended = z.strictObject({ context_token_threshold: z.number(), ...tokens });
 
 const tier = z.strictObject({

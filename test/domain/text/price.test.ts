@@ -9,6 +9,13 @@ const same = (amount: number) => ({ usd: amount, diem: amount });
 
 const TABLES: Record<string, TokenPricing> = {
   plain: { input: same(1.4), output: same(4.4) },
+  'two lengths of caching': {
+    input: same(3),
+    output: same(15),
+    cache_input: same(0.3),
+    cache_write: same(3.75),
+    cache_write_1h: same(6),
+  },
   tiered: {
     input: { usd: 1.25, diem: 1.3 },
     output: { usd: 10.000001, diem: 9.5 },
@@ -24,11 +31,19 @@ const TABLES: Record<string, TokenPricing> = {
 };
 
 const usages = fc
-  .tuple(fc.nat(400_000), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(200_000), fc.nat(1_000))
-  .map(([promptTokens, share, completionTokens, written]): TokenUsage => {
+  .tuple(
+    fc.nat(400_000),
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    fc.nat(200_000),
+    fc.nat(1_000),
+    fc.nat(1_000),
+  )
+  .map(([promptTokens, share, completionTokens, written, hour]): TokenUsage => {
     const cachedTokens = Math.floor(promptTokens * share);
     const cacheWriteTokens = Math.min(written, promptTokens - cachedTokens);
-    return { promptTokens, cachedTokens, cacheWriteTokens, completionTokens, reasoningTokens: 0 };
+    const hourCacheWriteTokens = Math.min(hour, cacheWriteTokens);
+    const caching = { cachedTokens, cacheWriteTokens, hourCacheWriteTokens };
+    return { promptTokens, ...caching, completionTokens, reasoningTokens: 0 };
   });
 
 /** Long multiplication on decimal digits: nano-USD of one line, the rest of a division rounded up. */
@@ -44,10 +59,13 @@ function billByHand(pricing: TokenPricing, usage: TokenUsage, currency: 'usd' | 
   const { extended } = pricing;
   const rates = extended && usage.promptTokens > extended.context_token_threshold ? extended : pricing;
   const fresh = usage.promptTokens - usage.cachedTokens - usage.cacheWriteTokens;
+  const hour = rates.cache_write_1h ? (usage.hourCacheWriteTokens ?? 0) : 0;
+  const write = rates.cache_write ?? rates.input;
   const rows: [number, number][] = [
     [fresh, rates.input[currency]],
     [usage.cachedTokens, (rates.cache_input ?? rates.input)[currency]],
-    [usage.cacheWriteTokens, (rates.cache_write ?? rates.input)[currency]],
+    [usage.cacheWriteTokens - hour, write[currency]],
+    [hour, rates.cache_write_1h?.[currency] ?? 0],
     [usage.completionTokens, rates.output[currency]],
   ];
   return rows.reduce((sum, [tokens, dollars]) => sum + byHand(tokens, dollars), 0n);
@@ -67,7 +85,8 @@ describe.each(Object.entries(TABLES))('the price table "%s"', (_name, pricing) =
   it('holds no less than any usage within the bound costs', () => {
     const check = fc.property(usages, (usage) => {
       const { promptTokens, completionTokens } = usage;
-      const bound = boundOf(pricing, { promptTokens, outputTokens: completionTokens });
+      const asked = { promptTokens, outputTokens: completionTokens, cachesForHour: true };
+      const bound = boundOf(pricing, asked);
       const { usd, diem } = sumOf(linesOf(pricing, usage));
       expect([usd <= bound.usd, diem <= bound.diem]).toEqual([true, true]);
     });

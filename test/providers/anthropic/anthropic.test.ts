@@ -111,6 +111,15 @@ describe('a message', () => {
     expect((await collect(await stream())).usage).toEqual(expected);
   });
 
+  it('tells apart what was written to the cache for an hour', async () => {
+    const cache_creation = { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 };
+    const caching = { cache_read_input_tokens: 0, cache_creation_input_tokens: 30, cache_creation };
+    stub.otherwise = { usage: { input_tokens: 10, output_tokens: 7, ...caching } };
+    const expected = { promptTokens: 40, cacheWriteTokens: 30, hourCacheWriteTokens: 20 };
+    expect((await complete()).usage).toMatchObject(expected);
+    expect((await collect(await stream())).usage).toMatchObject(expected);
+  });
+
   it.each([
     ['end_turn', 'stop'],
     ['stop_sequence', 'stop'],
