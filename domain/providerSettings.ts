@@ -175,6 +175,8 @@ export interface OpenAiSettings extends RemoteSettings, StreamingSettings {
   dialect?: OpenAiDialect;
   /** How a search on X is asked for; left out: the service has none. */
   xSearch?: XSearchForm;
+  /** True: it counts reasoning beside the limit of an answer. Default: by the address; xAI does. */
+  reasoningBeside?: boolean;
   /** True: encrypted requests are passed on with `x-client-pub-key`, `x-model-pub-key` and `x-signing-algo`. */
   e2ee?: boolean;
   /** Instead of `baseUrl`. */

@@ -26,12 +26,28 @@ export function isOpenAiItself(baseUrl: string): boolean {
   return /^https?:\/\/(?:[^/@]*\.)?api\.openai\.com(?=[:/?#]|$)/i.test(baseUrl);
 }
 
+function isXAi(baseUrl: string): boolean {
+  return /^https?:\/\/(?:[^/@]*\.)?api\.x\.ai(?=[:/?#]|$)/i.test(baseUrl);
+}
+
+export interface TextFeatures {
+  xSearch: boolean;
+  e2ee: boolean;
+  /** Reasoning is counted beside the limit of an answer. */
+  reasoningBeside: boolean;
+}
+
 /** What a model's provider can beyond answering. */
 export function textFeaturesOf(
   providers: Readonly<Record<string, ProviderSettings>>,
   { provider }: { provider: string },
-): { xSearch: boolean; e2ee: boolean } {
+): TextFeatures {
   const settings = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
-  if (settings?.kind !== 'openai') return { xSearch: false, e2ee: false };
-  return { xSearch: settings.xSearch !== undefined, e2ee: settings.e2ee === true };
+  if (settings?.kind !== 'openai') return { xSearch: false, e2ee: false, reasoningBeside: false };
+  const isOfXAi = () => addressesOf(settings).some(({ baseUrl }) => baseUrl !== undefined && isXAi(baseUrl));
+  return {
+    xSearch: settings.xSearch !== undefined,
+    e2ee: settings.e2ee === true,
+    reasoningBeside: settings.reasoningBeside ?? isOfXAi(),
+  };
 }

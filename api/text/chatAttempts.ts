@@ -9,6 +9,7 @@ import type { ChatMessage, ChatRequest } from '../../domain/text/chat.ts';
 import { type Feature, missingFeatures } from '../../domain/text/features.ts';
 import { asksForHourCache, boundOf, plus } from '../../domain/text/price.ts';
 import { mediaTokensOf, textTokensOf } from '../../domain/text/promptSize.ts';
+import { reasoningBesideOf } from '../../domain/text/reasoningBeside.ts';
 import { textFeaturesOf } from '../../domain/textAddresses.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { invalid } from '../invalid.ts';
@@ -168,17 +169,26 @@ interface Asked {
   accountId: string;
   messages: ChatMessage[];
   e2eeHeaders?: Record<string, string>;
+  providers: Config['providers'];
   /** Of the messages and all that goes with them. */
   prompt: Prompt;
   errand: Pick<Errand, 'addOns' | 'promptTokens'> | undefined;
 }
 
-export function priceAttempt({ model }: ChatAttempt, { errand, prompt, ...order }: Asked): PricedRequest {
+/** Tokens of the posts that a search on X adds to a prompt. */
+const X_SEARCH_TOKENS = 16_384;
+
+export function priceAttempt(
+  { model }: ChatAttempt,
+  { errand, prompt, providers, ...order }: Asked,
+): PricedRequest {
   const asked = model === prompt.model ? prompt.request : toChatRequest({ ...order, model });
   const media = mediaTokensOf(asked.messages, asked.mediaTokens);
-  const promptTokens = prompt.textTokens + media + (errand?.promptTokens ?? 0);
+  const added = (errand?.promptTokens ?? 0) + (asked.xSearch ? X_SEARCH_TOKENS : 0);
+  const promptTokens = prompt.textTokens + media + added;
   const request = { ...asked, maxTokens: maxTokensOf(order.body, model, promptTokens) };
-  const outputTokens = request.maxTokens * request.n;
+  const beside = textFeaturesOf(providers, model).reasoningBeside ? reasoningBesideOf(request) : 0;
+  const outputTokens = (request.maxTokens + beside) * request.n;
   const cachesForHour = asksForHourCache(request);
   const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens, cachesForHour });
   return { request, promptTokens, bound: plus(tokens, priceOfAddOns(addOnsOf(request, errand?.addOns))) };

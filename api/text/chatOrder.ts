@@ -46,7 +46,11 @@ export async function openOrder(
   const messages = e2eeHeaders
     ? toMessages(body.messages, () => undefined)
     : await messagesOf(dependencies, request, holding);
-  const asked = { body, accountId: caller.accountId, messages, ...(e2eeHeaders && { e2eeHeaders }) };
+  const { providers } = dependencies.config;
+  const asked = {
+    ...{ body, accountId: caller.accountId, messages, providers },
+    ...(e2eeHeaders && { e2eeHeaders }),
+  };
   const prompt = promptOf({ ...asked, model: first.model });
   const common = { request, ...departureOf(dependencies.config, body) };
   if (e2eeHeaders) {

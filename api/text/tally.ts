@@ -1,6 +1,6 @@
 /** What a text call produced: as its service counted it, or, where it does not say, by our own count. */
 import type { ChatEvent, ChatMessage, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
-import { mediaTokensOf } from '../../domain/text/promptSize.ts';
+import { MAX_LETTERS_PER_TOKEN, mediaTokensOf } from '../../domain/text/promptSize.ts';
 import { countTokens } from '../../infra/text/countTokens.ts';
 
 export interface Counted {
@@ -14,9 +14,18 @@ export class Tally {
   usage: TokenUsage | undefined = undefined;
   #output = '';
   #reasoning = '';
+  /** Letters of both when the usage was told: one with text after it was an interim count. */
+  #lettersAtUsage = 0;
+
+  get #letters(): number {
+    return this.#output.length + this.#reasoning.length;
+  }
 
   add(event: ChatEvent): void {
-    if (event.type === 'usage') this.usage = event.usage;
+    if (event.type === 'usage') {
+      this.usage = event.usage;
+      this.#lettersAtUsage = this.#letters;
+    }
     if (event.type !== 'delta') return;
     const { content, reasoning_content, tool_calls } = event.delta;
     if (content !== undefined) this.#output += content;
@@ -37,19 +46,46 @@ export class Tally {
     return { usage: { ...counted.usage, promptTokens }, counted: true };
   }
 
-  /** `whole`: the stream came to its end, so a usage that was told is the last word. */
+  /** `whole`: the stream came to its end, so a usage that was told after all text is the last word. */
   async count(request: ChatRequest, whole: boolean): Promise<Counted> {
-    const told = this.usage;
-    if (told && whole) return { usage: told, counted: false };
-    const counted = await countProduced(request, { output: this.#output, reasoning: this.#reasoning });
-    if (!told) return { usage: counted, counted: true };
-    if (told.completionTokens >= counted.completionTokens) return { usage: told, counted: false };
-    return { usage: { ...told, completionTokens: counted.completionTokens }, counted: true };
+    const received = { output: this.#output, reasoning: this.#reasoning };
+    const isFinal = whole && this.#lettersAtUsage === this.#letters;
+    return await largerCount(request, received, { told: this.usage, isFinal });
   }
 }
 
+interface Received {
+  output: string;
+  reasoning: string;
+}
+
+interface Told {
+  told: TokenUsage | undefined;
+  /** The service said it of the whole answer. */
+  isFinal: boolean;
+}
+
+/**
+ * The service's count, or ours of what was received where that is larger. A final count that fits the length of the text is
+ * believed without counting: vocabularies differ a little. Encrypted text is longer than what it says, so there the service's
+ * count stands.
+ */
+async function largerCount(
+  request: ChatRequest,
+  received: Received,
+  { told, isFinal }: Told,
+): Promise<Counted> {
+  if (!told) return { usage: await countProduced(request, received), counted: true };
+  const letters = received.output.length + received.reasoning.length;
+  const isPlausible =
+    request.e2eeHeaders !== undefined || told.completionTokens * MAX_LETTERS_PER_TOKEN >= letters;
+  if (isFinal && isPlausible) return { usage: told, counted: false };
+  const completionTokens = (await countTokens(received.output)) + (await countTokens(received.reasoning));
+  if (told.completionTokens >= completionTokens) return { usage: told, counted: false };
+  return { usage: { ...told, completionTokens }, counted: true };
+}
+
 export async function countCompletion(request: ChatRequest, completion: Completion): Promise<Counted> {
-  if (completion.usage) return { usage: completion.usage, counted: false };
   let output = '';
   let reasoning = '';
   for (const { message } of completion.choices) {
@@ -57,13 +93,10 @@ export async function countCompletion(request: ChatRequest, completion: Completi
     reasoning += message.reasoning_content ?? '';
     for (const call of message.tool_calls ?? []) output += call.function.name + call.function.arguments;
   }
-  return { usage: await countProduced(request, { output, reasoning }), counted: true };
+  return await largerCount(request, { output, reasoning }, { told: completion.usage, isFinal: true });
 }
 
-async function countProduced(
-  request: ChatRequest,
-  { output, reasoning }: { output: string; reasoning: string },
-): Promise<TokenUsage> {
+async function countProduced(request: ChatRequest, { output, reasoning }: Received): Promise<TokenUsage> {
   const [outputTokens, reasoningTokens] = await Promise.all([countTokens(output), countTokens(reasoning)]);
   const completionTokens = outputTokens + reasoningTokens;
   const promptTokens = completionTokens === 0 ? 0 : await countAllOfPrompt(request);

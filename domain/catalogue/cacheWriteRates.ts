@@ -34,7 +34,6 @@ function writeRatesOf(rates: TokenRates): Required<Pick<TokenRates, 'cache_write
 /** Rounded up to a whole nano. */
 function times(published: PublishedPrice, { numerator, denominator }: typeof WRITE): PublishedPrice {
   const { usd, diem } = priceOf(published);
-  const product = (amount: Nano) =>
-    nanoToNumber((amount * numerator + denominator - 1n) / denominator);
+  const product = (amount: Nano) => nanoToNumber((amount * numerator + denominator - 1n) / denominator);
   return { usd: product(usd), diem: product(diem) };
 }

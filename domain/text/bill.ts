@@ -7,8 +7,8 @@ import { type AddOn, priceOfAddOns, wordsOfAddOns } from './addOns.ts';
 import type { TokenUsage } from './chat.ts';
 import { linesOf, plus, sumOf } from './price.ts';
 
-/** In the notes of an entry whose tokens its service did not tell. */
-export const COUNTED_HERE = 'tokens counted here: the service did not tell them';
+/** In the notes of an entry whose tokens its service did not tell, or told fewer than there were. */
+export const COUNTED_HERE = 'tokens counted here: the service did not tell all of them';
 
 export const NOTHING: LedgerPrice = { usd: 0n, diem: 0n };
 

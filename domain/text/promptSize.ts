@@ -6,6 +6,8 @@ import type { MediaTokenRates } from '../catalogue/model.ts';
 import type { ChatMessage, ChatRequest, MediaPart, TextPart, UserPart } from './chat.ts';
 import { COST, stepFrom, TOKEN } from './tokenSteps.ts';
 
+/** More letters than that are too many for a token in any language. */
+export const MAX_LETTERS_PER_TOKEN = 8;
 /** What services add around each message. */
 export const TOKENS_PER_MESSAGE = 8;
 /**

@@ -161,12 +161,16 @@ function readToken(told: unknown): Omit<TokenLogprob, 'top_logprobs'> | undefine
   return { token: told.token, logprob: told.logprob, bytes: bytes ? (told.bytes as number[]) : null };
 }
 
+function restOfTotal(total: unknown, promptTokens = 0): number {
+  return Math.max(0, (count(total) ?? 0) - promptTokens);
+}
+
 /** Undefined: not told, or not in numbers that can be billed. */
 export function readUsage(told: unknown): TokenUsage | undefined {
   if (!isFields(told)) return undefined;
   const promptTokens = count(told.prompt_tokens);
-  // Embeddings and some servers leave it out where nothing was made.
-  const completion = count(told.completion_tokens ?? 0);
+  // Embeddings and some servers leave it out where nothing was made, some also where something was.
+  const completion = count(told.completion_tokens ?? restOfTotal(told.total_tokens, promptTokens));
   if (promptTokens === undefined || completion === undefined) return undefined;
   const prompt = isFields(told.prompt_tokens_details) ? told.prompt_tokens_details : {};
   const made = isFields(told.completion_tokens_details) ? told.completion_tokens_details : {};

@@ -51,33 +51,6 @@ describe('the configuration file', () => {
     );
   });
 
-  test('prices cache writes of a provider of kind anthropic, where the entry does not', () => {
-    const amount = (usd: number) => ({ usd, diem: usd });
-    const entry = (id: string, provider: string, rates: object = {}) => ({
-      ...{ id, type: 'text', provider, privacy: 'private' },
-      spec: {
-        ...{ name: id, availableContextTokens: 1_000 },
-        pricing: { input: amount(3.000000001), output: amount(15), ...rates },
-      },
-    });
-    const { modelCatalogue } = load({
-      providers: { claude: { kind: 'anthropic' }, other: { kind: 'openai', baseUrl: 'https://llm.example/v1' } },
-      models: [
-        entry('plain', 'claude'),
-        entry('priced', 'claude', { cache_write: amount(4), cache_write_1h: amount(5) }),
-        entry('other', 'other'),
-      ],
-    });
-    const ratesOf = (id: string) => {
-      const model = modelCatalogue.byId.get(id);
-      if (model?.kind !== 'text') throw new Error(`no text model ${id}`);
-      return [model.spec.pricing.cache_write, model.spec.pricing.cache_write_1h];
-    };
-    expect(ratesOf('plain')).toEqual([amount(3.750000002), amount(6.000000002)]);
-    expect(ratesOf('priced')).toEqual([amount(4), amount(5)]);
-    expect(ratesOf('other')).toEqual([undefined, undefined]);
-  });
-
   test('adds to the defaults: the built-in models and providers stay', () => {
     const config = loadConfig({
       ...COMPLETE,

@@ -6,7 +6,7 @@ import { labelsOf, optionsOf, type Question } from '../../../domain/decisions/qu
 import { longestRounds } from '../../../domain/decisions/rounds.ts';
 import type { LedgerPrice } from '../../../domain/ledger.ts';
 import { boundOf } from '../../../domain/text/price.ts';
-import { estimateTokens, promptTokensOf } from '../../../domain/text/promptSize.ts';
+import { estimateTokens, MAX_LETTERS_PER_TOKEN, promptTokensOf } from '../../../domain/text/promptSize.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { countTokens } from '../../../infra/text/countTokens.ts';
 import { invalid } from '../../invalid.ts';
@@ -82,9 +82,6 @@ function longestText({ question, instructions, options: all }: PlannedQuestion, 
   );
 }
 
-/** More letters than that are too many tokens in any language. */
-const MOST_LETTERS_PER_TOKEN = 8;
-
 /** `maxStateTokens`: the state with its longest question; `maxTotalTokens`: with all of them (api-facts 4.1d). */
 async function refuseTooLong(
   { id, spec }: DecisionModel,
@@ -112,7 +109,7 @@ async function refuseTooLong(
   if (tooLong(texts.map(estimateTokens)) === undefined) return;
   const surely = tooLong(
     texts.map(({ length }) => length),
-    MOST_LETTERS_PER_TOKEN,
+    MAX_LETTERS_PER_TOKEN,
   );
   if (surely) throw surely;
   const counts: number[] = [];

@@ -24,14 +24,15 @@ export interface Evaluating {
 }
 
 export class DecisionTally {
-  #usage: TokenUsage = {
-    ...{ promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 },
+  #usage: Required<TokenUsage> = {
+    ...{ promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, hourCacheWriteTokens: 0 },
     ...{ completionTokens: 0, reasoningTokens: 0 },
   };
   #counted = false;
 
   add({ usage, counted }: Counted): void {
-    for (const kind of Object.keys(this.#usage) as (keyof TokenUsage)[]) this.#usage[kind] += usage[kind];
+    for (const kind of Object.keys(this.#usage) as (keyof TokenUsage)[])
+      this.#usage[kind] += usage[kind] ?? 0;
     this.#counted ||= counted;
   }
 

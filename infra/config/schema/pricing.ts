@@ -21,7 +21,9 @@ const tokenRates = {
     .describe('Default: 1.25 times the input with a provider of kind `anthropic`, else the input.'),
   cache_write_1h: price
     .exactOptional()
-    .describe('Kept for an hour. Default: twice the input with a provider of kind `anthropic`, else `cache_write`.'),
+    .describe(
+      'Kept for an hour. Default: twice the input with a provider of kind `anthropic`, else `cache_write`.',
+    ),
 };
 
 /** Text and decision models: per million tokens. */

@@ -55,6 +55,12 @@ const openai = closed({
   ...textService,
   dialect: z.enum(OPENAI_DIALECTS).exactOptional(),
   xSearch: z.enum(X_SEARCH_FORMS).exactOptional(),
+  reasoningBeside: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'It counts reasoning beside the limit of an answer, so that is held for too. Default: for xAI.',
+    ),
   e2ee: z.boolean().exactOptional(),
 }).refine(hasOneAddress, EITHER);
 

@@ -1,7 +1,7 @@
-/** Where a service does not tell its usage, all that was sent to it is counted. */
-import { expect, it } from 'vitest';
+/** What was sent and received is counted where a service does not tell its usage, or tells less than there is. */
+import { describe, expect, it } from 'vitest';
 import { countCompletion, Tally } from '../../../api/text/tally.ts';
-import type { ChatMessage, ChatRequest } from '../../../domain/text/chat.ts';
+import type { ChatEvent, ChatMessage, ChatRequest, TokenUsage } from '../../../domain/text/chat.ts';
 import { promptTokensOf } from '../../../domain/text/promptSize.ts';
 import { chatRequest } from '../../providers/chatRequest.ts';
 
@@ -52,4 +52,46 @@ it.each<[string, ChatRequest, number]>([
   const prompt = await counted(request);
   expect(prompt).toBeGreaterThanOrEqual((await counted(PLAIN)) + least);
   expect(prompt).toBeLessThanOrEqual(promptTokensOf(request));
+});
+
+describe('an answer whose service tells', () => {
+  const usage = (completionTokens: number): TokenUsage => ({
+    ...{ promptTokens: 10, cachedTokens: 4, cacheWriteTokens: 0, completionTokens, reasoningTokens: 0 },
+  });
+  const text = (content: string): ChatEvent => ({ type: 'delta', index: 0, delta: { content } });
+  const call = (words: string): ChatEvent => ({
+    ...{ type: 'delta', index: 0 },
+    delta: { tool_calls: [{ index: 0, id: '1', name: 'look_up', arguments: words }] },
+  });
+  const told = (completionTokens: number): ChatEvent => ({ type: 'usage', usage: usage(completionTokens) });
+  const streamed = async (...events: ChatEvent[]) => {
+    const tally = new Tally();
+    for (const event of events) tally.add(event);
+    return await tally.count(PLAIN, true);
+  };
+  const whole = (content: string, completionTokens: number, request = PLAIN) => {
+    const choices = [{ index: 0, message: { content }, finishReason: 'stop' as const }];
+    return countCompletion(request, { choices, usage: usage(completionTokens) });
+  };
+
+  it.each([
+    ['nothing of it', () => whole(WORDS, 0)],
+    ['a single token of it', () => whole(WORDS, 1)],
+    ['nothing of its stream', () => streamed(text(WORDS), told(0))],
+    ['nothing of its calls', () => streamed(call(WORDS), told(0))],
+    ['half of its stream and then no more', () => streamed(text(WORDS), told(350), text(WORDS), text(WORDS))],
+  ])('%s is counted here', async (_name, count) => {
+    const { usage: found, counted: isOurs } = await count();
+    expect([isOurs, found.promptTokens, found.cachedTokens]).toEqual([true, 10, 4]);
+    expect(found.completionTokens).toBeGreaterThan(300);
+  });
+
+  it.each([
+    ['a count a little below ours', () => whole(WORDS, 330), 330],
+    ['more than can be seen', () => whole('Yes.', 500), 500],
+    ['all of its stream at its end', () => streamed(text(WORDS), told(10), text(WORDS), told(690)), 690],
+    ['few tokens of a text that is encrypted', () => whole(WORDS, 5, { ...PLAIN, e2eeHeaders: {} }), 5],
+  ])('%s is believed', async (_name, count, completionTokens) => {
+    expect(await count()).toEqual({ usage: usage(completionTokens), counted: false });
+  });
 });

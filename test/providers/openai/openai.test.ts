@@ -150,6 +150,7 @@ describe('usage', () => {
       { ...tokens, completionTokens: 12, reasoningTokens: 7 },
     ],
     [{ prompt_tokens: 10 }, { ...tokens, completionTokens: 0 }],
+    [{ prompt_tokens: 10, total_tokens: 15 }, tokens],
     [{ ...base, prompt_tokens_details: null }, tokens],
     [{ prompt_tokens: -1, completion_tokens: 5 }, undefined],
     [{ prompt_tokens: 1.5, completion_tokens: 5 }, undefined],

@@ -1,0 +1,55 @@
+/** A service that counts reasoning beside the limit of an answer is paid for it: the hold has room for both. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { textFeaturesOf } from '../../../domain/textAddresses.ts';
+import { startTextWorld, type TextWorld } from './textWorld.ts';
+
+let world: TextWorld;
+
+beforeAll(async () => {
+  world = await startTextWorld((config) => {
+    const { stub } = config.providers;
+    if (stub?.kind !== 'openai') throw new Error('no stub');
+    return { ...config, providers: { ...config.providers, stub: { ...stub, reasoningBeside: true } } };
+  });
+});
+afterAll(() => world.close());
+
+async function ask(more: object, headers: Record<string, string> = {}) {
+  const response = await world.chat({ max_tokens: 10, ...more }, { headers });
+  expect(response.status).toBe(200);
+  return (await response.json()) as { id: string; bounds: [{ cost: { usd: number } }] };
+}
+
+const bound = async (more: object) =>
+  (await ask(more, { 'x-service-dry-run': 'true' })).bounds[0].cost.usd * 1e9;
+
+it('an answer of ten tokens after 8,000 of reasoning is paid in full', async () => {
+  const usage = {
+    ...{ prompt_tokens: 12, completion_tokens: 10, total_tokens: 8_022 },
+    completion_tokens_details: { reasoning_tokens: 8_000 },
+  };
+  world.stub.next = [{ tokens: ['Yes'], usage }];
+  const { id } = await ask({ reasoning_effort: 'low' });
+  expect((await world.entryOf(id))?.amountNano).toBe(12n * 1_000n + 8_010n * 2_000n);
+});
+
+it('the hold has room for reasoning, and none where the request or the service has none beside', async () => {
+  const plain = await bound({ reasoning: { enabled: false } });
+  expect(await bound({ reasoning: { enabled: true } })).toBeGreaterThan(plain + 8_000 * 2_000);
+  expect(await bound({ model: 'gpt-second' })).toBe(plain);
+});
+
+it.each([
+  ['https://api.x.ai/v1', undefined, true],
+  ['https://api.x.ai/v1', false, false],
+  ['https://llm.example/v1', undefined, false],
+  ['https://llm.example/api.x.ai/', undefined, false],
+  ['https://llm.example/v1', true, true],
+])('a service at %s with the setting %s counts reasoning beside: %s', (baseUrl, setting, expected) => {
+  const settings = {
+    kind: 'openai',
+    baseUrl,
+    ...(setting === undefined ? {} : { reasoningBeside: setting }),
+  } as const;
+  expect(textFeaturesOf({ grok: settings }, { provider: 'grok' }).reasoningBeside).toBe(expected);
+});
