@@ -52,6 +52,17 @@ export function createFundsGate(reader: FundsReader, config: Config): FundsGate 
   const prices = new WeakMap<Route, SmallestPrices>();
   const standing = async (payer: Payer) => recent(payer) ?? (await read(payer));
 
+  /** Holds of a process that died keep funds until somebody expires them: their owner need not wait for that. */
+  async function freshLackOf(
+    caller: Caller,
+    wanted: readonly LedgerPrice[],
+  ): Promise<FareboxError | undefined> {
+    const funds = await read(caller);
+    const lack = lackOf(funds, caller, wanted);
+    if (!lack || funds.account === 'none' || !(await reader.expireDueHolds(caller.accountId))) return lack;
+    return lackOf(await read(caller), caller, wanted);
+  }
+
   return {
     ...{ read, standing, forget },
     async requireActive(accountId) {
@@ -62,7 +73,7 @@ export function createFundsGate(reader: FundsReader, config: Config): FundsGate 
     refusalOf(caller, wanted) {
       const funds = recent(caller);
       if (funds && !lackOf(funds, caller, wanted)) return undefined;
-      return read(caller).then((fresh) => lackOf(fresh, caller, wanted));
+      return freshLackOf(caller, wanted);
     },
     smallestPrices(route) {
       const before = prices.get(route);

@@ -26,6 +26,8 @@ export type Payer = Pick<Caller, 'accountId' | 'keyId'>;
 export interface FundsReader {
   /** Throws FareboxError `unavailable` when the database does not answer in some seconds. */
   read(payer: Payer): Promise<Funds>;
+  /** Gives back what holds of the account that are past their end still keep. False: there is none. */
+  expireDueHolds(accountId: string): Promise<boolean>;
   /** Ends when the reads under way have ended; the pool stays the caller's. */
   close(): Promise<void>;
 }
@@ -85,6 +87,14 @@ export function createFundsReader(pool: Sql): FundsReader {
         keyUsd: key_usd === null ? undefined : BigInt(key_usd),
         keyDiem: key_diem === null ? undefined : BigInt(key_diem),
       };
+    },
+    async expireDueHolds(accountId) {
+      const expired = {
+        name: 'funds_expire_due',
+        text: 'select ledger_expire_own(array[$1::uuid]) as expired',
+      };
+      const { rows } = await pool.query<{ expired: string }>({ ...expired, values: [accountId] });
+      return Number(rows[0]?.expired ?? 0) > 0;
     },
     close: () => reads.close(),
   };

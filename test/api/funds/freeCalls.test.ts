@@ -2,12 +2,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Route } from '../../../api/route.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import { GIVEN_BACK } from '../../../domain/jobs.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
+import { SNAPSHOT } from '../../infra/postgres/ledgerWorld.ts';
 import { acceptJob, PRICE } from '../jobs/jobsWorld.ts';
 import { textModel } from '../text/textWorld.ts';
 import { startWalletWorld, type WalletWorld } from '../wallets/walletWorld.ts';
@@ -56,6 +58,34 @@ async function ask(path: string, body: object, headers: Record<string, string> =
   });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
+
+it('funds that only holds past their end keep are funds', async () => {
+  const { secret, accountId } = await world.api.newKey('INFERENCE');
+  const { sql, ledger } = world.api.opened.dependencies;
+  await grant(sql, {
+    operationId: randomUUID(),
+    accountId,
+    currency: 'usd',
+    amount: 1_000_000_000n,
+    notes: 'test',
+  });
+  const held = {
+    accountId,
+    keyId: null,
+    price: { usd: 1_000_000_000n, diem: 0n },
+    ttlMs: 1,
+    snapshot: SNAPSHOT,
+  };
+  expect(await ledger.hold({ ...held, operationId: randomUUID() })).toMatchObject({ outcome: 'held' });
+  await sleep(20);
+  // Not a 402: the body is read, and refused for what it is.
+  const statusNow = async () => (await ask('/augment/scrape', {}, {}, secret)).status;
+  expect(await statusNow()).toBe(400);
+  expect(await ledger.hold({ ...held, operationId: randomUUID(), ttlMs: 600_000 })).toMatchObject({
+    outcome: 'held',
+  });
+  await expect.poll(statusNow, { timeout: 20_000 }).toBe(402);
+});
 
 describe('a dry run without funds', () => {
   const messages = [{ role: 'user', content: 'Hello there' }];
