@@ -47,6 +47,10 @@ export const ledgerOverruns = new Counter({
   labelNames: ['cause'] as const,
   registers,
 });
+// An alert sees an increase only from a value that was there before.
+for (const cause of ['above_hold', 'expired', 'released', 'no_hold', 'unwritten']) {
+  ledgerOverruns.inc({ cause }, 0);
+}
 
 export const ledgerOverrunUsd = new Counter({
   name: 'farebox_ledger_overrun_usd_total',

@@ -122,6 +122,8 @@ create trigger job_event_added after insert on job_events for each row execute f
 
 revoke all on audit_events, job_events, job_changes from farebox_app;
 grant select, insert on audit_events, job_events, job_changes to farebox_app;
+-- The details of an erased account's jobs are removed.
+grant update on job_events to farebox_app;
 
 -- Down Migration
 

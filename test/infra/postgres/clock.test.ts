@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { expireHolds } from '../../../infra/postgres/holdExpiry.ts';
 import { charge, refund } from '../../../infra/postgres/ledger.ts';
 import { type ClockedPostgres, startClockedPostgres } from '../../harness/clockedPostgres.ts';
 import { type FakedClock, fakedClock } from '../../harness/fakedClock.ts';
@@ -190,8 +191,7 @@ async function charged(request: Parameters<typeof charge>[1]): Promise<string> {
 }
 
 async function expired(): Promise<number> {
-  const { rows } = await world.pool.query('select ledger_expire(100)::int as count');
-  return rows[0].count;
+  return (await expireHolds(world.pool, 100)).expired;
 }
 
 function earlier(at: string, ms: number): string {
