@@ -98,7 +98,7 @@ async function refundIn(
   return { state, refundId, before: row, ...(counted && { counted }) };
 }
 
-/** What a provider is paid for a job; undefined where nobody was asked yet, or the work is done on this machine. */
+/** Amount that a provider is paid for a job; undefined where none was asked yet, or the work is done on this machine. */
 function spendOf(
   { providers }: ActivityDependencies,
   { accountId, provider, isAsked, priceUsdNano: usd }: LockedJob,

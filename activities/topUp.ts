@@ -204,7 +204,7 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 /** So long it must be missing at a stretch: behind one address of a node there may be several, which hear of it one by one. */
 const DROPPED_FOR_MS = 5_000;
-/** So long a block must pass over our transaction for its fee before that is raised: base fees come down again. */
+/** Time for which blocks pass over our transaction before its fee is raised: base fees come down again. */
 const STUCK_FOR_MS = 15_000;
 
 export async function watchTopUp(

@@ -136,7 +136,7 @@ export type TopUpVerdict =
    */
   | { found: 'dropped'; settlement: number; replaces?: string };
 
-/** What one look found: a verdict where one is certain, and where the top-up stands. */
+/** Result of one look: a verdict where one is certain, and where the top-up stands. */
 export interface TopUpExamination {
   verdict?: TopUpVerdict;
   stand: TopUpStand;

@@ -22,7 +22,7 @@ import { endJob } from './endJob.ts';
 import { removeMedia } from './removeMedia.ts';
 
 const PAGE = 500;
-/** Of rows that nothing hangs on. */
+/** Page size of rows that nothing depends on. */
 const LARGE_PAGE = 5_000;
 const HOUR_MS = 3_600_000;
 /** An object without a job may belong to an order that is being taken right now. */

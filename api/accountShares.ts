@@ -30,14 +30,14 @@ const MAX_WAITING = 64;
 const MAX_WAIT_MS = 20_000;
 const RETRY_AFTER_SECONDS = 5;
 
-/** Of one request, which must release it on every way out. Throws FareboxError `rate_limited`. */
+/** Share of one request, which must release it on every way out. Taking more throws FareboxError `rate_limited`. */
 export interface RequestShare extends Holding {
   /** Runs the work when the account has fewer than its share of these slots in use. */
   inSlot<T>(kind: SlotKind, work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
 export interface AccountShares {
-  /** Of an account, or of an address without one. */
+  /** An account, or an address without one. */
   open(owner: string): RequestShare;
 }
 

@@ -115,7 +115,7 @@ export async function discardAnswer(answer: Answer): Promise<void> {
   await answer.onAborted?.('client');
 }
 
-/** Of an answer that its client knows for lost: what it holds goes, and what was taken for it goes back. */
+/** Ends an answer that its client knows to be lost: the hold is released, and a bill that was taken is refunded. */
 export async function withdrawAnswer(answer: Answer): Promise<void> {
   await discardAnswer(answer);
   await answer.onLate?.();

@@ -6,7 +6,7 @@ import type { Holding } from '../../infra/media/heldBytes.ts';
 /** Bodies up to this size may use the whole budget: large ones of a few callers do not keep out the usual requests. */
 const SMALL_BODY_BYTES = 256 * 1024;
 const LARGE_BODIES_SHARE = 0.75;
-/** Of what large bodies may use, for one account or address. One body of the largest kind always fits. */
+/** Share of the memory for large bodies that one account or address may use. The largest body always fits. */
 const OWNER_SHARE = 0.5;
 const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 2;
