@@ -13,9 +13,9 @@ import { type Pace, reachesAtPace } from './pace.ts';
 import { percentile, round } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
 
-const MANY = 32;
+export const MANY = 32;
 const ROUNDS = 3;
-const SETTLE_MS = 500;
+export const SETTLE_MS = 500;
 /** The pass-through is asked in turns with the product: a pause of the machine makes frames of either late. */
 const STREAM_TURNS = 5;
 
@@ -58,9 +58,9 @@ export async function run(options: { seconds?: number; requests?: number } = {})
     }
     const pace = { floor: percentile(sides.floor.perSecond, 0.5), set: SET_AT };
     const reached = judgeRate(sides, pace);
-    const streamed = await streams({ floor, product }, pace);
+    const inTime = await streams({ floor, product }, pace);
     const flat = await memory(pid, product, options.requests ?? 200_000);
-    return { ok: reached && streamed && flat };
+    return { ok: reached && inTime && flat };
   } finally {
     await world.close();
   }
@@ -70,11 +70,11 @@ function newFigures(): Figures {
   return { perSecond: [], waitsMs: [], failed: 0 };
 }
 
-async function openSides(world: World) {
+/** An API process that asks the text service at `upstream`, and a request that its payer makes. */
+export async function openProduct(world: World, upstream: string) {
   const { accountId, inference } = await world.createPayer();
-  const upstream = await world.startFloor('chatUpstream');
   const config = {
-    providers: { mock: { kind: 'openai', baseUrl: `${upstream.origin}/v1`, allowPrivateNetwork: true } },
+    providers: { mock: { kind: 'openai', baseUrl: `${upstream}/v1`, allowPrivateNetwork: true } },
     models: [
       {
         ...{ id: 'bench-chat', type: 'text', provider: 'mock', privacy: 'private' },
@@ -86,6 +86,12 @@ async function openSides(world: World) {
   const file = path.join(world.folder, 'chat.config.json');
   writeFileSync(file, JSON.stringify(config));
   const api = await world.start('api', { FAREBOX_CONFIG: file });
+  return { api, inference, target: requestOf(api.origin, inference) };
+}
+
+async function openSides(world: World) {
+  const upstream = await world.startFloor('chatUpstream');
+  const { api, inference, target } = await openProduct(world, upstream.origin);
   const pass = await world.startFloor('chatPass', { BENCH_UPSTREAM: upstream.origin });
   const durable = await world.startFloor('chatPass', {
     BENCH_UPSTREAM: upstream.origin,
@@ -96,9 +102,14 @@ async function openSides(world: World) {
   const targets = {
     floor: requestOf(pass.origin, inference),
     durable: requestOf(durable.origin, inference),
-    product: requestOf(api.origin, inference),
+    product: target,
   };
   return { targets, pid: api.pid };
+}
+
+/** The same, its answer as a stream. */
+export function streamed(target: LeanRequest): LeanRequest {
+  return { ...target, body: JSON.stringify({ ...JSON.parse(target.body), stream: true }) };
 }
 
 function requestOf(origin: string, key: string): LeanRequest {
@@ -141,9 +152,6 @@ function judgeRate(sides: Sides, pace: Pace): boolean {
 type Targets = Record<'floor' | 'product', LeanRequest>;
 
 async function streams({ floor, product }: Targets, pace: Pace): Promise<boolean> {
-  const streamed = (target: LeanRequest): LeanRequest => {
-    return { ...target, body: JSON.stringify({ ...JSON.parse(target.body), stream: true }) };
-  };
   const first = { floor: [] as number[], product: [] as number[] };
   const all = { floor: [] as StreamFigures[], product: [] as StreamFigures[] };
   for (let turn = 0; turn <= STREAM_TURNS; turn += 1) {

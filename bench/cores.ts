@@ -7,7 +7,7 @@ import pg from 'pg';
 import type { World } from './world.ts';
 
 /** Its processes so far; those to come are started by the first of them, on the same core. */
-export async function postgresPids({ environment }: World): Promise<number[]> {
+export async function postgresPids({ environment }: Pick<World, 'environment'>): Promise<number[]> {
   const client = new pg.Client({ connectionString: environment.DATABASE_URL });
   await client.connect();
   const folder = (await client.query('show data_directory')).rows[0].data_directory as string;

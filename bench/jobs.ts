@@ -20,7 +20,7 @@ import { openWorld, type World } from './world.ts';
 
 const PROVIDER = 'instant';
 const MODEL = modelId(PROVIDER);
-const CONFIGURATION = {
+export const CONFIGURATION = {
   providers: { [PROVIDER]: simulator() },
   models: [simulatedVoice(PROVIDER, 0.01)],
 };
@@ -37,7 +37,7 @@ interface Figures {
   finishedMs: number[];
 }
 
-type Side = (lanes: number, count: number) => Promise<Figures>;
+export type Side = (lanes: number, count: number) => Promise<Figures>;
 
 export interface JobsOptions {
   /** About as many are run at 16 in flight, and half as many one at a time, on either side. */
@@ -89,10 +89,10 @@ function together(rounds: Figures[]): Figures {
 }
 
 /** Queues, polls and fetches as a client does. */
-async function openProduct(world: World, source: string): Promise<Side> {
+export async function openProduct(world: World, source: string): Promise<Side> {
+  const { inference } = await world.createPayer();
   const api = await world.start('api');
   await world.start('worker');
-  const { inference } = await world.createPayer();
   const post = poster(`${api.origin}/api/v1/audio/voice-changer`, `Bearer ${inference}`);
   const order = await orderOf(source);
   const ask = async (queueId: string) => {

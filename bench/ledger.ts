@@ -12,6 +12,7 @@ import { grant, type LedgerPrice, type PriceSnapshot } from '../infra/postgres/l
 import { checkLedger } from '../infra/postgres/ledgerCheck.ts';
 import { migrate } from '../infra/postgres/migrate.ts';
 import { openLedgerPool, openPool } from '../infra/postgres/pool.ts';
+import type { Checkout } from './checkout.ts';
 
 const IN_FLIGHT = 128;
 const HELD: LedgerPrice = { usd: 640_000n, diem: 640_000n };
@@ -25,7 +26,7 @@ const LOCKED_MS = 15_000;
 const PACE_MS = 100;
 const MAX_LOCK_DELAY = 3;
 
-interface Payer {
+export interface Payer {
   accountId: string;
   keyId: string;
 }
@@ -118,7 +119,7 @@ async function measureShape(
 }
 
 /** Keeps 128 pairs going for the given time. A refused hold would make the figures worthless, so it is an error. */
-async function drive(ledger: Ledger, payers: Payer[], seconds: number): Promise<Measured> {
+export async function drive(ledger: Ledger, payers: Payer[], seconds: number): Promise<Measured> {
   const latencies: number[] = [];
   const startMs = performance.now();
   const untilMs = startMs + seconds * 1_000;
@@ -193,11 +194,15 @@ async function pace(ledger: Ledger, payers: Payer[]): Promise<{ p99Ms: number; f
   return { p99Ms: latencies[Math.floor(latencies.length * 0.99)] ?? 0, failures };
 }
 
-async function makePayers(pool: pg.Pool, count: number): Promise<Payer[]> {
+export async function makePayers(
+  pool: pg.Pool,
+  count: number,
+  books: Pick<Checkout, 'createAccount' | 'grant'> = { createAccount, grant },
+): Promise<Payer[]> {
   const payers: Payer[] = [];
   for (let index = 0; index < count; index += 1) {
-    const account = await createAccount(pool, { name: `bench ${index}` });
-    await grant(pool, {
+    const account = await books.createAccount(pool, { name: `bench ${index}` });
+    await books.grant(pool, {
       operationId: randomUUID(),
       accountId: account.id,
       currency: 'usd',

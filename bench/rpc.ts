@@ -55,36 +55,41 @@ export async function run(options: { seconds?: number; rounds?: number } = {}): 
   }
 }
 
-async function openSides(world: World): Promise<Record<Load, LeanRequest>> {
+/** An API process that asks the chain node at `node`, and requests that its payer makes. */
+export async function openProduct(world: World, node: string) {
   const { accountId, inference } = await world.createPayer();
-  const node = await world.startFloor('rpcNode');
   const config = {
-    rpc: { networks: { [NETWORK]: { endpoints: [node.origin], allowPrivateNetwork: true } } },
+    rpc: { networks: { [NETWORK]: { endpoints: [node], allowPrivateNetwork: true } } },
     limits: { overrides: { [accountId]: { rpcRequestsPerMinute: PLENTY, rpcCreditsPerDay: PLENTY } } },
   };
   const file = path.join(world.folder, 'rpc.config.json');
   writeFileSync(file, JSON.stringify(config));
   const api = await world.start('api', { FAREBOX_CONFIG: file });
+  return { api, inference, targets: requestsOf(api.origin, inference) };
+}
+
+async function openSides(world: World): Promise<Record<Load, LeanRequest>> {
+  const node = await world.startFloor('rpcNode');
+  const { api, inference, targets } = await openProduct(world, node.origin);
   const pass = await world.startFloor('rpcPass', { BENCH_UPSTREAM: node.origin });
   await pinToOneCore(world, [api, pass]);
   for (const pid of [node.pid, ...(await postgresPids(world))]) await onTheOtherCore(pid);
-  const request = (origin: string, calls: object[]): LeanRequest => {
+  const floor = requestsOf(pass.origin, inference);
+  return { ...targets, 'floor single': floor.single, 'floor batch': floor.batch };
+}
+
+function requestsOf(origin: string, key: string): Record<'single' | 'cached' | 'batch', LeanRequest> {
+  const request = (calls: object[]): LeanRequest => {
     const items = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }));
     return {
       method: 'POST',
       url: `${origin}/api/v1/crypto/rpc/${NETWORK}`,
-      headers: { authorization: `Bearer ${inference}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(items.length === 1 ? items[0] : items),
     };
   };
   const batch = Array.from({ length: BATCH }, () => CALL);
-  return {
-    'floor single': request(pass.origin, [CALL]),
-    single: request(api.origin, [CALL]),
-    cached: request(api.origin, [PAST]),
-    'floor batch': request(pass.origin, batch),
-    batch: request(api.origin, batch),
-  };
+  return { single: request([CALL]), cached: request([PAST]), batch: request(batch) };
 }
 
 interface Told {

@@ -26,3 +26,29 @@ export async function inLanes(
 export function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
+
+/** Of fewer values, no two are certain enough to have the median between them. */
+export const MIN_INTERVAL_VALUES = 6;
+
+/**
+ * The median of a sample, and two of its values that have the median of the population between them with at least 95 %
+ * certainty, however it is distributed: as many values lie below it as a fair coin shows heads.
+ */
+export function medianInterval(values: readonly number[]): { low: number; median: number; high: number } {
+  const sorted = [...values].sort((a, b) => a - b);
+  const count = sorted.length;
+  if (count < MIN_INTERVAL_VALUES) throw new Error(`${count} values have no interval of 95 %`);
+  // The chance that exactly `below` values, or at most as many, lie below the median.
+  let chance = 0.5 ** count;
+  let cumulated = chance;
+  let below = 0;
+  for (;;) {
+    chance *= (count - below) / (below + 1);
+    if (2 * (cumulated + chance) > 0.05) break;
+    cumulated += chance;
+    below += 1;
+  }
+  const at = (index: number) => sorted[index] ?? Number.NaN;
+  const median = (at(Math.floor((count - 1) / 2)) + at(Math.floor(count / 2))) / 2;
+  return { low: at(below), median, high: at(count - 1 - below) };
+}

@@ -6,16 +6,12 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-import { createAccount } from '../infra/postgres/accounts.ts';
-import { createKey } from '../infra/postgres/keys.ts';
-import { grant } from '../infra/postgres/ledger.ts';
-import { migrate } from '../infra/postgres/migrate.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { openStorage, type Storage } from '../infra/s3/storage.ts';
-import { API_FLAGS, WORKER_FLAGS } from '../infra/stack/services.ts';
 import { registerNamespace } from '../test/harness/namespace.ts';
 import { openParts, type Services } from '../test/harness/parts.ts';
 import { apiPort, type Spawned, spawnNode, untilReady } from '../test/harness/spawn.ts';
+import { type Checkout, openCheckout } from './checkout.ts';
 
 export interface World {
   folder: string;
@@ -41,20 +37,36 @@ const UNLIMITED = { requestsPerMinute: 1_000_000_000 };
 
 export async function openWorld(config: object): Promise<World> {
   const parts = await openParts({ durable: true });
-  const { services } = parts;
-  const environment = await environmentOf(services);
+  const world = await openWorldOn(parts.services, config, await openCheckout());
+  return {
+    ...world,
+    async close() {
+      await world.close();
+      await parts.close();
+    },
+  };
+}
+
+/** A world on parts that others may use too: database, bucket and folder are those that `services` names. */
+export async function openWorldOn(
+  services: Services & { bucket?: string },
+  config: object,
+  checkout: Checkout,
+): Promise<World> {
+  const environment = await environmentOf(services, checkout);
   const configPath = path.join(services.folder, 'farebox.config.json');
   const overrides: Record<string, typeof UNLIMITED> = {};
   const writeConfig = () => writeFileSync(configPath, JSON.stringify({ limits: { overrides }, ...config }));
   writeConfig();
   environment.FAREBOX_CONFIG = configPath;
   const spawned: Spawned[] = [];
+  const place = { checkout, runFolder: services.runFolder };
   return {
     folder: services.folder,
     runFolder: services.runFolder,
     environment,
     async start(kind, extra) {
-      const process = await startProcess(kind, services.runFolder, { ...environment, ...extra });
+      const process = await startProcess(kind, place, { ...environment, ...extra });
       spawned.push(process);
       return process;
     },
@@ -64,7 +76,7 @@ export async function openWorld(config: object): Promise<World> {
       return process;
     },
     async createPayer() {
-      const payer = await createPayer(services.databaseUrl);
+      const payer = await createPayer(checkout, services.databaseUrl);
       overrides[payer.accountId] = UNLIMITED;
       writeConfig();
       return payer;
@@ -72,15 +84,17 @@ export async function openWorld(config: object): Promise<World> {
     createNamespace: () => registerNamespace(services.temporal.address),
     async close() {
       await Promise.all(spawned.map((process) => process.stop(10_000)));
-      await parts.close();
     },
   };
 }
 
-async function environmentOf(services: Services): Promise<Record<string, string>> {
-  const { s3, temporal } = services;
-  await migrate(services.databaseUrl);
-  const storage = openStorage({ ...s3, bucket: 'bench' });
+async function environmentOf(
+  services: Services & { bucket?: string },
+  checkout: Checkout,
+): Promise<Record<string, string>> {
+  const { s3, temporal, bucket = 'bench' } = services;
+  await checkout.migrate(services.databaseUrl);
+  const storage = openStorage({ ...s3, bucket });
   await storage.createBucket();
   storage.close();
   return {
@@ -91,7 +105,7 @@ async function environmentOf(services: Services): Promise<Record<string, string>
     REDIS_URL: services.redisUrl,
     S3_ENDPOINT: s3.endpoint,
     S3_REGION: s3.region,
-    S3_BUCKET: 'bench',
+    S3_BUCKET: bucket,
     S3_ACCESS_KEY_ID: s3.accessKeyId,
     S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
     TEMPORAL_ADDRESS: temporal.address,
@@ -106,17 +120,17 @@ async function environmentOf(services: Services): Promise<Record<string, string>
 
 async function startProcess(
   kind: 'api' | 'worker',
-  runFolder: string,
+  { checkout, runFolder }: { checkout: Checkout; runFolder: string },
   environment: Record<string, string>,
 ): Promise<Spawned & { origin: string }> {
   const port = String(await apiPort());
   const spawned = spawnNode({
-    script: kind === 'api' ? 'dist/api/main.js' : 'dist/workers/main.js',
+    script: path.join(checkout.folder, kind === 'api' ? 'dist/api/main.js' : 'dist/workers/main.js'),
     name: kind,
     // A worker says "ready" at level info; whoever measures does not want a line per request.
     environment: { ...environment, PORT: port, ...(kind === 'worker' ? { LOG_LEVEL: 'info' } : {}) },
     runFolder,
-    flags: kind === 'api' ? API_FLAGS : WORKER_FLAGS,
+    flags: kind === 'api' ? checkout.API_FLAGS : checkout.WORKER_FLAGS,
   });
   const origin = `http://127.0.0.1:${port}`;
   const ready = kind === 'api' ? () => answersReady(origin) : () => saysReady(spawned);
@@ -164,7 +178,10 @@ async function saysReady(spawned: Spawned): Promise<void> {
   if (!spawned.logs().includes('worker ready')) throw new Error('not ready');
 }
 
-async function createPayer(databaseUrl: string): ReturnType<World['createPayer']> {
+async function createPayer(
+  { createAccount, createKey, grant }: Checkout,
+  databaseUrl: string,
+): ReturnType<World['createPayer']> {
   const pool = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 2 });
   try {
     const account = await createAccount(pool, { name: 'bench' });

@@ -19,7 +19,7 @@ export interface Spawned {
 }
 
 export interface SpawnOptions {
-  /** `dist/api/main.js`, relative to the repository. */
+  /** `dist/api/main.js`, relative to the repository, or an absolute path. */
   script: string;
   name: string;
   environment: Record<string, string>;
@@ -41,7 +41,7 @@ export function spawnNode(options: SpawnOptions): Spawned {
   const { PATH, HOME } = processEnvironment();
   const child = spawn(
     process.execPath,
-    [...(options.flags ?? []), path.join(ROOT, options.script), ...(options.args ?? [])],
+    [...(options.flags ?? []), path.resolve(ROOT, options.script), ...(options.args ?? [])],
     {
       env: { ...(PATH && { PATH }), ...(HOME && { HOME }), ...options.environment },
       cwd: options.runFolder,

@@ -1,0 +1,105 @@
+/** `farebox ledger check` of two builds on the same unsealed books, in turns: by the clock, and in processor time. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { processEnvironment } from '../infra/config/environment.ts';
+import { query } from '../infra/stack/parts/postgres.ts';
+import { postgresPids } from './cores.ts';
+import { medianInterval, percentile, round } from './statistics.ts';
+
+const PAIRS = 6;
+const MAX_RATIO = 0.7;
+const MAX_CHECK_MS = 600_000;
+
+export interface CheckedBooks {
+  /** Folder of the build. */
+  folder: string;
+  databaseUrl: string;
+}
+
+interface Times {
+  wallMs: number;
+  /** Of the command and of Postgres's processes for it. */
+  cpuMs: number;
+}
+
+/** Leaves the new build's books sealed. */
+export async function compareChecks(old: CheckedBooks, now: CheckedBooks): Promise<boolean> {
+  const took = { old: [] as Times[], now: [] as Times[] };
+  // The first pair reads the books into memory.
+  for (let pair = 0; pair <= PAIRS; pair += 1) {
+    const times: Partial<Record<keyof typeof took, Times>> = {};
+    for (const side of pair % 2 === 0 ? (['old', 'now'] as const) : (['now', 'old'] as const)) {
+      if (side === 'now') await removeSeals(now.databaseUrl);
+      times[side] = await runCheck(side === 'old' ? old : now);
+    }
+    if (pair === 0 || !times.old || !times.now) continue;
+    took.old.push(times.old);
+    took.now.push(times.now);
+  }
+  const rows = (['cpuMs', 'wallMs'] as const).map((kind) => {
+    const [was, is] = [took.old.map((times) => times[kind]), took.now.map((times) => times[kind])];
+    const { low, median, high } = medianInterval(is.map((ms, pair) => ms / (was[pair] ?? Number.NaN)));
+    return {
+      time: kind === 'cpuMs' ? 'processors, ms' : 'clock, ms',
+      ...{ old: round(percentile(was, 0.5)), new: round(percentile(is, 0.5)) },
+      [`new ÷ old (≤ ${MAX_RATIO})`]: median,
+      '95 % interval': `${low.toFixed(3)} to ${high.toFixed(3)}`,
+    };
+  });
+  console.log(`ledger check: the same unsealed books by the old build and by this one, ${PAIRS} pairs`);
+  console.table(rows);
+  return rows.every((row) => Number(row[`new ÷ old (≤ ${MAX_RATIO})`]) <= MAX_RATIO);
+}
+
+/** Seals are append-only for everybody who does not switch triggers off. */
+async function removeSeals(databaseUrl: string): Promise<void> {
+  const tables = ['sealed_balances', 'sealed_sums', 'sealed_days'];
+  const deletes = tables.map((table) => `delete from ${table};`).join(' ');
+  await query(databaseUrl, `set session_replication_role = replica; ${deletes}`);
+}
+
+async function runCheck({ folder, databaseUrl }: CheckedBooks): Promise<Times> {
+  const [postmaster = 0] = await postgresPids({ environment: { DATABASE_URL: databaseUrl } });
+  // Ended children of both count: the command is one of this process, what it keeps busy are those of the postmaster.
+  const spentMs = () => childrenMs(process.pid) + childrenMs(postmaster);
+  await noOthers(databaseUrl);
+  const [startMs, beforeMs] = [performance.now(), spentMs()];
+  const { PATH } = processEnvironment();
+  const child = spawn(process.execPath, [path.join(folder, 'dist/cli/main.js'), 'ledger', 'check'], {
+    env: { ...(PATH && { PATH }), DATABASE_URL: databaseUrl },
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: MAX_CHECK_MS,
+  });
+  const [code] = await once(child, 'exit');
+  const wallMs = performance.now() - startMs;
+  if (code !== 0) throw new Error(`ledger check of ${folder}: exit code ${code}`);
+  await noOthers(databaseUrl);
+  return { wallMs, cpuMs: spentMs() - beforeMs };
+}
+
+const MAX_WAIT_MS = 60_000;
+const SETTLE_MS = 200;
+
+/** Waits until nobody else is connected, and a little longer, until the postmaster has seen the end of the last one. */
+async function noOthers(databaseUrl: string): Promise<void> {
+  const others = `select pid from pg_stat_activity where backend_type in ('client backend', 'parallel worker')
+    and datname = current_database() and pid <> pg_backend_pid()`;
+  const deadline = performance.now() + MAX_WAIT_MS;
+  while ((await query(databaseUrl, others)).length > 0) {
+    if (performance.now() > deadline) throw new Error('a connection to the books was not closed');
+    await sleep(SETTLE_MS);
+  }
+  await sleep(SETTLE_MS);
+}
+
+/** Hundredths of a second are counted; a check takes seconds. */
+const TICK_MS = 10;
+
+function childrenMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  // Fields 16 and 17: user and system time of children that have ended.
+  return (Number(fields[13]) + Number(fields[14])) * TICK_MS;
+}
