@@ -58,6 +58,7 @@ export const ledgerOverrunUsd = new Counter({
   labelNames: ['outcome'] as const,
   registers,
 });
+for (const outcome of ['taken', 'missing']) ledgerOverrunUsd.inc({ outcome }, 0);
 
 export const abandonedHolds = new Counter({
   name: 'farebox_ledger_abandoned_holds_total',
@@ -74,6 +75,7 @@ export const holdsExpired = new Counter({
   labelNames: ['outcome'] as const,
   registers,
 });
+for (const outcome of ['expired', 'failed']) holdsExpired.inc({ outcome }, 0);
 
 export const signInsSeen = new Counter({
   name: 'farebox_sign_ins_total',
