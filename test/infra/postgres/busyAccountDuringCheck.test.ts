@@ -1,0 +1,81 @@
+/** A check of the ledger reads in short snapshots: a long one would keep every old version of a busy account's row alive. */
+import type pg from 'pg';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { charge } from '../../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { openPool } from '../../../infra/postgres/pool.ts';
+import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
+
+vi.setConfig({ testTimeout: 240_000 });
+
+/** Several pages of accounts, so that a check takes many statements. */
+const ACCOUNTS = 4_000;
+/** Charges of the busy account during one check. */
+const CHARGES = 1_500;
+
+let world: LedgerWorld;
+let busy: string;
+beforeAll(async () => {
+  world = await createLedgerWorld();
+  await world.owner.query(
+    `insert into accounts (id, name) select gen_random_uuid(), 'idle' from generate_series(1, ${ACCOUNTS})`,
+  );
+  busy = await world.account({ usd: 10n ** 9n });
+  await world.owner.query('vacuum (analyze) accounts');
+});
+afterAll(async () => {
+  await world.expectSound();
+  await world.close();
+});
+
+async function chargeBusy(times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) await charge(world.pool, order(busy, both(1n)));
+}
+
+/** Pages that Postgres reads to find the balance of the busy account, past every old version of its row. */
+async function pagesOfBusy(): Promise<number> {
+  const { rows } = await world.owner.query(
+    `explain (analyze, buffers, timing off, format json) select usd_posted from accounts where id = '${busy}'`,
+  );
+  const { Plan: plan } = rows[0]['QUERY PLAN'][0];
+  return Number(plan['Shared Hit Blocks']) + Number(plan['Shared Read Blocks']);
+}
+
+/** A sound check that waits for `act` after each of its statements. */
+async function checkWith(act: () => Promise<void>): Promise<void> {
+  const pool = openPool({ databaseUrl: world.databaseUrl, applicationName: 'check-test', max: 1 });
+  const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
+  pool.connect = (async () => {
+    const client = await connect();
+    const query = Object.getPrototypeOf(client).query.bind(client) as (
+      ...given: unknown[]
+    ) => Promise<unknown>;
+    client.query = (async (...given: unknown[]) => {
+      const result = await query(...given);
+      await act();
+      return result;
+    }) as never;
+    return client;
+  }) as never;
+  try {
+    expect(await checkLedger(pool)).toEqual([]);
+  } finally {
+    await pool.end();
+  }
+}
+
+it('the row of a busy account takes as many pages during a check as without one', async () => {
+  let statements = 0;
+  await checkWith(async () => {
+    statements += 1;
+  });
+  await chargeBusy(CHARGES);
+  const alone = await pagesOfBusy();
+  const during: number[] = [];
+  await checkWith(async () => {
+    await chargeBusy(Math.ceil(CHARGES / statements));
+    during.push(await pagesOfBusy());
+  });
+  expect(during.length).toBeGreaterThanOrEqual(statements);
+  expect(Math.max(...during)).toBeLessThan(2 * alone);
+});
