@@ -36,6 +36,19 @@ export function dryRun(price: LedgerPrice): Answer {
   });
 }
 
+/** The same for `paidDelivery`: for work that a provider is paid for also when the client leaves. */
+export function saleOf(
+  { sku, unit, price, provider }: FixedPrice,
+  requestId: string,
+): { price: LedgerPrice; snapshot: PriceSnapshot; ttlMs: number } {
+  const snapshot: PriceSnapshot = {
+    ...{ sku, modelId: sku, provider, unit, units: '1', requestId },
+    pricePerUnitUsd: price.usd.toString(),
+    notes: 'API Inference',
+  };
+  return { price, snapshot, ttlMs: TTL_MS };
+}
+
 export async function paidOnce(
   dependencies: Pick<Dependencies, 'ledger' | 'sql'>,
   request: Pick<
@@ -44,25 +57,12 @@ export async function paidOnce(
   >,
   { offer, work }: { offer: FixedPrice; work: () => Promise<Answer> },
 ): Promise<Answer> {
-  const { sku, unit, price, provider } = offer;
   if (isDryRun(request)) {
-    return dryRun(price);
+    return dryRun(offer.price);
   }
   const { caller, requestId, log } = request;
-  const snapshot: PriceSnapshot = {
-    ...{ sku, modelId: sku, provider, unit, units: '1', requestId },
-    pricePerUnitUsd: price.usd.toString(),
-    notes: 'API Inference',
-  };
-  const hold = await openHold(dependencies, {
-    requestId,
-    caller,
-    bound: price,
-    snapshot,
-    ttlMs: TTL_MS,
-    log,
-    request,
-  });
+  const { price, ...sale } = saleOf(offer, requestId);
+  const hold = await openHold(dependencies, { requestId, caller, bound: price, ...sale, log, request });
   const startedAt = performance.now();
   try {
     const answer = await work();

@@ -6,12 +6,12 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { json, stream } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type FixedPrice, paidOnce } from '../fixedPrice.ts';
+import { type FixedPrice, paidOnce, saleOf } from '../fixedPrice.ts';
 import { invalid } from '../invalid.ts';
 import { limitRoute } from '../limitRoute.ts';
+import { paidDelivery } from '../paidDelivery.ts';
 import { readWithinBudget } from '../readings.ts';
 import { defineRoute } from '../route.ts';
-import { toClientError } from '../upstreamErrors.ts';
 import { AUGMENT_DESCRIPTIONS } from './descriptions.ts';
 import { parserFields, scrapeBody, searchBody } from './shapes.ts';
 
@@ -74,16 +74,12 @@ export const searchRoute = defineRoute({
       const message = `Search by ${body.search_provider} is not configured on this service.`;
       throw new FareboxError({ code: 'unsupported_feature', message });
     }
-    return await paidOnce(dependencies, request, {
-      offer: offerOf(dependencies.config, 'search'),
+    return await paidDelivery(dependencies, request, {
+      sale: saleOf(offerOf(dependencies.config, 'search'), request.requestId),
       work: async () => {
         const { query, limit } = body;
-        const found = await request
-          .waitFor(search.search(query, { limit, signal }))
-          .catch((error: unknown) => {
-            throw toClientError(error);
-          });
-        return { ...json({ query, results: found }), compressible: true };
+        const results = await request.waitFor(search.search(query, { limit, signal }));
+        return { answer: { ...json({ query, results }), compressible: true } };
       },
     });
   },

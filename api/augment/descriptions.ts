@@ -7,6 +7,9 @@ import { parserAnswer, scrapeAnswer, searchAnswer } from './shapes.ts';
 const PRICE =
   '0.01 USD unless the operator set another price, charged only when it is delivered. With the header `x-service-dry-run: true` nothing is called or charged.';
 
+const ABANDONED =
+  'A search whose client leaves before the results come counts into the refunds of the day (`limits.refundedPerDay`) and is charged beyond them.';
+
 type Descriptions = Record<'scrape' | 'search' | 'parse', RouteDescription>;
 
 export const AUGMENT_DESCRIPTIONS: Descriptions = {
@@ -24,7 +27,7 @@ export const AUGMENT_DESCRIPTIONS: Descriptions = {
     group: 'Augment',
     operationId: 'searchWeb',
     summary: 'Search the web',
-    description: `${PRICE} No result is a result. 20 a minute.`,
+    description: `${PRICE} ${ABANDONED} No result is a result. 20 a minute.`,
     stage: 'experimental',
     setting: '`search` in the configuration file, or BRAVE_API_KEY',
     answers: {

@@ -1,0 +1,76 @@
+/** Searches whose client leaves before the results come: the engine is paid for them, so they count into the refunds of the day. */
+import { randomUUID } from 'node:crypto';
+import http from 'node:http';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { grant } from '../../infra/postgres/ledger.ts';
+import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { until } from '../harness/until.ts';
+import { answering, type EngineStub, startSearxngStub } from '../stubs/searchEngines.ts';
+import { startApi, type TestApi } from './startApi.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const PRICE_NANO = '10000000';
+
+let engine: EngineStub;
+let api: TestApi;
+let key: string;
+let accountId: string;
+
+beforeAll(async () => {
+  engine = await startSearxngStub();
+  api = await startApi({
+    config: (config) => ({
+      ...config,
+      search: { kind: 'searxng', baseUrl: engine.baseUrl, allowPrivateNetwork: true },
+    }),
+  });
+  ({ secret: key, accountId } = await api.newKey('INFERENCE'));
+  const { sql, config } = api.opened.dependencies;
+  const credit = { operationId: randomUUID(), accountId, amount: 10n ** 9n, notes: 'test' };
+  await grant(sql, { ...credit, currency: 'usd' });
+  // Two searches by their price.
+  config.limits.overrides[accountId] = { refundedPerDay: 0.02 };
+});
+afterAll(async () => {
+  expect(await checkLedger(api.opened.dependencies.sql)).toEqual([]);
+  await api.stop();
+  await engine.close();
+});
+
+async function entries(): Promise<string[]> {
+  const { sql } = api.opened.dependencies;
+  const { rows } = await sql.query(
+    'select sku, amount_nano::text as amount from usage_entries where account_id = $1',
+    [accountId],
+  );
+  return rows.map(({ sku, amount }) => `${sku} ${amount}`);
+}
+
+/** A client that leaves when the engine has been asked. */
+async function leaveSearch(): Promise<void> {
+  const asked = engine.requests.length;
+  engine.next.push(() => undefined);
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const request = http.request(`${api.baseUrl}/augment/search`, { method: 'POST', headers, agent: false });
+  request.on('error', () => undefined);
+  request.end(JSON.stringify({ query: 'fares' }));
+  await until('the engine is asked', () => engine.requests.length > asked, 20_000);
+  request.destroy();
+  await until('the call is over', () => api.inFlight.count === 0, 20_000);
+}
+
+it('are billed beyond the refunds of the day, and within them not', async () => {
+  for (let count = 0; count < 5; count += 1) await leaveSearch();
+  expect(await entries()).toEqual(Array(3).fill(`augment-search ${PRICE_NANO}`));
+});
+
+it('are told from searches that the engine refused, which cost nothing', async () => {
+  const before = await entries();
+  engine.next.push(answering(500, 'no'));
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ query: 'fares' });
+  const response = await api.call('/augment/search', { method: 'POST', key, headers, body });
+  expect(response.status).toBeGreaterThanOrEqual(500);
+  expect(await entries()).toEqual(before);
+});
