@@ -92,12 +92,18 @@ function majorOf(file: string): number | undefined {
   }
 }
 
+/** Folders of older releases lack the newer secrets. */
 function secretsOf(folder: string): ServerSecrets {
   const file = path.join(folder, 'secrets.json');
-  const known = readJson<ServerSecrets>(file);
-  if (known !== undefined) return known;
   const random = () => randomBytes(18).toString('hex');
-  const fresh = { postgresPassword: random(), s3AccessKeyId: 'farebox', s3SecretAccessKey: random() };
-  writeJson(file, fresh);
-  return fresh;
+  const known = readJson<Partial<ServerSecrets>>(file);
+  const secrets = {
+    postgresPassword: random(),
+    redisPassword: random(),
+    s3AccessKeyId: 'farebox',
+    s3SecretAccessKey: random(),
+    ...known,
+  };
+  if (known?.redisPassword === undefined) writeJson(file, secrets);
+  return secrets;
 }

@@ -5,7 +5,7 @@ import type { Programs } from './locate.ts';
 import type { PartProcess } from './part.ts';
 import { objectStoreProcess } from './parts/objectStore.ts';
 import { ensureDatabase, postgresUrl, preparePostgres } from './parts/postgres.ts';
-import { redisProcess } from './parts/redis.ts';
+import { redisProcess, redisUrl } from './parts/redis.ts';
 import { temporalProcess } from './parts/temporal.ts';
 import { type Supervised, type SuperviseOptions, supervise } from './supervise.ts';
 
@@ -14,6 +14,7 @@ export type ServerName = (typeof SERVER_NAMES)[number];
 
 export interface ServerSecrets {
   postgresPassword: string;
+  redisPassword: string;
   s3AccessKeyId: string;
   s3SecretAccessKey: string;
 }
@@ -81,13 +82,14 @@ const PROCESSES: Record<ServerName, (start: Start) => Promise<PartProcess | unde
       ...(postgresSettings && { settings: postgresSettings }),
     });
   },
-  async redis({ folder, programs: { redis }, ports, redisDatabases }) {
+  async redis({ folder, programs: { redis }, ports, secrets, redisDatabases }) {
     if (redis === undefined) return undefined;
     const databases = redisDatabases === undefined ? {} : { databases: redisDatabases };
     return redisProcess({
       program: redis,
       folder: path.join(folder, 'redis'),
       port: ports.redis,
+      password: secrets.redisPassword,
       ...databases,
     });
   },
@@ -112,7 +114,9 @@ function urlOf({ ports, secrets }: Start, database: string): string {
 function addressOf(name: ServerName, start: Start): Record<string, string> {
   const { ports, secrets, region } = start;
   if (name === 'postgres') return { DATABASE_URL: urlOf(start, DATABASE) };
-  if (name === 'redis') return { REDIS_URL: `redis://${HOST}:${ports.redis}` };
+  if (name === 'redis') {
+    return { REDIS_URL: redisUrl({ port: ports.redis, password: secrets.redisPassword }) };
+  }
   if (name === 'temporal') return { TEMPORAL_ADDRESS: `${HOST}:${ports.temporal}` };
   return {
     S3_ENDPOINT: `http://${HOST}:${ports.s3}`,

@@ -102,6 +102,7 @@ async function startAll(folder: string, started: Supervised[], options: PartsOpt
     programs: servers,
     secrets: {
       postgresPassword: randomBytes(12).toString('hex'),
+      redisPassword: randomBytes(12).toString('hex'),
       s3AccessKeyId: 'farebox-test',
       s3SecretAccessKey: randomBytes(12).toString('hex'),
     },

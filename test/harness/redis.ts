@@ -1,8 +1,9 @@
 /** A Redis of a test's own, which it kills and brings back at the same address. */
+import { randomBytes } from 'node:crypto';
 import { processEnvironment } from '../../infra/config/environment.ts';
 import { freePorts } from '../../infra/stack/freePorts.ts';
 import { locateParts } from '../../infra/stack/locate.ts';
-import { redisProcess } from '../../infra/stack/parts/redis.ts';
+import { redisProcess, redisUrl } from '../../infra/stack/parts/redis.ts';
 import { silentProgress } from '../../infra/stack/progress.ts';
 import { supervise } from '../../infra/stack/supervise.ts';
 
@@ -24,14 +25,15 @@ export async function startRedis(folder: string): Promise<MortalRedis> {
     progress: silentProgress,
   });
   const [port = 0] = await freePorts(1);
-  const part = { ...redisProcess({ program, folder, port }), name: 'mortal-redis' };
+  const password = randomBytes(12).toString('hex');
+  const part = { ...redisProcess({ program, folder, port, password }), name: 'mortal-redis' };
   let server = await supervise(part, { folder });
   const signal = (name: NodeJS.Signals) => {
     const pid = server.pid();
     if (pid !== undefined) process.kill(pid, name);
   };
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: redisUrl({ port, password }),
     async kill() {
       signal('SIGKILL');
       await server.stop();

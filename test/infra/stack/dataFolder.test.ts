@@ -38,6 +38,19 @@ test('a new data folder is for its owner only, and keeps its secrets', () => {
   second.release();
 });
 
+test('a data folder of an older release gets the secrets that it lacks', () => {
+  const first = openDataFolder(folder, BASE_URL);
+  first.release();
+  const { redisPassword: _, ...older } = first.secrets;
+  writeFileSync(path.join(folder, 'secrets.json'), JSON.stringify(older));
+  const second = openDataFolder(folder, BASE_URL);
+  second.release();
+  expect(second.secrets).toEqual({ ...older, redisPassword: expect.stringMatching(/^[0-9a-f]{36}$/) });
+  const third = openDataFolder(folder, BASE_URL);
+  expect(third.secrets).toEqual(second.secrets);
+  third.release();
+});
+
 test('a data folder that a newer release wrote is refused', () => {
   openDataFolder(folder, BASE_URL).release();
   writeFileSync(path.join(folder, 'format.json'), JSON.stringify({ format: DATA_FORMAT + 1 }));

@@ -169,7 +169,7 @@ test('a speech recogniser is told the model that the operator names', async () =
 function startWith(more: NodeJS.ProcessEnv, said: string[] = []) {
   command('ffmpeg', 'echo ffmpeg version 7');
   command('ffprobe', 'echo ffprobe version 7');
-  const secrets = { postgresPassword: '', s3AccessKeyId: '', s3SecretAccessKey: '' };
+  const secrets = { postgresPassword: '', redisPassword: '', s3AccessKeyId: '', s3SecretAccessKey: '' };
   const folder = { path: home, secrets, release: () => undefined };
   const progress = { ...silentProgress, say: (text: string) => void said.push(text) };
   return findPrograms([], folder, { environment: environment(more), progress });

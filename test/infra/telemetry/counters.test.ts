@@ -26,9 +26,10 @@ beforeEach(() => registry.resetMetrics());
 test('decisions of the limiter tell the limit and who counted, and whether Redis is missed', async () => {
   const decisions = (outcome: string, limit: string, counted: string) =>
     figure('farebox_limiter_decisions_total', { outcome, limit, counted });
-  const { host, pathname } = new URL(services().redisUrl);
-  const way = await severable(host);
-  const redis = new Redis(`redis://${way.address}${pathname}`, { maxRetriesPerRequest: 0 });
+  const url = new URL(services().redisUrl);
+  const way = await severable(url.host);
+  url.host = way.address;
+  const redis = new Redis(url.href, { maxRetriesPerRequest: 0 });
   redis.on('error', () => undefined);
   const limiter = createLimiter(redis);
   const admit = async (limit: number) => {
