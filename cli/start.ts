@@ -84,6 +84,10 @@ async function start({ options, address, folder, supervision }: Start): Promise<
     port: address.port,
     started: { ...servers.environment, ...demoChain?.environment },
   });
+  if (options.partsOnly) {
+    say(`The servers run, without API and worker. The database:\n  ${shared.DATABASE_URL}\n\n${RUNNING}`);
+    return;
+  }
   const config = loadConfig(shared);
   const [demo, ollama] = await Promise.all([prepare(folder, config), lookForOllama(config)]);
   const { origin, baseUrl } = address;
@@ -103,8 +107,10 @@ async function start({ options, address, folder, supervision }: Start): Promise<
   tellOthers();
   say(announce({ ...ready, seconds: (Date.now() - startedAt) / 1_000 }));
   if (options.demo && !demo.demonstrated) await showDemonstration({ folder, supervision }, demo, baseUrl);
-  if (!supervision.isStopping()) say('\nRunning. Ctrl-C stops everything.');
+  if (!supervision.isStopping()) say(`\n${RUNNING}`);
 }
+
+const RUNNING = 'Running. Ctrl-C stops everything.';
 
 const progress = createProgress({
   write: (text) => process.stdout.write(text),

@@ -5,10 +5,14 @@ export interface StartOptions {
   demo: boolean;
   /** A local chain, a facilitator and a wallet that can pay. */
   demoChain: boolean;
+  /** The servers and nothing on them: for a dump that is to be restored. */
+  partsOnly: boolean;
 }
 
 const NO_DEMO = '--no-demo';
 const WITH_DEMO_CHAIN = '--with-demo-chain';
+const PARTS_ONLY = '--parts-only';
+const FLAGS: readonly string[] = [NO_DEMO, WITH_DEMO_CHAIN, PARTS_ONLY];
 
 export const START_HELP = `npm start [-- flags]    The whole service on this machine, until Ctrl-C.
 
@@ -17,6 +21,7 @@ export const START_HELP = `npm start [-- flags]    The whole service on this mac
                        payment facilitator, and a wallet with 1000 test dollars: node examples/pay.mjs pays
                        with it. The chain is kept in the data folder; it is anvil, from ANVIL_PATH, PATH, or
                        its npm package (Linux x64). Its keys and its money are worth nothing elsewhere.
+  ${PARTS_ONLY}         the servers alone, with an empty database on a new data folder: to restore a dump
   --help               this text
 
 PORT, HOST, FAREBOX_DATA, FAREBOX_CONFIG and the variables that name a part (DATABASE_URL, REDIS_URL,
@@ -27,7 +32,11 @@ environment, and OLLAMA_HOST: where an Ollama is looked for.
 /** Undefined when only the help is wanted. Throws CommandError for what it does not know. */
 export function readStartOptions(args: readonly string[]): StartOptions | undefined {
   if (args.includes('--help')) return undefined;
-  const unknown = args.find((arg) => arg !== NO_DEMO && arg !== WITH_DEMO_CHAIN);
+  const unknown = args.find((arg) => !FLAGS.includes(arg));
   if (unknown !== undefined) throw new CommandError(`unknown flag ${unknown}; --help lists what there is`);
-  return { demo: !args.includes(NO_DEMO), demoChain: args.includes(WITH_DEMO_CHAIN) };
+  return {
+    demo: !args.includes(NO_DEMO),
+    demoChain: args.includes(WITH_DEMO_CHAIN),
+    partsOnly: args.includes(PARTS_ONLY),
+  };
 }

@@ -88,15 +88,29 @@ async function play({ stack, tools, payers, media, receiver }: Scene) {
   const results = await ended;
   const healMs = Date.now() - healedAt;
   // The jobs may need nothing of what is killed last, and a part that died often starts again only after seconds.
-  await until('every part is back', () => isBack(stack, tools), HEAL_LIMIT_MS);
+  let missing: string[] = [];
+  const isBack = async () => {
+    missing = await missingParts(stack, tools);
+    return missing.length === 0;
+  };
+  await until('every part is back', isBack, HEAL_LIMIT_MS).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${missing.join('; ')}`);
+  });
   return { kills, healMs, ...(await auditStack(tools, { payers, results, quotes, receiver })) };
 }
 
+const ASK_LIMIT_MS = 10_000;
+
 /** A part that was killed a moment ago may still seem to be there: first another one has to stand in its place. */
-async function isBack(stack: Stack, { pool, storage, temporal }: StackTools): Promise<boolean> {
-  if (!stack.isReplaced()) return false;
-  const asked = [pool.query('select 1'), storage.list('output/'), temporal.client.workflow.count()];
-  return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled');
+async function missingParts(stack: Stack, { pool, storage, temporal }: StackTools): Promise<string[]> {
+  const dead = stack.unreplaced();
+  if (dead.length > 0) return dead;
+  const asked = await Promise.allSettled([
+    pool.query('select 1'),
+    storage.list('output/'),
+    temporal.within(ASK_LIMIT_MS, (client) => client.workflow.count()),
+  ]);
+  return asked.flatMap((each) => (each.status === 'rejected' ? String(each.reason) : []));
 }
 
 /** Each part once, in any order, and then whichever chance picks; the number of kills of each. */

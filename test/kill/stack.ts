@@ -5,7 +5,7 @@ import { processEnvironment } from '../../infra/config/environment.ts';
 import { freePorts } from '../../infra/stack/freePorts.ts';
 import { stopOrphans } from '../../infra/stack/runRecords.ts';
 import { services } from '../harness/services.ts';
-import { spawnNode } from '../harness/spawn.ts';
+import { type Spawned, spawnNode } from '../harness/spawn.ts';
 import { until } from '../harness/until.ts';
 
 export const STACK_PARTS = ['api', 'worker', 'postgres', 'redis', 's3', 'temporal'] as const;
@@ -24,8 +24,8 @@ export interface Stack {
   dataFolder: string;
   /** SIGKILL; false when it is down already. */
   kill(part: StackPart): boolean;
-  /** Every process that was killed has another one in its place; it may not answer yet. */
-  isReplaced(): boolean;
+  /** Parts whose process was killed and has no other one in its place yet. */
+  unreplaced(): string[];
   /** What the supervisor said. */
   log(): string;
   logOf(part: StackPart): string;
@@ -34,24 +34,15 @@ export interface Stack {
 
 const START_LIMIT_MS = 120_000;
 
-export async function startStack(name: string, config: object): Promise<Stack> {
-  const { folder, runFolder, ffmpegPath, ffprobePath, espeakPath, recogniser } = services();
-  const dataFolder = path.join(folder, name);
-  mkdirSync(dataFolder);
-  const file = path.join(folder, `${name}.json`);
+/** `variables`: further ones of its environment. A data folder of this name is used again. */
+export async function startStack(
+  name: string,
+  config: object,
+  variables: Record<string, string> = {},
+): Promise<Stack> {
+  const file = path.join(services().folder, `${name}.json`);
   writeFileSync(file, JSON.stringify(config));
-  const [port] = await freePorts(1);
-  const { XDG_CACHE_HOME } = processEnvironment();
-  const start = spawnNode({
-    ...{ script: 'dist/cli/start.js', name: 'start', args: ['--no-demo'], runFolder },
-    environment: {
-      ...{ PORT: String(port), FAREBOX_DATA: dataFolder, FAREBOX_CONFIG: file },
-      ...{ FFMPEG_PATH: ffmpegPath, FFPROBE_PATH: ffprobePath, ESPEAK_PATH: espeakPath },
-      ...{ POCKETSPHINX_PATH: recogniser.path, POCKETSPHINX_MODEL: recogniser.model },
-      ...(XDG_CACHE_HOME && { XDG_CACHE_HOME }),
-    },
-  });
-  await until('the stack runs', () => start.logs().includes('Running.'), START_LIMIT_MS);
+  const { start, dataFolder } = await launch(name, ['--no-demo'], { ...variables, FAREBOX_CONFIG: file });
   const readDev = () => JSON.parse(readFileSync(path.join(dataFolder, 'dev.json'), 'utf8')) as DevFile;
   const killed = new Set<number>();
   return {
@@ -62,14 +53,47 @@ export async function startStack(name: string, config: object): Promise<Stack> {
       killed.add(pid);
       return killNow(pid);
     },
-    isReplaced: () => Object.values(readDev().processes).every((pid) => !killed.has(pid)),
+    unreplaced: () =>
+      Object.entries(readDev().processes).flatMap(([part, pid]) => (killed.has(pid) ? `${part} ${pid}` : [])),
     log: () => start.logs(),
     logOf: (part) => readFileSync(path.join(dataFolder, 'logs', `${part}.log`), 'utf8'),
-    async stop() {
-      await start.stop();
-      await stopOrphans(dataFolder);
-    },
+    stop: () => stopStack(start, dataFolder),
   };
+}
+
+/** The servers of a data folder alone, as `npm start -- --parts-only` runs them. */
+export async function startStackParts(name: string) {
+  const { start, dataFolder } = await launch(name, ['--parts-only'], {});
+  const databaseUrl = /postgres:\/\/\S+/.exec(start.logs())?.[0] ?? '';
+  return { databaseUrl, dataFolder, stop: () => stopStack(start, dataFolder) };
+}
+
+async function launch(name: string, flags: string[], variables: Record<string, string>) {
+  const { folder, runFolder, ffmpegPath, ffprobePath, espeakPath, recogniser } = services();
+  const dataFolder = path.join(folder, name);
+  mkdirSync(dataFolder, { recursive: true });
+  const [port] = await freePorts(1);
+  const { XDG_CACHE_HOME } = processEnvironment();
+  const start = spawnNode({
+    ...{ script: 'dist/cli/start.js', name: 'start', args: flags, runFolder },
+    environment: {
+      ...{ PORT: String(port), FAREBOX_DATA: dataFolder },
+      ...{ FFMPEG_PATH: ffmpegPath, FFPROBE_PATH: ffprobePath, ESPEAK_PATH: espeakPath },
+      ...{ POCKETSPHINX_PATH: recogniser.path, POCKETSPHINX_MODEL: recogniser.model },
+      ...(XDG_CACHE_HOME && { XDG_CACHE_HOME }),
+      ...variables,
+    },
+  });
+  const isRunning = () => start.logs().includes('Running.');
+  await until('the stack runs', isRunning, START_LIMIT_MS).catch((error: unknown) => {
+    throw new Error(`${String(error)}\n${start.logs()}`);
+  });
+  return { start, dataFolder };
+}
+
+async function stopStack(start: Spawned, dataFolder: string): Promise<void> {
+  await start.stop();
+  await stopOrphans(dataFolder);
 }
 
 function killNow(pid: number): boolean {
