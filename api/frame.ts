@@ -171,7 +171,7 @@ function checkFunds({ dependencies }: Frame, visit: Visit): Promise<FreePass | u
 }
 
 async function admit({ route, call }: Visit, model: string | undefined, read?: ReadBody): Promise<void> {
-  const estimatedTokens = read && route.estimateTokens?.(read.body);
+  const estimatedTokens = read && (await route.estimateTokens?.(read.body));
   await call?.admit({
     path: route.path,
     model,

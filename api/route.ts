@@ -174,7 +174,7 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   /** Its handler calls `admitWith`, whatever was sent; left out: the call is admitted before the handler is asked. */
   countsItself?: true;
   /** What a call may use in tokens at most, for models that are limited by them; `noteTokens` corrects it afterwards. */
-  estimateTokens?(body: Body): number;
+  estimateTokens?(body: Body): Promise<number>;
   /** From the moment the body is read until the answer begins; past it the client gets `timed_out`. */
   deadlineMs?: number;
   /** Every route of the public API has one, or the API's own description cannot be made. */

@@ -33,7 +33,7 @@ export interface World {
 }
 
 const READY_TIMEOUT_MS = 60_000;
-const UNLIMITED = { requestsPerMinute: 1_000_000_000 };
+const UNLIMITED = { requestsPerMinute: 1_000_000_000, tokensPerMinute: 1_000_000_000 };
 
 export async function openWorld(config: object): Promise<World> {
   const parts = await openParts({ durable: true });

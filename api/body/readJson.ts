@@ -7,6 +7,7 @@ import type { Holding } from '../../infra/media/heldBytes.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import { takeChunks } from './bodyStream.ts';
 import { createJsonScanner, JSON_LIMITS, type JsonExcess } from './jsonScanner.ts';
+import { parseInTurns } from './parseInTurns.ts';
 import { bodyTooLarge } from './tooLarge.ts';
 
 const READ_TIMEOUT_MS = 60_000;
@@ -30,11 +31,11 @@ export async function readJson(
   });
   const bytes = body.bytes();
   if (bytes.length <= QUICK_BYTES) return parseJson(bytes);
-  // A large body is scanned, decoded, parsed and checked in turns of its own: each is short, together they are a stall.
+  // A large body is scanned, parsed and checked in turns of its own: each is short, together they are a stall.
   await nextTurn();
-  const text = decodeUtf8(bytes);
-  await nextTurn();
-  const value = parseText(text);
+  const value = await parseInTurns(bytes).catch(() => {
+    throw invalidJson();
+  });
   await nextTurn();
   return value;
 }

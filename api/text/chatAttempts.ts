@@ -8,10 +8,11 @@ import { type AddOn, priceOfAddOns, X_SEARCH_PRICE } from '../../domain/text/add
 import type { ChatMessage, ChatRequest } from '../../domain/text/chat.ts';
 import { type Feature, missingFeatures } from '../../domain/text/features.ts';
 import { asksForHourCache, boundOf, plus } from '../../domain/text/price.ts';
-import { mediaTokensOf, textTokensOf } from '../../domain/text/promptSize.ts';
+import { mediaTokensOf, promptTextsOf } from '../../domain/text/promptSize.ts';
 import { reasoningBesideOf } from '../../domain/text/reasoningBeside.ts';
 import { textFeaturesOf } from '../../domain/textAddresses.ts';
 import type { Config } from '../../infra/config/config.ts';
+import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
 import { invalid } from '../invalid.ts';
 import { type NamedModel, requireAttempts } from '../models.ts';
 import type { RouteRequest } from '../route.ts';
@@ -90,9 +91,10 @@ export interface Prompt {
   textTokens: number;
 }
 
-export function promptOf(order: Parameters<typeof toChatRequest>[0]): Prompt {
+export async function promptOf(order: Parameters<typeof toChatRequest>[0]): Promise<Prompt> {
   const request = toChatRequest(order);
-  return { request, model: order.model, textTokens: textTokensOf(request) };
+  const { texts, around } = promptTextsOf(request);
+  return { request, model: order.model, textTokens: around + (await estimateInTurns(texts)) };
 }
 
 /**

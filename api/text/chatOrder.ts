@@ -51,7 +51,7 @@ export async function openOrder(
     ...{ body, accountId: caller.accountId, messages, providers },
     ...(e2eeHeaders && { e2eeHeaders }),
   };
-  const prompt = promptOf({ ...asked, model: first.model });
+  const prompt = await promptOf({ ...asked, model: first.model });
   const common = { request, ...departureOf(dependencies.config, body) };
   if (e2eeHeaders) {
     const price: ChatOrder['price'] = (attempt) =>

@@ -3,9 +3,9 @@
 import { keyScopeOf } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumberDown } from '../../domain/money.ts';
-import { estimateTokens } from '../../domain/text/promptSize.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import { spendableOf } from '../../infra/postgres/spendable.ts';
+import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
 import { type Answer, events, json, releasing } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -39,7 +39,7 @@ export const chatRoute = defineRoute({
     needsModel: true,
     modelType: 'text',
   },
-  estimateTokens: textTokensOf,
+  estimateTokens: estimateTexts,
   deadlineMs: DEADLINE_MS,
   describes: CHAT_DESCRIPTION,
   handler: (dependencies, request) => answerChat(dependencies, request, chatForm(request.body)),
@@ -90,16 +90,13 @@ async function answerOrder(dependencies: Dependencies, order: ChatOrder, form: A
     : await whole(dependencies, order, form);
 }
 
-export function textTokensOf({ messages }: ChatBody): number {
-  return messages.reduce((sum, { content }) => sum + textTokens(content), 0);
+export function estimateTexts({ messages }: ChatBody): Promise<number> {
+  return estimateInTurns(messages.flatMap(({ content }) => textsOf(content)));
 }
 
-function textTokens(content: ChatBody['messages'][number]['content']): number {
-  if (typeof content === 'string') return estimateTokens(content);
-  return (content ?? []).reduce(
-    (sum, part) => sum + (part.type === 'text' ? estimateTokens(part.text) : 0),
-    0,
-  );
+function textsOf(content: ChatBody['messages'][number]['content']): string[] {
+  if (typeof content === 'string') return [content];
+  return (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : []));
 }
 
 /** Beyond the published API: the most that the call can cost, without making it. */

@@ -6,8 +6,8 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { COUNTED_HERE, millions, snapshotOf } from '../../domain/text/bill.ts';
 import { linesOf, sumOf } from '../../domain/text/price.ts';
-import { estimateTokens } from '../../domain/text/promptSize.ts';
 import { countTokens } from '../../infra/text/countTokens.ts';
+import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
 import type { EmbeddingLimits, Embeddings } from '../../providers/textProvider.ts';
 import { type Answer, json, stream } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
@@ -63,7 +63,7 @@ export const embeddingsRoute = defineRoute({
     needsModel: true,
     modelType: 'embedding',
   },
-  estimateTokens: ({ input }) => inputsOf(input).reduce((sum, item) => sum + estimateTokens(item), 0),
+  estimateTokens: ({ input }) => estimateInTurns(inputsOf(input)),
   deadlineMs: DEADLINE_MS,
   describes: EMBEDDINGS_DESCRIPTION,
   async handler(dependencies, request) {
@@ -85,7 +85,7 @@ async function embed(
   const dimensions = (model.spec.supportsCustomDimensions && request.body.dimensions) || undefined;
   refuseTooLong(inputs);
   refuseTooMany(dependencies.textProviders.get(model.provider)?.embeddingLimits, { inputs, dimensions });
-  const estimated = inputs.reduce((sum, input) => sum + estimateTokens(input) + AROUND_INPUT, 0);
+  const estimated = (await estimateInTurns(inputs)) + inputs.length * AROUND_INPUT;
   const bound = priceOf(model, estimated);
   if (isDryRun(request)) {
     const bounded = {

@@ -27,13 +27,30 @@ export const DEFAULT_MEDIA_TOKENS: MediaTokenRates = {
  * nonsense in small letters can have more: they look like words, and are in no vocabulary.
  */
 export function estimateTokens(text: string): number {
-  let cost = 0;
-  let step = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    step = stepFrom(step, text.charCodeAt(at));
-    cost += step & COST;
+  const estimate = new TokenEstimate();
+  estimate.add(text, 0, text.length);
+  return estimate.tokens;
+}
+
+/** The same estimate of a text that is read piece by piece, since a long one takes its time. */
+export class TokenEstimate {
+  #cost = 0;
+  #step = 0;
+
+  add(text: string, from: number, to: number): void {
+    let cost = 0;
+    let step = this.#step;
+    for (let at = from; at < to; at += 1) {
+      step = stepFrom(step, text.charCodeAt(at));
+      cost += step & COST;
+    }
+    this.#cost += cost;
+    this.#step = step;
   }
-  return Math.ceil(cost / TOKEN);
+
+  get tokens(): number {
+    return Math.ceil(this.#cost / TOKEN);
+  }
 }
 
 /** As much of the beginning of a text as comes to so many tokens at most, by the same estimate. */
@@ -58,32 +75,42 @@ type Prompt = Pick<ChatRequest, 'messages' | 'tools' | 'responseFormat'>;
 
 /** Media included. */
 export function promptTokensOf(request: Prompt & Pick<ChatRequest, 'mediaTokens'>): number {
-  return textTokensOf(request) + mediaTokensOf(request.messages, request.mediaTokens);
+  const { texts, around } = promptTextsOf(request);
+  const tokens = texts.reduce((sum, text) => sum + estimateTokens(text), around);
+  return tokens + mediaTokensOf(request.messages, request.mediaTokens);
 }
 
-export function textTokensOf({ messages, tools, responseFormat }: Prompt): number {
-  let tokens = TOKENS_PER_MESSAGE;
-  for (const message of messages) tokens += TOKENS_PER_MESSAGE + tokensOf(message);
-  if (tools) tokens += estimateTokens(JSON.stringify(tools));
-  if (responseFormat?.type === 'json_schema') tokens += estimateTokens(JSON.stringify(responseFormat));
-  return tokens;
+export interface PromptTexts {
+  texts: string[];
+  /** Tokens of what stands around them. */
+  around: number;
 }
 
-function tokensOf(message: ChatMessage): number {
-  let tokens = message.name === undefined ? 0 : estimateTokens(message.name);
-  if (typeof message.content === 'string') tokens += estimateTokens(message.content);
-  else for (const part of message.content ?? []) tokens += tokensOfPart(part);
-  if (message.role !== 'assistant') return tokens;
-  tokens += estimateTokens(message.reasoning_content ?? '');
-  for (const call of message.tool_calls ?? []) {
-    tokens +=
-      TOKENS_PER_MESSAGE + estimateTokens(call.function.name) + estimateTokens(call.function.arguments);
-  }
-  return tokens;
+/** Media left out. */
+export function promptTextsOf({ messages, tools, responseFormat }: Prompt): PromptTexts {
+  const texts = messages.flatMap(textsOf);
+  if (tools) texts.push(JSON.stringify(tools));
+  if (responseFormat?.type === 'json_schema') texts.push(JSON.stringify(responseFormat));
+  const calls = messages.reduce((sum, message) => sum + callsOf(message).length, 0);
+  return { texts, around: TOKENS_PER_MESSAGE * (1 + messages.length + calls) };
 }
 
-function tokensOfPart(part: TextPart | UserPart): number {
-  return part.type === 'text' ? estimateTokens(part.text) : 0;
+function textsOf(message: ChatMessage): string[] {
+  const { name, content } = message;
+  const texts = typeof content === 'string' ? [content] : (content ?? []).flatMap(textOfPart);
+  if (name !== undefined) texts.push(name);
+  if (message.role !== 'assistant') return texts;
+  texts.push(message.reasoning_content ?? '');
+  for (const { function: call } of callsOf(message)) texts.push(call.name, call.arguments);
+  return texts;
+}
+
+function callsOf(message: ChatMessage) {
+  return (message.role === 'assistant' && message.tool_calls) || [];
+}
+
+function textOfPart(part: TextPart | UserPart): string[] {
+  return part.type === 'text' ? [part.text] : [];
 }
 
 export function mediaTokensOf(

@@ -7,6 +7,7 @@ import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request as send } from 'undici';
 import { inSpan, type SpanStart } from '../telemetry/spans.ts';
+import { encodeJson } from './encodeJson.ts';
 import { ConnectFailure, operatorConnector } from './guardedConnector.ts';
 import { type MultipartParts, multipartBody } from './multipart.ts';
 import type { ResolveHost } from './resolveHost.ts';
@@ -179,7 +180,7 @@ function target(baseUrl: string, call: ProviderCall): string {
 
 interface EncodedBody {
   headers: Record<string, string>;
-  body: string | Readable | null;
+  body: string | Buffer | Readable | null;
 }
 
 async function encode(call: ProviderCall): Promise<EncodedBody> {
@@ -189,7 +190,7 @@ async function encode(call: ProviderCall): Promise<EncodedBody> {
   }
   if (call.file !== undefined) return await fileBody(call.file);
   if (call.json === undefined) return { headers: {}, body: null };
-  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(call.json) };
+  return { headers: { 'content-type': 'application/json' }, body: await encodeJson(call.json) };
 }
 
 /** With its length told beforehand: stores that take uploads refuse a body of unknown length. */

@@ -7,6 +7,7 @@ import { Agent, type Dispatcher } from 'undici';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import { providerCallsOf } from '../telemetry/counters.ts';
 import { inSpan } from '../telemetry/spans.ts';
+import { encodeJson } from './encodeJson.ts';
 import { operatorConnector } from './guardedConnector.ts';
 import { type MultipartParts, multipartBody } from './multipart.ts';
 import { firstOfEach, spanOf } from './providerHttp.ts';
@@ -131,7 +132,7 @@ async function send(door: Door, call: TextCall): Promise<TextReply> {
   const { signal } = call;
   const { body, headers } = call.multipart
     ? await encodeForm(door, call, call.multipart)
-    : encode(door, call);
+    : await encode(door, call);
   if (signal.aborted) throw new TextHttpError('stopped', 'not_sent', signal.reason);
   const { calls, limits } = door;
   const stop = () => exchange.stop(signal.reason);
@@ -156,8 +157,8 @@ async function send(door: Door, call: TextCall): Promise<TextReply> {
   return { status: head.status, headers: firstOfEach(head.headers), body: exchange };
 }
 
-function encode(door: Door, { json, text, headers }: TextCall) {
-  const body = text ?? JSON.stringify(json);
+async function encode(door: Door, { json, text, headers }: TextCall) {
+  const body = text ?? (await encodeJson(json));
   return { body, headers: headers ? { ...lowerCase(headers), ...door.jsonHeaders } : door.jsonHeaders };
 }
 

@@ -2,13 +2,11 @@
  * Our own count of tokens, for services that do not tell theirs. The vocabulary takes some 30 MB and a tenth of a second,
  * so it is loaded when it is first needed: most processes never do.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createTurnLimit } from '../turnLimit.ts';
 
 /** Letters without a space between them cost as the square of their number: 16,000 took two seconds of the event loop. */
 const PIECE_LENGTH = 1_024;
 const UNBROKEN_LENGTH = 256;
-/** The event loop is held up by no more than this and one piece. */
-const TURN_MS = 4;
 
 type Encoding = typeof import('gpt-tokenizer/encoding/o200k_base');
 let loading: Promise<Encoding> | undefined;
@@ -19,15 +17,14 @@ export async function countTokens(text: string, most = Number.POSITIVE_INFINITY)
   loading ??= import('gpt-tokenizer/encoding/o200k_base');
   const { countTokens: count } = await loading;
   let tokens = 0;
-  let turnBegan = performance.now();
+  const endTurn = createTurnLimit();
   for (let at = 0; at < text.length && tokens <= most; ) {
     const end = endOfPiece(text, at);
     // What looks like a control token in a text is text.
     tokens += count(text.slice(at, end), { allowedSpecial: new Set(), disallowedSpecial: new Set() });
     at = end;
-    if (performance.now() - turnBegan < TURN_MS) continue;
-    await nextTurn();
-    turnBegan = performance.now();
+    const next = endTurn();
+    if (next) await next;
   }
   return tokens;
 }

@@ -1,6 +1,6 @@
 /** The embedding model of our own, which is none: infra/text embeds words and parts of words. */
 import { DEFAULT_DIMENSIONS, MAX_DIMENSIONS, MAX_NUMBERS } from '../../domain/text/lexicalEmbedding.ts';
-import { estimateTokens } from '../../domain/text/promptSize.ts';
+import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
 import { createLexicalEmbedder } from '../../infra/text/lexicalEmbedder.ts';
 import type { TextProvider } from '../textProvider.ts';
 
@@ -12,8 +12,7 @@ export function createLexicalEmbedding(): TextProvider {
     },
     async embed({ inputs, dimensions = DEFAULT_DIMENSIONS, endUser }, { signal }) {
       const vectors = await embedder.embed({ inputs, dimensions, account: endUser }, signal);
-      const promptTokens = inputs.reduce((sum, input) => sum + estimateTokens(input), 0);
-      return { vectors, promptTokens };
+      return { vectors, promptTokens: await estimateInTurns(inputs) };
     },
     close: async () => embedder.close(),
   };

@@ -9,6 +9,7 @@ import { boundOf } from '../../../domain/text/price.ts';
 import { estimateTokens, MAX_LETTERS_PER_TOKEN, promptTokensOf } from '../../../domain/text/promptSize.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { countTokens } from '../../../infra/text/countTokens.ts';
+import { estimateInTurns } from '../../../infra/text/estimateInTurns.ts';
 import { invalid } from '../../invalid.ts';
 import type { DecisionBody } from './decisionBody.ts';
 
@@ -65,13 +66,20 @@ export async function planDecision(
   }
   await refuseTooLong(model, state, questions);
   const around = promptTokensOf({ messages: messagesFor(state, '') });
-  const promptTokens = questions.reduce((sum, planned, at) => {
-    const texts = (rounds[at] ?? []).map((options) => longestText(planned, options));
-    return sum + texts.reduce((tokens, text) => tokens + each * (around + estimateTokens(text)), 0);
-  }, 0);
+  const promptTokens = calls * around + each * (await estimateInTurns(longestTexts(questions, rounds)));
   const completionTokens = calls * maxTokensOf(evaluation);
   const bound = boundOf(model.spec.pricing, { promptTokens, outputTokens: completionTokens });
   return { evaluation, state, questions, promptTokens, completionTokens, bound };
+}
+
+/** One at a time: together they can be hundreds of times as long as the request. */
+function* longestTexts(
+  questions: readonly PlannedQuestion[],
+  rounds: readonly string[][][],
+): Generator<string> {
+  for (const [at, planned] of questions.entries()) {
+    for (const options of rounds[at] ?? []) yield longestText(planned, options);
+  }
 }
 
 function longestText({ question, instructions, options: all }: PlannedQuestion, options: string[]): string {

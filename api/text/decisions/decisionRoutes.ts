@@ -2,7 +2,7 @@
 import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import { textOf } from '../../../domain/decisions/prompt.ts';
 import { FareboxError } from '../../../domain/errors.ts';
-import { estimateTokens } from '../../../domain/text/promptSize.ts';
+import { estimateInTurns } from '../../../infra/text/estimateInTurns.ts';
 import { type Answer, json } from '../../answer.ts';
 import { answeredBy } from '../../answeredBy.ts';
 import type { Dependencies } from '../../dependencies.ts';
@@ -54,10 +54,10 @@ const decisionRoute = (path: string, alias: boolean) =>
 export const decisionRoutes = [decisionRoute('/decisions', false), decisionRoute('/systemone', true)];
 
 /** As if each question were one call. */
-function estimateOf({ state, questions }: DecisionBody): number {
+async function estimateOf({ state, questions }: DecisionBody): Promise<number> {
   const all = Object.values(questions);
-  const ofQuestions = all.reduce((sum, question) => sum + estimateTokens(JSON.stringify(question)), 0);
-  return all.length * estimateTokens(textOf(state)) + ofQuestions;
+  const ofState = await estimateInTurns([textOf(state)]);
+  return all.length * ofState + (await estimateInTurns(all.map((question) => JSON.stringify(question))));
 }
 
 function dryRun(model: DecisionModel, { bound, promptTokens, completionTokens }: DecisionPlan): Answer {

@@ -37,7 +37,7 @@ export const call = (path: string, modelType?: ModelType) =>
     path,
     access: 'key',
     body: { json: { schema: body, maxBytes: 10_000 }, needsModel: true, ...(modelType && { modelType }) },
-    estimateTokens: ({ tokens }) => tokens ?? 1,
+    estimateTokens: async ({ tokens }) => tokens ?? 1,
     async handler(_dependencies, request) {
       const { end, used } = request.body;
       if (used !== undefined) await request.noteTokens(used);
