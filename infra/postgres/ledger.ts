@@ -9,6 +9,7 @@ import type { Nano } from '../../domain/money.ts';
 import {
   type AdmitRow,
   admitArguments,
+  checkHold,
   checkRequest,
   hasNoFunds,
   misuse,
@@ -73,10 +74,13 @@ export type RefundOutcome =
   /** Nothing was charged under that id, or it is only held: release it instead. */
   | { outcome: 'no_charge' };
 
-/** Undoes a charge, at most once and at most its amount, into the same currencies and the charge's period. */
+/**
+ * Undoes a charge with what was taken beyond its hold, at most once and at most its amount, into the same currencies and the
+ * charge's period.
+ */
 export async function refund(sql: SqlClient, request: Refund): Promise<RefundOutcome> {
   checkRequest({ operationId: request.operationId, ...(request.amount && { price: request.amount }) });
-  const rows = await runLedgerStatement<AdmitRow & { first_id: string }>(sql, {
+  const rows = await runLedgerStatement<RefundRow>(sql, {
     name: 'ledger_refund',
     text: 'select * from ledger_refund($1, $2, $3, $4, $5)',
     values: [
@@ -87,12 +91,40 @@ export async function refund(sql: SqlClient, request: Refund): Promise<RefundOut
       request.amount?.diem.toString() ?? null,
     ],
   });
-  const row = rows[0];
+  return toRefundOutcome(rows[0], request.operationId);
+}
+
+export interface Withdrawal {
+  /** The id of the hold. */
+  operationId: string;
+  accountId: string;
+  /** For the record: shown with the refund. */
+  reason: string;
+}
+
+/**
+ * Releases a hold and refunds what was billed for it, in one statement. A bill that was sent before and is written after it
+ * takes nothing.
+ */
+export async function withdrawHold(sql: SqlClient, request: Withdrawal): Promise<RefundOutcome> {
+  checkHold(request);
+  const { operationId, accountId, reason } = request;
+  const rows = await runLedgerStatement<RefundRow>(sql, {
+    name: 'ledger_withdraw',
+    text: 'select * from ledger_withdraw($1, $2, $3)',
+    values: [operationId, accountId, reason],
+  });
+  return toRefundOutcome(rows[0], operationId);
+}
+
+type RefundRow = AdmitRow & { first_id: string };
+
+function toRefundOutcome(row: RefundRow | undefined, operationId: string): RefundOutcome {
   if (row?.outcome === 'refunded') {
     return { outcome: 'refunded', refundId: row.first_id, parts: toParts(row), replayed: row.replayed };
   }
   if (row?.outcome === 'no_charge') return { outcome: 'no_charge' };
-  throw misuse(row?.outcome, request.operationId);
+  throw misuse(row?.outcome, operationId);
 }
 
 export interface Credit {

@@ -224,23 +224,29 @@ export class LedgerModel {
   }
 
   #takenInAll(id: string, { taken }: ChargeRecord): Parts {
-    const rest = this.charges.get(`${id}:rest`)?.taken ?? NONE;
-    return {
-      diem: taken.diem + rest.diem,
-      bundled: taken.bundled + rest.bundled,
-      usd: taken.usd + rest.usd,
-    };
+    return sumOf(taken, this.charges.get(`${id}:rest`)?.taken ?? NONE);
   }
 
   refund(id: string, chargeId: string, amount: LedgerPrice | undefined): string {
     const known = this.charges.get(chargeId);
     if (known?.state !== 'settled') return 'no_charge';
-    if (known.refund) return `refunded ${known.refund.id} ${show(known.refund.parts)} replayed`;
+    const rest = this.charges.get(`${chargeId}:rest`);
+    if (known.refund) {
+      const parts = sumOf(known.refund.parts, rest?.refund?.parts ?? NONE);
+      return `refunded ${known.refund.id} ${show(parts)} replayed`;
+    }
     if (this.refunds.has(id)) return 'conflict';
-    const parts = amount === undefined ? known.taken : smaller(known.taken, amount);
-    known.refund = { id, parts };
+    const all = this.#takenInAll(chargeId, known);
+    const parts = amount === undefined ? all : smaller(all, amount);
+    const ofRest = eachLow(rest?.taken ?? NONE, parts);
+    const own = sumOf(parts, ofRest, -1n);
+    known.refund = { id, parts: own };
     this.refunds.set(id, chargeId);
-    this.#move(known.account, known.day, parts, 1n);
+    this.#move(known.account, known.day, own, 1n);
+    if (rest) {
+      rest.refund = { id: `${id}:rest`, parts: ofRest };
+      this.#move(known.account, rest.day, ofRest, 1n);
+    }
     return `refunded ${id} ${show(parts)}`;
   }
 
@@ -374,6 +380,18 @@ function least(limits: (bigint | undefined)[]): bigint | undefined {
 
 function high(first: bigint, second: bigint): bigint {
   return first > second ? first : second;
+}
+
+function sumOf(left: Parts, right: Parts, sign = 1n): Parts {
+  return {
+    diem: left.diem + sign * right.diem,
+    bundled: left.bundled + sign * right.bundled,
+    usd: left.usd + sign * right.usd,
+  };
+}
+
+function eachLow(a: Parts, b: Parts): Parts {
+  return { diem: low(a.diem, b.diem), bundled: low(a.bundled, b.bundled), usd: low(a.usd, b.usd) };
 }
 
 function low(first: bigint, second: bigint): bigint {
