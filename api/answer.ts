@@ -71,10 +71,7 @@ export interface EventAnswer {
   tell(take: TakeText): Promise<void>;
 }
 
-export type Answer = (JsonAnswer | PreparedAnswer | BinaryAnswer | StreamAnswer | EventAnswer) & {
-  /** Runs once when the client was told meanwhile that its request took too long. */
-  onLate?: () => Promise<void>;
-};
+export type Answer = JsonAnswer | PreparedAnswer | BinaryAnswer | StreamAnswer | EventAnswer;
 
 export interface AnswerOptions {
   status?: number;
@@ -113,12 +110,6 @@ export async function discardAnswer(answer: Answer): Promise<void> {
   if (answer.kind === 'events') return await answer.tell(() => false);
   answer.stream.destroy();
   await answer.onAborted?.('client');
-}
-
-/** Ends an answer that its client knows to be lost: the hold is released, and a bill that was taken is refunded. */
-export async function withdrawAnswer(answer: Answer): Promise<void> {
-  await discardAnswer(answer);
-  await answer.onLate?.();
 }
 
 export function binary(

@@ -53,7 +53,7 @@ export async function paidOnce(
   dependencies: Pick<Dependencies, 'ledger' | 'sql'>,
   request: Pick<
     RouteRequest<unknown, unknown, 'key'>,
-    'caller' | 'requestId' | 'log' | 'headers' | 'expired'
+    'caller' | 'requestId' | 'log' | 'headers' | 'expired' | 'beforeLoss'
   >,
   { offer, work }: { offer: FixedPrice; work: () => Promise<Answer> },
 ): Promise<Answer> {
@@ -67,7 +67,7 @@ export async function paidOnce(
   try {
     const answer = await work();
     await hold.settle(price, { inferenceExecutionTime: Math.round(performance.now() - startedAt) });
-    return { ...answer, onLate: hold.withdraw };
+    return answer;
   } catch (error) {
     // After a bill that stands this changes nothing.
     await hold.release();

@@ -1,10 +1,11 @@
 /** Serves one route: credential, query, body, handler within its deadline, answer. The order is the same for all. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RouterMiddleware } from '@koa/router';
 import { FareboxError } from '../domain/errors.ts';
 import type { Holding } from '../infra/media/heldBytes.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
-import { type Answer, releasing, withdrawAnswer } from './answer.ts';
+import { type Answer, discardAnswer, releasing } from './answer.ts';
 import { type Authentication, authenticate } from './auth/authenticate.ts';
 import { type ReadBody, readBody } from './body/readBody.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -21,6 +22,7 @@ import {
   type Visit,
 } from './handlerRequest.ts';
 import { openCall } from './limits/callLimits.ts';
+import { tooLate } from './paid.ts';
 import { readQuery } from './readQuery.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
 import { type Respond, setHeaders } from './respond.ts';
@@ -206,24 +208,45 @@ async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
   const deadlineMs = call.route.deadlineMs ?? DEFAULT_DEADLINE_MS;
   const work = run(frame, call);
   return await new Promise((resolve, reject) => {
+    let isLate = false;
     const timer = setTimeout(() => {
-      const error = tooLate(deadlineMs);
-      call.request.abort(error);
+      isLate = true;
       // Nobody waits for it any more, but it may hold a file or money: the process does not end before it has.
-      frame.inFlight.track(work.then(withdrawAnswer));
-      reject(error);
+      frame.inFlight.track(work.then(discardAnswer));
+      void loss(frame, call, deadlineMs).then(reject);
     }, deadlineMs);
+    const end = (how: () => void) => {
+      clearTimeout(timer);
+      if (!isLate) how();
+    };
     work.then(
-      (answer) => {
-        clearTimeout(timer);
-        resolve(answer);
-      },
-      (error) => {
-        clearTimeout(timer);
-        reject(error);
-      },
+      (answer) => end(() => resolve(answer)),
+      (error) => end(() => reject(error)),
     );
   });
+}
+
+/** As long as the books do not answer, it is not known whether the answer was billed. */
+const MAX_UNDO_MS = 10_000;
+
+/**
+ * What the client is told when its answer is lost: not before the books say that it pays nothing, so that this stays true if
+ * the process dies. When they do not say so in time, the connection ends without a word.
+ */
+async function loss({ inFlight }: Frame, { request }: Call, deadlineMs: number): Promise<FareboxError> {
+  const error = tooLate(`no answer after ${deadlineMs} ms`);
+  request.abort(error);
+  const undoing = request.undo();
+  inFlight.track(undoing);
+  const unknown = sleep(MAX_UNDO_MS, undefined, { ref: false }).then(() => {
+    throw new Error(`nothing was written for ${MAX_UNDO_MS} ms`);
+  });
+  unknown.catch(() => undefined);
+  await Promise.race([undoing, unknown]).catch((err: unknown) => {
+    request.log.error({ err }, 'the bill of a lost answer is not undone yet: its client is told nothing');
+    request.cut();
+  });
+  return error;
 }
 
 async function run({ dependencies }: Frame, { route, request, cleanUp, holding }: Call): Promise<Answer> {
@@ -237,12 +260,4 @@ async function run({ dependencies }: Frame, { route, request, cleanUp, holding }
     await cleanUp?.();
     request.releaseShare();
   }
-}
-
-function tooLate(deadlineMs: number): FareboxError {
-  return new FareboxError({
-    code: 'timed_out',
-    message: 'The request took too long.',
-    internal: `no answer after ${deadlineMs} ms`,
-  });
 }

@@ -72,6 +72,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
   #aborted: FareboxError | undefined = undefined;
   /** What is to be done when nobody waits any more. */
   #waiting: Set<() => void> | undefined = undefined;
+  #undos: (() => Promise<void>)[] | undefined = undefined;
 
   constructor(visit: Visit, query: unknown, read: ReadBody) {
     const { route, ctx, call, address, stopping, ending } = visit;
@@ -131,6 +132,11 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
 
   get expired(): boolean {
     return this.#aborted !== undefined;
+  }
+
+  beforeLoss(undo: () => Promise<void>): void {
+    this.#undos ??= [];
+    this.#undos.push(undo);
   }
 
   whenGone(act: () => void): () => void {
@@ -198,5 +204,15 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
   abort(error: FareboxError): void {
     this.#aborted = error;
     this.#leave();
+  }
+
+  /** After `abort`. Also of what the handler begins meanwhile. */
+  async undo(): Promise<void> {
+    await Promise.all((this.#undos ?? []).map((undo) => undo()));
+  }
+
+  /** Ends the connection without an answer. */
+  cut(): void {
+    this.#ctx.res.destroy();
   }
 }

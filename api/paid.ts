@@ -15,10 +15,12 @@ import {
 } from '../domain/ledger.ts';
 import { INSUFFICIENT, keyLimitReached } from '../domain/refusals.ts';
 import type { Logger } from '../infra/log.ts';
-import { isUnavailable } from '../infra/postgres/failures.ts';
-import { refund } from '../infra/postgres/ledger.ts';
+import { point } from '../infra/points.ts';
+import { isUnavailable, unavailable } from '../infra/postgres/failures.ts';
+import { withdrawHold } from '../infra/postgres/ledger.ts';
 import { ledgerOverruns, ledgerOverrunUsd } from '../infra/telemetry/counters.ts';
 import type { Dependencies } from './dependencies.ts';
+import type { RouteRequest } from './route.ts';
 
 export interface PaidCall {
   /** Of our own making, so that no client can name another's. */
@@ -30,9 +32,11 @@ export interface PaidCall {
   /** Longer than the call can take, settling included. */
   ttlMs: number;
   log: Logger;
-  /** From the deadline on its client knows the answer for lost, and is not billed. Left out: there is no such deadline. */
-  request?: { readonly expired: boolean };
+  /** From the deadline on its client is not billed. Left out: there is no such deadline. */
+  request?: ExpiringRequest;
 }
+
+export type ExpiringRequest = Pick<RouteRequest<unknown, unknown, 'key'>, 'expired' | 'beforeLoss'>;
 
 export interface Settlement {
   /** Taken in all, from the hold and beyond it. */
@@ -46,12 +50,14 @@ export interface Settlement {
 export interface Hold {
   /** Other than `held` only when an earlier call with this id has resolved it already. */
   state: ChargeState;
-  /** May cost more than was held: a second operation takes the rest. Resolves when the bill is written. */
+  /**
+   * May cost more than was held: a second operation takes the rest. Resolves when the bill is written. Throws FareboxError
+   * `timed_out` after the deadline of the request: then nothing is billed, and what was billed is refunded before the client
+   * is told.
+   */
   settle(price: LedgerPrice, snapshot: Partial<PriceSnapshot>): Promise<Settlement>;
   /** Nothing was delivered: all of it goes back. After a bill that stands nothing happens. */
   release(): Promise<void>;
-  /** The deadline passed after the bill, and before the answer: the bill goes back. */
-  withdraw(): Promise<void>;
 }
 
 type Purse = Pick<Dependencies, 'ledger' | 'sql'>;
@@ -71,63 +77,71 @@ export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
   if (held.outcome === 'insufficient') throw new FareboxError(INSUFFICIENT);
   if (held.outcome === 'key_limit') throw new FareboxError(keyLimitReached(held.currency));
   const until = performance.now() + ttlMs;
-  let isBilled = false;
-  const giveBack = async () => {
-    const released = await insist(call, until, () => ledger.release({ operationId, accountId }));
-    // A settlement whose reply was lost may stand.
-    const isCharged = isBilled || released.outcome === 'settled';
-    if (call.request?.expired && isCharged) await refundBill(purse, call);
-  };
+  let bill: Bill | undefined;
+  let billing: Promise<Settlement> | undefined;
+  call.request?.beforeLoss(async () => {
+    await billing?.catch(() => undefined);
+    await point('late-bill');
+    if (bill?.mayStand) await withdraw(purse.sql, call);
+    await point('late-bill-withdrawn');
+  });
   return {
     state: held.state,
     async settle(price, details) {
-      const settlement = await settle(purse, call, { price, details, until });
-      isBilled = true;
-      return settlement;
+      if (call.request?.expired) throw tooLate();
+      bill = { price, details, until, mayStand: false };
+      billing = settle(purse, call, bill);
+      return await billing;
     },
     async release() {
-      if (!isBilled) await giveBack();
+      // Also where it is not certain that the bill stands: the first of both decides.
+      const isBilled = await billing?.then(
+        () => true,
+        () => false,
+      );
+      if (!isBilled) await insist(call, until, () => ledger.release({ operationId, accountId }));
     },
-    withdraw: giveBack,
   };
 }
 
-/** Of an answer that its client knows for lost. Both charges of a bill above its hold are given back. */
-async function refundBill({ sql }: Purse, call: PaidCall): Promise<void> {
-  const { requestId, ttlMs, log } = call;
-  const until = performance.now() + ttlMs;
-  for (const chargeOperationId of [requestId, `${requestId}:rest`]) {
-    const operationId = `refund:${chargeOperationId}`;
-    const refunded = await insist(call, until, () =>
-      refund(sql, { operationId, chargeOperationId, reason: 'timed_out' }),
-    );
-    if (refunded.outcome === 'refunded')
-      log.warn({ chargeOperationId }, 'a bill came too late and was refunded');
-  }
+/** The deadline passed: the client is not told so before its bill is undone, and cannot come back. */
+async function withdraw(sql: Purse['sql'], call: PaidCall): Promise<void> {
+  const { requestId: operationId, caller, ttlMs, log } = call;
+  const withdrawal = { operationId, accountId: caller.accountId, reason: 'timed_out' };
+  const { outcome } = await insist({ log }, performance.now() + ttlMs, () => withdrawHold(sql, withdrawal));
+  if (outcome === 'refunded') log.warn({ operationId }, 'a bill came too late and was refunded');
 }
 
 interface Bill {
   price: LedgerPrice;
   details: Partial<PriceSnapshot>;
   until: number;
+  /** It was written, or may be: a statement was sent whose outcome is unknown. */
+  mayStand: boolean;
 }
 
 async function settle(purse: Purse, call: PaidCall, bill: Bill): Promise<Settlement> {
-  const { price, details } = bill;
-  const { ledger } = purse;
-  const operationId = call.requestId;
+  const { price, details, until } = bill;
+  const { accountId } = call.caller;
   const isLost = () => call.request?.expired === true;
+  const isGivenUp = () => isLost() || performance.now() > until;
+  const request = {
+    ...{ operationId: call.requestId, accountId, price, snapshot: details },
+    ...(call.request && { isGivenUp }),
+  };
   try {
-    const settled = await insist({ ...call, isLost }, bill.until, () =>
-      ledger.settle({ operationId, accountId: call.caller.accountId, price, snapshot: details }),
+    const settled = await insist({ log: call.log, isLost }, until, () =>
+      writing(bill, () => purse.ledger.settle(request)),
     );
+    if (settled.outcome === 'given_up') throw isLost() ? tooLate() : unavailable('the account stayed locked');
     if (settled.outcome === 'settled') {
       const isAbove = price.usd > call.bound.usd || price.diem > call.bound.diem;
       return isAbove
         ? noteOverrun(call, price, { cause: 'above_hold', parts: settled.parts })
         : settlementOf(price, settled.parts);
     }
-    const parts = await takeLateBill(purse, call, bill);
+    if (isLost()) throw tooLate();
+    const parts = await takeLateBill(purse, call, { bill, isLost });
     return noteOverrun(call, price, { cause: settled.outcome, parts });
   } catch (error) {
     if (!isLost()) noteOverrun(call, price, { cause: 'unwritten', parts: [] });
@@ -139,15 +153,36 @@ async function settle(purse: Purse, call: PaidCall, bill: Bill): Promise<Settlem
 const LATE_BILL_MS = 30_000;
 
 /** Charges a call whose hold expired before its bill came, or was ended by another process. */
-async function takeLateBill({ ledger }: Purse, call: PaidCall, { price, details }: Bill): Promise<Part[]> {
-  const { requestId: operationId, caller, snapshot } = call;
+async function takeLateBill(
+  { ledger }: Purse,
+  call: PaidCall,
+  { bill, isLost }: { bill: Bill; isLost(): boolean },
+): Promise<Part[]> {
+  const { requestId: operationId, caller, snapshot, log } = call;
   const { accountId, keyId } = caller;
+  const { price, details } = bill;
   if (price.usd === 0n && price.diem === 0n) return [];
   const notes = `${details.notes ?? snapshot.notes ?? 'API Inference'}; billed after its hold had ended`;
   const described = { ...snapshot, ...details, notes, restOf: operationId };
-  return await insist(call, performance.now() + LATE_BILL_MS, () =>
-    ledger.takeRest({ operationId, accountId, keyId, price, snapshot: described }),
+  const rest = { operationId, accountId, keyId, price, snapshot: described };
+  return await insist({ log, isLost }, performance.now() + LATE_BILL_MS, () =>
+    writing(bill, () => ledger.takeRest(rest)),
   );
+}
+
+/** Notes on the bill whether it stands, or may stand. */
+async function writing<T extends object>(bill: Bill, write: () => Promise<T>): Promise<T> {
+  const mayStood = bill.mayStand;
+  bill.mayStand = true;
+  const written = await write();
+  if ('outcome' in written && written.outcome !== 'settled') bill.mayStand = mayStood;
+  return written;
+}
+
+/** Its client was told so when the deadline passed, and perhaps asks again: it does not pay for what came after. */
+export function tooLate(internal?: string): FareboxError {
+  const message = 'The request took too long.';
+  return new FareboxError({ code: 'timed_out', message, ...(internal !== undefined && { internal }) });
 }
 
 function settlementOf(price: LedgerPrice, parts: Part[]): Settlement {
@@ -200,6 +235,7 @@ async function insist<T>({ log, isLost }: Insistence, until: number, write: () =
       if (performance.now() + pauseMs > until || isLost?.()) throw error;
       log.warn({ err: error }, 'a resolution could not be written yet');
       await sleep(pauseMs);
+      if (isLost?.()) throw error;
     }
   }
 }

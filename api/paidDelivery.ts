@@ -36,7 +36,7 @@ export interface Done {
 
 type Asking = Pick<
   RouteRequest<unknown, unknown, 'key'>,
-  'caller' | 'requestId' | 'log' | 'headers' | 'signal' | 'expired'
+  'caller' | 'requestId' | 'log' | 'headers' | 'signal' | 'expired' | 'beforeLoss'
 >;
 
 /** Throws what the work throws; an UpstreamFailure in our words. Nothing is charged then. */
@@ -69,7 +69,7 @@ export async function paidDelivery(
     }
     signal.throwIfAborted();
     await charge(hold, bill);
-    return { ...answer, onLate: hold.withdraw };
+    return answer;
   } catch (error) {
     // After a bill that stands this changes nothing.
     await (mayBeMade(error, signal) ? undo() : hold.release());

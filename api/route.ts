@@ -110,8 +110,10 @@ export interface RouteRequest<Body, Query, A extends Access> {
   signal: AbortSignal;
   /** The same for who needs no signal, which costs more: calls `act` then, or at once. Answers how to take that back. */
   whenGone(act: () => void): () => void;
-  /** The deadline has passed, and the client was told so. */
+  /** The deadline has passed, and the client is told so. */
   readonly expired: boolean;
+  /** `undo` runs when the deadline has passed. The client is told so when it has ended, and not if it fails. */
+  beforeLoss(undo: () => Promise<void>): void;
   /** Aborted when this process was told to stop: an answer that could go on for long ends then, in good order. */
   stopping: AbortSignal;
   /** Aborted later, before the process cuts what is left: a stream ends then with what it has, and says so. */

@@ -60,7 +60,7 @@ export const rpcRoute = defineRoute({
     if (key !== undefined) return await onlyOnce(dependencies, request, { network, asked, key });
     const sold = await sell(dependencies, request, {
       ...{ network, asked, admission, operationId: request.requestId, known: NOTHING },
-      goesOn: writes(asked),
+      ...{ goesOn: writes(asked), expiring: request },
     });
     if (sold.kind === 'failed') throw sold.error;
     return await toAnswer(sold, { asked, credit: dependencies.config.prices.rpcCredit });

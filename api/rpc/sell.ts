@@ -9,7 +9,7 @@ import { point } from '../../infra/points.ts';
 import { resultOf } from '../../providers/rpc/outcomes.ts';
 import type { RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Hold, openHold } from '../paid.ts';
+import { type ExpiringRequest, type Hold, openHold } from '../paid.ts';
 import type { RouteRequest } from '../route.ts';
 import { type Room, takeRoom } from './roomForAnswers.ts';
 import { type AllFailed, allFailed, billOf, bodyOf, type RpcBill, sizeOfBody } from './rpcAnswer.ts';
@@ -33,6 +33,8 @@ export interface RpcOrder {
   known: ReadonlyMap<number, string>;
   /** The charge under that id was given back: under which the next one is to be. */
   anotherId?: () => Promise<string>;
+  /** Not billed after its deadline. Left out: its answer is kept, and is there for whoever asks again. */
+  expiring?: ExpiringRequest;
 }
 
 export type Sold =
@@ -75,6 +77,7 @@ async function openRpcHold(means: RpcMeans, visit: RpcVisit, order: RpcOrder): P
     openHold(means, {
       ...{ requestId: operationId, caller, snapshot, log, ttlMs: HOLD_MS },
       bound: priceOfCredits(asked.credits, credit),
+      ...(order.expiring && { request: order.expiring }),
     });
   const hold = await open(order.operationId);
   if (hold.state === 'held' || hold.state === 'settled' || !order.anotherId) return hold;

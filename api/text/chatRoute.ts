@@ -10,6 +10,7 @@ import { type Answer, events, json, releasing } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isDryRun } from '../fixedPrice.ts';
+import { tooLate } from '../paid.ts';
 import { countUnpaidReading } from '../readings.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
@@ -20,7 +21,7 @@ import { openOrder } from './chatOrder.ts';
 import { restarting, type StreamTerms, tellChat } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
 import { needsReading } from './mediaParts.ts';
-import { chatId, firstThatAnswers, noteTokens, type Settled, tooLate } from './modelCall.ts';
+import { chatId, firstThatAnswers, noteTokens, type Settled } from './modelCall.ts';
 import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
 import { countCompletion, Tally } from './tally.ts';
@@ -130,7 +131,7 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
     ]);
     const body = form.whole({ heading: headingOf(order, call), call, completion, settled });
     const answer = json(body, { headers: answeredBy(request, call.attempt) });
-    return { ...answer, compressible: true, onLate: call.hold.withdraw };
+    return { ...answer, compressible: true };
   });
 }
 

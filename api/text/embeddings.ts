@@ -17,12 +17,12 @@ import { endUserOf } from '../endUser.ts';
 import { isDryRun } from '../fixedPrice.ts';
 import { invalid } from '../invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { type Hold, openHold } from '../paid.ts';
+import { openHold, tooLate } from '../paid.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
 import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
 import { streamEmbeddings } from './embeddingsAnswer.ts';
-import { chatId, tooLate } from './modelCall.ts';
+import { chatId } from './modelCall.ts';
 import { presentCost } from './present.ts';
 
 const MOST_INPUTS = 2_048;
@@ -96,14 +96,14 @@ async function embed(
     };
     return json({ object: 'dry_run', bounds: [bounded] });
   }
-  const { found, tokens, withdraw } = await paidEmbeddings(dependencies, request, {
+  const { found, tokens } = await paidEmbeddings(dependencies, request, {
     model,
     inputs,
     dimensions,
     bound,
   });
   await request.noteTokens(tokens).catch((error: unknown) => request.log.warn({ err: error }, 'not counted'));
-  return { ...presentEmbeddings(found, { request, model, headers, tokens }), onLate: withdraw };
+  return presentEmbeddings(found, { request, model, headers, tokens });
 }
 
 interface Order {
@@ -117,7 +117,7 @@ async function paidEmbeddings(
   dependencies: Dependencies,
   request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>,
   { model, inputs, dimensions, bound }: Order,
-): Promise<{ found: Embeddings; tokens: number; withdraw: Hold['withdraw'] }> {
+): Promise<{ found: Embeddings; tokens: number }> {
   const { caller, log, requestId, signal } = request;
   const embed = dependencies.textProviders.get(model.provider)?.embed;
   if (!embed) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
@@ -139,7 +139,7 @@ async function paidEmbeddings(
       inferenceExecutionTime: Math.round(performance.now() - startedAt),
       notes: found.promptTokens === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
     });
-    return { found, tokens, withdraw: hold.withdraw };
+    return { found, tokens };
   } catch (error) {
     // After a bill that stands this changes nothing.
     await hold.release();

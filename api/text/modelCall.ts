@@ -207,11 +207,6 @@ function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
   };
 }
 
-/** Its client was told so when the deadline passed, and perhaps asks again: it does not pay for what came after. */
-export function tooLate(): FareboxError {
-  return new FareboxError({ code: 'timed_out', message: 'The request took too long.' });
-}
-
 /** Beside the bill: whatever happens here is no failure of the call. */
 export async function noteTokens(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'noteTokens' | 'log'>,

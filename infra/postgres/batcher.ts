@@ -6,8 +6,8 @@ import { isRetryable, isUnavailable, unavailable } from './failures.ts';
 import { pauseWithJitter } from './pool.ts';
 
 export interface BatcherOptions<Request, Result> {
-  /** Runs a batch and answers in its order. Must be repeatable: a batch of unknown outcome is run again. */
-  run(requests: Request[]): Promise<Result[]>;
+  /** Runs a batch and answers in its order. Must be repeatable: a batch of unknown outcome is run again, as `isRepeat`. */
+  run(requests: Request[], isRepeat: boolean): Promise<Result[]>;
   maxBatch?: number;
   /** Batches under way at once; 1 by default. */
   maxInFlight?: number;
@@ -77,7 +77,7 @@ export function createBatcher<Request, Result>(
       groups.delete(group);
       launchAll();
     });
-    void runCalls(options, batch, free).finally(() => {
+    void runCalls(options, batch, { answered: free }).finally(() => {
       free();
       if (inFlight === 0 && waiting.length === 0) closed?.();
     });
@@ -142,27 +142,33 @@ function toCall<Request, Result>(
 async function runCalls<Request, Result>(
   options: BatcherOptions<Request, Result>,
   batch: Call<Request, Result>[],
-  answered?: () => void,
+  { answered, isRepeat = false }: { answered?: () => void; isRepeat?: boolean },
 ): Promise<void> {
   const attempts = options.attempts ?? 4;
   for (let attempt = 1; ; attempt += 1) {
     const open = batch.filter((entry) => !entry.ended);
     if (open.length === 0) return;
-    const failure = await failureOf(runOnce(options, open, answered));
+    const run = () =>
+      options.run(
+        open.map(({ request }) => request),
+        isRepeat || attempt > 1,
+      );
+    const failure = await failureOf(runOnce(run, open, answered));
     if (failure === undefined) return;
     const again = isRetryable(failure.error) || isUnavailable(failure.error);
     if (again && attempt < attempts) await pauseWithJitter(attempt);
     else if (again) return rejectAll(open, unavailable('the database did not answer', failure.error));
     else if (open.length === 1) return rejectAll(open, failure.error);
-    else return runEachAlone(options, open);
+    else return runEachAlone(options, open, isRepeat || attempt > 1);
   }
 }
 
 async function runEachAlone<Request, Result>(
   options: BatcherOptions<Request, Result>,
   open: Call<Request, Result>[],
+  isRepeat: boolean,
 ): Promise<void> {
-  for (const entry of open) await runCalls(options, [entry]);
+  for (const entry of open) await runCalls(options, [entry], { isRepeat });
 }
 
 function rejectAll<Request, Result>(open: Call<Request, Result>[], error: unknown): void {
@@ -179,11 +185,11 @@ async function failureOf(work: Promise<void>): Promise<{ error: unknown } | unde
 }
 
 async function runOnce<Request, Result>(
-  options: BatcherOptions<Request, Result>,
+  run: () => Promise<Result[]>,
   open: Call<Request, Result>[],
   answered?: () => void,
 ): Promise<void> {
-  const results = await options.run(open.map((entry) => entry.request));
+  const results = await run();
   if (results.length !== open.length)
     throw new Error(`${results.length} answers to ${open.length} ledger calls`);
   // What has waited goes before these go on: until they are through, the database would have nothing to do.

@@ -47,6 +47,8 @@ export interface SettleRequest extends ReleaseRequest {
   price: LedgerPrice;
   /** What is known only now, e.g. the units: laid over the snapshot of the hold. */
   snapshot?: Partial<PriceSnapshot>;
+  /** Nobody is to be billed any more: asked while the account's row is locked, for as long as this is false. */
+  isGivenUp?(): boolean;
 }
 
 /** A bill whose hold has ended without it. */
@@ -66,6 +68,9 @@ export interface RestRequest {
 export type ResolveOutcome =
   | { outcome: 'settled' | 'released' | 'expired'; parts: Part[]; replayed: boolean }
   | { outcome: 'no_hold' };
+
+/** `given_up`: nothing was written, and nothing will be. */
+export type SettleOutcome = ResolveOutcome | { outcome: 'given_up'; parts: Part[]; replayed: boolean };
 
 export interface LedgerOptions {
   /** Most calls in one statement; 256 by default. */
@@ -89,7 +94,7 @@ export interface Ledger {
   hold(request: HoldRequest): Promise<HoldOutcome>;
   /** Releases a hold of unknown outcome in the background; nobody may settle it any more. */
   abandon(hold: Required<ReleaseRequest>): void;
-  settle(request: SettleRequest): Promise<ResolveOutcome>;
+  settle(request: SettleRequest): Promise<SettleOutcome>;
   release(request: ReleaseRequest): Promise<ResolveOutcome>;
   /** Takes as much of the price as funds and limits allow, once per hold; answers the parts taken. */
   takeRest(request: RestRequest): Promise<Part[]>;
@@ -112,8 +117,14 @@ export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
       const row = await inSpan(HOLDING, () => calls.call({ hold: request }));
       return toHoldOutcome(row, request.operationId);
     },
-    settle: ({ operationId, accountId, price, snapshot }) =>
-      resolve(calls, { operationId, accountId, price, resolution: 'settled', details: snapshot }),
+    async settle({ operationId, accountId, price, snapshot, isGivenUp }) {
+      const resolution = { operationId, accountId, price, resolution: 'settled', details: snapshot } as const;
+      checkRequest(resolution);
+      const row = await inSpan(RESOLVING, () => calls.call({ resolve: resolution }, isGivenUp));
+      return row.outcome === 'given_up'
+        ? { outcome: 'given_up', parts: [], replayed: false }
+        : toResolveOutcome(row);
+    },
     release,
     abandon: (hold) => abandoned.add(hold),
     takeRest: (request) => takeRest(pool, request),
@@ -126,7 +137,10 @@ export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
 
 async function resolve(calls: LedgerCalls, request: Resolution): Promise<ResolveOutcome> {
   checkRequest(request);
-  const row = await inSpan(RESOLVING, () => calls.call({ resolve: request }));
+  return toResolveOutcome(await inSpan(RESOLVING, () => calls.call({ resolve: request })));
+}
+
+function toResolveOutcome(row: AdmitRow): ResolveOutcome {
   if (row.outcome === 'no_hold') return { outcome: 'no_hold' };
   return {
     outcome: row.outcome as 'settled' | 'released' | 'expired',

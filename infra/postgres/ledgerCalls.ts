@@ -11,7 +11,11 @@ import { type LedgerCall, type LedgerRow, runLedgerCalls } from './ledgerStateme
 import { inTransaction, type Sql } from './pool.ts';
 
 export interface LedgerCalls {
-  call(call: LedgerCall): Promise<LedgerRow>;
+  /**
+   * With `isGivenUp` it waits for a locked account until that is true. The outcome is `given_up` then, where it is certain
+   * that nothing was written and nothing will be.
+   */
+  call(call: LedgerCall, isGivenUp?: () => boolean): Promise<LedgerRow>;
   /** Refuses new calls and resolves when those under way have ended. */
   close(): Promise<void>;
 }
@@ -19,7 +23,14 @@ export interface LedgerCalls {
 /** The call was not run: the account's row is locked. */
 interface LockedAccount {
   lockedAccountId: string;
+  /** An earlier attempt, of unknown outcome, may have run it. */
+  mayHaveRun?: boolean;
 }
+
+const GIVEN_UP: LedgerRow = {
+  ...{ outcome: 'given_up', limited: null, state: null, replayed: false },
+  ...{ part_diem: '0', part_bundled: '0', part_usd: '0' },
+};
 
 interface WaitingCall {
   accountId: string;
@@ -39,37 +50,57 @@ export function createLedgerCalls(pool: Sql, options: LedgerOptions): LedgerCall
   const shared = createBatcher<LedgerCall, LedgerRow | LockedAccount>({
     maxInFlight: pool.options.pipeline ? 2 : 1,
     ...options,
-    run: (batch) => runShared(pool, lane, batch),
+    run: async (batch, isRepeat) => noteRepeat(await runShared(pool, lane, batch), isRepeat),
   });
   const waiting = createBatcher<WaitingCall, LedgerRow | LockedAccount>({
     ...options,
     // One connection of the pool stays with the shared batches.
     maxInFlight: Math.min(MAX_LOCK_WAITS, Math.max(1, (pool.options.max ?? 1) - 1)),
     groupOf: ({ accountId }) => accountId,
-    run: (batch) => runWaiting(pool, batch),
+    run: async (batch, isRepeat) => noteRepeat(await runWaiting(pool, batch), isRepeat),
   });
   const apart = new Set<string>();
-  return {
-    async call(call) {
-      const endsAt = performance.now() + deadlineMs;
-      const payer = payerOf(call);
-      let row =
-        payer !== undefined && apart.has(payer) ? { lockedAccountId: payer } : await shared.call(call);
-      while ('lockedAccountId' in row) {
-        const accountId = row.lockedAccountId;
-        if (apart.size < MAX_ACCOUNTS_APART) apart.add(accountId);
-        const leftMs = endsAt - performance.now();
-        if (leftMs <= 0) throw unavailable(`account ${accountId} stayed locked`);
-        row = await waiting.call({ accountId, call }, leftMs);
-        if (!('lockedAccountId' in row)) apart.delete(accountId);
+  /** Until the account's row is free for the call, in turns. */
+  async function waitApart(
+    call: LedgerCall,
+    locked: LockedAccount,
+    isGivenUp: (() => boolean) | undefined,
+  ): Promise<LedgerRow> {
+    const endsAt = performance.now() + deadlineMs;
+    const { lockedAccountId: accountId } = locked;
+    let { mayHaveRun = false } = locked;
+    for (;;) {
+      if (apart.size < MAX_ACCOUNTS_APART) apart.add(accountId);
+      const maySayNo = isGivenUp !== undefined && !mayHaveRun;
+      if (maySayNo && isGivenUp()) return GIVEN_UP;
+      // A turn that is cut short has an unknown outcome: whoever can give up waits for whole ones.
+      const leftMs = maySayNo ? deadlineMs : endsAt - performance.now();
+      if (leftMs <= 0) throw unavailable(`account ${accountId} stayed locked`);
+      const row = await waiting.call({ accountId, call }, leftMs);
+      if (!('lockedAccountId' in row)) {
+        apart.delete(accountId);
+        return row;
       }
-      return row;
+      mayHaveRun ||= row.mayHaveRun === true;
+    }
+  }
+  return {
+    async call(call, isGivenUp) {
+      const payer = payerOf(call);
+      const row =
+        payer !== undefined && apart.has(payer) ? { lockedAccountId: payer } : await shared.call(call);
+      return 'lockedAccountId' in row ? await waitApart(call, row, isGivenUp) : row;
     },
     async close() {
       await shared.close();
       await waiting.close();
     },
   };
+}
+
+function noteRepeat(rows: (LedgerRow | LockedAccount)[], isRepeat: boolean): (LedgerRow | LockedAccount)[] {
+  if (!isRepeat) return rows;
+  return rows.map((row) => ('lockedAccountId' in row ? { ...row, mayHaveRun: true } : row));
 }
 
 function payerOf(call: LedgerCall): string | undefined {

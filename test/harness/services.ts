@@ -86,6 +86,8 @@ export interface ProcessOptions {
   environment: Record<string, string>;
   /** Do not wait until it is ready: for processes that are meant to die early. */
   startOnly?: boolean;
+  /** Instead of `dist/api/main.js`. */
+  script?: string;
 }
 
 /** A real API process on a free port; resolves when `/readyz` answers 200. */
@@ -94,7 +96,7 @@ export async function spawnApi(
 ): Promise<Spawned & { baseUrl: string; origin: string }> {
   const port = options.environment.PORT ?? String(await apiPort());
   const environment = { ...options.environment, PORT: port };
-  const script = 'dist/api/main.js';
+  const { script = 'dist/api/main.js' } = options;
   const { runFolder } = started;
   const spawned = spawnNode({ script, name: 'api', environment, runFolder, flags: API_FLAGS });
   const origin = `http://127.0.0.1:${port}`;

@@ -10,8 +10,9 @@ import { endUserOf } from '../../endUser.ts';
 import { isDryRun } from '../../fixedPrice.ts';
 import { invalid } from '../../invalid.ts';
 import { requireCallable, requireModel } from '../../models.ts';
+import { tooLate } from '../../paid.ts';
 import { defineRoute } from '../../route.ts';
-import { type CallOrder, DRAIN_MS, firstThatAnswers, noteTokens, settleCall, tooLate } from '../modelCall.ts';
+import { type CallOrder, DRAIN_MS, firstThatAnswers, noteTokens, settleCall } from '../modelCall.ts';
 import { presentCost } from '../present.ts';
 import { type DecisionBody, decisionBody } from './decisionBody.ts';
 import { type DecisionPlan, planDecision } from './decisionPlan.ts';
@@ -85,7 +86,7 @@ async function decide(dependencies: Dependencies, order: DecisionOrder): Promise
       };
       const body = { model: model.id, answers, usage };
       const answer = json(body, { headers: answeredBy(request, call.attempt) });
-      return { ...answer, compressible: true, onLate: call.hold.withdraw };
+      return { ...answer, compressible: true };
     } catch (error) {
       // Who leaves before the end pays for what was answered until then; who is told of a failure pays nothing.
       if (request.signal.aborted && !request.expired) await settleCall(call, tally.sum());

@@ -1,0 +1,30 @@
+/** An API process with one more route, `POST /test/sold`: it costs 0.005 USD, and its deadline is short. */
+import { json } from '../../api/answer.ts';
+import { paidDelivery } from '../../api/paidDelivery.ts';
+import { defineRoute, type Route } from '../../api/route.ts';
+import { ROUTES } from '../../api/routes.ts';
+
+const PRICE = { usd: 5_000_000n, diem: 5_000_000n };
+
+const sold = defineRoute({
+  method: 'POST',
+  path: '/test/sold',
+  access: 'key',
+  deadlineMs: 8_000,
+  handler: (dependencies, request) => {
+    const { requestId } = request;
+    const snapshot = {
+      sku: 'test-sold',
+      modelId: 'test',
+      provider: 'test',
+      unit: 'file',
+      units: '1',
+      requestId,
+    };
+    const sale = { price: PRICE, snapshot: { ...snapshot, pricePerUnitUsd: '5000000' }, ttlMs: 60_000 };
+    return paidDelivery(dependencies, request, { sale, work: async () => ({ answer: json({}) }) });
+  },
+});
+
+(ROUTES as Route[]).push(sold);
+await import('../../api/main.ts');
