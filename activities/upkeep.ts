@@ -8,7 +8,7 @@ import { purgeClosedOrders } from '../infra/postgres/closedOrders.ts';
 import { type DueHold, expireHolds } from '../infra/postgres/holdExpiry.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
 import { type DueJob, dueJobs, liveJobs } from '../infra/postgres/jobs.ts';
-import { purgeWebhooks, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
+import { purgeWebhooks, type UntoldEvent, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
 import { preparePartitions } from '../infra/postgres/partitions.ts';
 import { purgeRpcAnswers } from '../infra/postgres/rpcAnswers.ts';
 import { purgeSignInNonces } from '../infra/postgres/signInNonces.ts';
@@ -35,7 +35,7 @@ const WEBHOOK_PAGE = { olderThanMs: 30 * 24 * HOUR_MS, limit: PAGE };
 /** A payment at which nothing happened for so long may have lost its workflow; most wait for their chain. */
 const TOP_UP_GRACE_MS = 60_000;
 /** The workflow of a job tells its events within a second; who has not after this is gone. */
-const UNTOLD_PAGE = { graceMs: 300_000, withinMs: 7 * 24 * HOUR_MS, limit: PAGE };
+const UNTOLD = { graceMs: 300_000, withinMs: 7 * 24 * HOUR_MS };
 
 export async function performDuty(
   dependencies: ActivityDependencies,
@@ -203,12 +203,15 @@ const TIMED_OUT = {
 
 /** Has the events told whose own workflow is gone: a job that was reconciled, or one that was terminated by hand. */
 async function tellUntold(dependencies: ActivityDependencies): Promise<number> {
-  const untold = await untoldEvents(dependencies.pool, UNTOLD_PAGE);
-  for (const event of untold) {
-    await dependencies.startWebhook({ ...event, pausesMs: WEBHOOK_PAUSES_MS });
-    beat();
-  }
-  return untold.length;
+  const { pool, log } = dependencies;
+  return await walk(
+    (after: UntoldEvent | undefined) => untoldEvents(pool, { ...UNTOLD, limit: PAGE, after }),
+    ({ queueId, accountId, event }) =>
+      attempt(log, { queueId, event }, async () => {
+        await dependencies.startWebhook({ queueId, accountId, event, pausesMs: WEBHOOK_PAUSES_MS });
+        return true;
+      }),
+  );
 }
 
 /** Has payments seen through whose workflow is gone: terminated by hand, or lost with its server. */

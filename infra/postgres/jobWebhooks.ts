@@ -1,5 +1,6 @@
 /** Where the events of jobs go: a user's URL, kept here and nowhere else. */
 import type { WebhookEvent } from '../../domain/webhooks.ts';
+import { NO_JOB } from './jobs.ts';
 import type { SqlClient } from './pool.ts';
 
 export interface JobWebhook {
@@ -47,25 +48,36 @@ export interface UntoldEvent {
   queueId: string;
   accountId: string;
   event: WebhookEvent;
+  /** When the webhook was ordered, as the database prints it. */
+  orderedAt: string;
 }
 
 /**
- * Events that happened and that nobody has begun to tell: those of a job whose workflow was lost. `withinMs` bounds how far
+ * One page, oldest orders first, behind `after`: events that happened and that nobody has begun to tell: those of a job whose workflow was lost. `withinMs` bounds how far
  * back orders are looked at, `graceMs` leaves the workflow time to do it itself.
  */
 export async function untoldEvents(
   sql: SqlClient,
-  page: { graceMs: number; withinMs: number; limit: number },
+  page: { graceMs: number; withinMs: number; limit: number; after: UntoldEvent | undefined },
 ): Promise<UntoldEvent[]> {
-  const { rows } = await sql.query<{ queue_id: string; account_id: string; event: WebhookEvent }>(
-    `select w.queue_id, w.account_id, 'job.' || e.event as event
+  const { graceMs, withinMs, limit, after } = page;
+  const { rows } = await sql.query<{
+    queue_id: string;
+    account_id: string;
+    event: WebhookEvent;
+    ordered_at: string;
+  }>(
+    `select w.queue_id, w.account_id, 'job.' || e.event as event, w.created_at::text as ordered_at
        from job_webhooks w join job_events e on e.queue_id = w.queue_id and 'job.' || e.event = any (w.events)
       where w.created_at > clock_timestamp() - $2 * interval '1 millisecond'
         and e.at < clock_timestamp() - $1 * interval '1 millisecond'
         and not exists (
           select from webhook_deliveries d where d.queue_id = w.queue_id and d.event = 'job.' || e.event)
-      order by w.created_at limit $3`,
-    [page.graceMs, page.withinMs, page.limit],
+        and (w.created_at, w.queue_id, 'job.' || e.event) > ($4::timestamptz, $5::uuid, $6::text)
+      order by w.created_at, w.queue_id, 'job.' || e.event limit $3`,
+    [graceMs, withinMs, limit, after?.orderedAt ?? '-infinity', after?.queueId ?? NO_JOB, after?.event ?? ''],
   );
-  return rows.map(({ queue_id: queueId, account_id: accountId, event }) => ({ queueId, accountId, event }));
+  return rows.map(({ queue_id: queueId, account_id: accountId, event, ordered_at: orderedAt }) => ({
+    ...{ queueId, accountId, event, orderedAt },
+  }));
 }

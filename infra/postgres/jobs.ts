@@ -344,7 +344,7 @@ export async function dueJobs(
 }
 
 /** Before every other id. */
-const NO_JOB = '00000000-0000-0000-0000-000000000000';
+export const NO_JOB = '00000000-0000-0000-0000-000000000000';
 
 /** Of these ids, the ones whose job still needs its objects: running, or stored and not yet removed. */
 export async function liveJobs(sql: SqlClient, queueIds: string[]): Promise<Map<string, JobState>> {

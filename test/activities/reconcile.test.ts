@@ -29,7 +29,7 @@ beforeEach(() => {
   started = [];
 });
 
-/** Every workflow is open; `isStuck` says whose media cannot be removed. */
+/** Every workflow is open; `isStuck` says whose media cannot be removed, and whose events cannot be told. */
 function perform(duty: UpkeepDuty, isStuck: (key: string) => boolean = () => false) {
   const tell = (level: string) => (fields: Record<string, unknown>, words: string) =>
     lines.push({ level, words, fields });
@@ -45,6 +45,10 @@ function perform(duty: UpkeepDuty, isStuck: (key: string) => boolean = () => fal
     log: { info: tell('info'), warn: tell('warn'), error: tell('error') },
     isWorkflowOpen: async (id: string) => id !== LOST,
     startTopUp: async ({ paymentId }: { paymentId: string }) => started.push(paymentId),
+    startWebhook: async ({ queueId }: { queueId: string }) => {
+      if (isStuck(queueId)) throw new Error('Temporal does not take it');
+      started.push(queueId);
+    },
   };
   return new MockActivityEnvironment().run(() =>
     performDuty(given as unknown as ActivityDependencies, duty, { topUpGraceMs: 0 }),
@@ -111,6 +115,31 @@ it('a payment whose workflow is lost is taken up again behind more than a page o
   );
   expect(await perform('reconcileTopUps')).toEqual({ done: 1 });
   expect(started).toEqual([LOST]);
+}, 120_000);
+
+it('an event is told behind more than a page of events that cannot be', async () => {
+  const accountId = await world.account();
+  const stuck = await world.jobs(accountId, CROWD);
+  const [last = ''] = await world.jobs(accountId, 1);
+  for (const [ids, ago] of [
+    [stuck, '2 hours'],
+    [[last], '1 hour'],
+  ] as const) {
+    await query(
+      `insert into job_webhooks (queue_id, account_id, url, events, created_at)
+         select id, $2, 'http://127.0.0.1/hook', '{job.failed}', now() - $3::interval from unnest($1::uuid[]) id`,
+      [ids, accountId, ago],
+    );
+    await query(
+      `insert into job_events (queue_id, event, at)
+         select id, 'failed', now() - interval '10 minutes' from unnest($1::uuid[]) id`,
+      [ids],
+    );
+  }
+  expect(await perform('tellUntold', (id) => stuck.includes(id))).toEqual({ done: 1 });
+  expect(started).toEqual([last]);
+  const failed = lines.filter(({ level }) => level === 'error').map(({ fields }) => fields.queueId);
+  expect(new Set(failed)).toEqual(new Set(stuck));
 }, 120_000);
 
 it('partitions that are missing are made, and a second run finds them', async () => {

@@ -152,7 +152,7 @@ describe('a delivery', () => {
 
 describe('events that nobody has begun to tell', () => {
   it('are found once their workflow had time for it: those that are wanted, and no others', async () => {
-    const page = { graceMs: 60_000, withinMs: 7 * DAY_MS, limit: 100 };
+    const page = { graceMs: 60_000, withinMs: 7 * DAY_MS, limit: 100, after: undefined };
     const past = new Date(Date.now() - 120_000).toISOString();
     const told = await order({ endedDaysAgo: 0 });
     const untold = await order({ endedDaysAgo: 0 });
@@ -167,7 +167,9 @@ describe('events that nobody has begun to tell', () => {
     }
     await recordEvents(pool, fresh, [{ event: 'failed' }]);
     await openDelivery(pool, delivery(told));
-    expect(await untoldEvents(pool, page)).toEqual([{ queueId: untold, accountId, event: 'job.failed' }]);
+    const found = await untoldEvents(pool, page);
+    expect(found).toMatchObject([{ queueId: untold, accountId, event: 'job.failed' }]);
+    expect(await untoldEvents(pool, { ...page, after: found[0] })).toEqual([]);
   });
 });
 
