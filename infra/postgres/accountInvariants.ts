@@ -142,7 +142,7 @@ const USAGE_RULES: RuleSet = {
   ],
 };
 
-/** Admissions before the limits last changed were by other limits (`key_limit_changes`) and are not checked. */
+/** Admissions before the limits last changed were by other limits, which `key_limit_changes` has. */
 const LIMIT_RULES: RuleSet = {
   columns: 'p.key_id, p.period::text, p.usd, p.limit_usd, p.diem, p.limit_diem',
   from: `from (

@@ -288,6 +288,15 @@ const DAMAGE: [string, string, (of: SoundBooks) => string[]][] = [
     (b) => [`update holds set operation_id = '${b.rpc}'`],
   ],
   ['a key above its limit', 'I8', (b) => [`update api_keys set limit_usd = 4000 where id = '${b.key}'`]],
+  [
+    'a key that was above its limit before the limit was raised',
+    'I8',
+    (b) => [
+      `insert into key_limit_changes (key_id, since, until, limit_usd, limit_diem, limit_period)
+        select id, limits_changed_at, clock_timestamp(), 4000, null, 'MONTH' from api_keys where id = '${b.key}'`,
+      `update api_keys set limits_changed_at = clock_timestamp() where id = '${b.key}'`,
+    ],
+  ],
   ['a diem day without its grant', 'I12', () => ["delete from operations where kind = 'grant' and diem > 0"]],
   [
     'a second grant of a day',
