@@ -33,6 +33,8 @@ const LONGEST = [
   'workers/deployment',
   'acceptance/facilitatorLies',
   'acceptance/generation/races',
+  'acceptance/hostile/plain',
+  'acceptance/hostile/callers',
   'acceptance/canaries',
   'cli/withoutServices',
   'cli/withDatabase',

@@ -1,7 +1,7 @@
 /** The longest turn of a real API process's event loop under each hostile input, in time that its thread ran on a core. */
 import path from 'node:path';
-import { HOSTILE_ROWS } from '../test/acceptance/hostileRows.ts';
-import { openHostileSite } from '../test/acceptance/hostileSite.ts';
+import { PLAIN_ROWS } from '../test/acceptance/hostile/plainRows.ts';
+import { openHostileSite } from '../test/acceptance/hostile/site.ts';
 import { probeVariables, readStall } from '../test/acceptance/stallReports.ts';
 import { LARGE_BODIES, type LargeBody, openLargeUpstream } from './largeBodies.ts';
 import { round } from './statistics.ts';
@@ -28,7 +28,7 @@ export async function run(): Promise<{ ok: boolean }> {
     const api = await world.start('api', probeVariables(file));
     const target = { origin: api.origin, key, site: `http://${site.host}` };
     const inputs: Input[] = [
-      ...HOSTILE_ROWS.map(({ name, status, send }) => ({
+      ...PLAIN_ROWS.map(({ name, status, send }) => ({
         ...{ name, status },
         send: async () => (await send(target)).status,
       })),

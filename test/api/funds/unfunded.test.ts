@@ -1,6 +1,7 @@
 /** Callers without funds: refused on every paid route before their body is read and before any work is done for them. */
 import { randomUUID } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,12 +16,33 @@ const BY_PATH = PAID.map((route): [string, Route] => [`${route.method} ${route.p
 const SOME = BY_PATH.filter(([, { path }]) =>
   ['/chat/completions', '/image/edit', '/audio/transcriptions', '/video/queue'].includes(path),
 );
+/** Nothing is made or bought here: routes of a new kind are to be put on one of the two lists. */
+const COST_NOTHING = [
+  ...['POST /audio/quote', 'POST /audio/voice-changer/quote', 'POST /video/quote', 'POST /x402/top-up'],
+  ...['POST /audio/complete', 'POST /audio/voice-changer/complete', 'POST /video/complete'],
+  ...['POST /audio/retrieve', 'POST /audio/voice-changer/retrieve', 'POST /video/retrieve'],
+  ...['DELETE /video/downloads/{token}', 'POST /video/transcriptions', 'POST /webhooks/secret/rotate'],
+  ...['POST /jobs/{queue_id}/cancel', 'POST /jobs/{queue_id}/deliveries/{id}/resend'],
+  ...['DELETE /api_keys', 'PATCH /api_keys', 'POST /api_keys', 'POST /api_keys/{id}/rotate'],
+  'POST /api_keys/generate_web3_key',
+];
 const INSUFFICIENT = 'Insufficient USD or Diem balance to complete request.';
 
 let world: WalletWorld;
 let source: Server;
 let fetched = 0;
 let sourceUrl: string;
+/** Requests that this process sent to anybody but its own API, and the children and threads that it started. */
+const begun = { requests: 0, workers: 0 };
+const countRequest = (message: unknown) => {
+  const { request } = message as { request: { origin: string | URL } };
+  if (new URL(request.origin).port !== String(world.api.port)) begun.requests += 1;
+};
+const countWorker = () => {
+  begun.workers += 1;
+};
+const WORKERS = ['child_process', 'worker_threads'];
+
 beforeAll(async () => {
   source = createServer((_request, response) => {
     fetched += 1;
@@ -32,9 +54,17 @@ beforeAll(async () => {
   world = await startWalletWorld((config) => ({
     ...config,
     fetch: { allowPrivateHosts: [`127.0.0.1:${port}`] },
+    search: { kind: 'searxng', baseUrl: sourceUrl, allowPrivateNetwork: true },
+    rpc: { networks: { 'ethereum-mainnet': { endpoints: [sourceUrl], allowPrivateNetwork: true } } },
   }));
+  // Made by the first who works there: its time of change then tells of every file.
+  await mkdir(world.api.opened.dependencies.folders.root, { recursive: true });
+  subscribe('undici:request:create', countRequest);
+  for (const name of WORKERS) subscribe(name, countWorker);
 });
 afterAll(async () => {
+  unsubscribe('undici:request:create', countRequest);
+  for (const name of WORKERS) unsubscribe(name, countWorker);
   await world.close();
   source.close();
 });
@@ -56,14 +86,15 @@ async function childOfEmptyParent(): Promise<string> {
 async function traces() {
   const { folders, storage, sql } = world.api.opened.dependencies;
   const { objects } = await storage.list('');
-  const { rows } = await sql.query('select count(*)::integer as count from operations');
+  const { rows } = await sql.query(
+    'select (select count(*) from operations)::integer as operations, (select count(*) from jobs)::integer as jobs',
+  );
+  const { mtimeNs } = await stat(folders.root, { bigint: true });
   return {
-    files: await readdir(folders.root).catch(() => []),
-    objects: objects.length,
-    operations: rows[0]?.count as number,
-    children: process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length,
+    ...{ ...rows[0], ...begun, fetched },
+    files: [await readdir(folders.root), mtimeNs],
+    objects: objects.map(({ key }) => key),
     upstream: world.stub.received.length + world.second.received.length,
-    fetched,
   };
 }
 
@@ -84,6 +115,25 @@ function bodyOf(route: Route): string {
   return `--x\r\n${part}\r\n--x--\r\n`;
 }
 
+it('every route that acts either asks for funds or costs nothing', () => {
+  const others = ROUTES.filter(({ access, method }) => access !== 'buyer' && method !== 'GET');
+  expect(others.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([...COST_NOTHING].sort());
+});
+
+it('requests, files, children and threads are noticed where there are some', async () => {
+  const before = await traces();
+  const body = JSON.stringify({ model: 'local-edit', prompt: 'flip it', image: sourceUrl });
+  const headers = { 'content-type': 'application/json' };
+  await world.api.call('/image/edit', { method: 'POST', key: world.key, body, headers });
+  const input = JSON.stringify({ model: 'local-lexical-embedding', input: 'a' });
+  await world.api.call('/embeddings', { method: 'POST', key: world.key, body: input, headers });
+  const after = await traces();
+  expect(after.requests).toBeGreaterThan(before.requests);
+  expect(after.fetched).toBeGreaterThan(before.fetched);
+  expect(after.files[1]).not.toBe(before.files[1]);
+  expect(after.workers).toBeGreaterThan(before.workers);
+});
+
 describe.each(BY_PATH)('%s without funds', (_name, route) => {
   it('answers 402 while the body is still being sent', async () => {
     const first = await firstBytes(world.api, route, { headers: bearer(await newKey()) });
@@ -98,7 +148,7 @@ describe.each(BY_PATH)('%s without funds', (_name, route) => {
     );
   });
 
-  it('leaves no request at an upstream, no file, no object, no child process and no operation', async () => {
+  it('leaves no request at an upstream, no file, object, child, thread, job or operation', async () => {
     const key = await newKey();
     const before = await traces();
     const response = await world.api.call(pathOf(route), {

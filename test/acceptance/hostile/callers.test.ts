@@ -1,0 +1,27 @@
+/** Requests that cost more than they paid, worked before they paid, or told more than they should. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { ACCESS_ROWS } from './accessRows.ts';
+import { checkRow } from './checkRow.ts';
+import { TEXT_ROWS } from './textRows.ts';
+import { UNFUNDED_ROWS } from './unfundedRows.ts';
+import { type HostileWorld, openHostileWorld } from './world.ts';
+
+let world: HostileWorld;
+beforeAll(async () => {
+  world = await openHostileWorld();
+}, 180_000);
+afterAll(async () => {
+  expect(await checkLedger(world.deployment.pool)).toEqual([]);
+  await world?.close();
+});
+
+describe.each([
+  ['without funds', UNFUNDED_ROWS],
+  ['that pays for what it got', TEXT_ROWS],
+  ['that gets what is its own', ACCESS_ROWS],
+] as const)('a caller %s', (_name, rows) => {
+  it.each(rows)('$name', { timeout: 120_000 }, async (row) => {
+    await checkRow(world, row, world);
+  });
+});

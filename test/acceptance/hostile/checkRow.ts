@@ -1,0 +1,54 @@
+/** What is to be seen of a hostile request: its answer, its price, what was asked of others, and how the process bore it. */
+import { readFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import { type Deployment, eventually } from '../deployment.ts';
+import { readStall } from '../stallReports.ts';
+import type { HostileRow } from './row.ts';
+
+/** `npm run bench -- stalls` has the bar, 100 ms; here the parts and other tests share the cores. */
+const MAX_STALL_MS = 500;
+/** The longest bodies, of 35 MB, stand in memory as bytes, as text and as values, and V8 grows its heap ahead of that. */
+const MAX_GROWTH_BYTES = 300 * 1024 * 1024;
+const SETTLED_WITHIN_MS = 60_000;
+
+export interface Watched {
+  deployment: Deployment;
+  stallFile: string;
+  takeSeen(): string[];
+}
+
+export async function checkRow<Target>(
+  { deployment, stallFile, takeSeen }: Watched,
+  row: HostileRow<Target>,
+  target: Target,
+): Promise<void> {
+  const { account, api, origin, pool } = deployment;
+  takeSeen();
+  const before = { money: await deployment.moneyOf(account), transfers: await deployment.transfers() };
+  const children = childrenOf(api.pid);
+  const { nowBytes } = await readStall(api.pid, stallFile);
+  const answer = await row.send(target);
+  expect([answer.status, answer.body.slice(0, 2_000)]).toEqual([row.status, expect.stringMatching(row.body)]);
+  await eventually(async () => {
+    const { rows } = await pool.query('select count(*)::int as open from holds');
+    return rows[0].open === 0 ? true : undefined;
+  }, SETTLED_WITHIN_MS);
+  const { longestMs, mostBytes } = await readStall(api.pid, stallFile);
+  const paid = before.money - (await deployment.moneyOf(account));
+  if (row.charged === undefined) expect(paid).toBeGreaterThanOrEqual(row.atLeast ?? 1n);
+  else expect(paid).toBe(row.charged);
+  // Nobody else's money moved either.
+  if (row.charged === 0n) expect(await deployment.transfers()).toBe(before.transfers + (row.topUps ?? 0));
+  if (row.status === 402) expect(childrenOf(api.pid).filter((pid) => !children.includes(pid))).toEqual([]);
+  expect(takeSeen().sort()).toEqual([...(row.seen ?? [])].sort());
+  expect(longestMs).toBeLessThan(MAX_STALL_MS);
+  expect(mostBytes - nowBytes).toBeLessThan(MAX_GROWTH_BYTES);
+  const health = await fetch(`${origin}/healthz`);
+  expect([health.status, api.logs().includes('api stopped')]).toEqual([200, false]);
+  expect(() => process.kill(api.pid, 0)).not.toThrow();
+}
+
+/** Those that read documents and pages are kept for the next ones. */
+function childrenOf(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
+}

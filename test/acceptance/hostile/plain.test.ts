@@ -1,0 +1,33 @@
+/** Requests that once ended or froze an API process: their answer, their price, and what the process notices of them. */
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { afterAll, beforeAll, it } from 'vitest';
+import { services } from '../../harness/services.ts';
+import { type Deployment, openDeployment } from '../deployment.ts';
+import { probeVariables } from '../stallReports.ts';
+import { checkRow } from './checkRow.ts';
+import { PLAIN_ROWS } from './plainRows.ts';
+import { type HostileSite, openHostileSite } from './site.ts';
+
+let site: HostileSite;
+let deployment: Deployment;
+let stallFile: string;
+beforeAll(async () => {
+  site = await openHostileSite();
+  stallFile = path.join(services().folder, `${randomUUID()}.stall.json`);
+  deployment = await openDeployment({
+    configuration: { fetch: { allowPrivateHosts: [site.host] } },
+    variables: probeVariables(stallFile),
+  });
+}, 180_000);
+afterAll(async () => {
+  await deployment?.close();
+  site?.close();
+});
+
+it.each(PLAIN_ROWS)('$name', { timeout: 120_000 }, async (row) => {
+  const { account, origin } = deployment;
+  const { takeSeen } = site;
+  const target = { origin, key: account.inferenceKey, site: `http://${site.host}` };
+  await checkRow({ deployment, stallFile, takeSeen }, row, target);
+});

@@ -1,0 +1,138 @@
+/** Hostile requests that need nothing but an API, a site and an account with funds. Others add rows. */
+import { xlsx } from '../../infra/documents/archives.ts';
+import {
+  type Answer,
+  ask,
+  formOf,
+  type HostileRow,
+  type HostileTarget,
+  postJson,
+  sendBytes,
+  sendRaw,
+} from './row.ts';
+
+const EMBEDDING = 'local-lexical-embedding';
+const VECTORS =
+  /^\{"object":"list","model":"local-lexical-embedding","data":\[\{"object":"embedding","index":0,/;
+const letters = (count: number) => 'ab cd'.repeat(count / 5);
+
+export const PLAIN_ROWS: readonly HostileRow[] = [
+  {
+    name: '2,048 embeddings of 65,536 dimensions',
+    send: postJson('/embeddings', { model: EMBEDDING, input: Array(2_048).fill('a'), dimensions: 65_536 }),
+    ...{ status: 400, body: /At most 2,048 for this model/, charged: 0n },
+  },
+  {
+    name: '4 embeddings of 65,536 dimensions',
+    send: postJson('/embeddings', { model: EMBEDDING, input: Array(4).fill('a'), dimensions: 65_536 }),
+    ...{ status: 400, body: /At most 2,048 for this model/, charged: 0n },
+  },
+  {
+    name: '2,048 embeddings of one letter',
+    send: postJson('/embeddings', { model: EMBEDDING, input: Array(2_048).fill('a') }),
+    ...{ status: 200, body: VECTORS, charged: 20_480n },
+  },
+  {
+    name: '582 embeddings of 27,500 letters',
+    send: postJson('/embeddings', { model: EMBEDDING, input: Array(582).fill(letters(27_500)) }),
+    ...{ status: 200, body: VECTORS },
+  },
+  {
+    name: '58 embeddings of 27,500 letters',
+    send: postJson('/embeddings', { model: EMBEDDING, input: Array(58).fill(letters(27_500)) }),
+    ...{ status: 200, body: VECTORS },
+  },
+  {
+    name: 'the call of an unknown job in chunks of one byte',
+    send: sendBytes('/provider-callbacks/a/b/c', 1_000_000),
+    ...{ status: 404, body: /does not exist/, charged: 0n },
+  },
+  {
+    name: 'a key for a wallet in chunks of one byte',
+    send: sendBytes('/api_keys/generate_web3_key', 60_000),
+    ...{ status: 400, body: /Invalid JSON/, charged: 0n },
+  },
+  {
+    name: 'a conversation of 2 MB in chunks of one byte',
+    send: sendBytes('/chat/completions', 2_000_000),
+    ...{ status: 400, body: /Invalid JSON/, charged: 0n },
+  },
+  ...['/embeddings', '/video/queue'].map(
+    (path): HostileRow => ({
+      name: `a megabyte for ${path} in chunks of one byte`,
+      send: sendBytes(path, 1_000_000),
+      ...{ status: 400, body: /Invalid JSON/, charged: 0n },
+    }),
+  ),
+  {
+    name: 'six conversations at once in chunks of one byte',
+    send: async (target) => await sixTimes(() => sendBytes('/chat/completions', 300_000)(target)),
+    ...{ status: 400, body: /Invalid JSON/, charged: 0n },
+  },
+  ...[100, 1_048_576, 2_000_000].map(
+    (bytes): HostileRow => ({
+      name: `the call of an unknown job with ${bytes} bytes`,
+      send: ({ origin }) =>
+        ask(origin, '/provider-callbacks/a/b/c', { key: undefined, body: { padding: 'x'.repeat(bytes) } }),
+      ...{ status: 404, body: /does not exist/, charged: 0n },
+    }),
+  ),
+  {
+    name: 'the call of an unknown job that waits to be asked for its body',
+    send: ({ origin }) => sendRaw(origin, { head: AWAITED, pieces: () => [] }),
+    ...{ status: 404, body: /does not exist/, charged: 0n },
+  },
+  {
+    name: 'a site whose robots.txt names everybody 10,000 times',
+    send: async (target) => await postJson('/augment/scrape', { url: `${target.site}/page` })(target),
+    ...{ status: 200, body: /Words of a page/, charged: 10_000_000n, seen: ['/robots.txt', '/page'] },
+  },
+  {
+    name: 'a page of 40 kB of begun links',
+    send: async (target) => await postJson('/augment/scrape', { url: `${target.site}/links` })(target),
+    ...{ status: 200, body: /\]/, charged: 10_000_000n, seen: ['/links'] },
+  },
+  {
+    name: 'a page of 15,000 line breaks',
+    send: async (target) => await postJson('/augment/scrape', { url: `${target.site}/breaks` })(target),
+    ...{ status: 200, body: /Words of a page/, charged: 10_000_000n, seen: ['/breaks'] },
+  },
+  ...[20_000, 40_000, 1_000_000].map(
+    (blanks): HostileRow => ({
+      name: `a workbook with a cell of ${blanks} blanks`,
+      send: (target) => parseDocument(target, blanks),
+      ...{ status: 200, body: /Data\]\\na +/, charged: 10_000_000n },
+    }),
+  ),
+  {
+    name: 'six workbooks at once with a cell of a million blanks each',
+    send: async (target) => await sixTimes(() => parseDocument(target, 1_000_000)),
+    ...{ status: 200, body: /Data\]\\na +/, charged: 60_000_000n },
+  },
+  {
+    name: '35 MB of embeddings',
+    send: postJson('/embeddings', { model: EMBEDDING, input: Array(1_200).fill(letters(27_500)) }),
+    ...{ status: 200, body: VECTORS },
+  },
+];
+
+/** Without `100 Continue`, which the client waits for. */
+const AWAITED =
+  'POST /api/v1/provider-callbacks/a/b/c HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\n' +
+  'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n';
+
+/** A workbook of a few kilobytes. */
+export function workbook(blanks: number): Buffer {
+  const cell = `<c r="A1" t="inlineStr"><is><t>a${' '.repeat(blanks)}b</t></is></c>`;
+  return xlsx(`<row r="1">${cell}</row>`);
+}
+
+function parseDocument({ origin, key }: HostileTarget, blanks: number): Promise<Answer> {
+  return ask(origin, '/augment/text-parser', { key, body: formOf(workbook(blanks), 'blanks.xlsx') });
+}
+
+/** The answer that is worst. */
+async function sixTimes(send: () => Promise<Answer>): Promise<Answer> {
+  const answers = await Promise.all(Array.from({ length: 6 }, send));
+  return answers.reduce((worst, answer) => (answer.status > worst.status ? answer : worst));
+}
