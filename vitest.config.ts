@@ -63,8 +63,10 @@ export default defineConfig({
     // Files of one worker share what they load: loading it anew for each took a fifth of the time.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
-    teardownTimeout: 30_000,
+    // A deadline only ends what hangs: no machine is so slow that a sound test comes near one of these.
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    teardownTimeout: 60_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -49,7 +49,7 @@ beforeAll(async () => {
     },
   });
   await sendAll(senders({ farebox, site: `http://${host}` }));
-}, 120_000);
+});
 
 afterAll(async () => {
   await farebox?.close();

@@ -23,7 +23,7 @@ export interface ApiClient {
   post(path: string, call?: Call): Promise<Reply>;
 }
 
-const PATIENCE_MS = 80_000;
+const PATIENCE_MS = 110_000;
 
 export function apiClient(baseUrl: string, key: string): ApiClient {
   const send = async (method: string, path: string, call: Call = {}): Promise<Reply> => {

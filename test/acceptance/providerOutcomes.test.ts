@@ -160,7 +160,7 @@ describe('when all of them are over', () => {
     );
     await eventuallyHolds([]);
     const closed = async () => ((await world.farebox.openWorkflows()).length === 0 ? true : undefined);
-    await eventually(closed, 10_000).catch(() => undefined);
+    await eventually(closed).catch(() => undefined);
     expect(await world.farebox.openWorkflows()).toEqual([]);
     expect(world.farebox.temporaryFiles().filter((file) => file.includes('output'))).toEqual([]);
   });
@@ -171,7 +171,7 @@ async function eventuallyHolds(queueIds: string[]): Promise<void> {
   const held = async () => (await world.farebox.objects()).map((key) => queueIdOf(key)).sort();
   const wanted = JSON.stringify(queueIds);
   const settled = async () => (JSON.stringify(await held()) === wanted ? true : undefined);
-  await eventually(settled, 10_000).catch(() => undefined);
+  await eventually(settled).catch(() => undefined);
   expect(await held()).toEqual(queueIds);
 }
 

@@ -62,9 +62,9 @@ it('cancels within the budget, answers 409 beyond it, and lets the job go on wit
     return all?.filter((event) => event.activityTaskCompletedEventAttributes).length ?? 0;
   };
   const measured = await events();
-  await eventually(async () => ((await events()) > measured ? true : undefined), 60_000);
+  await eventually(async () => ((await events()) > measured ? true : undefined));
   expect([await stateOf(limited), await spent()]).toEqual(['submitted', 2n * PRICE]);
-}, 120_000);
+});
 
 it('cancels a job that no provider was asked for, whatever was refunded before', async () => {
   const { api } = farebox.account;
@@ -74,7 +74,7 @@ it('cancels a job that no provider was asked for, whatever was refunded before',
   expect(await stateOf(waiting)).toBe('accepted');
   expect((await cancel(waiting)).body).toMatchObject({ state: 'cancelled', credits_refunded: true });
   expect(await farebox.moneyOf(farebox.account)).toBe(before);
-}, 60_000);
+});
 
 it('leaves another account its own budget', async () => {
   const reply = await queueFile(farebox.other.api, { model: 'endless-voice', source: toneWav(1) });
@@ -82,4 +82,4 @@ it('leaves another account its own budget', async () => {
   await untilState(farebox.other.api, queueId, 'submitted');
   const cancelled = await farebox.other.api.post(`/jobs/${queueId}/cancel`);
   expect(cancelled.body).toMatchObject({ state: 'cancelled', credits_refunded: true });
-}, 60_000);
+});

@@ -18,7 +18,7 @@ import { getTransferSolInstruction } from '@solana-program/system';
 import { FetchRequest, JsonRpcProvider, parseEther as parseEthers, Wallet } from 'ethers';
 import { createPublicClient, createWalletClient, defineChain, http, parseAbiItem, parseEther } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRpcUpstreams } from '../../providers/rpc/createRpcUpstreams.ts';
 import type { RpcUpstreams } from '../../providers/rpc/rpcUpstreams.ts';
 import { newPayer, type RpcPayer, type RpcWorld, startRpcWorld } from '../api/rpc/rpcWorld.ts';
@@ -26,8 +26,6 @@ import { type EvmChain, startEvmChain } from '../chains/evmChain.ts';
 import { SolanaChain } from '../chains/solana/solanaChain.ts';
 import { type SolanaNode, startSolanaNode } from '../chains/solana/solanaNode.ts';
 import { fundedSigner } from '../chains/solana/testUsd.ts';
-
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 90_000 });
 
 let evm: EvmChain;
 let solana: SolanaChain;

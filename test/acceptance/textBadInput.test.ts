@@ -126,9 +126,9 @@ beforeEach(async () => {
 /** What every single case is held to. */
 afterEach(async () => {
   expect(await books()).toEqual(before);
-  await eventually(async () => ((await openHolds()) === 0 ? true : undefined), 5_000);
+  await eventually(async () => ((await openHolds()) === 0 ? true : undefined));
   expect(canaryHits, 'hits of the canary').toBe(0);
-  await expect.poll(() => farebox.temporaryFiles(), { message: 'files', timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => farebox.temporaryFiles(), { message: 'files' }).toEqual([]);
 });
 
 /** Asks for the models as long as `work` takes: each probe is answered, the first one sent after the work began. */
@@ -348,7 +348,7 @@ describe('a page without end', () => {
       else expect(said).toEqual(tooLarge);
     }
     // One that came to its end may be kept for a while.
-    if (path !== '/bomb') await eventually(async () => (site.openSockets() === 0 ? true : undefined), 5_000);
+    if (path !== '/bomb') await eventually(async () => (site.openSockets() === 0 ? true : undefined));
   });
 
   it('of a million tags in each other is too complex', async () => {

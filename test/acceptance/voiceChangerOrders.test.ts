@@ -203,7 +203,7 @@ describe('Idempotency-Key', () => {
     await expectNothingLeft();
     await cutOff.stop();
     way.close();
-  }, 60_000);
+  });
 
   it('charges nothing for an order whose source cannot be stored, and stands for the next one', async () => {
     const endpoint = new URL(farebox.environment.S3_ENDPOINT ?? '');
@@ -227,7 +227,7 @@ describe('Idempotency-Key', () => {
     await expectNothingLeft();
     await cutOff.stop();
     way.close();
-  }, 60_000);
+  });
 
   it('stands for a new order after a refused one', async () => {
     const { api } = farebox.account;
@@ -297,11 +297,11 @@ describe('a job past its deadline whose workflow is still open', () => {
     });
     expect(await farebox.moneyOf(farebox.account)).toBe(before);
     const isOver = async () => ((await farebox.openWorkflows()).includes(job.queueId) ? undefined : true);
-    await eventually(isOver, 60_000);
+    await eventually(isOver);
     expect((await retrieve(api, job)).status).toBe(504);
     expect(await farebox.moneyOf(farebox.account)).toBe(before);
     await expectNothingLeft();
-  }, 90_000);
+  });
 });
 
 describe('a job whose workflow was terminated by hand', () => {

@@ -97,7 +97,7 @@ export async function stored(model: string): Promise<{ model: string; queueId: s
 /** The deletion follows the answer by a moment where it was not what was asked for. */
 export async function expectNothingLeft(): Promise<void> {
   const empty = async () => ((await farebox.objects()).length === 0 ? true : undefined);
-  await eventually(empty, 5_000).catch(() => undefined);
+  await eventually(empty).catch(() => undefined);
   expect(await farebox.objects()).toEqual([]);
 }
 

@@ -1,11 +1,9 @@
 /** A wallet pays by the published x402 packages as they are, signs in, buys until nothing is left, and pays again. */
 import { decodePaymentResponseHeader } from '@x402/fetch';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { challengedSignIn } from '../payments/challengedSignIn.ts';
 import { openWalletWorld, type Payer, type WalletWorld } from './walletWorld.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let world: WalletWorld;
 

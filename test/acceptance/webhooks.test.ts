@@ -123,7 +123,7 @@ describe('a receiver that does not take it', () => {
     const [{ at } = { at: '' }] = pending.attempts;
     const pauseMs = Date.parse(pending.next_attempt_at ?? '') - Date.parse(at);
     expect(pauseMs).toBeGreaterThanOrEqual(5_000);
-    expect(pauseMs).toBeLessThan(8_000);
+    expect(pauseMs).toBeLessThan(60_000);
     const delivery = await world.attempted(queueId, 2);
     expect([delivery.state, outcomesOf(delivery)]).toEqual([
       'delivered',
@@ -154,7 +154,7 @@ describe('a receiver that does not take it', () => {
     ]);
     expect(delivery.attempts[0]?.duration_ms).toBeGreaterThanOrEqual(10_000);
     expect(delivery.attempts[0]?.duration_ms).toBeLessThan(13_000);
-  }, 70_000);
+  });
 
   it('because it redirects is not followed, and the log says so', async () => {
     const queueId = await world.order({ hook: '/elsewhere/one' });
@@ -297,5 +297,5 @@ describe('a worker that is killed between sending and recording', () => {
     expect(new Set(messages.map(({ body }) => body)).size).toBe(1);
     expect(delivery).toMatchObject({ state: 'delivered', attempts: [{ attempt: 1, status: 204 }] });
     expect((await world.deliveries(queueId)).length).toBe(1);
-  }, 70_000);
+  });
 });

@@ -48,6 +48,9 @@ function orderOf(accountId: string, acceptBy = Date.now() + 60_000) {
 
 const RICH = 10n ** 12n;
 
+/** For an order that is to be accepted before it is too late. */
+const IN_TIME_MS = 4_000;
+
 async function charges(accountId: string): Promise<number> {
   const booked = await world.transfersOf(accountId);
   const of = (kind: string) => booked.filter((row) => row.kind === kind).length;
@@ -57,10 +60,11 @@ async function charges(accountId: string): Promise<number> {
 describe('a step whose answer was lost', () => {
   it('stands when it is run again, also when it is too late for a new one by then', async () => {
     const accountId = await world.account({ usd: RICH });
-    const order = orderOf(accountId, Date.now() + 300);
+    const acceptBy = Date.now() + IN_TIME_MS;
+    const order = orderOf(accountId, acceptBy);
     const first = await acceptJob(dependencies, order);
     expect(first).toMatchObject({ ok: true, durationSeconds: 2 });
-    await sleep(400);
+    await sleep(acceptBy - Date.now() + 100);
     expect(await acceptJob(dependencies, order)).toEqual(first);
     expect(await charges(accountId)).toBe(1);
   });
@@ -102,11 +106,12 @@ describe('a step that comes too late', () => {
 
   it('waits for a run that stands still with its charge made, and then stands with it', async () => {
     const accountId = await world.account({ usd: RICH });
-    const order = orderOf(accountId, Date.now() + 300);
+    const acceptBy = Date.now() + IN_TIME_MS;
+    const order = orderOf(accountId, acceptBy);
     const stalled = stallAtCommit();
     const first = acceptJob({ ...dependencies, pool: stalled.pool }, order);
     await stalled.reached;
-    await sleep(400);
+    await sleep(acceptBy - Date.now() + 100);
     const second = acceptJob(dependencies, order);
     await sleep(100);
     stalled.resume();

@@ -244,7 +244,7 @@ describe('a job that ends while its provider works', () => {
       const dependencies = dependenciesOf({ provider: { cancel } });
       const job = await runningJob(dependencies);
       for (const _ of [1, 2]) await endJob(dependencies, { queueId: job.queueId, ...ending(state) });
-      await until('the provider hears of it', () => stopped.length > 0, 5_000);
+      await until('the provider hears of it', () => stopped.length > 0);
       await sleep(50);
       expect(stopped).toEqual([{ id: 'op' }]);
       expect(refunded).toBe(job.queueId);
@@ -258,12 +258,10 @@ describe('a job that ends while its provider works', () => {
     ]) {
       const dependencies = dependenciesOf({ provider: { cancel } });
       const job = await runningJob(dependencies);
-      const startedAt = performance.now();
       const ended = await endJob(dependencies, { queueId: job.queueId, ...ending('cancelled') });
       expect(ended).toEqual({ state: 'cancelled', refundId: job.queueId });
-      expect(performance.now() - startedAt).toBeLessThan(2_000);
     }
-    await until('the failure is in the log', () => lines.some(({ level }) => level === 'warn'), 5_000);
+    await until('the failure is in the log', () => lines.some(({ level }) => level === 'warn'));
   });
 
   it('is not told where the provider said itself that it is over, or never gave a handle', async () => {
@@ -349,7 +347,7 @@ describe('a job that ends while its provider works', () => {
         state: 'cancelled',
       });
       const isReturned = async () => (await refundedToday(job.accountId)).join() === '0';
-      await until('the budget is whole again', isReturned, 10_000);
+      await until('the budget is whole again', isReturned);
     }
   });
 });

@@ -87,7 +87,7 @@ it('a job past its deadline is refunded behind more than a page of jobs that can
   const failed = lines.filter(({ level }) => level === 'error').map(({ fields }) => fields.queueId);
   expect(new Set(failed)).toEqual(new Set(broken));
   await query('delete from jobs where queue_id = any ($1)', [broken]);
-}, 120_000);
+});
 
 it('media past their retention are removed behind more than a page of media that cannot be', async () => {
   const accountId = await world.account();
@@ -101,7 +101,7 @@ it('media past their retention are removed behind more than a page of media that
   expect(await perform('reconcileJobs', isStuck)).toEqual({ done: 1 });
   expect(await readJob(world.ledger.pool, last)).toMatchObject({ state: 'expired' });
   await query('delete from jobs where queue_id = any ($1)', [stuck]);
-}, 120_000);
+});
 
 it('a payment whose workflow is lost is taken up again behind more than a page of those that have one', async () => {
   const accountId = await world.account();
@@ -115,7 +115,7 @@ it('a payment whose workflow is lost is taken up again behind more than a page o
   );
   expect(await perform('reconcileTopUps')).toEqual({ done: 1 });
   expect(started).toEqual([LOST]);
-}, 120_000);
+});
 
 it('an event is told behind more than a page of events that cannot be', async () => {
   const accountId = await world.account();
@@ -162,7 +162,7 @@ it('a purge goes on until nothing is left, however much there is', async () => {
     [],
   );
   expect(await perform('purgeIdempotencyKeys')).toEqual({ done: 100_501 });
-}, 120_000);
+});
 
 function topUpId(index: number): string {
   return `x402-${index.toString(16).padStart(32, '0')}`;

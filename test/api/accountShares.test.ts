@@ -1,15 +1,13 @@
 /** The share of one account in a process: bytes that are spooled and fetched, and places among decoders. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createAccountShares } from '../../api/accountShares.ts';
 import { json } from '../../api/answer.ts';
 import { defineRoute } from '../../api/route.ts';
 import type { LimitOverride } from '../../domain/limits/limits.ts';
 import { startApi, type TestApi } from './startApi.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const sharesOf = (override: LimitOverride = {}) => createAccountShares({ overrideOf: () => override });
 const never = new AbortController().signal;

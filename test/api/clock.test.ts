@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toneWav } from '../../bench/wav.ts';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey, type NewKey } from '../../infra/postgres/keys.ts';
@@ -15,8 +15,6 @@ import { fakedClock } from '../harness/fakedClock.ts';
 import { call, type JobClient, jsonOf, queueJob } from '../harness/jobDriver.ts';
 import { createWorld, type Spawned, services, spawnApi, spawnWorker } from '../harness/services.ts';
 import { modelId, simulatedVoice, simulator } from '../harness/simulatedVoices.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const HOURS_OFF = [5, -5];
 const ONE = 1_000_000_000n;
@@ -63,7 +61,7 @@ async function sameOfBoth(clients: JobClient[], where: string): Promise<Record<s
 }
 
 it('a key ends when the database says so, and is told when it was last used by that clock', async () => {
-  const expiresAt = new Date(Date.now() + 2_000);
+  const expiresAt = new Date(Date.now() + 5_000);
   const { clients, keyId } = await newClients({ expiresAt });
   const statuses = () =>
     Promise.all(clients.map(async (client) => (await call(client, '/billing/balance')).status));
@@ -77,7 +75,7 @@ it('a key ends when the database says so, and is told when it was last used by t
     );
     return rows[0]?.at;
   };
-  await expect.poll(lastUse, { timeout: 10_000 }).toBeTruthy();
+  await expect.poll(lastUse).toBeTruthy();
   expect(Math.abs(((await lastUse())?.getTime() ?? 0) - Date.now())).toBeLessThan(15_000);
 });
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { expireHolds } from '../../infra/postgres/holdExpiry.ts';
 import { createKey } from '../../infra/postgres/keys.ts';
@@ -16,8 +16,6 @@ import { openPool } from '../../infra/postgres/pool.ts';
 import { originals } from '../fixtures/badImages/originals.ts';
 import { createWorld, spawnApi } from '../harness/services.ts';
 import { JFK } from '../infra/media/recordings.ts';
-
-vi.setConfig({ testTimeout: 90_000 });
 
 const CREDIT = 10n ** 9n;
 
@@ -101,7 +99,7 @@ async function lastStatementsOver(): Promise<void> {
     );
     return rows[0]?.count;
   };
-  await expect.poll(left, { timeout: 10_000 }).toBe(0);
+  await expect.poll(left).toBe(0);
 }
 
 describe.each(Object.entries(ORDERS))('%s', (_name, toOrder) => {
@@ -128,7 +126,7 @@ describe.each(Object.entries(ORDERS))('%s', (_name, toOrder) => {
 it('the next process clears away what was left', async () => {
   const api = await spawnApi({ environment });
   const folder = join(environment.FAREBOX_DATA ?? '', 'tmp');
-  await expect.poll(() => readdirSync(folder), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => readdirSync(folder)).toEqual([]);
   await api.stop();
 });
 

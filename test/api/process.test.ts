@@ -7,7 +7,7 @@ import { openPool } from '../../infra/postgres/pool.ts';
 import { createWorld, spawnApi } from '../harness/services.ts';
 
 describe('a real API process', () => {
-  it('cuts no answer when it is told to stop under load, and ends with 0', { timeout: 60_000 }, async () => {
+  it('cuts no answer when it is told to stop under load, and ends with 0', async () => {
     const { environment } = await createWorld();
     const sql = openPool({ databaseUrl: environment.DATABASE_URL ?? '', applicationName: 'test' });
     const { id: accountId } = await createAccount(sql, { name: 'load' });
@@ -35,7 +35,7 @@ describe('a real API process', () => {
     expect(api.logs().trim().split('\n')).toHaveLength(1);
   });
 
-  it('starts without its parts and becomes ready when they come', { timeout: 60_000 }, async () => {
+  it('starts without its parts and becomes ready when they come', async () => {
     const { environment } = await createWorld();
     const api = await spawnApi({
       environment: { ...environment, REDIS_URL: 'redis://127.0.0.1:1' },
@@ -52,7 +52,7 @@ describe('a real API process', () => {
 });
 
 async function untilLogged(logs: () => string): Promise<string> {
-  await expect.poll(logs, { timeout: 20_000 }).toContain('api ready');
+  await expect.poll(logs).toContain('api ready');
   return logs();
 }
 

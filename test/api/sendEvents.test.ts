@@ -9,7 +9,7 @@ import type { ApiContext } from '../../api/requestState.ts';
 import { sendEvents } from '../../api/sendEvents.ts';
 import { sendRaw } from './sendRaw.ts';
 
-const IDLE_MS = 1_000;
+const IDLE_MS = 2_000;
 const TEXTS = ['data: a\n\n', 'data: naïve – 日本 🚕\n\n', `data: ${'x'.repeat(70_000)}\n\n`];
 
 /** What the next request is answered with. */

@@ -131,5 +131,5 @@ describe('a client that stands still', () => {
       server.closeAllConnections();
       server.close();
     }
-  }, 20_000);
+  });
 });

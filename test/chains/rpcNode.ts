@@ -4,7 +4,6 @@
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface RpcCall {
   jsonrpc: string;
@@ -49,8 +48,6 @@ export interface TestNode {
   url: string;
   /** How every request fails from now on. */
   fail(as: NodeFailure | undefined): void;
-  /** Milliseconds before each answer. */
-  slow(ms: number): void;
   /** Knows nothing of the last blocks. */
   lag(blocks: number): void;
   rewrite(by: Rewrite | undefined): void;
@@ -64,7 +61,6 @@ export interface TestNode {
 interface State {
   upstream: string;
   failure: NodeFailure | undefined;
-  slowMs: number;
   lag: number;
   rewrite: Rewrite | undefined;
   calls: Map<string, number>;
@@ -75,7 +71,7 @@ const MOST_BODIES = 1_000;
 
 export async function startRpcNode(upstream: string): Promise<TestNode> {
   const state: State = {
-    ...{ upstream, failure: undefined, slowMs: 0, lag: 0, rewrite: undefined },
+    ...{ upstream, failure: undefined, lag: 0, rewrite: undefined },
     ...{ calls: new Map(), bodies: [] },
   };
   const server = createServer(async (request, response) => {
@@ -90,9 +86,6 @@ export async function startRpcNode(upstream: string): Promise<TestNode> {
     bodies: state.bodies,
     fail: (as) => {
       state.failure = as;
-    },
-    slow: (ms) => {
-      state.slowMs = ms;
     },
     lag: (blocks) => {
       state.lag = blocks;
@@ -114,7 +107,6 @@ async function handle(state: State, body: string, response: ServerResponse): Pro
   const parsed = JSON.parse(body) as RpcCall | RpcCall[];
   const calls = Array.isArray(parsed) ? parsed : [parsed];
   for (const { method } of calls) state.calls.set(method, (state.calls.get(method) ?? 0) + 1);
-  if (state.slowMs > 0) await sleep(state.slowMs);
   if (state.failure !== undefined) return FAILURES[state.failure](response);
   const replies = await Promise.all(calls.map((call) => replyTo(state, call)));
   const answer = JSON.stringify(Array.isArray(parsed) ? replies : replies[0]);

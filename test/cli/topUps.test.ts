@@ -1,7 +1,7 @@
 /** `farebox top-ups reconcile`: the books against real chains, both ways. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
@@ -18,8 +18,6 @@ import {
   type World as SolanaWorld,
 } from '../providers/payments/solana/solanaWorld.ts';
 import { runFarebox } from './runFarebox.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 interface Answer {
   ok: boolean;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { FareboxError } from '../../domain/errors.ts';
 import { createLogger, scrub } from '../../infra/log.ts';
+import { MAX_HOSTILE_MS, ranMs } from '../harness/stall.ts';
 
 function logged(work: (log: ReturnType<typeof createLogger>) => void): Record<string, unknown> {
   const lines: string[] = [];
@@ -81,9 +82,9 @@ describe('the log', () => {
   });
 
   it('scrubs a hostile text in no time', () => {
-    const startedAt = performance.now();
+    const startMs = ranMs();
     for (const piece of ['Bearer ', 'a://', 'data:', 'FAREBOX_ADMIN_KEY_', 'a', 'https://x@', ' '])
       scrub(piece.repeat(50_000));
-    expect(performance.now() - startedAt).toBeLessThan(200);
+    expect(ranMs() - startMs).toBeLessThan(MAX_HOSTILE_MS);
   });
 });

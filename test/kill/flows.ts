@@ -116,7 +116,7 @@ async function expire({ client, begin }: FlowContext): Promise<FlowResult> {
   const job = await accept(client, modelId('instant'));
   await awaitJob(client, job);
   begin();
-  await until('the media expire', async () => (await awaitJob(client, job)).ended === 'gone', 60_000);
+  await until('the media expire', async () => (await awaitJob(client, job)).ended === 'gone');
   return { ...job, end: 'gone' };
 }
 

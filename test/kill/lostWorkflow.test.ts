@@ -118,5 +118,5 @@ async function lose(workflowId: string): Promise<void> {
       return error instanceof WorkflowNotFoundError;
     }
   };
-  await until('the workflow is lost', isGone, 60_000);
+  await until('the workflow is lost', isGone);
 }

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type pg from 'pg';
 import { keccak256 } from 'viem/utils';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey } from '../../infra/postgres/keys.ts';
 import { grant } from '../../infra/postgres/ledger.ts';
@@ -13,8 +13,6 @@ import { openPool } from '../../infra/postgres/pool.ts';
 import { createWorld, type Spawned, services, spawnApi } from '../harness/services.ts';
 import { until } from '../harness/until.ts';
 import { type RpcNode, startRpcNode } from '../stubs/rpcNode.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 type Api = Spawned & { baseUrl: string };
 
@@ -34,7 +32,7 @@ beforeAll(async () => {
   const databaseUrl = environment.DATABASE_URL ?? '';
   pool = openPool({ databaseUrl, applicationName: 'rpc-test', max: 3 });
   [first, second] = await Promise.all([spawnApi({ environment }), spawnApi({ environment })]);
-}, 60_000);
+});
 afterAll(async () => {
   first?.kill('SIGKILL');
   second?.kill('SIGKILL');

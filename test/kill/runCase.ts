@@ -39,7 +39,7 @@ async function strike(world: KillWorld, each: KillCase, { flow, begun }: Running
   };
   flow.then(end, end);
   // A point after the last answer is passed a moment after the flow ended.
-  await until('the flow has come so far', () => begun() || over, 60_000);
+  await until('the flow has come so far', () => begun() || over);
   await until(`${each.arm} fires`, () => armed.hasFired(last), FIRE_LIMIT_MS);
   if (each.strike === 'own death') {
     await armed.death();

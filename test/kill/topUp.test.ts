@@ -14,7 +14,7 @@ import { asRepeated, headerOf, paidConfig, paidEnvironment } from '../payments/p
 import { PAYEE, type Signed, signedOn } from '../providers/payments/evm/signedPayments.ts';
 import { type KillWorld, openKillWorld, type Part } from './killWorld.ts';
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 let chain: EvmChain;
 let facilitator: TestFacilitator;
@@ -124,7 +124,7 @@ describe('a payment whose processes die, or whose replies are lost, is credited 
     const insisting = mining(insist(signed));
     if (!moves) {
       // One that was not sent is over with its time.
-      await expect.poll(() => stateOf(signed), { timeout: 30_000 }).toBe('unknown');
+      await expect.poll(() => stateOf(signed)).toBe('unknown');
       await chain.setTime(validBefore + 1n);
     }
     const answer = await insisting;

@@ -150,7 +150,7 @@ async function onePayment(): Promise<void> {
   for (const each of answers) if (each.status === 200) expect(each).toMatchObject(CREDITED);
   if (answers.some(({ status }) => status !== 200)) {
     const isCredited = async () => (await movesOf(signed, 'top_up')).length > 0;
-    await until('the credit that was promised has come', isCredited, 30_000);
+    await until('the credit that was promised has come', isCredited);
   }
   const ids = new Set([...answers.map(({ paymentId }) => paymentId), ...(await askOnceMore(signed))]);
   expect(ids.size).toBe(1);
@@ -206,7 +206,7 @@ describe(`one sign-in used ${USES} times at once`, () => {
     await empty(redis);
     for (let way = 0; way < 4; way += 1) expect(await chat(signIn, way)).toEqual(REUSED);
     const isPaid = async () => (await movesOf(signed, 'charge')).length > 0;
-    await until('the call is paid', isPaid, 10_000);
+    await until('the call is paid', isPaid);
     expect((await movesOf(signed, 'charge')).length).toBe(1);
     // Signed anew it is taken, by both.
     for (const way of [0, 2]) {

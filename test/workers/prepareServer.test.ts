@@ -23,7 +23,7 @@ it('makes the upkeep schedules when the server comes back, though no version can
   way.sever();
   const prepared = prepareServer({ temporal, namespace, buildId: 'nobody-polls', log, signal: stop.signal });
   const said = async () => lines.some((line) => line.includes('the upkeep schedules are not made yet'));
-  await until('a failure is logged', said, 60_000);
+  await until('a failure is logged', said);
   way.mend();
   const connection = await Connection.connect({ address });
   const schedules = new ScheduleClient({ connection, namespace });
@@ -32,7 +32,7 @@ it('makes the upkeep schedules when the server comes back, though no version can
     for await (const { scheduleId } of schedules.list()) found.push(scheduleId);
     return UPKEEP_DUTIES.every((duty) => found.includes(`farebox-${duty}`));
   };
-  await until('the schedules are made', isMade, 60_000);
+  await until('the schedules are made', isMade);
   stop.abort();
   await prepared;
   expect(lines.some((line) => line.includes('this version is not registered yet'))).toBe(true);

@@ -191,7 +191,6 @@ describe('a generation that ends before its output is stored', () => {
       expect(await play.result()).toMatchObject({ ...expected, refundId: 'refund-1' });
       expect(generated).toBe(attempts);
     },
-    60_000,
   );
 
   it('stands when an attempt that was given up has stored its output after all', async () => {
@@ -201,7 +200,7 @@ describe('a generation that ends before its output is stored', () => {
     await play.accepted;
     await play.handle.executeUpdate(COMPLETE_UPDATE);
     expect(await play.result()).toMatchObject({ state: 'deleted' });
-  }, 60_000);
+  });
 
   it('goes on with what the provider says when it can be asked after a lost reply', async () => {
     const answers: GenerateResult[] = [{ kind: 'unknown', askable: true }, { kind: 'stored' }];

@@ -307,7 +307,7 @@ describe('a refused payment', () => {
     await present(0);
     await present(1);
     await present(1);
-    await until('handed in twice', async () => (await row()).settlements === 2, 5_000);
+    await until('handed in twice', async () => (await row()).settlements === 2);
     await reaches('refused');
     expect(network.calls.settle).toBe(2);
     await present(2);

@@ -97,18 +97,14 @@ describe('a field', () => {
     expect(WRONG_FIELDS.length).toBeGreaterThan(300);
   });
 
-  it.each([...byPath])(
-    'that is wrong is refused by name in %s',
-    async (_path, rows) => {
-      for (const row of rows) {
-        const reply = await api().post(row.path, callOf(row));
-        expect(reply.status, row.name).toBe(400);
-        expect(() => expectPointing(reply, row.at), row.name).not.toThrow();
-        expect(await world.farebox.transfers(), row.name).toBe(before.transfers);
-      }
-    },
-    60_000,
-  );
+  it.each([...byPath])('that is wrong is refused by name in %s', async (_path, rows) => {
+    for (const row of rows) {
+      const reply = await api().post(row.path, callOf(row));
+      expect(reply.status, row.name).toBe(400);
+      expect(() => expectPointing(reply, row.at), row.name).not.toThrow();
+      expect(await world.farebox.transfers(), row.name).toBe(before.transfers);
+    }
+  });
 
   it('that is an unknown voice is answered with those that there are', async () => {
     const json = { model: 'any-music', prompt: 'A tram', voice: 'nobody' };
@@ -212,15 +208,15 @@ describe('a medium', () => {
 
   it('of a server that goes wrong is refused by the name of its field', async () => {
     await eachOf(wrongServers(world.media), expectNamed);
-  }, 90_000);
+  });
 
   it('that is none, or too much of one, is refused by the name of its field', async () => {
     await eachOf(wrongFiles(world.media, whole), expectNamed);
-  }, 90_000);
+  });
 
   it('handed in that is none, or too much of one, is refused by the name of its field', async () => {
     for (const row of wrongDataUrls()) await expectNamed(row);
-  }, 60_000);
+  });
 
   it('is one of reference videos that are too long in all', async () => {
     const url = world.media.serve('reference.mp4', clip({ seconds: 2.5, rate: 4 }));
@@ -245,7 +241,7 @@ describe('a medium', () => {
       expect([quoted.status, quoted.body.error], video_url.slice(0, 60)).toEqual([status, queued.body.error]);
       expect([queued.status, quoted.body.error]).toEqual([status, expect.stringContaining('video_url')]);
     }
-  }, 60_000);
+  });
 });
 
 describe('afterwards', () => {

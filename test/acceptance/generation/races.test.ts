@@ -90,7 +90,7 @@ describe('complete that crosses retrieve', () => {
       expect([sumOf(transfers, 'charge'), sumOf(transfers, 'refund')]).toEqual([paid, 0n]);
     }
     await expectNothingLeft(world);
-  }, 120_000);
+  });
 });
 
 describe('cancel that crosses the end of the job', () => {
@@ -109,7 +109,7 @@ describe('cancel that crosses the end of the job', () => {
       expect((await complete(api(), job)).body).toEqual({ success: true });
     }
     await expectNothingLeft(world);
-  }, 120_000);
+  });
 });
 
 describe('a retrieve with delete_media_on_completion', () => {
@@ -126,7 +126,7 @@ describe('a retrieve with delete_media_on_completion', () => {
     expect((await retrieve(api(), job, { deleteAfter: true })).status).toBe(200);
     await untilState(api(), job.queueId, 'deleted');
     await expectNothingLeft(world);
-  }, 120_000);
+  });
 });
 
 /** Asks for the media and their deletion, and is gone after so many bytes. Resolves to how many were read. */
@@ -201,7 +201,7 @@ describe('a price that changes between the quote and the charge', () => {
     expect(await world.farebox.moneyOf(world.farebox.account)).toBe(before);
     await dearer.stop();
     await expectNothingLeft(world);
-  }, 60_000);
+  });
 });
 
 describe('media handed in with an order whose worker dies', () => {
@@ -226,5 +226,5 @@ describe('media handed in with an order whose worker dies', () => {
     } finally {
       await next.stop();
     }
-  }, 120_000);
+  });
 });

@@ -126,9 +126,9 @@ async function clearUp({ farebox }: World): Promise<void> {
 /** The deletion follows the answer by a moment where it was not what was asked for. */
 export async function expectNothingLeft({ farebox }: World): Promise<void> {
   const empty = async () => ((await farebox.objects()).length === 0 ? true : undefined);
-  await eventually(empty, 5_000).catch(() => undefined);
+  await eventually(empty).catch(() => undefined);
   expect(await farebox.objects()).toEqual([]);
   const closed = async () => ((await farebox.openWorkflows()).length === 0 ? true : undefined);
-  await eventually(closed, 10_000);
+  await eventually(closed);
   expect(farebox.temporaryFiles()).toEqual([]);
 }

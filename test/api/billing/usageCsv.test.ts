@@ -116,7 +116,7 @@ describe('the usage history as CSV', () => {
     const { secret, ...who } = await payer(api, { usd: 4_000_000_000_000_000_001n });
     await bill(api, who, 4_000_000_000_000_000_001n);
     expect((await lines(await csv(secret)))[0]?.[4]).toBe('4000000000.000000001');
-  }, 20_000);
+  });
 
   it('of nothing is the names of the columns', async () => {
     const { secret } = await payer(api);
@@ -225,19 +225,16 @@ describe('a client of a long stream', () => {
       const request = get(`${api.baseUrl}/billing/usage-history`, { headers });
       const response = await new Promise<NodeJS.ReadableStream>((resolve) => request.on('response', resolve));
       response.pause();
-      await sleep(1_500);
-      const paused = statements;
-      expect(paused).toBeGreaterThan(0);
+      let paused = -1;
+      for (; statements !== paused || paused === 0; await sleep(1_000)) paused = statements;
       expect(paused).toBeLessThan(80);
-      await sleep(300);
-      expect(statements).toBe(paused);
       request.destroy();
-      const until = Date.now() + 5_000;
+      const until = Date.now() + 60_000;
       while (api.inFlight.count > 0 && Date.now() < until) await sleep(20);
       expect(api.inFlight.count).toBe(0);
       expect(statements).toBeLessThanOrEqual(paused + 1);
     } finally {
       (sql as { query: unknown }).query = query;
     }
-  }, 60_000);
+  });
 });

@@ -160,7 +160,7 @@ describe('a cursor', () => {
     expect(legal.length).toBeGreaterThan(cursor.length * 3);
     for (const edit of legal) await expectNoCursor(edit);
     await expectNoCursor(cursor + cursor);
-  }, 60_000);
+  });
 
   it('of another account, of another listing, or unsigned is refused', async () => {
     const other = await payer(api);

@@ -79,10 +79,10 @@ it.each(READERS)('%s keeps few bytes for each byte of a body in chunks of one', 
   socket.on('error', () => undefined);
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
   if (start !== '') socket.write(chunks);
-  await expect.poll(() => received, { timeout: 30_000 }).toBe(start.length);
+  await expect.poll(() => received).toBe(start.length);
   const before = await keptBytes();
   socket.write(oneByteChunks);
-  await expect.poll(() => received, { timeout: 30_000 }).toBe(start.length + letters);
+  await expect.poll(() => received).toBe(start.length + letters);
   const kept = (await keptBytes()) - before;
   socket.destroy();
   await new Promise((resolve) => server.close(resolve));

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../../api/route.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
@@ -14,8 +14,6 @@ import { acceptJob, PRICE } from '../jobs/jobsWorld.ts';
 import { textModel } from '../text/textWorld.ts';
 import { startWalletWorld, type WalletWorld } from '../wallets/walletWorld.ts';
 import { firstBytes } from './firstBytes.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const NOTHING = { usd: 0, diem: 0 };
 const FREE = textModel({
@@ -84,7 +82,7 @@ it('funds that only holds past their end keep are funds', async () => {
   expect(await ledger.hold({ ...held, operationId: randomUUID(), ttlMs: 600_000 })).toMatchObject({
     outcome: 'held',
   });
-  await expect.poll(statusNow, { timeout: 20_000 }).toBe(402);
+  await expect.poll(statusNow).toBe(402);
 });
 
 describe('a dry run without funds', () => {
@@ -217,7 +215,7 @@ describe('funds', () => {
     expect((await ask('/augment/scrape', order, {}, key)).status).toBe(400);
     await sql.query('update accounts set usd_posted = 0 where id = $1', [accountId]);
     const status = async () => (await ask('/augment/scrape', order, {}, key)).status;
-    await expect.poll(status, { timeout: 20_000, interval: 200 }).toBe(402);
+    await expect.poll(status, { interval: 200 }).toBe(402);
   });
 
   it('below the smallest price of a route are none', async () => {

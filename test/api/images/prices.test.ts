@@ -88,4 +88,4 @@ it(`${SAMPLE.length} of ${CALLS.length} orders are charged what the list says, a
     expect([path, body, response.status, entries]).toEqual([path, body, 200, [entry]]);
     expect(`${entry.split(' ')[0]} ${nano(cost.usd)}`).toBe(entry);
   }
-}, 120_000);
+});

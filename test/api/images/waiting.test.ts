@@ -96,7 +96,7 @@ describe.each(ROUTES)('a client of %s that goes away', (path, body, sku) => {
         finish = resolve;
       });
     const visitor = visit(path, body);
-    await until('it is made', () => begun, 10_000);
+    await until('it is made', () => begun);
     expect(await world.held()).toBe(1);
     visitor.leave();
     expect(await visitor.left).toBe('before');
@@ -152,7 +152,7 @@ describe('where too many pictures are worked on', () => {
       world.api.opened.dependencies.mediaProviders = new Map([['local', open()]]);
       const before = await world.spent();
       const first = visit(path, body);
-      await until('the first is at work', async () => (await world.held()) === 1, 10_000);
+      await until('the first is at work', async () => (await world.held()) === 1);
       const others = await Promise.all([world.post(path, body), world.post(path, body)]);
       for (const reply of others) {
         const told = (await reply.json()) as { error: string };

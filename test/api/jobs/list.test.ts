@@ -39,7 +39,7 @@ beforeAll(async () => {
   }
   await acceptJob(sql, await payer(api), KINDS[0]);
   all = (await list('?limit=100')).data;
-}, 60_000);
+});
 afterAll(() => api?.stop());
 
 async function list(query: string): Promise<{ data: Shown[]; next_cursor: string | null }> {
@@ -182,7 +182,7 @@ describe('with 100,000 jobs of the account', () => {
     );
     await operator.query('alter table jobs enable trigger user');
     await operator.query('analyze jobs');
-  }, 120_000);
+  });
   afterAll(() => operator?.end());
 
   it.each([

@@ -45,7 +45,7 @@ describe('open streams', () => {
     await Promise.all(streams.map(({ ended }) => ended));
     for (const stream of streams) expect(stream.events().at(-1)).toMatchObject({ event: 'end' });
     expect(watches().open).toBe(0);
-  }, 30_000);
+  });
 
   it('beyond those of one account are refused in words, and others still get theirs', async () => {
     const { sql } = api.opened.dependencies;
@@ -68,7 +68,7 @@ describe('open streams', () => {
     expect(next?.status).toBe(200);
     next?.cut();
     await expect.poll(() => watches().open).toBe(0);
-  }, 30_000);
+  });
 
   it('beyond those of one process are refused as unavailable', async () => {
     const open = Array.from({ length: 1_000 }, (_, account) =>
@@ -105,14 +105,12 @@ describe('open streams', () => {
     const queueId = await acceptJob(api.opened.dependencies.sql, who);
     const stream = await openEvents(second.origin, { queueId, secret: who.secret });
     await expect.poll(() => stream.events().length).toBe(3);
-    const startedAt = performance.now();
     const stopped = second.stop();
     await stream.ended;
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
     expect(stream.text()).toMatch(/retry: [12]\d{3}\n\n$/);
     expect(stream.events().map(({ event }) => event)).not.toContain('end');
     await stopped;
-  }, 20_000);
+  });
 });
 
 describe('the telling of a job', () => {

@@ -39,7 +39,7 @@ beforeAll(async () => {
     jobs[name] = await acceptJob(sql, { accountId, keyId: keyIds[name] });
     await failJob(sql, jobs[name]);
   }
-}, 60_000);
+});
 afterAll(() => api?.stop());
 
 const VISIBLE: Record<Exclude<Name, 'wallet'>, readonly Name[]> = {

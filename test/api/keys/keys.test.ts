@@ -223,7 +223,8 @@ describe('DELETE /api_keys', () => {
     const first = await remove();
     expect([first.status, first.body]).toEqual([200, { success: true }]);
     const used = async () => (await ask(api, 'GET /jobs', { key: made.apiKey })).status;
-    await expect.poll(used, { timeout: 500, interval: 5 }).toBe(401);
+    // Before it would be read anew without any announcement.
+    await expect.poll(used, { timeout: 4_000, interval: 5 }).toBe(401);
     const second = await remove();
     expect([second.status, second.body]).toEqual([400, { error: 'API key could not be found' }]);
   });

@@ -12,8 +12,6 @@ import type { LimitedCall } from '../../../infra/redis/limiter.ts';
 import { contentTypeOf, pathOf } from '../funds/firstBytes.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const plainRoutes = ['/test/one', '/test/two'].map((path) =>
   defineRoute({ method: 'GET', path, access: 'caller', handler: async () => json({}) }),
 );
@@ -172,7 +170,7 @@ describe('calls in flight', () => {
       const [key, other] = [await keyOf(accountId), await keyOf()];
       const post = (credential: string) => api.call(path, { method: 'POST', key: credential });
       const calls = [post(key), post(key), post(key)];
-      await vi.waitFor(() => expect(waiting).toBe(3), { timeout: 20_000 });
+      await vi.waitFor(() => expect(waiting).toBe(3), { timeout: 60_000 });
       const refused = await post(key);
       const words = 'Rate limit exceeded: at most 3 requests at a time for this account.';
       expect([refused.status, await refused.json()]).toEqual([429, { error: words, customMessage: words }]);
@@ -180,13 +178,13 @@ describe('calls in flight', () => {
       const { limiter } = api.opened.dependencies.limits;
       expect(await limiter.refusals(accountId)).toMatchObject([{ rateLimitType: 'CALLS_IN_FLIGHT' }]);
       const others = post(other);
-      await vi.waitFor(() => expect(waiting).toBe(4), { timeout: 20_000 });
+      await vi.waitFor(() => expect(waiting).toBe(4), { timeout: 60_000 });
       gate.open();
       for (const answered of await Promise.all([...calls, others])) {
         expect(answered.status).toBe(200);
         await answered.text();
       }
-      await vi.waitFor(async () => expect((await post(key)).status).toBe(200), { timeout: 20_000 });
+      await vi.waitFor(async () => expect((await post(key)).status).toBe(200), { timeout: 60_000 });
     },
   );
 });

@@ -107,7 +107,7 @@ describe('the same key and body', () => {
     const key = randomUUID();
     const asked = first.node.requests;
     const one = keyed(key, call('eth_call', '["slow"]'));
-    await until('it is with the node', () => first.node.requests > asked, 5_000);
+    await until('it is with the node', () => first.node.requests > asked);
     const age = `update rpc_answers set created_at = created_at - interval '25 hours' where account_id = $1 and key = $2`;
     await sql().query(age, [payer.accountId, key]);
     expect(await purgeRpcAnswers(sql(), { olderThanMs: 24 * 3_600_000, limit: 10 })).toBe(0);
@@ -117,7 +117,7 @@ describe('the same key and body', () => {
     expect(first.node.requests - asked).toBe(1);
     first.node.release();
     expect((await one).status).toBe(200);
-    await until('the twin is with the node', () => first.node.requests > asked + 1, 5_000);
+    await until('the twin is with the node', () => first.node.requests > asked + 1);
     first.node.release();
     expect((await twin).status).toBe(200);
   });
@@ -156,7 +156,7 @@ it('a hundred twins at once are one call, one charge and one answer', async () =
   const send = (index: number) =>
     keyed(key, call('eth_call', '["slow"]'), { world: index % 2 ? first : second });
   const all = Promise.all(Array.from({ length: 100 }, (_value, index) => send(index)));
-  await until('the first is with the node', () => first.node.requests > asked, 5_000);
+  await until('the first is with the node', () => first.node.requests > asked);
   first.node.release();
   const replies = await all;
   expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -226,16 +226,22 @@ describe('a transaction that may have arrived', () => {
     const batch = raws.map((raw) => call('eth_sendRawTransaction', `["${raw}","status 500"]`)).join(',');
     const key = await lose(`[${batch}]`);
     const { knowsTransaction } = first.upstreams;
+    let waiting = 0;
+    let release = () => {};
+    const all = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // None is answered before all of them are asked.
     first.upstreams.knowsTransaction = async () => {
-      await sleep(200);
+      waiting += 1;
+      if (waiting === raws.length) release();
+      await all;
       return true;
     };
-    const startedAt = performance.now();
     const again = await keyed(key, `[${batch}]`);
     first.upstreams.knowsTransaction = knowsTransaction;
     const results = (JSON.parse(again.text) as { result: string }[]).map(({ result }) => result);
     expect(results).toEqual(raws.map((raw) => keccak256(raw as `0x${string}`)));
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
   it('is handed in again when the network does not know it', async () => {
@@ -301,7 +307,7 @@ describe('a client that goes away', () => {
         headers: { 'content-type': 'application/json', ...headers },
       })
       .catch(() => undefined);
-    await until('the node has it', () => first.node.requests > asked, 5_000);
+    await until('the node has it', () => first.node.requests > asked);
     leaving.abort();
     await pending;
   }
@@ -314,7 +320,7 @@ describe('a client that goes away', () => {
   it('without a key pays nothing', async () => {
     const paid = (await booked(first, payer)).length;
     await leave({});
-    await until('nothing is held', async () => (await heldNow()) === 0, 5_000);
+    await until('nothing is held', async () => (await heldNow()) === 0);
     first.node.release();
     expect((await booked(first, payer)).length - paid).toBe(0);
   });
@@ -335,7 +341,7 @@ describe('a process that dies', () => {
   async function dead(key: string, at: string, body: string): Promise<void> {
     armPoint(`${at}:pause:1:1500`);
     stragglers.push(keyed(key, body).catch(() => undefined));
-    await until('it is claimed', async () => (await rowsOf(key)) === 1, 5_000);
+    await until('it is claimed', async () => (await rowsOf(key)) === 1);
     await sleep(300);
     await abandon(key);
     armPoint(undefined);

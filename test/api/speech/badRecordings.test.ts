@@ -2,14 +2,12 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { measureStall } from '../../harness/stall.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_TURN_MS, measureStall } from '../../harness/stall.ts';
 import { type BadSound, badSounds, encoding, sixHours, whole } from '../../infra/media/badSounds.ts';
 import { JFK, testFolder } from '../../infra/media/recordings.ts';
 import { spoofs } from '../../infra/media/spoofs.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const folder = testFolder();
 let world: SpeechWorld;
@@ -114,15 +112,13 @@ describe('refused for its size or length:', () => {
     expect(bytes.length).toBeLessThan(25 * 1024 * 1024);
     let shortestMs = Number.POSITIVE_INFINITY;
     // The sender is of the same process: what it takes on a busy machine is not what is meant.
-    for (let attempt = 0; attempt < 3 && shortestMs >= 250; attempt += 1) {
+    for (let attempt = 0; attempt < 3 && shortestMs >= MAX_TURN_MS; attempt += 1) {
       const stall = measureStall();
-      const startedAt = performance.now();
       await expectRefused({ bytes }, 422, /longer than 7200 seconds/);
-      expect(performance.now() - startedAt).toBeLessThan(60_000);
       shortestMs = Math.min(shortestMs, stall.longestMs());
       stall.stop();
     }
-    expect(shortestMs).toBeLessThan(250);
+    expect(shortestMs).toBeLessThan(MAX_TURN_MS);
   });
 });
 

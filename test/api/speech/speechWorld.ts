@@ -20,6 +20,8 @@ export interface Script {
   chunks: Buffer[];
   /** Before each chunk. */
   pauseMs: number;
+  /** Before the last chunk. */
+  beforeLast: Promise<void> | undefined;
   /** Thrown instead of an answer. */
   failure: unknown;
   /** Thrown before any charge. */
@@ -49,6 +51,7 @@ const QUIET: Script = {
   transcript: { text: 'Ask not what your country can do for you.' },
   chunks: [Buffer.from('spoken '), Buffer.alloc(0), Buffer.from('words')],
   pauseMs: 0,
+  beforeLast: undefined,
   failure: undefined,
   refusal: undefined,
   breaksWith: undefined,
@@ -151,9 +154,13 @@ function scripted(script: Script, asked: SpeechWorld['asked']): MediaProvider {
   };
 }
 
-async function* said({ chunks, pauseMs, breaksWith }: Script, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* said(
+  { chunks, pauseMs, beforeLast, breaksWith }: Script,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
   for (const chunk of chunks) {
     if (pauseMs > 0) await sleep(pauseMs, undefined, { signal });
+    if (chunk === chunks.at(-1)) await beforeLast;
     yield chunk;
   }
   if (breaksWith !== undefined) throw breaksWith;

@@ -1,7 +1,7 @@
 /** A recording in, its words out: every container, what is billed, and what of a call is nobody's charge. */
 import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
 import type { TranscriptionOrder } from '../../../providers/mediaProvider.ts';
@@ -9,7 +9,6 @@ import { ENCODINGS, encode, ffmpeg, JFK, measure, testFolder } from '../../infra
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 
 // Each is a matter of a second; a machine that is busy with other tests is no failure.
-vi.setConfig({ testTimeout: 60_000 });
 
 const SKU = 'nvidia/parakeet-tdt-0.6b-v3-asr-second';
 const folder = testFolder();
@@ -197,7 +196,7 @@ describe('nothing is charged', () => {
     const calling = world.api.call('/audio/transcriptions', {
       ...{ method: 'POST', body: form, key: world.key, signal: gone.signal },
     });
-    await expect.poll(() => world.asked.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => world.asked.length).toBe(1);
     gone.abort();
     await expect(calling).rejects.toThrow();
     await expect.poll(() => world.asked[0]?.context.signal.aborted).toBe(true);

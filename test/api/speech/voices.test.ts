@@ -1,7 +1,7 @@
 /** Cloned voices: a handle for one account, one model and some days, and nothing kept of the sample. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import {
   claimCloning,
@@ -12,8 +12,6 @@ import {
 import type { VoiceSample } from '../../../providers/mediaProvider.ts';
 import { ffmpeg, JFK, testFolder } from '../../infra/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const folder = testFolder();
 let world: SpeechWorld;

@@ -44,7 +44,7 @@ const FAILS = { status: 500, body: { error: { message: 'no' } } };
 beforeEach(async () => {
   world.stub.next = [];
   // What a failure did to the health of the address is no matter of the next test.
-  await expect.poll(async () => (await world.chat({})).status, { timeout: 10_000, interval: 100 }).toBe(200);
+  await expect.poll(async () => (await world.chat({})).status, { interval: 100 }).toBe(200);
   world.stub.next = [FAILS];
   world.second.received = [];
 });

@@ -261,7 +261,7 @@ describe('money', () => {
     await world.settled();
     expect(await world.entries()).toEqual(before);
     expect(world.stub.received.length).toBeLessThan(40);
-    await vi.waitFor(() => expect(world.stub.running()).toBe(0));
+    await vi.waitFor(() => expect(world.stub.running()).toBe(0), { timeout: 60_000 });
   });
 
   test.each<[string, ChatScript, number]>([
@@ -281,7 +281,7 @@ describe('money', () => {
     // So that what this did to the health of the address is no matter of the next.
     world.second.otherwise = { alternatives: { yes: 1 } };
     const heal = async () => (await world.decide({ model: 'judge-second' })).status;
-    await expect.poll(heal, { timeout: 10_000, interval: 100 }).toBe(200);
+    await expect.poll(heal, { interval: 100 }).toBe(200);
   });
 
   test.each([
@@ -306,7 +306,7 @@ describe('money', () => {
     const leaving = new AbortController();
     const questions = { one: BROKEN, two: BROKEN };
     const asked = world.decide({ questions }, { signal: leaving.signal }).catch(() => undefined);
-    await vi.waitFor(() => expect(world.stub.received).toHaveLength(2));
+    await vi.waitFor(() => expect(world.stub.received).toHaveLength(2), { timeout: 60_000 });
     leaving.abort();
     await asked;
     await world.settled();

@@ -95,7 +95,7 @@ describe('a process that holds as much as it may', () => {
   it.each([false, true])('turns a call away while another is answered (stream: %s)', async (stream) => {
     world.stub.next = [{ delayMs: stream ? 0 : 1_000, tokens: ['Hel', 'lo'], pauseMs: stream ? 700 : 0 }];
     const first = world.chat({ ...one(), stream });
-    await vi.waitFor(() => expect(world.stub.received).toHaveLength(1), { timeout: 5_000 });
+    await vi.waitFor(() => expect(world.stub.received).toHaveLength(1), { timeout: 60_000 });
     const second = await world.chat(one());
     expect([second.status, second.headers.get('retry-after'), await second.json()]).toEqual([
       503,
@@ -131,6 +131,6 @@ describe('a process that holds as much as it may', () => {
     const response = await world.chat({ ...one(), stream: true }, { signal: client.signal });
     expect(response.status).toBe(200);
     client.abort();
-    await vi.waitFor(async () => expect((await world.chat(one())).status).toBe(200), { timeout: 15_000 });
+    await vi.waitFor(async () => expect((await world.chat(one())).status).toBe(200), { timeout: 60_000 });
   });
 });

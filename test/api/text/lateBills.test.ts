@@ -67,7 +67,7 @@ beforeAll(async () => {
     },
     [...routes, sold, once],
   );
-}, 60_000);
+});
 
 afterAll(() => world.close());
 
@@ -123,7 +123,7 @@ async function begun(path: string, body: object): Promise<{ answer: Promise<Resp
   world.stub.next.push({ delayMs: 700, alternatives: { yes: 0.9, no: 0.1 } });
   const answer = post(path, body);
   if (path.startsWith('/test/')) await started;
-  else await until('the upstream is asked', () => world.stub.received.length > length, 10_000);
+  else await until('the upstream is asked', () => world.stub.received.length > length);
   world.stub.next = [];
   return { answer, finish };
 }
@@ -137,7 +137,7 @@ describe.each(Object.entries(ORDERS))('%s', (_name, [path, body]) => {
     const response = await answer.finally(unlock);
     expect(response.status).toBe(504);
     await world.settled();
-    await until('nothing is in flight', () => world.api.inFlight.count === 0, 15_000);
+    await until('nothing is in flight', () => world.api.inFlight.count === 0);
     expect(await funds()).toBe(before);
     const inTime = await begun(path, body);
     inTime.finish();
@@ -145,7 +145,7 @@ describe.each(Object.entries(ORDERS))('%s', (_name, [path, body]) => {
     await world.settled();
     expect(await funds()).toBeLessThan(before ?? 0n);
     expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
-  }, 60_000);
+  });
 });
 
 it('gives back what was taken where the deadline passes between the bill and the answer', async () => {
@@ -155,7 +155,7 @@ it('gives back what was taken where the deadline passes between the bill and the
     const { answer, finish } = await begun('/test/sold', {});
     finish();
     expect((await answer).status).toBe(504);
-    await until('nothing is in flight', () => world.api.inFlight.count === 0, 15_000);
+    await until('nothing is in flight', () => world.api.inFlight.count === 0);
   } finally {
     armPoint(undefined);
   }
@@ -166,4 +166,4 @@ it('gives back what was taken where the deadline passes between the bill and the
   );
   expect(rows).toEqual([{ kind: 'refund' }, { kind: 'charge' }]);
   expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
-}, 60_000);
+});

@@ -76,7 +76,7 @@ async function leaveUnanswered(body: object, afterMs: number): Promise<void> {
   const away = new AbortController();
   const { length } = world.stub.received;
   const call = world.chat({ stream: true, ...body }, { signal: away.signal });
-  await until('the upstream is asked', () => world.stub.received.length > length, 10_000);
+  await until('the upstream is asked', () => world.stub.received.length > length);
   await sleep(afterMs);
   away.abort();
   await expect(call).rejects.toThrow();
@@ -86,19 +86,17 @@ const wordsIn = (text: string) => (text.match(/"content"/g) ?? []).length;
 const hasWords = (text: string) => wordsIn(text) >= 3;
 
 describe('by default, a client that leaves a stream', () => {
-  it('ends the upstream call within 200 ms', async () => {
-    const waits: number[] = [];
+  it('ends the upstream call before that has sent ten words more', async () => {
+    const further: number[] = [];
     for (let attempt = 0; attempt < 5; attempt += 1) {
       world.stub.next.push(ENDLESS);
       await leaveAfter({}, hasWords);
-      const leftAt = performance.now();
       const call = world.stub.received.at(-1);
-      while (!call?.aborted && performance.now() < leftAt + 10_000) await sleep(2);
-      waits.push(performance.now() - leftAt);
+      const before = call?.sentTokens ?? 0;
+      await until('the upstream is left', () => call?.aborted === true);
+      further.push((call?.sentTokens ?? 0) - before);
     }
-    // The best of several: this machine has other work, too.
-    expect(Math.min(...waits)).toBeLessThan(200);
-    expect(Math.max(...waits)).toBeLessThan(4_000);
+    expect(Math.min(...further)).toBeLessThan(10);
   });
 
   it('pays for the prompt and for what was received', async () => {
@@ -155,8 +153,8 @@ describe('by default, a client that leaves a stream', () => {
     const before = await entryCount();
     away.abort();
     const call = world.stub.received.at(-1);
-    await until('the upstream is left', () => call?.aborted === true, 4_000);
-    await until('the bill stands', async () => (await entryCount()) === before + 1, 10_000);
+    await until('the upstream is left', () => call?.aborted === true);
+    await until('the bill stands', async () => (await entryCount()) === before + 1);
   });
 });
 
@@ -198,11 +196,11 @@ describe('where the model says drain', () => {
     world.stub.next.push({ tokens, pauseMs: 20 });
     await leaveAfter({ model: 'drained' }, hasWords);
     const call = world.stub.received.at(-1);
-    await until('the stream has ended', () => call?.sentTokens === tokens.length, 30_000);
-    await until('it is settled', async () => (await lastEntry()).completion === tokens.length, 30_000);
+    await until('the stream has ended', () => call?.sentTokens === tokens.length);
+    await until('it is settled', async () => (await lastEntry()).completion === tokens.length);
     expect(call?.aborted).toBe(false);
     expect((await lastEntry()).notes).not.toContain('counted here');
-  }, 60_000);
+  });
 });
 
 it('GET /models shows what becomes of a stream whose client leaves', async () => {

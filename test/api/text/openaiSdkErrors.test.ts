@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   // What one case did to the health of the address is no matter of the next.
   world.stub.next = [];
-  await expect.poll(async () => (await world.chat({})).status, { timeout: 10_000, interval: 100 }).toBe(200);
+  await expect.poll(async () => (await world.chat({})).status, { interval: 100 }).toBe(200);
   world.stub.received.length = 0;
 });
 afterAll(() => world.close());

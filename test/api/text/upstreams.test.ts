@@ -175,7 +175,7 @@ async function expectBill(id: string | undefined, billed: Billed): Promise<void>
 /** So that what one case did to the health of the address is no matter of the next. */
 async function heal(): Promise<void> {
   world.stub.next = [];
-  await expect.poll(async () => (await world.chat({})).status, { timeout: 10_000, interval: 100 }).toBe(200);
+  await expect.poll(async () => (await world.chat({})).status, { interval: 100 }).toBe(200);
 }
 
 const BOTH = [

@@ -90,7 +90,7 @@ describe('signing in', () => {
     expect(await call()).toBe(200);
     const { sql } = world.api.opened.dependencies;
     await sql.query(`update accounts set status = 'suspended' where id = $1`, [wallet.accountId]);
-    await expect.poll(call, { timeout: 500, interval: 10 }).toBe(401);
+    await expect.poll(call, { timeout: 4_000, interval: 10 }).toBe(401);
   });
 });
 

@@ -1,5 +1,5 @@
 /** What a facilitator says is believed in nothing: every lie credits nothing, every muddle that settled credits once. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
 import { type FaultName, startFacilitator, type TestFacilitator } from '../../chains/facilitator.ts';
 import { LIES, MUDDLES } from '../../chains/facilitatorFaults.ts';
@@ -7,8 +7,6 @@ import { createWorld, type Spawned, spawnWorker } from '../../harness/services.t
 import { asRepeated, headerOf, paidConfig, paidEnvironment } from '../../payments/paidWorld.ts';
 import { type Signed, signedOn } from '../../providers/payments/evm/signedPayments.ts';
 import { startApi, type TestApi } from '../startApi.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 let chain: EvmChain;
 let facilitator: TestFacilitator;
@@ -43,7 +41,7 @@ async function begun(fault: FaultName) {
   const before = facilitator.counts.settle;
   facilitator.behave(fault);
   const answer = pay(signed);
-  await expect.poll(() => facilitator.counts.settle, { timeout: 10_000 }).toBe(before + 1);
+  await expect.poll(() => facilitator.counts.settle).toBe(before + 1);
   return { fault, signed, answer };
 }
 
@@ -80,7 +78,7 @@ describe('a facilitator', () => {
       const stateOf = async () =>
         (await sql.query<{ state: string }>('select state from top_ups where payer = $1', [payer])).rows[0]
           ?.state;
-      await expect.poll(stateOf, { timeout: 10_000 }).not.toBe('settling');
+      await expect.poll(stateOf).not.toBe('settling');
     }
     const ends = lied.map(({ signed }) => Number(signed.authorization.validBefore));
     await chain.setTime(BigInt(Math.max(...ends)) + 1n);

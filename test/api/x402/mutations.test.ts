@@ -145,7 +145,7 @@ it('nothing was handed in, nothing written down, and no workflow started but for
       const { count } = await workflow.count(`WorkflowType = '${TOP_UP_WORKFLOW}'`);
       return count;
     });
-  await expect.poll(started, { timeout: 15_000 }).toBe(1);
+  await expect.poll(started).toBe(1);
   leaving.abort();
   expect(await unanswered).toBe('left');
 });

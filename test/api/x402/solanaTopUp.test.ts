@@ -23,7 +23,7 @@ import {
 } from '../../providers/payments/solana/solanaWorld.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const PATH = '/x402/top-up';
 const UNITS_PER_DOLLAR = 1_000_000n;
@@ -214,7 +214,7 @@ it('a payment that the network lost is over with its time: nothing moved, nothin
   world.chain.onSubmit = 'drop';
   const paying = pay(payer);
   const submitted = world.chain.submissions;
-  await expect.poll(() => world.chain.submissions, { timeout: 15_000 }).toBeGreaterThan(submitted);
+  await expect.poll(() => world.chain.submissions).toBeGreaterThan(submitted);
   // Its blockhash is too old for every block to come.
   world.chain.advance(400);
   const { header } = await paying;

@@ -1,7 +1,7 @@
 /** POST /x402/top-up over a real chain, a real worker and two APIs on one set of books. */
 
 import { Registry } from 'prom-client';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { creditedBody, offerBody } from '../../../api/x402/shapes.ts';
 import type { SignedPayment } from '../../../domain/payments/signedPayment.ts';
@@ -43,8 +43,6 @@ import {
   signedOn,
 } from '../../providers/payments/evm/signedPayments.ts';
 import { startApi, type TestApi } from '../startApi.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 let chain: EvmChain;
 let apis: [TestApi, TestApi];

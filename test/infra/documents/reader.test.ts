@@ -13,9 +13,7 @@ describe('a document', () => {
   const reader = openReader({ childPath, timeoutMs: 1_500 });
 
   it('that hangs its parser is given up in time, and the next one is read', async () => {
-    const startedAt = performance.now();
     expect(await outcome(reader, BYTES, 'x.hang')).toBe('refused: too_complex');
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(await outcome(reader, BYTES)).toBe('fine');
   });
 
@@ -27,11 +25,9 @@ describe('a document', () => {
   it.runIf(process.platform === 'linux')(
     'gets no more memory than the limit, outside of the heap too',
     async () => {
-      const patient = openReader({ childPath, timeoutMs: 25_000 });
-      const startedAt = performance.now();
+      // It is not the time that ends it: that lies behind the deadline of the test.
+      const patient = openReader({ childPath, timeoutMs: 3_600_000 });
       expect(await outcome(patient, BYTES, 'x.swell')).toBe('refused: too_complex');
-      // It was not the time that ended it.
-      expect(performance.now() - startedAt).toBeLessThan(20_000);
       expect(await outcome(patient, BYTES)).toBe('fine');
     },
   );
@@ -42,13 +38,11 @@ describe('a document', () => {
 });
 
 describe('whoever gives up', () => {
-  const reader = openReader({ childPath, timeoutMs: 20_000 });
+  const reader = openReader({ childPath, timeoutMs: 3_600_000 });
 
   it('while his document is read is let go at once, and its child is ended', async () => {
     const signal = AbortSignal.timeout(500);
-    const startedAt = performance.now();
     await expect(reader.read({ bytes: BYTES, filename: 'x.hang' }, { signal })).rejects.toThrow('aborted');
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
     expect(await outcome(reader, BYTES)).toBe('fine');
   });
 

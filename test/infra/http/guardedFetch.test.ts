@@ -207,9 +207,7 @@ describe('what is refused with one and the same sentence', () => {
 
   it('a name that nobody answers for, in bounded time', async () => {
     const never = () => new Promise<string[]>(() => {});
-    const startedAt = performance.now();
     expect(await refusal('http://silence.example.com/', { resolve: never }, 800)).toBe(REFUSED);
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
   });
 });
 
@@ -220,8 +218,7 @@ describe('a body that is too much', () => {
         'payload_too_large: The source is larger than 25 MB.',
       );
     }
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(server.openSockets()).toBe(0);
+    await expect.poll(() => server.openSockets()).toBe(0);
   });
 
   it('takes no memory to speak of', async () => {
@@ -242,10 +239,9 @@ describe('a body that is too much', () => {
   });
 
   it('is cut off when it comes at a drip', async () => {
-    const startedAt = performance.now();
-    expect(await refusal(local('/slow'), {}, 30_000)).toBe(REFUSED);
-    expect(performance.now() - startedAt).toBeLessThan(9_000);
-  }, 20_000);
+    // The deadline of the whole lies far behind that of the test.
+    expect(await refusal(local('/slow'), {}, 3_600_000)).toBe(REFUSED);
+  });
 });
 
 describe('a download', () => {

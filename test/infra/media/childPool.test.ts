@@ -12,12 +12,15 @@ function open(limits: { timeoutMs: number; maxWaiting: number; maxWaitMs?: numbe
 
 describe('a pool of children', () => {
   it('tells who waited too long for one that too many wait, and serves who comes when one is free again', async () => {
-    const pool = open({ timeoutMs: 3_000, maxWaiting: 10, maxWaitMs: 300 });
+    const pool = open({ timeoutMs: 6_000, maxWaiting: 10, maxWaitMs: 300 });
     const hung = pool.ask({ path: '/hang' });
     await sleep(50);
-    const startedAt = performance.now();
+    let isOver = false;
+    void hung.finally(() => {
+      isOver = true;
+    });
     await expect(pool.ask({ path: '/fine' })).rejects.toBeInstanceOf(TooManyWait);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(isOver).toBe(false);
     expect(await hung).toBeUndefined();
     expect(await pool.ask({ path: '/fine' })).toMatchObject({ file: 1 });
     pool.close();

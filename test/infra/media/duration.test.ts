@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { billableSeconds } from '../../../domain/pricing.ts';
 import { verifyAudio } from '../../../infra/media/verifyAudio.ts';
 import { ENCODINGS, type Encoding, encode, isLong, measure, testFolder } from './recordings.ts';
 import { LIES, type Lie, type Spoof, spoofs } from './spoofs.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.
-vi.setConfig({ testTimeout: 120_000 });
 
 const folder = testFolder();
 afterAll(() => rmSync(folder, { recursive: true }));

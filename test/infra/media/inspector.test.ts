@@ -10,9 +10,7 @@ const childPath = fileURLToPath(new URL('../../fixtures/stubbornChild.mjs', impo
 describe('the inspection of a file', () => {
   it('is given up when its parser hangs, and the next file is inspected by a new child', async () => {
     const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 1_500 });
-    const startedAt = performance.now();
     expect(await inspector.inspect('audio', '/hang')).toBeUndefined();
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
     expect((await inspector.inspect('audio', '/fine'))?.format).toBe('mp3');
     inspector.close();
   });
@@ -51,10 +49,8 @@ describe('the inspection of a file', () => {
     Buffer.from('3026b2758e66cf11a6d900aa0062ce6c', 'hex').copy(head);
     writeFileSync(path, head);
     const inspector = createInspector({ timeoutMs: 3_000 });
-    const startedAt = performance.now();
     const inspection = await inspector.inspect('audio', path);
     expect(inspection?.format).toBeUndefined();
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
     inspector.close();
     rmSync(folder, { recursive: true });
   });

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { MediaPlace } from '../../../domain/generation/media.ts';
 import { limitsOfRole, type MediaLimits } from '../../../domain/generation/mediaLimits.ts';
 import { measureMedium } from '../../../infra/media/measureMedium.ts';
@@ -9,7 +9,6 @@ import { ENCODINGS, encode, mediaTools, testFolder } from './recordings.ts';
 import { video } from './videoFiles.ts';
 
 // Each is a matter of a second; a machine that is busy with other tests is no failure.
-vi.setConfig({ testTimeout: 120_000 });
 
 const folder = testFolder();
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -3,15 +3,14 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { measureVideo, type VideoOutcome } from '../../../infra/media/measureVideo.ts';
 import { verifyVideo } from '../../../infra/media/verifyVideo.ts';
-import { measureStall } from '../../harness/stall.ts';
+import { longestTurn, MAX_TURN_MS } from '../../harness/stall.ts';
 import { isLong, mediaTools, testFolder } from './recordings.ts';
 import { avi, made, patched, stretched, VIDEOS, video } from './videoFiles.ts';
 
 // Each is a matter of a second; a machine that is busy with other tests is no failure.
-vi.setConfig({ testTimeout: 120_000 });
 
 const folder = testFolder();
 const workFolder = join(folder, 'work');
@@ -291,11 +290,9 @@ describe('what is not a whole video within the limits is refused soon, and leave
   for (const [name, make, words] of BAD) {
     it(name, async () => {
       const content = make();
-      const startedAt = performance.now();
       const outcome = await measure(content, { minSeconds: 2 });
       expect(outcome.ok ? JSON.stringify(outcome) : `${outcome.code}: ${outcome.message}`).toMatch(words);
       expect(outcome.ok).toBe(false);
-      expect(performance.now() - startedAt).toBeLessThan(20_000);
       expect(readdirSync(workFolder)).toEqual([]);
       expect(hits).toBe(0);
     });
@@ -319,19 +316,15 @@ describe('what a provider delivered', () => {
       expect(await verifyVideo(file(content))).toBeUndefined();
   });
 
-  it('of half a gigabyte is verified within seconds, on the side of the event loop', async () => {
+  it('of half a gigabyte is verified on the side of the event loop', async () => {
     const mp4 = whole('mp4');
     const path = file(mp4);
     const filler = Buffer.alloc(8);
     filler.writeUInt32BE(500 * 1024 * 1024);
     filler.write('free', 4, 'latin1');
     writeFileSync(path, joined(mp4, filler, Buffer.alloc(500 * 1024 * 1024 - 8)));
-    const stall = measureStall();
-    const startedAt = performance.now();
-    expect(await verifyVideo(path)).toMatchObject({ width: 320 });
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
-    expect(stall.longestMs()).toBeLessThan(50);
-    stall.stop();
+    const verify = async () => expect(await verifyVideo(path)).toMatchObject({ width: 320 });
+    expect(await longestTurn(verify, MAX_TURN_MS)).toBeLessThan(MAX_TURN_MS);
     rmSync(path);
   });
 });
@@ -341,16 +334,13 @@ describe('measuring videos', () => {
     const mutants = Object.keys(VIDEOS).flatMap((name) =>
       Array.from({ length: isLong() ? 40 : 1 }, () => mutated(whole(name))),
     );
-    const stall = measureStall();
-    let outcomes = 0;
-    for (const mutant of mutants) {
-      const outcome = await measure(mutant);
-      outcomes += 1;
-      if (outcome.ok) expect(outcome.video.seconds).toBeLessThan(15.2);
-    }
-    expect(stall.longestMs()).toBeLessThan(50);
-    stall.stop();
-    expect(outcomes).toBe(mutants.length);
+    const measureAll = async () => {
+      for (const mutant of mutants) {
+        const outcome = await measure(mutant);
+        if (outcome.ok) expect(outcome.video.seconds).toBeLessThan(15.2);
+      }
+    };
+    expect(await longestTurn(measureAll, MAX_TURN_MS)).toBeLessThan(MAX_TURN_MS);
   });
 
   it('stops when it is aborted, and without a working ffmpeg is an error, not a bad video', async () => {

@@ -115,7 +115,7 @@ describe("a reader of an account's transfers", () => {
       return rows.length;
     };
     const until = performance.now() + longRun(1_500, 20_000);
-    while (performance.now() < until) await page();
+    while (performance.now() < until || seen.length <= 50) await page();
     moving = false;
     await Promise.all(movers);
     while ((await page()) > 0);
@@ -123,7 +123,6 @@ describe("a reader of an account's transfers", () => {
       'select id from transfers where account_id = $1 order by id',
       [account],
     );
-    expect(rows.length).toBeGreaterThan(50);
     expect(seen).toEqual(rows.map((row) => row.id));
   });
 });

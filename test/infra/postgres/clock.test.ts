@@ -66,7 +66,7 @@ describe('while the clock runs over an edge', () => {
       `select * from operations where kind = 'charge' and day <> (created_at at time zone 'UTC')::date`,
     );
     expect(rows).toEqual([]);
-  }, 60_000);
+  });
 
   async function payerOf(limit: (typeof LIMITED)[number]): Promise<RaceRound> {
     if (limit === 'diem') return { accountId: await world.account({ diem: LIMIT }), keyId: null };

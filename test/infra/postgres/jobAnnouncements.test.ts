@@ -31,7 +31,7 @@ async function heardOf(act: () => Promise<unknown>): Promise<string[]> {
   await act();
   const last = randomUUID();
   await world.owner.query('select pg_notify($1, $2)', [JOB_CHANNEL, last]);
-  await until('the last announcement is heard', () => heard.includes(last), 10_000);
+  await until('the last announcement is heard', () => heard.includes(last));
   return heard.filter((payload) => payload !== last);
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, createPublicClient, http } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { processEnvironment } from '../../../infra/config/environment.ts';
 import type { DemoChain } from '../../../infra/stack/chain/demoChain.ts';
 import { TEST_USD } from '../../../infra/stack/chain/testUsd.ts';
@@ -18,8 +18,6 @@ interface DevFile {
   chain: DemoChain;
   processes: Record<string, number>;
 }
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let base: string;
 let world: Record<string, string>;
@@ -122,9 +120,7 @@ test('what happened on the chain is still there after the next start, and after 
   const { chain, processes } = devFile();
   expect(await client(chain).getBlockNumber()).toBeGreaterThanOrEqual(2n);
   // Written every five seconds.
-  await expect
-    .poll(() => existsSync(path.join(base, 'data/chain/state.json')), { timeout: 10_000 })
-    .toBe(true);
+  await expect.poll(() => existsSync(path.join(base, 'data/chain/state.json'))).toBe(true);
   process.kill(processes.chain ?? 0, 'SIGKILL');
   await untilSaid(started, 'chain runs again');
   expect(await purseOf(chain, chain.payTo)).toBe(5_000_000n);

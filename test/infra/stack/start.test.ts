@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { processEnvironment } from '../../../infra/config/environment.ts';
 import { identify } from '../../../infra/launch/processIdentity.mjs';
 import { freePorts } from '../../../infra/stack/freePorts.ts';
@@ -25,7 +25,6 @@ interface DevFile {
 }
 
 // A whole service starts in each, on whatever machine this is.
-vi.setConfig({ testTimeout: 120_000 });
 
 let base: string;
 let ports: number[];

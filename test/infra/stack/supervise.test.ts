@@ -37,8 +37,8 @@ function part(script: string, more: Partial<PartProcess> = {}): PartProcess {
 const SERVES = 'touch ready; exec sleep 60';
 
 async function until(holds: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 8_000; !holds(); ) {
-    if (Date.now() > deadline) throw new Error('it did not become so in 8 s');
+  for (const deadline = Date.now() + 60_000; !holds(); ) {
+    if (Date.now() > deadline) throw new Error('it did not become so in 60 s');
     await sleep(20);
   }
 }

@@ -1,5 +1,3 @@
-/** What a page may be asked for by, where the reader never goes, and what each kind of answer comes to. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { errorStatus } from '../../../api/errors.ts';
@@ -237,9 +235,8 @@ describe('told as one and the same failure with 500', () => {
   });
 
   it('a page that comes at a drip, after seconds and not at the deadline', async () => {
-    const startedAt = performance.now();
-    expect(await world.outcome(world.at('/slow'))).toBe(NOT_FETCHED);
-    expect(performance.now() - startedAt).toBeLessThan(9_000);
+    // The deadline of the whole lies far behind that of the test.
+    expect(await world.outcome(world.at('/slow'), { fetchTimeoutMs: 3_600_000 })).toBe(NOT_FETCHED);
   });
 });
 
@@ -249,8 +246,7 @@ describe('a page that is too much', () => {
     for (const path of ['/large', '/gigabyte', '/announced', '/endless', '/bomb', '/bomb-br']) {
       expect(await world.outcome(world.at(path)), path).toBe('page_failed: The page is larger than 10 MB.');
     }
-    await sleep(500);
-    expect(world.server.openSockets()).toBe(0);
+    await expect.poll(() => world.server.openSockets()).toBe(0);
     // The server's own buffers are in this process as well.
     expect((process.memoryUsage().rss - before) / 1e6).toBeLessThan(250);
   });

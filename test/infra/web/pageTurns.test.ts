@@ -23,7 +23,7 @@ function open(turns: { atOnce: number; maxWaiting: number; maxWaitMs: number }) 
 }
 
 const read = (signal?: AbortSignal) => reader.read(world.at('/held'), signal && { signal });
-const arrived = (count: number) => vi.waitFor(() => expect(held).toHaveLength(count), { timeout: 5_000 });
+const arrived = (count: number) => vi.waitFor(() => expect(held).toHaveLength(count), { timeout: 60_000 });
 
 function answerAll(): void {
   for (const response of held.splice(0)) {

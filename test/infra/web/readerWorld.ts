@@ -16,7 +16,8 @@ export interface ReaderWorld {
 export async function openReaderWorld(behaviours: Record<string, Behaviour>): Promise<ReaderWorld> {
   const server = await hostileServer(behaviours);
   const allowPrivateHosts = [`127.0.0.1:${server.port}`, `site.example.com:${server.port}`];
-  const usual = { allowPrivateHosts, failureFloorMs: 1, maxChildren: 1 };
+  const patience = { convertTimeoutMs: 100_000, fetchTimeoutMs: 100_000 };
+  const usual = { allowPrivateHosts, failureFloorMs: 1, maxChildren: 1, ...patience };
   const shared = createPageReader(usual);
   const read = async (url: string, options?: Partial<PageReaderOptions>): Promise<ReadPage> => {
     if (options === undefined) return shared.read(url);

@@ -309,7 +309,7 @@ it('a file of speech that nobody reads is closed when nobody waits any more', as
   };
   expect(await openFiles()).toHaveLength(1);
   controller.abort();
-  await vi.waitFor(async () => expect(await openFiles()).toEqual([]));
+  await vi.waitFor(async () => expect(await openFiles()).toEqual([]), { timeout: 60_000 });
   expect(stub.calls.some(({ path }) => path.endsWith('/cancel'))).toBe(false);
 });
 

@@ -294,7 +294,7 @@ async function run(row: Row, operate: Operate): Promise<void> {
     for (const secret of [PRIVATE_WORDS, stub.apiKey, stub.baseUrl]) expect(detail).not.toContain(secret);
     expect(stub.orders).toHaveLength(row.orders ?? 1);
     const asked = () => stub.calls.some(({ path }) => path.endsWith('/cancel'));
-    if (row.cancelled) await vi.waitFor(() => expect(asked()).toBe(true), { timeout: 3_000 });
+    if (row.cancelled) await vi.waitFor(() => expect(asked()).toBe(true), { timeout: 60_000 });
     else expect(asked()).toBe(false);
   } finally {
     await stub.close();
@@ -322,7 +322,7 @@ it('an order that is given up while it is being taken in is cancelled when its i
     const work = falMedia(stub).makeImages(order, await helper.context(controller.signal));
     controller.abort();
     await expect(work).rejects.toMatchObject({ reason: 'lost' });
-    await vi.waitFor(() => expect(stub.orders[0]?.cancelled).toBe(true));
+    await vi.waitFor(() => expect(stub.orders[0]?.cancelled).toBe(true), { timeout: 60_000 });
   } finally {
     await stub.close();
   }
@@ -337,10 +337,12 @@ it('one of several orders that fails ends the others', async () => {
       picture({ upstreamModel: 'fal-ai/flux-2-pro', count: 3 }),
       context,
     );
-    await vi.waitFor(() => expect(stub.orders).toHaveLength(3));
+    await vi.waitFor(() => expect(stub.orders).toHaveLength(3), { timeout: 60_000 });
     stub.faults.status = [reply(404, { detail: 'Request not found' })];
     await expect(work).rejects.toMatchObject({ reason: 'failed' });
-    await vi.waitFor(() => expect(stub.orders.filter(({ cancelled }) => cancelled)).toHaveLength(2));
+    await vi.waitFor(() => expect(stub.orders.filter(({ cancelled }) => cancelled)).toHaveLength(2), {
+      timeout: 60_000,
+    });
   } finally {
     await stub.close();
   }

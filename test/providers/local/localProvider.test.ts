@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_VOICE_CHANGER } from '../../../domain/catalogue/voiceChangers.ts';
 import { createLocalProvider } from '../../../providers/local/localProvider.ts';
 import { LOCAL_VOICES, type LocalVoice } from '../../../providers/local/voices.ts';
@@ -11,7 +11,6 @@ import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../infra/media/re
 import { decodeSamples, fundamentalHz, secondsOf, timbre, timbreDistance } from './pitch.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.
-vi.setConfig({ testTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'farebox local '));
 let runs = 0;
@@ -174,9 +173,7 @@ describe('an order', () => {
     const reason = new Error('cancelled');
     const controller = new AbortController();
     setTimeout(() => controller.abort(reason), 150);
-    const startedAt = performance.now();
     await expect(change({}, controller.signal)).rejects.toBe(reason);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
   it('leaves nothing in its folder but the output', async () => {

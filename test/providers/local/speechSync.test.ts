@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { LOCAL_SPEECH_SYNC } from '../../../domain/catalogue/builtin/offlineSpeech.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import { localSpeaker } from '../../../providers/local/speechSync.ts';
@@ -13,7 +13,6 @@ import { mediaTools } from '../../infra/media/recordings.ts';
 import { processesWith } from './processes.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.
-vi.setConfig({ testTimeout: 120_000 });
 
 const TEXT = 'The quick brown fox jumps over the lazy dog. Payments are settled, and nothing is lost.';
 /** As long as an order may be. */
@@ -133,14 +132,14 @@ describe('the stream', () => {
   it('that nobody reads on stops the encoder', async () => {
     const workFolder = freshFolder();
     for await (const _piece of await begin({ format: 'aac', text: LONG, speed: 0.25 }, { workFolder })) break;
-    await until('nothing runs', () => processesWith(workFolder) === 0, 5_000);
+    await until('nothing runs', () => processesWith(workFolder) === 0);
   });
 
   it('that nobody begins to read stops the encoder as well', async () => {
     const workFolder = freshFolder();
     const bytes = await begin({ format: 'aac', text: LONG, speed: 0.25 }, { workFolder });
     await bytes[Symbol.asyncIterator]().return?.();
-    await until('nothing runs', () => processesWith(workFolder) === 0, 5_000);
+    await until('nothing runs', () => processesWith(workFolder) === 0);
   });
 
   it('that is given up breaks, and nothing runs on', async () => {
@@ -156,7 +155,7 @@ describe('the stream', () => {
       }
     };
     await expect(reading()).rejects.toThrow('given up');
-    await until('nothing runs', () => processesWith(workFolder) === 0, 5_000);
+    await until('nothing runs', () => processesWith(workFolder) === 0);
   });
 });
 

@@ -31,19 +31,19 @@ describe.each([
   ['a gateway gives up on', { status: 504 }],
 ] as [string, Reply][])('calls of one client that %s', (_name, reply) => {
   it('do not keep others from the nodes', async () => {
-    open({ deadlineMs: 1_000 });
+    open({ deadlineMs: 2_000 });
     for (const node of nodes) node.reply = endless(reply);
     let running = true;
+    let failed = 0;
     const greedy = async () => {
-      while (running) await call('eth_call');
+      for (; running; failed += 1) await call('eth_call');
     };
     const attack = Array.from({ length: 20 }, greedy);
     const outcomes = [];
-    const startedAt = performance.now();
-    while (performance.now() - startedAt < 3_000) outcomes.push(await call('eth_getBalance'));
+    // Each of them comes back for more, twice.
+    while (failed < 40 || outcomes.length <= 20) outcomes.push(await call('eth_getBalance'));
     running = false;
     await Promise.all(attack);
-    expect(outcomes.length).toBeGreaterThan(20);
     expect(outcomes.filter(({ kind }) => kind !== 'result')).toEqual([]);
   });
 });

@@ -91,7 +91,7 @@ describe('a large result', () => {
     expect(bytes).toBeGreaterThan(200 * 2 ** 20);
     expect(bytes).toBeLessThan(257 * 2 ** 20);
     expect(most - before).toBeLessThan(150);
-  }, 30_000);
+  });
 
   it('under the id of another call is not passed on', async () => {
     node.reply = () => (response) => {

@@ -79,7 +79,7 @@ describe('reads', () => {
     nodes[0].reply = () => () => undefined;
     nodes[0].looksFail = true;
     expect(await load(400)).toBe(1);
-  }, 20_000);
+  });
 
   it('avoid a node that lags, and go back when it has caught up', async () => {
     await upstreams.single(NETWORK, read(), patient());
@@ -132,23 +132,32 @@ describe('a second node for slow reads', () => {
   it('is asked for the few that are slower than usual', async () => {
     await load(300);
     let seen = 0;
-    // One read in a hundred takes long, at both; what a node says of itself is as ever.
+    let held = 0;
+    let released = () => {};
+    const release = new Promise<void>((resolve) => {
+      released = resolve;
+    });
+    // One read in a hundred is answered only after the test, at both; what a node says of itself is as ever.
     for (const node of nodes) {
       node.reply = (calls) => {
         if (calls[0]?.method !== 'eth_call') return undefined;
         seen += 1;
-        if (seen % 100 !== 0) return undefined;
+        // Its second question is answered, wherever it goes.
+        if (seen % 100 !== 0 || held > 0) return undefined;
+        held += 1;
         return async (response) => {
-          await sleep(2_000);
+          response.once('close', () => {
+            held -= 1;
+          });
+          await release;
           response.end(itemText(calls[0]?.id, '"result":"late"'));
         };
       };
     }
-    const startedAt = performance.now();
     expect(await load(600)).toBe(1);
     expect(events.some(({ kind }) => kind === 'hedge')).toBe(true);
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
-  }, 20_000);
+    released();
+  });
 
   it('is asked for one in twenty at most when all nodes are slow', async () => {
     await load(200);
@@ -158,7 +167,7 @@ describe('a second node for slow reads', () => {
     const hedges = events.filter(({ kind }) => kind === 'hedge').length - before.hedges;
     expect(hedges).toBeLessThanOrEqual(600 * 0.05 + 10);
     expect(requests() - before.requests).toBeLessThanOrEqual(600 + hedges);
-  }, 20_000);
+  });
 });
 
 describe('a read that takes far longer than usual', () => {
@@ -206,10 +215,9 @@ describe('a read that takes far longer than usual', () => {
     for (const node of nodes) node.delayMs = 500;
     const ask = () => hurried.upstreams.single(NETWORK, read(), patient());
     await Promise.all(Array.from({ length: 100 }, ask));
-    const startedAt = performance.now();
+    // The late answer of the first node comes after 2,000 ms.
     const outcome = await hurried.upstreams.single(NETWORK, slow(), patient());
     expect(outcome).toEqual({ kind: 'failed', reason: 'timeout', sent: true });
-    expect(performance.now() - startedAt).toBeLessThan(1_850);
     await hurried.upstreams.close();
   });
 });

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SIMULATOR_MUSIC } from '../../../domain/catalogue/builtin/offlineAudio.ts';
 import type { SimulatorFault } from '../../../domain/providerSettings.ts';
 import { verifyAudio } from '../../../infra/media/verifyAudio.ts';
@@ -13,13 +13,12 @@ import type {
   VideoRequest,
 } from '../../../providers/provider.ts';
 import { bannerPgm } from '../../../providers/simulator/banner.ts';
+import { ranMs } from '../../harness/stall.ts';
 import { mediaTools } from '../../infra/media/recordings.ts';
 import { decodeSamples } from '../local/pitch.ts';
 import { audio, context, pathOf, simulator, useSimulatorState, video } from './mediaOrders.ts';
 
 useSimulatorState();
-
-vi.setConfig({ testTimeout: 60_000 });
 
 async function made(request: GenerationRequest): Promise<string> {
   return pathOf(await simulator().start(request, await context()));
@@ -101,14 +100,10 @@ describe('a melody', () => {
   });
 
   it('of ten seconds takes some milliseconds', async () => {
-    const tookMs: number[] = [];
-    for (let turn = 0; turn < 11; turn += 1) {
-      const startedAt = performance.now();
+    const startMs = ranMs();
+    for (let turn = 0; turn < 5; turn += 1)
       await made(audio({ durationSeconds: 10, prompt: `prompt ${turn}` }));
-      tookMs.push(performance.now() - startedAt);
-    }
-    // The median: what else runs on the machine must not decide.
-    expect(tookMs.sort((left, right) => left - right)[5]).toBeLessThan(250);
+    expect((ranMs() - startMs) / 5).toBeLessThan(500);
   });
 });
 
@@ -222,13 +217,9 @@ describe('a video', () => {
   });
 
   it('of two seconds takes little: thousands are made in tests', async () => {
-    const tookMs: number[] = [];
-    for (let turn = 0; turn < 5; turn += 1) {
-      const startedAt = performance.now();
-      await made(video({ prompt: `prompt ${turn}` }));
-      tookMs.push(performance.now() - startedAt);
-    }
-    expect(tookMs.sort((left, right) => left - right)[2]).toBeLessThan(3_000);
+    const startMs = ranMs();
+    await made(video({ prompt: 'prompt' }));
+    expect(ranMs() - startMs).toBeLessThan(3_000);
   });
 
   it('ends at once when it is given up', async () => {

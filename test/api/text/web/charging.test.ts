@@ -71,7 +71,7 @@ describe('nothing at all is charged when', () => {
     world.engine.next.push(() => undefined);
     const away = new AbortController();
     const call = world.text.chat(says(NEWS, ON), { signal: away.signal });
-    await until('the engine is asked', () => world.engine.requests.length > asked, 10_000);
+    await until('the engine is asked', () => world.engine.requests.length > asked);
     away.abort();
     await expect(call).rejects.toThrow();
     expect(await sinceThen()).toBe(0n);
@@ -163,7 +163,7 @@ describe('while the engine is asked', () => {
       answerNow = () => answering(200, { results: [] })(request, response);
     });
     const call = ask(world, says(NEWS, ON));
-    await until('the engine is asked', () => world.engine.requests.length > asked, 10_000);
+    await until('the engine is asked', () => world.engine.requests.length > asked);
     const { sql } = world.text.api.opened.dependencies;
     const { rows } = await sql.query(
       'select o.held_usd::text as held, h.expires_at > now() as expires from holds h join operations o using (operation_id) where h.account_id = $1',

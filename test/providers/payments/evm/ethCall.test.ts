@@ -9,7 +9,7 @@ import { settingsOn } from './signedPayments.ts';
 let chain: EvmChain;
 let node: TestNode;
 let calls: EthCalls;
-const within = AbortSignal.timeout(30_000);
+const within = AbortSignal.timeout(600_000);
 
 beforeAll(async () => {
   chain = await startEvmChain();

@@ -8,7 +8,7 @@ import { DOLLAR, envelopeOf, networkOn, PAYEE, payloadOf, readOn, signedOn } fro
 let chain: EvmChain;
 let facilitator: TestFacilitator;
 let network: PaymentNetwork;
-const within = AbortSignal.timeout(60_000);
+const within = AbortSignal.timeout(600_000);
 
 beforeAll(async () => {
   chain = await startEvmChain();

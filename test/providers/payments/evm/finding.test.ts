@@ -11,7 +11,7 @@ import { DOLLAR, networkOn, PAYEE, readOn, type Signed, signedOn } from './signe
 let chain: EvmChain;
 let nodes: TestNode[];
 const open: PaymentNetwork[] = [];
-const within = AbortSignal.timeout(60_000);
+const within = AbortSignal.timeout(600_000);
 
 beforeAll(async () => {
   chain = await startEvmChain();
@@ -23,7 +23,6 @@ beforeEach(() => {
     node.fail(undefined);
     node.rewrite(undefined);
     node.lag(0);
-    node.slow(0);
   }
 });
 
@@ -44,8 +43,10 @@ function opened(
 
 /** Through so many of the nodes that can be told to lie. */
 function through(count: number, confirmations = 0): PaymentNetwork {
-  return opened({ rpcUrls: nodes.slice(0, count).map(({ url }) => url), confirmations });
+  return opened({ rpcUrls: urlsOf(count), confirmations });
 }
+
+const urlsOf = (count: number) => nodes.slice(0, count).map(({ url }) => url);
 
 async function paid(): Promise<{ signed: Signed; payment: SignedPayment; transaction: Hex }> {
   const signed = await signedOn(chain);
@@ -358,14 +359,14 @@ describe('several nodes', () => {
   });
 });
 
-test('a slow node costs no time where enough others agree', async () => {
+test('a node that does not answer is not waited for where enough others agree', async () => {
   const { payment } = await paid();
-  const network = through(3);
+  // Its own deadline lies far behind that of the test.
+  const network = networkOn(chain, { rpcUrls: urlsOf(3) }, 3_600_000);
+  open.push(network);
   await network.find(payment, within);
-  node(2).slow(3_000);
-  const began = performance.now();
+  node(2).fail('hangs');
   expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
-  expect(performance.now() - began).toBeLessThan(1_000);
 });
 
 test('whoever asks may stop asking', async () => {

@@ -8,7 +8,7 @@ import { changed, flatTable, type Row, secondTable, type World } from './mutatio
 import { DOLLAR, networkOn, PAYEE, payloadOf, signedOn } from './signedPayments.ts';
 
 const TOP_UP = 'https://api.example/api/v1/x402/top-up';
-const within = AbortSignal.timeout(60_000);
+const within = AbortSignal.timeout(600_000);
 
 let chain: EvmChain;
 let node: TestNode;

@@ -27,7 +27,7 @@ let chain: EvmChain;
 let node: TestNode;
 let network: PaymentNetwork;
 const FEE_PAYER = privateKeyToAccount(FEE_KEY).address;
-const within = () => AbortSignal.timeout(20_000);
+const within = () => AbortSignal.timeout(60_000);
 
 beforeAll(async () => {
   chain = await startEvmChain();
@@ -358,7 +358,7 @@ describe('what a node answers to a transaction', () => {
 
 test('a settling account without ether is refused; no word of its key is in the reason', async () => {
   const privateKey: Hex = generatePrivateKey();
-  const tools = { secret: () => privateKey, callTimeoutMs: 2_000 };
+  const tools = { secret: () => privateKey, callTimeoutMs: 4_000 };
   const poor = createEvmPayments(settingsOn(chain), tools);
   const payment = await readOn(poor, await signedOn(chain));
   const outcome = await poor.settle(payment, within());

@@ -12,7 +12,7 @@ import { type EvmChain, startEvmChain } from '../../../chains/evmChain.ts';
 import { DOLLAR, FEE_KEY, settingsOn } from './signedPayments.ts';
 
 const TOP_UP = 'http://127.0.0.1:8080/api/v1/x402/top-up';
-const within = AbortSignal.timeout(30_000);
+const within = AbortSignal.timeout(600_000);
 
 let chain: EvmChain;
 let networks: ReadonlyMap<string, PaymentNetwork>;

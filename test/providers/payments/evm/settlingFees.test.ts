@@ -9,7 +9,7 @@ import { DOLLAR, networkOn, readOn, signedOn } from './signedPayments.ts';
 let chain: EvmChain;
 let node: TestNode;
 let network: PaymentNetwork;
-const within = () => AbortSignal.timeout(20_000);
+const within = () => AbortSignal.timeout(60_000);
 
 beforeAll(async () => {
   chain = await startEvmChain();

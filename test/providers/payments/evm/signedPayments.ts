@@ -36,9 +36,10 @@ export function settingsOn(
 export function networkOn(
   chain: Pick<EvmChain, 'network' | 'usdc' | 'rpcUrl'>,
   some: Partial<PaymentNetworkSettings> = {},
+  callTimeoutMs = 4_000,
 ): PaymentNetwork {
   const secret = (name: string) => (name === 'FEE_KEY' ? FEE_KEY : undefined);
-  return createEvmPayments(settingsOn(chain, some), { secret, callTimeoutMs: 2_000 });
+  return createEvmPayments(settingsOn(chain, some), { secret, callTimeoutMs });
 }
 
 export interface Signed {

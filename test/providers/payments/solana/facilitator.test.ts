@@ -23,7 +23,7 @@ async function facilitated(): Promise<World & { facilitator: SolanaFacilitator }
     sign: (message) => new Uint8Array(sign(null, message, feeKey.privateKey)),
   });
   const settings = { ...world.settings, facilitatorUrl: facilitator.url, feePayerKeyEnv: undefined };
-  const payments = createSolanaPayments(settings, { secret: () => undefined, callTimeoutMs: 1_000 });
+  const payments = createSolanaPayments(settings, { secret: () => undefined, callTimeoutMs: 3_000 });
   onTestFinished(async () => {
     await payments.close?.();
     await facilitator.close();

@@ -150,7 +150,7 @@ test('a node that is of no use is done without while most are, and nothing is sa
     expect((await late.payments.settle(theirs, signal)).outcome, name).toBe('unknown');
     expect(second?.calls.length).toBeGreaterThan(0);
   }
-}, 30_000);
+});
 
 test('a settlement whose answer was lost is unknown by its name, and found under it', async () => {
   const { chain, nodes, payments, ...world } = await openWorld();

@@ -63,7 +63,7 @@ test('a payment on its way is found after payTo and the token were changed in th
   const other = await openWorld();
   const changed = createSolanaPayments(
     { ...world.settings, payTo: other.payTo },
-    { secret: () => world.feeKey.secret, callTimeoutMs: 1_000 },
+    { secret: () => world.feeKey.secret, callTimeoutMs: 3_000 },
   );
   expect(await changed.find(payment, signal)).toMatchObject({ state: 'final', amount: '6000000' });
   await changed.close?.();

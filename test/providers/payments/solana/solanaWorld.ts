@@ -100,7 +100,7 @@ export async function createSolanaWorld(options: WorldOptions = {}): Promise<Wor
     allowPrivateNetwork: true,
     ...options.settings,
   };
-  const payments = createSolanaPayments(settings, { secret: () => feeKey.secret, callTimeoutMs: 1_000 });
+  const payments = createSolanaPayments(settings, { secret: () => feeKey.secret, callTimeoutMs: 3_000 });
   const close = async () => {
     await payments.close?.();
     await Promise.all(nodes.map((node) => node.close()));
