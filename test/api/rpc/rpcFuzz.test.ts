@@ -129,7 +129,7 @@ it.each(['plain', 'shipped'] as const)(
     const payer = await newPayer(asked, 10n ** 15n);
     const random = numbers(kind.length);
     const statuses: Record<number, number> = {};
-    await each(longRun(5_000, 100_000), async () => {
+    await each(longRun(2_000, 100_000), async () => {
       const network = random.oneOf(SLUGS);
       const items = Array.from({ length: 1 + random.below(3) }, () => item(random, network));
       const whole = random.chance(0.5) ? (items[0] ?? '') : `[${items.join(',')}]`;
