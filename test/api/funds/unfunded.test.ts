@@ -1,6 +1,7 @@
 /** Callers without funds: refused on every paid route before their body is read and before any work is done for them. */
 import { randomUUID } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,8 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../../api/route.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
+import { JFK } from '../../infra/media/recordings.ts';
 import { startWalletWorld, type WalletWorld } from '../wallets/walletWorld.ts';
-import { contentTypeOf, firstBytes, pathOf } from './firstBytes.ts';
+import { firstBytes, pathOf } from './firstBytes.ts';
 
 const PAID = ROUTES.filter(({ access }) => access === 'buyer');
 const BY_PATH = PAID.map((route): [string, Route] => [`${route.method} ${route.path}`, route]);
@@ -98,21 +100,43 @@ async function traces() {
   };
 }
 
-/** As much of a body as a route takes, with a source that would be fetched. */
-function bodyOf(route: Route): string {
-  const medium = { type: 'image_url', image_url: { url: sourceUrl } };
-  const fields = {
-    ...{ image: sourceUrl, images: [sourceUrl], url: sourceUrl, audio_url: sourceUrl, video_url: sourceUrl },
-    ...{
-      prompt: 'A prompt that is long enough',
-      query: 'a query',
-      messages: [{ role: 'user', content: [medium] }],
-    },
-    ...{ model: 'gpt-stub', jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
-  };
-  if (route.body?.json || route.body?.raw) return JSON.stringify(fields);
-  const part = 'Content-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF';
-  return `--x\r\n${part}\r\n--x--\r\n`;
+/** Sound orders, each of which names or brings something that would be fetched, decoded or read. */
+const ORDERS: Record<string, () => object> = {
+  '/chat/completions': () => ({ model: 'gpt-stub', messages: [{ role: 'user', content: [picture()] }] }),
+  '/responses': () => ({ model: 'gpt-stub', input: 'Hello' }),
+  '/embeddings': () => ({ model: 'local-lexical-embedding', input: 'Hello' }),
+  '/augment/scrape': () => ({ url: sourceUrl }),
+  '/augment/search': () => ({ query: 'fares' }),
+  '/augment/text-parser': () => DOCUMENT,
+  '/crypto/rpc/{network}': () => ({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }),
+  '/image/edit': () => ({ model: 'local-edit', prompt: 'flip it', image: sourceUrl }),
+  '/image/multi-edit': () => ({ modelId: 'local-edit', prompt: 'flip it', images: [sourceUrl] }),
+  '/image/background-remove': () => ({ model: 'local-cutout', image_url: sourceUrl }),
+  '/image/upscale': () => ({ model: 'local-upscale-image', image: sourceUrl }),
+  '/audio/voice-changer/queue': () => ({ model: 'local-voice-changer', audio_url: sourceUrl }),
+  '/audio/transcriptions': () => RECORDING,
+  '/video/queue': () => ({ model: 'local-upscale', video_url: sourceUrl }),
+};
+const picture = () => ({ type: 'image_url', image_url: { url: sourceUrl } });
+
+function form(file: Blob, fields: Record<string, string> = {}): FormData {
+  const filled = new FormData();
+  for (const [name, value] of Object.entries(fields)) filled.set(name, value);
+  filled.set('file', file, 'file');
+  return filled;
+}
+const DOCUMENT = form(
+  new Blob([readFileSync(new URL('../../fixtures/documents/Numbering.docx', import.meta.url))]),
+);
+const RECORDING = form(new Blob([readFileSync(JFK)]), { model: 'local-transcribe' });
+
+function orderOf({ path, body }: Route): { body: string | FormData; headers: Record<string, string> } {
+  const order = ORDERS[path]?.() ?? {};
+  if (order instanceof FormData) return { body: order, headers: {} };
+  if (body?.json || body?.raw) {
+    return { body: JSON.stringify(order), headers: { 'content-type': 'application/json' } };
+  }
+  return { body: form(new Blob(['RIFF'])), headers: {} };
 }
 
 it('every route that acts either asks for funds or costs nothing', () => {
@@ -152,8 +176,7 @@ describe.each(BY_PATH)('%s without funds', (_name, route) => {
     const key = await newKey();
     const before = await traces();
     const response = await world.api.call(pathOf(route), {
-      ...{ method: route.method, key, body: bodyOf(route) },
-      headers: { 'content-type': contentTypeOf(route) },
+      ...{ method: route.method, key, ...orderOf(route) },
     });
     expect(response.status).toBe(402);
     expect(await response.json()).toEqual({ error: INSUFFICIENT });
