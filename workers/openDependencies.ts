@@ -14,6 +14,7 @@ import { type CalledJob, callbackPath } from '../infra/postgres/callbackToken.ts
 import { openPool } from '../infra/postgres/pool.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { openTemporal, type Temporal } from '../infra/temporal/connect.ts';
+import { topUpsReached } from '../infra/telemetry/counters.ts';
 import { createProviders } from '../providers/createProviders.ts';
 import { createPaymentNetworks } from '../providers/payments/createPaymentNetworks.ts';
 import {
@@ -46,6 +47,8 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
   const { allowPrivateHosts } = config.fetch;
   const guardedFetch = createGuardedFetch({ allowPrivateHosts });
   const payments = servesMediaOnly(config.workerQueues) ? new Map() : createPaymentNetworks(config);
+  // An alert rule sees an increase only of a series that was there before.
+  for (const network of payments.keys()) topUpsReached.inc({ provider: network, state: 'wrong' }, 0);
   return {
     temporal,
     activities: {
