@@ -16,18 +16,24 @@ export function addLedgerCommands(program: Command): void {
 }
 
 async function check({ full = false, ...options }: { full?: boolean; json?: boolean }): Promise<void> {
-  const { broken, sealed } = await withDatabase((pool) => runLedgerCheck(pool, { full, seal: true }));
+  const { broken, sealed, archivedUntil } = await withDatabase((pool) =>
+    runLedgerCheck(pool, { full, seal: true }),
+  );
   const text =
     broken.length === 0
-      ? ['ledger: every invariant holds', ...sealedWords(sealed)].join('; ')
+      ? ['ledger: every invariant holds', ...sealedWords(sealed), ...archivedWords(archivedUntil)].join('; ')
       : broken.map(({ invariant, rows }) => `BROKEN: ${invariant}\n${rowsText(rows)}`).join('\n\n');
-  print(options, { json: { ok: broken.length === 0, broken, sealed }, text });
+  print(options, { json: { ok: broken.length === 0, broken, sealed, archivedUntil }, text });
   if (broken.length > 0) process.exitCode = 1;
 }
 
 function sealedWords(days: readonly string[]): string[] {
   if (days.length === 0) return [];
   return [days.length === 1 ? `sealed ${days[0]}` : `sealed ${days.length} days to ${days.at(-1)}`];
+}
+
+function archivedWords(until: string | undefined): string[] {
+  return until === undefined ? [] : [`transfers before ${until} are archived and known by their seals`];
 }
 
 function rowsText(rows: readonly unknown[]): string {

@@ -6,6 +6,7 @@
  */
 import pg from 'pg';
 import { checkAccounts } from './checkAccounts.ts';
+import { dayOf } from './checkSlice.ts';
 import { LEDGER_INVARIANTS, MOVED_AS_SAID, STANDING_RULES } from './ledgerInvariants.ts';
 import { writeSeals } from './ledgerSeals.ts';
 import { type Finding, findBroken, inSnapshot, type Row } from './ledgerSnapshots.ts';
@@ -30,6 +31,8 @@ export interface LedgerReport {
   broken: BrokenInvariant[];
   /** Days that this check sealed. */
   sealed: string[];
+  /** The UTC day before which all transfers are archived; left out when none are. */
+  archivedUntil?: string;
 }
 
 /** The invariants that do not hold; empty when all is well. */
@@ -51,7 +54,11 @@ export async function runLedgerCheck(
   const { summedUntil, unsealedFrom } = extent;
   findings.push(...(await checkAccounts(sql, { sums: walked.sums, summedUntil, unsealedFrom, full })));
   const sound = findings.length === 0 && sql instanceof pg.Pool;
-  return { broken: byInvariant(findings), sealed: sound ? await writeSeals(sql, walked.sealable) : [] };
+  return {
+    broken: byInvariant(findings),
+    sealed: sound ? await writeSeals(sql, walked.sealable) : [],
+    ...(Number.isFinite(extent.archivedUntil) ? { archivedUntil: dayOf(extent.archivedUntil) } : {}),
+  };
 }
 
 const UNMOVED = `select o.operation_id, o.account_id, o.state, o.diem, o.bundled, o.usd, o.created_at from operations o

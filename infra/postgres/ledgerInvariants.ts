@@ -325,7 +325,7 @@ const APPEND_ONLY_TABLES = `(
       unnest(array['transfers', 'audit_events', 'sealed_days', 'sealed_sums', 'sealed_balances']) as tab
     union all
     select inhrelid::regclass::text, inhparent::regclass::text from pg_inherits
-      where inhparent = 'audit_events'::regclass
+      where inhparent in ('transfers'::regclass, 'audit_events'::regclass)
   )`;
 
 export const PROTECTION_RULES: RuleSet = {
@@ -343,8 +343,39 @@ export const PROTECTION_RULES: RuleSet = {
   ],
 };
 
+/** Ranges of time that no partition of the transfers has; null: without beginning, or without end. */
+export const ARCHIVED_RANGES = `(
+    with ranges as (
+      select r.lower, r.upper from pg_inherits i cross join lateral partition_range(i.inhrelid) r
+      where i.inhparent = 'transfers'::regclass and not i.inhdetachpending
+    )
+    select since, until from (select lag(upper) over (order by lower nulls first) as since, lower as until from ranges) r
+      where until is not null and until is distinct from since
+    union all
+    select max(upper), null from ranges having bool_and(upper is not null)
+  )`;
+
+export const ARCHIVE_RULES: RuleSet = {
+  columns: `g.since, g.until, g.sealed_until, 'the transfers of this time are in no partition' as problem`,
+  from: `from (
+      select since, until, (select max(day) + 1 from sealed_days)::timestamp at time zone 'UTC' as sealed_until
+      from ${ARCHIVED_RANGES} a
+    ) g`,
+  rules: [
+    {
+      name: 'I16 archived transfers are the oldest of the books, and their days are sealed',
+      broken: 'not coalesce(g.since is null and g.until <= g.sealed_until, false)',
+    },
+  ],
+};
+
 /** Read once, without parameters. */
-export const STANDING_RULES: readonly RuleSet[] = [PROTECTION_RULES, HOLD_RULES, OVERDUE_RULES];
+export const STANDING_RULES: readonly RuleSet[] = [
+  PROTECTION_RULES,
+  ARCHIVE_RULES,
+  HOLD_RULES,
+  OVERDUE_RULES,
+];
 
 export const SEALED_DAY = 'I15 a sealed day has the rows and sums that it was sealed with';
 

@@ -1,4 +1,4 @@
-/** Monthly partitions (migrations/0044_partitions.sql). */
+/** Monthly partitions (migrations/0044_partitions.sql, 0046_transfers_by_month.sql). */
 import type { SqlClient } from './pool.ts';
 
 /** Makes the partitions of this month and the three that follow, where they are missing. Returns how many it made. */

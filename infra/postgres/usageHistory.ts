@@ -95,11 +95,11 @@ export async function usagePage(sql: SqlClient, range: UsageRange, step: UsageSt
   return rows.map(toUsageRow);
 }
 
-/** Which rows a step reads, in order; the arguments are those of `argumentsOf`. */
+/** Which rows a step reads, in order; by `>=` the months before it are not looked into. The arguments are those of `argumentsOf`. */
 export function entriesOf(range: UsageRange): string {
   return `from usage_entries
-    where account_id = $1 and (created_at, id) > ($2::timestamptz, $3::bigint) and created_at < $4::timestamptz
-      and id <= $5::bigint ${range.currency === null ? '' : 'and currency = $7'}
+    where account_id = $1 and (created_at, id) > ($2::timestamptz, $3::bigint)
+      and created_at >= $2::timestamptz and created_at < $4::timestamptz and id <= $5::bigint ${range.currency === null ? '' : 'and currency = $7'}
     order by created_at, id limit $6`;
 }
 

@@ -1,7 +1,8 @@
 /** Reads the books slice by slice in the order of time: what breaks a rule, what it all comes to, and days to be sealed. */
 import { BookedSums } from './bookedSums.ts';
 import { checkSlice, dayOf, endOfDay, rangeOf, type Slice, startOfDay, sumSlice } from './checkSlice.ts';
-import { DayRecord, unsealedFrom, verifySeal } from './ledgerSeals.ts';
+import { ARCHIVED_RANGES } from './ledgerInvariants.ts';
+import { DayRecord, unsealedFrom, verifyArchivedSeal, verifySeal } from './ledgerSeals.ts';
 import { type Finding, inSnapshot, type Read } from './ledgerSnapshots.ts';
 import type { SqlClient } from './pool.ts';
 
@@ -14,6 +15,8 @@ export interface Extent {
   unsealedFrom: string | null;
   /** Days that ended before it cannot change any more. */
   closedUntil: number;
+  /** The transfers before it are archived; minus infinity: none are. */
+  archivedUntil: number;
   /** Slices end with their day, so that days can be sealed or compared with their seals. */
   byDay: boolean;
 }
@@ -34,12 +37,16 @@ const OPEN_ROWS = `select extract(epoch from ledger_now())::float8 * 1000 as now
     (select min(o.created_at) from holds h join operations o on o.operation_id = h.operation_id and o.kind = 'charge'),
     (select min(created_at) from jobs where state in ('accepted', 'submitted'))))::float8 * 1000 as open_since`;
 
+const ARCHIVED_UNTIL = `select extract(epoch from until)::float8 * 1000 as until from ${ARCHIVED_RANGES} a
+  where since is null and until is not null`;
+
 export async function readExtent(
   read: Read,
   { full, seal }: { full: boolean; seal: boolean },
 ): Promise<Extent> {
   const unsealed = await unsealedFrom(read);
   const [open] = await read(OPEN_ROWS);
+  const [archived] = await read(ARCHIVED_UNTIL);
   const now = Number(open?.now);
   const openSince = typeof open?.open_since === 'number' ? open.open_since : Number.POSITIVE_INFINITY;
   const summedUntil = floorToMinute(now - COMMIT_MARGIN_MS);
@@ -54,6 +61,7 @@ export async function readExtent(
     summedUntil: Math.max(first, summedUntil),
     unsealedFrom: unsealed,
     closedUntil: seal ? Math.min(now - CLOSING_MARGIN_MS, openSince) : Number.NEGATIVE_INFINITY,
+    archivedUntil: typeof archived?.until === 'number' ? archived.until : Number.NEGATIVE_INFINITY,
     byDay: full || seal,
   };
 }
@@ -129,6 +137,7 @@ class Walk {
 
   async readSlice(slice: Slice): Promise<void> {
     const isSealed = this.#isSealed(dayOf(slice.from));
+    if (isSealed && slice.from < this.#extent.archivedUntil) return await this.#readArchived(slice);
     const record = this.#recordOf(dayOf(slice.from));
     await inSnapshot(this.#sql, async (read) => {
       await this.#check(read, slice);
@@ -138,6 +147,16 @@ class Walk {
       if (!isSealed) this.#sums.add(sums);
     });
     if (record && slice.to === endOfDay(record.day)) await this.#endDay(record);
+  }
+
+  /** Jobs and payments are still there; of the transfers there is what was sealed. */
+  async #readArchived(slice: Slice): Promise<void> {
+    const day = dayOf(slice.from);
+    const findings = await inSnapshot(this.#sql, async (read) => [
+      ...(await checkSlice(read, slice, { isArchived: true })).findings,
+      ...(slice.to === endOfDay(day) ? await verifyArchivedSeal(read, day) : []),
+    ]);
+    this.#findings.push(...findings);
   }
 
   /** The newest rows, which are summed with the balances. */

@@ -329,6 +329,11 @@ const DAMAGE: [string, string, (of: SoundBooks) => string[]][] = [
     'I2',
     () => ['drop trigger audit_events_append_only on audit_events'],
   ],
+  [
+    'transfers that were moved away before their days were sealed',
+    'I16',
+    () => ['alter table transfers detach partition transfers_earlier'],
+  ],
 ];
 
 describe('farebox ledger check', () => {

@@ -103,7 +103,23 @@ describe('a sound ledger', () => {
 
   it('has an answer for every invariant of the list', () => {
     const numbers = new Set(LEDGER_INVARIANTS.map((name) => name.split(' ')[0]));
-    const known = ['I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8', 'I9', 'I10', 'I11', 'I12', 'I13', 'I14', 'I15'];
+    const known = [
+      'I2',
+      'I3',
+      'I4',
+      'I5',
+      'I6',
+      'I7',
+      'I8',
+      'I9',
+      'I10',
+      'I11',
+      'I12',
+      'I13',
+      'I14',
+      'I15',
+      'I16',
+    ];
     expect([...numbers].sort()).toEqual(known.sort());
   });
 });

@@ -1,4 +1,4 @@
-/** Monthly partitions: nothing can be changed through one, none is missing, and no repetition is new across a month's end. */
+/** Monthly partitions: nothing can be changed through one, and none is missing. */
 import { randomUUID } from 'node:crypto';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,19 +8,18 @@ import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordAct } from '../../../infra/postgres/audit.ts';
-import { claimIdempotencyKey } from '../../../infra/postgres/idempotency.ts';
-import { recordEvents, timelineOf } from '../../../infra/postgres/jobEvents.ts';
-import { insertJob, type NewJob } from '../../../infra/postgres/jobs.ts';
-import { charge, grant, refund, topUp } from '../../../infra/postgres/ledger.ts';
+import { insertJob } from '../../../infra/postgres/jobs.ts';
+import { charge, refund } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { preparePartitions } from '../../../infra/postgres/partitions.ts';
-import { timeOrderedId } from '../../../infra/timeOrderedId.ts';
 import { services } from '../../harness/services.ts';
 import { databaseOf } from '../../harness/template.ts';
 import { both, createLedgerWorld, type LedgerWorld, order, SNAPSHOT } from './ledgerWorld.ts';
+import { newJob } from './newJob.ts';
 
 const TABLES = ['audit_events', 'job_events', 'job_changes'];
+const APPEND_ONLY = ['audit_events', 'transfers'];
 
 let world: LedgerWorld;
 beforeAll(async () => {
@@ -39,17 +38,27 @@ async function partitionsOf(table: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+/** This month and the three that follow, as partitions are named: 2026_11. */
+function preparedMonths(): string[] {
+  const now = new Date();
+  return [0, 1, 2, 3].map((ahead) => {
+    const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
+    return month.toISOString().slice(0, 7).replace('-', '_');
+  });
+}
+
 describe('the partitions of a table', () => {
   it.each(TABLES)('%s: this month, the three that follow, and one for all else', async (table) => {
-    const now = new Date();
-    const months = [0, 1, 2, 3].map((ahead) => {
-      const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
-      return `${table}_${month.toISOString().slice(0, 7).replace('-', '_')}`;
-    });
+    const months = preparedMonths().map((month) => `${table}_${month}`);
     expect(await partitionsOf(table)).toEqual(expect.arrayContaining([...months, `${table}_other`]));
   });
 
-  it.each(TABLES)(
+  it('transfers: this month, the three that follow, and one for all before and one for all after', async () => {
+    const months = preparedMonths().map((month) => `transfers_${month}`);
+    expect(await partitionsOf('transfers')).toEqual([...months, 'transfers_earlier', 'transfers_later']);
+  });
+
+  it.each([...TABLES, 'transfers'])(
     '%s: cannot be written by the role of the services but through the table',
     async (table) => {
       for (const partition of await partitionsOf(table)) {
@@ -63,8 +72,8 @@ describe('the partitions of a table', () => {
     },
   );
 
-  it('of the audit: cannot be changed by their owner either', async () => {
-    for (const partition of await partitionsOf('audit_events')) {
+  it.each(APPEND_ONLY)('%s: cannot be changed by their owner either', async (table) => {
+    for (const partition of await partitionsOf(table)) {
       for (const statement of [`delete from ${partition}`, `truncate ${partition}`]) {
         await expect(world.owner.query(statement)).rejects.toThrow('append-only');
       }
@@ -77,9 +86,10 @@ describe('preparing partitions', () => {
     const other = await createLedgerWorld();
     await other.setClock('2031-05-17T00:00:00Z');
     const made = await Promise.all([1, 2, 3].map(() => preparePartitions(other.pool)));
-    expect(made.sort()).toEqual([0, 0, 4 * TABLES.length]);
+    expect(made.sort()).toEqual([0, 0, 4 * (TABLES.length + 1)]);
     await other.setClock('2031-06-01T00:00:00Z');
-    expect(await preparePartitions(other.pool)).toBe(TABLES.length);
+    expect(await preparePartitions(other.pool)).toBe(TABLES.length + 1);
+    await other.expectSound();
     await other.close();
   });
 
@@ -89,12 +99,57 @@ describe('preparing partitions', () => {
     const accountId = await other.account();
     const act = { actor: 'operator', action: 'key.create', targetId: 'x', accountId, changes: {} } as const;
     await recordAct(other.pool, act);
-    expect(await preparePartitions(other.pool)).toBe(4 * TABLES.length - 1);
+    expect(await preparePartitions(other.pool)).toBe(4 * (TABLES.length + 1) - 1);
     await recordAct(other.pool, act);
     const { rows } = await other.owner.query('select from audit_events where account_id = $1', [accountId]);
     expect(rows.length).toBeGreaterThanOrEqual(2);
     await other.close();
   });
+});
+
+describe('transfers of months that nobody prepared', () => {
+  const PLACES = `select created_at::date::text as day, tableoid::regclass::text as place from transfers
+    order by created_at`;
+  it('are taken all the same, stay together, and later months have partitions of their own', async () => {
+    const other = await createLedgerWorld();
+    const first = `transfers_${await firstUnprepared(other)}`;
+    await other.setClock('2032-01-31T12:00:00Z');
+    await other.account({ usd: 5n });
+    expect((await other.owner.query(PLACES)).rows).toEqual([{ day: '2032-01-31', place: 'transfers_later' }]);
+    // Of the transfers the three that follow; of all else four.
+    expect(await preparePartitions(other.pool)).toBe(4 * TABLES.length + 3);
+    await other.setClock('2032-02-01T00:00:00Z');
+    await other.account({ usd: 6n });
+    await other.setClock('2040-01-01T00:00:00Z');
+    await other.account({ usd: 7n });
+    expect((await other.owner.query(PLACES)).rows).toEqual([
+      { day: '2032-01-31', place: first },
+      { day: '2032-02-01', place: 'transfers_2032_02' },
+      { day: '2040-01-01', place: 'transfers_later' },
+    ]);
+    await other.expectSound();
+    await other.close();
+  });
+
+  it('are left for the next run while somebody reads, so that writers do not wait', async () => {
+    const other = await createLedgerWorld();
+    await other.setClock('2032-01-31T12:00:00Z');
+    const reader = await other.owner.connect();
+    await reader.query('begin');
+    await reader.query('select from transfers');
+    await expect(preparePartitions(other.pool)).rejects.toMatchObject({ code: '55P03' });
+    await reader.query('rollback');
+    reader.release();
+    expect(await preparePartitions(other.pool)).toBe(4 * (TABLES.length + 1));
+    await other.close();
+  });
+
+  async function firstUnprepared(other: LedgerWorld): Promise<string> {
+    const { rows } = await other.owner.query<{ month: string }>(
+      `select to_char(lower at time zone 'UTC', 'YYYY_MM') as month from partition_range('transfers_later')`,
+    );
+    return rows[0]?.month ?? '';
+  }
 });
 
 it('an id of a job lies in the partition of the month in which it was made', async () => {
@@ -111,98 +166,18 @@ it('an id of a job lies in the partition of the month in which it was made', asy
   await world.owner.query('delete from jobs where queue_id = $1', [job.queueId]);
 });
 
-describe('what is repeated after the end of the month', () => {
-  let other: LedgerWorld;
-  let accountId: string;
-  beforeAll(async () => {
-    other = await createLedgerWorld();
-    await other.setClock('2026-11-30T23:59:59Z');
-    accountId = await other.account({ usd: 100n });
-  });
-  afterAll(async () => {
-    await other.expectSound();
-    await other.close();
-  });
-
-  /** Runs an act before and after the month's end; answers both outcomes. */
-  async function acrossTheEnd<T>(act: () => Promise<T>): Promise<[T, T]> {
-    await other.setClock('2026-11-30T23:59:59.9Z');
-    const first = await act();
-    await other.setClock('2026-12-01T00:00:00.1Z');
-    return [first, await act()];
-  }
-
-  it('is charged once', async () => {
-    const one = order(accountId, both(4n));
-    const [first, second] = await acrossTheEnd(() => charge(other.pool, one));
-    expect([first, second]).toMatchObject([{ replayed: false }, { replayed: true }]);
-  });
-
-  it('is held and settled once', async () => {
-    const ledger = other.ledger();
-    const operationId = randomUUID();
-    const held = { ...order(accountId, both(3n)), operationId, ttlMs: 600_000 };
-    const holds = await acrossTheEnd(() => ledger.hold(held));
-    expect(holds).toMatchObject([{ replayed: false }, { replayed: true, state: 'held' }]);
-    const settles = await acrossTheEnd(() => ledger.settle({ operationId, price: both(2n) }));
-    expect(settles).toMatchObject([
-      { outcome: 'settled', replayed: false },
-      { outcome: 'settled', replayed: true },
-    ]);
-  });
-
-  it('is refunded once', async () => {
-    const one = order(accountId, both(5n));
-    await charge(other.pool, one);
-    const undo = { operationId: randomUUID(), chargeOperationId: one.operationId, reason: 'test' };
-    const outcomes = await acrossTheEnd(() => refund(other.pool, undo));
-    expect(outcomes).toMatchObject([{ replayed: false }, { replayed: true }]);
-  });
-
-  it.each([
-    ['topped up', topUp],
-    ['granted', grant],
-  ] as const)('is %s once', async (_name, credit) => {
-    const one = { operationId: randomUUID(), accountId, currency: 'usd', amount: 7n, notes: 'test' } as const;
-    const outcomes = await acrossTheEnd(() => credit(other.pool, one));
-    expect(outcomes).toEqual([{ replayed: false }, { replayed: true }]);
-  });
-
-  it('is ordered once, and told once', async () => {
-    const job = newJob(accountId);
-    const accepted = await acrossTheEnd(() => insertJob(other.pool, job, [{ event: 'charged' }]));
-    expect(accepted).toEqual([true, false]);
-    await acrossTheEnd(() => recordEvents(other.pool, job.queueId, [{ event: 'submitted' }]));
-    const told = (await timelineOf(other.pool, job.queueId)).map(({ event }) => event);
-    expect(told.sort()).toEqual(['charged', 'submitted']);
-    await other.owner.query('delete from jobs where queue_id = $1', [job.queueId]);
-  });
-
-  it('has one Idempotency-Key', async () => {
-    const claim = {
-      accountId,
-      keyId: null,
-      visibleTo: null,
-      key: 'once',
-      route: '/x',
-      bodySha256: Buffer.alloc(32),
-      queueId: timeOrderedId(),
-    };
-    const outcomes = await acrossTheEnd(() => claimIdempotencyKey(other.pool, claim));
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['new', 'known']);
-  });
-});
-
 describe('the check of the ledger', () => {
   it.each([
     ['whose trigger is gone', 'drop trigger audit_events_append_only on audit_events_other'],
     ['that the services may change', 'grant delete on audit_events_other to farebox_app'],
+    ['of transfers whose trigger is gone', 'drop trigger transfers_append_only on transfers_later'],
+    ['of transfers that the services may change', 'grant update on transfers_earlier to farebox_app'],
   ])('names a partition %s', async (_name, statement) => {
     const other = await createLedgerWorld();
     await other.owner.query(statement);
     const broken = await checkLedger(other.pool);
     expect(broken).toMatchObject([{ invariant: expect.stringMatching(/^I2 /) }]);
-    expect(JSON.stringify(broken)).toContain('audit_events_other');
+    expect(JSON.stringify(broken)).toContain(/ on (\w+)/.exec(statement)?.[1]);
     await other.close();
   });
 });
@@ -235,6 +210,84 @@ it('what was written before the partitions is kept, and ids go on from the last 
   await older.close();
 });
 
+describe('transfers from before they had partitions', () => {
+  const NAME = '0046_transfers_by_month';
+  const PLACES = `select tableoid::regclass::text as place, count(*)::int as rows from transfers group by 1 order by 1`;
+  async function booksOf(older: LedgerWorld): Promise<unknown[]> {
+    const tables = ['transfers', 'entries', 'usage_entries'];
+    const read = tables.map((table) => older.owner.query(`select x::text from ${table} x order by x::text`));
+    return (await Promise.all(read)).map(({ rows }) => rows);
+  }
+
+  it('stay in their table, which becomes the first partition, and go on with the next id', async () => {
+    const url = await databaseBefore(NAME);
+    const older = await createLedgerWorld(4, url);
+    await older.setClock('2026-03-15T12:00:00Z');
+    const accountId = await older.account({ usd: 50n, diem: 3n });
+    const [march, april] = [order(accountId, both(9n)), order(accountId, both(8n))];
+    await charge(older.pool, march);
+    await older.setClock('2026-04-30T23:59:59Z');
+    await charge(older.pool, april);
+    await refund(older.pool, { operationId: 'r1', chargeOperationId: march.operationId, reason: 'x' });
+    const before = await booksOf(older);
+    const { rows } = await older.owner.query<{ file: number; id: string }>(
+      `select pg_relation_filenode('transfers') as file, max(id) as id from transfers`,
+    );
+    expect((await migrate(url)).applied).toContain(NAME);
+    expect(await booksOf(older)).toEqual(before);
+    const after = await older.owner.query(`select pg_relation_filenode('transfers_earlier') as file`);
+    expect(after.rows[0]?.file).toBe(rows[0]?.file);
+
+    await older.setClock('2026-05-01T00:00:00Z');
+    await charge(older.pool, order(accountId, both(2n)));
+    await refund(older.pool, { operationId: 'r2', chargeOperationId: april.operationId, reason: 'x' });
+    const ids = await older.owner.query<{ id: string; sold: object }>(
+      `select id, sold from transfers where id > $1 order by id`,
+      [rows[0]?.id],
+    );
+    expect(ids.rows[0]?.id).toBe(String(Number(rows[0]?.id) + 1));
+    expect(ids.rows.at(-1)?.sold).toMatchObject({ sku: SNAPSHOT.sku });
+    // The month of the migration is whole in the first partition.
+    expect((await older.owner.query(PLACES)).rows).toMatchObject([
+      { place: 'transfers_2026_05' },
+      { place: 'transfers_earlier' },
+    ]);
+    await older.expectSound();
+    await older.close();
+  });
+
+  it('need not be read again where a check was made valid before', async () => {
+    const url = await databaseBefore(NAME);
+    const older = await createLedgerWorld(4, url);
+    await older.account({ usd: 50n });
+    await older.owner.query(`alter table transfers add constraint transfers_earlier_range
+      check (created_at < date_trunc('month', now(), 'UTC') + interval '1 month') not valid`);
+    await older.owner.query('alter table transfers validate constraint transfers_earlier_range');
+    await migrate(url);
+    await older.setClock('2040-01-01T00:00:00Z');
+    await older.account({ usd: 50n });
+    expect((await older.owner.query(PLACES)).rows).toEqual([
+      { place: 'transfers_earlier', rows: 1 },
+      { place: 'transfers_later', rows: 1 },
+    ]);
+    await older.expectSound();
+    await older.close();
+  });
+
+  it('of a clock that was ahead are in the first partition too', async () => {
+    const url = await databaseBefore(NAME);
+    const older = await createLedgerWorld(4, url);
+    await older.setClock('2031-01-31T12:00:00Z');
+    await older.account({ usd: 50n });
+    await older.setClock('2026-01-31T12:00:00Z');
+    await migrate(url);
+    expect((await older.owner.query(PLACES)).rows).toEqual([{ place: 'transfers_earlier', rows: 1 }]);
+    expect(await partitionsOf('transfers')).toContain('transfers_later');
+    await older.expectSound();
+    await older.close();
+  });
+});
+
 /** A database with the migrations up to one, without it. */
 async function databaseBefore(name: string): Promise<string> {
   const database = `older_${randomUUID().slice(0, 8)}`;
@@ -259,13 +312,4 @@ async function databaseBefore(name: string): Promise<string> {
   });
   rmSync(dir, { recursive: true });
   return url;
-}
-
-function newJob(accountId: string): NewJob {
-  const queueId = timeOrderedId();
-  return {
-    ...{ queueId, accountId, keyId: null, kind: 'music', modelId: SNAPSHOT.modelId, provider: 'simulator' },
-    ...{ requestId: 'r', durationSeconds: 1, priceUsdNano: 1n, chargeId: queueId, deadlineMs: 60_000 },
-    acceptBy: Date.now() + 3_600_000,
-  };
 }

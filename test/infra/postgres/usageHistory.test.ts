@@ -1,4 +1,5 @@
 /** How the usage history is read, and who may change what it is read from. */
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signingKey } from '../../../infra/postgres/signingKey.ts';
 import {
@@ -26,25 +27,41 @@ function flat(plan: Plan): Plan[] {
   return [plan, ...(plan.Plans ?? []).flatMap(flat)];
 }
 
+function sumOf(nodes: Plan[], field: 'Actual Rows' | 'Rows Removed by Filter'): number {
+  return nodes.reduce((sum, node) => sum + (node[field] ?? 0), 0);
+}
+
 describe('a page of a large account', () => {
   const COUNT = 60_000;
+  /** An entry each second, from eight hours before this month on: they lie in two partitions. */
+  const now = new Date();
+  const MONTH_MS = Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
+  const START_MS = MONTH_MS - 8 * 3_600_000;
+  const atSecond = (second: number, fromMs = START_MS) =>
+    new Date(fromMs + second * 1_000).toISOString().replace('Z', '000Z');
   let accountId: string;
   beforeAll(async () => {
     accountId = await world.account();
     await world.owner.query(
       `insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details)
-       select '2026-03-01'::timestamptz + n * interval '1 second', 'n' || n, 'charge', $1::uuid, 'revenue',
+       select $3::timestamptz + n * interval '1 second', 'n' || n, 'charge', $1::uuid, 'revenue',
          case when n % 20000 = 0 then 'bundled' else 'usd' end, -n, '2026-03-01', '{"sku": "x", "units": "1"}'
        from generate_series(1, $2::int) n`,
-      [accountId, COUNT],
+      [accountId, COUNT, atSecond(0)],
     );
     await world.owner.query('analyze transfers');
   });
 
   it.each<[string, Partial<UsageRange>, number]>([
     ['at the start', {}, 101],
-    ['in the middle', { from: '2026-03-01T08:00:00.000000Z' }, 101],
-    ['of a range', { from: '2026-03-01T08:00:00.000000Z', to: '2026-03-01T08:00:30.000000Z' }, 30],
+    ['in the middle', { from: atSecond(10_000) }, 101],
+    ['across the end of a month', { from: atSecond(-50, MONTH_MS) }, 101],
+    ['of a range', { from: atSecond(10_000), to: atSecond(10_030) }, 30],
+    [
+      'of a range across the end of a month',
+      { from: atSecond(-10, MONTH_MS), to: atSecond(20, MONTH_MS) },
+      30,
+    ],
     ['of a currency', { currency: 'usd' }, 101],
     ['of a currency that hardly occurs', { currency: 'bundled' }, 3],
   ])('%s reads no more rows than it shows, in the order of an index', async (_name, more, rows) => {
@@ -54,16 +71,19 @@ describe('a page of a large account', () => {
     try {
       // The plan that serves every later page: one for all arguments.
       await client.query('set plan_cache_mode = force_generic_plan');
+      await client.query(`prepare page as select * ${entriesOf(range)}`);
+      const values = argumentsOf(range, step).map((value) => pg.escapeLiteral(String(value)));
       const { rows: answer } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
-        `explain (analyze, format json) select * ${entriesOf(range)}`,
-        argumentsOf(range, step),
+        `explain (analyze, format json) execute page (${values.join(', ')})`,
       );
-      const nodes = flat(answer[0]?.['QUERY PLAN'][0]?.Plan as Plan);
-      expect(nodes.map((node) => node['Node Type'])).toEqual(['Limit', 'Index Scan']);
-      expect(nodes.map((node) => node['Actual Rows'])).toEqual([rows, rows]);
-      expect(nodes.reduce((removed, node) => removed + (node['Rows Removed by Filter'] ?? 0), 0)).toBe(0);
+      const [page, result, append, ...scans] = flat(answer[0]?.['QUERY PLAN'][0]?.Plan as Plan);
+      const types = [page, result, append].map((node) => node?.['Node Type']);
+      expect(types).toEqual(['Limit', 'Result', 'Append']);
+      expect(new Set(scans.map((node) => node['Node Type']))).toEqual(new Set(['Index Scan']));
+      expect([page?.['Actual Rows'], sumOf(scans, 'Actual Rows')]).toEqual([rows, rows]);
+      expect(sumOf(scans, 'Rows Removed by Filter')).toBe(0);
     } finally {
-      await client.query('reset plan_cache_mode');
+      await client.query('deallocate all; reset plan_cache_mode');
       client.release();
     }
   });
