@@ -21,7 +21,7 @@ describe.each([
   ['that pays for what it got', TEXT_ROWS],
   ['that gets what is its own', ACCESS_ROWS],
 ] as const)('a caller %s', (_name, rows) => {
-  it.each(rows)('$name', { timeout: 120_000 }, async (row) => {
+  it.each(rows.map((row) => [row.name, row] as const))('%s', { timeout: 120_000 }, async (_name, row) => {
     await checkRow(world, row, world);
   });
 });

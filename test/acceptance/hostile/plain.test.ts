@@ -25,7 +25,7 @@ afterAll(async () => {
   site?.close();
 });
 
-it.each(PLAIN_ROWS)('$name', { timeout: 120_000 }, async (row) => {
+it.each(PLAIN_ROWS.map((row) => [row.name, row] as const))('%s', { timeout: 120_000 }, async (_name, row) => {
   const { account, origin } = deployment;
   const { takeSeen } = site;
   const target = { origin, key: account.inferenceKey, site: `http://${site.host}` };

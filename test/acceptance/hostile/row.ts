@@ -88,14 +88,14 @@ export async function leaveStream(
   return { status: response.status, body };
 }
 
-const PIECES = 100_000;
+const PIECES = 1_000;
 
 /** A body of so many bytes that is no JSON, each in a chunk of its own. */
 export function sendBytes(path: string, count: number) {
   return ({ origin, key }: Pick<HostileTarget, 'origin' | 'key'>) =>
     sendRaw(origin, {
       head:
-        `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n` +
+        `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
         'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
       *pieces() {
         for (let left = count; left > 0; left -= PIECES) {
@@ -114,7 +114,12 @@ export function sendRaw(
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1');
     const answer: Buffer[] = [];
-    socket.on('data', (bytes) => answer.push(bytes));
+    // Who has an answer sends nothing more.
+    socket.on('data', (bytes) => {
+      answer.push(bytes);
+      socket.end();
+    });
+    const isOver = () => socket.destroyed || answer.length > 0;
     socket.on('close', () => {
       const text = Buffer.concat(answer).toString();
       const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
@@ -125,7 +130,7 @@ export function sendRaw(
     });
     const rest = pieces()[Symbol.iterator]();
     const send = () => {
-      for (let piece = rest.next(); !piece.done && !socket.destroyed; piece = rest.next()) {
+      for (let piece = rest.next(); !piece.done && !isOver(); piece = rest.next()) {
         if (!socket.write(piece.value)) return;
       }
     };

@@ -54,9 +54,9 @@ export const UNFUNDED_ROWS: readonly Row[] = [
   refused('an edit of an image by its address', '/image/edit', ({ site }) => ({
     ...{ model: 'local-edit', prompt: 'flip it', image: `${site}/picture` },
   })),
-  refused('an edit of ten images by their addresses', '/image/multi-edit', ({ site }) => ({
+  refused('an edit of four images by their addresses', '/image/multi-edit', ({ site }) => ({
     ...{ modelId: 'local-edit', prompt: 'flip it' },
-    images: Array.from({ length: 10 }, (_, turn) => `${site}/picture?${turn}`),
+    images: Array.from({ length: 4 }, (_, turn) => `${site}/picture?${turn}`),
   })),
   refused('a recording of 20 MB', '/audio/transcriptions', () =>
     formOf(Buffer.alloc(20 * MEGABYTE), 'long.flac', { model: 'local-transcribe' }),
