@@ -68,9 +68,11 @@ export async function fetchMedia(
   request: Asking,
   holding: Holding,
 ): Promise<(part: object) => UserPart | undefined> {
-  const { body, caller, signal, share } = request;
-  const parts = partsOf(body);
-  if (parts.length > 0) request.requireFunds();
+  const parts = partsOf(request.body);
+  // Most requests are texts alone, and need no signal to end a fetch and no share of the fetched bytes.
+  if (parts.length === 0) return () => undefined;
+  request.requireFunds();
+  const { caller, signal, share } = request;
   const found = new Map<object, UserPart>();
   const reading: Reading = {
     ...{ config, downloads, documents, folders, limits, signal, share, holding },
