@@ -9,6 +9,10 @@ const RECORDING = '@infra/stack/demo/recording.mp3;type=audio/mpeg';
 const DRY_RUN =
   ' With the header `x-service-dry-run: true` nothing is called or charged: the answer is the price.';
 
+const REFUNDED =
+  'charged when the answer begins, and not where the client has gone by then, within the refunds of the day ' +
+  '(`limits.refundedPerDay`). ';
+
 const HEADERS = {
   'x-service-model-id': 'The model.',
   'x-service-model-name': 'Its name.',
@@ -28,8 +32,9 @@ export const SPEECH_DESCRIPTIONS: Descriptions = {
     summary: 'The words of a recording',
     description:
       'WAV, FLAC, M4A, AAC, MP4 (of a video: its sound), MP3, OGG and WEBM, told by their bytes, at most 25 MB and two ' +
-      'hours. Priced by the second of the decoded recording, which is the `duration` of the answer; charged when the ' +
-      'answer begins. Fields of the form that are not listed are passed over.' +
+      'hours. Priced by the second of the decoded recording, which is the `duration` of the answer; ' +
+      REFUNDED +
+      'Fields of the form that are not listed are passed over.' +
       DRY_RUN,
     stage: 'beta',
     answers: {
@@ -48,8 +53,9 @@ export const SPEECH_DESCRIPTIONS: Descriptions = {
     summary: 'Words, spoken',
     description:
       'Raw audio, whole with its length or, with `streaming`, in chunks as it is spoken. Priced by the character of ' +
-      '`input` (Unicode code points); charged when the answer begins, and not where the client has gone by then. A stream ' +
-      'is charged at its end, or when the client leaves it, and not where it breaks off. `voice` ' +
+      '`input` (Unicode code points); ' +
+      REFUNDED +
+      'A stream is charged at its end, or when the client leaves it, and not where it breaks off. `voice` ' +
       "is one of the model's, a handle of `POST /audio/voices`, or the provider's own id where the model takes those." +
       DRY_RUN,
     answers: {

@@ -122,7 +122,8 @@ const limit = count(0, 1_000_000_000_000_000).exactOptional();
 const accountId = text(128);
 
 const refundedPerDay = amount.describe(
-  'USD by list price: so much a UTC day is refunded of work that its provider had been asked for and could not stop.',
+  'USD by list price: so much a UTC day is refunded of work that a provider was asked for and is paid for all the same: jobs ' +
+    'that are cancelled and cannot be stopped, and images, transcripts and speech whose client left before the answer began.',
 );
 
 const limitOverride = closed({
