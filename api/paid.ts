@@ -53,9 +53,9 @@ export interface Hold {
   /**
    * May cost more than was held: a second operation takes the rest. Resolves when the bill is written. Throws FareboxError
    * `timed_out` after the deadline of the request: then nothing is billed, and what was billed is refunded before the client
-   * is told.
+   * is told. `within the hold`: not more than was held is taken; the rest is logged and counted.
    */
-  settle(price: LedgerPrice, snapshot: Partial<PriceSnapshot>): Promise<Settlement>;
+  settle(price: LedgerPrice, snapshot: Partial<PriceSnapshot>, most?: 'within the hold'): Promise<Settlement>;
   /** Nothing was delivered: all of it goes back. After a bill that stands nothing happens. */
   release(): Promise<void>;
 }
@@ -87,9 +87,10 @@ export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
   });
   return {
     state: held.state,
-    async settle(price, details) {
+    async settle(price, details, most) {
       if (call.request?.expired) throw tooLate();
-      bill = { price, details, until, mayStand: false };
+      const taken = most === 'within the hold' ? lesser(price, bound) : price;
+      bill = { price, taken, details, until, mayStand: false };
       billing = settle(purse, call, bill);
       return await billing;
     },
@@ -112,8 +113,17 @@ async function withdraw(sql: Purse['sql'], call: PaidCall): Promise<void> {
   if (outcome === 'refunded') log.warn({ operationId }, 'a bill came too late and was refunded');
 }
 
+function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
+  return {
+    usd: (left.usd < right.usd ? left : right).usd,
+    diem: (left.diem < right.diem ? left : right).diem,
+  };
+}
+
 interface Bill {
   price: LedgerPrice;
+  /** Of the price; less than it only where more than the hold is not to be taken. */
+  taken: LedgerPrice;
   details: Partial<PriceSnapshot>;
   until: number;
   /** It was written, or may be: a statement was sent whose outcome is unknown. */
@@ -121,12 +131,12 @@ interface Bill {
 }
 
 async function settle(purse: Purse, call: PaidCall, bill: Bill): Promise<Settlement> {
-  const { price, details, until } = bill;
+  const { price, taken, details, until } = bill;
   const { accountId } = call.caller;
   const isLost = () => call.request?.expired === true;
   const isGivenUp = () => isLost() || performance.now() > until;
   const request = {
-    ...{ operationId: call.requestId, accountId, price, snapshot: details },
+    ...{ operationId: call.requestId, accountId, price: taken, snapshot: details },
     ...(call.request && { isGivenUp }),
   };
   try {
@@ -137,7 +147,10 @@ async function settle(purse: Purse, call: PaidCall, bill: Bill): Promise<Settlem
     if (settled.outcome === 'settled') {
       const isAbove = price.usd > call.bound.usd || price.diem > call.bound.diem;
       return isAbove
-        ? noteOverrun(call, price, { cause: 'above_hold', parts: settled.parts })
+        ? noteOverrun(call, price, {
+            cause: price === taken ? 'above_hold' : 'left_above_hold',
+            parts: settled.parts,
+          })
         : settlementOf(price, settled.parts);
     }
     if (isLost()) throw tooLate();
@@ -160,7 +173,7 @@ async function takeLateBill(
 ): Promise<Part[]> {
   const { requestId: operationId, caller, snapshot, log } = call;
   const { accountId, keyId } = caller;
-  const { price, details } = bill;
+  const { taken: price, details } = bill;
   if (price.usd === 0n && price.diem === 0n) return [];
   const notes = `${details.notes ?? snapshot.notes ?? 'API Inference'}; billed after its hold had ended`;
   const described = { ...snapshot, ...details, notes, restOf: operationId };
@@ -203,11 +216,14 @@ function noteOverrun(
   // A price of a model that is sold for diem alone counts as so many US dollars.
   const usd = ({ usd, diem }: LedgerPrice) => Number(usd || diem) / NANO;
   ledgerOverruns.inc({ cause });
-  ledgerOverrunUsd.inc({ outcome: 'missing' }, usd(missing));
-  ledgerOverrunUsd.inc(
-    { outcome: 'taken' },
-    Math.max(usd(cost) - (cause === 'above_hold' ? usd(bound) : 0), 0),
-  );
+  // The count of a stream that was left is an estimate: nobody owes what it is above the hold.
+  if (cause !== 'left_above_hold') {
+    ledgerOverrunUsd.inc({ outcome: 'missing' }, usd(missing));
+    ledgerOverrunUsd.inc(
+      { outcome: 'taken' },
+      Math.max(usd(cost) - (cause === 'above_hold' ? usd(bound) : 0), 0),
+    );
+  }
   log.warn(
     {
       ...{ requestId, accountId: caller.accountId, model: snapshot.modelId, cause },

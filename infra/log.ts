@@ -35,6 +35,10 @@ const FIELDS = new Set([
     'transaction',
     'settlement',
     'creditedUsd',
+    'cause',
+    'heldUsd',
+    'billUsd',
+    'missingUsd',
   ],
 ]);
 

@@ -121,7 +121,10 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
     const { complete } = call.provider;
     if (!complete)
       throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
-    const completion = await request.waitFor(complete(call.request, { signal }));
+    const completion = await request.waitFor(complete(call.request, { signal })).catch(async (error) => {
+      if (isLeft(call, error)) await noteTokens(request, await settleLeft(call, new Tally(), false));
+      throw error;
+    });
     if (request.expired) throw tooLate();
     const counted = await countCompletion(call.request, completion);
     const isShown = call.leftAt() === undefined;

@@ -42,7 +42,7 @@ interface OpenCall<Model extends Answering> {
   hold: Hold;
   /** Ends the upstream call. */
   signal: AbortSignal;
-  /** When its client left, by `performance.now()`; undefined while it is there, or when it was told of a failure. */
+  /** When its client left, by `performance.now()`; undefined while it is there, or when it was told of a failure or cut off. */
   leftAt(): number | undefined;
   /** To be called when the upstream has nothing more to say. */
   end(): void;
@@ -145,7 +145,8 @@ export function chatId(requestId: string): string {
 
 /**
  * The upstream call outlives its client by `drainMs`: what it has begun is paid for, here and there. A stream ends before
- * the process does.
+ * the process does, and so does a call whose client has left, so that it can be billed. Clients that are still there wait
+ * for a whole answer until the process cuts them off.
  */
 function openLine(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone' | 'expired' | 'ending'>,
@@ -157,22 +158,25 @@ function openLine(
   let leftAt: number | undefined;
   let timer = setTimeout(abort, LONGEST_CALL_MS);
   const stay = request.whenGone(() => {
-    if (!request.expired) leftAt = performance.now();
+    if (!request.expired && (isStream || !ending.aborted)) leftAt = performance.now();
     clearTimeout(timer);
     // After the deadline the answer is not billed, and after the end of the process nobody is there to bill it.
     const restMs = request.expired || ending.aborted ? Math.min(drainMs, DRAIN_MS) : drainMs;
     if (restMs === 0) abort();
     else timer = setTimeout(abort, restMs);
   });
-  if (isStream) ending.addEventListener('abort', abort, { once: true });
-  if (isStream && ending.aborted) abort();
+  const endEarly = () => {
+    if (isStream || leftAt !== undefined) abort();
+  };
+  ending.addEventListener('abort', endEarly, { once: true });
+  if (ending.aborted) endEarly();
   return {
     signal: controller.signal,
     leftAt: () => leftAt,
     end() {
       clearTimeout(timer);
       stay();
-      ending.removeEventListener('abort', abort);
+      ending.removeEventListener('abort', endEarly);
     },
   };
 }
@@ -184,27 +188,19 @@ export interface Settled extends Counted {
 
 /** Writes the bill; resolves when it stands. Of a call that its client left it is never more than was held. */
 export async function settleCall(
-  { attempt, hold, bound, startedAt, end }: OpenCall<Answering> & Bounded,
+  { attempt, hold, startedAt, end }: OpenCall<Answering>,
   produced: Omit<Produced, 'executionMs'>,
 ): Promise<Settled> {
   end();
   const { usage, counted } = produced;
   const executionMs = Math.round(performance.now() - startedAt);
-  const { price: asked, details } = billOf(attempt.model, { ...produced, executionMs });
-  const price = produced.clientLeft ? lesser(asked, bound) : asked;
+  const { price, details } = billOf(attempt.model, { ...produced, executionMs });
   if (price.usd === 0n && price.diem === 0n) {
     await hold.release();
     return { usage, counted, cost: NOTHING };
   }
-  const { cost } = await hold.settle(price, details);
+  const { cost } = await hold.settle(price, details, produced.clientLeft ? 'within the hold' : undefined);
   return { usage, counted, cost };
-}
-
-function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
-  return {
-    usd: (left.usd < right.usd ? left : right).usd,
-    diem: (left.diem < right.diem ? left : right).diem,
-  };
 }
 
 /** Beside the bill: whatever happens here is no failure of the call. */

@@ -42,13 +42,13 @@ export const ledgerBatchSize = new Histogram({
 export const ledgerOverruns = new Counter({
   name: 'farebox_ledger_overruns_total',
   help:
-    'Bills that their hold did not cover: above it (above_hold), after its end (expired, released), without it (no_hold); ' +
-    'or that could not be written (unwritten)',
+    'Bills that their hold did not cover: above it (above_hold), also of streams that their clients left, whose rest is not ' +
+    'taken (left_above_hold); after its end (expired, released), without it (no_hold); or that could not be written (unwritten)',
   labelNames: ['cause'] as const,
   registers,
 });
 // An alert sees an increase only from a value that was there before.
-for (const cause of ['above_hold', 'expired', 'released', 'no_hold', 'unwritten']) {
+for (const cause of ['above_hold', 'left_above_hold', 'expired', 'released', 'no_hold', 'unwritten']) {
   ledgerOverruns.inc({ cause }, 0);
 }
 

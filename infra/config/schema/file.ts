@@ -123,7 +123,7 @@ const accountId = text(128);
 
 const refundedPerDay = amount.describe(
   'USD by list price: so much a UTC day is refunded of work that a provider was asked for and is paid for all the same: jobs ' +
-    'that are cancelled and cannot be stopped, and images, transcripts and speech whose client left before the answer began.',
+    'that are cancelled and cannot be stopped, and images, transcripts, speech and searches whose client left before the answer.',
 );
 
 const limitOverride = closed({

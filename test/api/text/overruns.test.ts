@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { ledgerOverruns } from '../../../infra/telemetry/counters.ts';
 import { until } from '../../harness/until.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
@@ -39,7 +40,7 @@ it.each([false, true])(
   },
 );
 
-it('is paid the hold at most where the client left', async () => {
+it('is paid the hold at most where the client left, which is logged and counted', async () => {
   const dry = await world.chat({ max_tokens: 10 }, { headers: { 'x-service-dry-run': 'true' } });
   const { bounds } = (await dry.json()) as { bounds: { cost: { usd: number } }[] };
   const bound = BigInt(Math.round((bounds[0]?.cost.usd ?? 0) * 1e9));
@@ -60,4 +61,11 @@ it('is paid the hold at most where the client left', async () => {
     await until('the upstream is left', () => world.stub.received.at(-1)?.aborted === true);
   });
   expect(spent).toBe(bound);
+  const { values } = await ledgerOverruns.get();
+  expect(values).toContainEqual(expect.objectContaining({ labels: { cause: 'left_above_hold' }, value: 1 }));
+  const line = world.api.log.find((each) => each.includes('left_above_hold'));
+  expect(JSON.parse(line ?? '{}')).toMatchObject({
+    billUsd: Number(COST) / 1e9,
+    heldUsd: Number(bound) / 1e9,
+  });
 });

@@ -52,9 +52,9 @@ afterAll(async () => {
   await Promise.all([stub.close(), rm(folder, { recursive: true })]);
 });
 
-function ask(baseUrl: string, stream: boolean): Promise<Response> {
+function ask(baseUrl: string, stream: boolean, signal?: AbortSignal): Promise<Response> {
   return fetch(`${baseUrl}/chat/completions`, {
-    method: 'POST',
+    ...{ method: 'POST', ...(signal && { signal }) },
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'house', stream, messages: [{ role: 'user', content: 'Go on' }] }),
   });
@@ -95,5 +95,35 @@ it('a long stream ends with an error frame, its bill stands, and the books are c
   const { rows: holds } = await sql.query('select operation_id from holds');
   expect(holds).toEqual([]);
   expect(stub.received.every(({ aborted }) => aborted)).toBe(true);
+  expect(await checkLedger(sql)).toEqual([]);
+});
+
+it.each([
+  ['by the count of its service where that comes in time', { delayMs: 4_000 }, true],
+  ['by its prompt where the time to read it ends first', { hang: 'head' as const }, false],
+])('a whole answer whose client has left is billed %s', async (_how, plan, isWhole) => {
+  const { id } = await createAccount(sql, { name: 'left' });
+  const { secret: key } = await createKey(sql, { accountId: id, keyType: 'INFERENCE' });
+  await grant(sql, {
+    ...{ operationId: randomUUID(), accountId: id, currency: 'usd', amount: 10n ** 10n, notes: 'test' },
+  });
+  secret = key;
+  const api = await spawnApi({ environment });
+  const { length } = stub.received;
+  stub.next.push(plan);
+  const away = new AbortController();
+  const left = ask(api.baseUrl, false, away.signal).catch(() => 'left');
+  await until('it is asked', () => stub.received.length > length);
+  away.abort();
+  expect(await left).toBe('left');
+  api.kill('SIGTERM');
+  expect(await api.exit).toEqual({ code: 0, signal: null });
+  const { rows } = await sql.query(
+    `select prompt_tokens::int > 0 as has_prompt, completion_tokens::int > 0 as has_answer, notes like '%counted here%' as is_counted
+       from usage_entries where account_id = $1`,
+    [id],
+  );
+  expect(rows).toEqual([{ has_prompt: true, has_answer: isWhole, is_counted: !isWhole }]);
+  expect((await sql.query('select from holds')).rowCount).toBe(0);
   expect(await checkLedger(sql)).toEqual([]);
 });
