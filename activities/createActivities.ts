@@ -1,6 +1,7 @@
 /** Wires the steps to the names by which the workflows call them. */
 
 import { Context } from '@temporalio/activity';
+import type { TaskQueue } from '../domain/queues.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import { acceptJob } from './acceptJob.ts';
 import { deliverWebhook } from './deliverWebhook.ts';
@@ -8,12 +9,14 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { abandonJob, discardSource, endJob } from './endJob.ts';
 import { asActivity } from './failures.ts';
 import { awaitOutcome, generate } from './generate.ts';
-import { measuredOrder } from './measuredOrder.ts';
+import { inShare } from './inShare.ts';
+import { type MeasuredOrder, measuredOrder } from './measuredOrder.ts';
 import { measureMedia } from './measureMedia.ts';
 import { measureSource } from './measureSource.ts';
 import { removeMedia } from './removeMedia.ts';
 import { concludeTopUp, examineTopUp, recordTopUp, settleTopUp, watchTopUp } from './topUp.ts';
 import type {
+  GenerateResult,
   JobsActivities,
   MeasureResult,
   MediaActivities,
@@ -32,12 +35,14 @@ export type Activities = JobsActivities &
   UpkeepActivities &
   WebhookActivities;
 
+const MEDIA_QUEUE: TaskQueue = 'media';
+
 export function createActivities(dependencies: ActivityDependencies): Activities {
   return {
     measureSource: ({ job }) => asActivity(() => measure(dependencies, job)),
     acceptJob: (order) => asActivity(() => acceptJob(dependencies, measuredOrder(order))),
     discardSource: (discarded) => asActivity(() => discardSource(dependencies, discarded)),
-    generate: (order) => asActivity(() => generate(dependencies, measuredOrder(order))),
+    generate: (order) => asActivity(() => generateInTurn(dependencies, measuredOrder(order))),
     awaitOutcome: ({ job, operation }) => asActivity(() => awaitOutcome(dependencies, job, operation)),
     endJob: (input) => asActivity(() => endJob(dependencies, input)),
     abandonJob: (input) => asActivity(() => abandonJob(dependencies, input)),
@@ -52,10 +57,22 @@ export function createActivities(dependencies: ActivityDependencies): Activities
   };
 }
 
-function measure(dependencies: ActivityDependencies, job: GenerationInput): Promise<MeasureResult> {
-  if (job.kind === 'voice-changer') return measureSource(dependencies, job);
-  if (job.kind === 'video') return measureMedia(dependencies, job);
-  throw new Error(`nothing to measure of a job of kind ${job.kind}`);
+async function measure(dependencies: ActivityDependencies, job: GenerationInput): Promise<MeasureResult> {
+  return await inShare(dependencies, job.accountId, async (share) => {
+    if (job.kind === 'voice-changer') return await measureSource(dependencies, job, share);
+    if (job.kind === 'video') return await measureMedia(dependencies, job, share);
+    throw new Error(`nothing to measure of a job of kind ${job.kind}`);
+  });
+}
+
+/** Generations of this machine take cores, those of services elsewhere wait for networks. */
+async function generateInTurn(
+  dependencies: ActivityDependencies,
+  order: MeasuredOrder,
+): Promise<GenerateResult> {
+  const { taskQueue } = Context.current().info;
+  if (taskQueue !== MEDIA_QUEUE) return await generate(dependencies, order);
+  return await inShare(dependencies, order.job.accountId, () => generate(dependencies, order));
 }
 
 /** The same for every repetition of the step, another for the next run of the workflow. */

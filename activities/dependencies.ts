@@ -3,10 +3,12 @@ import type pg from 'pg';
 import type { Model } from '../domain/catalogue/model.ts';
 import type { Nano } from '../domain/money.ts';
 import type { ProviderSettings } from '../domain/providerSettings.ts';
+import type { AccountShares } from '../infra/accountShares.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { GuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
+import type { Turns } from '../infra/media/turns.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
@@ -25,6 +27,10 @@ export interface ActivityDependencies {
   /** How much of a provider's work an account may be refunded a UTC day, in nano USD by list price. */
   refundedPerDay(accountId: string): Nano;
   guardedFetch: GuardedFetch;
+  /** Bytes and steps of the queue `media` that an account may have in this process. */
+  shares: AccountShares;
+  /** Turns of all steps of the queue `media` in this process. */
+  mediaTurns: Turns;
   guardedPost: GuardedPost;
   tools: MediaTools;
   folders: WorkFolders;

@@ -1,5 +1,5 @@
 /** The conversation with a provider: written ahead, asked once, and whatever comes back is checked before it counts. */
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { type ApplicationFailure, Context } from '@temporalio/activity';
 import type { ErrorCode } from '../domain/errors.ts';
 import { limitsOf } from '../domain/providerSettings.ts';
 import { point } from '../infra/points.ts';
@@ -21,6 +21,7 @@ import type { MeasuredOrder } from './measuredOrder.ts';
 import { requestOf } from './requestOf.ts';
 import { storeOutput } from './storeOutput.ts';
 import type { GenerateResult } from './types.ts';
+import { waiting } from './waiting.ts';
 
 export async function generate(
   dependencies: ActivityDependencies,
@@ -120,16 +121,6 @@ const WAITS = {
   provider: { type: 'ProviderDown', message: 'The provider does not answer; it is tried again later.' },
   busy: { type: 'ProviderBusy', message: 'The provider has no room at the moment.' },
 } as const;
-
-/** Asks for another attempt of this very step, by its own growing pauses unless told: waiting adds nothing to the history. */
-function waiting(why: { type: string; message: string }, retryAfterMs?: number): ApplicationFailure {
-  return ApplicationFailure.create({
-    ...why,
-    // Waiting is no failure: it is neither logged nor counted as one.
-    category: 'BENIGN',
-    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
-  });
-}
 
 /** Turns a provider's answer into what the workflow goes on with, after writing down what must not be forgotten. */
 async function concludeOutcome(

@@ -6,6 +6,7 @@ import { limitsOfRole } from '../domain/generation/mediaLimits.ts';
 import type { SealedMedium } from '../domain/generation/sealedOrder.ts';
 import { unfetched } from '../domain/generation/unfetched.ts';
 import { wrongMeasured } from '../domain/generation/wrongMeasured.ts';
+import type { RequestShare } from '../infra/accountShares.ts';
 import { measureMedium } from '../infra/media/measureMedium.ts';
 import { point } from '../infra/points.ts';
 import { mediaKey } from '../infra/s3/objectKeys.ts';
@@ -22,16 +23,22 @@ const AT_ONCE = 4;
 export async function measureMedia(
   dependencies: ActivityDependencies,
   job: VideoGeneration,
+  share: Pick<RequestShare, 'reserve'>,
 ): Promise<MeasureResult> {
   await point('activity-start');
   const model = dependencies.models.get(job.modelId);
   if (model?.kind !== 'video')
     return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
   const { media: sealed } = await unseal(dependencies, job.queueId);
+  share.reserve(sealed.reduce((sum, medium) => sum + mostBytesOf(medium), 0));
   const taken = await inWorkplace(dependencies, (place) => takeAll(dependencies, { job, sealed }, place));
   if ('ok' in taken) return taken;
   await point('measured');
   return conclude(model, taken);
+}
+
+function mostBytesOf(medium: SealedMedium): number {
+  return 'url' in medium ? limitsOfRole(medium.role).maxBytes : medium.sizeBytes;
 }
 
 function conclude(model: VideoModel, media: MeasuredMedium[]): MeasureResult {

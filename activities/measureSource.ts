@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { FareboxError } from '../domain/errors.ts';
 import { longestBillableSeconds } from '../domain/pricing.ts';
+import type { RequestShare } from '../infra/accountShares.ts';
 import { measureAudio } from '../infra/media/measureAudio.ts';
 import { point } from '../infra/points.ts';
 import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
@@ -20,11 +21,13 @@ const FETCH_LIMIT_MS = 30_000;
 export async function measureSource(
   dependencies: ActivityDependencies,
   job: VoiceChange,
+  share: Pick<RequestShare, 'reserve'>,
 ): Promise<MeasureResult> {
   await point('activity-start');
   const model = dependencies.models.get(job.modelId);
   if (model?.kind !== 'voice-changer')
     return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
+  share.reserve(job.source.from === 'upload' ? job.source.sizeBytes : MAX_SOURCE_BYTES);
   return await inWorkplace(dependencies, async (place) => {
     const path = join(place.folder, 'source');
     const taken = await takeSource(dependencies, job, { ...place, path });

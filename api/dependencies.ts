@@ -1,6 +1,7 @@
 /** What handlers work with: opened once by the entry point, closed once at the end. */
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
+import type { AccountShares } from '../infra/accountShares.ts';
 import type { Config } from '../infra/config/config.ts';
 import type { DocumentReader } from '../infra/documents/documentReader.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
@@ -22,7 +23,6 @@ import type { GenerationProvider } from '../providers/provider.ts';
 import type { RpcUpstreams } from '../providers/rpc/rpcUpstreams.ts';
 import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
-import type { AccountShares } from './accountShares.ts';
 import type { SignIn } from './auth/signIn/signIn.ts';
 import type { SignInDoor } from './auth/signInDoor.ts';
 import type { BodyBudget } from './body/bodyBudget.ts';

@@ -2,10 +2,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Caller } from '../domain/caller.ts';
 import type { FareboxError } from '../domain/errors.ts';
+import type { AccountShares, RequestShare } from '../infra/accountShares.ts';
 import { callerNetwork } from '../infra/http/callerNetwork.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Admission, LimitedCall } from '../infra/redis/limiter.ts';
-import type { AccountShares, RequestShare } from './accountShares.ts';
 import type { ReadBody } from './body/readBody.ts';
 import type { FreePass } from './fundsGate.ts';
 import type { CallLimits } from './limits/callLimits.ts';

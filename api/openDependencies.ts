@@ -1,5 +1,6 @@
 /** Opens what the API stands on. Nothing is connected to yet: a part that is missing at the start may come later. */
 import { join } from 'node:path';
+import { createAccountShares } from '../infra/accountShares.ts';
 import type { Config } from '../infra/config/config.ts';
 import { createDocumentReader } from '../infra/documents/documentReader.ts';
 import { createGuardedFetch, type GuardedFetch } from '../infra/http/guardedFetch.ts';
@@ -36,7 +37,6 @@ import { createPaymentNetworks } from '../providers/payments/createPaymentNetwor
 import { createEthCalls } from '../providers/payments/evm/ethCall.ts';
 import { createRpcUpstreams } from '../providers/rpc/createRpcUpstreams.ts';
 import type { TextOutcome } from '../providers/upstreams.ts';
-import { createAccountShares } from './accountShares.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';

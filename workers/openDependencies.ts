@@ -5,10 +5,12 @@ import type pg from 'pg';
 import type { ActivityDependencies } from '../activities/dependencies.ts';
 import { refundedPerDayOf } from '../domain/limits/refundedPerDay.ts';
 import { servesMediaOnly } from '../domain/queues.ts';
+import { createAccountShares } from '../infra/accountShares.ts';
 import type { Config } from '../infra/config/config.ts';
 import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
 import { createGuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
+import { createTurns } from '../infra/media/turns.ts';
 import { workFolders } from '../infra/media/workFolders.ts';
 import { type CalledJob, callbackPath } from '../infra/postgres/callbackToken.ts';
 import { openPool } from '../infra/postgres/pool.ts';
@@ -25,6 +27,7 @@ import {
   type WebhookInput,
   webhookOptions,
 } from '../workflows/contract.ts';
+import { mediaStepsAtOnce } from './queues.ts';
 
 export interface WorkerDependencies {
   activities: ActivityDependencies;
@@ -63,6 +66,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       refundedPerDay: (accountId) => refundedPerDayOf(config.limits, accountId),
       callbackUrl: (job) => callbackUrl(config, pool, job),
       guardedFetch,
+      ...mediaShares(config),
       guardedPost: createGuardedPost({ allowPrivateHosts }),
       isWorkflowOpen: (workflowId) => isOpen(temporal, workflowId),
       startWebhook: (told) => startWebhook(temporal, told),
@@ -75,6 +79,20 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       const networks = [...payments.values()].map((network) => network.close?.());
       await Promise.all([pool.end(), temporal.close(), folders.settled(), ...networks]);
     },
+  };
+}
+
+const MAX_TURN_WAIT_MS = 20_000;
+
+/** An account works at half of the steps and waits with as many: half of the queue's slots are left to the others. */
+function mediaShares({ workerSlots, limits }: Config): Pick<ActivityDependencies, 'shares' | 'mediaTurns'> {
+  const steps = mediaStepsAtOnce(workerSlots.media);
+  return {
+    mediaTurns: createTurns({ atOnce: steps, maxWaiting: steps, maxWaitMs: MAX_TURN_WAIT_MS }),
+    shares: createAccountShares({
+      ...{ steps, maxWaiting: Math.floor(steps / 2) },
+      overrideOf: (accountId) => limits.overrides[accountId] ?? {},
+    }),
   };
 }
 

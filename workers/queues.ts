@@ -16,7 +16,16 @@ const CHAIN_STEPS: (keyof Activities)[] = ['settleTopUp', 'watchTopUp', 'examine
 /** `slots`: as the operator wants it; left out: as many as are good for most. */
 export function planOf(queue: TaskQueue, slots?: number): QueuePlan {
   const plan = usualPlan(queue);
-  return slots === undefined ? plan : { ...plan, slots };
+  if (slots === undefined) return plan;
+  return { ...plan, slots: queue === 'media' ? 2 * mediaStepsAtOnce(slots) : slots };
+}
+
+/**
+ * Steps of the queue `media` that fetch and decode at a time; as many again may wait for that in the process. Each keeps a
+ * core busy, and one account may have half of them: all cores, and not all slots.
+ */
+export function mediaStepsAtOnce(configured?: number): number {
+  return configured ?? 2 * availableParallelism();
 }
 
 function usualPlan(queue: TaskQueue): QueuePlan {
@@ -31,10 +40,9 @@ function usualPlan(queue: TaskQueue): QueuePlan {
         runsWorkflows: true,
       };
     case 'media':
-      // Each step keeps a core busy; one more than there are cores hides their waiting for storage.
       return {
         activities: ['measureSource', ...PROVIDER_STEPS],
-        slots: availableParallelism() + 1,
+        slots: 2 * mediaStepsAtOnce(),
         runsWorkflows: false,
       };
     case 'providers':

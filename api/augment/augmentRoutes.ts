@@ -50,8 +50,9 @@ export const scrapeRoute = defineRoute({
     return await paidOnce(dependencies, request, {
       offer: offerOf(dependencies.config, 'scrape'),
       work: async () => {
-        const read = () => dependencies.pages.read(body.url, { signal });
-        const { content } = await request.waitFor(request.share.inSlot('pages', read, signal));
+        const { share } = request;
+        const read = () => dependencies.pages.read(body.url, { signal, share });
+        const { content } = await request.waitFor(share.inSlot('pages', read, signal));
         return { ...json({ url: body.url, content, format: 'markdown' }), compressible: true };
       },
     });

@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
+import { DECODERS, type RequestShare } from '../../infra/accountShares.ts';
 import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
 import { takeSound } from '../../infra/media/takeSound.ts';
 import { tooBusy } from '../../infra/media/tooBusy.ts';
 import { createTurns } from '../../infra/media/turns.ts';
 import type { RecordingFile } from '../../providers/mediaProvider.ts';
-import { DECODERS, type RequestShare } from '../accountShares.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../route.ts';
 

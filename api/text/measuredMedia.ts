@@ -3,13 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import type { AudioPart, VideoPart } from '../../domain/text/chat.ts';
+import { DECODERS, type RequestShare } from '../../infra/accountShares.ts';
 import type { SoundFormat } from '../../infra/media/formats.ts';
 import { measureAudio } from '../../infra/media/measureAudio.ts';
 import { measureVideo } from '../../infra/media/measureVideo.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
 import { tooBusy } from '../../infra/media/tooBusy.ts';
 import { createTurns } from '../../infra/media/turns.ts';
-import { DECODERS, type RequestShare } from '../accountShares.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 export type Measuring = Pick<Dependencies, 'config' | 'folders'> & {

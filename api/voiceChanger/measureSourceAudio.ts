@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { longestBillableSeconds } from '../../domain/pricing.ts';
+import type { RequestShare } from '../../infra/accountShares.ts';
 import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
 import { tooBusy } from '../../infra/media/tooBusy.ts';
 import { createTurns } from '../../infra/media/turns.ts';
-import type { RequestShare } from '../accountShares.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../route.ts';
 

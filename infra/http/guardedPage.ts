@@ -21,6 +21,8 @@ export interface PageGet {
   cut?: boolean;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
+  /** Told of the decoded bytes as they come; throws where there are too many. */
+  noteBytes?: ((bytes: number) => void) | undefined;
   mayVisit?: (url: URL, signal: AbortSignal) => Promise<void>;
 }
 
@@ -55,7 +57,7 @@ export function guardedPage(door: Door, url: string, get: PageGet): Promise<Fetc
 
 async function readBody(
   response: Dispatcher.ResponseData,
-  { maxBytes, cut }: PageGet,
+  { maxBytes, cut, noteBytes }: PageGet,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
@@ -66,6 +68,7 @@ async function readBody(
   let sizeBytes = 0;
   try {
     for await (const chunk of body) {
+      noteBytes?.(chunk.length);
       chunks.push(chunk);
       sizeBytes += chunk.length;
       if (sizeBytes > maxBytes) throw new BodyTooLarge(`more than ${maxBytes} bytes`);

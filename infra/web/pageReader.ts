@@ -3,6 +3,7 @@
  * the conversion in a child process that is killed when it takes too long or too much.
  */
 import { FareboxError } from '../../domain/errors.ts';
+import type { RequestShare } from '../accountShares.ts';
 import {
   type Door,
   describeFailure,
@@ -26,7 +27,7 @@ export interface PageReaderOptions extends GuardedFetchOptions {
   fetchTimeoutMs?: number;
   /** For the conversion alone; 15 s by default. */
   convertTimeoutMs?: number;
-  /** Pages that are converted at the same time; 2 by default. */
+  /** Pages that are converted at the same time. */
   maxChildren?: number;
   /** Pages that are fetched or converted at the same time, and who waits for that. */
   turns?: Partial<TurnsOptions>;
@@ -42,13 +43,16 @@ export interface ReadPage {
   title: string | undefined;
 }
 
+/** Share of the account that asks for the page: of fetched bytes and of the children that convert. */
+export type PageShare = Pick<RequestShare, 'take' | 'inSlot'>;
+
 export interface PageReader {
   /**
    * Throws FareboxError: `invalid_source` for a URL that may not be asked for or leads to no text, `blocked_source` where
-   * the site wants no automated reader, `unavailable` where too many pages are being read, `page_failed` for all else. Throws
-   * the signal's reason when it is aborted.
+   * the site wants no automated reader, `unavailable` where too many pages are being read, `rate_limited` where the share is
+   * used up, `page_failed` for all else. Throws the signal's reason when it is aborted.
    */
-  read(url: string, options?: { signal?: AbortSignal }): Promise<ReadPage>;
+  read(url: string, options?: { signal?: AbortSignal; share?: PageShare }): Promise<ReadPage>;
   close(): void;
 }
 
@@ -58,6 +62,8 @@ const CONVERT_TIMEOUT_MS = 15_000;
 const HEAP_MB = 768;
 const CPU_SECONDS = 600;
 const PAGES_PER_CHILD = 200;
+/** Pages that are converted at a time. */
+export const PAGE_CHILDREN = 2;
 /** A page is up to 10 MB in memory from its first byte until it is converted. */
 export const PAGES_AT_ONCE = 16;
 const TURNS: TurnsOptions = { atOnce: PAGES_AT_ONCE, maxWaiting: 200, maxWaitMs: 10_000 };
@@ -72,7 +78,7 @@ interface Reader {
 }
 
 export function createPageReader(options: PageReaderOptions): PageReader {
-  const { childPath = shippedChild('web/convertChild'), maxChildren = 2 } = options;
+  const { childPath = shippedChild('web/convertChild'), maxChildren = PAGE_CHILDREN } = options;
   const door = openDoor(options);
   const turns = { ...TURNS, ...options.turns };
   const reader: Reader = {
@@ -87,32 +93,39 @@ export function createPageReader(options: PageReaderOptions): PageReader {
     fetchTimeoutMs: options.fetchTimeoutMs ?? FETCH_TIMEOUT_MS,
   };
   return {
-    async read(url, { signal = new AbortController().signal } = {}) {
-      const address = checkPageUrl(url, door.hosts);
-      return await reader.turns.run(() => readPage(reader, address, signal), signal).catch(busy);
+    async read(url, { signal = new AbortController().signal, share } = {}) {
+      const order = { url: checkPageUrl(url, door.hosts), signal, share };
+      return await reader.turns.run(() => readPage(reader, order), signal).catch(busy);
     },
     close: reader.pool.close,
   };
 }
 
-async function readPage(reader: Reader, url: URL, signal: AbortSignal): Promise<ReadPage> {
-  const page = await fetchPage(reader, url, signal);
+interface PageOrder {
+  url: URL;
+  signal: AbortSignal;
+  share: PageShare | undefined;
+}
+
+async function readPage(reader: Reader, order: PageOrder): Promise<ReadPage> {
+  const page = await fetchPage(reader, order);
   refuseWall(page);
   if (page.status !== 200 && page.status !== 203) {
     throw failed(`The page could not be read: it answered with status ${page.status}.`);
   }
-  const { markdown, title } = await convert(reader, page, signal);
+  const { markdown, title } = await convert(reader, page, order);
   refuseWall(page, markdown);
   return { url: page.url.href, content: markdown, title };
 }
 
-async function fetchPage(reader: Reader, url: URL, signal: AbortSignal): Promise<FetchedPage> {
+async function fetchPage(reader: Reader, { url, signal, share }: PageOrder): Promise<FetchedPage> {
   const startedAt = performance.now();
   try {
     return await guardedPage(reader.door, url.href, {
       maxBytes: MAX_PAGE_BYTES,
       timeoutMs: reader.fetchTimeoutMs,
       signal,
+      noteBytes: share?.take,
       mayVisit: async (hop, running) => {
         refuseBlockedHost(hop);
         await reader.mayRead(hop, running);
@@ -138,10 +151,11 @@ function refuseWall(page: FetchedPage, text?: string): void {
   });
 }
 
-async function convert(reader: Reader, page: FetchedPage, signal: AbortSignal) {
+async function convert(reader: Reader, page: FetchedPage, { signal, share }: PageOrder) {
   const type = page.headers['content-type'];
   const contentType = typeof type === 'string' ? type : undefined;
-  const answer = await reader.pool.ask({ body: page.body, contentType, url: page.url.href }, signal);
+  const ask = () => reader.pool.ask({ body: page.body, contentType, url: page.url.href }, signal);
+  const answer = await (share ? share.inSlot('conversions', ask, signal) : ask());
   const conversion = answer?.reply;
   switch (conversion?.status) {
     case 'done':

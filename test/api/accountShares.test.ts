@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createAccountShares } from '../../api/accountShares.ts';
 import { json } from '../../api/answer.ts';
 import { defineRoute } from '../../api/route.ts';
 import type { LimitOverride } from '../../domain/limits/limits.ts';
+import { createAccountShares } from '../../infra/accountShares.ts';
 import { startApi, type TestApi } from './startApi.ts';
 
 const sharesOf = (override: LimitOverride = {}) => createAccountShares({ overrideOf: () => override });
@@ -127,5 +127,15 @@ describe('over HTTP', () => {
     const words =
       'Rate limit exceeded: at most 800000 bytes of uploads and fetched media at a time for this account.';
     expect([response.status, await response.json()]).toEqual([429, { error: words, customMessage: words }]);
+  });
+
+  it('a page counts as any other source', async () => {
+    const { secret: key } = await api.fundedKey('INFERENCE');
+    const headers = { 'content-type': 'application/json' };
+    const response = await api.call('/augment/scrape', {
+      ...{ method: 'POST', key, headers },
+      body: JSON.stringify({ url }),
+    });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '5']);
   });
 });

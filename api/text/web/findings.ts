@@ -111,7 +111,7 @@ async function readPage(
   { deadline, reading: { signal, log, share } }: { deadline: AbortSignal; reading: Reading },
 ): Promise<FoundPage> {
   try {
-    const read = () => reader.read(url, { signal: deadline });
+    const read = () => reader.read(url, { signal: deadline, share });
     const { content, title = '' } = await share.inSlot('pages', read, deadline);
     return { url, content, title, failure: '' };
   } catch (error) {

@@ -134,8 +134,12 @@ const limitOverride = closed({
   rpcRequestsPerMinute: limit,
   rpcCreditsPerDay: limit,
   callsInFlight: limit,
-  fetchedBytes: limit,
-  slots: limit,
+  fetchedBytes: limit.describe(
+    'Of each process: bytes of uploads, fetched media and pages at a time; in workers, of the sources of jobs.',
+  ),
+  slots: limit.describe(
+    'Of each process, and of each kind: media, pictures, documents and pages that are read at a time; in workers, jobs that are measured or made there.',
+  ),
 });
 
 const network = z

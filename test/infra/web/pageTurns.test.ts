@@ -2,8 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { errorStatus } from '../../../api/errors.ts';
+import { createAccountShares } from '../../../infra/accountShares.ts';
 import { createPageReader, type PageReader } from '../../../infra/web/pageReader.ts';
-import { article, openReaderWorld, type ReaderWorld } from './readerWorld.ts';
+import { article, openReaderWorld, page, type ReaderWorld } from './readerWorld.ts';
 
 const BUSY = 'Too many pages are being read at the moment; try again in 5 seconds';
 
@@ -12,7 +13,11 @@ let world: ReaderWorld;
 let reader: PageReader;
 
 beforeAll(async () => {
-  world = await openReaderWorld({ '/held': (_, response) => void held.push(response) });
+  world = await openReaderWorld({
+    '/held': (_, response) => void held.push(response),
+    '/slow': page(article(`<p>Words. ${'<br>'.repeat(15_000)}</p>`)),
+    '/quick': page(article('<p>Words to be read.</p>')),
+  });
 });
 afterEach(() => reader.close());
 afterAll(() => world.close());
@@ -65,4 +70,21 @@ it('one that failed gives its turn back', async () => {
   const missing = () => reader.read(world.at('/missing'));
   await expect(missing()).rejects.toMatchObject({ code: 'page_failed' });
   await expect(missing()).rejects.toMatchObject({ code: 'page_failed' });
+});
+
+it('the pages of one account leave a child to the others', { timeout: 60_000 }, async () => {
+  const allowPrivateHosts = [`127.0.0.1:${world.server.port}`];
+  reader = createPageReader({ allowPrivateHosts, failureFloorMs: 1 });
+  const shares = createAccountShares({ overrideOf: () => ({}) });
+  const ended: string[] = [];
+  const requestsOf = (path: string) => world.server.requests.filter(({ url }) => url === path).length;
+  const readFor = async (account: string, path: string) => {
+    await reader.read(world.at(path), { share: shares.open(account) }).catch(() => undefined);
+    ended.push(account);
+  };
+  const slow = [readFor('a', '/slow'), readFor('a', '/slow')];
+  await vi.waitFor(() => expect(requestsOf('/slow')).toBe(2), { timeout: 10_000 });
+  await readFor('b', '/quick');
+  expect(ended).toEqual(['b']);
+  await Promise.all(slow);
 });

@@ -1,0 +1,28 @@
+/** Steps that fetch and decode, within what their account may have of this process (limits: `fetchedBytes`, `slots`). */
+import { Context } from '@temporalio/activity';
+import { FareboxError } from '../domain/errors.ts';
+import type { RequestShare } from '../infra/accountShares.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { waiting } from './waiting.ts';
+
+const OWN_JOBS = {
+  type: 'OwnJobsFirst',
+  message: 'Other jobs of this account are worked at; it is tried again.',
+};
+
+/** Waits for a turn, and leaves the worker where its account has too much waiting: Temporal tries it again by itself. */
+export async function inShare<T>(
+  { shares, mediaTurns }: Pick<ActivityDependencies, 'shares' | 'mediaTurns'>,
+  accountId: string,
+  step: (share: Pick<RequestShare, 'reserve'>) => Promise<T>,
+): Promise<T> {
+  const signal = Context.current().cancellationSignal;
+  const share = shares.open(accountId);
+  try {
+    return await share.inSlot('steps', () => mediaTurns.run(() => step(share), signal), signal);
+  } catch (error) {
+    throw error instanceof FareboxError && error.code === 'rate_limited' ? waiting(OWN_JOBS) : error;
+  } finally {
+    share.release();
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * An account's share of this process beside money: bytes of its uploads on disk, of its fetched media and of its pages, and
+ * slots among the programs that decode media and read documents. Each process counts for itself.
+ */
+import { FareboxError } from '../domain/errors.ts';
+import { FETCHED_BYTES, type LimitOverride, type LimitType, refusalOf } from '../domain/limits/limits.ts';
+import { DOCUMENT_CHILDREN } from './documents/documentReader.ts';
+import { TooManyWait } from './media/childPool.ts';
+import type { Holding } from './media/heldBytes.ts';
+import { IMAGE_CHILDREN } from './media/imageWork/imageWork.ts';
+import { INSPECTION_CHILDREN } from './media/inspector.ts';
+import { createTurns, type Turns } from './media/turns.ts';
+import { PAGE_CHILDREN, PAGES_AT_ONCE } from './web/pageReader.ts';
+
+/** Programs that decode for this process at a time; each of these kinds has so many. */
+export const DECODERS = 2;
+
+const SLOTS = {
+  decoders: DECODERS,
+  documents: DOCUMENT_CHILDREN,
+  inspections: INSPECTION_CHILDREN,
+  pages: PAGES_AT_ONCE,
+  conversions: PAGE_CHILDREN,
+  pictures: IMAGE_CHILDREN,
+} as const;
+/** `steps`: those of jobs that a worker fetches and decodes in. */
+export type SlotKind = keyof typeof SLOTS | 'steps';
+
+/** Work of one account that waits for a slot of a kind. */
+const MAX_WAITING = 64;
+const MAX_WAIT_MS = 20_000;
+const RETRY_AFTER_SECONDS = 5;
+
+/** Share of one request, which must release it on every way out. Taking more throws FareboxError `rate_limited`. */
+export interface RequestShare extends Holding {
+  /** Takes as much as is asked for, and no more than the account may have: a large job is not refused for ever. */
+  reserve(bytes: number): void;
+  /** Runs the work when the account has fewer than its share of these slots in use. */
+  inSlot<T>(kind: SlotKind, work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+export interface AccountShares {
+  /** An account, or an address without one. */
+  open(owner: string): RequestShare;
+}
+
+interface SharedSlots {
+  turns: Turns;
+  /** Requests that use or wait for them. */
+  users: number;
+}
+
+export interface AccountSharesOptions {
+  overrideOf(accountId: string): LimitOverride;
+  /** Steps of jobs that this process works at. */
+  steps?: number;
+  /** Work of one account that waits for a slot of a kind. */
+  maxWaiting?: number;
+}
+
+export function createAccountShares(options: AccountSharesOptions): AccountShares {
+  const { steps = 0, maxWaiting = MAX_WAITING } = options;
+  const slots = { ...SLOTS, steps };
+  const bytesOf = new Map<string, number>();
+  const slotsOf = new Map<string, SharedSlots>();
+
+  function changeBytes(accountId: string, bytes: number): void {
+    const all = (bytesOf.get(accountId) ?? 0) + bytes;
+    if (all === 0) bytesOf.delete(accountId);
+    else bytesOf.set(accountId, all);
+  }
+
+  async function inSlot<T>(name: string, atOnce: number, use: (turns: Turns) => Promise<T>): Promise<T> {
+    const known = slotsOf.get(name);
+    const shared = known ?? {
+      turns: createTurns({ atOnce, maxWaiting, maxWaitMs: MAX_WAIT_MS }),
+      users: 0,
+    };
+    if (!known) slotsOf.set(name, shared);
+    shared.users += 1;
+    try {
+      return await use(shared.turns);
+    } finally {
+      shared.users -= 1;
+      if (shared.users === 0) slotsOf.delete(name);
+    }
+  }
+
+  return {
+    open(accountId) {
+      const mostBytes = () => options.overrideOf(accountId).fetchedBytes ?? FETCHED_BYTES;
+      let own = 0;
+      let isReleased = false;
+      const take = (bytes: number) => {
+        const most = mostBytes();
+        // A fetch may end after its request: nothing would release what it takes then.
+        if (isReleased || (bytesOf.get(accountId) ?? 0) + bytes > most) throw refusal('FETCHED_BYTES', most);
+        changeBytes(accountId, bytes);
+        own += bytes;
+      };
+      return {
+        take,
+        reserve: (bytes) => take(Math.min(bytes, mostBytes())),
+        release() {
+          isReleased = true;
+          changeBytes(accountId, -own);
+          own = 0;
+        },
+        async inSlot(kind, work, signal) {
+          const atOnce = options.overrideOf(accountId).slots ?? halfOf(slots[kind]);
+          try {
+            return await inSlot(`${kind} ${accountId}`, atOnce, (turns) => turns.run(work, signal));
+          } catch (error) {
+            throw error instanceof TooManyWait ? refusal('SLOTS', atOnce) : error;
+          }
+        },
+      };
+    },
+  };
+}
+
+function halfOf(slots: number): number {
+  return Math.max(1, Math.floor(slots / 2));
+}
+
+function refusal(limitType: LimitType, limit: number): FareboxError {
+  return new FareboxError({
+    ...{ code: 'rate_limited', limitType, retryAfterSeconds: RETRY_AFTER_SECONDS },
+    message: refusalOf(limitType, limit),
+  });
+}
