@@ -15,8 +15,8 @@ import { workFolders } from '../infra/media/workFolders.ts';
 import { type CalledJob, callbackPath } from '../infra/postgres/callbackToken.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { openStorage } from '../infra/s3/storage.ts';
-import { openTemporal, type Temporal } from '../infra/temporal/connect.ts';
 import { topUpsReached } from '../infra/telemetry/counters.ts';
+import { openTemporal, type Temporal } from '../infra/temporal/connect.ts';
 import { createProviders } from '../providers/createProviders.ts';
 import { createPaymentNetworks } from '../providers/payments/createPaymentNetworks.ts';
 import {
