@@ -1,4 +1,7 @@
-/** `farebox ledger check` of two builds on the same unsealed books, in turns: by the clock, and in processor time. */
+/**
+ * `farebox ledger check` of two builds on the same unsealed books, in turns, by the clock and in processor time: the check
+ * alone, and the command, which also seals the days where the build has seals.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -27,29 +30,40 @@ interface Times {
 
 /** Leaves the new build's books sealed. */
 export async function compareChecks(old: CheckedBooks, now: CheckedBooks): Promise<boolean> {
+  const reached: boolean[] = [];
+  for (const kind of ['check', 'command'] as const) reached.push(await compareRuns(kind, old, now));
+  return reached.every(Boolean);
+}
+
+type Kind = 'check' | 'command';
+
+async function compareRuns(kind: Kind, old: CheckedBooks, now: CheckedBooks): Promise<boolean> {
   const took = { old: [] as Times[], now: [] as Times[] };
   // The first pair reads the books into memory.
   for (let pair = 0; pair <= PAIRS; pair += 1) {
     const times: Partial<Record<keyof typeof took, Times>> = {};
     for (const side of pair % 2 === 0 ? (['old', 'now'] as const) : (['now', 'old'] as const)) {
       if (side === 'now') await removeSeals(now.databaseUrl);
-      times[side] = await runCheck(side === 'old' ? old : now);
+      times[side] = await runCheck(kind, side === 'old' ? old : now);
     }
     if (pair === 0 || !times.old || !times.now) continue;
     took.old.push(times.old);
     took.now.push(times.now);
   }
-  const rows = (['cpuMs', 'wallMs'] as const).map((kind) => {
-    const [was, is] = [took.old.map((times) => times[kind]), took.now.map((times) => times[kind])];
+  const rows = (['cpuMs', 'wallMs'] as const).map((time) => {
+    const [was, is] = [took.old.map((times) => times[time]), took.now.map((times) => times[time])];
     const { low, median, high } = medianInterval(is.map((ms, pair) => ms / (was[pair] ?? Number.NaN)));
     return {
-      time: kind === 'cpuMs' ? 'processors, ms' : 'clock, ms',
+      time: time === 'cpuMs' ? 'processors, ms' : 'clock, ms',
       ...{ old: round(percentile(was, 0.5)), new: round(percentile(is, 0.5)) },
       [`new ÷ old (≤ ${MAX_RATIO})`]: median,
       '95 % interval': `${low.toFixed(3)} to ${high.toFixed(3)}`,
     };
   });
-  console.log(`ledger check: the same unsealed books by the old build and by this one, ${PAIRS} pairs`);
+  const what = kind === 'check' ? 'the check alone' : 'the command, with its seals';
+  console.log(
+    `ledger check, ${what}: the same unsealed books by the old build and by this one, ${PAIRS} pairs`,
+  );
   console.table(rows);
   return rows.every((row) => Number(row[`new ÷ old (≤ ${MAX_RATIO})`]) <= MAX_RATIO);
 }
@@ -61,14 +75,24 @@ async function removeSeals(databaseUrl: string): Promise<void> {
   await query(databaseUrl, `set session_replication_role = replica; ${deletes}`);
 }
 
-async function runCheck({ folder, databaseUrl }: CheckedBooks): Promise<Times> {
+/** Both builds have these functions. Arguments: the folder of the build and the database. */
+const CHECK = `const [folder, databaseUrl] = process.argv.slice(1);
+const { openPool } = await import(folder + '/dist/infra/postgres/pool.js');
+const { checkLedger } = await import(folder + '/dist/infra/postgres/ledgerCheck.js');
+const pool = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 2, statementTimeoutMs: 300_000 });
+if ((await checkLedger(pool)).length > 0) process.exitCode = 1;
+await pool.end();`;
+
+async function runCheck(kind: Kind, { folder, databaseUrl }: CheckedBooks): Promise<Times> {
   const [postmaster = 0] = await postgresPids({ environment: { DATABASE_URL: databaseUrl } });
   // Ended children of both count: the command is one of this process, what it keeps busy are those of the postmaster.
   const spentMs = () => childrenMs(process.pid) + childrenMs(postmaster);
   await noOthers(databaseUrl);
   const [startMs, beforeMs] = [performance.now(), spentMs()];
   const { PATH } = processEnvironment();
-  const child = spawn(process.execPath, [path.join(folder, 'dist/cli/main.js'), 'ledger', 'check'], {
+  const command = [path.join(folder, 'dist/cli/main.js'), 'ledger', 'check'];
+  const check = ['--input-type=module', '--eval', CHECK, folder, databaseUrl];
+  const child = spawn(process.execPath, kind === 'check' ? check : command, {
     env: { ...(PATH && { PATH }), DATABASE_URL: databaseUrl },
     stdio: ['ignore', 'ignore', 'inherit'],
     timeout: MAX_CHECK_MS,
