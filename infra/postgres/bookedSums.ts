@@ -8,13 +8,14 @@ export class BookedSums {
   size = 0;
 
   add(sums: Iterable<BookedSum>): void {
-    for (const sum of sums) {
-      const ofAccount = this.#byAccount.get(sum.accountId) ?? new Map<string, BookedSum>();
-      this.#byAccount.set(sum.accountId, ofAccount);
-      const place = `${sum.keyId ?? ''} ${sum.currency} ${sum.bookedDay}`;
+    for (const { accountId, keyId, currency, bookedDay, amount } of sums) {
+      const sum = { accountId, keyId, currency, bookedDay, amount };
+      const ofAccount = this.#byAccount.get(accountId) ?? new Map<string, BookedSum>();
+      this.#byAccount.set(accountId, ofAccount);
+      const place = `${keyId ?? ''} ${currency} ${bookedDay}`;
       const before = ofAccount.get(place);
       if (before === undefined) this.size += 1;
-      ofAccount.set(place, before ? { ...before, amount: before.amount + sum.amount } : sum);
+      ofAccount.set(place, before ? { ...before, amount: before.amount + amount } : sum);
     }
   }
 

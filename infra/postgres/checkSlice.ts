@@ -44,13 +44,19 @@ export interface BookedSum {
   amount: bigint;
 }
 
-export async function sumSlice(read: Read, slice: Slice): Promise<BookedSum[]> {
+/** The part of a sum that transfers of one kind moved. */
+export interface KindSum extends BookedSum {
+  kind: string;
+}
+
+export async function sumSlice(read: Read, slice: Slice): Promise<KindSum[]> {
   const rows = await read(
-    `select account_id, key_id, currency, day::text, sum(amount)::text as amount from transfers
-      where created_at >= $1 and created_at < $2 group by account_id, key_id, currency, day`,
+    `select account_id, key_id, currency, kind, day::text, sum(amount)::text as amount from transfers
+      where created_at >= $1 and created_at < $2 group by account_id, key_id, currency, kind, day`,
     rangeOf(slice),
   );
   return rows.map((row) => ({
+    kind: String(row.kind),
     accountId: String(row.account_id),
     keyId: row.key_id === null ? null : String(row.key_id),
     currency: String(row.currency),

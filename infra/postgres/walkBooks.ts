@@ -142,8 +142,7 @@ class Walk {
     await inSnapshot(this.#sql, async (read) => {
       await this.#check(read, slice);
       const sums = await sumSlice(read, slice);
-      await record?.read(read, slice);
-      record?.sums.add(sums);
+      await record?.read(read, slice, sums);
       if (!isSealed) this.#sums.add(sums);
     });
     if (record && slice.to === endOfDay(record.day)) await this.#endDay(record);
