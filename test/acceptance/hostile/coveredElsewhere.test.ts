@@ -171,7 +171,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
   ...inFile('infra/postgres/abandonedHolds.test.ts', {
     'a hold whose answer is lost': 'a hold that is written although its answer was lost is released',
   }),
-  ...inFile('infra/postgres/partitions.test.ts', {
+  ...inFile('infra/postgres/monthEnd.test.ts', {
     'what is repeated in another month': 'what is repeated after the end of the month',
   }),
   ...inFile('workflows/generation.test.ts', {
