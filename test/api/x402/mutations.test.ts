@@ -73,14 +73,17 @@ afterAll(async () => {
   await chain?.stop();
 });
 
+/** A time of the table that is the signed one, which depends on how long the world took to open, changes nothing. */
 function rowsOf(content: object, table: readonly Row[]) {
-  return table.flatMap(({ path, code, values }) =>
-    values.map((value) => ({
-      name: `${path} = ${JSON.stringify(value)}`,
-      code,
-      content: changed(content, path, value),
-    })),
-  );
+  return table
+    .flatMap(({ path, code, values }) =>
+      values.map((value) => ({
+        name: `${path} = ${JSON.stringify(value)}`,
+        code,
+        content: changed(content, path, value),
+      })),
+    )
+    .filter((row) => JSON.stringify(row.content) !== JSON.stringify(content));
 }
 
 async function told(header: string, turn: number): Promise<{ status: number; code: string }> {
