@@ -159,9 +159,15 @@ describe.runIf(isolation.isolated)('a child that decodes, where the kernel allow
       setInterval(() => undefined, 1000);
       await work;
     `);
-      const node = () => descendantsOf(parent.pid as number).filter(isNode);
-      await until('the child runs', () => node().length > 0, LIMIT_MS);
-      for (const pid of node()) {
+      let children: number[] = [];
+      const findChildren = () => {
+        children = descendantsOf(parent.pid as number).filter((pid) =>
+          isOtherNode(pid, parent.pid as number),
+        );
+        return children.length > 0;
+      };
+      await until('the child runs', findChildren, LIMIT_MS);
+      for (const pid of children) {
         for (const kind of ['pid', 'net', 'mnt']) {
           expect(readlinkSync(`/proc/${pid}/ns/${kind}`)).not.toBe(
             readlinkSync(`/proc/${parent.pid}/ns/${kind}`),
@@ -204,9 +210,11 @@ function descendantsOf(root: number): number[] {
   return [...parentOf.keys()].filter((pid) => pid !== root && isBelow(pid));
 }
 
-function isNode(pid: number): boolean {
+/** A copy of the parent that has not started its program yet has the parent's command. */
+function isOtherNode(pid: number, parent: number): boolean {
+  const commandOf = (one: number) => readFileSync(`/proc/${one}/cmdline`, 'latin1');
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith(`${process.execPath}\0`);
+    return commandOf(pid).startsWith(`${process.execPath}\0`) && commandOf(pid) !== commandOf(parent);
   } catch {
     return false;
   }
