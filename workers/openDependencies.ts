@@ -27,7 +27,7 @@ import {
   type WebhookInput,
   webhookOptions,
 } from '../workflows/contract.ts';
-import { mediaStepsAtOnce } from './queues.ts';
+import { MEDIA_WAITING, mediaStepsAtOnce } from './queues.ts';
 
 export interface WorkerDependencies {
   activities: ActivityDependencies;
@@ -84,13 +84,17 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
 
 const MAX_TURN_WAIT_MS = 20_000;
 
-/** An account works at half of the steps and waits with as many: half of the queue's slots are left to the others. */
+/** Half of the steps, of those that work and of those that wait, are left to the other accounts. */
 function mediaShares({ workerSlots, limits }: Config): Pick<ActivityDependencies, 'shares' | 'mediaTurns'> {
   const steps = mediaStepsAtOnce(workerSlots.media);
   return {
-    mediaTurns: createTurns({ atOnce: steps, maxWaiting: steps, maxWaitMs: MAX_TURN_WAIT_MS }),
+    mediaTurns: createTurns({
+      atOnce: steps,
+      maxWaiting: MEDIA_WAITING * steps,
+      maxWaitMs: MAX_TURN_WAIT_MS,
+    }),
     shares: createAccountShares({
-      ...{ steps, maxWaiting: Math.floor(steps / 2) },
+      ...{ steps, maxWaiting: Math.floor((MEDIA_WAITING * steps) / 2) },
       overrideOf: (accountId) => limits.overrides[accountId] ?? {},
     }),
   };

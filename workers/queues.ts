@@ -17,15 +17,22 @@ const CHAIN_STEPS: (keyof Activities)[] = ['settleTopUp', 'watchTopUp', 'examine
 export function planOf(queue: TaskQueue, slots?: number): QueuePlan {
   const plan = usualPlan(queue);
   if (slots === undefined) return plan;
-  return { ...plan, slots: queue === 'media' ? 2 * mediaStepsAtOnce(slots) : slots };
+  return { ...plan, slots: queue === 'media' ? mediaSlots(slots) : slots };
 }
 
 /**
- * Steps of the queue `media` that fetch and decode at a time; as many again may wait for that in the process. Each keeps a
- * core busy, and one account may have half of them: all cores, and not all slots.
+ * Steps of the queue `media` that fetch and decode at a time. One account may have half of them, which keeps all cores busy:
+ * one more than there are cores, for the time in which one of them fetches.
  */
 export function mediaStepsAtOnce(configured?: number): number {
-  return configured ?? 2 * availableParallelism();
+  return configured ?? 2 * (availableParallelism() + 1);
+}
+
+/** Steps that wait in the process, for each that works: what Temporal tries again later comes too late to keep cores busy. */
+export const MEDIA_WAITING = 4;
+
+function mediaSlots(configured?: number): number {
+  return (1 + MEDIA_WAITING) * mediaStepsAtOnce(configured);
 }
 
 function usualPlan(queue: TaskQueue): QueuePlan {
@@ -42,7 +49,7 @@ function usualPlan(queue: TaskQueue): QueuePlan {
     case 'media':
       return {
         activities: ['measureSource', ...PROVIDER_STEPS],
-        slots: 2 * mediaStepsAtOnce(),
+        slots: mediaSlots(),
         runsWorkflows: false,
       };
     case 'providers':
