@@ -77,7 +77,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/harness/globalSetup.ts'],
     setupFiles: ['test/harness/setup.ts'],
-    // Of three, as many wait for processes and timers that two cores are idle for a third of the time.
+    // With three, so many wait for processes and timers that two cores are idle for a third of the time.
     maxWorkers: 4,
     // Files of one worker share what they load: loading it anew for each took a fifth of the time.
     isolate: false,

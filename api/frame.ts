@@ -230,8 +230,8 @@ async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
 const MAX_UNDO_MS = 10_000;
 
 /**
- * What the client is told when its answer is lost: not before the books say that it pays nothing, so that this stays true if
- * the process dies. When they do not say so in time, the connection ends without a word.
+ * Error for a client whose answer is lost. It is sent after the books say that the client pays nothing, so that this stays
+ * true if the process dies. When they do not say so in time, the connection ends without a word.
  */
 async function loss({ inFlight }: Frame, { request }: Call, deadlineMs: number): Promise<FareboxError> {
   const error = tooLate(`no answer after ${deadlineMs} ms`);

@@ -122,7 +122,7 @@ function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
 
 interface Bill {
   price: LedgerPrice;
-  /** Of the price; less than it only where more than the hold is not to be taken. */
+  /** Amount that is taken; less than the price only where no more than the hold may be taken. */
   taken: LedgerPrice;
   details: Partial<PriceSnapshot>;
   until: number;

@@ -11,7 +11,7 @@ export interface LargeBody {
 }
 
 const LARGEST_BYTES = 35 * 1024 * 1024;
-/** Of the fields around the texts. */
+/** Room for the fields around the texts. */
 const SPARE_BYTES = 4_096;
 const CHAT = 'large-chat';
 const EMBEDDING = 'large-embedding';
@@ -74,7 +74,7 @@ export const LARGE_BODIES: readonly LargeBody[] = [
 ];
 
 export interface LargeUpstream {
-  /** Of the API's configuration. */
+  /** Entries in the API's configuration. */
   providers: object;
   models: object[];
   close(): void;

@@ -24,7 +24,7 @@ export interface CheckedBooks {
 
 interface Times {
   wallMs: number;
-  /** Of the command and of Postgres's processes for it. */
+  /** Processor time of the command and of Postgres's processes for it. */
   cpuMs: number;
 }
 

@@ -24,7 +24,7 @@ import { openWorldOn, pinToOneCore, type World } from './world.ts';
 const SIDES = ['old', 'new'] as const;
 type Sides<T> = Record<(typeof SIDES)[number], T>;
 
-/** What one turn of one side came to: of rates, more is better; of waits, in milliseconds, less. */
+/** Figures of one turn of one side. More is better for rates, less for waits, which are in milliseconds. */
 interface Figures {
   rates: Record<string, number>;
   waits?: Record<string, number>;
@@ -40,7 +40,7 @@ interface Group {
   open(world: World, upstream: string, checkout: Checkout): Promise<{ pinned?: Spawned; turn: Turn }>;
 }
 
-/** Those that pin come last: what this process starts later is on the same core as itself. */
+/** Groups that pin come last: processes started after them would be on the same core as this one. */
 const GROUPS: Record<string, Group> = {
   jobs: { config: CONFIGURATION, open: openJobTurns },
   ledger: { config: {}, open: openLedgerTurns },

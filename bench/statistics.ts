@@ -27,7 +27,7 @@ export function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** Of fewer values, no two are certain enough to have the median between them. */
+/** With fewer values, no two have the median between them with enough certainty. */
 export const MIN_INTERVAL_VALUES = 6;
 
 /**

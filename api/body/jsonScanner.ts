@@ -3,6 +3,16 @@
  * values. Ten megabytes of `[` would otherwise stop the event loop for seconds. It does not judge whether the text is
  * valid: that is JSON.parse's, which then has a bounded amount of work.
  */
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './jsonMarks.ts';
 
 export interface JsonLimits {
   depth: number;
@@ -23,15 +33,6 @@ export interface JsonScanner {
   /** The first limit that is passed, or undefined. Bytes of a character may be split over two chunks. */
   scan(chunk: Uint8Array): JsonExcess | undefined;
 }
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 export function createJsonScanner(limits: JsonLimits = JSON_LIMITS): JsonScanner {
   let depth = 0;

@@ -4,18 +4,20 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { createTurnLimit } from '../../infra/turnLimit.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './jsonMarks.ts';
 
 /** Well below a millisecond of work. */
 const STEP_BYTES = 64 * 1024;
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 const LETTER_U = 0x75;
 const WHITE_SPACE = new Set<number | undefined>([0x20, 0x09, 0x0a, 0x0d]);
 const ENDS_LITERAL = new Set<number | undefined>([...WHITE_SPACE, COMMA, CLOSE_BRACKET, CLOSE_BRACE]);

@@ -287,7 +287,7 @@ export const PAYMENT_RULES: RuleSet = {
 };
 
 /**
- * What was spent before a change of a key's limits, against the limits before it. It is at most what the last admission
+ * Spending before a change of a key's limits, against the limits before it. It is at most what the last admission
  * under these limits counted: bills are never above their holds, and a rest is an admission of its own. A charge that is as
  * old as the limits came before them, or after them: it is not held to them.
  */

@@ -9,6 +9,7 @@ import { balanceOf, grant } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
 import { createWorld, spawnApi } from '../harness/services.ts';
+import { untilStatementsEnd } from '../harness/statements.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -30,18 +31,6 @@ async function newPayer(): Promise<{ accountId: string; secret: string }> {
   const operationId = randomUUID();
   await grant(sql, { operationId, accountId, currency: 'usd', amount: CREDIT, notes: 'test' });
   return { accountId, secret };
-}
-
-/** Statements of the dead process may still be at work. */
-async function lastStatementsOver(): Promise<void> {
-  const left = async () => {
-    const { rows } = await sql.query<{ count: number }>(
-      `select count(*)::integer as count from pg_stat_activity
-       where datname = current_database() and application_name like 'farebox-api%'`,
-    );
-    return rows[0]?.count;
-  };
-  await expect.poll(left, { timeout: 30_000 }).toBe(0);
 }
 
 async function kindsOf(accountId: string): Promise<string[]> {
@@ -83,7 +72,7 @@ it.each(DEATHS)('dies %s', async (_when, point, told, kinds) => {
   expect((await api.exit).signal).toBe('SIGKILL');
   if (told === 'yes') expect(status).toBe(504);
   else expect(told === 'no' ? [undefined] : [undefined, 504]).toContain(status);
-  await lastStatementsOver();
+  await untilStatementsEnd(sql);
   await sql.query("update holds set expires_at = now() - interval '1 second'");
   await expireHolds(sql, 10);
   const booked = await kindsOf(accountId);

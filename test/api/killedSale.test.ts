@@ -15,6 +15,7 @@ import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
 import { originals } from '../fixtures/badImages/originals.ts';
 import { createWorld, spawnApi } from '../harness/services.ts';
+import { untilStatementsEnd } from '../harness/statements.ts';
 import { JFK } from '../infra/media/recordings.ts';
 
 const CREDIT = 10n ** 9n;
@@ -90,18 +91,6 @@ async function order(baseUrl: string, secret: string, { path, body }: Order): Pr
   }
 }
 
-/** What the dead process had sent may still be at work: only then it is certain what was held and what was charged. */
-async function lastStatementsOver(): Promise<void> {
-  const left = async () => {
-    const { rows } = await sql.query<{ count: number }>(
-      `select count(*)::integer as count from pg_stat_activity
-       where datname = current_database() and application_name like 'farebox-api%'`,
-    );
-    return rows[0]?.count;
-  };
-  await expect.poll(left).toBe(0);
-}
-
 describe.each(Object.entries(ORDERS))('%s', (_name, toOrder) => {
   it.each(DEATHS)('whose process dies %s', async (_when, point, charges) => {
     const { accountId, secret } = await newPayer();
@@ -109,7 +98,7 @@ describe.each(Object.entries(ORDERS))('%s', (_name, toOrder) => {
     const came = await order(api.baseUrl, secret, toOrder());
     expect((await api.exit).signal).toBe('SIGKILL');
     if (charges !== 'one or none') expect(['nothing', 'a part']).toContain(came);
-    await lastStatementsOver();
+    await untilStatementsEnd(sql);
     const { rowCount: held } = await sql.query('select from holds where account_id = $1', [accountId]);
     await expireNow();
     const { rows } = await sql.query(

@@ -12,9 +12,9 @@ export interface Stall {
 }
 
 const PROBE_EVERY_MS = 2;
-/** Of a text made to be slow: in time that grows with the square of its length it takes minutes. Sound code takes milliseconds. */
+/** Limit for a text made to be slow: in time that grows with the square of its length it takes minutes. Sound code takes milliseconds. */
 export const MAX_HOSTILE_MS = 2_000;
-/** Of a turn: what is computed elsewhere, or in pieces, takes far less, and otherwise seconds. `bench stalls` has the bar itself. */
+/** Limit for a turn: what is computed elsewhere, or in pieces, takes far less, and otherwise seconds. `bench stalls` has the bar itself. */
 export const MAX_TURN_MS = 250;
 const MAX_ATTEMPTS = 5;
 

@@ -20,7 +20,7 @@ import { createPayer, type Payer } from './payer.ts';
 const model = modelId('instant');
 const source = toneWav(2);
 const PHASE_MS = 3_000;
-/** Of a command to Redis; a read takes some milliseconds. */
+/** Limit for a command to Redis; a read takes some milliseconds. */
 const MAX_WAIT_MS = 1_000;
 /** The requests of one reader's turn; each needs its key looked at and counted. */
 const READS: ((client: JobClient) => Promise<Reply>)[] = [
@@ -147,7 +147,7 @@ function expectNoErrors(answered: Answered[]): void {
   }
 }
 
-/** Of hundreds of reads the one in the middle: each one that waits for Redis does so for a second at least. */
+/** Median of hundreds of reads: each one that waits for Redis does so for a second at least. */
 function expectBoundedWaiting(answered: Answered[]): void {
   const median = (phase: string) => {
     const waits = answered.filter((one) => one.kind === 'read' && one.phase === phase);

@@ -1,4 +1,4 @@
-/** What is to be seen of a hostile request: its answer, its price, what was asked of others, and how the process bore it. */
+/** Checks a hostile request: its answer, its price, the requests to others, and the turns and memory of the process. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { type Deployment, eventually } from '../deployment.ts';
@@ -48,7 +48,7 @@ export async function checkRow<Target>(
   expect(() => process.kill(api.pid, 0)).not.toThrow();
 }
 
-/** Those that read documents and pages are kept for the next ones. */
+/** Children that read documents and pages are kept for the next ones. */
 function childrenOf(pid: number): string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
 }

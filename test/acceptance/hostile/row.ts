@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 export interface HostileTarget {
   origin: string;
-  /** Of an account with funds. */
+  /** Key of an account with funds. */
   key: string;
   /** A site whose robots.txt and pages are hostile; the API may read it. */
   site: string;
@@ -18,7 +18,7 @@ export interface HostileRow<Target = HostileTarget> {
   name: string;
   send(target: Target): Promise<Answer>;
   status: number;
-  /** What the body has. */
+  /** Pattern of the answer's body. */
   body: RegExp;
   /** USD in nano units; left out: at least `atLeast`. */
   charged?: bigint;
@@ -26,7 +26,7 @@ export interface HostileRow<Target = HostileTarget> {
   atLeast?: bigint;
   /** Credits that others got by it; none unless told. */
   topUps?: number;
-  /** What upstreams and sites were asked for; nothing unless told. */
+  /** Requests that upstreams and sites see; none unless told. */
   seen?: readonly string[];
 }
 
@@ -106,7 +106,7 @@ export function sendBytes(path: string, count: number) {
     });
 }
 
-/** What the server answers to a request that is written by hand; it may answer before it has all. */
+/** Answer to a request that is written by hand; the server may answer before it has all of it. */
 export function sendRaw(
   origin: string,
   { head, pieces }: { head: string; pieces(): Iterable<Buffer> },
@@ -114,7 +114,7 @@ export function sendRaw(
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1');
     const answer: Buffer[] = [];
-    // Who has an answer sends nothing more.
+    // A client that has its answer sends nothing more.
     socket.on('data', (bytes) => {
       answer.push(bytes);
       socket.end();

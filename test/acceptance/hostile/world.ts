@@ -30,7 +30,7 @@ export interface HostileWorld extends HostileTarget, Watched {
   newPoorKey(): Promise<string>;
   /** A key of the account with funds, for 1 USD, that is a child of another one. */
   childKey: string;
-  /** Of the same account, ordered without the child key. */
+  /** Job of the same account, ordered without the child key. */
   queueId: string;
   close(): Promise<void>;
 }

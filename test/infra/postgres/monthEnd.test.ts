@@ -1,4 +1,4 @@
-/** What makes a repetition harmless is unique over all time, not within a month's partition. */
+/** Names that make a repetition harmless are unique over all time, not within a month's partition. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimIdempotencyKey } from '../../../infra/postgres/idempotency.ts';

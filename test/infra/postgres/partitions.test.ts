@@ -116,7 +116,7 @@ describe('transfers of months that nobody prepared', () => {
     await other.setClock('2032-01-31T12:00:00Z');
     await other.account({ usd: 5n });
     expect((await other.owner.query(PLACES)).rows).toEqual([{ day: '2032-01-31', place: 'transfers_later' }]);
-    // Of the transfers the three that follow; of all else four.
+    // Three partitions for transfers, four for each other table.
     expect(await preparePartitions(other.pool)).toBe(4 * TABLES.length + 3);
     await other.setClock('2032-02-01T00:00:00Z');
     await other.account({ usd: 6n });
