@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
+import { turnGuard } from '../server/turnGuard.ts';
 
 export interface BodyLimits {
   maxBytes: number;
@@ -29,7 +30,9 @@ export async function* bodyChunks(
       const bytes = chunk as Buffer;
       watch.received += bytes.length;
       if (watch.received > limits.maxBytes) throw limits.tooLarge();
+      const isFirst = watch.received === bytes.length;
       yield bytes;
+      if (!isFirst) await turnGuard.noteChunk();
     }
     if (!request.complete) throw brokenOff();
   } catch (error) {
@@ -63,6 +66,7 @@ export function takeChunks(
         watch.received += chunk.length;
         if (watch.received > limits.maxBytes) throw limits.tooLarge();
         take(chunk);
+        if (watch.received > chunk.length) turnGuard.noteFlowingChunk(request);
       } catch (error) {
         stop(error);
       }

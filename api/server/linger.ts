@@ -3,6 +3,7 @@
  * reset the connection, and many clients would then report a broken upload instead of the answer that says why.
  */
 import type { IncomingMessage } from 'node:http';
+import { turnGuard } from './turnGuard.ts';
 
 const LONGEST_MS = 10_000;
 const MOST_BYTES = 64 * 1_048_576;
@@ -18,6 +19,7 @@ export function lingerOver(request: IncomingMessage): void {
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > MOST_BYTES) giveUp();
+    else turnGuard.noteFlowingChunk(request);
   });
   request.resume();
 }

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { callerNetwork } from '../../infra/http/callerNetwork.ts';
 import type { TrustedProxies } from '../../infra/http/trustedProxies.ts';
 import type { Metrics } from '../../infra/telemetry/metrics.ts';
+import { turnGuard } from './turnGuard.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 /** A whole request with its body; the routes' own limits on bodies are tighter. */
@@ -45,6 +46,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   server.on('checkContinue', handler);
   server.on('clientError', refuseMalformed);
   limitPerAddress(server, options);
+  turnGuard.guard(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: options.host, port: options.port, backlog: 1_024 }, resolve);

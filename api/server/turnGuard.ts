@@ -1,0 +1,63 @@
+/**
+ * Ends long turns of the event loop that many small chunks of bodies cause. The parser calls us for each chunk: the 64 kB
+ * of one read may be ten thousand chunks of one byte and take it 17 ms, and a turn reads every connection that has sent
+ * something, each up to 32 times. Connections whose turn is over are read again in the next turn.
+ */
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+const MAX_TURN_MS = 30;
+
+export class TurnGuard {
+  /** From the first chunk of a turn on. Tests shorten it. */
+  maxTurnMs = MAX_TURN_MS;
+  readonly #open = new Set<Socket>();
+  #startedAt: number | undefined;
+  #nextTurn: Promise<void> | undefined;
+
+  /** Only connections of such servers wait for each other. */
+  guard(server: Server): void {
+    server.on('connection', (socket: Socket) => {
+      this.#open.add(socket);
+      socket.once('close', () => this.#open.delete(socket));
+    });
+    server.prependListener('request', ({ headers }: IncomingMessage) => {
+      if (headers['transfer-encoding'] !== undefined) void this.noteChunk();
+    });
+  }
+
+  /** Resolves in the next turn when this one has lasted for too long; undefined: it goes on. */
+  noteChunk(): Promise<void> | undefined {
+    if (this.#nextTurn) return this.#nextTurn;
+    const now = performance.now();
+    if (this.#startedAt === undefined) {
+      this.#startedAt = now;
+      setImmediate(() => {
+        this.#startedAt = undefined;
+      });
+    } else if (now - this.#startedAt >= this.maxTurnMs) {
+      this.#nextTurn = this.#postponeReading();
+    }
+    return this.#nextTurn;
+  }
+
+  /** The same for a body that is taken by listening: it is paused until the next turn. */
+  noteFlowingChunk(request: IncomingMessage): void {
+    const nextTurn = this.noteChunk();
+    if (!nextTurn || request.isPaused()) return;
+    request.pause();
+    void nextTurn.then(() => request.resume());
+  }
+
+  async #postponeReading(): Promise<void> {
+    // Those that wait for their reader stay as they are.
+    const reading = [...this.#open].filter((socket) => !socket.isPaused());
+    for (const socket of reading) socket.pause();
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#nextTurn = undefined;
+    for (const socket of reading) socket.resume();
+  }
+}
+
+/** Of the process: a turn is shared by all its servers. */
+export const turnGuard = new TurnGuard();
