@@ -25,7 +25,7 @@ const DIGESTED = {
     order: 'created_at, operation_id, kind',
   },
 } as const;
-type Digested = keyof typeof DIGESTED;
+export type Digested = keyof typeof DIGESTED;
 
 /** The rows of one UTC day as they are read slice by slice. */
 export class DayRecord {
@@ -43,15 +43,17 @@ export class DayRecord {
     this.day = day;
   }
 
-  /** Slices come in the order of time and begin at whole minutes; `sums` are those of the slice. */
-  async read(read: Read, slice: Slice, sums: readonly KindSum[]): Promise<void> {
-    this.sums.add(sums);
-    for (const table of ['transfers', 'operations'] as const) {
-      for (const { minute, rows, digest } of await digestMinutes(read, table, slice)) {
-        this.#hashes[table].update(`${minute} ${rows} ${digest}\n`);
-        this.#counts[table] += rows;
-      }
+  /** Slices come in the order of time and begin at whole minutes. */
+  async digest(read: Read, table: Digested, slice: Slice): Promise<void> {
+    for (const { minute, rows, digest } of await digestMinutes(read, table, slice)) {
+      this.#hashes[table].update(`${minute} ${rows} ${digest}\n`);
+      this.#counts[table] += rows;
     }
+  }
+
+  /** Those of a slice. */
+  add(sums: readonly KindSum[]): void {
+    this.sums.add(sums);
     for (const { currency, kind, amount } of sums) {
       const place = `${currency} ${kind}`;
       this.#totals.set(place, (this.#totals.get(place) ?? 0n) + amount);

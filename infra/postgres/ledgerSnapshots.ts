@@ -30,6 +30,22 @@ export async function inSnapshot<T>(sql: SqlClient, work: (read: Read) => Promis
   }
 }
 
+/**
+ * Each part reads in a snapshot of its own, as many at a time as the pool has connections: for rows of the past, which do not
+ * change. On a client they follow each other.
+ */
+export async function inSnapshots(
+  sql: SqlClient,
+  parts: readonly ((read: Read) => Promise<void>)[],
+): Promise<void> {
+  if (!(sql instanceof pg.Pool)) {
+    for (const part of parts) await part(readerOf(sql));
+    return;
+  }
+  const ended = await Promise.allSettled(parts.map((part) => inSnapshot(sql, part)));
+  for (const part of ended) if (part.status === 'rejected') throw part.reason;
+}
+
 function readerOf(client: pg.PoolClient): Read {
   return async (text, values = []) => {
     const statement = { text, values, query_timeout: STATEMENT_TIMEOUT_MS };

@@ -3,7 +3,7 @@ import { BookedSums } from './bookedSums.ts';
 import { checkSlice, dayOf, endOfDay, rangeOf, type Slice, startOfDay, sumSlice } from './checkSlice.ts';
 import { ARCHIVED_RANGES } from './ledgerInvariants.ts';
 import { DayRecord, unsealedFrom, verifyArchivedSeal, verifySeal } from './ledgerSeals.ts';
-import { type Finding, inSnapshot, type Read } from './ledgerSnapshots.ts';
+import { type Finding, inSnapshot, inSnapshots, type Read } from './ledgerSnapshots.ts';
 import type { SqlClient } from './pool.ts';
 
 /** Times in Unix ms. */
@@ -139,12 +139,19 @@ class Walk {
     const isSealed = this.#isSealed(dayOf(slice.from));
     if (isSealed && slice.from < this.#extent.archivedUntil) return await this.#readArchived(slice);
     const record = this.#recordOf(dayOf(slice.from));
-    await inSnapshot(this.#sql, async (read) => {
-      await this.#check(read, slice);
-      const sums = await sumSlice(read, slice);
-      await record?.read(read, slice, sums);
-      if (!isSealed) this.#sums.add(sums);
-    });
+    const parts = [
+      (read: Read) => this.#check(read, slice),
+      async (read: Read) => {
+        const sums = await sumSlice(read, slice);
+        record?.add(sums);
+        if (!isSealed) this.#sums.add(sums);
+      },
+    ];
+    if (record) {
+      parts.push((read) => record.digest(read, 'transfers', slice));
+      parts.push((read) => record.digest(read, 'operations', slice));
+    }
+    await inSnapshots(this.#sql, parts);
     if (record && slice.to === endOfDay(record.day)) await this.#endDay(record);
   }
 
