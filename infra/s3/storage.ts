@@ -119,8 +119,9 @@ export function openStorage(options: StorageOptions): Storage {
   );
   const place = { client, reader, bucket: options.bucket };
   return {
-    putFile: (key, path, about) => attempt(() => putFile(place, key, { path, ...about })),
-    putBytes: (key, bytes, about) => put(place, key, { ...about, body: bytes, sizeBytes: bytes.length }),
+    putFile: (key, path, about) => attempt(() => putFile(place, key, { path, ...about }), mayPassBy),
+    putBytes: (key, bytes, about) =>
+      attempt(() => put(place, key, { ...about, body: bytes, sizeBytes: bytes.length }), isFolderRace),
     getFile: (key, wanted) => getFile(place, key, wanted),
     get: (key, range) => get(place, key, range),
     async sizeOf(key) {
@@ -241,18 +242,27 @@ async function createBucket({ client, bucket }: Bucket): Promise<void> {
   });
 }
 
-/** The SDK cannot repeat a body that was a stream, so puts of files are repeated here. */
-async function attempt(work: () => Promise<void>): Promise<void> {
+/** The SDK cannot repeat a body that was a stream, so puts of files are repeated here; those of bytes for one cause only. */
+async function attempt(work: () => Promise<void>, isTransient: (error: unknown) => boolean): Promise<void> {
   for (let tried = 1; ; tried += 1) {
     try {
       await work();
       return;
     } catch (error) {
-      const status = error instanceof S3ServiceException ? (error.$metadata.httpStatusCode ?? 500) : 500;
-      if (tried >= ATTEMPTS || status < 500) throw error;
+      if (tried >= ATTEMPTS || !isTransient(error)) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tried));
     }
   }
+}
+
+function mayPassBy(error: unknown): boolean {
+  const status = error instanceof S3ServiceException ? (error.$metadata.httpStatusCode ?? 500) : 500;
+  return status >= 500 || isFolderRace(error);
+}
+
+/** A store on a file system removes folders that are empty: a put that meets this answers that its object were a folder. */
+function isFolderRace(error: unknown): boolean {
+  return error instanceof S3ServiceException && error.name === 'ExistingObjectIsDirectory';
 }
 
 async function orMissing<T>(answer: Promise<T>): Promise<T | undefined> {

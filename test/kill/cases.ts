@@ -66,7 +66,7 @@ const FURTHER: readonly KillCase[] = [
   workerDies('output-put', 'local'),
   workerDies('provider-submitted', 'silent'),
   workerDies('output-half', 'silent'),
-  workerDies('polled', 'slow', 2),
+  workerDies('polled', 'patient', 2),
   workerDies('refund-inserted', 'cancel'),
   workerDies('end-recorded', 'cancel'),
   workerDies('refund-lost', 'refusing'),

@@ -145,6 +145,7 @@ async function sweep({ client, world, begin }: FlowContext): Promise<FlowResult>
 export const FLOWS = {
   instant: whole(modelId('instant')),
   slow: whole(modelId('slow')),
+  patient: whole(modelId('patient')),
   refusing: whole(modelId('refusing')),
   silent: whole(modelId('silent')),
   local: whole('local-voice-changer'),

@@ -9,6 +9,8 @@ const PROVIDERS = {
   instant: simulator({}),
   /** Runs for a while and is asked several times. */
   slow: simulator({ latencyMs: 1_200 }),
+  /** Runs for so long that it is asked several times on a busy machine, too. */
+  patient: simulator({ latencyMs: 6_000 }),
   /** Says no. */
   refusing: simulator({ outcome: 'content_policy' }),
   /** Takes the order, loses its reply, and can be asked by our reference. */

@@ -21,10 +21,19 @@ let folder: string;
 let server: http.Server;
 let storage: Storage;
 let half: (answer: http.ServerResponse) => void;
+let puts: number;
 
 beforeEach(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), 'farebox s3 '));
+  puts = 0;
   server = http.createServer((request, answer) => {
+    if (request.method === 'PUT') {
+      puts += 1;
+      const error = { status: 409, body: '<Error><Code>ExistingObjectIsDirectory</Code></Error>' };
+      const { status, body } = puts < 3 ? error : { status: 200, body: '' };
+      request.resume().once('end', () => answer.writeHead(status).end(body));
+      return;
+    }
     if (request.url?.includes('list-type=2'))
       return void answer.writeHead(200, LISTED.headers).end(LISTED.body);
     answer.writeHead(200, { 'Content-Length': ANNOUNCED_BYTES });
@@ -57,6 +66,16 @@ test('an object whose server falls silent is waited for no longer than the step 
 test('an object whose server dies in its middle fails at once', async () => {
   half = (answer) => void setTimeout(() => answer.destroy(), 50);
   await expect(take(new AbortController().signal)).rejects.toThrow();
+});
+
+test('a put that meets the removal of an empty folder is repeated', async () => {
+  await storage.putBytes('incoming/one/source', Buffer.from('bytes'), { contentType: 'text/plain' });
+  expect(puts).toBe(3);
+  puts = 0;
+  const file = path.join(folder, 'source');
+  writeFileSync(file, 'bytes');
+  await storage.putFile('incoming/one/source', file, { contentType: 'text/plain', sizeBytes: 5 });
+  expect(puts).toBe(3);
 });
 
 test('a list tells what time it is for the store, whatever time it is here', async () => {
