@@ -17,7 +17,7 @@ import {
   TIMED_OUT,
   wrong,
 } from './row.ts';
-import { TIMEOUTS } from './timing.ts';
+import { MAX_POLLS, TIMEOUTS } from './timing.ts';
 
 interface ElevenLabsPlan extends RowOptions {
   next?: StubBehaviour[];
@@ -94,7 +94,7 @@ export const ELEVENLABS_ROWS: readonly OutcomeRow[] = [
     next: [reply(429, { detail: { code: 'concurrent_limit_exceeded' } }, { 'retry-after': '1' })],
     mostAsked: 2,
   }),
-  elevenlabs('is busy for good', TIMED_OUT, { next: always(BUSY), ...NOT_TAKEN, mostAsked: 30 }),
+  elevenlabs('is busy for good', TIMED_OUT, { next: always(BUSY), ...NOT_TAKEN, mostAsked: MAX_POLLS }),
   seldom('fails', FAILED, { next: [reply(500, { detail: 'Oh' })], ...NOT_TAKEN }),
   seldom('fails with a page', FAILED, { next: [reply(500, PAGE)], ...NOT_TAKEN }),
   seldom('stands behind a gateway that fails', LOST, { next: [reply(502, PAGE)], ...NOT_TAKEN }),

@@ -11,11 +11,12 @@ import {
   TIMED_OUT,
   wrong,
 } from './row.ts';
+import { MAX_POLLS } from './timing.ts';
 
 const FAILED = failed('The media service failed.');
 const NOT_TAKEN = { accepted: 0 } as const;
 /** What asks it again does so after growing pauses. */
-const PATIENT = { mostAsked: 30 } as const;
+const PATIENT = { mostAsked: MAX_POLLS } as const;
 const RETRIED = { mostAsked: 2 } as const;
 
 export const FAL_SUBMISSIONS: readonly OutcomeRow[] = [

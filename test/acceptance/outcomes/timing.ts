@@ -3,3 +3,5 @@ export const TIMEOUTS = { connectMs: 3_000, firstByteMs: 5_000, idleMs: 3_000 };
 export const DEADLINE_MS = 45_000;
 export const POLL_FIRST_MS = 300;
 export const POLL_LONGEST_MS = 1_500;
+/** Of one step that asks until the deadline: the first four pauses are shorter, and the first question waits for none. */
+export const MAX_POLLS = Math.ceil(DEADLINE_MS / POLL_LONGEST_MS) + 5;
