@@ -55,7 +55,7 @@ async function run({ operation }: DescribedOperation): Promise<SeenAnswer> {
       FAREBOX_URL: farebox.baseUrl,
       FAREBOX_API_KEY: farebox.account.adminKey,
     },
-    timeout: 25_000,
+    timeout: 90_000,
     maxBuffer: 10 * 1024 * 1024,
   });
   const [head = '', ...body] = stdout.split('\n');

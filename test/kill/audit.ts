@@ -1,7 +1,7 @@
 /** What must be true of a job when all is over, whatever happened on the way. */
 import path from 'node:path';
 import { expect } from 'vitest';
-import { isFinal, type JobState } from '../../domain/jobs.ts';
+import { isFinal, type JobState, wasGivenBack } from '../../domain/jobs.ts';
 import { listJobs } from '../../infra/postgres/jobs.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
@@ -42,10 +42,15 @@ async function isClosed({ temporal }: KillWorld, queueId: string): Promise<boole
   return status.name === 'COMPLETED';
 }
 
+/**
+ * A busy machine may be too late with the answer to an order: its job is then given back, and the repetition with the same
+ * key is a new order. Every other job of the payer is one of those.
+ */
 async function auditRow({ pool }: KillWorld, { payer, result }: Played): Promise<JobState> {
   const jobs = await listJobs(pool, { accountId: payer.accountId, limit: 10 });
-  expect(jobs.map((job) => job.queueId)).toEqual([result.queueId]);
-  const state = jobs[0]?.state ?? 'accepted';
+  const standing = jobs.filter((job) => !wasGivenBack(job));
+  expect(standing.map((job) => job.queueId)).toEqual([result.queueId]);
+  const state = standing[0]?.state ?? 'accepted';
   expect(isFinal(state)).toBe(true);
   expect({ end: result.end, state }).toEqual({ end: result.end, state: STATE_OF[result.end](state) });
   return state;
@@ -64,13 +69,20 @@ async function auditMoney({ pool }: KillWorld, { payer, result }: Played): Promi
     `select kind, operation_id, amount from transfers where account_id = $1 and kind <> 'top_up' order by kind`,
     [payer.accountId],
   );
-  const moves = rows.map(({ kind, operation_id, amount }) => [kind, operation_id, BigInt(amount)]);
   const local = result.model === 'local-voice-changer';
   const price = local ? PRICE_NANO / 2n : PRICE_NANO;
-  const charged = ['charge', result.queueId, -price];
-  const refunded = ['refund', result.queueId, price];
   const kept = result.end !== 'failed';
-  expect(moves).toEqual(kept ? [charged] : [charged, refunded]);
+  for (const id of new Set([result.queueId, ...rows.map((row) => row.operation_id)])) {
+    const moves = rows
+      .filter((row) => row.operation_id === id)
+      .map(({ kind, amount }) => [kind, BigInt(amount)]);
+    const charged = ['charge', -price];
+    const refunded = ['refund', price];
+    expect({ id, moves }).toEqual({
+      id,
+      moves: kept && id === result.queueId ? [charged] : [charged, refunded],
+    });
+  }
   const balance = await balanceOf(pool, payer.accountId);
   expect(balance?.usd).toBe(payer.startNano - (kept ? price : 0n));
 }
