@@ -13,7 +13,7 @@ import type { GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type JobTerms, jobTerms } from './jobTerms.ts';
 import type { MeasuredOrder } from './measuredOrder.ts';
-import type { AcceptJobResult } from './types.ts';
+import type { AcceptedTerms, AcceptJobResult } from './types.ts';
 
 /**
  * Whoever runs this a second time need not know that there was a first: its charge stands although its answer was lost, and
@@ -24,20 +24,23 @@ export async function acceptJob(
   order: MeasuredOrder,
 ): Promise<AcceptJobResult> {
   const result = await accept(dependencies, order);
-  return result.ok ? result : ((await standing(dependencies, order.job)) ?? result);
+  if (result.ok) return result;
+  const terms = await findAcceptedTerms(dependencies, order.job);
+  return terms ? { ok: true, ...terms } : result;
 }
 
-async function standing(
+/** Terms of a job that was accepted; undefined where there is none. */
+export async function findAcceptedTerms(
   { pool }: ActivityDependencies,
-  { queueId, accountId }: GenerationInput,
-): Promise<AcceptJobResult | undefined> {
+  { queueId, accountId }: Pick<GenerationInput, 'queueId' | 'accountId'>,
+): Promise<AcceptedTerms | undefined> {
   const row = await findJob(pool, { queueId, accountId });
   if (!row) return undefined;
   const { durationSeconds, chargeId, priceUsdNano } = row;
   const charged = await findCharge(pool, queueId);
   const paid = describeParts(charged?.parts ?? []);
-  const told = { chargeId, priceUsd: priceUsdNano.toString(), paid };
-  return { ok: true, ...(durationSeconds === null ? {} : { durationSeconds }), ...told };
+  const terms = { chargeId, priceUsd: priceUsdNano.toString(), paid };
+  return { ...(durationSeconds === null ? {} : { durationSeconds }), ...terms };
 }
 
 async function accept(dependencies: ActivityDependencies, order: MeasuredOrder): Promise<AcceptJobResult> {

@@ -11,11 +11,11 @@ import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import { type RefundedSpend, returnRefundBudget, takeRefundBudget } from '../infra/postgres/refundBudget.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached, refundFailures, refunds } from '../infra/telemetry/counters.ts';
-import { describeParts } from './acceptJob.ts';
+import { describeParts, findAcceptedTerms } from './acceptJob.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { removeOutputs } from './removeOutputs.ts';
 import { stopAtProvider } from './stopAtProvider.ts';
-import type { Discarded, EndJobInput, EndJobResult } from './types.ts';
+import type { AcceptedTerms, Discarded, EndJobInput, EndJobResult } from './types.ts';
 
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
   const { before, counted, isStopped, ...ended } = await endWithinBudget(dependencies, input);
@@ -71,13 +71,14 @@ async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInp
 async function refundIn(
   client: SqlClient,
   dependencies: ActivityDependencies,
-  { queueId, state, failure, isClients }: EndJobInput,
+  { queueId, state, failure, isClients, isWithdrawal }: EndJobInput,
 ): Promise<Ended> {
   const row = await lockJob(client, queueId);
   if (!row) throw new Error(`job ${queueId} has no row to end`);
   if (!isRunning(row.state)) {
     return { state: row.state, ...(row.refundId ? { refundId: row.refundId } : {}) };
   }
+  if (isWithdrawal && row.isAcceptanceSent) return { state: row.state, refused: 'acceptance_sent' };
   const counted = isClients ? spendOf(dependencies, row) : undefined;
   if (counted) {
     const perDay = dependencies.refundedPerDay(row.accountId);
@@ -137,19 +138,23 @@ export async function discardSource(
 
 /**
  * After an acceptance of unknown outcome: gives back what the books say was taken, and leaves nothing behind. An attempt
- * to accept that is still under way finds the order closed.
+ * to accept that is still under way finds the order closed. A job whose client was told meanwhile that it stands is left as
+ * it is, and its terms are returned.
  */
 export async function abandonJob(
   dependencies: ActivityDependencies,
   { accountId, ...discarded }: Discarded & { accountId: string },
-): Promise<void> {
+): Promise<AcceptedTerms | undefined> {
   const { queueId } = discarded;
   const row = await inTransaction(dependencies.pool, async (client) => {
     await closeOrder(client, { queueId, accountId });
     return await lockJob(client, queueId);
   });
   if (row) {
-    await endJob(dependencies, { ...discarded, state: 'failed', failure: GIVEN_BACK });
+    const withdrawal = { state: 'failed', failure: GIVEN_BACK, isWithdrawal: true } as const;
+    const ended = await endJob(dependencies, { ...discarded, ...withdrawal });
+    if (ended.refused) return await findAcceptedTerms(dependencies, { queueId, accountId });
   }
   await discardSource(dependencies, discarded);
+  return undefined;
 }

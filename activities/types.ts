@@ -43,9 +43,15 @@ export interface Refusal {
   fields?: Record<string, string[]>;
 }
 
-export type AcceptJobResult =
-  | { ok: true; durationSeconds?: number; chargeId: string; priceUsd: string; paid: string }
-  | Refusal;
+/** What a job was charged for, and how. */
+export interface AcceptedTerms {
+  durationSeconds?: number;
+  chargeId: string;
+  priceUsd: string;
+  paid: string;
+}
+
+export type AcceptJobResult = ({ ok: true } & AcceptedTerms) | Refusal;
 
 /** The provider's own handle of a running generation. */
 export type OperationHandle = { [key: string]: string | number | boolean };
@@ -72,22 +78,27 @@ export interface EndJobInput extends Discarded {
   failure: { code: ErrorCode; message: string };
   /** The client ends it: what its provider was paid for counts into the budget of refunds of the day. */
   isClients?: boolean;
+  /** The order is withdrawn: only where no response said that it stands. */
+  isWithdrawal?: boolean;
 }
 
 /** `state` is what the row says now: `stored` when the output came first and the job therefore stands. */
 export interface EndJobResult {
   state: JobState;
   refundId?: string;
-  /** It goes on: the budget of the day is spent, and its provider does not stop. */
-  refused?: 'refund_budget';
+  /** It goes on: the budget of the day is spent and its provider does not stop, or its client was told that it stands. */
+  refused?: 'refund_budget' | 'acceptance_sent';
 }
 
 export interface JobsActivities {
   acceptJob(input: { job: GenerationInput; source: Measured }): Promise<AcceptJobResult>;
   discardSource(input: Discarded): Promise<void>;
   endJob(input: EndJobInput): Promise<EndJobResult>;
-  /** Refunds and ends whatever an acceptance of unknown outcome may have left behind. */
-  abandonJob(input: Discarded & { accountId: string }): Promise<void>;
+  /**
+   * Refunds and ends whatever an acceptance of unknown outcome may have left behind. A job whose client was told that it stands
+   * is not ended: its terms are returned, and it goes on.
+   */
+  abandonJob(input: Discarded & { accountId: string }): Promise<AcceptedTerms | undefined>;
   removeMedia(input: { queueId: string; as: 'deleted' | 'expired' }): Promise<void>;
 }
 

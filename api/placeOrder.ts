@@ -11,7 +11,7 @@ import type { Config } from '../infra/config/config.ts';
 import type { Logger } from '../infra/log.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { findClaimedOrder } from '../infra/postgres/idempotency.ts';
-import { findJob, type JobRow } from '../infra/postgres/jobs.ts';
+import { confirmAcceptance, findJob, type JobRow } from '../infra/postgres/jobs.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import type { AcceptResult, GenerationInput, GenerationTiming } from '../workflows/contract.ts';
 import { type Answer, withHeaders } from './answer.ts';
@@ -100,8 +100,8 @@ async function queue(dependencies: Dependencies, ordering: Ordering, order: Orde
 }
 
 /**
- * A job that is charged and nothing more may have lost its question, when the server died that it came to, and then ends
- * refunded: whoever is to hear that it stands asks for it once more. Where that cannot be done now, its row is the answer.
+ * A job that is charged and nothing more may have lost its question, when the server died that it came to. It stands, since its
+ * acceptance is confirmed, and is asked for once more so that its workflow need not wait until nobody asks.
  */
 async function heardReplay(
   dependencies: Dependencies,
@@ -110,11 +110,11 @@ async function heardReplay(
 ): Promise<QueuedJob | undefined> {
   const { queueId } = input;
   const replay = await replayOf(dependencies, caller, queueId);
-  if (!replay?.isIdle) return replay;
-  await submitGeneration(dependencies, input).catch((err: unknown) =>
-    log.warn({ err, queueId }, 'an accepted job could not be asked for again'),
-  );
-  return await replayOf(dependencies, caller, queueId);
+  if (replay?.isIdle)
+    await submitGeneration(dependencies, input).catch((err: unknown) =>
+      log.warn({ err, queueId }, 'an accepted job could not be asked for again'),
+    );
+  return replay;
 }
 
 /**
@@ -126,7 +126,8 @@ async function replayOf(
   { accountId }: Caller,
   queueId: string,
 ): Promise<(QueuedJob & { isIdle: boolean }) | undefined> {
-  const job = await findJob(sql, { queueId, accountId });
+  const found = await findJob(sql, { queueId, accountId });
+  const job = found?.state === 'accepted' ? await confirmAcceptance(sql, found) : found;
   if (!job || wasGivenBack(job)) return undefined;
   return { ...told(job), replayed: true, isIdle: job.state === 'accepted' };
 }
@@ -226,7 +227,7 @@ async function closeUnlessAccepted(
     try {
       job = await inTransaction(sql, async (client) => {
         await closeOrder(client, input);
-        return await findJob(client, input);
+        return await confirmAcceptance(client, input);
       });
       break;
     } catch (cause) {

@@ -12,6 +12,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type {
+  AcceptedTerms,
   EndJobResult,
   GenerateResult,
   Measured,
@@ -114,11 +115,7 @@ async function accept(story: Story): Promise<AcceptResult> {
     story.source = measured.source;
     const charged = await steps.ledger.acceptJob({ job: input, source: measured.source });
     if (!charged.ok) return await refuse(story, charged);
-    const { durationSeconds, chargeId, priceUsd } = charged;
-    const told = { ...(durationSeconds === undefined ? {} : { durationSeconds }), chargeId, priceUsd };
-    story.result = { state: 'accepted', ...told };
-    describeJob(input, story.result, `charged ${charged.paid}; next: the provider`);
-    return { accepted: true, ...told };
+    return stand(story, charged);
   } catch {
     return await abandon(story);
   }
@@ -132,11 +129,23 @@ async function unheard(story: Story): Promise<AcceptResult> {
   return patched('unheard-asks-the-books') ? await abandon(story) : await refuse(story, UNHEARD);
 }
 
-/** Whether the charge was made is not known here: the books decide, and what they hold is given back. */
-async function abandon({ input, steps }: Story): Promise<AcceptResult> {
-  await CancellationScope.nonCancellable(() =>
+function stand(story: Story, { durationSeconds, chargeId, priceUsd, paid }: AcceptedTerms): AcceptResult {
+  const terms = { ...(durationSeconds === undefined ? {} : { durationSeconds }), chargeId, priceUsd };
+  story.result = { state: 'accepted', ...terms };
+  describeJob(story.input, story.result, `charged ${paid}; next: the provider`);
+  return { accepted: true, ...terms };
+}
+
+/**
+ * Whether the charge was made is not known here: the books decide, and what they hold is given back. A job goes on whose client
+ * was told by the API, from its row, that it stands.
+ */
+async function abandon(story: Story): Promise<AcceptResult> {
+  const { input, steps } = story;
+  const standing = await CancellationScope.nonCancellable(() =>
     steps.sure.abandonJob({ ...handedIn(input), accountId: input.accountId }),
   );
+  if (standing) return stand(story, standing);
   return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
 }
 
@@ -232,8 +241,11 @@ async function askBooks(story: Story, ending: Ending): Promise<boolean> {
 }
 
 async function converse(story: Story): Promise<'stored' | Ending> {
-  const { steps, input, source } = story;
-  if (!source) throw new Error('a job is produced only after its source was measured');
+  const { steps, input } = story;
+  // It was measured before the charge, but a job that was not to be abandoned may have lost that.
+  const measured = story.source ? ({ ok: true, source: story.source } as const) : await measure(story);
+  if (!measured.ok) return failed(measured.code, measured.message);
+  const { source } = measured;
   let outcome: GenerateResult = await steps.provider.generate({ job: input, source });
   let isLost = false;
   for (;;) {

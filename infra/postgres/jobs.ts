@@ -114,7 +114,23 @@ export async function findJob(
   return rows[0] && toJob(rows[0]);
 }
 
-/** The same for the workers and the operator, who work for every account. */
+/**
+ * The job that a response is to call accepted although its workflow did not say so just now; undefined where there is none.
+ * From then on the workflow does not withdraw it. One that was withdrawn before is returned as it ended.
+ */
+export async function confirmAcceptance(
+  sql: SqlClient,
+  job: { queueId: string; accountId: string },
+): Promise<JobRow | undefined> {
+  await sql.query(
+    `update jobs set acceptance_sent = true
+      where queue_id = $1 and account_id = $2 and state = 'accepted' and not acceptance_sent`,
+    [job.queueId, job.accountId],
+  );
+  return await findJob(sql, job);
+}
+
+/** The job for the workers and the operator, who work for every account. */
 export async function readJob(sql: SqlClient, queueId: string): Promise<JobRow | undefined> {
   const { rows } = await sql.query<RawJob>(`select ${JOB_COLUMNS} from jobs where queue_id = $1`, [queueId]);
   return rows[0] && toJob(rows[0]);
@@ -280,13 +296,16 @@ export interface LockedJob {
   operation: { [key: string]: string | number | boolean } | null;
   outputKey: string | null;
   refundId: string | null;
+  /** A response said that it stands, without its workflow. */
+  isAcceptanceSent: boolean;
 }
 
 /** Reads a job's row and locks it until the end of the caller's transaction. */
 export async function lockJob(sql: SqlClient, queueId: string): Promise<LockedJob | undefined> {
   const { rows } = await sql.query<Omit<LockedJob, 'priceUsdNano'> & { price: string }>(
     `select state, account_id as "accountId", model_id as "modelId", provider, price_usd_nano as price, operation,
-         submission in ('sent', 'acknowledged') as "isAsked", output_key as "outputKey", refund_id as "refundId"
+         submission in ('sent', 'acknowledged') as "isAsked", output_key as "outputKey", refund_id as "refundId",
+         acceptance_sent as "isAcceptanceSent"
        from jobs where queue_id = $1 for update`,
     [queueId],
   );

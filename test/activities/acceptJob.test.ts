@@ -7,7 +7,8 @@ import type { ActivityDependencies } from '../../activities/dependencies.ts';
 import { abandonJob } from '../../activities/endJob.ts';
 import type { MeasuredSource } from '../../activities/types.ts';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
-import { findJob } from '../../infra/postgres/jobs.ts';
+import { wasGivenBack } from '../../domain/jobs.ts';
+import { confirmAcceptance, findJob } from '../../infra/postgres/jobs.ts';
 import { grant } from '../../infra/postgres/ledger.ts';
 import type { GenerationInput } from '../../workflows/contract.ts';
 import { createLedgerWorld, type LedgerWorld } from '../infra/postgres/ledgerWorld.ts';
@@ -146,6 +147,38 @@ describe('an order that was given up or refused', () => {
       ]);
       expect(await charges(accountId), `round ${round}: ${accepted.ok}`).toBe(0);
     }
+  });
+});
+
+describe('a job whose client was told by its row that it stands', () => {
+  it('is not withdrawn: its terms are returned, and its charge and its source stay', async () => {
+    const accountId = await world.account({ usd: RICH });
+    const order = orderOf(accountId);
+    const accepted = await acceptJob(dependencies, order);
+    expect(await confirmAcceptance(world.pool, order.job)).toMatchObject({ state: 'accepted' });
+    const { ok, ...terms } = accepted as Extract<typeof accepted, { ok: true }>;
+    expect(ok).toBe(true);
+    expect(await abandonJob(dependencies, order.job)).toEqual(terms);
+    expect(await charges(accountId)).toBe(1);
+    expect(await findJob(world.pool, order.job)).toMatchObject({ state: 'accepted', refundId: null });
+  });
+
+  it('is withdrawn before it is told, or told and never withdrawn', async () => {
+    const ends = new Set<string>();
+    for (let round = 0; round < 40; round += 1) {
+      const accountId = await world.account({ usd: RICH });
+      const order = orderOf(accountId);
+      await acceptJob(dependencies, order);
+      const pauseMs = (Math.max(0, 20 - round) * 3) / 10;
+      const [confirmed, standing] = await Promise.all([
+        sleep(pauseMs).then(() => confirmAcceptance(world.pool, order.job)),
+        sleep(Math.max(0, round - 20) / 4).then(() => abandonJob(dependencies, order.job)),
+      ]);
+      const isTold = confirmed !== undefined && !wasGivenBack(confirmed);
+      ends.add(`told ${isTold}, stands ${standing !== undefined}, charged ${await charges(accountId)}`);
+    }
+    const possible = ['told true, stands true, charged 1', 'told false, stands false, charged 0'];
+    expect([...ends].filter((end) => !possible.includes(end))).toEqual([]);
   });
 });
 

@@ -77,7 +77,8 @@ function auditEnd(job: JobRow, ended: ErrandEnd | undefined, quotes: ReadonlyMap
   expect(wanted).toContain(found);
   if (!ended) return;
   const { ware } = ended.errand;
-  expect(`${modelId} ${ware.ends.includes(ended.end) ? 'as it behaves' : ended.end}`).toBe(
+  const end = `${queueId} ${ended.end} (${job.failureCode}: ${job.failureMessage})`;
+  expect(`${modelId} ${ware.ends.includes(ended.end) ? 'as it behaves' : end}`).toBe(
     `${modelId} as it behaves`,
   );
   expect([modelId, priceUsdNano]).toEqual([ware.order.model, quotes.get(ware)]);

@@ -12,6 +12,8 @@ import {
   order,
   queueJob,
 } from '../harness/jobDriver.ts';
+import { spawnApi } from '../harness/services.ts';
+import { severable } from '../harness/severable.ts';
 import { modelId } from '../harness/simulatedVoices.ts';
 import { until } from '../harness/until.ts';
 import { auditJob } from './audit.ts';
@@ -97,6 +99,28 @@ describe('an order whose charge nobody heard of', () => {
     expect(await world.ledgerCheck()).toMatchObject({ code: 0 });
   }, 180_000);
 });
+
+it('an order that a repetition was told to stand, while Temporal was away, is made although no question reaches its workflow', async () => {
+  const lost = await loseCharged();
+  const { queueId, input, wanted, client } = lost;
+  const way = await severable(world.environment.TEMPORAL_ADDRESS ?? '');
+  const { PORT: _, ...environment } = world.environment;
+  const cutOff = await spawnApi({ environment: { ...environment, TEMPORAL_ADDRESS: way.address } });
+  way.sever();
+  const told = await queueJob({ ...client, baseUrl: () => cutOff.baseUrl }, wanted);
+  expect(told).toMatchObject({ ended: 'accepted', queueId, replayed: true });
+  cutOff.kill('SIGKILL');
+  way.close();
+  const unasked = { ...input, timing: { ...input.timing, acceptMs: 100 } };
+  await world.temporal.client.workflow.start(GENERATION_WORKFLOW, {
+    ...{ workflowId: queueId, taskQueue: 'jobs', args: [unasked] as [GenerationInput] },
+  });
+  const job = { kind: 'audio', model: wanted.model, queueId } as const;
+  const { ended: end } = await awaitJob(client, job);
+  await completeJob(client, job);
+  expect(end).toBe('delivered');
+  await auditJob(world, { ...lost, result: { ...job, end } });
+}, 180_000);
 
 async function inputOf(workflowId: string): Promise<GenerationInput> {
   const { events } = await world.temporal.client.workflow.getHandle(workflowId).fetchHistory();

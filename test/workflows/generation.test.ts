@@ -159,6 +159,43 @@ it('an order that nobody asks about gives back what a lost attempt may have char
   expect(stage.steps).toEqual(['abandonJob']);
 });
 
+describe('an order whose client was told by its row that it stands', () => {
+  const terms = { durationSeconds: 2, chargeId: 'charge-1', priceUsd: '50000000', paid: '0.05 usd' };
+  const abandonJob = () => {
+    stage.steps.push('abandonJob');
+    return Promise.resolve(terms);
+  };
+
+  it('is produced although nobody asked for its answer', async () => {
+    const play = await stage.playUnasked({ acceptMs: 300, retentionMs: 300 }, { abandonJob });
+    expect(await play.result()).toMatchObject({ state: 'expired', chargeId: 'charge-1' });
+    expect(stage.steps).toEqual(['abandonJob', 'measureSource', 'generate', 'removeMedia expired']);
+  });
+
+  it('is produced although the result of its charge was lost', async () => {
+    const acceptJob = () => Promise.reject(ApplicationFailure.nonRetryable('lost', 'internal'));
+    const play = await stage.play({ acceptJob, abandonJob }, { retentionMs: 300 });
+    expect(await play.accepted).toMatchObject({ accepted: true, chargeId: 'charge-1' });
+    expect(await play.result()).toMatchObject({ state: 'expired' });
+    expect(stage.steps).toEqual(['measureSource', 'abandonJob', 'generate', 'removeMedia expired']);
+  });
+
+  it('is refunded when its source cannot be measured any more', async () => {
+    const refusal = { ok: false, code: 'invalid_media', message: 'Not a recording.' } as const;
+    const measureSource = () => Promise.resolve(refusal);
+    const play = await stage.playUnasked({ acceptMs: 300 }, { abandonJob, measureSource });
+    expect(await play.result()).toMatchObject({ state: 'failed', refundId: 'refund-1' });
+    expect(stage.steps).toEqual(['abandonJob', 'endJob failed']);
+  });
+
+  it('is refunded when it was cancelled before', async () => {
+    const play = await stage.playUnasked({ acceptMs: 600_000 }, { abandonJob });
+    await play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE);
+    expect(await play.result()).toMatchObject({ state: 'cancelled', refundId: 'refund-1' });
+    expect(stage.steps).toEqual(['abandonJob', 'endJob cancelled']);
+  });
+});
+
 describe('a generation that ends before its output is stored', () => {
   it('is refunded with the reason when the provider refuses', async () => {
     const play = await stage.play({ generate: () => Promise.resolve(refused) });

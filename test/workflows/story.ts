@@ -63,7 +63,10 @@ export interface Stage {
   /** Without a job: only what comes of the attempts to tell somebody. */
   attempts(deliver: Activities['deliverWebhook']): void;
   /** Starts it without asking for its answer, as a caller that died in between does. */
-  playUnasked(timing: Partial<GenerationTiming>): Promise<Omit<Play, 'accepted'>>;
+  playUnasked(
+    timing: Partial<GenerationTiming>,
+    activities?: Partial<Activities>,
+  ): Promise<Omit<Play, 'accepted'>>;
 }
 
 export interface Play {
@@ -157,9 +160,9 @@ export async function openStage(temporal: { address: string; namespace: string }
     attempts(deliverWebhook) {
       current = { ...happy(steps), deliverWebhook };
     },
-    async playUnasked(timing) {
+    async playUnasked(timing, activities = {}) {
       steps.length = 0;
-      current = happy(steps);
+      current = { ...happy(steps), ...activities };
       const input = inputOf({ ...TIMING, ...timing });
       const handle = await client.workflow.start<GenerationWorkflow>(GENERATION_WORKFLOW, {
         workflowId: input.queueId,
