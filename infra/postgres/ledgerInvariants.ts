@@ -5,6 +5,7 @@
  * The sum of all accounts against the house, and what a wallet paid in against what it has, follow from I3 and I5.
  */
 import { ACCOUNT_RULES } from './accountInvariants.ts';
+import { FORMER_LIMIT_RULES } from './formerLimits.ts';
 import type { RuleSet } from './ruleSet.ts';
 
 /** How long past its expiry a hold may wait for the sweeper. */
@@ -282,36 +283,6 @@ export const PAYMENT_RULES: RuleSet = {
       broken: `p.state = 'credited' and (p.credited_units <> p.amount or w.account_id is distinct from p.account_id
           or p.credited_nano <> p.credited_units * power(10::numeric, 9 - p.decimals))
         or p.account_id <> ${WALLET_ACCOUNT}`,
-    },
-  ],
-};
-
-/**
- * Spending before a change of a key's limits, against the limits before it. It is at most what the last admission
- * under these limits counted: bills are never above their holds, and a rest is an admission of its own. A charge that is as
- * old as the limits came before them, or after them: it is not held to them.
- */
-export const FORMER_LIMIT_RULES: RuleSet = {
-  columns: 'l.key_id, l.since, l.until, l.limit_usd, l.limit_diem, u.period::text, u.usd, u.diem',
-  from: `from (select * from key_limit_changes where until >= $1 and until < $2) l
-    join api_keys k on k.id = l.key_id
-    cross join lateral (
-      select ledger_period_start(l.limit_period, t.day) as period,
-        coalesce(-sum(t.amount) filter (where t.currency in ('usd', 'bundled')), 0) as usd,
-        coalesce(-sum(t.amount) filter (where t.currency = 'diem'), 0) as diem,
-        coalesce(bool_or(o.created_at > l.since) filter (where t.currency in ('usd', 'bundled')), false) as usd_admitted,
-        coalesce(bool_or(o.created_at > l.since) filter (where t.currency = 'diem'), false) as diem_admitted
-      from transfers t left join operations o
-        on o.operation_id = t.operation_id and o.kind = t.kind and t.kind = 'charge'
-      where t.account_id = k.account_id and t.created_at < l.until
-        and t.created_at >= ledger_period_start(l.limit_period, (l.since at time zone 'UTC')::date)::timestamp at time zone 'UTC'
-        and t.key_id in (select x.id from api_keys x where x.id = l.key_id or x.parent_id = l.key_id)
-      group by period
-    ) u`,
-  rules: [
-    {
-      name: 'I8 no key, with its children, spent and holds more than its limit in any period',
-      broken: 'u.usd > l.limit_usd and u.usd_admitted or u.diem > l.limit_diem and u.diem_admitted',
     },
   ],
 };

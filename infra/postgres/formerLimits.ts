@@ -1,0 +1,50 @@
+/** The invariant of the limits that a key had before they were changed: `key_limit_changes` has them. */
+import type { RuleSet } from './ruleSet.ts';
+
+/**
+ * Spending before a change of a key's limits, against the limits before it. It is at most what the last admission
+ * under these limits counted: bills are never above their holds, and a rest is an admission of its own. A charge that is as
+ * old as the limits came before them, or after them: it is not held to them.
+ *
+ * Transfers and changes of a key are read in one order of time with running sums: a key whose limits change often, while much
+ * is spent with it, would otherwise be summed anew for each change.
+ */
+export const FORMER_LIMIT_RULES: RuleSet = {
+  columns: 'u.key_id, u.since, u.until, u.limit_usd, u.limit_diem, u.period::text, u.usd, u.diem',
+  from: `from (
+      with changes as (
+        select l.*, k.account_id, ledger_period_start(l.limit_period, (l.since at time zone 'UTC')::date) as first
+          from key_limit_changes l join api_keys k on k.id = l.key_id where until >= $1 and until < $2
+      ), spans as (
+        select key_id, limit_period, account_id, min(first)::timestamp at time zone 'UTC' as start, max(until) as stop
+          from changes group by key_id, limit_period, account_id
+      ), events as (
+        select s.key_id, s.limit_period, ledger_period_start(s.limit_period, t.day) as period, t.created_at as at,
+            case when t.currency <> 'diem' then -t.amount end as usd, case when t.currency = 'diem' then -t.amount end as diem,
+            o.created_at as admitted_at, null::timestamptz as since, null::bigint as limit_usd, null::bigint as limit_diem
+          from spans s join transfers t on t.account_id = s.account_id and t.created_at >= s.start and t.created_at < s.stop
+            and t.key_id in (select x.id from api_keys x where x.id = s.key_id or x.parent_id = s.key_id)
+          left join operations o on o.operation_id = t.operation_id and o.kind = t.kind and t.kind = 'charge'
+        union all
+        select c.key_id, c.limit_period, d.period, c.until, null, null, null, c.since, c.limit_usd, c.limit_diem
+          from changes c cross join lateral (
+            select distinct ledger_period_start(c.limit_period, day::date) as period
+              from generate_series((c.since at time zone 'UTC')::date, (c.until at time zone 'UTC')::date, interval '1 day') day
+          ) d
+      )
+      select key_id, period, at as until, since, limit_usd, limit_diem,
+          coalesce(sum(usd) over earlier, 0) as usd, coalesce(sum(diem) over earlier, 0) as diem,
+          coalesce(max(admitted_at) filter (where usd is not null) over earlier > since, false) as usd_admitted,
+          coalesce(max(admitted_at) filter (where diem is not null) over earlier > since, false) as diem_admitted
+        from events
+        window earlier as (partition by key_id, limit_period, period order by at
+          groups between unbounded preceding and 1 preceding)
+    ) u`,
+  rules: [
+    {
+      name: 'I8 no key, with its children, spent and holds more than its limit in any period',
+      broken:
+        'u.since is not null and (u.usd > u.limit_usd and u.usd_admitted or u.diem > u.limit_diem and u.diem_admitted)',
+    },
+  ],
+};
