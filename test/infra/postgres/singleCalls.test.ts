@@ -161,7 +161,7 @@ async function functionsOf(statement: string, values: unknown[]): Promise<string
   await client.query(`begin; set local track_functions = 'pl'`);
   await client.query(statement, values);
   const { rows } = await client.query<{ funcname: string }>(
-    'select funcname from pg_stat_xact_user_functions order by funcname',
+    "select funcname from pg_stat_xact_user_functions where funcname like 'ledger%' order by funcname",
   );
   await client.query('commit');
   await client.end();
