@@ -1,8 +1,10 @@
 /** Holds expire in spite of damaged and locked accounts, and for an account that needs its funds. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createFundsReader } from '../../../infra/postgres/funds.ts';
 import { expireHolds } from '../../../infra/postgres/holdExpiry.ts';
 import { charge } from '../../../infra/postgres/ledger.ts';
+import { openPool } from '../../../infra/postgres/pool.ts';
 import { both, createLedgerWorld, type KeyLimits, type LedgerWorld, order } from './ledgerWorld.ts';
 
 let world: LedgerWorld;
@@ -90,4 +92,35 @@ it('a damaged hold leaves its account refused, not broken', async () => {
   await world.setClock('2026-11-21T12:01:00Z');
   const request = order(accountId, both(6n), { operationId: randomUUID() });
   expect(await world.ledger().hold({ ...request, ttlMs: 60_000 })).toEqual({ outcome: 'insufficient' });
+});
+
+it('a damaged account keeps no other account of the same batch from its expired holds', async () => {
+  const [damaged, sound] = [await holder(), await holder()];
+  await world.owner.query('update operations set held_usd = 20 where operation_id = $1', [
+    damaged.operationId,
+  ]);
+  await world.setClock('2026-11-21T12:01:00Z');
+  const ledger = world.ledger();
+  const outcomes = await Promise.all(
+    [damaged, sound].map(({ accountId }) => ledger.hold({ ...order(accountId, both(6n)), ttlMs: 60_000 })),
+  );
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(['insufficient', 'held']);
+});
+
+it('a refusal before the body waits for no lock of its account, and expires its holds when it is free', async () => {
+  const { accountId } = await holder();
+  await world.setClock('2026-11-21T12:01:00Z');
+  // Its statements wait for a lock until they fail.
+  const pool = openPool({ databaseUrl: world.databaseUrl, applicationName: 'test', lockTimeoutMs: 60_000 });
+  const reader = createFundsReader(pool);
+  const client = await world.owner.connect();
+  await client.query('begin');
+  await client.query('select from accounts where id = $1 for update', [accountId]);
+  expect(await reader.expireDueHolds(accountId)).toBe(false);
+  await client.query('rollback');
+  client.release();
+  expect(await reader.expireDueHolds(accountId)).toBe(true);
+  expect(await world.balance(accountId)).toMatchObject({ usd: 10n, held: { usd: 0n } });
+  await reader.close();
+  await pool.end();
 });
