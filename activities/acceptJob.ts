@@ -7,9 +7,10 @@ import { point } from '../infra/points.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { findJob, insertJob, lockJob } from '../infra/postgres/jobs.ts';
 import { type Charge, type ChargeOutcome, charge, findCharge } from '../infra/postgres/ledger.ts';
-import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
+import type { SqlClient } from '../infra/postgres/pool.ts';
 import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
+import { inAccountTransaction } from './accountTransaction.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type JobTerms, jobTerms } from './jobTerms.ts';
 import type { MeasuredOrder } from './measuredOrder.ts';
@@ -48,7 +49,7 @@ async function accept(dependencies: ActivityDependencies, order: MeasuredOrder):
   const found = jobTerms(dependencies.models.get(job.modelId), order);
   if (!found.ok) return found;
   const { terms, durationSeconds } = found;
-  const outcome = await unlessLate(dependencies, async (client) => {
+  const outcome = await unlessLate(dependencies, job.accountId, async (client) => {
     await point('tx-begin');
     const charged = await charge(client, {
       operationId: job.queueId,
@@ -85,11 +86,12 @@ async function accept(dependencies: ActivityDependencies, order: MeasuredOrder):
  * is late as well when it wakes, and one that holds the lock is waited for.
  */
 async function unlessLate<T>(
-  { pool }: ActivityDependencies,
+  dependencies: ActivityDependencies,
+  accountId: string,
   work: (client: SqlClient) => Promise<T>,
 ): Promise<T | 'late'> {
   try {
-    return await inTransaction(pool, work);
+    return await inAccountTransaction(dependencies, accountId, work);
   } catch (error) {
     if (error instanceof Late) return 'late';
     throw error;

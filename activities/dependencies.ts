@@ -8,7 +8,7 @@ import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { GuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
-import type { Turns } from '../infra/media/turns.ts';
+import type { KeyedTurns, Turns } from '../infra/media/turns.ts';
 import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
@@ -31,6 +31,8 @@ export interface ActivityDependencies {
   shares: AccountShares;
   /** Turns of all steps of the queue `media` in this process. */
   mediaTurns: Turns;
+  /** Turns of the transactions that lock an account, by its id. */
+  accountTurns: KeyedTurns;
   guardedPost: GuardedPost;
   tools: MediaTools;
   folders: WorkFolders;

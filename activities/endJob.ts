@@ -1,17 +1,18 @@
 /** Ends a job without an output: the refund and the final state are one transaction, or neither. */
-
+import { ApplicationFailure } from '@temporalio/activity';
 import { GIVEN_BACK, isRunning } from '../domain/jobs.ts';
 import { point } from '../infra/points.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { announceJob } from '../infra/postgres/jobChanges.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
-import { type LockedJob, lockJob, recordEnded } from '../infra/postgres/jobs.ts';
+import { type LockedJob, lockJob, readJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
-import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
+import type { SqlClient } from '../infra/postgres/pool.ts';
 import { type RefundedSpend, returnRefundBudget, takeRefundBudget } from '../infra/postgres/refundBudget.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached, refundFailures, refunds } from '../infra/telemetry/counters.ts';
 import { describeParts, findAcceptedTerms } from './acceptJob.ts';
+import { inAccountTransaction } from './accountTransaction.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { removeOutputs } from './removeOutputs.ts';
 import { stopAtProvider } from './stopAtProvider.ts';
@@ -59,8 +60,13 @@ async function endWithinBudget(dependencies: ActivityDependencies, input: EndJob
 async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInput): Promise<Ended> {
   const { pool, log } = dependencies;
   try {
-    return await inTransaction(pool, (client) => refundIn(client, dependencies, input));
+    const job = await readJob(pool, input.queueId);
+    if (!job) throw new Error(`job ${input.queueId} has no row to end`);
+    return await inAccountTransaction(dependencies, job.accountId, (client) =>
+      refundIn(client, dependencies, input),
+    );
   } catch (err) {
+    if (err instanceof ApplicationFailure) throw err;
     // Tried again without limit by whoever called: somebody has to see that it does not succeed.
     refundFailures.labels(input.failure.code).inc();
     log.error({ err, queueId: input.queueId, state: input.state }, 'a job could not be ended and refunded');
@@ -146,7 +152,7 @@ export async function abandonJob(
   { accountId, ...discarded }: Discarded & { accountId: string },
 ): Promise<AcceptedTerms | undefined> {
   const { queueId } = discarded;
-  const row = await inTransaction(dependencies.pool, async (client) => {
+  const row = await inAccountTransaction(dependencies, accountId, async (client) => {
     await closeOrder(client, { queueId, accountId });
     return await lockJob(client, queueId);
   });

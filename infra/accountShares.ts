@@ -9,7 +9,7 @@ import { TooManyWait } from './media/childPool.ts';
 import type { Holding } from './media/heldBytes.ts';
 import { IMAGE_CHILDREN } from './media/imageWork/imageWork.ts';
 import { INSPECTION_CHILDREN } from './media/inspector.ts';
-import { createTurns, type Turns } from './media/turns.ts';
+import { createKeyedTurns } from './media/turns.ts';
 import { PAGE_CHILDREN, PAGES_AT_ONCE } from './web/pageReader.ts';
 
 /** Programs that decode for this process at a time; each of these kinds has so many. */
@@ -44,12 +44,6 @@ export interface AccountShares {
   open(owner: string): RequestShare;
 }
 
-interface SharedSlots {
-  turns: Turns;
-  /** Requests that use or wait for them. */
-  users: number;
-}
-
 export interface AccountSharesOptions {
   overrideOf(accountId: string): LimitOverride;
   /** Steps of jobs that this process works at. */
@@ -62,28 +56,12 @@ export function createAccountShares(options: AccountSharesOptions): AccountShare
   const { steps = 0, maxWaiting = MAX_WAITING } = options;
   const slots = { ...SLOTS, steps };
   const bytesOf = new Map<string, number>();
-  const slotsOf = new Map<string, SharedSlots>();
+  const turns = createKeyedTurns({ maxWaiting, maxWaitMs: MAX_WAIT_MS });
 
   function changeBytes(accountId: string, bytes: number): void {
     const all = (bytesOf.get(accountId) ?? 0) + bytes;
     if (all === 0) bytesOf.delete(accountId);
     else bytesOf.set(accountId, all);
-  }
-
-  async function inSlot<T>(name: string, atOnce: number, use: (turns: Turns) => Promise<T>): Promise<T> {
-    const known = slotsOf.get(name);
-    const shared = known ?? {
-      turns: createTurns({ atOnce, maxWaiting, maxWaitMs: MAX_WAIT_MS }),
-      users: 0,
-    };
-    if (!known) slotsOf.set(name, shared);
-    shared.users += 1;
-    try {
-      return await use(shared.turns);
-    } finally {
-      shared.users -= 1;
-      if (shared.users === 0) slotsOf.delete(name);
-    }
   }
 
   return {
@@ -109,7 +87,7 @@ export function createAccountShares(options: AccountSharesOptions): AccountShare
         async inSlot(kind, work, signal) {
           const atOnce = options.overrideOf(accountId).slots ?? halfOf(slots[kind]);
           try {
-            return await inSlot(`${kind} ${accountId}`, atOnce, (turns) => turns.run(work, signal));
+            return await turns.run({ key: `${kind} ${accountId}`, atOnce, signal }, work);
           } catch (error) {
             throw error instanceof TooManyWait ? refusal('SLOTS', atOnce) : error;
           }

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type pg from 'pg';
+import { createAccountTurns } from '../activities/accountTransaction.ts';
 import type { ActivityDependencies } from '../activities/dependencies.ts';
 import { refundedPerDayOf } from '../domain/limits/refundedPerDay.ts';
 import { servesMediaOnly } from '../domain/queues.ts';
@@ -67,6 +68,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       callbackUrl: (job) => callbackUrl(config, pool, job),
       guardedFetch,
       ...mediaShares(config),
+      accountTurns: createAccountTurns(),
       guardedPost: createGuardedPost({ allowPrivateHosts }),
       isWorkflowOpen: (workflowId) => isOpen(temporal, workflowId),
       startWebhook: (told) => startWebhook(temporal, told),

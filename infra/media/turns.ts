@@ -10,19 +10,45 @@ export interface TurnsOptions {
 
 export interface Turns {
   /** Throws TooManyWait where the queue is full or too slow, and the signal's reason when it is aborted meanwhile. */
-  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+/** Turns for each key by itself, kept while somebody uses or waits for them. */
+export interface KeyedTurns {
+  run<T>(
+    turn: { key: string; atOnce: number; signal?: AbortSignal | undefined },
+    work: () => Promise<T>,
+  ): Promise<T>;
+}
+
+export function createKeyedTurns(options: Omit<TurnsOptions, 'atOnce'>): KeyedTurns {
+  const turnsOf = new Map<string, { turns: Turns; users: number }>();
+  return {
+    async run({ key, atOnce, signal }, work) {
+      const known = turnsOf.get(key);
+      const shared = known ?? { turns: createTurns({ ...options, atOnce }), users: 0 };
+      if (!known) turnsOf.set(key, shared);
+      shared.users += 1;
+      try {
+        return await shared.turns.run(work, signal);
+      } finally {
+        shared.users -= 1;
+        if (shared.users === 0) turnsOf.delete(key);
+      }
+    },
+  };
 }
 
 export function createTurns({ atOnce, maxWaiting, maxWaitMs }: TurnsOptions): Turns {
   const waiting: (() => void)[] = [];
   let inside = 0;
 
-  function turn(signal: AbortSignal): Promise<void> {
+  function turn(signal?: AbortSignal): Promise<void> {
     if (waiting.length >= maxWaiting) throw new TooManyWait('too many wait for their turn');
     return new Promise((resolve, reject) => {
       const over = () => {
         clearTimeout(expiry);
-        signal.removeEventListener('abort', leave);
+        signal?.removeEventListener('abort', leave);
       };
       const come = () => {
         over();
@@ -31,17 +57,17 @@ export function createTurns({ atOnce, maxWaiting, maxWaitMs }: TurnsOptions): Tu
       const leave = () => {
         over();
         waiting.splice(waiting.indexOf(come), 1);
-        reject(signal.aborted ? signal.reason : new TooManyWait('no turn in time'));
+        reject(signal?.aborted ? signal.reason : new TooManyWait('no turn in time'));
       };
       const expiry = setTimeout(leave, maxWaitMs);
-      signal.addEventListener('abort', leave, { once: true });
+      signal?.addEventListener('abort', leave, { once: true });
       waiting.push(come);
     });
   }
 
   return {
     async run(work, signal) {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       if (inside < atOnce) inside += 1;
       else await turn(signal);
       try {

@@ -69,6 +69,11 @@ export function openLedgerPool(options: Pick<PoolOptions, 'databaseUrl' | 'appli
   });
 }
 
+export interface TransactionOptions {
+  /** Longest wait for a lock; that of the pool by default. */
+  lockTimeoutMs?: number;
+}
+
 /**
  * Runs `work` in one transaction. A deadlock or serialization failure starts it again, three times at most, so `work`
  * must do nothing that a rollback does not undo. A connection whose rollback fails is destroyed, never pooled again.
@@ -76,10 +81,11 @@ export function openLedgerPool(options: Pick<PoolOptions, 'databaseUrl' | 'appli
 export async function inTransaction<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,
+  options: TransactionOptions = {},
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await oneTransaction(pool, work);
+      return await oneTransaction(pool, work, options);
     } catch (error) {
       if (attempt >= TRANSACTION_ATTEMPTS || !isRetryable(error)) throw error;
       await pauseWithJitter(attempt);
@@ -93,11 +99,16 @@ export function pauseWithJitter(attempt: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, longestMs * (0.5 + Math.random() / 2)));
 }
 
-async function oneTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+async function oneTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+  { lockTimeoutMs }: TransactionOptions,
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    await client.query('begin');
+    const limited = lockTimeoutMs === undefined ? '' : `; set local lock_timeout = ${lockTimeoutMs}`;
+    await client.query(`begin${limited}`);
     const result = await work(client);
     const committed = client.query('commit');
     // Awaited below; a failure in between must not count as nobody's.

@@ -1,11 +1,11 @@
 /** Steps of jobs that fetch and decode: one account takes neither all steps nor all bytes of a worker process. */
-import { ApplicationFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { inShare } from '../../activities/inShare.ts';
 import type { LimitOverride } from '../../domain/limits/limits.ts';
 import { createAccountShares } from '../../infra/accountShares.ts';
 import { createTurns } from '../../infra/media/turns.ts';
+import { isToldToWait } from './retryWaiting.ts';
 
 const STEPS = 4;
 
@@ -29,8 +29,6 @@ function openWorker(override: LimitOverride = {}) {
   return { start, working, end: () => end() };
 }
 
-const isToldToWait = (error: unknown) =>
-  error instanceof ApplicationFailure && error.category === 'BENIGN' && error.nonRetryable !== true;
 const outcomeOf = (step: Promise<string>) =>
   step.catch((error: unknown) => (isToldToWait(error) ? 'tried again' : error));
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createAccountTurns } from '../../activities/accountTransaction.ts';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
 import { endJob } from '../../activities/endJob.ts';
 import { awaitOutcome, generate } from '../../activities/generate.ts';
@@ -50,6 +51,7 @@ function dependenciesOf({
   const tell = (level: string) => (fields: object, words: string) => lines.push({ level, words, fields });
   return {
     pool: world.ledger.pool,
+    accountTurns: createAccountTurns(),
     models: new Map(),
     providers: new Map([[ENTRY, { repeatable: false, start: async () => RUNNING, ...provider }]]),
     providerSettings: { [ENTRY]: { kind: 'local', ...(limits && { limits }) } },

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createAccountTurns } from '../../activities/accountTransaction.ts';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
 import { performDuty } from '../../activities/upkeep.ts';
 import { readJob } from '../../infra/postgres/jobs.ts';
@@ -35,6 +36,7 @@ function perform(duty: UpkeepDuty, isStuck: (key: string) => boolean = () => fal
     lines.push({ level, words, fields });
   const given = {
     pool: world.ledger.pool,
+    accountTurns: createAccountTurns(),
     storage: {
       remove: async () => undefined,
       list: async (prefix: string) => {

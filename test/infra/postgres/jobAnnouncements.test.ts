@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createAccountTurns } from '../../../activities/accountTransaction.ts';
 import type { ActivityDependencies } from '../../../activities/dependencies.ts';
 import { endJob } from '../../../activities/endJob.ts';
 import { JOB_CHANNEL } from '../../../infra/postgres/jobChanges.ts';
@@ -46,6 +47,7 @@ it('the acceptance of a job is not announced, its steps are, and its end once, a
   expect(await heardOf(() => submitJob(pool, queueId))).toEqual([queueId]);
   const given = {
     pool,
+    accountTurns: createAccountTurns(),
     providers: new Map(),
     storage: { remove: async () => undefined, list: async () => ({ objects: [] }) },
   } as unknown as ActivityDependencies;

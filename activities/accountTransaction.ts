@@ -1,0 +1,42 @@
+/** Transactions that lock an account, so that the jobs of a locked account leave connections and slots to the others. */
+import { TooManyWait } from '../infra/media/childPool.ts';
+import { createKeyedTurns, type KeyedTurns } from '../infra/media/turns.ts';
+import { isLockTimeout } from '../infra/postgres/failures.ts';
+import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { waiting } from './waiting.ts';
+
+/** One at work and one behind it: more of one account would only wait for its row. */
+const CONNECTIONS = 2;
+/** With those at work about half of the steps that a worker runs at once. */
+const MAX_WAITING = 20;
+const MAX_WAIT_MS = 1_000;
+/** The row is locked for some milliseconds; longer, and it is the account's own trouble. */
+const LOCK_TIMEOUT_MS = 200;
+
+const ACCOUNT_LOCKED = {
+  type: 'AccountLocked',
+  message: 'Other work has the account of this job locked; it is tried again.',
+};
+
+export function createAccountTurns(): KeyedTurns {
+  return createKeyedTurns({ maxWaiting: MAX_WAITING, maxWaitMs: MAX_WAIT_MS });
+}
+
+/**
+ * Runs `work` in one transaction when it is the account's turn. Leaves the worker where the account stays locked: Temporal
+ * tries it again by itself.
+ */
+export async function inAccountTransaction<T>(
+  { pool, accountTurns }: Pick<ActivityDependencies, 'pool' | 'accountTurns'>,
+  accountId: string,
+  work: (client: SqlClient) => Promise<T>,
+): Promise<T> {
+  try {
+    return await accountTurns.run({ key: accountId, atOnce: CONNECTIONS }, () =>
+      inTransaction(pool, work, { lockTimeoutMs: LOCK_TIMEOUT_MS }),
+    );
+  } catch (error) {
+    throw error instanceof TooManyWait || isLockTimeout(error) ? waiting(ACCOUNT_LOCKED) : error;
+  }
+}
