@@ -18,6 +18,8 @@ interface GrantOptions {
   json?: boolean;
 }
 
+const NOTES = 'granted by the operator';
+
 export function addCreditCommands(program: Command): void {
   const credit = program.command('credit').description('credit: what accounts can spend');
   credit
@@ -28,7 +30,7 @@ export function addCreditCommands(program: Command): void {
     .addOption(
       new Option('--currency <currency>', 'what is given').choices(['usd', 'bundled', 'vcu']).default('usd'),
     )
-    .option('--note <text>', 'why, for the record', 'granted by the operator')
+    .option('--note <text>', 'why, for the audit trail', NOTES)
     .option('--operation-id <id>', 'makes repeating safe: the same id is credited once')
     .option('--json', 'print JSON')
     .action(give);
@@ -40,7 +42,8 @@ async function give(options: GrantOptions): Promise<void> {
     const operationId = options.operationId ?? `grant-${randomUUID()}`;
     const { currency, amount, note } = options;
     const { replayed } = await inTransaction(pool, async (client) => {
-      const granted = await grant(client, { operationId, accountId, currency, amount, notes: note });
+      // The note is in the audit trail only: books are kept whole when an account is erased.
+      const granted = await grant(client, { operationId, accountId, currency, amount, notes: NOTES });
       if (!granted.replayed) {
         await recordAct(client, {
           ...{ accountId, actor: 'operator', action: 'credit.grant', targetId: operationId },

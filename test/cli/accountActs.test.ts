@@ -40,6 +40,13 @@ async function writePersonalData(account: string): Promise<void> {
       values ($1, 'operator', 'key.create', $2, $3)`,
     [account, rows[0]?.id, { description: PERSONAL, keyType: 'INFERENCE' }],
   );
+  const gift = ['credit', 'grant', '--amount', '1', '--account', account, '--note', `goodwill for ${PERSONAL}`];
+  expect(await runFarebox(gift, environment)).toMatchObject({ code: 0 });
+  await owner.query(
+    `insert into audit_events (account_id, actor, action, target_id, changes)
+      values ($1, 'operator', 'credit.grant', 'x', $2)`,
+    [account, { notes: PERSONAL, name: PERSONAL }],
+  );
   await owner.query(
     `insert into job_webhooks (queue_id, account_id, url, events) values ($1, $2, $3, '{stored}')`,
     [books.storedJob, account, `https://example.com/${PERSONAL}`],
