@@ -42,6 +42,7 @@ export async function performDuty(
   duty: UpkeepDuty,
   options: UpkeepOptions = {},
 ): Promise<{ done: number }> {
+  const { pool } = dependencies;
   switch (duty) {
     case 'expireHolds':
       return { done: await expireDueHolds(dependencies) };
@@ -52,39 +53,53 @@ export async function performDuty(
     case 'purgeIdempotencyKeys':
       return { done: await forget(dependencies) };
     case 'purgeSignInNonces':
-      return {
-        done: await inPages(() => purgeSignInNonces(dependencies.pool, LARGE_PAGE), LARGE_PAGE),
-      };
+      return { done: await inPages({ size: LARGE_PAGE, purge: () => purgeSignInNonces(pool, LARGE_PAGE) }) };
     case 'tellUntold':
       return { done: await tellUntold(dependencies) };
     case 'purgeWebhooks':
-      return { done: await inPages(() => purgeWebhooks(dependencies.pool, WEBHOOK_PAGE)) };
+      return { done: await inPages({ size: PAGE, purge: () => purgeWebhooks(pool, WEBHOOK_PAGE) }) };
     case 'reconcileTopUps':
       return { done: await reconcileTopUps(dependencies, options.topUpGraceMs ?? TOP_UP_GRACE_MS) };
     case 'preparePartitions':
-      return { done: await preparePartitions(dependencies.pool) };
+      return { done: await preparePartitions(pool) };
   }
 }
 
 /** Keys, answers, closed orders and cloned voices are remembered for as long as somebody may still come with them. */
 async function forget({ pool }: ActivityDependencies): Promise<number> {
   const page = { olderThanMs: IDEMPOTENCY_LIFE_MS, limit: LARGE_PAGE };
-  const keys = await inPages(() => purgeIdempotencyKeys(pool, page), LARGE_PAGE);
-  const voices = await inPages(() => purgeVoices(pool, PAGE));
-  // Answers are up to a megabyte each.
-  const answers = await inPages(() => purgeRpcAnswers(pool, { ...page, limit: PAGE }));
-  return keys + voices + answers + (await inPages(() => purgeClosedOrders(pool, page), LARGE_PAGE));
+  return await inPages(
+    { size: LARGE_PAGE, purge: () => purgeIdempotencyKeys(pool, page) },
+    { size: PAGE, purge: () => purgeVoices(pool, PAGE) },
+    // Answers are up to a megabyte each.
+    { size: PAGE, purge: () => purgeRpcAnswers(pool, { ...page, limit: PAGE }) },
+    { size: LARGE_PAGE, purge: () => purgeClosedOrders(pool, page) },
+  );
 }
 
-/** Until a page is not full any more. What one run does not come to, the next attempt goes on with. */
-async function inPages(page: () => Promise<number>, size = PAGE): Promise<number> {
+interface Purge {
+  size: number;
+  /** Purges a page; how many rows it had. */
+  purge(): Promise<number>;
+}
+
+/**
+ * A page of each in turns, until a page is not full any more: one that has no end hides no other. What one run does not come
+ * to, the next attempt goes on with.
+ */
+async function inPages(...purges: Purge[]): Promise<number> {
   let done = 0;
-  for (;;) {
-    const count = await page();
-    done += count;
-    if (count < size) return done;
-    beat();
+  for (let open = purges; open.length > 0; ) {
+    const full: Purge[] = [];
+    for (const each of open) {
+      const count = await each.purge();
+      done += count;
+      if (count >= each.size) full.push(each);
+      beat();
+    }
+    open = full;
   }
+  return done;
 }
 
 /** Looks at every row, page by page: one that stays where it is does not hide those behind it. */
