@@ -25,6 +25,8 @@ const WANTED_RATIO = 4;
 const LOCKED_MS = 15_000;
 const PACE_MS = 100;
 const MAX_LOCK_DELAY = 3;
+/** Calls of the locked account that wait at a time: as many holds, and as many settlements. */
+const LOCKED_LANES = 50;
 
 export interface Payer {
   accountId: string;
@@ -153,17 +155,29 @@ async function measureLockedAccount(pool: pg.Pool, purse: pg.Pool, payers: Payer
   const ledger = createLedger(purse);
   const [locked, ...others] = payers as [Payer, ...Payer[]];
   const free = await pace(ledger, others);
+  const held = await Promise.all(
+    Array.from({ length: LOCKED_LANES }, async () => {
+      const operationId = randomUUID();
+      await ledger.hold({ operationId, ...locked, price: HELD, ttlMs: 600_000, snapshot: SNAPSHOT });
+      return operationId;
+    }),
+  );
   const client = await pool.connect();
   await client.query('begin');
   await client.query('select from accounts where id = $1 for update', [locked.accountId]);
   // The pool ends a transaction that does nothing for as long.
   const busy = setInterval(() => void client.query('select 1').catch(() => undefined), 1_000);
-  const waiting = pace(ledger, [locked]);
+  const untilMs = performance.now() + LOCKED_MS;
+  const settlements = held.map(async (operationId) => {
+    const settle = { operationId, accountId: locked.accountId, price: SETTLED };
+    while (performance.now() < untilMs) await ledger.settle(settle).catch(() => undefined);
+  });
+  const waiting = [pace(ledger, Array<Payer>(LOCKED_LANES).fill(locked)), ...settlements];
   const delayed = await pace(ledger, others);
   clearInterval(busy);
   await client.query('rollback');
   client.release();
-  await waiting;
+  await Promise.all(waiting);
   await ledger.close();
   const { p99Ms } = free;
   const failures = free.failures + delayed.failures;
@@ -265,7 +279,7 @@ function print(result: LedgerBenchResult): void {
   }
   const { p99Ms, lockedP99Ms, ratio, failures } = result.lockDelay;
   console.log(
-    `  one of 21 accounts locked for ${LOCKED_MS / 1_000} s: p99 of the others ${lockedP99Ms.toFixed(1)} ms, ` +
+    `  one of 21 accounts locked for ${LOCKED_MS / 1_000} s, with ${2 * LOCKED_LANES} calls waiting: p99 of the others ${lockedP99Ms.toFixed(1)} ms, ` +
       `${ratio.toFixed(2)} × the ${p99Ms.toFixed(1)} ms without the lock (at most ${MAX_LOCK_DELAY}), ${failures} failures`,
   );
   console.log(`  deadlocks ${result.deadlocks}, broken invariants ${result.brokenInvariants.length}`);
