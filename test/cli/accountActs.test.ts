@@ -40,7 +40,16 @@ async function writePersonalData(account: string): Promise<void> {
       values ($1, 'operator', 'key.create', $2, $3)`,
     [account, rows[0]?.id, { description: PERSONAL, keyType: 'INFERENCE' }],
   );
-  const gift = ['credit', 'grant', '--amount', '1', '--account', account, '--note', `goodwill for ${PERSONAL}`];
+  const gift = [
+    'credit',
+    'grant',
+    '--amount',
+    '1',
+    '--account',
+    account,
+    '--note',
+    `goodwill for ${PERSONAL}`,
+  ];
   expect(await runFarebox(gift, environment)).toMatchObject({ code: 0 });
   await owner.query(
     `insert into audit_events (account_id, actor, action, target_id, changes)
