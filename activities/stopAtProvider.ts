@@ -12,7 +12,7 @@ export interface RunningOperation {
   operation: OperationHandle | null;
 }
 
-/** Best effort, once, and over in ten seconds; never throws. True where the provider says that it has stopped. */
+/** Best effort, once, and over in ten seconds; never throws. True where the provider says that it stopped without cost. */
 export async function stopAtProvider(
   { providers, folders, log }: Pick<ActivityDependencies, 'providers' | 'folders' | 'log'>,
   { queueId, provider, operation }: RunningOperation,

@@ -112,7 +112,7 @@ export interface GenerationProvider {
   check?(operation: OperationHandle, context: CallContext): Promise<Outcome>;
   /** Asks by our own reference after a lost reply; `undefined` answer: the service never accepted it. */
   find?(reference: string, context: CallContext): Promise<Outcome | undefined>;
-  /** Tells the service to stop; best effort. True only where the service says that it has stopped. */
+  /** Tells the service to stop; best effort. True only where the service says that it stopped and did nothing to be paid for. */
   cancel?(operation: OperationHandle, context: CallContext): Promise<boolean>;
   /**
    * Whether a call to the `callbackUrl` of an order is the service's own, by its signature. A genuine call only wakes the

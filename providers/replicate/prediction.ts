@@ -14,6 +14,7 @@ const prediction = z.object({
   error: z.unknown().optional(),
   logs: z.unknown().optional(),
   data_removed: z.unknown().optional(),
+  started_at: z.unknown().optional(),
 });
 export type Prediction = z.infer<typeof prediction>;
 
@@ -59,6 +60,11 @@ export function endOf(found: Prediction): Outcome | undefined {
     default:
       return undefined;
   }
+}
+
+/** The service bills the time that a prediction ran, also of one that was cancelled; one that never started costs nothing. */
+export function endedUnstarted({ status, started_at: startedAt }: Prediction): boolean {
+  return status === 'aborted' || (status === 'canceled' && startedAt === null);
 }
 
 /**

@@ -26,7 +26,14 @@ import { checkVideoFile } from '../videoFile.ts';
 import { outcomeOfQuestion, outcomeOfSubmission } from './errorReply.ts';
 import { addressMedia, withAddresses } from './mediaInputs.ts';
 import { modelInputs } from './modelInputs.ts';
-import { failed, type MediumKind, type Prediction, readPrediction, standingOf } from './prediction.ts';
+import {
+  endedUnstarted,
+  failed,
+  type MediumKind,
+  type Prediction,
+  readPrediction,
+  standingOf,
+} from './prediction.ts';
 import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateService } from './service.ts';
 import { createWebhookCheck } from './webhook.ts';
 
@@ -56,7 +63,7 @@ export function createReplicate(options: ReplicateOptions): GenerationProvider {
       const path = `/v1/predictions/${encodeURIComponent(String(id))}/cancel`;
       const reply = await api.request({ method: 'POST', path, signal }).catch(unlessOurs);
       const found = reply && readPrediction(reply.body);
-      return found?.status === 'canceled' || found?.status === 'aborted';
+      return found !== undefined && endedUnstarted(found);
     },
     isGenuine: createWebhookCheck(api),
   };

@@ -196,6 +196,23 @@ describe('an order', () => {
     stub.faults.push({ at: 'POST /v1/predictions/', fault: { kind: 'lost' } });
     await provider.cancel?.(started.operation, await caller.context());
   });
+
+  it.each([
+    { what: 'that had not started', moment: { status: 'starting' }, isStopped: true },
+    { what: 'that was aborted', moment: { status: 'aborted' }, isStopped: true },
+    { what: 'that runs', moment: { status: 'processing' }, isStopped: false },
+    { what: 'that has ended', moment: { status: 'succeeded' }, isStopped: false },
+    {
+      what: 'of which the service does not tell whether it started',
+      moment: { status: 'canceled', started_at: undefined },
+      isStopped: false,
+    },
+  ])('is stopped without cost by the cancellation of one $what: $isStopped', async ({ moment, isStopped }) => {
+    const started = await caller.start(song());
+    if (started.status !== 'running') throw new Error(JSON.stringify(started));
+    Object.assign(stub.predictions[0] ?? {}, moment);
+    expect(await caller.provider().cancel?.(started.operation, await caller.context())).toBe(isStopped);
+  });
 });
 
 describe('a prediction', () => {

@@ -19,6 +19,8 @@ export interface Moment {
   error?: string;
   logs?: string;
   data_removed?: boolean;
+  /** Null: `predict()` has not been called. Left out: by the status. */
+  started_at?: string | null;
 }
 
 export interface StubPrediction extends Moment {
@@ -185,7 +187,10 @@ function one(
   }
   const script = stub.scripts.get(id) ?? [];
   const over = /^(succeeded|failed|canceled|aborted)$/.test(found.status);
-  if (cancelled && !over) script.splice(0, script.length, { status: 'canceled' });
+  if (cancelled && !over) {
+    const { started_at } = shown(stub, found);
+    script.splice(0, script.length, { status: 'canceled', started_at: started_at as string | null });
+  }
   Object.assign(found, script.shift());
   reply(response, { status: 200, body: shown(stub, found) });
 }
@@ -280,6 +285,8 @@ function secondsOf(header: string | string[] | undefined): number | undefined {
 }
 
 /** The prediction object of the service. */
+const NOT_STARTED = new Set(['starting', 'aborted']);
+
 function shown(stub: Context, prediction: StubPrediction): Record<string, unknown> {
   const { id, cancelAfterSeconds, webhook_events_filter, ...rest } = prediction;
   const address = `${stub.baseUrl}/v1/predictions/${id}`;
@@ -292,6 +299,7 @@ function shown(stub: Context, prediction: StubPrediction): Record<string, unknow
     data_removed: false,
     source: 'api',
     created_at: '2025-11-20T10:00:00.000Z',
+    started_at: NOT_STARTED.has(rest.status) ? null : '2025-11-20T10:00:01.000Z',
     ...rest,
     urls: { web, get: address, cancel: `${address}/cancel` },
   };
