@@ -2,6 +2,7 @@
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import type { ChatMessage } from '../../domain/text/chat.ts';
 import { withUnseenReasoning } from '../../domain/text/leftStream.ts';
+import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import { addOnsOf, type PricedRequest } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 import { type CallOrder, type ModelCall, type Settled, settleCall } from './modelCall.ts';
@@ -29,6 +30,11 @@ function withBlock(messages: readonly ChatMessage[], block: string): ChatMessage
   const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const at = first < 0 ? messages.length : first;
   return messages.toSpliced(at, 0, { role: 'system', content: block });
+}
+
+/** We broke the connection, because the client had left; the service had the request by then. */
+export function isLeft({ leftAt }: Pick<ChatCall, 'leftAt'>, error: unknown): boolean {
+  return leftAt() !== undefined && error instanceof UpstreamFailure && error.reason === 'lost';
 }
 
 export interface ChatEnd {

@@ -3,7 +3,6 @@
 import { keyScopeOf } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumberDown } from '../../domain/money.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import { spendableOf } from '../../infra/postgres/spendable.ts';
 import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
 import { type Answer, events, json, releasing } from '../answer.ts';
@@ -15,7 +14,7 @@ import { countUnpaidReading } from '../readings.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
-import { type ChatCall, type ChatOrder, settleChat, settleLeft } from './chatCall.ts';
+import { type ChatCall, type ChatOrder, isLeft, settleChat, settleLeft } from './chatCall.ts';
 import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
 import { restarting, type StreamTerms, tellChat } from './chatStream.ts';
@@ -156,11 +155,6 @@ async function streamed(dependencies: Dependencies, order: ChatOrder, form: Answ
     const terms: StreamTerms = { call, stream, writer, request, onSettled };
     return events((take) => tellChat(terms, take), { headers: answeredBy(request, call.attempt) });
   });
-}
-
-/** We broke the connection, because the client had left; the service had the request by then. */
-function isLeft({ leftAt }: ChatCall, error: unknown): boolean {
-  return leftAt() !== undefined && error instanceof UpstreamFailure && error.reason === 'lost';
 }
 
 interface AfterBill {

@@ -1,4 +1,7 @@
-/** POST /embeddings (specification 4.12, api-facts 4.1c). */
+/**
+ * POST /embeddings (specification 4.12, api-facts 4.1c). Read to their end, and billed, also when the client has left: the
+ * service makes them all the same.
+ */
 
 import { z } from 'zod';
 import type { EmbeddingModel } from '../../domain/catalogue/model.ts';
@@ -20,9 +23,10 @@ import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { openHold, tooLate } from '../paid.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
+import { isLeft } from './chatCall.ts';
 import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
 import { streamEmbeddings } from './embeddingsAnswer.ts';
-import { chatId } from './modelCall.ts';
+import { chatId, openLine, WHOLE_DRAIN_MS } from './modelCall.ts';
 import { presentCost } from './present.ts';
 
 const MOST_INPUTS = 2_048;
@@ -118,32 +122,39 @@ async function paidEmbeddings(
   request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>,
   { model, inputs, dimensions, bound }: Order,
 ): Promise<{ found: Embeddings; tokens: number }> {
-  const { caller, log, requestId, signal } = request;
+  const { caller, log, requestId } = request;
   const embed = dependencies.textProviders.get(model.provider)?.embed;
   if (!embed) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
   const snapshot = snapshotOf(model, chatId(requestId));
   const hold = await openHold(dependencies, {
     ...{ requestId, caller, bound, snapshot, ttlMs: TTL_MS, log, request },
   });
+  const line = openLine(request, { drainMs: WHOLE_DRAIN_MS });
   const startedAt = performance.now();
+  const bill = async (told?: number) => {
+    const tokens = told ?? (await countTokens(inputs.join('\n')));
+    await hold.settle(priceOf(model, tokens), {
+      ...{ units: millions(tokens), promptTokens: tokens, completionTokens: 0 },
+      inferenceExecutionTime: Math.round(performance.now() - startedAt),
+      notes: told === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
+    });
+    return tokens;
+  };
   try {
     const order = {
       ...{ upstreamModel: model.upstreamModel, inputs, endUser: endUserOf(caller.accountId, undefined) },
       ...(dimensions === undefined ? {} : { dimensions }),
     };
-    const found = await request.waitFor(embed(order, { signal }));
+    const found = await request.waitFor(embed(order, { signal: line.signal }));
     if (request.expired) throw tooLate();
-    const tokens = found.promptTokens ?? (await countTokens(inputs.join('\n')));
-    await hold.settle(priceOf(model, tokens), {
-      ...{ units: millions(tokens), promptTokens: tokens, completionTokens: 0 },
-      inferenceExecutionTime: Math.round(performance.now() - startedAt),
-      notes: found.promptTokens === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
-    });
-    return { found, tokens };
+    return { found, tokens: await bill(found.promptTokens) };
   } catch (error) {
+    if (isLeft(line, error)) await bill();
     // After a bill that stands this changes nothing.
     await hold.release();
     throw toClientError(error);
+  } finally {
+    line.end();
   }
 }
 

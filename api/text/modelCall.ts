@@ -148,9 +148,9 @@ export function chatId(requestId: string): string {
  * the process does, and so does a call whose client has left, so that it can be billed. Clients that are still there wait
  * for a whole answer until the process cuts them off.
  */
-function openLine(
+export function openLine(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone' | 'expired' | 'ending'>,
-  { drainMs, isStream = false }: { drainMs: number; isStream: boolean | undefined },
+  { drainMs, isStream = false }: { drainMs: number; isStream?: boolean | undefined },
 ): Pick<OpenCall<Answering>, 'signal' | 'end' | 'leftAt'> {
   const { ending } = request;
   const controller = new AbortController();
