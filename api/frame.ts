@@ -55,10 +55,15 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
     }
     const { caller } = ctx.state;
     const call = caller && openCall(frame.dependencies.limits, caller);
-    const { stopping, ending } = frame.inFlight;
+    const { stopping, ending, cutting } = frame.inFlight;
     const visit: Visit = {
-      ...{ route, ctx, call, address, stopping, ending, shares: frame.dependencies.accountShares },
-      ...{ share: undefined, freePass: undefined, leave: undefined },
+      ...{ route, ctx, call, address, stopping, ending, cutting },
+      ...{
+        shares: frame.dependencies.accountShares,
+        share: undefined,
+        freePass: undefined,
+        leave: undefined,
+      },
     };
     const work = () => answer(frame, visit);
     const served =

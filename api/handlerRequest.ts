@@ -23,6 +23,7 @@ export interface Visit {
   address(): string;
   stopping: AbortSignal;
   ending: AbortSignal;
+  cutting: AbortSignal;
   /** The caller cannot pay, and asks for what costs nothing. */
   freePass: FreePass | undefined;
   shares: AccountShares;
@@ -70,6 +71,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly #address: () => string;
   #controller: AbortController | undefined = undefined;
   #aborted: FareboxError | undefined = undefined;
+  #hasLeft = false;
   /** What is to be done when nobody waits any more. */
   #waiting: Set<() => void> | undefined = undefined;
   #undos: (() => Promise<void>)[] | undefined = undefined;
@@ -134,6 +136,10 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
     return this.#aborted !== undefined;
   }
 
+  get hasLeft(): boolean {
+    return this.#hasLeft && !this.expired;
+  }
+
   beforeLoss(undo: () => Promise<void>): void {
     this.#undos ??= [];
     this.#undos.push(undo);
@@ -142,6 +148,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
   whenGone(act: () => void): () => void {
     const { res } = this.#ctx;
     if (this.#aborted || res.destroyed) {
+      this.#noteDeparture();
       act();
       return () => undefined;
     }
@@ -149,10 +156,19 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
     if (!this.#waiting) {
       this.#waiting = waiting;
       // Whoever has the whole answer is not gone: nothing is stopped then.
-      res.once('close', () => res.writableFinished || this.#leave());
+      res.once('close', () => {
+        if (res.writableFinished) return;
+        this.#noteDeparture();
+        this.#leave();
+      });
     }
     waiting.add(act);
     return () => waiting.delete(act);
+  }
+
+  /** A connection that the process ended is no departure. */
+  #noteDeparture(): void {
+    this.#hasLeft ||= !this.#visit.cutting.aborted;
   }
 
   #leave(): void {

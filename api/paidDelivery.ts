@@ -2,7 +2,8 @@
  * A paid call that answers a file or a text at once: its price is held, the work done, and the price taken when the client
  * begins to get the answer. Whoever gets an error instead pays nothing; whoever leaves later has been served. Whoever leaves
  * before it pays nothing either, as long as what providers were paid for that stays within the refunds of the account's day.
- * What is still being made while it is sent is paid at its end: if it breaks off, it costs nothing.
+ * What is still being made while it is sent is paid at its end: if it breaks off, it costs nothing. What is cut because the
+ * process ends costs and counts nothing.
  */
 import { FareboxError } from '../domain/errors.ts';
 import type { LedgerPrice, PriceSnapshot } from '../domain/ledger.ts';
@@ -36,7 +37,7 @@ export interface Done {
 
 type Asking = Pick<
   RouteRequest<unknown, unknown, 'key'>,
-  'caller' | 'requestId' | 'log' | 'headers' | 'signal' | 'expired' | 'beforeLoss'
+  'caller' | 'requestId' | 'log' | 'headers' | 'signal' | 'hasLeft' | 'expired' | 'beforeLoss'
 >;
 
 /** Throws what the work throws; an UpstreamFailure in our words. Nothing is charged then. */
@@ -62,7 +63,7 @@ export async function paidDelivery(
     };
     const { answer } = done;
     if (answer.kind === 'stream' && done.isUnfinished) {
-      return { ...answer, ...chargingAtEnd({ hold, undo }, answer, bill) };
+      return { ...answer, ...chargingAtEnd({ hold, undo, request }, answer, bill) };
     }
     if (answer.kind === 'binary' || answer.kind === 'stream') {
       return { ...answer, ...charging({ hold, undo }, answer, bill) };
@@ -98,9 +99,8 @@ function giveBack(
   const { price, snapshot } = sale;
   const { accountId } = request.caller;
   return async () => {
-    const hasLeft = request.signal.aborted && !request.expired;
     const isPaidFor = config.providers[snapshot.provider]?.kind !== 'local' && price.usd > 0n;
-    if (!hasLeft || !isPaidFor) return await hold.release();
+    if (!request.hasLeft || !isPaidFor) return await hold.release();
     const perDay = refundedPerDayOf(config.limits, accountId);
     const spend = { accountId, usd: price.usd };
     const isWithin = await inTransaction(sql, (client) => takeRefundBudget(client, spend, perDay)).catch(
@@ -141,8 +141,12 @@ function charging({ hold, undo }: Held, { onAborted }: Ending, bill: Bill) {
   };
 }
 
-/** Whoever leaves within it has been served; whoever is left within it has not. */
-function chargingAtEnd({ hold, undo }: Held, { onAborted }: Ending, bill: Bill) {
+/** Whoever leaves within it has been served; whoever is left within it, or cut off when the process ends, has not. */
+function chargingAtEnd(
+  { hold, undo, request }: Held & { request: Pick<Asking, 'hasLeft'> },
+  { onAborted }: Ending,
+  bill: Bill,
+) {
   let hasBegun = false;
   return {
     onBegun: async () => {
@@ -150,7 +154,8 @@ function chargingAtEnd({ hold, undo }: Held, { onAborted }: Ending, bill: Bill) 
     },
     onWhole: () => charge(hold, bill),
     onAborted: async (by: StreamBreaker) => {
-      if (hasBegun) await (by === 'client' ? charge(hold, bill) : hold.release());
+      const isServed = by === 'client' && request.hasLeft;
+      if (hasBegun) await (isServed ? charge(hold, bill) : hold.release());
       else await undo();
       await onAborted?.(by);
     },

@@ -110,6 +110,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   signal: AbortSignal;
   /** The same for who needs no signal, which costs more: calls `act` then, or at once. Answers how to take that back. */
   whenGone(act: () => void): () => void;
+  /** The client went away by itself: its call ended neither by its deadline nor with the process. Known once `signal` is. */
+  readonly hasLeft: boolean;
   /** The deadline has passed, and the client is told so. */
   readonly expired: boolean;
   /** `undo` runs when the deadline has passed. The client is told so when it has ended, and not if it fails. */

@@ -49,6 +49,12 @@ export function toClientError(error: unknown): unknown {
   });
 }
 
+/** The process ends before there is an answer. */
+export function restarting(): FareboxError {
+  const message = 'The service is restarting. Nothing was charged; please try again.';
+  return new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
+}
+
 /** Within a stream that has begun (api-facts 12.1). */
 export function streamedError(error: unknown) {
   const reason = error instanceof UpstreamFailure ? error.reason : 'failed';

@@ -23,6 +23,7 @@ export async function drain(server: Server, inFlight: InFlight, deadlineMs: numb
     sleep(deadlineMs, false, { ref: false }),
   ]);
   clearTimeout(ending);
+  inFlight.cut();
   server.closeAllConnections();
   return finished;
 }

@@ -8,12 +8,16 @@ export interface InFlight {
   readonly stopping: AbortSignal;
   /** Aborted some time later: answers that are still being made in pieces end with what they have. */
   readonly ending: AbortSignal;
+  /** Aborted right before the process ends the connections that are left, whose clients are still there. */
+  readonly cutting: AbortSignal;
   readonly count: number;
   enter(): () => void;
   /** Work that goes on after the answer; its failure is its own business. */
   track(work: Promise<unknown>): void;
   /** Aborts `ending`. */
   end(): void;
+  /** Aborts `cutting`. */
+  cut(): void;
   /** Resolves when nothing is in flight any more. */
   drain(): Promise<void>;
 }
@@ -21,6 +25,7 @@ export interface InFlight {
 export function createInFlight(): InFlight {
   const stop = new AbortController();
   const end = new AbortController();
+  const cut = new AbortController();
   // One for every open stream; each takes its own away.
   setMaxListeners(0, stop.signal, end.signal);
   let count = 0;
@@ -44,6 +49,7 @@ export function createInFlight(): InFlight {
     },
     stopping: stop.signal,
     ending: end.signal,
+    cutting: cut.signal,
     get count() {
       return count;
     },
@@ -53,6 +59,7 @@ export function createInFlight(): InFlight {
       work.then(leave, leave);
     },
     end: () => end.abort(),
+    cut: () => cut.abort(),
     drain() {
       stop.abort();
       return count === 0 ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve));

@@ -12,15 +12,16 @@ import { isDryRun } from '../fixedPrice.ts';
 import { tooLate } from '../paid.ts';
 import { countUnpaidReading } from '../readings.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
+import { restarting } from '../upstreamErrors.ts';
 import type { AnswerForm } from './answerForm.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
 import { type ChatCall, type ChatOrder, isLeft, settleChat, settleLeft } from './chatCall.ts';
 import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
-import { restarting, type StreamTerms, tellChat } from './chatStream.ts';
+import { type StreamTerms, tellChat } from './chatStream.ts';
 import { CHAT_DESCRIPTION } from './descriptions.ts';
 import { needsReading } from './mediaParts.ts';
-import { chatId, firstThatAnswers, noteTokens, type Settled } from './modelCall.ts';
+import { chatId, firstThatAnswers, noteTokens, requireRecipient, type Settled } from './modelCall.ts';
 import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
 import { countCompletion, Tally } from './tally.ts';
@@ -124,7 +125,7 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
       if (isLeft(call, error)) await noteTokens(request, await settleLeft(call, new Tally(), false));
       throw error;
     });
-    if (request.expired) throw tooLate();
+    requireRecipient(request);
     const counted = await countCompletion(call.request, completion);
     const isShown = call.leftAt() === undefined;
     const [settled] = await Promise.all([

@@ -1,8 +1,8 @@
 /** An answer as server-sent events (api-facts 12.1 and 12.2). Whatever ends it, what was produced is billed once. */
-import { FareboxError } from '../../domain/errors.ts';
 import type { ChatEvent } from '../../domain/text/chat.ts';
 import type { ChatStream } from '../../providers/textProvider.ts';
 import type { TakeText } from '../answer.ts';
+import { restarting } from '../upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';
 import { type ChatCall, settleChat, settleLeft } from './chatCall.ts';
 import type { Settled } from './modelCall.ts';
@@ -37,11 +37,6 @@ export async function tellChat(terms: StreamTerms, take: TakeText): Promise<void
   const { bill, after } = await close(terms, relayed, end.whole);
   if (end.whole) await take(writer.end(bill, after) + DONE);
   else await take(writer.failed(terms.request.ending.aborted ? restarting() : end.failure, bill) + DONE);
-}
-
-export function restarting(): FareboxError {
-  const message = 'The service is restarting. Nothing was charged; please try again.';
-  return new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
 }
 
 interface Relay {

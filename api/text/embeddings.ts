@@ -20,13 +20,13 @@ import { endUserOf } from '../endUser.ts';
 import { isDryRun } from '../fixedPrice.ts';
 import { invalid } from '../invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { openHold, tooLate } from '../paid.ts';
+import { openHold } from '../paid.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { toClientError } from '../upstreamErrors.ts';
 import { isLeft } from './chatCall.ts';
 import { EMBEDDINGS_DESCRIPTION } from './descriptions.ts';
 import { streamEmbeddings } from './embeddingsAnswer.ts';
-import { chatId, openLine, WHOLE_DRAIN_MS } from './modelCall.ts';
+import { chatId, openLine, requireRecipient, WHOLE_DRAIN_MS } from './modelCall.ts';
 import { presentCost } from './present.ts';
 
 const MOST_INPUTS = 2_048;
@@ -146,7 +146,7 @@ async function paidEmbeddings(
       ...(dimensions === undefined ? {} : { dimensions }),
     };
     const found = await request.waitFor(embed(order, { signal: line.signal }));
-    if (request.expired) throw tooLate();
+    requireRecipient(request);
     return { found, tokens: await bill(found.promptTokens) };
   } catch (error) {
     if (isLeft(line, error)) await bill();

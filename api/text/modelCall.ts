@@ -7,9 +7,9 @@ import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import type { TextProvider } from '../../providers/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { NamedModel } from '../models.ts';
-import { type Hold, openHold } from '../paid.ts';
+import { type Hold, openHold, tooLate } from '../paid.ts';
 import type { RouteRequest } from '../route.ts';
-import { mayFallBack, toClientError } from '../upstreamErrors.ts';
+import { mayFallBack, restarting, toClientError } from '../upstreamErrors.ts';
 import type { Counted } from './tally.ts';
 
 /** Models that answer through `complete` and `stream`. */
@@ -179,6 +179,14 @@ export function openLine(
       ending.removeEventListener('abort', endEarly);
     },
   };
+}
+
+/** A client that left is billed for its answer; one that waited for it, and cannot get it any more, is not. */
+export function requireRecipient(
+  request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'expired' | 'signal' | 'hasLeft'>,
+): void {
+  if (request.expired) throw tooLate();
+  if (request.signal.aborted && !request.hasLeft) throw restarting();
 }
 
 export interface Settled extends Counted {

@@ -10,9 +10,15 @@ import { endUserOf } from '../../endUser.ts';
 import { isDryRun } from '../../fixedPrice.ts';
 import { invalid } from '../../invalid.ts';
 import { requireCallable, requireModel } from '../../models.ts';
-import { tooLate } from '../../paid.ts';
 import { defineRoute } from '../../route.ts';
-import { type CallOrder, DRAIN_MS, firstThatAnswers, noteTokens, settleCall } from '../modelCall.ts';
+import {
+  type CallOrder,
+  DRAIN_MS,
+  firstThatAnswers,
+  noteTokens,
+  requireRecipient,
+  settleCall,
+} from '../modelCall.ts';
 import { presentCost } from '../present.ts';
 import { type DecisionBody, decisionBody } from './decisionBody.ts';
 import { type DecisionPlan, planDecision } from './decisionPlan.ts';
@@ -77,7 +83,7 @@ async function decide(dependencies: Dependencies, order: DecisionOrder): Promise
     const tally = new DecisionTally();
     try {
       const answers = await request.waitFor(evaluate({ call, complete, endUser, tally }));
-      if (request.expired) throw tooLate();
+      requireRecipient(request);
       const settled = await settleCall(call, tally.sum());
       await noteTokens(request, settled);
       const usage = {
@@ -89,7 +95,7 @@ async function decide(dependencies: Dependencies, order: DecisionOrder): Promise
       return { ...answer, compressible: true };
     } catch (error) {
       // Who leaves before the end pays for what was answered until then; who is told of a failure pays nothing.
-      if (request.signal.aborted && !request.expired) await settleCall(call, tally.sum());
+      if (request.hasLeft) await settleCall(call, tally.sum());
       throw error;
     }
   });

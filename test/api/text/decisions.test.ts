@@ -352,3 +352,17 @@ describe('names and keys', () => {
     expect(response.headers.get('x-ratelimit-limit-tokens')).toBe('1000000');
   });
 });
+
+it('a client that is cut off when the process ends pays nothing of what was answered until then', async () => {
+  const before = await world.entries();
+  world.stub.received.length = 0;
+  world.stub.next = [{ alternatives: { yes: 1 }, usage: { prompt_tokens: 50, completion_tokens: 1 } }];
+  world.stub.otherwise = { hang: 'head' };
+  const asked = world.decide({ questions: { one: BROKEN, two: BROKEN } }).catch(() => 'cut');
+  await vi.waitFor(() => expect(world.stub.received).toHaveLength(2), { timeout: 60_000 });
+  world.api.inFlight.cut();
+  world.api.server.closeAllConnections();
+  expect(await asked).toBe('cut');
+  await world.settled();
+  expect(await world.entries()).toEqual(before);
+});

@@ -207,12 +207,15 @@ describe('an order', () => {
       moment: { status: 'canceled', started_at: undefined },
       isStopped: false,
     },
-  ])('is stopped without cost by the cancellation of one $what: $isStopped', async ({ moment, isStopped }) => {
-    const started = await caller.start(song());
-    if (started.status !== 'running') throw new Error(JSON.stringify(started));
-    Object.assign(stub.predictions[0] ?? {}, moment);
-    expect(await caller.provider().cancel?.(started.operation, await caller.context())).toBe(isStopped);
-  });
+  ])(
+    'is stopped without cost by the cancellation of one $what: $isStopped',
+    async ({ moment, isStopped }) => {
+      const started = await caller.start(song());
+      if (started.status !== 'running') throw new Error(JSON.stringify(started));
+      Object.assign(stub.predictions[0] ?? {}, moment);
+      expect(await caller.provider().cancel?.(started.operation, await caller.context())).toBe(isStopped);
+    },
+  );
 });
 
 describe('a prediction', () => {
