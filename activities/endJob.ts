@@ -8,7 +8,12 @@ import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import { type LockedJob, lockJob, readJob, recordEnded } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
 import type { SqlClient } from '../infra/postgres/pool.ts';
-import { type RefundedSpend, returnRefundBudget, takeRefundBudget } from '../infra/postgres/refundBudget.ts';
+import {
+  type CountedSpend,
+  type RefundedSpend,
+  returnRefundBudget,
+  takeRefundBudget,
+} from '../infra/postgres/refundBudget.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached, refundFailures, refunds } from '../infra/telemetry/counters.ts';
 import { describeParts, findAcceptedTerms } from './acceptJob.ts';
@@ -42,7 +47,7 @@ interface Ended extends EndJobResult {
   /** The row as it was, where it was ended or refused by this call. */
   before?: LockedJob;
   /** Taken from the budget of refunds. */
-  counted?: RefundedSpend;
+  counted?: CountedSpend;
   /** Its provider said so before the refund. */
   isStopped?: boolean;
 }
@@ -85,12 +90,9 @@ async function refundIn(
     return { state: row.state, ...(row.refundId ? { refundId: row.refundId } : {}) };
   }
   if (isWithdrawal && row.isAcceptanceSent) return { state: row.state, refused: 'acceptance_sent' };
-  const counted = isClients ? spendOf(dependencies, row) : undefined;
-  if (counted) {
-    const perDay = dependencies.refundedPerDay(row.accountId);
-    const isTaken = await takeRefundBudget(client, counted, perDay);
-    if (!isTaken) return { state: row.state, refused: 'refund_budget', before: row };
-  }
+  const spend = isClients ? spendOf(dependencies, row) : undefined;
+  const counted = spend && (await takeRefundBudget(client, spend, dependencies.refundedPerDay(row.accountId)));
+  if (spend && !counted) return { state: row.state, refused: 'refund_budget', before: row };
   const { code: reason, message } = failure;
   const refunded = await refund(client, { operationId: queueId, chargeOperationId: queueId, reason });
   if (refunded.outcome !== 'refunded') throw new Error(`job ${queueId} has no charge to refund`);
@@ -117,7 +119,7 @@ function spendOf(
 async function stopAndReturn(
   dependencies: ActivityDependencies,
   queueId: string,
-  { before, counted }: { before: LockedJob; counted: RefundedSpend | undefined },
+  { before, counted }: { before: LockedJob; counted: CountedSpend | undefined },
 ): Promise<void> {
   const isStopped = await stopAtProvider(dependencies, { queueId, ...before });
   if (!isStopped || !counted) return;

@@ -7,15 +7,13 @@
  */
 import { FareboxError } from '../domain/errors.ts';
 import type { LedgerPrice, PriceSnapshot } from '../domain/ledger.ts';
-import { refundedPerDayOf } from '../domain/limits/refundedPerDay.ts';
 import { UpstreamFailure } from '../domain/text/upstreamFailure.ts';
 import { point } from '../infra/points.ts';
-import { inTransaction } from '../infra/postgres/pool.ts';
-import { takeRefundBudget } from '../infra/postgres/refundBudget.ts';
 import type { Answer, BinaryAnswer, StreamAnswer, StreamBreaker } from './answer.ts';
 import type { Dependencies } from './dependencies.ts';
 import { dryRun, isDryRun } from './fixedPrice.ts';
 import { type Hold, openHold } from './paid.ts';
+import { releaseWithinBudget } from './refundBudget.ts';
 import type { RouteRequest } from './route.ts';
 import { toClientError } from './upstreamErrors.ts';
 
@@ -97,19 +95,14 @@ function giveBack(
   { hold, sale }: { hold: Hold; sale: Sale },
 ): () => Promise<void> {
   const { price, snapshot } = sale;
-  const { accountId } = request.caller;
   return async () => {
     const isPaidFor = config.providers[snapshot.provider]?.kind !== 'local' && price.usd > 0n;
     if (!request.hasLeft || !isPaidFor) return await hold.release();
-    const perDay = refundedPerDayOf(config.limits, accountId);
-    const spend = { accountId, usd: price.usd };
-    const isWithin = await inTransaction(sql, (client) => takeRefundBudget(client, spend, perDay)).catch(
-      (err: unknown) => {
-        request.log.warn({ err }, 'the refunds of the day could not be read');
-        return true;
-      },
-    );
-    await (isWithin ? hold.release() : charge(hold, { price, details: {} }));
+    await releaseWithinBudget({ sql, config }, request, {
+      usd: price.usd,
+      release: () => hold.release(),
+      bill: () => charge(hold, { price, details: {} }),
+    });
   };
 }
 

@@ -11,31 +11,41 @@ export interface RefundedSpend {
   usd: Nano;
 }
 
+export interface CountedSpend extends RefundedSpend {
+  /** UTC day whose budget has it. */
+  day: string;
+}
+
 /**
- * Takes an amount from today's budget, or nothing: false when less is left. In the transaction of the refund, which comes
+ * Takes an amount from today's budget, or nothing: undefined when less is left. In the transaction of the refund, which comes
  * after it; locks the account, as all does that moves its money.
  */
 export async function takeRefundBudget(
   client: SqlClient,
   { accountId, usd }: RefundedSpend,
   perDay: Nano,
-): Promise<boolean> {
+): Promise<CountedSpend | undefined> {
   await client.query('select from accounts where id = $1 for no key update', [accountId]);
-  const { rowCount } = await client.query(
+  const { rows } = await client.query<{ day: string }>(
     `insert into refunded_days as known (account_id, day, usd)
        select $1, ${TODAY}, $2::bigint where $2::bigint <= $3::bigint
      on conflict (account_id, day) do update set usd = known.usd + excluded.usd
-       where known.usd + excluded.usd <= $3::bigint`,
+       where known.usd + excluded.usd <= $3::bigint
+     returning day::text`,
     [accountId, usd.toString(), perDay.toString()],
   );
-  return rowCount === 1;
+  const [row] = rows;
+  return row && { accountId, usd, day: row.day };
 }
 
-/** The provider said afterwards that it stopped: today's budget has the amount again. */
-export async function returnRefundBudget(sql: SqlClient, { accountId, usd }: RefundedSpend): Promise<void> {
+/** The provider said afterwards that it stopped: the budget of that day has the amount again. */
+export async function returnRefundBudget(
+  sql: SqlClient,
+  { accountId, usd, day }: CountedSpend,
+): Promise<void> {
   await sql.query(
-    `update refunded_days set usd = greatest(0, usd - $2::bigint) where account_id = $1 and day = ${TODAY}`,
-    [accountId, usd.toString()],
+    'update refunded_days set usd = greatest(0, usd - $2::bigint) where account_id = $1 and day = $3::date',
+    [accountId, usd.toString(), day],
   );
 }
 

@@ -52,6 +52,12 @@ for (const cause of ['above_hold', 'left_above_hold', 'expired', 'released', 'no
   ledgerOverruns.inc({ cause }, 0);
 }
 
+export const refundBudgetFailures = new Counter({
+  name: 'farebox_refund_budget_failures_total',
+  help: 'Work for clients that left which was refunded without being counted, because the budget of the day could not be read',
+  registers,
+});
+
 export const ledgerOverrunUsd = new Counter({
   name: 'farebox_ledger_overrun_usd_total',
   help: 'Parts of such bills beyond their holds, in USD: taken by a second operation, or missing because funds or limits ended',

@@ -352,4 +352,16 @@ describe('a job that ends while its provider works', () => {
       await until('the budget is whole again', isReturned);
     }
   });
+
+  it('gives the budget back to the day that it was taken from, also where its provider stops after midnight', async () => {
+    await world.ledger.setClock('2027-03-01T23:59:59Z');
+    const midnight = async () => {
+      await world.ledger.setClock('2027-03-02T00:00:01Z');
+      return true;
+    };
+    const dependencies = dependenciesOf({ provider: { cancel: midnight }, refundedPerDay: 1n });
+    const job = await runningJob(dependencies);
+    await endJob(dependencies, { queueId: job.queueId, ...cancelled });
+    await until('the budget is whole again', async () => (await refundedToday(job.accountId)).join() === '0');
+  });
 });
