@@ -1,6 +1,7 @@
 /** A conversation that is priced, asked and billed, with what was looked up for it. */
 import type { TextModel } from '../../domain/catalogue/model.ts';
-import type { ChatMessage } from '../../domain/text/chat.ts';
+import type { AddOn } from '../../domain/text/addOns.ts';
+import type { ChatMessage, TokenUsage } from '../../domain/text/chat.ts';
 import { withUnseenReasoning } from '../../domain/text/leftStream.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import { addOnsOf, type PricedRequest } from './chatAttempts.ts';
@@ -39,7 +40,10 @@ export function isLeft({ leftAt }: Pick<ChatCall, 'leftAt'>, error: unknown): bo
 
 export interface ChatEnd {
   counted: Counted;
-  /** The client has what was looked up, or the beginning of the answer that was made of it. */
+  /**
+   * The client has what was looked up, or the beginning of the answer that was made of it. It pays for both also where it left
+   * before that.
+   */
   isShown: boolean;
   /** It left before the end. */
   clientLeft?: boolean;
@@ -53,12 +57,23 @@ export function settleChat(call: ChatCall, end: ChatEnd): Promise<Settled> {
   const { counted, isShown, clientLeft = false, remarks = [] } = end;
   const found = findings?.addOns ?? [];
   const isEmpty = counted.usage.completionTokens === 0;
+  const isOwed = isShown || call.leftAt() !== undefined;
   // A search on X is the model's own: only its answer shows that there was one.
-  const addOns = isEmpty ? (isShown ? found : []) : addOnsOf(request, found);
+  const addOns = isEmpty ? (isOwed ? found : []) : addOnsOf(request, found);
   return settleCall(call, {
     ...{ ...counted, addOns, clientLeft },
     remarks: [...(findings?.remarks ?? []), ...remarks],
   });
+}
+
+const NO_TOKENS: TokenUsage = {
+  ...{ promptTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0, reasoningTokens: 0 },
+};
+
+/** The bill of a search whose client left before a model was asked. */
+export function settleSearch(call: ChatCall, addOns: readonly AddOn[]): Promise<Settled> {
+  const remarks = ['left while the search engine was asked'];
+  return settleCall(call, { usage: NO_TOKENS, counted: false, addOns, remarks });
 }
 
 /** The bill of a stream whose client did not wait for its end. */

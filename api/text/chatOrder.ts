@@ -1,10 +1,12 @@
 /** From the body of a chat request to what the models are asked: everything that can be refused before anything is held. */
+import { priceOfAddOns } from '../../domain/text/addOns.ts';
 import type { ChatMessage } from '../../domain/text/chat.ts';
 import { onDisconnectOf } from '../../domain/text/leftStream.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Holding } from '../../infra/media/heldBytes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { holdForReading } from '../readings.ts';
+import { releaseWithinBudget } from '../refundBudget.ts';
 import type { RouteRequest } from '../route.ts';
 import type { AnswerForm } from './answerForm.ts';
 import {
@@ -16,12 +18,12 @@ import {
   promptOf,
 } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
-import { type ChatOrder, informedBy } from './chatCall.ts';
+import { type ChatCall, type ChatOrder, informedBy, type PricedChat, settleSearch } from './chatCall.ts';
 import { encryptionOf } from './encryption.ts';
 import { fetchMedia, needsReading } from './mediaParts.ts';
 import { WHOLE_DRAIN_MS } from './modelCall.ts';
 import { toMessages } from './toChatRequest.ts';
-import { limitVisits, refuseWithoutEngine, webErrand } from './web/errand.ts';
+import { type Errand, limitVisits, refuseWithoutEngine, webErrand } from './web/errand.ts';
 
 type Asking = RouteRequest<ChatBody, unknown, 'buyer'>;
 
@@ -65,7 +67,28 @@ export async function openOrder(
     ...{ ...common, attempts },
     price: (attempt) => priceAttempt(attempt, { ...asked, prompt, errand }),
   };
-  return errand ? { ...order, inform: (found) => informedBy(errand, found) } : order;
+  return errand ? { ...order, inform: (call) => informed(dependencies, request, { call, errand }) } : order;
+}
+
+/** The engine is paid for a search also where its client leaves before a model is asked. */
+async function informed(
+  dependencies: Dependencies,
+  request: Asking,
+  { call, errand }: { call: ChatCall; errand: Errand },
+): Promise<PricedChat> {
+  const isAsked = !request.signal.aborted;
+  try {
+    return await informedBy(errand, call);
+  } catch (error) {
+    if (isAsked && request.hasLeft && !errand.visits) {
+      await releaseWithinBudget(dependencies, request, {
+        usd: priceOfAddOns(errand.addOns).usd,
+        release: () => call.hold.release(),
+        bill: () => settleSearch(call, errand.addOns),
+      });
+    }
+    throw error;
+  }
 }
 
 /** A whole answer is read to its end for a client that has left: before it, nothing tells what was made of it. */

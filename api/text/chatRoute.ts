@@ -127,9 +127,8 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
     });
     requireRecipient(request);
     const counted = await countCompletion(call.request, completion);
-    const isShown = call.leftAt() === undefined;
     const [settled] = await Promise.all([
-      settleChat(call, { counted, isShown }),
+      settleChat(call, { counted, isShown: true }),
       noteTokens(request, counted),
     ]);
     const body = form.whole({ heading: headingOf(order, call), call, completion, settled });

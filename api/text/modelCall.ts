@@ -26,7 +26,7 @@ export interface CallOrder<Model extends Answering, Priced extends Bounded, Body
   attempts: readonly NamedModel<Model>[];
   price(attempt: NamedModel<Model>): Priced;
   /** What is to be done behind the hold, before the model is asked: it gets this instead. */
-  inform?(priced: Priced): Promise<Priced>;
+  inform?(call: ModelCall<Model, Priced>): Promise<Priced>;
   /** How long the upstream may go on when the client has left. */
   drainMs(model: Model): number;
   /** When the process stops, it ends early with what it has: its client can be told. */

@@ -64,19 +64,16 @@ describe('nothing at all is charged when', () => {
     expect(await sinceThen()).toBe(0n);
   });
 
-  it('the client goes while the engine is asked: no model is asked then', async () => {
-    await remember();
-    const asked = world.engine.requests.length;
-    const answered = world.text.stub.received.length;
-    world.engine.next.push(() => undefined);
-    const away = new AbortController();
-    const call = world.text.chat(says(NEWS, ON), { signal: away.signal });
-    await until('the engine is asked', () => world.engine.requests.length > asked);
-    away.abort();
-    await expect(call).rejects.toThrow();
-    expect(await sinceThen()).toBe(0n);
-    expect(world.text.stub.received).toHaveLength(answered);
-  });
+  it.each([false, true])(
+    'the client goes while the engine is asked, within the refunds of the day: no model is asked then (stream: %s)',
+    async (isStream) => {
+      await remember();
+      const answered = world.text.stub.received.length;
+      await leaveSearch(isStream);
+      expect(await sinceThen()).toBe(0n);
+      expect(world.text.stub.received).toHaveLength(answered);
+    },
+  );
 
   it('the credit does not cover the most that it can cost: the engine is not asked', async () => {
     const { api } = world.text;
@@ -98,6 +95,50 @@ describe('nothing at all is charged when', () => {
       CENT + BigInt((tokens[0] ?? 0) - (tokens[1] ?? 0)) * 1_000n,
     );
     expect([world.engine.requests.length, await sinceThen()]).toEqual([asked, 0n]);
+  });
+});
+
+/** A client that leaves while the engine is asked. */
+async function leaveSearch(isStream: boolean): Promise<void> {
+  const asked = world.engine.requests.length;
+  world.engine.next.push(() => undefined);
+  const away = new AbortController();
+  const call = world.text.chat({ ...says(NEWS, ON), stream: isStream }, { signal: away.signal });
+  await until('the engine is asked', () => world.engine.requests.length > asked);
+  away.abort();
+  await expect(call).rejects.toThrow();
+  await until('the call is over', () => world.text.api.inFlight.count === 0);
+}
+
+describe('a search whose client left', () => {
+  it.each([false, true])(
+    'while the engine was asked is billed alone beyond the refunds of the day (stream: %s)',
+    async (isStream) => {
+      const { overrides } = world.text.api.opened.dependencies.config.limits;
+      overrides[world.text.accountId] = { refundedPerDay: 0 };
+      await remember();
+      const answered = world.text.stub.received.length;
+      await leaveSearch(isStream);
+      delete overrides[world.text.accountId];
+      expect(await sinceThen()).toBe(CENT);
+      expect(world.text.stub.received).toHaveLength(answered);
+    },
+  );
+
+  it.each([
+    ['before a stream begins', { stream: true, reasoning_effort: 'none' }, { hang: 'head' as const }],
+    ['before a whole answer that says nothing', {}, { tokens: [], delayMs: 300 }],
+  ])('%s is billed', async (_when, more, script) => {
+    await remember();
+    const answered = world.text.stub.received.length;
+    world.text.stub.next.push(script);
+    const away = new AbortController();
+    const call = world.text.chat({ ...says(NEWS, ON), ...more }, { signal: away.signal });
+    await until('the model is asked', () => world.text.stub.received.length > answered);
+    away.abort();
+    await expect(call).rejects.toThrow();
+    await until('the call is over', () => world.text.api.inFlight.count === 0);
+    expect(await sinceThen()).toBeGreaterThanOrEqual(CENT);
   });
 });
 
