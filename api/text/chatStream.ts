@@ -51,8 +51,9 @@ interface Relay {
 /** `left`: the client is gone, and the upstream is not yet through. */
 async function relay(relayed: Relay): Promise<{ whole: boolean; failure?: unknown } | 'left'> {
   const { writer, tally, events, take } = relayed;
-  relayed.isShown = await take(writer.begin());
-  if (!relayed.isShown) return 'left';
+  const beginning = writer.begin();
+  if (!(await take(beginning))) return 'left';
+  relayed.isShown = beginning !== '';
   for (;;) {
     let text: string;
     try {

@@ -75,6 +75,17 @@ describe('nothing at all is charged when', () => {
     },
   );
 
+  it('a stream without search results breaks off before its first word', async () => {
+    await remember();
+    const usage = { prompt_tokens: 500, completion_tokens: 0, total_tokens: 500 };
+    const frames = [{ ...FRAME, choices: [], usage }, FRAME, FRAME];
+    world.text.stub.next.push({ frames, pauseMs: 100, cutAfterFrames: 2 });
+    const text = await (await world.text.chat({ ...says(NEWS, ON), stream: true })).text();
+    expect(text).toContain('broke off');
+    expect(text).not.toContain('example.org');
+    expect(await sinceThen()).toBe(0n);
+  });
+
   it('the credit does not cover the most that it can cost: the engine is not asked', async () => {
     const { api } = world.text;
     const { secret } = await api.newKey('INFERENCE');
