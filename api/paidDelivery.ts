@@ -38,11 +38,14 @@ type Asking = Pick<
   'caller' | 'requestId' | 'log' | 'headers' | 'signal' | 'hasLeft' | 'expired' | 'beforeLoss'
 >;
 
-/** Throws what the work throws; an UpstreamFailure in our words. Nothing is charged then. */
+/**
+ * Throws what the work throws; an UpstreamFailure in our words. Nothing is charged then. `noteMade`: the provider has done its
+ * part, and is paid for it whatever fails after that.
+ */
 export async function paidDelivery(
   dependencies: Selling,
   request: Asking,
-  { sale, work }: { sale: Sale; work: () => Promise<Done> },
+  { sale, work }: { sale: Sale; work: (noteMade: () => void) => Promise<Done> },
 ): Promise<Answer> {
   const { price, snapshot, ttlMs } = sale;
   if (isDryRun(request)) return dryRun(price);
@@ -51,10 +54,14 @@ export async function paidDelivery(
     ...{ requestId, caller, bound: price, snapshot, ttlMs, log, request },
   });
   const startedAt = performance.now();
-  const undo = giveBack(dependencies, request, { hold, sale });
+  let isMade = false;
+  const noteMade = () => {
+    isMade = true;
+  };
+  const undo = () => giveBack(dependencies, request, { hold, sale, isMade });
   try {
     await point('sale-held');
-    const done = await work();
+    const done = await work(noteMade);
     const bill = {
       price: done.price ?? price,
       details: { ...done.snapshot, inferenceExecutionTime: Math.round(performance.now() - startedAt) },
@@ -71,7 +78,7 @@ export async function paidDelivery(
     return answer;
   } catch (error) {
     // After a bill that stands this changes nothing.
-    await (mayBeMade(error, signal) ? undo() : hold.release());
+    await (isMade || mayBeMade(error, signal) ? undo() : hold.release());
     throw toClientError(error);
   }
 }
@@ -87,23 +94,22 @@ function mayBeMade(error: unknown, signal: AbortSignal): boolean {
 
 /**
  * Releases the hold of what nobody gets. Where the client has left its provider is paid all the same: that counts into the
- * refunds of the account's day, and beyond them it is charged.
+ * refunds of the account's day, and beyond them it is charged. What we lost counts, too, and is never charged.
  */
-function giveBack(
+async function giveBack(
   { sql, config }: Selling,
   request: Asking,
-  { hold, sale }: { hold: Hold; sale: Sale },
-): () => Promise<void> {
+  { hold, sale, isMade }: { hold: Hold; sale: Sale; isMade: boolean },
+): Promise<void> {
   const { price, snapshot } = sale;
-  return async () => {
-    const isPaidFor = config.providers[snapshot.provider]?.kind !== 'local' && price.usd > 0n;
-    if (!request.hasLeft || !isPaidFor) return await hold.release();
-    await releaseWithinBudget({ sql, config }, request, {
-      usd: price.usd,
-      release: () => hold.release(),
-      bill: () => charge(hold, { price, details: {} }),
-    });
-  };
+  const isPaidFor = config.providers[snapshot.provider]?.kind !== 'local' && price.usd > 0n;
+  const isLostHere = isMade && !request.signal.aborted;
+  if (!isPaidFor || !(request.hasLeft || isLostHere)) return await hold.release();
+  await releaseWithinBudget({ sql, config }, request, {
+    usd: price.usd,
+    release: () => hold.release(),
+    bill: () => (request.hasLeft ? charge(hold, { price, details: {} }) : hold.release()),
+  });
 }
 
 interface Bill {

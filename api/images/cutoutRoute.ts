@@ -84,7 +84,7 @@ async function cutOut(
     const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
     return await paidDelivery(dependencies, request, {
       sale: saleOf(model, { price, unit: 'cutout', units: 1, requestId }),
-      work: async () => {
+      work: async (noteMade) => {
         const [plain = sources[0]] = await request.waitFor(
           prepared(dependencies, maker, { ...bench, sources, sent: [image] }),
         );
@@ -92,6 +92,7 @@ async function cutOut(
         const endUser = endUserOf(caller.accountId, body.anon_user_id);
         const order = { upstreamModel: model.upstreamModel, endUser, image: plain };
         const cut = await request.waitFor(maker.cutOut(order, { workFolder: folder, signal }));
+        noteMade();
         const made = await finished(
           dependencies,
           { provider: maker, made: [cut] },

@@ -78,10 +78,11 @@ export async function editImages(
     maker.checkEdit?.(edit);
     return await paidDelivery(dependencies, request, {
       sale,
-      work: async () => {
+      work: async (noteMade) => {
         const prompt = enhancer && (await rewritten(enhancer, rewritingOf(named.model, edit), request));
         const final = { ...edit, ...(prompt !== undefined && { prompt }) };
-        const made = await make(dependencies, request, { maker, edit: final, sent: order.images, bench });
+        const making = { maker, edit: final, sent: order.images, bench, noteMade };
+        const made = await make(dependencies, request, making);
         const headers = { ...headersOf(named, [made]), ...(prompt !== undefined && promptHeader(prompt)) };
         return { answer: await present(made, headers) };
       },
@@ -169,15 +170,17 @@ interface Making {
   edit: ImageEdit;
   sent: readonly SentImage[];
   bench: Bench;
+  noteMade(): void;
 }
 
 async function make(
   dependencies: Dependencies,
   { signal, waitFor }: Asking<unknown>,
-  { maker, edit, sent, bench }: Making,
+  { maker, edit, sent, bench, noteMade }: Making,
 ) {
   const images = await waitFor(prepared(dependencies, maker, { ...bench, sources: edit.images, sent }));
   const made = await waitFor(maker.editImage({ ...edit, images }, { workFolder: bench.folder, signal }));
+  noteMade();
   const [image = made] = await waitFor(
     finished(dependencies, { provider: maker, made: [made] }, { ...bench, format: edit.format }),
   );

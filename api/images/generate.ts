@@ -103,7 +103,7 @@ export async function generateImages(
     const sources = await request.waitFor(takeImages(dependencies, sent, { ...bench, bounds: ANY_SIZE }));
     return await paidDelivery(dependencies, request, {
       sale,
-      work: async () => {
+      work: async (noteMade) => {
         const asked = toOrder(request, { model, order, tier, isSafe });
         const limit = model.spec.constraints?.promptCharacterLimit ?? order.prompt.length + LONGEST_GROWTH;
         const rewriting = { prompt: order.prompt, task: 'image' as const, images: sources, limit };
@@ -121,6 +121,7 @@ export async function generateImages(
         );
         const inference = performance.now() - askedAt;
         if (raw.length !== order.count) throw wrongNumber(raw.length, order.count);
+        noteMade();
         const note = order.notes ? { note: noteOf(dependencies, model, final) } : {};
         const finish = { ...bench, format: order.format, ...note };
         const made = await request.waitFor(finished(dependencies, { provider: maker, made: raw }, finish));

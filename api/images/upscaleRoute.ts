@@ -78,7 +78,7 @@ async function enlarge(
     const remarks = [`${scale.toFixed(2)} times the size`];
     return await paidDelivery(dependencies, request, {
       sale: saleOf(model, { price, unit: 'upscale', units: 1, requestId, remarks }),
-      work: async () => {
+      work: async (noteMade) => {
         const made = await enlarged(dependencies, request, {
           maker,
           model,
@@ -86,6 +86,7 @@ async function enlarge(
           source,
           sent: image,
           bench,
+          noteMade,
         });
         return { answer: await fileAnswer(made, headersOf(named, [made])) };
       },
@@ -100,12 +101,13 @@ interface Enlarging {
   source: ImageFile;
   sent: SentImage;
   bench: Bench;
+  noteMade(): void;
 }
 
 async function enlarged(
   dependencies: Dependencies,
   { body, caller, waitFor }: Asking<UpscaleBody>,
-  { maker, model, scale, source, sent, bench }: Enlarging,
+  { maker, model, scale, source, sent, bench, noteMade }: Enlarging,
 ) {
   const [image = source] = await waitFor(
     prepared(dependencies, maker, { ...bench, sources: [source], sent: [sent] }),
@@ -115,6 +117,7 @@ async function enlarged(
   const endUser = endUserOf(caller.accountId, undefined);
   const order = { upstreamModel: model.upstreamModel, endUser, image, scale, creativity };
   const made = await waitFor(maker.enlarge(order, { workFolder: bench.folder, signal: bench.signal }));
+  noteMade();
   const [file = made] = await waitFor(
     finished(dependencies, { provider: maker, made: [made] }, { ...bench, format: 'png' }),
   );
