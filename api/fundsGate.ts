@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../domain/caller.ts';
+import { type Caller, keyScopeOf } from '../domain/caller.ts';
 import type { Model } from '../domain/catalogue/model.ts';
 import { FareboxError } from '../domain/errors.ts';
 import { canConsume, type LedgerPrice, splitPrice } from '../domain/ledger.ts';
@@ -201,9 +201,8 @@ async function freePassOf(
   if (caller.keyId === null && (await fundsGate.standing(caller)).account === 'none') return undefined;
   if (isDryRun({ headers })) return 'dry run';
   const key = headers['idempotency-key'];
-  if (typeof key === 'string' && (await route.isReplay?.(sql, { accountId: caller.accountId, key }))) {
-    return 'replay';
-  }
+  const name = { accountId: caller.accountId, visibleTo: keyScopeOf(caller) };
+  if (typeof key === 'string' && (await route.isReplay?.(sql, { ...name, key }))) return 'replay';
   return hasFree ? 'free model' : undefined;
 }
 

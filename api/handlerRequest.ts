@@ -1,13 +1,14 @@
 /** The request of a visit, as its handler sees it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Caller } from '../domain/caller.ts';
+import type { Model } from '../domain/catalogue/model.ts';
 import type { FareboxError } from '../domain/errors.ts';
 import type { AccountShares, RequestShare } from '../infra/accountShares.ts';
 import { callerNetwork } from '../infra/http/callerNetwork.ts';
 import type { Logger } from '../infra/log.ts';
 import type { Admission, LimitedCall } from '../infra/redis/limiter.ts';
 import type { ReadBody } from './body/readBody.ts';
-import type { FreePass } from './fundsGate.ts';
+import { type FreePass, requireFreeModel } from './fundsGate.ts';
 import type { CallLimits } from './limits/callLimits.ts';
 import type { ApiContext } from './requestState.ts';
 import type { Route, RouteRequest, UploadedFile } from './route.ts';
@@ -201,6 +202,11 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
 
   requireFunds(): void {
     if (this.lacksFunds) throw this.#visit.freePass?.lack;
+  }
+
+  requireFundsFor(model: Model): void {
+    const { freePass } = this.#visit;
+    if (freePass) requireFreeModel(freePass, model);
   }
 
   async admitModel(modelId: string): Promise<void> {

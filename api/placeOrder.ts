@@ -20,7 +20,7 @@ import { cancelAfterMs } from './cancelAfter.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Claim, claimKey, renewClaim } from './idempotency.ts';
 import { ACCEPT_LIMIT_MS, submitGeneration } from './queued.ts';
-import type { RouteRequest } from './route.ts';
+import type { ReplayName, RouteRequest } from './route.ts';
 
 /**
  * The answer is waited for a little longer than the workflow may take to charge, so none comes after we gave up; and then
@@ -133,11 +133,9 @@ async function replayOf(
 }
 
 /** Whether an order with this Idempotency-Key was accepted and stands: its repetition is answered without another charge. */
-export async function isOrderReplay(
-  sql: SqlClient,
-  { accountId, key }: { accountId: string; key: string },
-): Promise<boolean> {
-  const queueId = await findClaimedOrder(sql, { accountId, key });
+export async function isOrderReplay(sql: SqlClient, name: ReplayName): Promise<boolean> {
+  const { accountId } = name;
+  const queueId = await findClaimedOrder(sql, name);
   const job = queueId === undefined ? undefined : await findJob(sql, { queueId, accountId });
   return job !== undefined && !wasGivenBack(job);
 }
@@ -155,7 +153,7 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
   const { order, claim } = attempt;
   const { parts } = order;
   const input = order.inputOf(claim.queueId);
-  await requireAnswering(dependencies, input);
+  await requireAnswering(dependencies, input, claim);
   const put = () => parts.put(input.queueId);
   const stored = parts.together ? nextTurn().then(put) : put();
   if (!parts.together) await stored;
@@ -175,12 +173,18 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
 }
 
 /** A provider that answers nobody gets no new order; those that it was to get already wait within their deadline. */
-async function requireAnswering({ circuits }: Dependencies, input: GenerationInput): Promise<void> {
+async function requireAnswering(
+  { circuits }: Dependencies,
+  input: GenerationInput,
+  { known }: Claim,
+): Promise<void> {
   const restsMs = await circuits.restsMs(input.provider);
   if (restsMs === undefined) return;
+  // An earlier request with the same key may still be charged.
+  const advice = known ? 'Please try again.' : 'Nothing was charged; please try again.';
   throw new FareboxError({
     code: 'unavailable',
-    message: `The model ${input.modelId} does not answer at the moment. Nothing was charged; please try again.`,
+    message: `The model ${input.modelId} does not answer at the moment. ${advice}`,
     internal: `the circuit of ${input.provider} is open`,
     retryAfterSeconds: restsMs / 1_000,
   });

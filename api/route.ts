@@ -139,6 +139,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
    * Throws FareboxError `insufficient_balance` or `key_limit_exceeded`.
    */
   requireFunds(): void;
+  /** For the model that answers in place of the named one: throws as `requireFunds` where only the named one is free. */
+  requireFundsFor(model: Model): void;
   /** What this request takes of its account's share of the process; released when the handler has ended. */
   readonly share: RequestShare;
   /** Waits for somebody else: that time is not ours, in the figures and in `overheadMs`. */
@@ -146,6 +148,14 @@ export interface RouteRequest<Body, Query, A extends Access> {
   /** What this service itself has added so far. */
   overheadMs(): number;
   log: Logger;
+}
+
+export interface ReplayName {
+  accountId: string;
+  /** Idempotency-Key. */
+  key: string;
+  /** Only what this key and its children ordered counts; null: all of the account. */
+  visibleTo: string | null;
 }
 
 export type RequestHead = Pick<RouteRequest<unknown, unknown, 'open'>, 'params' | 'address'>;
@@ -166,7 +176,7 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   /** Of a `buyer` route that sells no models: what one call costs; left out: the smallest price that there is. */
   fixedPrice?(config: Config): LedgerPrice;
   /** Of a `buyer` route that takes an Idempotency-Key: whether a request with this key was already accepted and paid. */
-  isReplay?(sql: SqlClient, name: { accountId: string; key: string }): Promise<boolean>;
+  isReplay?(sql: SqlClient, name: ReplayName): Promise<boolean>;
   /** Left out: the query is ignored. */
   query?: z.ZodType<Query>;
   /**

@@ -42,6 +42,6 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   provider_unknown: 'The provider did not answer.',
   timed_out: 'It took too long.',
   cancelled: 'The job was cancelled and refunded.',
-  unavailable: 'A part is down for the moment; nothing was charged, try again.',
+  unavailable: 'A part is down for the moment; the message says whether anything was charged. Try again.',
   internal: 'A fault of the server; the request id finds it in the log.',
 };

@@ -43,6 +43,7 @@ export async function openOrder(
   refuseWithoutEngine(dependencies, body);
   const able = form.choose(chatAttempts(dependencies.config, request));
   const [first] = able;
+  request.requireFundsFor(first.model);
   const e2eeHeaders = encryptionOf(dependencies.config, request, first.model);
   // What was encrypted for one model is noise to another, and to whoever would add to it.
   const messages = e2eeHeaders

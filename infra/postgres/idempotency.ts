@@ -20,6 +20,11 @@ export type ClaimOutcome =
   /** The order of another API key. */
   | { outcome: 'foreign' };
 
+function isVisibleTo(parameter: string): string {
+  return `${parameter}::uuid is null or key_id is null or key_id = ${parameter}
+    or exists (select from api_keys k where k.id = key_id and k.parent_id = ${parameter})`;
+}
+
 /** Claims a key, or tells what it stands for. A concurrent twin waits for the row and then reads it. */
 export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClaim): Promise<ClaimOutcome> {
   const inserted = await sql.query(
@@ -29,9 +34,7 @@ export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClai
   );
   if (inserted.rowCount === 1) return { outcome: 'new', queueId: claim.queueId };
   const { rows } = await sql.query<{ queue_id: string; same: boolean; visible: boolean }>(
-    `select queue_id, route = $3 and body_sha256 = $4 as same,
-         $5::uuid is null or key_id is null or key_id = $5
-           or exists (select from api_keys k where k.id = key_id and k.parent_id = $5) as visible
+    `select queue_id, route = $3 and body_sha256 = $4 as same, ${isVisibleTo('$5')} as visible
        from idempotency_keys where account_id = $1 and key = $2`,
     [claim.accountId, claim.key, claim.route, claim.bodySha256, claim.visibleTo],
   );
@@ -53,17 +56,17 @@ export async function renewIdempotencyKey(
       where account_id = $1 and key = $2 and queue_id = $3`,
     [claim.accountId, claim.key, claim.fromQueueId, claim.toQueueId],
   );
-  return await findClaimedOrder(sql, claim);
+  return await findClaimedOrder(sql, { ...claim, visibleTo: null });
 }
 
-/** The queue_id that a key stands for. */
+/** The queue_id that a key stands for, where it may be told. */
 export async function findClaimedOrder(
   sql: SqlClient,
-  { accountId, key }: Pick<IdempotencyClaim, 'accountId' | 'key'>,
+  { accountId, key, visibleTo }: Pick<IdempotencyClaim, 'accountId' | 'key' | 'visibleTo'>,
 ): Promise<string | undefined> {
   const { rows } = await sql.query<{ queue_id: string }>(
-    'select queue_id from idempotency_keys where account_id = $1 and key = $2',
-    [accountId, key],
+    `select queue_id from idempotency_keys where account_id = $1 and key = $2 and (${isVisibleTo('$3')})`,
+    [accountId, key, visibleTo],
   );
   return rows[0]?.queue_id;
 }

@@ -46,12 +46,12 @@ describe('a new order for a provider whose circuit is open', () => {
     const accountId = await world.ledger.account({ usd: 10n ** 12n });
     const { secret } = await api.newKey('INFERENCE', { accountId });
     const key = randomUUID();
-    for (const _ of [1, 2]) {
+    const silent = `The model ${modelId(DOWN)} does not answer at the moment.`;
+    // What an earlier request with the same key was charged is not known.
+    for (const error of [`${silent} Nothing was charged; please try again.`, `${silent} Please try again.`]) {
       const answer = await orderOnce(secret, key);
       expect(answer.status).toBe(503);
-      expect(await answer.json()).toEqual({
-        error: `The model ${modelId(DOWN)} does not answer at the moment. Nothing was charged; please try again.`,
-      });
+      expect(await answer.json()).toEqual({ error });
       const retryAfter = Number(answer.headers.get('retry-after'));
       expect(retryAfter).toBeGreaterThanOrEqual(1);
       expect(retryAfter).toBeLessThanOrEqual(5);

@@ -35,6 +35,10 @@ beforeAll(async () => {
   sourceUrl = `http://127.0.0.1:${port}/source`;
   world = await startWalletWorld((config) => ({
     ...config,
+    characters: config.characters.slice(0, 1).map((some) => ({
+      ...some,
+      ...{ id: randomUUID(), slug: 'speaker', modelId: 'gpt-stub' },
+    })),
     fetch: { allowPrivateHosts: [`127.0.0.1:${port}`] },
     models: [...config.models, FREE],
     modelCatalogue: createCatalogue([...config.models, FREE]),
@@ -139,7 +143,7 @@ describe('an Idempotency-Key', () => {
 
   async function spentOnJob() {
     const { sql } = world.api.opened.dependencies;
-    const { secret, accountId } = await world.api.newKey('INFERENCE');
+    const { secret, accountId, keyId } = await world.api.newKey('INFERENCE');
     const credit = { operationId: randomUUID(), accountId, amount: PRICE, notes: 'test' };
     await grant(sql, { ...credit, currency: 'usd' });
     const queueId = await acceptJob(sql, { accountId, keyId: null });
@@ -148,7 +152,7 @@ describe('an Idempotency-Key', () => {
       `insert into idempotency_keys (account_id, key, route, body_sha256, queue_id) values ($1, $2, 'r', $3, $4)`,
       [accountId, name, randomBytes(32), queueId],
     );
-    return { secret, queueId, name };
+    return { secret, queueId, name, accountId, keyId };
   }
 
   it.each(['/audio/voice-changer/queue', '/audio/queue', '/video/queue'])(
@@ -160,6 +164,16 @@ describe('an Idempotency-Key', () => {
       expect(await isAskedFor(path, await newKey(), name)).toBe(false);
     },
   );
+
+  it('of an order of another key of the account lets nothing pass, but for an ADMIN key', async () => {
+    const { sql } = world.api.opened.dependencies;
+    const { name, accountId, keyId } = await spentOnJob();
+    await sql.query('update idempotency_keys set key_id = $2 where key = $1', [name, keyId]);
+    const other = await world.api.newKey('INFERENCE', { accountId });
+    const admin = await world.api.newKey('ADMIN', { accountId });
+    expect(await isAskedFor('/audio/queue', other.secret, name)).toBe(false);
+    expect(await isAskedFor('/audio/queue', admin.secret, name)).toBe(true);
+  });
 
   it('of an order that was given back lets nothing pass: the repetition would be charged', async () => {
     const { secret, name, queueId } = await spentOnJob();
@@ -197,6 +211,17 @@ describe('a free model', () => {
     expect(world.stub.received).toHaveLength(before + 1);
     expect((await ask('/chat/completions', { model: 'gpt-stub', messages })).status).toBe(402);
     expect(world.stub.received).toHaveLength(before + 1);
+  });
+
+  it('opens no model of a character: nothing is fetched for it', async () => {
+    const content = [{ type: 'image_url', image_url: { url: sourceUrl } }];
+    const before = fetched;
+    const body = { model: 'gpt-free', messages: [{ role: 'user', content }] };
+    const asked = { ...body, service_parameters: { character_slug: 'speaker' } };
+    expect((await ask('/chat/completions', asked)).status).toBe(402);
+    expect(fetched).toBe(before);
+    const refused = await ask('/chat/completions', body);
+    expect([refused.status, fetched]).toEqual([400, before + 1]);
   });
 
   it('opens no other route', async () => {
