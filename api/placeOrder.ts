@@ -72,8 +72,10 @@ export async function placeOrder(
   ordering: Ordering,
   order: Order,
 ): Promise<Answer> {
-  const limit = cancelAfterMs(ordering.headers);
-  const inputOf = (queueId: string) => limited(order.inputOf(queueId), limit);
+  const cancelAfter = cancelAfterMs(ordering.headers);
+  // One time limit for both attempts: with the wait of `Prefer` an accepted order is answered before the deadline of its route.
+  const acceptBy = dependencies.clock.now() + ACCEPT_LIMIT_MS;
+  const inputOf = (queueId: string) => limited(order.inputOf(queueId), { acceptBy, cancelAfter });
   const job = await queue(dependencies, ordering, { ...order, inputOf });
   const answer = await order.answer(job);
   const awaited = await awaitOutcome(dependencies, ordering, job.queueId);
@@ -81,9 +83,15 @@ export async function placeOrder(
   return withHeaders(answer, { ...awaited.headers, 'x-service-job-state': awaited.job.state });
 }
 
-function limited(input: GenerationInput, cancelAfter: number | undefined): GenerationInput {
-  if (cancelAfter === undefined) return input;
-  return { ...input, timing: { ...input.timing, cancelAfterMs: cancelAfter } };
+interface OrderLimits {
+  acceptBy: number;
+  cancelAfter: number | undefined;
+}
+
+function limited(input: GenerationInput, { acceptBy, cancelAfter }: OrderLimits): GenerationInput {
+  const accepted = { ...input, acceptBy: Math.min(input.acceptBy, acceptBy) };
+  if (cancelAfter === undefined) return accepted;
+  return { ...accepted, timing: { ...input.timing, cancelAfterMs: cancelAfter } };
 }
 
 async function queue(dependencies: Dependencies, ordering: Ordering, order: Order): Promise<QueuedJob> {
