@@ -1,7 +1,7 @@
 /** The longest turn of a real API process's event loop under each hostile input, in time that its thread ran on a core. */
 import path from 'node:path';
 import { PLAIN_ROWS } from '../test/acceptance/hostile/plainRows.ts';
-import { openHostileSite } from '../test/acceptance/hostile/site.ts';
+import { openPlainSites } from '../test/acceptance/hostile/site.ts';
 import { probeVariables, readStall } from '../test/acceptance/stallReports.ts';
 import { LARGE_BODIES, type LargeBody, openLargeUpstream } from './largeBodies.ts';
 import { round } from './statistics.ts';
@@ -17,16 +17,16 @@ interface Input {
 }
 
 export async function run(): Promise<{ ok: boolean }> {
-  const site = await openHostileSite();
+  const sites = await openPlainSites();
   const upstream = await openLargeUpstream();
   const { providers, models } = upstream;
-  const world = await openWorld({ fetch: { allowPrivateHosts: [site.host] }, providers, models });
+  const world = await openWorld({ fetch: { allowPrivateHosts: sites.hosts }, providers, models });
   try {
     const file = path.join(world.folder, 'stall.json');
     // Before the API starts, which reads its limits then: a refused request shows nothing.
     const { inference: key } = await world.createPayer();
     const api = await world.start('api', probeVariables(file));
-    const target = { origin: api.origin, key, site: `http://${site.host}` };
+    const target = { origin: api.origin, key, ...sites.urls };
     const inputs: Input[] = [
       ...PLAIN_ROWS.map(({ name, status, send }) => ({
         ...{ name, status },
@@ -58,7 +58,7 @@ export async function run(): Promise<{ ok: boolean }> {
     };
   } finally {
     await world.close();
-    site.close();
+    sites.close();
     upstream.close();
   }
 }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { FareboxError } from '../../domain/errors.ts';
 import { type Door, TooManyRedirects } from '../http/guardedGet.ts';
 import { guardedPage, PAGE_READER_NAME } from '../http/guardedPage.ts';
-import { parseRobots, type RobotsRules, robotsAllow } from './robots.ts';
+import { parseRobots, type RobotsRules, robotsVerdict } from './robots.ts';
 
 /** `closed`: the site could not say, and until it can nothing is read (RFC 9309, 2.3.1.4). */
 type Known = { rules: RobotsRules } | { closed: string };
@@ -20,6 +20,12 @@ const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 /** Of a rule beside its pattern, and of a site beside its rules. */
 const BYTES_AROUND = 100;
 
+/** A page that nothing could be decided of stays unread: the site may have excluded it. */
+const REASONS = {
+  excluded: 'Its robots.txt excludes this page.',
+  undecided: 'Its robots.txt has too many rules for an address of this length.',
+};
+
 /** The check throws `blocked_source` when the page may not be read, and plain errors when the site is not reached. */
 export function createRobotsCheck(door: Door): RobotsCheck {
   const sites = new LRUCache<string, Known>({
@@ -35,7 +41,8 @@ export function createRobotsCheck(door: Door): RobotsCheck {
       sites.set(url.origin, known, { ttl: 'closed' in known ? CLOSED_KEPT_MS : KEPT_MS });
     }
     if ('closed' in known) throw blocked(`Its robots.txt cannot be read: ${known.closed}.`);
-    if (!robotsAllow(known.rules, url)) throw blocked('Its robots.txt excludes this page.');
+    const verdict = robotsVerdict(known.rules, url);
+    if (verdict !== 'allowed') throw blocked(REASONS[verdict]);
   };
 }
 

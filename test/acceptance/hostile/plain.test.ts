@@ -7,27 +7,27 @@ import { type Deployment, openDeployment } from '../deployment.ts';
 import { probeVariables } from '../stallReports.ts';
 import { checkRow } from './checkRow.ts';
 import { PLAIN_ROWS } from './plainRows.ts';
-import { type HostileSite, openHostileSite } from './site.ts';
+import { openPlainSites, type PlainSites } from './site.ts';
 
-let site: HostileSite;
+let sites: PlainSites;
 let deployment: Deployment;
 let stallFile: string;
 beforeAll(async () => {
-  site = await openHostileSite();
+  sites = await openPlainSites();
   stallFile = path.join(services().folder, `${randomUUID()}.stall.json`);
   deployment = await openDeployment({
-    configuration: { fetch: { allowPrivateHosts: [site.host] } },
+    configuration: { fetch: { allowPrivateHosts: sites.hosts } },
     variables: probeVariables(stallFile),
   });
 }, 180_000);
 afterAll(async () => {
   await deployment?.close();
-  site?.close();
+  sites?.close();
 });
 
 it.each(PLAIN_ROWS.map((row) => [row.name, row] as const))('%s', { timeout: 120_000 }, async (_name, row) => {
   const { account, origin } = deployment;
-  const { takeSeen } = site;
-  const target = { origin, key: account.inferenceKey, site: `http://${site.host}` };
+  const { takeSeen, urls } = sites;
+  const target = { origin, key: account.inferenceKey, ...urls };
   await checkRow({ deployment, stallFile, takeSeen }, row, target);
 });

@@ -14,9 +14,16 @@ import {
 const EMBEDDING = 'local-lexical-embedding';
 const VECTORS =
   /^\{"object":"list","model":"local-lexical-embedding","data":\[\{"object":"embedding","index":0,/;
+const TOO_MANY_RULES = { status: 400, body: /too many rules for an address of this length/, charged: 0n };
 const letters = (count: number) => 'ab cd'.repeat(count / 5);
 
-export const PLAIN_ROWS: readonly HostileRow[] = [
+export interface PlainTarget extends HostileTarget {
+  /** A site whose robots.txt has a thousand long rules that nearly match. */
+  ruledSite: string;
+}
+type Row = HostileRow<PlainTarget>;
+
+export const PLAIN_ROWS: readonly Row[] = [
   {
     name: '2,048 embeddings of 65,536 dimensions',
     send: postJson('/embeddings', { model: EMBEDDING, input: Array(2_048).fill('a'), dimensions: 65_536 }),
@@ -58,7 +65,7 @@ export const PLAIN_ROWS: readonly HostileRow[] = [
     ...{ status: 400, body: /Invalid JSON/, charged: 0n },
   },
   ...['/embeddings', '/video/queue'].map(
-    (path): HostileRow => ({
+    (path): Row => ({
       name: `a megabyte for ${path} in chunks of one byte`,
       send: sendBytes(path, 1_000_000),
       ...{ status: 400, body: /Invalid JSON/, charged: 0n },
@@ -70,7 +77,7 @@ export const PLAIN_ROWS: readonly HostileRow[] = [
     ...{ status: 400, body: /Invalid JSON/, charged: 0n },
   },
   ...[100, 1_048_576, 2_000_000].map(
-    (bytes): HostileRow => ({
+    (bytes): Row => ({
       name: `the call of an unknown job with ${bytes} bytes`,
       send: ({ origin }) =>
         ask(origin, '/provider-callbacks/a/b/c', { key: undefined, body: { padding: 'x'.repeat(bytes) } }),
@@ -88,6 +95,22 @@ export const PLAIN_ROWS: readonly HostileRow[] = [
     ...{ status: 200, body: /Words of a page/, charged: 10_000_000n, seen: ['/robots.txt', '/page'] },
   },
   {
+    name: 'an address of 1,400 letters that a thousand rules nearly match',
+    send: scrapeRuled(`/${'a'.repeat(1_400)}`),
+    ...{ status: 200, charged: 10_000_000n, body: /Words of a page/ },
+    seen: ['/robots.txt', `/${'a'.repeat(1_400)}`],
+  },
+  {
+    name: 'an address of 4,000 letters that a thousand rules nearly match',
+    send: scrapeRuled(`/${'a'.repeat(4_000)}`),
+    ...TOO_MANY_RULES,
+  },
+  {
+    name: 'a redirect to 4,000 letters that a thousand rules nearly match',
+    send: scrapeRuled('/moved'),
+    ...{ ...TOO_MANY_RULES, seen: ['/moved'] },
+  },
+  {
     name: 'a page of 40 kB of begun links',
     send: async (target) => await postJson('/augment/scrape', { url: `${target.site}/links` })(target),
     ...{ status: 200, body: /\]/, charged: 10_000_000n, seen: ['/links'] },
@@ -98,7 +121,7 @@ export const PLAIN_ROWS: readonly HostileRow[] = [
     ...{ status: 200, body: /Words of a page/, charged: 10_000_000n, seen: ['/breaks'] },
   },
   ...[20_000, 40_000, 1_000_000].map(
-    (blanks): HostileRow => ({
+    (blanks): Row => ({
       name: `a workbook with a cell of ${blanks} blanks`,
       send: (target) => parseDocument(target, blanks),
       ...{ status: 200, body: /Data\]\\na +/, charged: 10_000_000n },
@@ -115,6 +138,10 @@ export const PLAIN_ROWS: readonly HostileRow[] = [
     ...{ status: 200, body: VECTORS },
   },
 ];
+
+function scrapeRuled(path: string) {
+  return (target: PlainTarget) => postJson('/augment/scrape', { url: `${target.ruledSite}${path}` })(target);
+}
 
 /** Without `100 Continue`, which the client waits for. */
 const AWAITED =

@@ -12,19 +12,18 @@ export interface HostileSite {
   close(): void;
 }
 
-export interface RobotsText {
-  /** Lines that name everybody. */
-  agents: number;
-  rules: number;
-}
+/** Names everybody again and again. */
+export const repeatedNames = (times: number) =>
+  `${'user-agent:*\n'.repeat(times)}${'allow:/\n'.repeat(times)}`;
+const RUN = 'a'.repeat(250);
+/** Rules that match the addresses of this site but for a letter in their middle. */
+const NEAR_MISSES = `user-agent:*\n${`allow:/*${RUN}b${RUN}\n`.repeat(1_000)}`;
 
-export async function openHostileSite(
-  { agents, rules }: RobotsText = { agents: 10_000, rules: 10_000 },
-): Promise<HostileSite> {
+export async function openHostileSite(robots: string = repeatedNames(10_000)): Promise<HostileSite> {
   const seen: string[] = [];
   const page = (more = '') => `<!doctype html><html><body><main>${WORDS}${more}</main></body></html>`;
   const bodies: Record<string, string> = {
-    '/robots.txt': `${'user-agent:*\n'.repeat(agents)}${'allow:/\n'.repeat(rules)}`,
+    '/robots.txt': robots,
     '/page': page(),
     '/links': page(`<p>a${']('.repeat(20_000)}b</p>`),
     '/breaks': page('<br>'.repeat(15_000)),
@@ -33,8 +32,13 @@ export async function openHostileSite(
     const { url = '' } = request;
     seen.push(url);
     const [path = ''] = url.split('?', 1);
+    if (path === '/moved') {
+      response.writeHead(302, { location: `/${'a'.repeat(4_000)}` }).end();
+      return;
+    }
     const type = path === '/robots.txt' ? 'text/plain' : 'text/html';
-    response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(bodies[path]);
+    response.writeHead(200, { 'content-type': `${type}; charset=utf-8` });
+    response.end(bodies[path] ?? bodies['/page']);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -42,5 +46,26 @@ export async function openHostileSite(
     host: `127.0.0.1:${port}`,
     takeSeen: () => seen.splice(0),
     close: () => server.close(),
+  };
+}
+
+export interface PlainSites {
+  hosts: string[];
+  /** Parts of the target of plain rows. */
+  urls: { site: string; ruledSite: string };
+  takeSeen(): string[];
+  close(): void;
+}
+
+export async function openPlainSites(): Promise<PlainSites> {
+  const [site, ruled] = await Promise.all([openHostileSite(), openHostileSite(NEAR_MISSES)]);
+  return {
+    hosts: [site.host, ruled.host],
+    urls: { site: `http://${site.host}`, ruledSite: `http://${ruled.host}` },
+    takeSeen: () => [...site.takeSeen(), ...ruled.takeSeen()],
+    close() {
+      site.close();
+      ruled.close();
+    },
   };
 }

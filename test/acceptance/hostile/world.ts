@@ -17,7 +17,7 @@ import { toneWav } from '../recordings.ts';
 import { probeVariables } from '../stallReports.ts';
 import type { Watched } from './checkRow.ts';
 import type { HostileTarget } from './row.ts';
-import { type HostileSite, openHostileSite } from './site.ts';
+import { type HostileSite, openHostileSite, repeatedNames } from './site.ts';
 
 export interface HostileWorld extends HostileTarget, Watched {
   adminKey: string;
@@ -56,8 +56,8 @@ export async function openHostileWorld(): Promise<HostileWorld> {
   ]);
   chat.apiKey = undefined;
   const opened = {
-    small: await openHostileSite({ agents: 4_000, rules: 4_000 }),
-    middle: await openHostileSite({ agents: 6_000, rules: 6_000 }),
+    small: await openHostileSite(repeatedNames(4_000)),
+    middle: await openHostileSite(repeatedNames(6_000)),
     large: await openHostileSite(),
   };
   const upstreams = { chat, claude, engine, chain, sites: Object.values(opened) };

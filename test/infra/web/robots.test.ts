@@ -1,13 +1,17 @@
 /** robots.txt as RFC 9309 has it, and that the reader asks and obeys. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parseRobots, robotsAllow } from '../../../infra/web/robots.ts';
+import { parseRobots, type RobotsVerdict, robotsVerdict } from '../../../infra/web/robots.ts';
 import { MAX_HOSTILE_MS, ranMs } from '../../harness/stall.ts';
 import type { Behaviour } from '../http/hostileServer.ts';
 import { endless } from '../http/hostileServer.ts';
 import { article, openReaderWorld, page, type ReaderWorld } from './readerWorld.ts';
 
+function verdict(text: string, path: string): RobotsVerdict {
+  return robotsVerdict(parseRobots(text, 'Farebox'), new URL(path, 'https://example.com'));
+}
+
 function allowed(text: string, path: string): boolean {
-  return robotsAllow(parseRobots(text, 'Farebox'), new URL(path, 'https://example.com'));
+  return verdict(text, path) === 'allowed';
 }
 
 const ALL = 'User-agent: *\n';
@@ -71,10 +75,53 @@ describe('a robots.txt', () => {
     expect(twice.length).toBe(1);
   });
 
+  it('decides nothing where its rules and the address are too long to be compared', () => {
+    const rules = (count: number) => `${ALL}${'Allow: /*x\n'.repeat(count)}Disallow: /*/b$`;
+    const long = `/${'a'.repeat(8_000)}`;
+    expect(verdict(rules(1), `${long}/b`)).toBe('excluded');
+    expect(verdict(rules(999), long)).toBe('undecided');
+    expect(verdict(rules(999), '/a/b')).toBe('excluded');
+    // Rules without a star, and those that begin in another way, are no matter of the length.
+    expect(verdict(`${ALL}${'Disallow: /b*x\nDisallow: /b\n'.repeat(500)}`, long)).toBe('allowed');
+  });
+
+  it('excludes by the beginning of a rule that is too long, and allows nothing by it', () => {
+    const beginning = `/${'a'.repeat(4_200)}`;
+    expect(verdict(`${ALL}Disallow: ${beginning}b`, `${beginning}c`)).toBe('excluded');
+    expect(verdict(`${ALL}Disallow: /a\nAllow: ${beginning}b`, `${beginning}b`)).toBe('excluded');
+  });
+
+  it('whose parts repeat themselves has each of them found where it first ends', () => {
+    const texts = ['', 'a', 'b', 'ab', 'aa', 'aba', 'abab', 'aabaa', 'abaab', 'aabaabaaab'];
+    for (const part of texts.slice(1)) {
+      for (const path of texts.flatMap((one) => texts.map((two) => `/${one}${two}`))) {
+        const isThere = path.slice(1).includes(part);
+        expect([part, path, allowed(`${ALL}Disallow: /*${part}`, path)]).toEqual([part, path, !isThere]);
+        const twice = path.slice(1).split(part).length > 2;
+        expect([part, path, allowed(`${ALL}Disallow: /*${part}*${part}`, path)]).toEqual([
+          part,
+          path,
+          !twice,
+        ]);
+      }
+    }
+  });
+
+  it('whose rules nearly match everywhere is as quick as any', () => {
+    const run = 'a'.repeat(250);
+    const nearMisses = parseRobots(`${ALL}${`Allow: /*${run}b${run}\n`.repeat(1_000)}`, 'Farebox');
+    const startMs = ranMs();
+    for (const letters of [1_500, 8_100, 15_000]) {
+      const url = new URL(`https://example.com/${'a'.repeat(letters)}`);
+      for (let turn = 0; turn < 5; turn += 1) robotsVerdict(nearMisses, url);
+    }
+    expect(ranMs() - startMs).toBeLessThan(MAX_HOSTILE_MS);
+  });
+
   it('made to be slow is not', () => {
     const stars = `${ALL}${`Disallow: /${'a*'.repeat(1_000)}b\n`.repeat(200)}`;
     const startMs = ranMs();
-    expect(allowed(stars, `/${'a'.repeat(3_000)}`)).toBe(true);
+    expect(verdict(stars, `/${'a'.repeat(3_000)}`)).toBe('allowed');
     expect(allowed(`${ALL}${'Disallow: /x\n'.repeat(1_000_000)}`, '/a')).toBe(true);
     expect(ranMs() - startMs).toBeLessThan(MAX_HOSTILE_MS);
   });
