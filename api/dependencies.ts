@@ -25,7 +25,6 @@ import type { SearchProvider } from '../providers/search/searchProvider.ts';
 import type { TextProvider } from '../providers/textProvider.ts';
 import type { SignIn } from './auth/signIn/signIn.ts';
 import type { SignInDoor } from './auth/signInDoor.ts';
-import type { BodyBudget } from './body/bodyBudget.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { FundsGate } from './fundsGate.ts';
 import type { JobWatch } from './jobWatch.ts';
@@ -62,7 +61,7 @@ export interface Dependencies {
   downloads: GuardedFetch;
   /** Of what was fetched for conversations, until they are answered. */
   heldBytes: HeldBytes;
-  bodyBudget: BodyBudget;
+  bodyBudget: HeldBytes;
   /** Of what an account takes of this process at a time. */
   accountShares: AccountShares;
   folders: WorkFolders;

@@ -6,7 +6,7 @@ import { createDocumentReader } from '../infra/documents/documentReader.ts';
 import { createGuardedFetch, type GuardedFetch } from '../infra/http/guardedFetch.ts';
 import { createTrustedProxies } from '../infra/http/trustedProxies.ts';
 import type { Logger } from '../infra/log.ts';
-import { createHeldBytes } from '../infra/media/heldBytes.ts';
+import { createMediaBudget } from '../infra/media/heldBytes.ts';
 import { createImageWork } from '../infra/media/imageWork/imageWork.ts';
 import type { MediaTools } from '../infra/media/mediaTools.ts';
 import { type WorkFolders, workFolders } from '../infra/media/workFolders.ts';
@@ -64,8 +64,6 @@ export interface Opened {
 }
 
 const MOST_STATEMENTS = 24;
-/** Two requests with as much as one may have, and more of the usual ones. */
-const MOST_HELD_BYTES = 256 * 1024 * 1024;
 const LIMITS_ALONE = 'Redis does not answer: limits are counted by each process for itself';
 
 export async function openDependencies(config: Config, log: Logger): Promise<Opened> {
@@ -102,7 +100,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       topUps: createTopUpDesk({ ...basis, temporal }),
       ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
       ...{ downloads, folders, documents, images, pages, search, rpc },
-      ...{ heldBytes: createHeldBytes(MOST_HELD_BYTES), bodyBudget: createBodyBudget() },
+      ...{ heldBytes: createMediaBudget(), bodyBudget: createBodyBudget() },
       accountShares: createAccountShares(limits),
       proxies: createTrustedProxies(config.limits.trustedProxies),
       circuits: watchCircuits(sql),

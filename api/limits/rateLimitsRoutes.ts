@@ -5,6 +5,7 @@ import {
   callsInFlightOf,
   FETCHED_BYTES,
   type LimitOverride,
+  MEDIA_BYTES_IN_MEMORY,
   perMinuteOf,
   requestsOf,
 } from '../../domain/limits/limits.ts';
@@ -61,6 +62,7 @@ function accountLimits(override: LimitOverride) {
     { scope: 'jobs', amount: requestsOf('jobs', override), ...perMinute },
     { scope: 'requests in flight', amount: callsInFlightOf(override, false), type: 'CALLS_IN_FLIGHT' },
     { scope: 'bytes of uploads and fetched media', amount: fetchedBytes, type: 'FETCHED_BYTES' },
+    { scope: 'bytes of fetched media in memory', amount: MEDIA_BYTES_IN_MEMORY, type: 'FETCHED_BYTES' },
     ...(slots === undefined
       ? []
       : [{ scope: 'media and documents read at a time', amount: slots, type: 'SLOTS' }]),

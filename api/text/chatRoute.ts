@@ -52,7 +52,7 @@ export async function answerChat(
   request: RouteRequest<ChatBody, unknown, 'buyer'>,
   form: AnswerForm,
 ): Promise<Answer> {
-  const holding = dependencies.heldBytes.open();
+  const holding = dependencies.heldBytes.open(request.caller.accountId);
   let order: ChatOrder | undefined;
   try {
     order = await openOrder(dependencies, request, { form, holding });

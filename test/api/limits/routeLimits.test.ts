@@ -199,6 +199,7 @@ it('all of them are listed by GET /api_keys/rate_limits', async () => {
     { scope: 'jobs', amount: 60_000, type: 'RPM' },
     { scope: 'requests in flight', amount: 2_000, type: 'CALLS_IN_FLIGHT' },
     { scope: 'bytes of uploads and fetched media', amount: 1_000_000_000, type: 'FETCHED_BYTES' },
+    { scope: 'bytes of fetched media in memory', amount: 134_217_728, type: 'FETCHED_BYTES' },
   ]);
   expect(await list(await keyOf(busy['/test/wait']))).toContainEqual({
     ...{ scope: 'requests in flight', amount: 3, type: 'CALLS_IN_FLIGHT' },

@@ -1,6 +1,6 @@
 /** However often and however many media a request names, what this process fetches and holds for it is bounded. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createHeldBytes } from '../../../infra/media/heldBytes.ts';
+import { createMediaBudget } from '../../../infra/media/heldBytes.ts';
 import { type HostileServer, hostileServer } from '../../infra/http/hostileServer.ts';
 import { png } from './pictures.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
@@ -12,6 +12,8 @@ const LETTERS = 'Words for the count. '.repeat(90_000);
 
 let world: TextWorld;
 let site: HostileServer;
+/** Each ends an answer that its client waits for. */
+const late: (() => void)[] = [];
 
 beforeAll(async () => {
   const send = (bytes: Buffer | string) => (_: unknown, response: { end(sent: Buffer | string): void }) =>
@@ -22,6 +24,9 @@ beforeAll(async () => {
       '/large': send(LARGE),
       '/none': send('hello'),
       '/letters': send(LETTERS),
+      '/slow': (_, response) => {
+        late.push(() => response.end(PICTURE));
+      },
     },
   });
   const allowPrivateHosts = [`127.0.0.1:${site.port}`];
@@ -87,7 +92,7 @@ describe('a request', () => {
 describe('a process that holds as much as it may', () => {
   const one = () => ({ messages: [says(picture('/picture'))] });
   const open = (bytes: number) => {
-    world.api.opened.dependencies.heldBytes = createHeldBytes(bytes);
+    world.api.opened.dependencies.heldBytes = createMediaBudget({ maxBytes: bytes, maxAccountBytes: 2 ** 30 });
   };
 
   beforeEach(() => open(PICTURE.length));
@@ -133,4 +138,34 @@ describe('a process that holds as much as it may', () => {
     client.abort();
     await vi.waitFor(async () => expect((await world.chat(one())).status).toBe(200), { timeout: 60_000 });
   });
+});
+
+it('refuses an account whose media fill its share of the memory, and passes on those of another', async () => {
+  world.api.opened.dependencies.heldBytes = createMediaBudget({
+    ...{ maxBytes: 4 * PICTURE.length, maxAccountBytes: 2 * PICTURE.length },
+  });
+  const { heldBytes, limits } = world.api.opened.dependencies;
+  const first = world.chat({ messages: [says(picture('/picture'), picture('/slow'))] });
+  await vi.waitFor(() => expect([heldBytes.heldBytes, late.length]).toEqual([PICTURE.length, 1]), {
+    timeout: 60_000,
+  });
+  const two = { messages: [says(picture('/picture?1'), picture('/picture?2'))] };
+  const refused = await world.chat(two);
+  expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
+    429,
+    '5',
+    expect.objectContaining({
+      error: `Rate limit exceeded: at most ${2 * PICTURE.length} bytes of fetched media in memory at a time for this account.`,
+    }),
+  ]);
+  await vi.waitFor(async () =>
+    expect(await limits.limiter.refusals(world.accountId)).toContainEqual(
+      expect.objectContaining({ rateLimitType: 'FETCHED_BYTES', modelId: 'gpt-stub' }),
+    ),
+  );
+  const { secret: other } = await world.api.fundedKey('INFERENCE');
+  expect((await world.chat(two, { key: other })).status).toBe(200);
+  for (const answer of late) answer();
+  expect((await first).status).toBe(200);
+  await vi.waitFor(() => expect(heldBytes.heldBytes).toBe(0));
 });
