@@ -137,6 +137,11 @@ export function scrub(text: string): string {
     .replace(/FAREBOX_(ADMIN|INFERENCE)_KEY_[A-Za-z0-9_-]+/g, 'FAREBOX_$1_KEY_…')
     .replace(/\b(Bearer|Basic)\s+[^\s,"']+/gi, '$1 …')
     .replace(/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@"']*@/gi, '$1…@')
-    .replace(/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s?#"']*)[?#][^\s"']*/gi, '$1?…')
+    .replace(/\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"']*/gi, cutQuery)
     .replace(/\bdata:[\w./+-]*[;,][^\s"')]*/gi, 'data:…');
+}
+
+function cutQuery(url: string): string {
+  const at = url.search(/[?#]/);
+  return at < 0 ? url : `${url.slice(0, at)}?…`;
 }

@@ -38,12 +38,10 @@ function placesOf(labels: readonly string[]): Map<string, number> {
   return new Map(labels.map((label, place) => [label.toLowerCase(), place]));
 }
 
-/** `▁` and `Ġ` are spaces in the vocabularies of some servers. */
+/** From its first letter or digit to its last. `▁` and `Ġ` are spaces in the vocabularies of some servers. */
 function plain(token: string): string {
-  return token
-    .replace(/^[▁Ġ\s]+/u, '')
-    .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
-    .toLowerCase();
+  const [word = ''] = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su.exec(token.replace(/^[▁Ġ\s]+/u, '')) ?? [];
+  return word.toLowerCase();
 }
 
 /** `A`, `**A**`, `A) because`: but a word that goes on as a sentence ("A clear case") is no label. */

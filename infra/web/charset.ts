@@ -40,7 +40,7 @@ function declared(body: Uint8Array): string | undefined {
   const xml = known(/^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([^"'>\s]+)/i.exec(head)?.[1]);
   if (xml !== undefined) return asDeclared(xml);
   for (const [tag] of head.matchAll(/<meta[\s/][^>]{0,1000}/gi)) {
-    const charset = known(/[\s/"';]charset\s*=\s*["']?\s*([^\s"'/>;]+)/i.exec(tag)?.[1]);
+    const charset = known(/[\s/"';]charset\s*=\s*(?:["']\s*)?([^\s"'/>;]+)/i.exec(tag)?.[1]);
     if (charset !== undefined) return asDeclared(charset);
   }
   return undefined;

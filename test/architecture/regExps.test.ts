@@ -1,6 +1,7 @@
 /**
  * Every regular expression of the service is linear in the text that it is used on. Each is run over texts that repeat its
- * own characters: one that is not linear takes minutes for a megabyte, the others milliseconds.
+ * own characters, and over runs of them between what it begins with and what it may end in: one that is not linear takes
+ * minutes for a megabyte, the others milliseconds.
  */
 import { createContext, Script } from 'node:vm';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -8,8 +9,11 @@ import { describe, expect, it } from 'vitest';
 import { readSource, sourceFiles } from './sources.ts';
 
 const RUN_LETTERS = 1024 * 1024;
-/** For units of several characters, of which there are many. */
-const PAIR_LETTERS = 128 * 1024;
+/** For the texts of which there are many: enough to tell, and those that took long are made longer. */
+const SCREEN_LETTERS = 32 * 1024;
+const SUSPECT_LETTERS = 192 * 1024;
+const TEXTS_AT_ONCE = 64;
+const SCREEN_LIMIT_MS = 100;
 const LIMIT_MS = 1_000;
 /** A busy machine may be slow once; a regular expression that is not linear is slow each time. */
 const TRIES = 4;
@@ -21,6 +25,7 @@ const TRUSTED_TEXT = /^(infra\/(config|launch|stack)\/|domain\/catalogue\/builti
 /** Most letters of the text where something before the expression bounds it; with the reason. */
 const BOUNDED: Record<string, number> = {
   // Longer headers are ignored.
+  'api/preferredWait.ts /^\\s*([!#$%&\'*+.^_`|~\\w-]+)\\s*(?:=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([!#$%&\'*+.^_`|~\\w-]*))\\s*)?(?:;|$)/': 1_000,
   'api/preferredWait.ts /(?:[^,"]|"(?:[^"\\\\]|\\\\.)*"|")+/g': 1_000,
   // The padding of our own encoder.
   'domain/base64.ts /=+$/': 2,
@@ -45,27 +50,40 @@ const BOUNDED: Record<string, number> = {
   'providers/openai/errorReply.ts /([\\d.]+)(ms|s|m|h)/g': 100,
 };
 
-/** Put together from parts; their texts are bounded and their own tests fuzz them. */
+/** Whose expressions are put together from constants of the same file. */
 const COMPOSED = ['api/text/web/question.ts', 'domain/signIn/grammar.ts'];
 
 interface Found {
+  /** Those that are composed as they are when they are put together. */
   literals: string[];
   isComposed: boolean;
 }
 
 function regExpsOf(file: string): Found {
   const source = readSource(file);
-  const found: Found = { literals: [], isComposed: false };
+  const literals: string[] = [];
+  const composed: string[] = [];
+  const textOf = ({ start, end }: { start: number; end: number }) => source.slice(start, end);
   const visitor = new Visitor({
     Literal(node) {
-      if ('regex' in node) found.literals.push(source.slice(node.start, node.end));
+      if ('regex' in node) literals.push(textOf(node));
     },
     NewExpression(node) {
-      if (source.slice(node.callee.start, node.callee.end) === 'RegExp') found.isComposed = true;
+      if (textOf(node.callee) === 'RegExp') composed.push(textOf(node));
     },
   });
-  visitor.visit(parseSync(file, source).program);
-  return found;
+  const { program } = parseSync(file, source);
+  visitor.visit(program);
+  if (composed.length > 0 && COMPOSED.includes(file)) {
+    const constants = program.body
+      .filter((node) => node.type === 'VariableDeclaration')
+      .flatMap(({ declarations }) => declarations)
+      .filter(({ init }) => ['Literal', 'TemplateLiteral'].includes(init?.type ?? ''))
+      .map((node) => `var ${textOf(node)};`);
+    const script = new Script(`${constants.join('')}[${composed.join()}].map(String)`);
+    literals.push(...(script.runInNewContext() as string[]));
+  }
+  return { literals, isComposed: composed.length > 0 };
 }
 
 const CLASSES: Record<string, string[]> = {
@@ -99,15 +117,73 @@ function partsOf(literal: string): { characters: string[]; words: string[] } {
   return { characters: [...characters], words: words.filter((word) => word.length > 1) };
 }
 
-/** Each text ends in what no expression looks for, so that a match up to the end fails. */
-function* textsFor(literal: string, letters: number): Generator<string> {
-  const { characters, words } = partsOf(literal);
-  const text = (unit: string, most: number) =>
-    `${unit.repeat(Math.ceil(Math.min(most, letters) / unit.length))}\u0001!`;
-  for (const character of characters) yield text(character, RUN_LETTERS);
-  for (const first of [...characters, ...words]) {
-    for (const second of ['', ...characters]) yield text(first + second, PAIR_LETTERS);
+const MAX_BEGINNINGS = 12;
+/** A member of each class. */
+const MEMBERS: Record<string, string> = {
+  s: ' ',
+  w: 'a',
+  d: '0',
+  p: 'a',
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  S: 'a',
+  W: ' ',
+  D: 'a',
+};
+
+/** Texts that the expression's beginnings match: what it asks for in its order, each once, up to each of its places. */
+function beginningsOf(literal: string): string[] {
+  const source = literal.slice(1, literal.lastIndexOf('/')).replace(/\(\?(?:[:=!]|<[=!]|<\w+>)/g, '(');
+  const tokens = source.matchAll(
+    /\\[pP]\{[^}]*\}|\\(.)|\[(\^?)((?:\\.|[^\]\\])*)\]|\{\d+(?:,\d*)?\}|[\s\S]/g,
+  );
+  const beginnings = new Set(['']);
+  let text = '';
+  for (const [token, escaped, negated, members] of tokens) {
+    text = token === '|' ? '' : text + memberOf(token, { escaped, negated, members });
+    if (beginnings.size < MAX_BEGINNINGS) beginnings.add(text);
   }
+  return [...beginnings];
+}
+
+interface Token {
+  escaped: string | undefined;
+  negated: string | undefined;
+  members: string | undefined;
+}
+
+/** A text that this part of an expression matches; none for what only says how the others are taken. */
+function memberOf(token: string, { escaped, negated, members }: Token): string {
+  if (/^(?:[()|*+?^$]|\{\d)/.test(token) || escaped === 'b' || escaped === 'B') return '';
+  if (escaped !== undefined) return MEMBERS[escaped] ?? escaped;
+  if (negated || token === '.' || token.startsWith('\\')) return 'a';
+  if (members === undefined) return token;
+  return members.startsWith('\\') ? (MEMBERS[members.charAt(1)] ?? members.charAt(1)) : members.charAt(0);
+}
+
+/** What no expression looks for, what many look for, and nothing. */
+const ENDS = ['\u0001!', 'a', ' ', '\n', ''];
+
+type Text = (letters: number) => string;
+
+function repeated(beginning: string, unit: string, end: string): Text {
+  return (letters) => `${beginning}${unit.repeat(Math.ceil(letters / unit.length))}${end}`;
+}
+
+function manyTexts(literal: string): Text[] {
+  const { characters, words } = partsOf(literal);
+  const beginnings = beginningsOf(literal);
+  const units = [...characters, ...words].flatMap((first) =>
+    ['', ...characters].map((second) => first + second),
+  );
+  const whole = beginnings.filter((unit) => unit.length > 1);
+  return [
+    ...[...units, ...whole].map((unit) => repeated('', unit, ENDS[0] ?? '')),
+    ...beginnings.flatMap((beginning) =>
+      characters.flatMap((unit) => ENDS.map((end) => repeated(beginning, unit, end))),
+    ),
+  ];
 }
 
 const judged = new Map<string, string | undefined>();
@@ -120,22 +196,32 @@ function slowText(literal: string, letters: number): string | undefined {
 }
 
 function findSlowText(literal: string, letters: number): string | undefined {
-  const use = literal.slice(literal.lastIndexOf('/')).includes('g')
+  const use = /[a-z]*g[a-z]*$/.test(literal.slice(literal.lastIndexOf('/')))
     ? 'text.replace(re, "")'
     : 're.exec(text)';
   const context = createContext({});
-  const script = new Script(`(() => { const re = ${literal}; ${use}; })()`);
-  const isSlow = (text: string) => {
-    context.text = text;
+  const script = new Script(`(() => { const re = ${literal}; for (const text of texts) ${use}; })()`);
+  const isSlow = (texts: string[], timeout: number) => {
+    context.texts = texts;
     try {
-      script.runInContext(context, { timeout: LIMIT_MS });
+      script.runInContext(context, { timeout });
       return false;
     } catch {
       return true;
     }
   };
-  for (const text of textsFor(literal, letters)) {
-    if (Array.from({ length: TRIES }).every(() => isSlow(text))) return text.slice(0, 10);
+  const isAlwaysSlow = (text: string) => Array.from({ length: TRIES }).every(() => isSlow([text], LIMIT_MS));
+  for (const character of partsOf(literal).characters) {
+    const text = repeated('', character, ENDS[0] ?? '')(letters);
+    if (isAlwaysSlow(text)) return text.slice(0, 10);
+  }
+  const texts = manyTexts(literal);
+  for (let from = 0; from < texts.length; from += TEXTS_AT_ONCE) {
+    const some = texts.slice(from, from + TEXTS_AT_ONCE);
+    const screened = some.map((text) => text(Math.min(letters, SCREEN_LETTERS)));
+    if (!isSlow(screened, SCREEN_LIMIT_MS)) continue;
+    const slow = some.map((text) => text(Math.min(letters, SUSPECT_LETTERS))).find(isAlwaysSlow);
+    if (slow !== undefined) return `${slow.slice(0, 20)}…${slow.slice(-4)}`;
   }
   return undefined;
 }
