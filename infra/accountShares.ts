@@ -9,10 +9,11 @@ import { TooManyWait } from './media/childPool.ts';
 import type { Holding } from './media/heldBytes.ts';
 import { IMAGE_CHILDREN } from './media/imageWork/imageWork.ts';
 import { INSPECTION_CHILDREN } from './media/inspector.ts';
-import { createKeyedTurns } from './media/turns.ts';
+import { tooBusy } from './media/tooBusy.ts';
+import { createKeyedTurns, createTurns } from './media/turns.ts';
 import { PAGE_CHILDREN, PAGES_AT_ONCE } from './web/pageReader.ts';
 
-/** Programs that decode for this process at a time; each of these kinds has so many. */
+/** Programs that decode recordings and videos for this process at a time: each takes a core. */
 export const DECODERS = 2;
 
 const SLOTS = {
@@ -30,12 +31,16 @@ export type SlotKind = keyof typeof SLOTS | 'steps';
 const MAX_WAITING = 64;
 const MAX_WAIT_MS = 20_000;
 const RETRY_AFTER_SECONDS = 5;
+const busy = tooBusy('recordings and videos are being decoded', 10);
 
 /** Share of one request, which must release it on every way out. Taking more throws FareboxError `rate_limited`. */
 export interface RequestShare extends Holding {
   /** Takes as much as is asked for, and no more than the account may have: a large job is not refused for ever. */
   reserve(bytes: number): void;
-  /** Runs the work when the account has fewer than its share of these slots in use. */
+  /**
+   * Runs the work when the account has fewer than its share of these slots in use. Decoders have no other turns: the work
+   * waits for one of the process's, too, and throws FareboxError `unavailable` where too many wait.
+   */
   inSlot<T>(kind: SlotKind, work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
@@ -57,6 +62,7 @@ export function createAccountShares(options: AccountSharesOptions): AccountShare
   const slots = { ...SLOTS, steps };
   const bytesOf = new Map<string, number>();
   const turns = createKeyedTurns({ maxWaiting, maxWaitMs: MAX_WAIT_MS });
+  const decoding = createTurns({ atOnce: DECODERS, maxWaiting: MAX_WAITING, maxWaitMs: MAX_WAIT_MS });
 
   function changeBytes(accountId: string, bytes: number): void {
     const all = (bytesOf.get(accountId) ?? 0) + bytes;
@@ -86,8 +92,9 @@ export function createAccountShares(options: AccountSharesOptions): AccountShare
         },
         async inSlot(kind, work, signal) {
           const atOnce = options.overrideOf(accountId).slots ?? halfOf(slots[kind]);
+          const run = kind === 'decoders' ? () => decoding.run(work, signal).catch(busy) : work;
           try {
-            return await turns.run({ key: `${kind} ${accountId}`, atOnce, signal }, work);
+            return await turns.run({ key: `${kind} ${accountId}`, atOnce, signal }, run);
           } catch (error) {
             throw error instanceof TooManyWait ? refusal('SLOTS', atOnce) : error;
           }

@@ -3,11 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
-import { DECODERS, type RequestShare } from '../../infra/accountShares.ts';
+import type { RequestShare } from '../../infra/accountShares.ts';
 import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
 import { takeSound } from '../../infra/media/takeSound.ts';
-import { tooBusy } from '../../infra/media/tooBusy.ts';
-import { createTurns } from '../../infra/media/turns.ts';
 import type { RecordingFile } from '../../providers/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../route.ts';
@@ -15,10 +13,6 @@ import type { UploadedFile } from '../route.ts';
 export const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
 /** A repacked sound is at most as large as the video that it was in, but for the tables of its container. */
 const LARGEST_SOUND_BYTES = LARGEST_FILE_BYTES + 1024 * 1024;
-
-/** Decoding takes a core each. */
-const decoding = createTurns({ atOnce: DECODERS, maxWaiting: 64, maxWaitMs: 20_000 });
-const busy = tooBusy('recordings are being read', 10);
 
 export interface Wanted {
   accepted: readonly AudioFormat[];
@@ -41,8 +35,7 @@ export async function takeRecording(
 ): Promise<RecordingFile> {
   if (!claimsToBeSound(file)) throw refused('The file is of no known audio type.');
   const { share, signal } = wanted;
-  const decode = () => decoding.run(() => decoded(means, file, wanted), signal).catch(busy);
-  return await share.inSlot('decoders', decode, signal);
+  return await share.inSlot('decoders', () => decoded(means, file, wanted), signal);
 }
 
 async function decoded(means: Means, file: UploadedFile, wanted: Wanted): Promise<RecordingFile> {

@@ -3,13 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import type { AudioPart, VideoPart } from '../../domain/text/chat.ts';
-import { DECODERS, type RequestShare } from '../../infra/accountShares.ts';
+import type { RequestShare } from '../../infra/accountShares.ts';
 import type { SoundFormat } from '../../infra/media/formats.ts';
 import { measureAudio } from '../../infra/media/measureAudio.ts';
 import { measureVideo } from '../../infra/media/measureVideo.ts';
 import type { MediaTools } from '../../infra/media/mediaTools.ts';
-import { tooBusy } from '../../infra/media/tooBusy.ts';
-import { createTurns } from '../../infra/media/turns.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 export type Measuring = Pick<Dependencies, 'config' | 'folders'> & {
@@ -27,10 +25,6 @@ const SOUND_FORMATS: readonly SoundFormat[] = ['wav', 'mp3', 'aiff', 'aac', 'ogg
 /** Samples without a header. The rate is the lowest that services expect, so no reading of them is longer. */
 const RAW_SAMPLES_PER_SECOND = 16_000;
 const RAW_SAMPLE_BYTES = { pcm16: 2, pcm24: 3 };
-
-/** Decoding takes a core each. */
-const decoding = createTurns({ atOnce: DECODERS, maxWaiting: 64, maxWaitMs: 20_000 });
-const busy = tooBusy('media are being measured', 10);
 
 /** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` where too many wait. */
 export async function measuredAudio(
@@ -98,8 +92,7 @@ async function inFile<T>(
     const path = join(folder, 'medium');
     await writeFile(path, bytes, { mode: 0o600 });
     const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
-    const decode = () => decoding.run(() => measure(tools, path), signal).catch(busy);
-    return await share.inSlot('decoders', decode, signal);
+    return await share.inSlot('decoders', () => measure(tools, path), signal);
   } finally {
     await folders.remove(folder);
   }

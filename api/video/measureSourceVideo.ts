@@ -13,9 +13,6 @@ import { invalid } from '../invalid.ts';
 import type { RouteRequest } from '../route.ts';
 
 const FETCH_LIMIT_MS = 30_000;
-/** Each keeps a core busy; who comes while so many are measured is asked to come back. */
-const MOST_AT_ONCE = 2;
-let measuring = 0;
 
 type Tools = Pick<Dependencies, 'downloads' | 'folders' | 'config'>;
 
@@ -25,26 +22,13 @@ export async function measureSourceVideo(
   url: string,
   { signal, share }: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'signal' | 'share'>,
 ): Promise<MeasuredVideo> {
-  return await share.inSlot('decoders', () => measured(tools, { url, share }, signal), signal);
-}
-
-async function measured(
-  tools: Tools,
-  { url, share }: { url: string; share: RequestShare },
-  signal: AbortSignal,
-): Promise<MeasuredVideo> {
-  if (measuring >= MOST_AT_ONCE) {
-    const message = 'Too many videos are being measured for quotes; please try again.';
-    throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 5 });
-  }
-  measuring += 1;
   const folder = await tools.folders.create();
   try {
     const path = join(folder, 'source');
+    // A slow address keeps no decoder from others.
     await bring(tools, { url, path, noteBytes: share.take }, signal);
-    return await measure(tools, path, signal);
+    return await share.inSlot('decoders', () => measure(tools, path, signal), signal);
   } finally {
-    measuring -= 1;
     await tools.folders.remove(folder);
   }
 }

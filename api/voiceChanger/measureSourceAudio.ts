@@ -6,16 +6,10 @@ import { FareboxError } from '../../domain/errors.ts';
 import { longestBillableSeconds } from '../../domain/pricing.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
 import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
-import { tooBusy } from '../../infra/media/tooBusy.ts';
-import { createTurns } from '../../infra/media/turns.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../route.ts';
 
 const FETCH_LIMIT_MS = 30_000;
-
-/** Decoding takes a core. */
-const measuring = createTurns({ atOnce: 1, maxWaiting: 16, maxWaitMs: 20_000 });
-const busy = tooBusy('recordings are being measured', 10);
 
 type Means = Pick<Dependencies, 'config' | 'downloads' | 'folders'>;
 
@@ -34,24 +28,19 @@ export async function measureSourceAudio(
   source: Source,
   signal: AbortSignal,
 ): Promise<MeasuredAudio> {
-  const measure = () => measuring.run(() => measured(means, source, signal), signal).catch(busy);
-  return await source.share.inSlot('decoders', measure, signal);
-}
-
-async function measured(means: Means, source: Source, signal: AbortSignal): Promise<MeasuredAudio> {
   const { config, folders } = means;
   const folder = await folders.create();
   try {
     const { ffmpegPath, ffprobePath } = config;
-    const outcome = await measureAudio(
-      { ffmpegPath, ffprobePath, workFolder: folders.root },
-      {
-        path: await bring(means, { source, path: join(folder, 'source') }, signal),
-        accepted: source.model.acceptedAudioFormats,
-        maxSeconds: longestBillableSeconds(source.model),
-        signal,
-      },
-    );
+    const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
+    const wanted = {
+      // A slow address keeps no decoder from others.
+      path: await bring(means, { source, path: join(folder, 'source') }, signal),
+      accepted: source.model.acceptedAudioFormats,
+      maxSeconds: longestBillableSeconds(source.model),
+      signal,
+    };
+    const outcome = await source.share.inSlot('decoders', () => measureAudio(tools, wanted), signal);
     if (!outcome.ok) throw new FareboxError(outcome);
     return outcome.audio;
   } finally {

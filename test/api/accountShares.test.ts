@@ -1,12 +1,18 @@
 /** The share of one account in a process: bytes that are spooled and fetched, and places among decoders. */
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { json } from '../../api/answer.ts';
 import { defineRoute } from '../../api/route.ts';
 import type { LimitOverride } from '../../domain/limits/limits.ts';
-import { createAccountShares } from '../../infra/accountShares.ts';
+import { createAccountShares, DECODERS, type SlotKind } from '../../infra/accountShares.ts';
+import { DOCUMENT_CHILDREN } from '../../infra/documents/documentReader.ts';
+import { IMAGE_CHILDREN } from '../../infra/media/imageWork/imageWork.ts';
+import { INSPECTION_CHILDREN } from '../../infra/media/inspector.ts';
+import { PAGE_CHILDREN, PAGES_AT_ONCE } from '../../infra/web/pageReader.ts';
+import { toneWav } from '../acceptance/recordings.ts';
 import { startApi, type TestApi } from './startApi.ts';
 
 const sharesOf = (override: LimitOverride = {}) => createAccountShares({ overrideOf: () => override });
@@ -36,7 +42,11 @@ describe('bytes', () => {
 });
 
 describe('slots', () => {
-  async function mostAtOnce(override: LimitOverride, accounts: readonly string[]): Promise<number> {
+  async function mostAtOnce(
+    override: LimitOverride,
+    accounts: readonly string[],
+    kind: SlotKind = 'documents',
+  ): Promise<number> {
     const shares = sharesOf(override);
     let inside = 0;
     let most = 0;
@@ -46,7 +56,7 @@ describe('slots', () => {
       await new Promise((resolve) => setImmediate(resolve));
       inside -= 1;
     };
-    await Promise.all(accounts.map((accountId) => shares.open(accountId).inSlot('documents', work, never)));
+    await Promise.all(accounts.map((accountId) => shares.open(accountId).inSlot(kind, work, never)));
     return most;
   }
 
@@ -56,6 +66,22 @@ describe('slots', () => {
     ['an override gives more', { slots: 3 }, ['a', 'a', 'a', 'a'], 3],
   ])('%s', async (_name, override, accounts, most) => {
     expect(await mostAtOnce(override, accounts)).toBe(most);
+  });
+
+  it.each<[SlotKind, number]>([
+    ['decoders', DECODERS],
+    ['documents', DOCUMENT_CHILDREN],
+    ['inspections', INSPECTION_CHILDREN],
+    ['pages', PAGES_AT_ONCE],
+    ['conversions', PAGE_CHILDREN],
+    ['pictures', IMAGE_CHILDREN],
+  ])('one account has at most half of the %s of a process', async (kind, ofProcess) => {
+    expect(await mostAtOnce({}, Array(20).fill('a'), kind)).toBeLessThanOrEqual(ofProcess / 2);
+  });
+
+  it('of decoders are those of the process, whatever an account may have', async () => {
+    const accounts = ['a', 'b', 'c', 'd'].flatMap((name) => Array<string>(4).fill(name));
+    expect(await mostAtOnce({ slots: 8 }, accounts, 'decoders')).toBe(DECODERS);
   });
 
   it('refuse the work of an account of which too much waits, and no other account', async () => {
@@ -137,5 +163,32 @@ describe('over HTTP', () => {
       body: JSON.stringify({ url }),
     });
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '5']);
+  });
+
+  it('slow addresses of one account keep no decoder from others', async () => {
+    const late: (() => void)[] = [];
+    api.opened.dependencies.downloads = {
+      async download(address, { path }) {
+        if (address.endsWith('/slow')) await new Promise<void>((resolve) => late.push(resolve));
+        await writeFile(path, toneWav(1));
+        return { contentType: 'audio/wav', sizeBytes: toneWav(1).length, sha256: '' };
+      },
+    };
+    const [{ secret: slow }, { secret: other }] = await Promise.all([
+      api.fundedKey('INFERENCE'),
+      api.fundedKey('INFERENCE'),
+    ]);
+    const priceOf = (path: string, key: string) =>
+      api.call('/audio/voice-changer/queue', {
+        ...{ method: 'POST', key },
+        headers: { 'content-type': 'application/json', 'x-service-dry-run': 'true' },
+        body: JSON.stringify({ model: 'local-voice-changer', audio_url: new URL(path, url).href }),
+      });
+    const waiting = [priceOf('/slow', slow), priceOf('/slow', slow)];
+    await vi.waitFor(() => expect(late).toHaveLength(2), { timeout: 60_000 });
+    expect((await priceOf('/sound', other)).status).toBe(200);
+    expect((await priceOf('/sound', slow)).status).toBe(200);
+    for (const answer of late) answer();
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200]);
   });
 });

@@ -2,7 +2,6 @@
  * Pictures are decoded, turned and encoded in child processes with hard limits on time and memory: no picture is unpacked
  * in this process, and one that makes its decoder loop or swell ends with its child (reliability J7).
  */
-import { availableParallelism } from 'node:os';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import { createChildPool } from '../childPool.ts';
@@ -45,8 +44,8 @@ export interface ImageWork {
 const LIMITS = { heapMb: 256, memoryMb: 1_480, filesPerChild: 50, cpuSeconds: 3_600 };
 /** It takes five seconds, as a WebP eleven; on a busy machine a few times that. */
 const TIMEOUT_MS = 60_000;
-/** One core is left to those who ask for no picture: on two cores, two children made every other route wait for a turn. */
-export const IMAGE_CHILDREN = Math.max(1, Math.min(2, availableParallelism() - 1));
+/** One account has half of them. Their low priority leaves the cores to those who ask for no picture. */
+export const IMAGE_CHILDREN = 2;
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 30_000;
 /** Also for those who wait to be looked at. */
