@@ -1,8 +1,13 @@
 /** The longest turn of a real API process's event loop under each hostile input, in time that its thread ran on a core. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { StallFigure } from '../test/acceptance/hostile/checkRow.ts';
 import { PLAIN_ROWS } from '../test/acceptance/hostile/plainRows.ts';
 import { openPlainSites } from '../test/acceptance/hostile/site.ts';
 import { probeVariables, readStall } from '../test/acceptance/stallReports.ts';
+import { ROOT } from '../test/harness/spawn.ts';
 import { LARGE_BODIES, type LargeBody, openLargeUpstream } from './largeBodies.ts';
 import { round } from './statistics.ts';
 import { openWorld } from './world.ts';
@@ -38,23 +43,25 @@ export async function run(): Promise<{ ok: boolean }> {
         send: () => sendLarge(large, target),
       })),
     ];
-    const figures = [];
+    const figures: StallFigure[] = [];
+    let isAnswered = true;
     for (const { name, status, send } of inputs) {
       const { nowBytes } = await readStall(api.pid, file);
       const answered = await send();
       const { longestMs, mostBytes } = await readStall(api.pid, file);
-      figures.push({ name, status, answered, longestMs, growthMb: (mostBytes - nowBytes) / MEBIBYTE });
+      figures.push({ name: `${name}: ${answered}`, longestMs, growthBytes: mostBytes - nowBytes });
+      isAnswered &&= answered === status;
     }
+    const others = await callerFigures(path.join(world.folder, 'figures.jsonl'));
+    const all = [...figures, ...others.figures];
     console.log(`stalls: the longest turn of the event loop for each input (≤ ${MAX_STALL_MS} ms)`);
     console.table(
-      figures.map(({ name, answered, longestMs, growthMb }) => ({
-        ...{ input: name, status: answered, 'longest ms': round(longestMs), 'growth MB': round(growthMb) },
+      all.map(({ name, longestMs, growthBytes }) => ({
+        ...{ input: name, 'longest ms': round(longestMs), 'growth MB': round(growthBytes / MEBIBYTE) },
       })),
     );
     return {
-      ok: figures.every(
-        ({ longestMs, status, answered }) => longestMs <= MAX_STALL_MS && answered === status,
-      ),
+      ok: isAnswered && others.isOk && all.every(({ longestMs }) => longestMs <= MAX_STALL_MS),
     };
   } finally {
     await world.close();
@@ -74,4 +81,16 @@ async function sendLarge(
   });
   await response.arrayBuffer();
   return response.status;
+}
+
+/** The rows of callers without funds, with funds, and of each other's things need the world of their test: it is run. */
+async function callerFigures(file: string): Promise<{ figures: StallFigure[]; isOk: boolean }> {
+  const vitest = path.join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const child = spawn(process.execPath, [vitest, 'run', 'test/acceptance/hostile/callers.test.ts'], {
+    ...{ cwd: ROOT, stdio: 'inherit' },
+    env: { ...process.env, FAREBOX_TEST_LONG: '1', FAREBOX_STALL_FIGURES: file },
+  });
+  const [code] = await once(child, 'close');
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  return { figures: lines.map((line) => JSON.parse(line) as StallFigure), isOk: code === 0 };
 }

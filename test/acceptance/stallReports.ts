@@ -14,10 +14,10 @@ export interface StallReport {
 
 const DEADLINE_MS = 60_000;
 
-/** For the environment of the process. */
+/** For the environment of the process. Its heap is that of the compose file. */
 export function probeVariables(file: string): Record<string, string> {
   const probe = path.join(ROOT, 'dist/test/harness/stallProbe.js');
-  return { NODE_OPTIONS: `--import=${probe}`, STALL_FILE: file };
+  return { NODE_OPTIONS: `--import=${probe} --max-old-space-size=384`, STALL_FILE: file };
 }
 
 /** Since the last report. */

@@ -1,5 +1,5 @@
 /** Checks a hostile request: its answer, its price, the requests to others, and the turns and memory of the process. */
-import { readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { type Deployment, eventually } from '../deployment.ts';
 import { readStall } from '../stallReports.ts';
@@ -10,6 +10,18 @@ const MAX_STALL_MS = 500;
 /** The longest bodies, of 35 MB, stand in memory as bytes, as text and as values, and V8 grows its heap ahead of that. */
 const MAX_GROWTH_BYTES = 300 * 1024 * 1024;
 const SETTLED_WITHIN_MS = 60_000;
+
+export interface StallFigure {
+  name: string;
+  longestMs: number;
+  growthBytes: number;
+}
+
+/** For `npm run bench -- stalls`, which runs these rows, too: a line of JSON for each. */
+function noteStall(figure: StallFigure): void {
+  const file = process.env.FAREBOX_STALL_FIGURES;
+  if (file) appendFileSync(file, `${JSON.stringify(figure)}\n`);
+}
 
 export interface Watched {
   deployment: Deployment;
@@ -34,6 +46,7 @@ export async function checkRow<Target>(
     return rows[0].open === 0 ? true : undefined;
   }, SETTLED_WITHIN_MS);
   const { longestMs, mostBytes } = await readStall(api.pid, stallFile);
+  noteStall({ name: row.name, longestMs, growthBytes: mostBytes - nowBytes });
   const paid = before.money - (await deployment.moneyOf(account));
   if (row.charged === undefined) expect(paid).toBeGreaterThanOrEqual(row.atLeast ?? 1n);
   else expect(paid).toBe(row.charged);

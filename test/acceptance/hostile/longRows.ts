@@ -1,0 +1,26 @@
+/** Requests that take a minute of a core, of the API or of a decoder: a busy machine has no time for them. */
+import { madeByFfmpeg } from '../recordings.ts';
+import { sixBodies } from './plainRows.ts';
+import { ask, formOf, type HostileRow } from './row.ts';
+import type { HostileWorld } from './world.ts';
+
+export const LONG_ROWS: readonly HostileRow<HostileWorld>[] = [
+  {
+    // One connection cannot send as much within the minute that a body has.
+    name: 'six conversations at once in chunks of one byte, 5.4 MB together',
+    send: sixBodies(900_000),
+    ...{ status: 400, body: /Invalid JSON/, charged: 0n },
+  },
+  {
+    name: 'the price of a recording of 2 hours with 8 channels',
+    async send({ origin, key }) {
+      const source = ['-f', 'lavfi', '-i', 'anullsrc=channel_layout=7.1:sample_rate=48000', '-t', '7200'];
+      const bytes = await madeByFfmpeg([...source, '-compression_level', '0'], 'flac');
+      const body = formOf(bytes, 'long.flac', { model: 'local-transcribe' });
+      return await ask(origin, '/audio/transcriptions', {
+        ...{ key, body, headers: { 'x-service-dry-run': 'true' } },
+      });
+    },
+    ...{ status: 200, body: /"dry_run"/, charged: 0n },
+  },
+];
