@@ -27,6 +27,11 @@ const SLOTS = {
 /** `steps`: those of jobs that a worker fetches and decodes in. */
 export type SlotKind = keyof typeof SLOTS | 'steps';
 
+/** Of one account in an API process: half of each kind, at least one. */
+export function slotsOfAccount({ slots }: LimitOverride): [Exclude<SlotKind, 'steps'>, number][] {
+  return (Object.keys(SLOTS) as (keyof typeof SLOTS)[]).map((kind) => [kind, slots ?? halfOf(SLOTS[kind])]);
+}
+
 /** Work of one account that waits for a slot of a kind. */
 const MAX_WAITING = 64;
 const MAX_WAIT_MS = 20_000;

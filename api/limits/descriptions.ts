@@ -23,7 +23,10 @@ const limitsAnswer = z.strictObject({
       ),
       accountRateLimits: z
         .array(z.strictObject({ scope: z.string(), amount: z.number(), type: limitType }))
-        .meta({ description: 'Of the account, beside those of models. What is no RPM counts per process.' }),
+        .meta({
+          description:
+            'Of the account, beside those of models. RPM and RPD count over all processes, the others in each.',
+        }),
     })
     .meta({ id: 'RateLimits' }),
 });

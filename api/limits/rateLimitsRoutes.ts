@@ -10,6 +10,8 @@ import {
   requestsOf,
 } from '../../domain/limits/limits.ts';
 import { nanoToNumber } from '../../domain/money.ts';
+import { slotsOfAccount } from '../../infra/accountShares.ts';
+import { MAX_VOICES_PER_DAY } from '../../infra/postgres/clonedVoices.ts';
 import { spendableOf } from '../../infra/postgres/spendable.ts';
 import { json } from '../answer.ts';
 import { defineRoute } from '../route.ts';
@@ -53,9 +55,18 @@ export const rateLimitsRoute = defineRoute({
   },
 });
 
-/** Limits of the account beside those of models; slots are left out where half of a process's are meant. */
+const SLOT_SCOPES = {
+  decoders: 'recordings and videos decoded at a time',
+  documents: 'documents read at a time',
+  inspections: 'pictures inspected at a time',
+  pages: 'pages fetched at a time',
+  conversions: 'pages converted at a time',
+  pictures: 'pictures made or changed at a time',
+} as const;
+
+/** Limits of the account beside those of models. */
 function accountLimits(override: LimitOverride) {
-  const { fetchedBytes = FETCHED_BYTES, slots } = override;
+  const { fetchedBytes = FETCHED_BYTES } = override;
   const perMinute = { type: 'RPM' } as const;
   return [
     { scope: 'routes without a model', amount: requestsOf('routes', override), ...perMinute },
@@ -63,9 +74,10 @@ function accountLimits(override: LimitOverride) {
     { scope: 'requests in flight', amount: callsInFlightOf(override, false), type: 'CALLS_IN_FLIGHT' },
     { scope: 'bytes of uploads and fetched media', amount: fetchedBytes, type: 'FETCHED_BYTES' },
     { scope: 'bytes of fetched media in memory', amount: MEDIA_BYTES_IN_MEMORY, type: 'FETCHED_BYTES' },
-    ...(slots === undefined
-      ? []
-      : [{ scope: 'media and documents read at a time', amount: slots, type: 'SLOTS' }]),
+    ...slotsOfAccount(override).map(([kind, amount]) => {
+      return { scope: SLOT_SCOPES[kind], amount, type: 'SLOTS' } as const;
+    }),
+    { scope: 'voices cloned', amount: MAX_VOICES_PER_DAY, type: 'RPD' },
   ];
 }
 

@@ -200,6 +200,13 @@ it('all of them are listed by GET /api_keys/rate_limits', async () => {
     { scope: 'requests in flight', amount: 2_000, type: 'CALLS_IN_FLIGHT' },
     { scope: 'bytes of uploads and fetched media', amount: 1_000_000_000, type: 'FETCHED_BYTES' },
     { scope: 'bytes of fetched media in memory', amount: 134_217_728, type: 'FETCHED_BYTES' },
+    { scope: 'recordings and videos decoded at a time', amount: 1, type: 'SLOTS' },
+    { scope: 'documents read at a time', amount: 1, type: 'SLOTS' },
+    { scope: 'pictures inspected at a time', amount: 1, type: 'SLOTS' },
+    { scope: 'pages fetched at a time', amount: 8, type: 'SLOTS' },
+    { scope: 'pages converted at a time', amount: 1, type: 'SLOTS' },
+    { scope: 'pictures made or changed at a time', amount: 1, type: 'SLOTS' },
+    { scope: 'voices cloned', amount: 10, type: 'RPD' },
   ]);
   expect(await list(await keyOf(busy['/test/wait']))).toContainEqual({
     ...{ scope: 'requests in flight', amount: 3, type: 'CALLS_IN_FLIGHT' },
