@@ -8,7 +8,7 @@ import type { LedgerOptions } from './createLedger.ts';
 import { isLockTimeout, unavailable } from './failures.ts';
 import { type Lane, openLane } from './lane.ts';
 import { type LedgerCall, type LedgerRow, runLedgerCalls } from './ledgerStatements.ts';
-import { inTransaction, type Sql } from './pool.ts';
+import { inTransaction, type Sql, type SqlClient } from './pool.ts';
 
 export interface LedgerCalls {
   /**
@@ -123,14 +123,14 @@ async function runShared(pool: Sql, lane: Lane, batch: LedgerCall[]): Promise<(L
 /** Calls of one account, which may wait for its row for a while: nobody else waits with them. */
 async function runWaiting(pool: Sql, batch: WaitingCall[]): Promise<(LedgerRow | LockedAccount)[]> {
   try {
-    return await inTransaction(pool, async (client) => {
-      await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+    const work = async (client: SqlClient) => {
       const query: Lane['query'] = async (statement) => (await client.query(statement)).rows;
       return await runLedgerCalls(
         { query },
         batch.map(({ call }) => call),
       );
-    });
+    };
+    return await inTransaction(pool, work, { lockTimeoutMs: LOCK_WAIT_MS });
   } catch (error) {
     if (!isLockTimeout(error)) throw error;
     return batch.map(({ accountId }) => ({ lockedAccountId: accountId }));
