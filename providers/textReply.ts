@@ -1,6 +1,7 @@
 /** The bodies of whole replies of text services. */
 import type { TextReply } from '../infra/http/textHttp.ts';
 import { TextHttpError } from '../infra/http/textHttpError.ts';
+import { parseInTurns } from '../infra/text/parseInTurns.ts';
 import { garbage, parseJson } from './textFailures.ts';
 
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
@@ -26,4 +27,12 @@ export async function jsonOf({ status, body }: TextReply): Promise<unknown> {
   const json = parseJson((await body.whole(MAX_WHOLE_BYTES)).toString('utf8'));
   if (json === undefined) throw garbage('the answer is no JSON', status);
   return json;
+}
+
+/** The same for replies of many megabytes: the event loop is held up for milliseconds only. */
+export async function largeJsonOf({ status, body }: TextReply): Promise<unknown> {
+  const bytes = await body.whole(MAX_WHOLE_BYTES);
+  return await parseInTurns(bytes).catch(() => {
+    throw garbage('the answer is no JSON', status);
+  });
 }

@@ -12,7 +12,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from './jsonMarks.ts';
+} from '../../infra/text/jsonMarks.ts';
 
 export interface JsonLimits {
   depth: number;

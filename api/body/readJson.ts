@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
 import type { Holding } from '../../infra/media/heldBytes.ts';
+import { parseInTurns } from '../../infra/text/parseInTurns.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import { takeChunks } from './bodyStream.ts';
 import { createJsonScanner, JSON_LIMITS, type JsonExcess } from './jsonScanner.ts';
-import { parseInTurns } from './parseInTurns.ts';
 import { bodyTooLarge } from './tooLarge.ts';
 
 const READ_TIMEOUT_MS = 60_000;

@@ -19,7 +19,7 @@ import type {
   TextCallContext,
   TextProvider,
 } from '../textProvider.ts';
-import { errorReplyOf, jsonOf } from '../textReply.ts';
+import { errorReplyOf, jsonOf, largeJsonOf } from '../textReply.ts';
 import { wholeAsStream } from '../wholeAsEvents.ts';
 import { type Dialect, dialectOf } from './dialects.ts';
 import { readEmbeddings, toEmbeddingBody } from './embeddings.ts';
@@ -87,7 +87,7 @@ async function embed(
   const json = toEmbeddingBody(request, service.dialect);
   const reply = await service.http.post({ path: '/embeddings', json, signal: context.signal });
   await checkStatus(reply);
-  return readEmbeddings(await jsonOf(reply), request);
+  return await readEmbeddings(await largeJsonOf(reply), request);
 }
 
 interface Chat {

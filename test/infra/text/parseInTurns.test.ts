@@ -1,7 +1,7 @@
 /** Large bodies are parsed in turns to the same values, and the same texts are refused, as by JSON.parse. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseInTurns } from '../../../api/body/parseInTurns.ts';
+import { parseInTurns } from '../../../infra/text/parseInTurns.ts';
 
 const LONG = 300_000;
 
