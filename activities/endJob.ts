@@ -91,7 +91,8 @@ async function refundIn(
   }
   if (isWithdrawal && row.isAcceptanceSent) return { state: row.state, refused: 'acceptance_sent' };
   const spend = isClients ? spendOf(dependencies, row) : undefined;
-  const counted = spend && (await takeRefundBudget(client, spend, dependencies.refundedPerDay(row.accountId)));
+  const counted =
+    spend && (await takeRefundBudget(client, spend, dependencies.refundedPerDay(row.accountId)));
   if (spend && !counted) return { state: row.state, refused: 'refund_budget', before: row };
   const { code: reason, message } = failure;
   const refunded = await refund(client, { operationId: queueId, chargeOperationId: queueId, reason });

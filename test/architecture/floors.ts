@@ -34,7 +34,10 @@ export const FLOOR_RULES: Record<Floor, FloorRule> = {
   domain: { own: ['domain/'], node: false },
   infra: { own: ['domain/', 'infra/'], node: true },
   // An adapter has no database.
-  providers: { own: ['domain/', 'providers/', 'infra/http/', 'infra/media/', 'infra/text/', 'infra/turnLimit.ts'], node: true },
+  providers: {
+    own: ['domain/', 'providers/', 'infra/http/', 'infra/media/', 'infra/text/', 'infra/turnLimit.ts'],
+    node: true,
+  },
   workflows: { own: ['domain/', 'workflows/'], typesOf: ['activities/'], node: false },
   activities: { own: ['domain/', 'infra/', 'providers/', 'activities/', CONTRACT], node: true },
   workers: {
