@@ -177,6 +177,11 @@ export interface OpenAiSettings extends RemoteSettings, StreamingSettings {
   xSearch?: XSearchForm;
   /** True: it counts reasoning beside the limit of an answer. Default: by the address; xAI does. */
   reasoningBeside?: boolean;
+  /**
+   * True: it sends all reasoning of its models, in a field of its own. Default: by the address; OpenAI, xAI, Google, Azure and
+   * OpenRouter do not, nor does any with the dialect `openai`.
+   */
+  showsReasoning?: boolean;
   /** True: encrypted requests are passed on with `x-client-pub-key`, `x-model-pub-key` and `x-signing-algo`. */
   e2ee?: boolean;
   /** Instead of `baseUrl`. */

@@ -30,12 +30,26 @@ function isXAi(baseUrl: string): boolean {
   return /^https?:\/\/(?:[^/@]*\.)?api\.x\.ai(?=[:/?#]|$)/i.test(baseUrl);
 }
 
+/** Services, beside OpenAI and xAI, that keep the reasoning of some models to themselves, or show a summary of it. */
+function isHider(baseUrl: string): boolean {
+  return /^https?:\/\/(?:[^/@]*\.)?(?:googleapis\.com|openrouter\.ai|azure\.com)(?=[:/?#]|$)/i.test(baseUrl);
+}
+
 export interface TextFeatures {
   xSearch: boolean;
   e2ee: boolean;
   /** Reasoning is counted beside the limit of an answer. */
   reasoningBeside: boolean;
+  /** All reasoning is sent, in a field of its own. */
+  showsReasoning: boolean;
 }
+
+const NO_FEATURES: TextFeatures = {
+  xSearch: false,
+  e2ee: false,
+  reasoningBeside: false,
+  showsReasoning: false,
+};
 
 /** What a model's provider can beyond answering. */
 export function textFeaturesOf(
@@ -43,11 +57,18 @@ export function textFeaturesOf(
   { provider }: { provider: string },
 ): TextFeatures {
   const settings = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
-  if (settings?.kind !== 'openai') return { xSearch: false, e2ee: false, reasoningBeside: false };
+  if (settings?.kind !== 'openai') return NO_FEATURES;
   const isOfXAi = () => addressesOf(settings).some(({ baseUrl }) => baseUrl !== undefined && isXAi(baseUrl));
   return {
     xSearch: settings.xSearch !== undefined,
     e2ee: settings.e2ee === true,
     reasoningBeside: settings.reasoningBeside ?? isOfXAi(),
+    showsReasoning: settings.showsReasoning ?? usuallyShowsReasoning(settings),
   };
+}
+
+function usuallyShowsReasoning(settings: OpenAiSettings): boolean {
+  if (settings.dialect === 'openai') return false;
+  const hides = (baseUrl: string) => isOpenAiItself(baseUrl) || isXAi(baseUrl) || isHider(baseUrl);
+  return addressesOf(settings).every(({ baseUrl }) => baseUrl !== undefined && !hides(baseUrl));
 }

@@ -42,6 +42,8 @@ export interface TextProvider {
   complete?(request: ChatRequest, context: TextCallContext): Promise<Completion>;
   /** Resolves when the service has begun to answer: a failure before it can still be told with a status. */
   stream?(request: ChatRequest, context: TextCallContext): Promise<ChatStream>;
+  /** False: in the form in which it is sent, the request turns reasoning off for certain. Left out: never false. */
+  mayReason?(request: ChatRequest): boolean;
   /** Left out: the service itself refuses what it does not take. */
   embeddingLimits?: EmbeddingLimits;
   embed?(request: EmbeddingRequest, context: TextCallContext): Promise<Embeddings>;

@@ -32,6 +32,7 @@ export function createUpstreams(options: UpstreamsOptions): TextUpstreams {
           watch,
         ),
     }),
+    mayReason: (request) => addresses.some(({ provider }) => provider.mayReason?.(request) ?? true),
     ...(offers('embed') && {
       embed: (request, context) =>
         choice.ask({ call: 'embed', signal: context.signal }, (provider) =>

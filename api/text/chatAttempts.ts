@@ -164,6 +164,10 @@ export interface PricedRequest {
   bound: LedgerPrice;
   /** The most that its prompt comes to, with what was found. */
   promptTokens: number;
+  /** The most that all choices come to, with reasoning that is counted beside them. */
+  outputTokens: number;
+  /** Its service sends all reasoning. */
+  showsReasoning: boolean;
 }
 
 interface Asked {
@@ -189,11 +193,13 @@ export function priceAttempt(
   const added = (errand?.promptTokens ?? 0) + (asked.xSearch ? X_SEARCH_TOKENS : 0);
   const promptTokens = prompt.textTokens + media + added;
   const request = { ...asked, maxTokens: maxTokensOf(order.body, model, promptTokens) };
-  const beside = textFeaturesOf(providers, model).reasoningBeside ? reasoningBesideOf(request) : 0;
+  const { reasoningBeside, showsReasoning } = textFeaturesOf(providers, model);
+  const beside = reasoningBeside ? reasoningBesideOf(request) : 0;
   const outputTokens = (request.maxTokens + beside) * request.n;
   const cachesForHour = asksForHourCache(request);
   const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens, cachesForHour });
-  return { request, promptTokens, bound: plus(tokens, priceOfAddOns(addOnsOf(request, errand?.addOns))) };
+  const bound = plus(tokens, priceOfAddOns(addOnsOf(request, errand?.addOns)));
+  return { request, bound, promptTokens, outputTokens, showsReasoning };
 }
 
 /** `found`: what was looked up here; a search on X is the model's own. */

@@ -2,7 +2,7 @@
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import type { AddOn } from '../../domain/text/addOns.ts';
 import type { ChatMessage, TokenUsage } from '../../domain/text/chat.ts';
-import { withUnseenReasoning } from '../../domain/text/leftStream.ts';
+import { mayHideReasoning, withUnseenReasoning } from '../../domain/text/leftStream.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import { addOnsOf, type PricedRequest } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
@@ -78,17 +78,17 @@ export function settleSearch(call: ChatCall, addOns: readonly AddOn[]): Promise<
 
 /** The bill of a stream whose client did not wait for its end. */
 export async function settleLeft(call: ChatCall, tally: Tally, isShown: boolean): Promise<Settled> {
-  const { request, attempt, startedAt } = call;
-  const elapsedMs = call.leftAt() === undefined ? 0 : performance.now() - startedAt;
-  const { usage, counted } = await tally.countLeft(request);
-  const left = withUnseenReasoning(usage, {
-    ...{ model: attempt.model, request, elapsedMs, showsReasoning: tally.showsReasoning },
+  const { counted, usage: received } = await tally.countLeft(call.request);
+  const { usage, remarks } = withUnseenReasoning(received, {
+    ...{ model: call.attempt.model, heldTokens: call.outputTokens },
+    elapsedMs: mayHaveHidden(call, tally) ? performance.now() - call.startedAt : 0,
   });
-  const { remarks } = left;
-  return await settleChat(call, {
-    counted: { usage: left.usage, counted },
-    isShown,
-    clientLeft: true,
-    remarks,
-  });
+  return await settleChat(call, { counted: { usage, counted }, isShown, clientLeft: true, remarks });
+}
+
+/** Reasoning that was made for a client that left. */
+function mayHaveHidden({ request, provider, showsReasoning, leftAt }: ChatCall, tally: Tally): boolean {
+  if (leftAt() === undefined) return false;
+  const mayReason = provider.mayReason?.(request) ?? true;
+  return mayHideReasoning({ request, showsReasoning, mayReason, isShown: tally.hasReasoning });
 }

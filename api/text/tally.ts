@@ -33,9 +33,9 @@ export class Tally {
     for (const { name = '', arguments: text = '' } of tool_calls ?? []) this.#output += name + text;
   }
 
-  /** In fields of its own, or written into the text. */
-  get showsReasoning(): boolean {
-    return this.#reasoning !== '' || this.#output.includes('<think>');
+  /** In a field of its own. */
+  get hasReasoning(): boolean {
+    return this.#reasoning !== '';
   }
 
   /** For a client that has left: the service has its prompt, whatever came back. */

@@ -22,12 +22,36 @@ export function tokensPerSecondOf({ spec }: Pick<TextModel, 'spec'>): number | u
   return spec.tokensPerSecond ?? DEFAULT_TOKENS_PER_SECOND;
 }
 
+/** `enabled` counts only without an effort. */
+export function isReasoningOff({ reasoning }: Pick<ChatRequest, 'reasoning'>): boolean {
+  const { effort, enabled } = reasoning ?? {};
+  return effort === 'none' || (effort === undefined && enabled === false);
+}
+
+export interface ReasoningSigns {
+  request: Pick<ChatRequest, 'reasoning'>;
+  /** The service sends all reasoning in a field of its own. */
+  showsReasoning: boolean;
+  /** The adapter's word: what it sends does not turn reasoning off for certain. */
+  mayReason: boolean;
+  /** Reasoning came in its field. Text of the answer is no sign: a client can ask for any. */
+  isShown: boolean;
+}
+
+/**
+ * Whether there may be reasoning that was not received. One that shows all of it is believed when it is told not to reason,
+ * since what it did all the same would be seen.
+ */
+export function mayHideReasoning({ request, showsReasoning, mayReason, isShown }: ReasoningSigns): boolean {
+  if (!mayReason) return false;
+  return !showsReasoning || !(isShown || isReasoningOff(request));
+}
+
 export interface LeftStream {
   model: Pick<TextModel, 'spec'>;
-  request: Pick<ChatRequest, 'reasoning' | 'maxTokens' | 'n'>;
-  /** Reasoning has come: what is unseen is little. */
-  showsReasoning: boolean;
-  /** From the call to its end; 0 where the client did not leave. */
+  /** Tokens of output, over all choices, that were held for. */
+  heldTokens: number;
+  /** From the call to its end; 0 where no reasoning went unseen. */
   elapsedMs: number;
 }
 
@@ -42,12 +66,11 @@ export interface LeftUsage {
  * read, the time stands for it, up to the tokens that were held for.
  */
 export function withUnseenReasoning(usage: TokenUsage, left: LeftStream): LeftUsage {
-  const { model, request, showsReasoning, elapsedMs } = left;
+  const { model, heldTokens, elapsedMs } = left;
   const tokensPerSecond = tokensPerSecondOf(model);
   const seconds = Math.max(0, elapsedMs) / 1_000;
-  const made = Math.min(Math.ceil(seconds * (tokensPerSecond ?? 0)), request.maxTokens * request.n);
-  const isOff = request.reasoning?.enabled === false || request.reasoning?.effort === 'none';
-  if (isOff || showsReasoning || made <= usage.completionTokens) return { usage, remarks: [] };
+  const made = Math.min(Math.ceil(seconds * (tokensPerSecond ?? 0)), heldTokens);
+  if (made <= usage.completionTokens) return { usage, remarks: [] };
   const unseen = made - usage.completionTokens;
   const remark = `left after ${seconds.toFixed(1)} s of unseen reasoning: ${tokensPerSecond} tokens a second`;
   return {

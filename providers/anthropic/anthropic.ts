@@ -14,7 +14,7 @@ import { wholeAsStream } from '../wholeAsEvents.ts';
 import { failureOfReply } from './errorReply.ts';
 import { AnthropicFrames } from './frames.ts';
 import { readMessage } from './reply.ts';
-import { toMessagesBody } from './request.ts';
+import { mayReason, toMessagesBody } from './request.ts';
 
 export interface AnthropicOptions extends Omit<TextHttpOptions, 'baseUrl' | 'headers'> {
   /** Default: the published address. */
@@ -38,6 +38,7 @@ export function createAnthropic(
   return {
     complete: (request, context) => inOurWords(() => complete(http, request, context)),
     stream: (request, context) => inOurWords(() => stream(http, request, context)),
+    mayReason,
     close: () => http.close(),
   };
 }

@@ -5,6 +5,8 @@ export interface ClaudeForms {
   thinking: 'budget' | 'adaptive';
   /** How it is told not to think; `effort`: it cannot, and the lowest effort is the nearest. */
   off: 'disabled' | 'between_tools' | 'effort';
+  /** Whether it thinks where the request says nothing of it. */
+  thinksUnasked: boolean;
   /** Whether `temperature`, `top_p` and `top_k` are taken. */
   sampling: boolean;
   /** Whether the effort `xhigh` is known. */
@@ -13,11 +15,12 @@ export interface ClaudeForms {
 
 export function formsOf(model: string): ClaudeForms {
   const version = versionOf(model);
-  if (version < 4.6) return { thinking: 'budget', off: 'disabled', sampling: true, xhigh: false };
-  if (version < 4.7) return { thinking: 'adaptive', off: 'disabled', sampling: true, xhigh: false };
+  const older = { off: 'disabled', thinksUnasked: false, sampling: true, xhigh: false } as const;
+  if (version < 4.6) return { thinking: 'budget', ...older };
+  if (version < 4.7) return { thinking: 'adaptive', ...older };
   const newest = version >= 5.5 || /fable|mythos/.test(model);
   const off = newest ? (model.includes('sonnet') ? 'between_tools' : 'effort') : 'disabled';
-  return { thinking: 'adaptive', off, sampling: false, xhigh: true };
+  return { thinking: 'adaptive', off, thinksUnasked: version >= 5, sampling: false, xhigh: true };
 }
 
 /** `claude-opus-4-7`, `claude-3-7-sonnet-20250219`: the first two numbers; a date is none. Without numbers: the newest. */

@@ -1,6 +1,7 @@
 /** Our request in the words of the Messages API. */
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
 import type { ChatRequest, FunctionTool } from '../../domain/text/chat.ts';
+import { isReasoningOff } from '../../domain/text/leftStream.ts';
 import { temperatureWithin } from '../temperature.ts';
 import { type Fields, isFields } from '../textFailures.ts';
 import { refused, toSystem, toTurns } from './messages.ts';
@@ -79,7 +80,7 @@ const LEAST_BUDGET = 1_024;
 function toThinking(request: ChatRequest, forms: ClaudeForms): Fields | undefined {
   const { reasoning } = request;
   if (reasoning === undefined) return undefined;
-  if (isOff(request)) return forms.off === 'effort' ? undefined : { type: forms.off };
+  if (isReasoningOff(request)) return forms.off === 'effort' ? undefined : { type: forms.off };
   if (reasoning.enabled === undefined && reasoning.effort === undefined) return undefined;
   // A call that must be made is not thought about: the service refuses both together.
   const forced = request.toolChoice === 'required' || typeof request.toolChoice === 'object';
@@ -91,9 +92,12 @@ function toThinking(request: ChatRequest, forms: ClaudeForms): Fields | undefine
   return budget < request.maxTokens ? { type: 'enabled', budget_tokens: budget } : undefined;
 }
 
-function isOff({ reasoning }: ChatRequest): boolean {
-  const { effort, enabled } = reasoning ?? {};
-  return effort === 'none' || (effort === undefined && enabled === false);
+/** `between_tools` leaves short notes only, in the turns after tools. */
+export function mayReason(request: ChatRequest): boolean {
+  const forms = formsOf(request.upstreamModel);
+  const thinking = toThinking(request, forms);
+  if (thinking === undefined) return forms.thinksUnasked;
+  return thinking.type === 'enabled' || thinking.type === 'adaptive';
 }
 
 const EFFORTS: Record<Exclude<ReasoningEffort, 'none'>, string> = {
@@ -107,7 +111,7 @@ const EFFORTS: Record<Exclude<ReasoningEffort, 'none'>, string> = {
 
 function toEffort(request: ChatRequest, forms: ClaudeForms): Fields {
   if (forms.thinking === 'budget') return {};
-  if (isOff(request)) return forms.off === 'effort' ? { effort: 'low' } : {};
+  if (isReasoningOff(request)) return forms.off === 'effort' ? { effort: 'low' } : {};
   const effort = request.reasoning?.effort;
   if (effort === undefined || effort === 'none') return {};
   return { effort: effort === 'xhigh' && !forms.xhigh ? 'high' : EFFORTS[effort] };

@@ -26,7 +26,7 @@ import { readEmbeddings, toEmbeddingBody } from './embeddings.ts';
 import { failureOfReply } from './errorReply.ts';
 import { OpenAiFrames } from './frames.ts';
 import { readCompletion } from './reply.ts';
-import { toChatBody } from './request.ts';
+import { mayReason, toChatBody } from './request.ts';
 
 export interface OpenAiOptions extends Omit<TextHttpOptions, 'baseUrl' | 'headers'> {
   /** Default: the published address. */
@@ -49,6 +49,7 @@ export function createOpenAi(options: OpenAiOptions): Required<Omit<TextProvider
   return {
     complete: (request, context) => inOurWords(() => complete(service, request, context)),
     stream: (request, context) => inOurWords(() => stream(service, request, context)),
+    mayReason: (request) => mayReason(request, dialect),
     embed: (request, context) => inOurWords(() => embed(service, request, context)),
     close: () => service.http.close(),
   };

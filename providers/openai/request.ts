@@ -1,5 +1,6 @@
 /** Our request in the words of chat completions. */
 import type { ChatRequest, FunctionTool, Sampling, ToolChoice } from '../../domain/text/chat.ts';
+import { isReasoningOff } from '../../domain/text/leftStream.ts';
 import { temperatureWithin } from '../temperature.ts';
 import type { Fields } from '../textFailures.ts';
 import type { Dialect } from './dialects.ts';
@@ -74,18 +75,23 @@ function toChoice(choice: ToolChoice): string | Fields {
   return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } };
 }
 
-function toReasoning({ reasoning }: ChatRequest, dialect: Dialect): Fields {
+/** A service refuses an effort that its model does not have. A template ignores an argument that it does not know. */
+export function mayReason(request: ChatRequest, dialect: Dialect): boolean {
+  return !(isReasoningOff(request) && dialect.reasoningOff === 'effort');
+}
+
+function toReasoning(request: ChatRequest, dialect: Dialect): Fields {
+  const { reasoning } = request;
   if (reasoning === undefined) return {};
   const { effort } = reasoning;
-  const off = effort === 'none' || (effort === undefined && reasoning.enabled === false);
-  if (off) {
+  if (isReasoningOff(request)) {
     return dialect.reasoningOff === 'effort'
       ? { reasoning_effort: 'none' }
       : { chat_template_kwargs: { enable_thinking: false } };
   }
   const on = dialect.reasoningOff === 'template' && reasoning.enabled === true;
   return {
-    ...(effort === undefined ? {} : { reasoning_effort: dialect.efforts[effort] }),
+    ...(effort === undefined || effort === 'none' ? {} : { reasoning_effort: dialect.efforts[effort] }),
     ...(on ? { chat_template_kwargs: { enable_thinking: true } } : {}),
   };
 }

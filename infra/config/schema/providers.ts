@@ -61,6 +61,13 @@ const openai = closed({
     .describe(
       'It counts reasoning beside the limit of an answer, so that is held for too. Default: for xAI.',
     ),
+  showsReasoning: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'It sends all reasoning of its models, in a field of its own, so that a stream that is left is billed by what came ' +
+        'and not by its seconds. Default: true, but for OpenAI, xAI, Google, Azure, OpenRouter and the dialect `openai`.',
+    ),
   e2ee: z.boolean().exactOptional(),
 }).refine(hasOneAddress, EITHER);
 

@@ -3,8 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
+import type { ProviderSettings } from '../../../domain/providerSettings.ts';
+import { reasoningBesideOf } from '../../../domain/text/reasoningBeside.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { until } from '../../harness/until.ts';
+import type { ChatScript } from '../../stubs/openaiScript.ts';
 import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
 
 const PLAIN = textModel({}).spec;
@@ -13,6 +16,8 @@ const MODELS: TextModel[] = [
   textModel({ id: 'racer', spec: { ...PLAIN, tokensPerSecond: 1_000_000 } }),
   textModel({ id: 'caller', spec: { ...PLAIN, capabilities: { supportsFunctionCalling: true } } }),
   textModel({ id: 'drained', spec: { ...PLAIN, onDisconnect: 'drain' } }),
+  textModel({ id: 'summing', provider: 'summing', spec: { ...PLAIN, tokensPerSecond: 1_000_000 } }),
+  textModel({ id: 'beside', provider: 'beside', spec: { ...PLAIN, tokensPerSecond: 1_000_000 } }),
 ];
 /** Words for minutes: nobody waits for the end of such a stream. */
 const ENDLESS = { tokens: Array.from({ length: 20_000 }, (_, index) => ` w${index}`), pauseMs: 20 };
@@ -24,7 +29,14 @@ let world: TextWorld;
 beforeAll(async () => {
   world = await startTextWorld((config) => {
     const models = [...config.models, ...MODELS];
-    return { ...config, models, modelCatalogue: createCatalogue(models) };
+    const { stub } = config.providers;
+    if (stub?.kind !== 'openai') throw new Error('no stub');
+    const providers: Record<string, ProviderSettings> = {
+      ...config.providers,
+      summing: { ...stub, showsReasoning: false },
+      beside: { ...stub, reasoningBeside: true },
+    };
+    return { ...config, models, providers, modelCatalogue: createCatalogue(models) };
   });
 });
 
@@ -182,10 +194,50 @@ describe('of a model that reasons and does not show it, a client that leaves', (
     expect((await lastEntry()).completion).toBe(10);
   });
 
-  it('pays by what was received where it shows its reasoning', async () => {
+  it('pays by what was received where the service shows all of it', async () => {
     world.stub.next.push({ tokens: [' a', ' b', ' c'], hang: 3, reasoning: [' hm'] });
     await leaveAfter({ model: 'racer', max_tokens: 1_000 }, (text) => wordsIn(text) >= 1);
     expect((await lastEntry()).completion).toBeLessThan(20);
+  });
+
+  // Written as it is: the stub refuses the argument of a template, as OpenAI does.
+  const frame = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-stub' };
+  const choice = { index: 0, delta: { content: ' 42' }, finish_reason: null };
+  const raw = [`data: ${JSON.stringify({ ...frame, choices: [choice] })}\n\n`, ': more to come\n\n'];
+
+  it.each<[string, ChatScript, object]>([
+    ['whose answer has <think> in it', { tokens: ['<think>', ' 42'], hang: 2 }, { model: 'racer' }],
+    [
+      'whose service shows a summary only',
+      { tokens: [' 42', '.'], hang: 3, reasoning: [' hm'] },
+      { model: 'summing' },
+    ],
+    [
+      'whose service hides it and was asked for the effort none',
+      { raw, pauseMs: 1_000 },
+      { model: 'summing', reasoning_effort: 'none' },
+    ],
+    [
+      'whose service hides it and was asked not to think',
+      { raw, pauseMs: 1_000 },
+      { model: 'summing', service_parameters: { disable_thinking: true } },
+    ],
+  ])('pays for the time, %s', async (_case, script, body) => {
+    world.stub.next.push(script);
+    await leaveAfter({ max_tokens: 1_000, ...body }, async (text) => {
+      await sleep(5);
+      return wordsIn(text) >= 1;
+    });
+    expect((await lastEntry()).completion).toBe(1_000);
+  });
+
+  it('pays for the time up to what was held for reasoning beside the answer', async () => {
+    world.stub.next.push({ tokens: [' 42', '.'], hang: 2 });
+    await leaveAfter({ model: 'beside', max_tokens: 6, reasoning_effort: 'low' }, async (text) => {
+      await sleep(50);
+      return wordsIn(text) >= 1;
+    });
+    expect((await lastEntry()).completion).toBe(6 + reasoningBesideOf({ reasoning: { effort: 'high' } }));
   });
 });
 

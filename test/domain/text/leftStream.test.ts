@@ -2,9 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
 import type { ProviderSettings } from '../../../domain/providerSettings.ts';
-import type { ChatRequest, TokenUsage } from '../../../domain/text/chat.ts';
+import type { TokenUsage } from '../../../domain/text/chat.ts';
 import {
   DEFAULT_TOKENS_PER_SECOND,
+  mayHideReasoning,
   onDisconnectOf,
   withUnseenReasoning,
 } from '../../../domain/text/leftStream.ts';
@@ -36,33 +37,19 @@ describe('onDisconnect', () => {
 });
 
 describe('the bill of unseen reasoning', () => {
-  const asked = (more: Partial<ChatRequest> = {}) => ({ maxTokens: 10_000, n: 1, ...more });
-  const left = (
-    spec: Partial<TextModel['spec']>,
-    request: Partial<ChatRequest>,
-    more: { showsReasoning?: boolean; elapsedMs?: number } = {},
-  ) =>
+  const left = (spec: Partial<TextModel['spec']>, more: { heldTokens?: number; elapsedMs?: number } = {}) =>
     withUnseenReasoning(USAGE, {
-      ...{ model: { spec: { ...SPEC, ...spec } }, request: asked(request) },
-      ...{ showsReasoning: false, elapsedMs: 2_500, ...more },
+      ...{ model: { spec: { ...SPEC, ...spec } }, heldTokens: 10_000, elapsedMs: 2_500, ...more },
     });
 
   it.each<[string, ReturnType<typeof left>, number]>([
-    ['is by the seconds at the default rate', left({}, {}), 2.5 * DEFAULT_TOKENS_PER_SECOND],
-    ["is by the model's own rate", left({ tokensPerSecond: 1_000 }, {}), 2_500],
-    ['is at most what was held for', left({ tokensPerSecond: 1_000 }, { maxTokens: 300 }), 300],
-    [
-      'is at most what was held for all choices',
-      left({ tokensPerSecond: 1_000 }, { maxTokens: 300, n: 2 }),
-      600,
-    ],
-    ['is rounded up', left({ tokensPerSecond: 41 }, {}, { elapsedMs: 1_001 }), 42],
-    ['is what was counted where that is more', left({ tokensPerSecond: 1 }, {}), 20],
-    ['is what was counted where reasoning was shown', left({}, {}, { showsReasoning: true }), 20],
-    ['is what was counted where the model cannot reason', left({ capabilities: {} }, {}), 20],
-    ['is what was counted where reasoning was turned off', left({}, { reasoning: { enabled: false } }), 20],
-    ['is what was counted with the effort none', left({}, { reasoning: { effort: 'none' } }), 20],
-    ['is what was counted where nobody left', left({}, {}, { elapsedMs: 0 }), 20],
+    ['is by the seconds at the default rate', left({}), 2.5 * DEFAULT_TOKENS_PER_SECOND],
+    ["is by the model's own rate", left({ tokensPerSecond: 1_000 }), 2_500],
+    ['is at most what was held for', left({ tokensPerSecond: 1_000 }, { heldTokens: 300 }), 300],
+    ['is rounded up', left({ tokensPerSecond: 41 }, { elapsedMs: 1_001 }), 42],
+    ['is what was counted where that is more', left({ tokensPerSecond: 1 }), 20],
+    ['is what was counted where the model cannot reason', left({ capabilities: {} }), 20],
+    ['is what was counted where no time counts', left({}, { elapsedMs: 0 }), 20],
   ])('%s', (_rule, { usage, remarks }, completionTokens) => {
     expect(usage).toEqual({
       ...USAGE,
@@ -70,5 +57,23 @@ describe('the bill of unseen reasoning', () => {
       reasoningTokens: USAGE.reasoningTokens + completionTokens - USAGE.completionTokens,
     });
     expect(remarks).toHaveLength(completionTokens > USAGE.completionTokens ? 1 : 0);
+  });
+});
+
+describe('reasoning may have gone unseen', () => {
+  const off = { reasoning: { enabled: false } };
+  const none = { reasoning: { enabled: true, effort: 'none' } } as const;
+  it.each([
+    ['where none came', { showsReasoning: true }, true],
+    ['where a part came of a service that does not show all', { isShown: true }, true],
+    ['where it was turned off and the service shows none', { request: off }, true],
+    ['where the effort is none and the service shows none', { request: none }, true],
+    ['but not where a service that shows all has sent some', { showsReasoning: true, isShown: true }, false],
+    ['but not where a service that shows all was told not to', { showsReasoning: true, request: off }, false],
+    ['but not with the effort none where all is shown', { showsReasoning: true, request: none }, false],
+    ['but not where the adapter turned it off', { mayReason: false }, false],
+  ])('%s', (_case, signs, expected) => {
+    const usual = { request: {}, showsReasoning: false, mayReason: true, isShown: false };
+    expect(mayHideReasoning({ ...usual, ...signs })).toBe(expected);
   });
 });
