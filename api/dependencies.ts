@@ -30,6 +30,7 @@ import type { FundsGate } from './fundsGate.ts';
 import type { JobWatch } from './jobWatch.ts';
 import type { Limits } from './limits/callLimits.ts';
 import type { PaymentOffers } from './paymentOffers.ts';
+import type { AnswerSpeeds } from './text/answerSpeeds.ts';
 import type { TopUpDesk } from './topUpDesk.ts';
 import type { WalletDesk } from './walletCall.ts';
 
@@ -41,6 +42,8 @@ export interface Dependencies {
   ledger: Ledger;
   /** By provider entry. */
   textProviders: ReadonlyMap<string, TextProvider>;
+  /** Of the text models. */
+  answerSpeeds: AnswerSpeeds;
   /** Of pictures, transcripts and speech that are made while the client waits; by provider entry. */
   mediaProviders: ReadonlyMap<string, MediaProvider>;
   /** Of the providers of queued jobs. */

@@ -53,6 +53,7 @@ import { createJobWatch } from './jobWatch.ts';
 import { createLimits } from './limits/callLimits.ts';
 import { createPaymentOffers } from './paymentOffers.ts';
 import { watchNodes } from './rpc/watchNodes.ts';
+import { createAnswerSpeeds } from './text/answerSpeeds.ts';
 import { createTopUpDesk } from './topUpDesk.ts';
 
 export interface Opened {
@@ -103,6 +104,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       ...{ heldBytes: createMediaBudget(), bodyBudget: createBodyBudget() },
       accountShares: createAccountShares(limits),
       proxies: createTrustedProxies(config.limits.trustedProxies),
+      answerSpeeds: createAnswerSpeeds(),
       circuits: watchCircuits(sql),
       callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
       published: publishCatalogue(config),

@@ -134,10 +134,15 @@ const spec = z
           'Of text models: what becomes of a stream whose client leaves. `abort`: it is closed, and what was received until ' +
           'then is billed. `drain`: it is read to its end and billed as a whole.',
       }),
-    tokensPerSecond: z.int().min(1).optional().meta({
-      description:
-        'Of text models that reason: bills a stream that is closed while the model reasons unseen, by its seconds.',
-    }),
+    tokensPerSecond: z
+      .int()
+      .min(1)
+      .optional()
+      .meta({
+        description:
+          'Of text models that reason: bills a stream that is closed while the model reasons unseen, by its seconds. Left ' +
+          'out: the measured rate of its last answers does.',
+      }),
     capabilities: capabilities.optional(),
     constraints: constraints.optional(),
     pricing: pricing.optional(),

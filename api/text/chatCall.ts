@@ -47,6 +47,8 @@ export interface ChatEnd {
   isShown: boolean;
   /** It left before the end. */
   clientLeft?: boolean;
+  /** It came whole, and as fast as its service sent it: its seconds tell the rate of the model. */
+  isPaced?: boolean;
   /** For the notes of the entry. */
   remarks?: readonly string[];
 }
@@ -54,7 +56,8 @@ export interface ChatEnd {
 /** Writes the bill of a conversation and of what was looked up for it; resolves when it stands. */
 export function settleChat(call: ChatCall, end: ChatEnd): Promise<Settled> {
   const { request, findings } = call;
-  const { counted, isShown, clientLeft = false, remarks = [] } = end;
+  const { counted, isShown, clientLeft = false, isPaced = false, remarks = [] } = end;
+  if (isPaced) noteSpeed(call, counted);
   const found = findings?.addOns ?? [];
   const isEmpty = counted.usage.completionTokens === 0;
   const isOwed = isShown || call.leftAt() !== undefined;
@@ -76,11 +79,19 @@ export function settleSearch(call: ChatCall, addOns: readonly AddOn[]): Promise<
   return settleCall(call, { usage: NO_TOKENS, counted: false, addOns, remarks });
 }
 
+/** Several choices are written side by side, so they tell no rate. */
+function noteSpeed(call: ChatCall, { usage: { completionTokens }, counted }: Counted): void {
+  if (counted || call.request.n !== 1) return;
+  const elapsedMs = performance.now() - call.startedAt;
+  call.answerSpeeds.note(call.attempt.model.id, { completionTokens, elapsedMs });
+}
+
 /** The bill of a stream whose client did not wait for its end. */
 export async function settleLeft(call: ChatCall, tally: Tally, isShown: boolean): Promise<Settled> {
   const { counted, usage: received } = await tally.countLeft(call.request);
   const { usage, remarks } = withUnseenReasoning(received, {
     ...{ model: call.attempt.model, heldTokens: call.outputTokens },
+    measuredTokensPerSecond: call.answerSpeeds.tokensPerSecondOf(call.attempt.model.id),
     elapsedMs: mayHaveHidden(call, tally) ? performance.now() - call.startedAt : 0,
   });
   return await settleChat(call, { counted: { usage, counted }, isShown, clientLeft: true, remarks });

@@ -128,7 +128,7 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
     requireRecipient(request);
     const counted = await countCompletion(call.request, completion);
     const [settled] = await Promise.all([
-      settleChat(call, { counted, isShown: true }),
+      settleChat(call, { counted, isShown: true, isPaced: true }),
       noteTokens(request, counted),
     ]);
     const body = form.whole({ heading: headingOf(order, call), call, completion, settled });

@@ -25,7 +25,7 @@ const DONE = 'data: [DONE]\n\n';
 export async function tellChat(terms: StreamTerms, take: TakeText): Promise<void> {
   const { call, stream, writer } = terms;
   const relayed: Relay = {
-    ...{ writer, tally: new Tally(), take, isShown: false },
+    ...{ writer, tally: new Tally(), take, isShown: false, isPaced: true },
     events: stream.events[Symbol.asyncIterator](),
   };
   if (terms.request.expired) return await drop(call, relayed);
@@ -46,6 +46,8 @@ interface Relay {
   take: TakeText;
   /** The client has taken the beginning, with what was looked up. */
   isShown: boolean;
+  /** No client was waited for, which could make its service look as slow as it likes. */
+  isPaced: boolean;
 }
 
 /** `left`: the client is gone, and the upstream is not yet through. */
@@ -66,7 +68,9 @@ async function relay(relayed: Relay): Promise<{ whole: boolean; failure?: unknow
     }
     // No wait for what was taken at once: it would be one per token of every stream.
     const taken = text === '' || take(text);
-    if (taken !== true && !(await taken)) return 'left';
+    if (taken === true) continue;
+    relayed.isPaced = false;
+    if (!(await taken)) return 'left';
   }
 }
 
@@ -107,10 +111,10 @@ interface Ended {
 
 async function close(
   { call, onSettled }: StreamTerms,
-  { tally, isShown }: Relay,
+  { tally, isShown, isPaced }: Relay,
   whole: boolean,
 ): Promise<Ended> {
   const counted = await tally.count(call.request, whole);
-  const bill = await settleChat(call, { counted, isShown });
+  const bill = await settleChat(call, { counted, isShown, isPaced: isPaced && whole });
   return { bill, after: await onSettled(bill) };
 }

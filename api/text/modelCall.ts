@@ -10,6 +10,7 @@ import type { NamedModel } from '../models.ts';
 import { type Hold, openHold, tooLate } from '../paid.ts';
 import type { RouteRequest } from '../route.ts';
 import { mayFallBack, restarting, toClientError } from '../upstreamErrors.ts';
+import type { AnswerSpeeds } from './answerSpeeds.ts';
 import type { Counted } from './tally.ts';
 
 /** Models that answer through `complete` and `stream`. */
@@ -40,6 +41,7 @@ interface OpenCall<Model extends Answering> {
   attempt: NamedModel<Model>;
   provider: TextProvider;
   hold: Hold;
+  answerSpeeds: AnswerSpeeds;
   /** Ends the upstream call. */
   signal: AbortSignal;
   /** When its client left, by `performance.now()`; undefined while it is there, or when it was told of a failure or cut off. */
@@ -61,7 +63,7 @@ export const WHOLE_DRAIN_MS = 125_000;
 /** Beyond the call: the resolution is written, if need be, for so long. */
 const RESOLVE_MS = 60_000;
 
-type Desk = Pick<Dependencies, 'ledger' | 'sql' | 'textProviders'>;
+type Desk = Pick<Dependencies, 'ledger' | 'sql' | 'textProviders' | 'answerSpeeds'>;
 
 /**
  * Each attempt is held against the limits and the price of its own model. Throws what the client is told when no model
@@ -101,7 +103,7 @@ function isNoRoom(error: unknown): boolean {
 }
 
 async function openCall<Model extends Answering, Priced extends Bounded>(
-  { ledger, sql, textProviders }: Desk,
+  { ledger, sql, textProviders, answerSpeeds }: Desk,
   { request, price, drainMs, isStream }: CallOrder<Model, Priced, unknown>,
   { attempt, index }: { attempt: NamedModel<Model>; index: number },
 ): Promise<ModelCall<Model, Priced>> {
@@ -127,7 +129,7 @@ async function openCall<Model extends Answering, Priced extends Bounded>(
     },
   );
   const line = openLine(request, { drainMs: drainMs(attempt.model), isStream });
-  return { ...priced, attempt, provider, hold, ...line, startedAt: performance.now() };
+  return { ...priced, attempt, provider, hold, answerSpeeds, ...line, startedAt: performance.now() };
 }
 
 async function informed<Model extends Answering, Priced extends Bounded>(

@@ -1,7 +1,7 @@
 /** A model as `GET /models` shows it (specification 2.6, api-facts 2.6 and A.5). */
 import { nanoToNumber } from '../money.ts';
 import type { ProviderSettings } from '../providerSettings.ts';
-import { onDisconnectOf, tokensPerSecondOf } from '../text/leftStream.ts';
+import { onDisconnectOf } from '../text/leftStream.ts';
 import type { Model, TextModel, VoiceChangerModel } from './model.ts';
 import { CAPABILITY_FLAGS, type Capabilities, type DurationPrices, type InpaintSpec } from './specs.ts';
 
@@ -52,10 +52,7 @@ function specOf(model: Model, providers: Shown['providers']): object {
       return {
         ...model.spec,
         capabilities: capabilitiesOf(model),
-        ...present({
-          onDisconnect: onDisconnectOf(model, providers),
-          tokensPerSecond: tokensPerSecondOf(model),
-        }),
+        onDisconnect: onDisconnectOf(model, providers),
       };
     case 'inpaint':
       return { ...model.spec, ...inputImages(model.spec) };

@@ -86,7 +86,10 @@ export interface TextSpec {
   readonly maxCompletionTokens?: number;
   /** Default: that of the provider entry. */
   readonly onDisconnect?: OnDisconnect;
-  /** Tokens of reasoning a second, for the bill of a stream that is left while the model reasons unseen. */
+  /**
+   * Tokens of reasoning a second, for the bill of a stream that is left while the model reasons unseen. Default: as its last
+   * answers were measured.
+   */
   readonly tokensPerSecond?: number;
   readonly capabilities?: Capabilities;
   readonly constraints?: {

@@ -3,7 +3,7 @@ import type { TextModel } from '../catalogue/model.ts';
 import type { OnDisconnect, ProviderSettings } from '../providerSettings.ts';
 import type { ChatRequest, TokenUsage } from './chat.ts';
 
-/** Of a model whose entry does not say. Common services write 40 to 150 tokens a second. */
+/** Of a model whose entry does not say, until its answers were measured. Common services write 40 to 150 tokens a second. */
 export const DEFAULT_TOKENS_PER_SECOND = 80;
 
 /** The model's own word, else that of its provider entry, else `abort`. */
@@ -16,10 +16,10 @@ export function onDisconnectOf(
   return spec.onDisconnect ?? ofEntry ?? 'abort';
 }
 
-/** Undefined: the model does not reason. */
-export function tokensPerSecondOf({ spec }: Pick<TextModel, 'spec'>): number | undefined {
-  if (spec.capabilities?.supportsReasoning !== true) return undefined;
-  return spec.tokensPerSecond ?? DEFAULT_TOKENS_PER_SECOND;
+/** 0: the model does not reason. */
+function tokensPerSecondOf({ spec }: Pick<TextModel, 'spec'>, measured: number | undefined): number {
+  if (spec.capabilities?.supportsReasoning !== true) return 0;
+  return spec.tokensPerSecond ?? measured ?? DEFAULT_TOKENS_PER_SECOND;
 }
 
 /** `enabled` counts only without an effort. */
@@ -51,6 +51,8 @@ export interface LeftStream {
   model: Pick<TextModel, 'spec'>;
   /** Tokens of output, over all choices, that were held for. */
   heldTokens: number;
+  /** Rate of the last answers of the model; undefined: not measured. */
+  measuredTokensPerSecond?: number | undefined;
   /** From the call to its end; 0 where no reasoning went unseen. */
   elapsedMs: number;
 }
@@ -66,10 +68,10 @@ export interface LeftUsage {
  * read, the time stands for it, up to the tokens that were held for.
  */
 export function withUnseenReasoning(usage: TokenUsage, left: LeftStream): LeftUsage {
-  const { model, heldTokens, elapsedMs } = left;
-  const tokensPerSecond = tokensPerSecondOf(model);
+  const { model, heldTokens, measuredTokensPerSecond, elapsedMs } = left;
+  const tokensPerSecond = tokensPerSecondOf(model, measuredTokensPerSecond);
   const seconds = Math.max(0, elapsedMs) / 1_000;
-  const made = Math.min(Math.ceil(seconds * (tokensPerSecond ?? 0)), heldTokens);
+  const made = Math.min(Math.ceil(seconds * tokensPerSecond), heldTokens);
   if (made <= usage.completionTokens) return { usage, remarks: [] };
   const unseen = made - usage.completionTokens;
   const remark = `left after ${seconds.toFixed(1)} s of unseen reasoning: ${tokensPerSecond} tokens a second`;

@@ -86,8 +86,8 @@ export const textSpec = closed({
   tokensPerSecond: count(1, 1_000_000)
     .exactOptional()
     .describe(
-      'Bills a stream that is left while the model reasons unseen: seconds × this, at most what was held. Default ' +
-        `${DEFAULT_TOKENS_PER_SECOND}.`,
+      'Bills a stream that is left while the model reasons unseen: seconds × this, at most what was held. Default: ' +
+        `measured by the last answers of the model, ${DEFAULT_TOKENS_PER_SECOND} until there are enough.`,
     ),
   capabilities: capabilities.exactOptional(),
   constraints: closed({

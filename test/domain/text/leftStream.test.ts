@@ -37,7 +37,10 @@ describe('onDisconnect', () => {
 });
 
 describe('the bill of unseen reasoning', () => {
-  const left = (spec: Partial<TextModel['spec']>, more: { heldTokens?: number; elapsedMs?: number } = {}) =>
+  const left = (
+    spec: Partial<TextModel['spec']>,
+    more: { heldTokens?: number; elapsedMs?: number; measuredTokensPerSecond?: number } = {},
+  ) =>
     withUnseenReasoning(USAGE, {
       ...{ model: { spec: { ...SPEC, ...spec } }, heldTokens: 10_000, elapsedMs: 2_500, ...more },
     });
@@ -45,6 +48,12 @@ describe('the bill of unseen reasoning', () => {
   it.each<[string, ReturnType<typeof left>, number]>([
     ['is by the seconds at the default rate', left({}), 2.5 * DEFAULT_TOKENS_PER_SECOND],
     ["is by the model's own rate", left({ tokensPerSecond: 1_000 }), 2_500],
+    ['is by the measured rate', left({}, { measuredTokensPerSecond: 150 }), 375],
+    [
+      "is by the model's own rate where there is a measured one, too",
+      left({ tokensPerSecond: 1_000 }, { measuredTokensPerSecond: 150 }),
+      2_500,
+    ],
     ['is at most what was held for', left({ tokensPerSecond: 1_000 }, { heldTokens: 300 }), 300],
     ['is rounded up', left({ tokensPerSecond: 41 }, { elapsedMs: 1_001 }), 42],
     ['is what was counted where that is more', left({ tokensPerSecond: 1 }), 20],
