@@ -1,5 +1,5 @@
 /** Text models (api-facts 11): prices per million tokens. */
-import { DEFAULT_CREATED, type ModelSize, type TextModel } from '../model.ts';
+import { DEFAULT_CREATED, type MediaTokenRates, type ModelSize, type TextModel } from '../model.ts';
 import type { Capabilities, CapabilityFlag, ReasoningEffort } from '../specs.ts';
 import { type BuiltInProvider, base, price } from './entry.ts';
 
@@ -33,7 +33,15 @@ interface Row {
   efforts?: readonly ReasoningEffort[];
   effort?: ReasoningEffort;
   size?: ModelSize;
+  /** Where the defaults are less than its service counts. */
+  mediaTokens?: Partial<MediaTokenRates>;
 }
+
+/**
+ * OpenAI counts 2,833 tokens for a picture and 5,667 for each tile of 512 pixels, of which there are eight at most after it has
+ * made the picture smaller, and four in the longest row.
+ */
+const MINI_PICTURES = { pixelsPerToken: 14, minPerImage: 25_501, maxPerImage: 48_169 };
 
 const ROWS: readonly Row[] = [
   {
@@ -254,6 +262,7 @@ const ROWS: readonly Row[] = [
     cached: 0.09375,
     out: 0.75,
     features: ['vision', 'tools', 'schema', 'logprobs'],
+    mediaTokens: MINI_PICTURES,
   },
   {
     id: 'e2ee-glm-5-1',
@@ -292,6 +301,7 @@ const PUBLISHED: readonly TextModel[] = ROWS.map((row) => ({
   kind: 'text',
   type: 'text',
   ...(row.size === undefined ? {} : { size: row.size }),
+  ...(row.mediaTokens && { mediaTokens: row.mediaTokens }),
   spec: {
     availableContextTokens: row.context,
     capabilities: capabilitiesOf(row),
