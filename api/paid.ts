@@ -216,8 +216,10 @@ function noteOverrun(
   // A price of a model that is sold for diem alone counts as so many US dollars.
   const usd = ({ usd, diem }: LedgerPrice) => Number(usd || diem) / NANO;
   ledgerOverruns.inc({ cause });
-  // The count of a stream that was left is an estimate: nobody owes what it is above the hold.
-  if (cause !== 'left_above_hold') {
+  // The count of a stream that was left may be an estimate: nobody owes what it is above the hold.
+  if (cause === 'left_above_hold') {
+    ledgerOverrunUsd.inc({ outcome: 'left' }, usd(missing));
+  } else {
     ledgerOverrunUsd.inc({ outcome: 'missing' }, usd(missing));
     ledgerOverrunUsd.inc(
       { outcome: 'taken' },

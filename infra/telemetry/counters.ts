@@ -60,11 +60,13 @@ export const refundBudgetFailures = new Counter({
 
 export const ledgerOverrunUsd = new Counter({
   name: 'farebox_ledger_overrun_usd_total',
-  help: 'Parts of such bills beyond their holds, in USD: taken by a second operation, or missing because funds or limits ended',
+  help:
+    'Parts of such bills beyond their holds, in USD: taken by a second operation, missing because funds or limits ended, ' +
+    'or not taken since the client had left its stream (left)',
   labelNames: ['outcome'] as const,
   registers,
 });
-for (const outcome of ['taken', 'missing']) ledgerOverrunUsd.inc({ outcome }, 0);
+for (const outcome of ['taken', 'missing', 'left']) ledgerOverrunUsd.inc({ outcome }, 0);
 
 export const abandonedHolds = new Counter({
   name: 'farebox_ledger_abandoned_holds_total',

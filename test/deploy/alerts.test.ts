@@ -25,7 +25,7 @@ function seriesOf({ expr }: Rule): [name: string, labels: string][] {
 }
 
 describe('the alert rules', () => {
-  it.each([
+  it.each<[string, string, string?]>([
     ['old holds', 'farebox_holds_oldest_seconds'],
     ['holds that cannot be expired', 'farebox_holds_expired_total'],
     ['jobs past their deadline', 'farebox_jobs_overdue'],
@@ -34,8 +34,12 @@ describe('the alert rules', () => {
     ['payments that paid something else', 'farebox_top_ups_total'],
     ['bills that nobody paid', 'farebox_ledger_overrun_usd_total'],
     ['bills without their hold', 'farebox_ledger_overruns_total'],
-  ])('name %s', (_trouble, metric) => {
-    expect(rules.flatMap(seriesOf).map(([name]) => name)).toContain(metric);
+    ['bills of left streams above their hold', 'farebox_ledger_overrun_usd_total', 'outcome="left"'],
+  ])('name %s', (_trouble, metric, matcher = '') => {
+    const read = rules
+      .flatMap(seriesOf)
+      .filter(([name, labels]) => name === metric && labels.includes(matcher));
+    expect(read).not.toEqual([]);
   });
 
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
@@ -56,7 +60,7 @@ describe('the alert rules', () => {
 
 // An increase is told only from a value that was there before: the first of these must not be missed.
 it.each([
-  ['farebox_ledger_overrun_usd_total', 'outcome', ['missing', 'taken']],
+  ['farebox_ledger_overrun_usd_total', 'outcome', ['left', 'missing', 'taken']],
   [
     'farebox_ledger_overruns_total',
     'cause',

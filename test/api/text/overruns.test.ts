@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
-import { ledgerOverruns } from '../../../infra/telemetry/counters.ts';
+import { ledgerOverruns, ledgerOverrunUsd } from '../../../infra/telemetry/counters.ts';
 import { until } from '../../harness/until.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
@@ -41,6 +41,9 @@ it.each([false, true])(
 );
 
 it('is paid the hold at most where the client left, which is logged and counted', async () => {
+  const usdOf = async () =>
+    new Map((await ledgerOverrunUsd.get()).values.map(({ labels, value }) => [labels.outcome, value]));
+  const before = await usdOf();
   const dry = await world.chat({ max_tokens: 10 }, { headers: { 'x-service-dry-run': 'true' } });
   const { bounds } = (await dry.json()) as { bounds: { cost: { usd: number } }[] };
   const bound = BigInt(Math.round((bounds[0]?.cost.usd ?? 0) * 1e9));
@@ -63,6 +66,9 @@ it('is paid the hold at most where the client left, which is logged and counted'
   expect(spent).toBe(bound);
   const { values } = await ledgerOverruns.get();
   expect(values).toContainEqual(expect.objectContaining({ labels: { cause: 'left_above_hold' }, value: 1 }));
+  const after = await usdOf();
+  expect((after.get('left') ?? 0) - (before.get('left') ?? 0)).toBeCloseTo(Number(COST - bound) / 1e9, 9);
+  expect([after.get('missing'), after.get('taken')]).toEqual([before.get('missing'), before.get('taken')]);
   const line = world.api.log.find((each) => each.includes('left_above_hold'));
   expect(JSON.parse(line ?? '{}')).toMatchObject({
     billUsd: Number(COST) / 1e9,
