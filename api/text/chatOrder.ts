@@ -93,7 +93,10 @@ async function informed(
 }
 
 /** A whole answer is read to its end for a client that has left: before it, nothing tells what was made of it. */
-function departureOf({ providers }: Config, { stream }: ChatBody): Pick<ChatOrder, 'drainMs' | 'isStream'> {
+export function departureOf(
+  { providers }: Pick<Config, 'providers'>,
+  { stream }: Pick<ChatBody, 'stream'>,
+): Pick<ChatOrder, 'drainMs' | 'isStream'> {
   if (!stream) return { drainMs: () => WHOLE_DRAIN_MS };
   return {
     isStream: true,
