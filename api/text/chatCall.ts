@@ -99,7 +99,7 @@ export async function settleLeft(call: ChatCall, tally: Tally, isShown: boolean)
 
 /** Reasoning that was made for a client that left. */
 function mayHaveHidden({ request, provider, showsReasoning, leftAt }: ChatCall, tally: Tally): boolean {
-  if (leftAt() === undefined) return false;
+  if (leftAt() === undefined || tally.isToldWhole(request)) return false;
   const mayReason = provider.mayReason?.(request) ?? true;
   return mayHideReasoning({ request, showsReasoning, mayReason, isShown: tally.hasReasoning });
 }

@@ -1,6 +1,7 @@
 /** What a text call produced: as its service counted it, or, where it does not say, by our own count. */
 import type { ChatEvent, ChatMessage, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
 import { MAX_LETTERS_PER_TOKEN, mediaTokensOf } from '../../domain/text/promptSize.ts';
+import { tokensOfSealed } from '../../domain/text/sealedText.ts';
 import { countTokens } from '../../infra/text/countTokens.ts';
 
 export interface Counted {
@@ -16,6 +17,10 @@ export class Tally {
   #reasoning = '';
   /** Letters of both when the usage was told: one with text after it was an interim count. */
   #lettersAtUsage = 0;
+  /** Tokens of all that came, if it is encrypted. */
+  #sealedTokens = 0;
+  #finished = new Set<number>();
+  #finishedAtUsage = 0;
 
   get #letters(): number {
     return this.#output.length + this.#reasoning.length;
@@ -25,12 +30,28 @@ export class Tally {
     if (event.type === 'usage') {
       this.usage = event.usage;
       this.#lettersAtUsage = this.#letters;
+      this.#finishedAtUsage = this.#finished.size;
     }
+    if (event.type === 'finish') this.#finished.add(event.index);
     if (event.type !== 'delta') return;
     const { content, reasoning_content, tool_calls } = event.delta;
-    if (content !== undefined) this.#output += content;
-    if (reasoning_content !== undefined) this.#reasoning += reasoning_content;
-    for (const { name = '', arguments: text = '' } of tool_calls ?? []) this.#output += name + text;
+    if (content !== undefined) {
+      this.#output += content;
+      this.#sealedTokens += tokensOfSealed(content);
+    }
+    if (reasoning_content !== undefined) {
+      this.#reasoning += reasoning_content;
+      this.#sealedTokens += tokensOfSealed(reasoning_content);
+    }
+    for (const { name = '', arguments: text = '' } of tool_calls ?? []) {
+      this.#output += name + text;
+      this.#sealedTokens += tokensOfSealed(name + text);
+    }
+  }
+
+  /** The service told its usage behind the end of every choice: whatever may still come changes nothing. */
+  isToldWhole({ n }: Pick<ChatRequest, 'n'>): boolean {
+    return this.#finishedAtUsage >= n && this.#lettersAtUsage === this.#letters;
   }
 
   /** In a field of its own. */
@@ -48,8 +69,8 @@ export class Tally {
 
   /** `whole`: the stream came to its end, so a usage that was told after all text is the last word. */
   async count(request: ChatRequest, whole: boolean): Promise<Counted> {
-    const received = { output: this.#output, reasoning: this.#reasoning };
-    const isFinal = whole && this.#lettersAtUsage === this.#letters;
+    const received = { output: this.#output, reasoning: this.#reasoning, sealedTokens: this.#sealedTokens };
+    const isFinal = (whole && this.#lettersAtUsage === this.#letters) || this.isToldWhole(request);
     return await largerCount(request, received, { told: this.usage, isFinal });
   }
 }
@@ -57,6 +78,8 @@ export class Tally {
 interface Received {
   output: string;
   reasoning: string;
+  /** Of both, if they are encrypted. */
+  sealedTokens: number;
 }
 
 interface Told {
@@ -67,8 +90,7 @@ interface Told {
 
 /**
  * The service's count, or ours of what was received where that is larger. A final count that fits the length of the text is
- * believed without counting: vocabularies differ a little. Encrypted text is longer than what it says, so there the service's
- * count stands.
+ * believed without counting: vocabularies differ a little. One of encrypted text, which is longer than what it says, always is.
  */
 async function largerCount(
   request: ChatRequest,
@@ -80,7 +102,7 @@ async function largerCount(
   const isPlausible =
     request.e2eeHeaders !== undefined || told.completionTokens * MAX_LETTERS_PER_TOKEN >= letters;
   if (isFinal && isPlausible) return { usage: told, counted: false };
-  const completionTokens = (await countTokens(received.output)) + (await countTokens(received.reasoning));
+  const { completionTokens } = await countReceived(request, received);
   if (told.completionTokens >= completionTokens) return { usage: told, counted: false };
   return { usage: { ...told, completionTokens }, counted: true };
 }
@@ -88,17 +110,29 @@ async function largerCount(
 export async function countCompletion(request: ChatRequest, completion: Completion): Promise<Counted> {
   let output = '';
   let reasoning = '';
+  let sealedTokens = 0;
   for (const { message } of completion.choices) {
-    output += message.content ?? '';
-    reasoning += message.reasoning_content ?? '';
-    for (const call of message.tool_calls ?? []) output += call.function.name + call.function.arguments;
+    const { content, reasoning_content: thought, tool_calls: calls = [] } = message;
+    const texts = [content ?? '', ...calls.map(({ function: call }) => call.name + call.arguments)];
+    output += texts.join('');
+    reasoning += thought ?? '';
+    sealedTokens += [...texts, thought ?? ''].reduce((sum, text) => sum + tokensOfSealed(text), 0);
   }
-  return await largerCount(request, { output, reasoning }, { told: completion.usage, isFinal: true });
+  const received = { output, reasoning, sealedTokens };
+  return await largerCount(request, received, { told: completion.usage, isFinal: true });
 }
 
-async function countProduced(request: ChatRequest, { output, reasoning }: Received): Promise<TokenUsage> {
+type ReceivedTokens = Pick<TokenUsage, 'completionTokens' | 'reasoningTokens'>;
+
+async function countReceived({ e2eeHeaders }: ChatRequest, received: Received): Promise<ReceivedTokens> {
+  if (e2eeHeaders) return { completionTokens: received.sealedTokens, reasoningTokens: 0 };
+  const { output, reasoning } = received;
   const [outputTokens, reasoningTokens] = await Promise.all([countTokens(output), countTokens(reasoning)]);
-  const completionTokens = outputTokens + reasoningTokens;
+  return { completionTokens: outputTokens + reasoningTokens, reasoningTokens };
+}
+
+async function countProduced(request: ChatRequest, received: Received): Promise<TokenUsage> {
+  const { completionTokens, reasoningTokens } = await countReceived(request, received);
   const promptTokens = completionTokens === 0 ? 0 : await countAllOfPrompt(request);
   return { promptTokens, cachedTokens: 0, cacheWriteTokens: 0, completionTokens, reasoningTokens };
 }
@@ -121,17 +155,30 @@ export async function countPrompt(
 
 /** For a bill: whoever leaves before the last word has sent all of it. Media count as in what was held for them. */
 async function countAllOfPrompt(request: ChatRequest): Promise<number> {
-  const { messages, responseFormat, mediaTokens } = request;
+  const { messages, tools, responseFormat, mediaTokens, e2eeHeaders } = request;
   const others = messages.flatMap(silentTextsOf);
   if (responseFormat?.type === 'json_schema') others.push(JSON.stringify(responseFormat));
+  if (e2eeHeaders) {
+    if (tools) others.push(JSON.stringify(tools));
+    return sealedTokensOf(messages) + (await countTokens(others.join('\n')));
+  }
   const media = mediaTokensOf(messages, mediaTokens);
   return (await countPrompt(request)) + (await countTokens(others.join('\n'))) + media;
 }
 
-/** What the assistant thought and called. */
+/** Of the contents of an encrypted request, which has no media. */
+function sealedTokensOf(messages: readonly ChatMessage[]): number {
+  const texts = messages.flatMap(({ content }) => {
+    if (typeof content === 'string') return [content];
+    return (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  });
+  return texts.reduce((sum, text) => sum + tokensOfSealed(text), messages.length * AROUND_MESSAGE);
+}
+
+/** What the assistant thought and called. Details of reasoning repeat its text where both are there. */
 function silentTextsOf(message: ChatMessage): string[] {
   if (message.role !== 'assistant') return [];
-  const calls = message.tool_calls ?? [];
+  const { reasoning_content: thought, reasoning_details: details = [], tool_calls: calls = [] } = message;
   const called = calls.map(({ function: { name, arguments: text } }) => `${name}\n${text}`);
-  return message.reasoning_content === undefined ? called : [message.reasoning_content, ...called];
+  return [thought ?? details.map(({ text }) => text ?? '').join('\n'), ...called];
 }

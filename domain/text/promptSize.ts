@@ -99,9 +99,11 @@ function textsOf(message: ChatMessage): string[] {
   const { name, content } = message;
   const texts = typeof content === 'string' ? [content] : (content ?? []).flatMap(textOfPart);
   if (name !== undefined) texts.push(name);
+  if (message.role === 'tool') texts.push(message.tool_call_id);
   if (message.role !== 'assistant') return texts;
-  texts.push(message.reasoning_content ?? '');
-  for (const { function: call } of callsOf(message)) texts.push(call.name, call.arguments);
+  texts.push(message.reasoning_content ?? '', message.thought_signature ?? '');
+  for (const { text = '', data = '' } of message.reasoning_details ?? []) texts.push(text, data);
+  for (const { id, function: call } of callsOf(message)) texts.push(id, call.name, call.arguments);
   return texts;
 }
 

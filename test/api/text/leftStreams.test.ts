@@ -214,6 +214,19 @@ describe('of a model that reasons and does not show it, a client that leaves', (
     expect(BigInt((await lastEntry()).nano)).toBe(BigInt(Math.round(bounds[0].cost.usd * 1e9)));
   });
 
+  it('pays what the service told at the end, where it leaves before the stream is closed', async () => {
+    const frame = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-stub' };
+    const usage = { prompt_tokens: 40, completion_tokens: 60, total_tokens: 100 };
+    const end = { index: 0, delta: {}, finish_reason: 'stop' };
+    const word = { index: 0, delta: { content: ' 42' }, finish_reason: null };
+    world.stub.next.push({
+      frames: [{ ...frame, choices: [word] }, { ...frame, choices: [end], usage }, '[DONE]'],
+      hang: 2,
+    });
+    await leaveAfter({ model: 'racer', max_tokens: 1_000 }, (text) => text.includes('"stop"'));
+    expect(await lastEntry()).toMatchObject({ prompt: 40, completion: 60 });
+  });
+
   it('pays by what was received where the service shows all of it', async () => {
     world.stub.next.push({ tokens: [' a', ' b', ' c'], hang: 3, reasoning: [' hm'] });
     await leaveAfter({ model: 'racer', max_tokens: 1_000 }, (text) => wordsIn(text) >= 1);

@@ -1,4 +1,5 @@
 /** What was sent and received is counted where a service does not tell its usage, or tells less than there is. */
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { countCompletion, Tally } from '../../../api/text/tally.ts';
 import type { ChatEvent, ChatMessage, ChatRequest, TokenUsage } from '../../../domain/text/chat.ts';
@@ -35,6 +36,14 @@ it.each<[string, ChatRequest, number]>([
   ['a recording', withMedia({ type: 'audio', seconds: 20 }), 1_000],
   ['a film', withMedia({ type: 'video', seconds: 5, audioSeconds: 5 }), 4_250],
   ['what was thought', after({ reasoning_content: WORDS }), 300],
+  [
+    'what was thought, where its details alone say it',
+    after({
+      content: 'So.',
+      reasoning_details: [{ type: 'thinking', format: 'anthropic-claude-v1', text: WORDS, data: 'c2lnbmVk' }],
+    }),
+    300,
+  ],
   [
     'what was called, and with what',
     after({ tool_calls: [{ id: '1', type: 'function', function: { name: 'look_up', arguments: WORDS } }] }),
@@ -93,5 +102,47 @@ describe('an answer whose service tells', () => {
     ['few tokens of a text that is encrypted', () => whole(WORDS, 5, { ...PLAIN, e2eeHeaders: {} }), 5],
   ])('%s is believed', async (_name, count, completionTokens) => {
     expect(await count()).toEqual({ usage: usage(completionTokens), counted: false });
+  });
+});
+
+describe('an encrypted answer whose service does not tell', () => {
+  /** What encryption adds to a text: a public key, a nonce and a tag. */
+  const sealed = (bytes: number) => randomBytes(93 + bytes).toString('hex');
+  const request = chatRequest({ messages: [{ role: 'user', content: sealed(400) }], e2eeHeaders: {} });
+  const delta = (content: string): ChatEvent => ({ type: 'delta', index: 0, delta: { content } });
+
+  it.each([
+    ['a token for each piece that is shorter than one', 100, 3, 100],
+    ['a token for each four bytes of longer pieces', 100, 40, 1_000],
+  ])('counts %s', async (_rule, pieces, bytes, completionTokens) => {
+    const tally = new Tally();
+    for (let count = 0; count < pieces; count += 1) tally.add(delta(sealed(bytes)));
+    const { usage } = await tally.countLeft(request);
+    expect(usage.completionTokens).toBe(completionTokens);
+    // 100 for the text, and what stands around a message.
+    expect(usage.promptTokens).toBeGreaterThanOrEqual(100);
+    expect(usage.promptTokens).toBeLessThan(120);
+  });
+
+  it('counts a whole one by its bytes', async () => {
+    const choices = [{ index: 0, message: { content: sealed(400) }, finishReason: 'stop' as const }];
+    const { usage } = await countCompletion(request, { choices, usage: undefined });
+    expect(usage.completionTokens).toBe(100);
+  });
+
+  it('counts pieces of 77 random bytes as one token each', async () => {
+    const tally = new Tally();
+    for (let count = 0; count < 100; count += 1) tally.add(delta(randomBytes(77).toString('hex')));
+    expect((await tally.countLeft(request)).usage.completionTokens).toBe(100);
+  });
+
+  it('takes what was told early, where that is more', async () => {
+    const tally = new Tally();
+    tally.add(delta(sealed(3)));
+    const usage = { promptTokens: 10, cachedTokens: 0, cacheWriteTokens: 0 };
+    tally.add({ type: 'usage', usage: { ...usage, completionTokens: 7, reasoningTokens: 0 } });
+    tally.add(delta(sealed(3)));
+    const { usage: found, counted: isOurs } = await tally.countLeft(request);
+    expect([found.promptTokens, found.completionTokens, isOurs]).toEqual([10, 7, false]);
   });
 });

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { estimateTokens } from '../../../domain/text/promptSize.ts';
+import type { ChatMessage } from '../../../domain/text/chat.ts';
+import { estimateTokens, promptTokensOf } from '../../../domain/text/promptSize.ts';
 import { countTokens } from '../../../infra/text/countTokens.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
@@ -145,4 +146,34 @@ describe('the estimate of a text', () => {
   it('of one digit, mark or small word is one token, and of nothing none', () => {
     expect(['', '7', '{', 'a', 'the', 'é', '界'].map(estimateTokens)).toEqual([0, 1, 1, 1, 2, 1, 2]);
   });
+});
+
+const LONG = 'All that was thought of before. '.repeat(50);
+
+it.each<[string, ChatMessage]>([
+  [
+    'the text of details of reasoning',
+    {
+      ...{ role: 'assistant', content: 'So.' },
+      reasoning_details: [{ type: 'thinking', format: 'anthropic-claude-v1', text: LONG }],
+    },
+  ],
+  [
+    'the data of details of reasoning',
+    {
+      ...{ role: 'assistant', content: 'So.' },
+      reasoning_details: [{ type: 'redacted_thinking', format: 'anthropic-claude-v1', data: LONG }],
+    },
+  ],
+  ['the signature of a thought', { role: 'assistant', content: 'So.', thought_signature: LONG }],
+  ['the id of a call that is answered', { role: 'tool', content: 'So.', tool_call_id: LONG }],
+  [
+    'the id of a call',
+    {
+      ...{ role: 'assistant', content: 'So.' },
+      tool_calls: [{ id: LONG, type: 'function', function: { name: 'f', arguments: '' } }],
+    },
+  ],
+])('the estimate of a prompt has %s in it', (_what, message) => {
+  expect(promptTokensOf({ messages: [message] })).toBeGreaterThanOrEqual(estimateTokens(LONG));
 });
