@@ -106,7 +106,7 @@ describe('docker-compose.yml', () => {
     expect(used).toEqual(expect.arrayContaining(['postgres', 's3-data', 's3-meta']));
   });
 
-  test.each(LONG_RUNNING)(
+  test.each(Object.keys(services))(
     '%s has no privilege that it does not need, and bounds on memory and processes',
     (name) => {
       const { cap_drop, security_opt, mem_limit, pids_limit, privileged } = serviceOf(name);
@@ -280,6 +280,15 @@ describe('the container image', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
     expect(dockerfile).toContain('ENTRYPOINT ["tini", "--"]');
     expect(dockerfile).toMatch(/^HEALTHCHECK /m);
+  });
+
+  test('lets its user execute node and the init but not read them, so that decoders cannot read their variables', () => {
+    const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
+    const chmod = /^.*chmod 0711 (.*)$/m.exec(last)?.[1]?.split(' ') ?? [];
+    expect(chmod).toEqual(['/usr/local/bin/node', '/usr/bin/tini']);
+    // Root does it: neither belongs to the user of the image.
+    expect(last.indexOf('chmod 0711')).toBeLessThan(last.indexOf('USER node'));
+    expect(last).not.toMatch(/chmod (?!0711)|USER (?!node)/);
   });
 
   test('sets only variables that the configuration reads', () => {
