@@ -5,7 +5,7 @@ import { buildVersion } from '../infra/config/buildVersion.ts';
 import { type OperatorEnvironment, readOperatorEnvironment } from '../infra/config/operator.ts';
 import { readConfigurationFile } from '../infra/config/readFile.ts';
 import { createLogger } from '../infra/log.ts';
-import { decoderIsolation } from '../infra/media/isolation.ts';
+import { type DecoderIsolation, decoderIsolation, isEnvironmentReadable } from '../infra/media/isolation.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { errorLine } from './commandError.ts';
 import { print, table } from './output.ts';
@@ -44,7 +44,7 @@ async function examine(options: { json?: boolean }): Promise<void> {
       program('pocketsphinx', environment.POCKETSPHINX_PATH, { required: false }),
     ])),
     configuration(environment),
-    isolation(),
+    ...isolation(),
     ...settingsOf(environment),
   ];
   const ok = findings.every(({ state }) => state !== 'problem');
@@ -188,14 +188,25 @@ function configuration({ FAREBOX_CONFIG }: OperatorEnvironment): Finding {
   }
 }
 
-function isolation(): Finding {
-  const what = 'decoders';
-  const found = decoderIsolation();
-  if (found.isolated) {
-    return { what, state: 'ok', detail: 'run without network, in namespaces of their own' };
+function isolation(): Finding[] {
+  const { level, description, reason } = decoderIsolation();
+  const decoders = { what: 'decoders', detail: reason ? `${description}: ${reason}` : description };
+  return [{ ...decoders, state: level === 'full' ? 'ok' : 'warning' }, environmentOf(level)];
+}
+
+/** Decoders in namespaces of their own cannot read it in any case. */
+function environmentOf(level: DecoderIsolation['level']): Finding {
+  const what = 'environment';
+  if (!isEnvironmentReadable()) {
+    return { what, state: 'ok', detail: 'no other process of this user can read the variables of a process' };
   }
-  const detail = `not isolated, they can reach the network and read what this user can read: ${found.reason}`;
-  return { what, state: 'warning', detail };
+  const detail = 'other processes of this user can read the variables of a process';
+  if (level !== 'none') return { what, state: 'ok', detail: `${detail}; decoders cannot` };
+  return {
+    what,
+    state: 'warning',
+    detail: `${detail}: make ${process.execPath} unreadable for it (mode 0711)`,
+  };
 }
 
 function settingsOf({ HOST, FAREBOX_PUBLIC_URL, FAREBOX_METRICS_TOKEN }: OperatorEnvironment): Finding[] {

@@ -143,10 +143,18 @@ export function dataFolderPath(): string {
   return path.resolve(process.env.FAREBOX_DATA?.trim() || DEFAULT_DATA_FOLDER);
 }
 
-/** Every file that a variable `…_FILE` of this process names, whoever reads it. */
+/** The configuration file in the working folder, which is read where no variable names another one. */
+export const DEFAULT_CONFIG_FILE = 'farebox.config.json';
+
+/**
+ * Every file of this process that may hold a secret: those that a variable `…_FILE` names, whoever reads them, and the
+ * configuration, in which addresses of nodes may carry a key.
+ */
 export function secretFilePaths(): string[] {
-  return Object.entries(process.env).flatMap(([name, value]) =>
-    name.endsWith('_FILE') && value?.trim() ? [path.resolve(value.trim())] : [],
+  const { FAREBOX_CONFIG, FAREBOX_DEMO_CHAIN, ...rest } = process.env;
+  const named = Object.entries(rest).flatMap(([name, value]) => (name.endsWith('_FILE') ? [value] : []));
+  return [FAREBOX_CONFIG?.trim() || DEFAULT_CONFIG_FILE, FAREBOX_DEMO_CHAIN, ...named].flatMap((file) =>
+    file?.trim() ? [path.resolve(file.trim())] : [],
   );
 }
 

@@ -2,10 +2,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { crossCheck } from './crossCheck.ts';
+import { DEFAULT_CONFIG_FILE } from './environment.ts';
 import { ConfigError, describeProblems } from './problems.ts';
 import { type ConfigurationFile, configurationFile } from './schema/file.ts';
 
-export const DEFAULT_FILE = 'farebox.config.json';
 const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -13,7 +13,7 @@ const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
  * there is one, else the defaults. Throws ConfigError.
  */
 export function readConfigurationFile(named: string | undefined): ConfigurationFile {
-  const file = path.resolve(named ?? DEFAULT_FILE);
+  const file = path.resolve(named ?? DEFAULT_CONFIG_FILE);
   const content = readText(file, named === undefined ? undefined : MEANING);
   if (content === undefined) return checkConfiguration({}, file);
   return resolvePaths(checkConfiguration(parseJson(content, file), file), path.dirname(file));

@@ -1,85 +1,158 @@
 /**
  * Namespaces for the children that decode foreign bytes. A decoder that is taken over sees no other process, no network,
- * neither the data folder nor a secret file, and has no capability. Needs Linux with `unshare`, `mount` and `setpriv` of
- * util-linux, and a kernel that lets this user make namespaces; `decoderIsolation` tells whether that is so.
+ * neither the data folder nor a file with secrets, writes to its work folder only, and has no capability. Needs Linux with
+ * `unshare`, `mount` and `setpriv` of util-linux, and a kernel that lets this user make namespaces. Where it does not
+ * allow all of them, decoders get the most that it allows; `decoderIsolation` tells what that is.
  */
 import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dataFolderPath, secretFilePaths } from '../config/environment.ts';
 import type { Logger } from '../log.ts';
 
-export type DecoderIsolation =
-  | { isolated: true }
-  /** `reason`: one line of the program that failed. */
-  | { isolated: false; reason: string };
+export interface DecoderIsolation {
+  level: 'full' | 'shared_proc' | 'no_network' | 'none';
+  /** What decoders can reach; the words follow "decoders". */
+  description: string;
+  /** Below `full`: one line of the program that failed. */
+  reason?: string;
+}
 
-const UNSHARE = ['--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--net', '--ipc'];
+interface Level extends DecoderIsolation {
+  namespaces: readonly string[];
+  /** Needs a mount namespace. */
+  hidesFiles: boolean;
+}
+
+const PROCESSES = ['--pid', '--fork', '--kill-child', '--net', '--ipc'];
+/** The best one first. */
+const LEVELS: readonly Level[] = [
+  {
+    level: 'full',
+    description: 'run without network, in namespaces of their own',
+    namespaces: [...PROCESSES, '--mount', '--mount-proc'],
+    hidesFiles: true,
+  },
+  {
+    // Containers that hide parts of /proc let nobody mount another one.
+    level: 'shared_proc',
+    description: 'run without network; they see which processes run, as /proc cannot be mounted',
+    namespaces: [...PROCESSES, '--mount'],
+    hidesFiles: true,
+  },
+  {
+    level: 'no_network',
+    description:
+      'run without network; they can read the files that this user can read, as nothing can be mounted',
+    namespaces: PROCESSES,
+    hidesFiles: false,
+  },
+];
 /** As root of the machine; else as root of a user namespace, which an ordinary user may make. */
-const MODES: readonly (readonly string[])[] = [[], ['--user', '--map-root-user']];
+const USERS: readonly (readonly string[])[] = [[], ['--user', '--map-root-user']];
+/** Root needs no capability to write what is in them, nor to read a disk by its device. */
+const ROOT_FOLDERS = process.getuid?.() === 0 ? '/proc /sys' : '';
+/** The shell stays as process 1: that one could not even kill itself. */
+const RUN = 'setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@" & wait "$!"';
 /**
  * Arguments: work folder, data folder, files to hide, `--`, command. The data folder is covered, and its work folder put
- * back; each file is covered by an empty one. The shell stays as process 1: that one could not even kill itself.
+ * back; each file is covered by an empty one. Of the root file system only the work folder and `/tmp` stay writable.
  */
-const HIDE_AND_RUN = `work=$1 data=$2; shift 2
+const HIDE_AND_RUN = `root='${ROOT_FOLDERS}' work=$1 data=$2; shift 2; here=$PWD
+mount --rbind /tmp /tmp || exit 125
 if [ -d "$data" ]; then
   mkdir -p "$work" && cd "$work" && mount -t tmpfs -o size=64k,mode=0755 farebox "$data" && mkdir -p "$work" &&
-    mount -c --bind . "$work" && cd / || exit 125
+    mount -c --bind . "$work" || exit 125
 fi
 while [ "$1" != -- ]; do [ ! -e "$1" ] || mount --bind /dev/null "$1" || exit 125; shift; done; shift
-setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@" & wait "$!"`;
+if [ "$root" ]; then
+  cd /dev && mount -t tmpfs -o size=64k,mode=0755 farebox /dev && : > /dev/null && mount -c --bind null /dev/null || exit 125
+fi
+cd "$here" 2> /dev/null || cd /; for each in / $root; do mount --options-source mtab -o remount,bind,ro "$each" || exit 125; done
+${RUN}`;
 const PROBE_TIMEOUT_MS = 10_000;
 const MAX_REASON_LENGTH = 200;
 
-let known: { mode: readonly string[] | undefined; reason: string } | undefined;
+type Start = (command: readonly string[]) => readonly string[];
+let known: { isolation: DecoderIsolation; start: Start } | undefined;
 
 /** Looked at once per process, by starting a program in the way in which decoders are started. */
 export function decoderIsolation(): DecoderIsolation {
-  const { mode, reason } = probe();
-  return mode ? { isolated: true } : { isolated: false, reason };
+  return probe().isolation;
 }
 
 /** Says at the start of a process what its decoders can reach. */
 export function reportDecoderIsolation(log: Logger): void {
-  const found = decoderIsolation();
-  if (found.isolated) {
-    log.info('decoders run without network, in namespaces of their own');
-    return;
-  }
-  log.warn(
-    { reason: found.reason },
-    'decoders are not isolated: they can reach the network, and read what this user can read',
-  );
+  const { level, description, reason } = decoderIsolation();
+  if (level === 'full') log.info(`decoders ${description}`);
+  else log.warn({ reason }, `decoders ${description}`);
 }
 
-/** The command that runs `command` in namespaces of its own; the command itself where there can be none. */
+/** The command that runs `command` with as much isolation as the kernel allows. */
 export function isolatedCommand(command: readonly string[]): readonly string[] {
-  const { mode } = probe();
-  return mode ? wrap(mode, command) : command;
+  try {
+    // A folder that is made later would be on the read-only root for a child that has started.
+    mkdirSync(workFolderPath(), { recursive: true, mode: 0o700 });
+  } catch {
+    // Work that needs it fails by itself.
+  }
+  return probe().start(command);
+}
+
+/**
+ * Whether an ordinary child, which has the same user, can read the environment variables of this process. The kernel
+ * denies it where this user cannot read the program of the process: see infra/deploy/Dockerfile.
+ */
+export function isEnvironmentReadable(): boolean {
+  return run(['/bin/sh', '-c', ': < "/proc/$PPID/environ"']) === undefined;
 }
 
 function probe() {
-  known ??= firstThatWorks();
+  known ??= findBestLevel();
   return known;
 }
 
-function firstThatWorks() {
+function findBestLevel(): NonNullable<typeof known> {
   // A decoder without its capabilities must still reach its own program.
   const command = ['test', '-r', fileURLToPath(import.meta.url)];
-  let reason = '';
-  for (const mode of MODES) {
-    const [program = '', ...args] = wrap(mode, command);
-    const { status, stderr, error } = spawnSync(program, args, {
-      ...{ env: {}, encoding: 'utf8', timeout: PROBE_TIMEOUT_MS, stdio: ['ignore', 'ignore', 'pipe'] },
-    });
-    if (status === 0) return { mode, reason: '' };
-    reason = error?.message ?? (stderr.trim().split('\n')[0] || `exit code ${status}`);
+  let reason: string | undefined;
+  for (const { level, description, ...means } of LEVELS) {
+    for (const user of USERS) {
+      const start: Start = (wanted) => wrap({ ...means, user }, wanted);
+      const failure = run(start(command));
+      if (failure === undefined)
+        return { isolation: { level, description, ...(reason && { reason }) }, start };
+      if (level === 'full') reason = failure;
+    }
   }
-  return { mode: undefined, reason: reason.slice(0, MAX_REASON_LENGTH) };
+  const reach = isEnvironmentReadable()
+    ? 'and its environment variables'
+    : 'but not its environment variables';
+  const description = `are not isolated: they can reach the network and read the files of this user, ${reach}`;
+  return { isolation: { level: 'none', description, ...(reason && { reason }) }, start: (plain) => plain };
 }
 
-function wrap(mode: readonly string[], command: readonly string[]): readonly string[] {
-  const data = dataFolderPath();
-  const hidden = [path.join(data, 'tmp'), data, ...secretFilePaths(), '--'];
-  return ['unshare', ...mode, ...UNSHARE, '--', '/bin/sh', '-c', HIDE_AND_RUN, 'sh', ...hidden, ...command];
+/** Why a command failed; undefined when it did not. */
+function run([program = '', ...args]: readonly string[]): string | undefined {
+  const { status, stderr, error } = spawnSync(program, args, {
+    ...{ env: {}, encoding: 'utf8', timeout: PROBE_TIMEOUT_MS, stdio: ['ignore', 'ignore', 'pipe'] },
+  });
+  if (status === 0) return undefined;
+  const reason = error?.message ?? (stderr.trim().split('\n')[0] || `exit code ${status}`);
+  return reason.slice(0, MAX_REASON_LENGTH);
+}
+
+interface Means extends Pick<Level, 'namespaces' | 'hidesFiles'> {
+  user: readonly string[];
+}
+
+function wrap({ user, namespaces, hidesFiles }: Means, command: readonly string[]): readonly string[] {
+  const hidden = [workFolderPath(), dataFolderPath(), ...secretFilePaths(), '--'];
+  const script = hidesFiles ? [HIDE_AND_RUN, 'sh', ...hidden] : [RUN, 'sh'];
+  return ['unshare', ...user, ...namespaces, '--', '/bin/sh', '-c', ...script, ...command];
+}
+
+function workFolderPath(): string {
+  return path.join(dataFolderPath(), 'tmp');
 }

@@ -1,10 +1,11 @@
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { decoderIsolation } from '../../infra/media/isolation.ts';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey } from '../../infra/postgres/keys.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
-import { createWorld, spawnApi } from '../harness/services.ts';
+import { createWorld, spawnApi, spawnWorker } from '../harness/services.ts';
 
 describe('a real API process', () => {
   it('cuts no answer when it is told to stop under load, and ends with 0', async () => {
@@ -48,6 +49,14 @@ describe('a real API process', () => {
       { status: 'not ready', parts: { postgres: 'ok', redis: 'missing', s3: 'ok', temporal: 'ok' } },
     ]);
     await api.stop();
+  });
+
+  it('says at its start what its decoders can reach, and so does a worker', async () => {
+    const { environment } = await createWorld();
+    for (const each of [await spawnApi({ environment }), await spawnWorker({ environment })]) {
+      expect(each.logs()).toContain(`decoders ${decoderIsolation().description}`);
+      await each.stop();
+    }
   });
 });
 

@@ -185,9 +185,14 @@ describe('the environment', () => {
       expect(message).not.toContain('hidden');
     });
 
-    test('lists every file that a variable names, for decoders to be kept from', () => {
+    test('lists every file that may hold a secret, for decoders to be kept from', () => {
       vi.stubEnv('SOME_PROVIDER_KEY_FILE', 'relative/key');
-      expect(secretFilePaths()).toContain(path.resolve('relative/key'));
+      vi.stubEnv('FAREBOX_CONFIG', '');
+      vi.stubEnv('FAREBOX_DEMO_CHAIN', 'chain.json');
+      const wanted = ['relative/key', 'farebox.config.json', 'chain.json'].map((file) => path.resolve(file));
+      expect(secretFilePaths()).toEqual(expect.arrayContaining(wanted));
+      vi.stubEnv('FAREBOX_CONFIG', 'other.json');
+      expect(secretFilePaths()).toContain(path.resolve('other.json'));
       vi.unstubAllEnvs();
     });
   });

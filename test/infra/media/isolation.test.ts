@@ -10,24 +10,29 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processEnvironment } from '../../../infra/config/environment.ts';
 import { decoderIsolation, reportDecoderIsolation } from '../../../infra/media/isolation.ts';
 import { shippedChild } from '../../../infra/media/keptChild.ts';
+import { ROOT } from '../../harness/spawn.ts';
 import { until } from '../../harness/until.ts';
 
 const SECRET = 'canary-7f3a91c2d4';
 const LIMIT_MS = 30_000;
+/** Places that root can write without any capability. */
+const OUTSIDE = ['/etc', '/usr', homedir(), '/proc/sys/kernel/core_pattern', '/sys/kernel'];
 
 /** Looks for the secret in every place that a process of this user could read, and for a way out to the network. */
 const PROBE = `
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 const attempt = (work) => { try { return work(); } catch { return undefined; } };
-process.on('message', async ({ files, folders, port, writable, file }) => {
+process.on('message', async ({ files, folders, port, writable, outside, file }) => {
   const found = [];
   const look = (path) => { if (attempt(() => readFileSync(path, 'latin1'))?.includes('${SECRET}')) found.push(path); };
   const processes = readdirSync('/proc').filter((name) => /^\\d+$/.test(name));
@@ -40,12 +45,14 @@ process.on('message', async ({ files, folders, port, writable, file }) => {
   }
   files.forEach(look);
   const seen = folders.flatMap((folder) => attempt(() => readdirSync(folder)) ?? []);
+  const devices = readdirSync('/dev').sort();
   const wrote = attempt(() => (writeFileSync(writable + '/out', 'done'), true)) ?? false;
+  const mayWrite = outside.filter((path) => attempt(() => (accessSync(path, constants.W_OK), true)));
   const connected = await new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
     socket.setTimeout(3000, () => resolve(false));
   });
-  process.send({ file, found, seen, wrote, connected });
+  process.send({ file, found, seen, devices, wrote, mayWrite, connected });
 });
 process.on('disconnect', () => process.exit(0));
 process.send('ready');
@@ -54,10 +61,13 @@ process.send('ready');
 interface ProbeAnswer {
   found: string[];
   seen: string[];
+  devices: string[];
   wrote: boolean;
+  mayWrite: string[];
   connected: boolean;
 }
 
+const SECRET_FILES = ['database-url', 'config.json', 'demo-chain.json'];
 let folder: string;
 let data: string;
 let server: Server;
@@ -68,9 +78,11 @@ beforeAll(async () => {
   data = join(folder, 'data');
   mkdirSync(join(data, 'tmp'), { recursive: true });
   writeFileSync(join(data, 'dev.json'), SECRET);
-  writeFileSync(join(folder, 'database-url'), SECRET);
+  for (const name of SECRET_FILES) writeFileSync(join(folder, name), SECRET);
   writeFileSync(join(folder, 'probe.mjs'), PROBE);
-  server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+  // Whatever arguments a program of media is given.
+  writeFileSync(join(folder, 'sleep.sh'), '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+  server = createServer((_request, response) => response.end('a page')).listen(0, '127.0.0.1');
   await once(server, 'listening');
 });
 
@@ -80,7 +92,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A process with the secret in its environment, in a file that a variable names, and in its data folder. */
+/** A process with the secret in its environment, in each file that a variable names, and in its data folder. */
 function startParent(program: string): ChildProcess {
   const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -89,6 +101,8 @@ function startParent(program: string): ChildProcess {
       FAREBOX_DATA: data,
       PROVIDER_KEY: SECRET,
       DATABASE_URL_FILE: join(folder, 'database-url'),
+      FAREBOX_CONFIG: join(folder, 'config.json'),
+      FAREBOX_DEMO_CHAIN: join(folder, 'demo-chain.json'),
     },
   });
   parents.push(parent);
@@ -98,9 +112,10 @@ function startParent(program: string): ChildProcess {
 async function probe(): Promise<ProbeAnswer> {
   const keptChild = pathToFileURL(shippedChild('media/keptChild')).href;
   const question = {
-    files: [join(folder, 'database-url'), join(data, 'dev.json')],
+    files: [...SECRET_FILES.map((name) => join(folder, name)), join(data, 'dev.json')],
     folders: [data],
     writable: join(data, 'tmp'),
+    outside: OUTSIDE,
     port: (server.address() as AddressInfo).port,
     file: 1,
   };
@@ -120,57 +135,73 @@ async function probe(): Promise<ProbeAnswer> {
 }
 
 const isolation = decoderIsolation();
+const isFull = isolation.level === 'full';
 
-describe.runIf(isolation.isolated)('a child that decodes, where the kernel allows namespaces', () => {
+// Elsewhere the groups below are skipped, and the report says so.
+it.runIf(processEnvironment().CI)('the machine that must pass every test allows all namespaces', () => {
+  expect(isolation).toEqual({ level: 'full', description: expect.any(String) });
+});
+
+const ABORT = 'new AbortController().signal';
+/** Each kind of child, and a call that starts one; `SLEEP`: the media program runs for ten minutes. */
+const CHILDREN: [string, string, string][] = [
+  ['inspection', 'media/inspector', "createInspector({ maxChildren: 1 }).inspect('image', '/nowhere')"],
+  [
+    'image',
+    'media/imageWork/imageWork',
+    "createImageWork({ maxChildren: 1 }).run('measure', { path: '/nowhere' })",
+  ],
+  ['cutout', 'media/cutout/cutter', "createCutter({ maxChildren: 1 }).cut({ path: '/nowhere' })"],
+  ['media', 'media/ffmpeg', `ffmpeg.convert(SLEEP, { signal: ${ABORT}, onProgress() {} })`],
+  [
+    'document',
+    'documents/documentReader',
+    "createDocumentReader({ workFolders: FOLDERS }).read({ bytes: Buffer.from('words') })",
+  ],
+  ['page', 'web/pageReader', 'createPageReader({ allowPrivateHosts: [HOST] }).read(`http://${HOST}/`)'],
+  [
+    'embedding',
+    'text/lexicalEmbedder',
+    `createLexicalEmbedder().embed({ inputs: ['words'], dimensions: 8, account: 'a' }, ${ABORT})`,
+  ],
+];
+
+describe.runIf(isFull)('a child that decodes, where the kernel allows namespaces', () => {
   it('finds no secret of its parent in any process, descriptor or file', async () => {
     const { found, seen } = await probe();
     expect({ found, seen }).toEqual({ found: [], seen: ['tmp'] });
   });
 
-  it('writes its results into the work folder, and connects to nothing', async () => {
-    const { wrote, connected } = await probe();
-    expect({ wrote, connected }).toEqual({ wrote: true, connected: false });
+  it('writes its results into the work folder and nothing outside, and connects to nothing', async () => {
+    const { wrote, mayWrite, devices, connected } = await probe();
+    expect({ wrote, mayWrite, devices, connected }).toEqual({
+      ...{ wrote: true, mayWrite: [], connected: false },
+      // Root could read the disk by its device.
+      devices: process.getuid?.() === 0 ? ['null'] : expect.any(Array),
+    });
     expect(readFileSync(join(data, 'tmp', 'out'), 'utf8')).toBe('done');
   });
 
-  it.each([
-    ['inspection', 'media/inspector', "createInspector({ maxChildren: 1 }).inspect('image', '/nowhere')"],
-    [
-      'image',
-      'media/imageWork/imageWork',
-      "createImageWork({ maxChildren: 1 }).run('measure', { path: '/nowhere' })",
-    ],
-    [
-      'media',
-      'media/ffmpeg',
-      'ffmpeg.convert(ENDLESS, { signal: new AbortController().signal, onProgress() {} })',
-    ],
-  ])(
+  it('has a row below for every kind of child', () => {
+    const plans = readdirSync(join(ROOT, 'infra'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('keptChild.ts'))
+      .filter((name) => readFileSync(join(ROOT, 'infra', name), 'utf8').includes('shippedChild('));
+    expect(plans.sort()).toEqual(CHILDREN.map(([, module]) => `${module}.ts`).sort());
+  });
+
+  it.each(CHILDREN)(
     'runs the %s child and all that it starts outside the namespaces of the service',
-    async (_kind, module, call) => {
-      const endless = JSON.stringify({
-        ...{ ffmpegPath: '/bin/sleep', arguments: ['600'], timeoutMs: 60_000, maxFileBytes: 1_000_000 },
-      });
-      const url = pathToFileURL(shippedChild(module)).href;
-      const parent = startParent(`
-      const ENDLESS = ${endless};
-      const { ${/^\w+/.exec(call)?.[0]} } = await import('${url}');
-      const work = Promise.resolve(${call}).catch(() => undefined);
-      setInterval(() => undefined, 1000);
-      await work;
-    `);
-      let children: number[] = [];
-      const findChildren = () => {
-        children = descendantsOf(parent.pid as number).filter((pid) =>
-          isOtherNode(pid, parent.pid as number),
-        );
-        return children.length > 0;
-      };
-      await until('the child runs', findChildren, LIMIT_MS);
-      for (const pid of children) {
-        for (const kind of ['pid', 'net', 'mnt']) {
-          expect(readlinkSync(`/proc/${pid}/ns/${kind}`)).not.toBe(
-            readlinkSync(`/proc/${parent.pid}/ns/${kind}`),
+    async (kind, module, call) => {
+      const parent = startParent(programOf(module, call));
+      const findChildren = () =>
+        descendantsOf(parent.pid as number).filter(({ command }) => !isWrapper(command));
+      const isThere = (wanted: string) => findChildren().some(({ command }) => command.startsWith(wanted));
+      await until('the child runs', () => isThere(`${process.execPath}\0--max-old-space`), LIMIT_MS);
+      if (kind === 'media') await until('its program runs', () => isThere('sleep\x00600'), LIMIT_MS);
+      for (const { pid } of findChildren()) {
+        for (const namespace of ['pid', 'net', 'mnt']) {
+          expect(readlinkSync(`/proc/${pid}/ns/${namespace}`)).not.toBe(
+            readlinkSync(`/proc/${parent.pid}/ns/${namespace}`),
           );
         }
         expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/CapEff:\s+0+\n/);
@@ -185,37 +216,59 @@ describe.runIf(isolation.isolated)('a child that decodes, where the kernel allow
   );
 });
 
-it('says at the start of a process whether decoders are isolated, and why not', () => {
+function programOf(module: string, call: string): string {
+  const sleep = {
+    ...{ ffmpegPath: join(folder, 'sleep.sh'), arguments: [], timeoutMs: 60_000, maxFileBytes: 1_000_000 },
+  };
+  const urlOf = (name: string) => JSON.stringify(pathToFileURL(shippedChild(name)).href);
+  return `
+    const SLEEP = ${JSON.stringify(sleep)};
+    const HOST = '127.0.0.1:${(server.address() as AddressInfo).port}';
+    const { workFolders } = await import(${urlOf('media/workFolders')});
+    const FOLDERS = workFolders(${JSON.stringify(join(data, 'tmp'))});
+    const { ${/^\w+/.exec(call)?.[0]} } = await import(${urlOf(module)});
+    setInterval(() => undefined, 1000);
+    await Promise.resolve(${call}).catch(() => undefined);
+  `;
+}
+
+it('says at the start of a process what decoders can reach, and why', () => {
   const lines: string[] = [];
   const write = (...words: unknown[]) => void lines.push(words.map((word) => JSON.stringify(word)).join(' '));
   reportDecoderIsolation({ info: write, warn: write } as never);
   expect(lines).toHaveLength(1);
-  if (isolation.isolated) expect(lines[0]).toContain('namespaces of their own');
-  else expect(lines[0]).toContain(isolation.reason);
+  expect(lines[0]).toContain(isolation.description);
+  expect(lines[0]).toContain(isolation.reason ?? '');
 });
 
-function descendantsOf(root: number): number[] {
-  const parentOf = new Map<number, number>();
+interface Descendant {
+  pid: number;
+  /** Its arguments, separated by zero bytes. */
+  command: string;
+}
+
+function descendantsOf(root: number): Descendant[] {
+  const found = new Map<number, { parent: number; command: string }>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
-      parentOf.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+      found.set(Number(name), { parent, command: readFileSync(`/proc/${name}/cmdline`, 'latin1') });
     } catch {
       // It has ended meanwhile.
     }
   }
   const isBelow = (pid: number | undefined): boolean =>
-    pid !== undefined && pid > 1 && (pid === root || isBelow(parentOf.get(pid)));
-  return [...parentOf.keys()].filter((pid) => pid !== root && isBelow(pid));
+    pid !== undefined && pid > 1 && (pid === root || isBelow(found.get(pid)?.parent));
+  return [...found]
+    .filter(([pid]) => pid !== root && isBelow(pid))
+    .map(([pid, { command }]) => ({ pid, command }));
 }
 
-/** A copy of the parent that has not started its program yet has the parent's command. */
-function isOtherNode(pid: number, parent: number): boolean {
-  const commandOf = (one: number) => readFileSync(`/proc/${one}/cmdline`, 'latin1');
-  try {
-    return commandOf(pid).startsWith(`${process.execPath}\0`) && commandOf(pid) !== commandOf(parent);
-  } catch {
-    return false;
-  }
+/** What makes the namespaces and runs no foreign code; a process that was just forked has its parent's command. */
+function isWrapper(command: string): boolean {
+  const [program = '', , script = ''] = command.split('\0');
+  if (program === '/bin/sh') return script.includes(' work=$1 ');
+  return ['', 'unshare', 'mount', 'mkdir', 'setpriv'].includes(program) || command.includes('--input-type');
 }
