@@ -42,7 +42,7 @@ export interface Seen {
   paymentId: string;
   /** Undefined: handed to its workflow, which has not written it down yet. */
   row: TopUpRow | undefined;
-  /** It was on the books before it was presented this time. */
+  /** It was presented before, or by another request that this one waited with. */
   known: boolean;
 }
 
@@ -94,7 +94,8 @@ export function createTopUpDesk(given: Omit<Desk, 'settleWaitMs'> & Partial<Desk
     const { payment } = presentation;
     const name = `${paymentIdOf(payment)} ${termsOf(payment)}`;
     const flying = flights.get(name);
-    if (flying) return await flying;
+    // Only the first presenter can be told of a payment that nobody knew.
+    if (flying) return { ...(await flying), known: true };
     if (flights.size >= MOST_FLIGHTS) throw unavailable('too many payments are waited for');
     const flight = fly({ ...desk, taken }, check, presentation).finally(() => {
       flights.delete(name);
@@ -150,7 +151,10 @@ async function fly(desk: Desk & { taken: Taken }, check: Check, presentation: Pr
     if (!before) await mustHaveRoom(desk, payment);
     await begin(desk, presentation, before);
   }
-  return { paymentId, row: await outcomeOf(desk, presentation, before), known };
+  const row = await outcomeOf(desk, presentation, before);
+  // Another process may have been told of it at the same time.
+  const isByAnother = row !== undefined && row.requestId !== presentation.requestId;
+  return { paymentId, row, known: known || isByAnother };
 }
 
 /** Whether a payment that failed is on its chain after all: a node may have lagged when it was given up. */
