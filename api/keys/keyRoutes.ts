@@ -6,9 +6,10 @@
 import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { changeKey, endKey, makeKey, rotateKey } from '../../infra/postgres/keyAdministration.ts';
-import { activeKeys } from '../../infra/postgres/keyUsage.ts';
+import { activeKeys, type KeyWithUsage } from '../../infra/postgres/keyUsage.ts';
 import { actorOf } from '../actor.ts';
 import { json } from '../answer.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../invalid.ts';
 import { defineRoute } from '../route.ts';
 import { KEY_DESCRIPTIONS } from './descriptions.ts';
@@ -51,6 +52,7 @@ export const createKeyRoute = defineRoute({
   async handler({ sql, config, clock }, request) {
     const { accountId } = request.caller;
     const key = newKeyOf({ config, clock }, request.body);
+    if (key.keyType === 'ADMIN') refuseLongerLife(request.caller, key.expiresAt ?? null);
     const { record, secret } = await makeKey(sql, actorOf(request), { ...key, accountId });
     return json({ success: true, data: presentNewKey(record, secret) });
   },
@@ -66,23 +68,35 @@ export const updateKeyRoute = defineRoute({
     const { id, consumptionLimit, ...patch } = request.body;
     mustBeFuture(patch.expiresAt, clock);
     const keyId = toKeyId(id);
-    refuseLongerLife(request.caller, keyId, patch.expiresAt);
-    const act = { actor: actorOf(request), accountId: request.caller.accountId };
+    const { caller } = request;
+    if (patch.expiresAt !== undefined && (await findAdminKey(sql, caller, keyId))) {
+      refuseLongerLife(caller, patch.expiresAt);
+    }
+    const act = { actor: actorOf(request), accountId: caller.accountId };
     const record = keyId && (await changeKey(sql, { ...act, keyId }, { ...patch, limits: consumptionLimit }));
     if (!record) throw unknownKey('API key not found or expired');
     return json({ success: true, data: presentKey(record) });
   },
 });
 
-/** A key that was given an end keeps it: whoever gave it may have meant to be rid of it by then. */
-function refuseLongerLife(
-  { keyId: ownKeyId, keyExpiresAt }: Caller,
+/**
+ * A key that was given an end keeps it: whoever gave it may have meant to be rid of it by then. So it neither extends its
+ * own life nor holds the secret of an ADMIN key that lives longer.
+ */
+function refuseLongerLife({ keyExpiresAt }: Caller, expiresAt: Date | null): void {
+  if (!keyExpiresAt || (expiresAt !== null && expiresAt <= keyExpiresAt)) return;
+  const words =
+    'An API key cannot extend its own life, nor get an ADMIN key that outlives it: use another ADMIN key';
+  throw invalid('expiresAt', words);
+}
+
+async function findAdminKey(
+  sql: Dependencies['sql'],
+  { accountId }: Caller,
   keyId: string | undefined,
-  expiresAt: Date | null | undefined,
-): void {
-  if (keyId !== ownKeyId || !keyExpiresAt || expiresAt === undefined) return;
-  if (expiresAt !== null && expiresAt <= keyExpiresAt) return;
-  throw invalid('expiresAt', 'An API key cannot extend its own life: use another ADMIN key');
+): Promise<KeyWithUsage | undefined> {
+  const [key] = keyId === undefined ? [] : await activeKeys(sql, { accountId, keyId });
+  return key?.keyType === 'ADMIN' ? key : undefined;
 }
 
 export const deleteKeyRoute = defineRoute({
@@ -116,8 +130,11 @@ export const rotateKeyRoute = defineRoute({
   body: { json: { schema: rotateBody, maxBytes: MOST_BYTES }, optional: true },
   describes: KEY_DESCRIPTIONS.rotate,
   async handler({ sql }, request) {
+    const { caller } = request;
     const keyId = toKeyId(request.params.id);
-    const act = { actor: actorOf(request), accountId: request.caller.accountId };
+    const adminKey = await findAdminKey(sql, caller, keyId);
+    if (adminKey) refuseLongerLife(caller, adminKey.expiresAt);
+    const act = { actor: actorOf(request), accountId: caller.accountId };
     const rotated = keyId && (await rotateKey(sql, { ...act, keyId }, request.body?.overlapSeconds));
     if (!rotated) throw unknownKey('API key not found or expired');
     return json({

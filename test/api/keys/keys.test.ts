@@ -158,6 +158,30 @@ describe('PATCH /api_keys', () => {
     expect((await patch(admin.secret, null)).status).toBe(200);
   });
 
+  it('lets no key with an end make, extend or rotate an ADMIN key that outlives it', async () => {
+    const ADMIN = { apiKeyType: 'ADMIN' };
+    const ending = await create(api, admin.secret, { ...ADMIN, expiresAt: '2199-02-28' });
+    const [lasting, short] = [
+      await create(api, admin.secret, ADMIN),
+      await create(api, admin.secret, { ...ADMIN, expiresAt: '2199-01-01' }),
+    ];
+    const act = async (route: string, body: object) =>
+      (await ask(api, route, { key: ending.apiKey, body })).status;
+    const make = (terms: object) => act('POST /api_keys', { description: 'made by it', ...terms });
+    expect(await make(ADMIN)).toBe(400);
+    expect(await make({ ...ADMIN, expiresAt: '2199-03-01' })).toBe(400);
+    expect(await act('PATCH /api_keys', { id: short.id, expiresAt: null })).toBe(400);
+    expect(await act(`POST /api_keys/${lasting.id}/rotate`, {})).toBe(400);
+    // The secret of the other key still works: nothing was rotated.
+    expect((await ask(api, 'GET /api_keys', { key: lasting.apiKey })).status).toBe(200);
+    expect(await make({ ...ADMIN, expiresAt: '2199-02-28' })).toBe(200);
+    expect(await make({ apiKeyType: 'INFERENCE' })).toBe(200);
+    expect(await act('PATCH /api_keys', { id: short.id, expiresAt: '2199-02-28' })).toBe(200);
+    expect(await act('PATCH /api_keys', { id: lasting.id, description: 'renamed' })).toBe(200);
+    expect(await act(`POST /api_keys/${short.id}/rotate`, {})).toBe(200);
+    expect(await act(`POST /api_keys/${ending.id}/rotate`, {})).toBe(200);
+  });
+
   it('changes what is named and nothing else; an empty string or null removes the expiry', async () => {
     const key = admin.secret;
     const made = await create(api, key, { expiresAt: '2199-01-01', consumptionLimit: { usd: 1, diem: 2 } });
