@@ -37,7 +37,7 @@ export function readOperatorEnvironment(
   if (environment.DATABASE_URL !== undefined) return environment;
   const dev = readDevFile(path.resolve(environment.FAREBOX_DATA, 'dev.json'));
   if (dev === undefined) return environment;
-  const found = readEnvironment({
+  const written = {
     DATABASE_URL: dev.databaseUrl,
     REDIS_URL: dev.redisUrl,
     TEMPORAL_ADDRESS: dev.temporal.address,
@@ -47,8 +47,10 @@ export function readOperatorEnvironment(
     S3_BUCKET: dev.s3.bucket,
     S3_ACCESS_KEY_ID: dev.s3.accessKeyId,
     S3_SECRET_ACCESS_KEY: dev.s3.secretAccessKey,
-    ...definedOnly(source),
-  });
+  };
+  // A variable of the operator's comes first, in either way of giving it.
+  const unset = Object.entries(written).filter(([name]) => !source[`${name}_FILE`]?.trim());
+  const found = readEnvironment({ ...Object.fromEntries(unset), ...definedOnly(source) });
   return { ...found, demoAccountId: dev.accountId };
 }
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../infra/config/config.ts';
 import { REQUIRED_VARIABLES, readEnvironment, secretFilePaths } from '../../infra/config/environment.ts';
+import { readOperatorEnvironment } from '../../infra/config/operator.ts';
 import { COMPLETE, messageOf } from './environments.ts';
 
 const NO_DATABASE = { DATABASE_URL: undefined };
@@ -183,6 +184,31 @@ describe('the environment', () => {
       expect(message).toContain('DATABASE_URL_FILE');
       expect(message).toContain(words);
       expect(message).not.toContain('hidden');
+    });
+
+    test('replaces for an operator what a running npm start wrote down', () => {
+      const s3 = {
+        endpoint: 'http://s3',
+        region: 'r',
+        bucket: 'media',
+        accessKeyId: 'a',
+        secretAccessKey: 'b',
+      };
+      const dev = {
+        ...{
+          baseUrl: 'http://b',
+          accountId: 'account',
+          databaseUrl: 'postgres://db/x',
+          redisUrl: 'redis://r',
+        },
+        ...{ temporal: { address: 'temporal:7233', namespace: 'n' }, s3 },
+      };
+      writeFileSync(path.join(folder, 'dev.json'), JSON.stringify(dev));
+      const source = { FAREBOX_DATA: folder, S3_SECRET_ACCESS_KEY_FILE: fileWith('s3', 'from-a-file') };
+      const { DATABASE_URL, S3_SECRET_ACCESS_KEY } = readOperatorEnvironment(source);
+      expect({ DATABASE_URL, S3_SECRET_ACCESS_KEY }).toEqual({
+        ...{ DATABASE_URL: 'postgres://db/x', S3_SECRET_ACCESS_KEY: 'from-a-file' },
+      });
     });
 
     test('lists every file that may hold a secret, for decoders to be kept from', () => {
