@@ -8,7 +8,7 @@ import { readCharacters } from '../infra/config/characters.ts';
 import { processEnvironment, REQUIRED_VARIABLES, secretReader } from '../infra/config/environment.ts';
 import { configurationJsonSchema } from '../infra/config/jsonSchema.ts';
 import { readOperatorEnvironment } from '../infra/config/operator.ts';
-import { checkPayerKeys } from '../infra/config/payerKeys.ts';
+import { checkPaymentKeys } from '../infra/config/paymentKeys.ts';
 import { ConfigError } from '../infra/config/problems.ts';
 import { readConfigurationFile } from '../infra/config/readFile.ts';
 import { toModel } from '../infra/config/toModel.ts';
@@ -51,7 +51,7 @@ function examine() {
   const file = readConfigurationFile(environment.FAREBOX_CONFIG);
   const configured = file.models.map(toModel);
   const catalogue = createCatalogue(mergeModels(configured));
-  const keys = checkPayerKeys(file.x402.networks, secretReader(processEnvironment()));
+  const keys = checkPaymentKeys(file.x402.networks, secretReader(processEnvironment()));
   if (keys.unusable.length > 0) throw new ConfigError('environment', keys.unusable);
   const characters = readCharacters(file.catalogue.charactersFile, catalogue);
   return {

@@ -7,6 +7,7 @@ import {
   type Difference,
 } from '../domain/payments/reconcile.ts';
 import { withDemoChain } from '../infra/config/demoChain.ts';
+import { processEnvironment, secretReader } from '../infra/config/environment.ts';
 import type { OperatorEnvironment } from '../infra/config/operator.ts';
 import { readConfigurationFile } from '../infra/config/readFile.ts';
 import { networksOf, type PaymentNetworkSettings } from '../infra/config/x402.ts';
@@ -88,7 +89,8 @@ async function reconcile(options: ReconcileOptions): Promise<void> {
 }
 
 function configuredNetworks({ FAREBOX_CONFIG, FAREBOX_DEMO_CHAIN }: OperatorEnvironment) {
-  const networks = networksOf(withDemoChain(readConfigurationFile(FAREBOX_CONFIG), FAREBOX_DEMO_CHAIN).x402);
+  const { x402 } = withDemoChain(readConfigurationFile(FAREBOX_CONFIG), FAREBOX_DEMO_CHAIN);
+  const networks = networksOf(x402, secretReader(processEnvironment()));
   if (networks.length === 0) throw new CommandError('no payment network is configured (x402.networks)');
   return networks;
 }

@@ -6,30 +6,14 @@ import { familyOf, type WalletFamily } from '../../domain/wallets.ts';
 import { isPublicAddress, isPublicName } from '../http/publicAddress.ts';
 import { problem } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
+import { isTestNetwork } from './testNetworks.ts';
 import { isOnThisMachine, reachesPrivate, rpcUrlsOf } from './x402.ts';
 
 export type PaymentEntry = ConfigurationFile['x402']['networks'][number];
 
-/** Where a payment may count before anything is built on top of it: what is paid there is worth nothing. */
-const TEST_NETWORKS = [
-  ...['eip155:1337', 'eip155:31337'],
-  // Ethereum: Sepolia, Holesky, Hoodi; Base, OP, Arbitrum, Scroll, Linea, zkSync, Blast, Unichain.
-  ...['eip155:11155111', 'eip155:17000', 'eip155:560048'],
-  ...['eip155:84532', 'eip155:11155420', 'eip155:421614', 'eip155:534351', 'eip155:59141', 'eip155:300'],
-  ...['eip155:168587773', 'eip155:1301'],
-  // Polygon, Avalanche, BNB Smart Chain, Gnosis, Sei, Monad.
-  ...['eip155:80002', 'eip155:43113', 'eip155:97', 'eip155:10200', 'eip155:1328', 'eip155:10143'],
-  'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
-  'solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z',
-];
-
 /** Lines of the form `path: found …, allowed: …`. */
 export function checkPayments(entries: readonly PaymentEntry[]): string[] {
   return [...checkEntries(entries), ...checkMix(entries)];
-}
-
-export function isTestNetwork(network: string): boolean {
-  return TEST_NETWORKS.includes(network);
 }
 
 /** What is paid on a test network is worth nothing, and buys what real money buys beside it. */
@@ -93,6 +77,8 @@ function checkNodes(entry: PaymentEntry, at: At): string[] {
   if (urls.length === 0) {
     return [problem(at('rpcUrls'), 'nothing', 'the address of at least one node of the network')];
   }
+  const unfit = urls.flatMap((url, place) => checkKey(url, entry.rpcUrls?.[place], at('rpcUrls', place)));
+  if (unfit.length > 0) return unfit;
   const normal = urls.map((url) => new URL(url).href);
   // Two entries for one node would let it agree with itself.
   return normal.flatMap((url, place) =>
@@ -100,6 +86,15 @@ function checkNodes(entry: PaymentEntry, at: At): string[] {
       ? []
       : [problem(at('rpcUrls', place), 'the address of a node that is listed already', 'each node once')],
   );
+}
+
+/** `{key}` in an address, and the variable with the key beside it: both or neither. */
+function checkKey(url: string, node: string | object | undefined, path: (string | number)[]): string[] {
+  const hasPlace = /\{key\}|%7Bkey%7D/i.test(url);
+  if (hasPlace === (typeof node === 'object')) return [];
+  return hasPlace
+    ? [problem(path, 'a URL with {key} and no apiKeyEnv', 'apiKeyEnv beside it, or no {key} in it')]
+    : [problem(path, 'a URL without {key} beside apiKeyEnv', '{key} in it, where the key belongs')];
 }
 
 function checkSettling({ facilitatorUrl, feePayerKeyEnv }: PaymentEntry, at: At): string[] {
@@ -112,7 +107,9 @@ function checkReach(entry: PaymentEntry, at: At): string[] {
   if (reachesPrivate(entry)) return [];
   const named = [
     ...(entry.rpcUrl === undefined ? [] : [{ url: entry.rpcUrl, path: at('rpcUrl') }]),
-    ...(entry.rpcUrls ?? []).map((url, place) => ({ url, path: at('rpcUrls', place) })),
+    ...(entry.rpcUrls === undefined ? [] : rpcUrlsOf(entry)).map((url, place) => ({
+      ...{ url, path: at('rpcUrls', place) },
+    })),
     ...(entry.facilitatorUrl === undefined
       ? []
       : [{ url: entry.facilitatorUrl, path: at('facilitatorUrl') }]),

@@ -19,7 +19,7 @@ import {
   secretReader,
 } from './environment.ts';
 import { ollamaAddress, USUAL_OLLAMA } from './ollamaAddress.ts';
-import { requirePayerKeys } from './payerKeys.ts';
+import { requirePaymentKeys } from './paymentKeys.ts';
 import { readConfigurationFile } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { toModel } from './toModel.ts';
@@ -104,11 +104,12 @@ export function loadConfig(source: NodeJS.ProcessEnv = processEnvironment()): Co
     environment.FAREBOX_DEMO_CHAIN,
   );
   const secret = secretReader(source);
-  if (!servesMediaOnly(environment.FAREBOX_WORKER_QUEUES)) requirePayerKeys(file.x402.networks, secret);
+  if (!servesMediaOnly(environment.FAREBOX_WORKER_QUEUES)) requirePaymentKeys(file.x402.networks, secret);
   return {
     ...fromEnvironment(environment),
     ...fromFile(file),
     ...fromBoth(environment, file),
+    x402: x402Settings(file.x402, publicUrl(environment), secret),
     ...optional('workerMetricsPort', environment.FAREBOX_METRICS_PORT ?? file.metrics.workerPort),
     secret,
   };
@@ -196,8 +197,7 @@ function fromBoth(environment: CompleteEnvironment, file: ConfigurationFile) {
     speaks: ESPEAK_PATH !== undefined,
     hears: POCKETSPHINX_PATH !== undefined,
   });
-  const x402 = x402Settings(file.x402, publicUrl(environment));
-  return { providers, x402, ...optional('ollamaAddress', looked) };
+  return { providers, ...optional('ollamaAddress', looked) };
 }
 
 function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {

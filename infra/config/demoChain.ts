@@ -1,8 +1,8 @@
 /** The chains of a demonstration, added to those of the operator's file. */
-import { isTestNetwork } from './checkPayments.ts';
 import { ConfigError } from './problems.ts';
 import { checkConfiguration, parseJson, readText } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
+import { isTestNetwork } from './testNetworks.ts';
 
 const MEANING = 'FAREBOX_DEMO_CHAIN names a file that npm start -- --with-demo-chain writes';
 

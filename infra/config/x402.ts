@@ -35,9 +35,15 @@ const NETWORK_DEFAULTS: Readonly<Record<string, Partial<NetworkDefaults>>> = {
   'eip155:43114': { feeBudgetPerDay: 5 },
 };
 
+type ReadSecret = (name: string) => string | undefined;
+
 /** Expects a file that was checked (crossCheck.ts). */
-export function x402Settings(file: ConfigurationFile['x402'], publicUrl: string): X402Settings {
-  const networks = networksOf(file);
+export function x402Settings(
+  file: ConfigurationFile['x402'],
+  publicUrl: string,
+  secret: ReadSecret,
+): X402Settings {
+  const networks = networksOf(file, secret);
   const named = file.signIn?.domains ?? [];
   return {
     signInDomains: [
@@ -48,12 +54,21 @@ export function x402Settings(file: ConfigurationFile['x402'], publicUrl: string)
   };
 }
 
-export function networksOf(file: ConfigurationFile['x402']): PaymentNetworkSettings[] {
-  return file.networks.map(toSettings);
+export function networksOf(file: ConfigurationFile['x402'], secret: ReadSecret): PaymentNetworkSettings[] {
+  return file.networks.map((entry) => toSettings(entry, secret));
 }
 
-/** In either way of writing them. */
-export function rpcUrlsOf({ rpcUrl, rpcUrls }: Entry): readonly string[] {
+/** In either way of writing them, as they are written: without the keys that go in place of `{key}`. */
+export function rpcUrlsOf(entry: Entry): readonly string[] {
+  return nodesOf(entry).map((node) => (typeof node === 'string' ? node : node.url));
+}
+
+/** Names of the variables with the keys of nodes. */
+export function nodeKeyNames(entry: Entry): string[] {
+  return nodesOf(entry).flatMap((node) => (typeof node === 'string' ? [] : [node.apiKeyEnv]));
+}
+
+function nodesOf({ rpcUrl, rpcUrls }: Entry): NonNullable<Entry['rpcUrls']> {
   return rpcUrls ?? (rpcUrl === undefined ? [] : [rpcUrl]);
 }
 
@@ -69,7 +84,7 @@ export function reachesPrivate(entry: Entry): boolean {
   return allowPrivateNetwork ?? urls.some(isOnThisMachine);
 }
 
-function toSettings(entry: Entry): PaymentNetworkSettings {
+function toSettings(entry: Entry, secret: ReadSecret): PaymentNetworkSettings {
   const family = familyOf(entry.network) ?? 'evm';
   const defaults = { ...FAMILY_DEFAULTS[family], ...NETWORK_DEFAULTS[entry.network] };
   return {
@@ -79,7 +94,10 @@ function toSettings(entry: Entry): PaymentNetworkSettings {
     assetName: entry.assetName ?? 'USD Coin',
     assetVersion: entry.assetVersion ?? '2',
     payTo: family === 'evm' ? entry.payTo.toLowerCase() : entry.payTo,
-    rpcUrls: rpcUrlsOf(entry),
+    rpcUrls: nodesOf(entry).map((node) => {
+      if (typeof node === 'string') return node;
+      return node.url.replaceAll('{key}', encodeURIComponent(secret(node.apiKeyEnv) ?? ''));
+    }),
     confirmations: entry.confirmations ?? defaults.confirmations,
     facilitatorUrl: entry.facilitatorUrl,
     feePayerKeyEnv: entry.feePayerKeyEnv,

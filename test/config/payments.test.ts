@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import * as chains from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../infra/config/config.ts';
+import { isTestNetwork } from '../../infra/config/testNetworks.ts';
 import { COMPLETE, messageOf } from './environments.ts';
 
 let folder: string;
@@ -28,6 +30,10 @@ const SOLANA = {
   feePayerKeyEnv: 'SOLANA_KEY',
 };
 const KEYS = { SOLANA_KEY: JSON.stringify([...Array(64).keys()]), BASE_KEY: '0x'.padEnd(66, '7') };
+
+function isForTests(chain: object): boolean {
+  return 'testnet' in chain && chain.testnet === true;
+}
 
 let files = 0;
 function load(networks: unknown[], variables: Record<string, string> = KEYS): Config {
@@ -85,6 +91,16 @@ const REFUSED: [string, Record<string, unknown>, string][] = [
     { ...BASE, rpcUrls: ['https://one.example', 'https://ONE.example/'] },
     'rpcUrls[1]: found the address of a node that is listed already',
   ],
+  [
+    'a place for a key and no name of one',
+    { ...BASE, rpcUrls: ['https://one.example/{key}'] },
+    'rpcUrls[0]: found a URL with {key} and no apiKeyEnv',
+  ],
+  [
+    'the name of a key and no place for it',
+    { ...BASE, rpcUrls: [{ url: 'https://one.example', apiKeyEnv: 'NODE_KEY' }] },
+    'rpcUrls[0]: found a URL without {key} beside apiKeyEnv',
+  ],
   ['nobody who settles', WITHOUT_SETTLING, 'x402.networks[0]: found neither'],
   ['two who settle', { ...BASE, feePayerKeyEnv: 'BASE_KEY' }, 'x402.networks[0]: found both'],
   ['an empty facilitator', { ...BASE, facilitatorUrl: '' }, 'facilitatorUrl: found'],
@@ -106,6 +122,22 @@ const REFUSED: [string, Record<string, unknown>, string][] = [
   ['a negative count of confirmations', { ...BASE, confirmations: -1 }, 'confirmations: found -1'],
 ];
 
+describe('a node whose address carries a key', () => {
+  const KEYED = {
+    ...BASE,
+    rpcUrls: ['https://one.example', { url: 'https://two.example/v2/{key}', apiKeyEnv: 'NODE_KEY' }],
+  };
+
+  test('gets it from the environment, as the nodes of POST /crypto/rpc do', () => {
+    const { networks } = load([KEYED], { ...KEYS, NODE_KEY: 'a/secret' }).x402;
+    expect(networks[0]?.rpcUrls).toEqual(['https://one.example', 'https://two.example/v2/a%2Fsecret']);
+  });
+
+  test('is refused at the start where the environment has none', () => {
+    expect(messageOf(() => load([KEYED]))).toContain('NODE_KEY is not set');
+  });
+});
+
 describe('what cannot take a payment is refused at the start', () => {
   test.each(REFUSED)('%s', (_name, entry, words) => {
     expect(messageOf(() => load([entry]))).toContain(words);
@@ -116,7 +148,16 @@ describe('what cannot take a payment is refused at the start', () => {
     expect(message).toContain('x402.networks[1].network: found "eip155:8453", which x402.networks[0] has');
   });
 
-  test.each(['eip155:84532', 'eip155:421614', 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1'])(
+  test('every test network that viem knows beside a real one, and none of its real networks', () => {
+    const known = Object.values(chains).filter(({ id }) => id !== 1_337 && id !== 31_337);
+    const real = new Set(known.filter((chain) => !isForTests(chain)).map(({ id }) => id));
+    const wanted = known.filter((chain) => isForTests(chain) && !real.has(chain.id)).map(({ id }) => id);
+    expect(wanted.length).toBeGreaterThan(300);
+    expect(wanted.filter((id) => !isTestNetwork(`eip155:${id}`))).toEqual([]);
+    expect([...real].filter((id) => isTestNetwork(`eip155:${id}`))).toEqual([]);
+  });
+
+  test.each(['eip155:84532', 'eip155:421614', 'eip155:44787', 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1'])(
     'the test network %s beside a real one',
     (network) => {
       const test = network.startsWith('solana') ? { ...SOLANA, network } : { ...BASE, network };

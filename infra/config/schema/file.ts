@@ -33,6 +33,11 @@ const rpcEndpoint = closed({
   weight: count(1, 1000).exactOptional(),
 });
 
+const keyedNode = closed({
+  url: serviceUrl.describe('`{key}` in it stands for the secret.'),
+  apiKeyEnv: environmentName,
+});
+
 const rpcNetwork = closed({
   endpoints: z
     .array(z.union([serviceUrl, rpcEndpoint], 'a URL, or an object with url, apiKeyEnv and weight'))
@@ -54,7 +59,7 @@ const paymentNetwork = closed({
   payTo: text(128).describe('Who receives the payments.'),
   rpcUrl: serviceUrl.exactOptional().describe('The only node, which is then believed alone.'),
   rpcUrls: z
-    .array(serviceUrl)
+    .array(z.union([serviceUrl, keyedNode], 'a URL, or an object with url and apiKeyEnv'))
     .min(1)
     .max(16)
     .exactOptional()

@@ -158,7 +158,7 @@ const CHILDREN: [string, string, string][] = [
     'documents/documentReader',
     "createDocumentReader({ workFolders: FOLDERS }).read({ bytes: Buffer.from('words') })",
   ],
-  ['page', 'web/pageReader', 'createPageReader({ allowPrivateHosts: [HOST] }).read(`http://${HOST}/`)'],
+  ['page', 'web/pageReader', 'createPageReader({ allowPrivateHosts: [HOST] }).read(PAGE)'],
   [
     'embedding',
     'text/lexicalEmbedder',
@@ -224,6 +224,7 @@ function programOf(module: string, call: string): string {
   return `
     const SLEEP = ${JSON.stringify(sleep)};
     const HOST = '127.0.0.1:${(server.address() as AddressInfo).port}';
+    const PAGE = 'http://' + HOST + '/';
     const { workFolders } = await import(${urlOf('media/workFolders')});
     const FOLDERS = workFolders(${JSON.stringify(join(data, 'tmp'))});
     const { ${/^\w+/.exec(call)?.[0]} } = await import(${urlOf(module)});

@@ -1,8 +1,9 @@
-/** The private keys that pay the fees of networks: named in the file, held by the environment. */
+/** The keys of payment networks, which pay fees or open nodes: named in the file, held by the environment. */
 import { bytesOfBase58 } from '../../domain/base58.ts';
 import { familyOf, type WalletFamily } from '../../domain/wallets.ts';
 import type { PaymentEntry } from './checkPayments.ts';
 import { ConfigError } from './problems.ts';
+import { nodeKeyNames } from './x402.ts';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
@@ -12,13 +13,15 @@ const FORMS: Record<WalletFamily, string> = {
 };
 
 /** `unset`: names of variables. `unusable`: lines of the form `NAME …; allowed: …`, never with a value in them. */
-export function checkPayerKeys(
+export function checkPaymentKeys(
   entries: readonly PaymentEntry[],
   secret: (name: string) => string | undefined,
 ): { unset: string[]; unusable: string[] } {
   const unset: string[] = [];
   const unusable: string[] = [];
-  for (const { network, feePayerKeyEnv: name } of entries) {
+  for (const entry of entries) {
+    unset.push(...nodeKeyNames(entry).filter((name) => !secret(name)?.trim()));
+    const { network, feePayerKeyEnv: name } = entry;
     const family = familyOf(network);
     if (name === undefined || family === undefined) continue;
     const value = secret(name)?.trim();
@@ -30,12 +33,14 @@ export function checkPayerKeys(
 }
 
 /** Throws ConfigError naming each variable that is missing or holds no key. */
-export function requirePayerKeys(
+export function requirePaymentKeys(
   entries: readonly PaymentEntry[],
   secret: (name: string) => string | undefined,
 ): void {
-  const { unset, unusable } = checkPayerKeys(entries, secret);
-  const missing = unset.map((name) => `${name} is not set; allowed: the key that "feePayerKeyEnv" names`);
+  const { unset, unusable } = checkPaymentKeys(entries, secret);
+  const missing = unset.map(
+    (name) => `${name} is not set; allowed: the key that the configuration file names`,
+  );
   if (missing.length + unusable.length > 0) throw new ConfigError('environment', [...missing, ...unusable]);
 }
 
