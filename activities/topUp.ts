@@ -261,7 +261,12 @@ export async function examineTopUp(
   if (verdict?.found === 'gone') await mustStayGone(dependencies, paymentId);
   const row = await readTopUp(dependencies.pool, paymentId);
   const leftMs = row.payment === undefined ? 0 : endOfWindowMs(row.payment) - Date.now();
-  return { stand: standOf(row), pauseMs: pauseOfRefusedMs(looks, leftMs), ...(verdict && { verdict }) };
+  const pauseMs = pauseOfRefusedMs(looks, leftMs);
+  // Nobody can say how long the chain takes to tell: each look of the workflow would add to its history.
+  if (!verdict && row.state === 'refused' && leftMs <= 0) {
+    throw stillSettling('Its window is over, and the chain does not tell yet that it is gone.', pauseMs);
+  }
+  return { stand: standOf(row), pauseMs, ...(verdict && { verdict }) };
 }
 
 /**

@@ -340,6 +340,29 @@ describe('a refused payment', () => {
   });
 });
 
+describe('a refused payment whose window is over and whose chain does not tell', () => {
+  it('is looked for without adding to its history, and ends when the chain tells', async () => {
+    let hasEnded = false;
+    const { handle, row } = await begin(
+      { settle: REFUSED, find: () => (hasEnded ? GONE : ABSENT) },
+      inputOf(somePayment({ validBefore: String(Math.floor(Date.now() / 1_000) - 60) })),
+    );
+    await until('the pause after its refusal is over', () => network.calls.find > 1);
+    const isWaiting = async () => {
+      const { raw } = await handle.describe();
+      return (raw.pendingActivities ?? []).some(({ attempt }) => (attempt ?? 0) > 1);
+    };
+    await until('the look is repeated by its own activity', isWaiting);
+    expect(await row()).toMatchObject({ state: 'refused' });
+    hasEnded = true;
+    await client.workflowService.resetActivity({
+      ...{ namespace: client.options.namespace, execution: { workflowId: handle.workflowId } },
+      type: 'examineTopUp',
+    });
+    expect(await handle.result()).toMatchObject({ state: 'failed' });
+  });
+});
+
 describe('a top-up whose workflow is gone', () => {
   it.each([
     ['while it was sent', SENT],
