@@ -21,12 +21,14 @@ import {
   shareOf,
   type Visit,
 } from './handlerRequest.ts';
+import { SMALL_JSON_BYTES } from './jobBodies.ts';
+import { limitAddress } from './limitRoute.ts';
 import { openCall } from './limits/callLimits.ts';
 import { tooLate } from './paid.ts';
 import { readQuery } from './readQuery.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
 import { type Respond, setHeaders } from './respond.ts';
-import { DEFAULT_DEADLINE_MS, type Route } from './route.ts';
+import { type BodySpec, DEFAULT_DEADLINE_MS, type Route } from './route.ts';
 import type { InFlight } from './server/inFlight.ts';
 import { serveWallet } from './walletCall.ts';
 
@@ -129,6 +131,11 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     params: ctx.params,
     address: visit.address(),
   });
+  const isOpenQuote = route.access === 'quote' && !ctx.state.caller;
+  if (isOpenQuote) {
+    const perMinute = frame.dependencies.config.limits.perAddressPerMinute;
+    await limitAddress(frame.dependencies, visit.address(), { path: route.path, perMinute });
+  }
   const holding = openHolding(frame, visit);
   askForBody(ctx);
   let read: ReadBody | undefined;
@@ -139,7 +146,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     };
     read = await awaited(
       ctx,
-      readBody(ctx.req, route.body, {
+      readBody(ctx.req, isOpenQuote ? withSmallJson(route.body) : route.body, {
         ...{ createFolder, noteModel, holding, config: frame.dependencies.config },
         noteSpooled: (bytes) => shareOf(visit).take(bytes),
       }),
@@ -158,6 +165,11 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     throw error;
   }
   return await withinDeadline(frame, { route, request, cleanUp: removeFolder, holding });
+}
+
+/** A quote that is open to everybody takes no media. */
+function withSmallJson(body: BodySpec<unknown>): BodySpec<unknown> {
+  return body.json ? { ...body, json: { ...body.json, maxBytes: SMALL_JSON_BYTES } } : body;
 }
 
 /** What the caller's body takes of the process's memory, with its other bodies. */

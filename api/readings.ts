@@ -8,6 +8,7 @@ import { MINUTE_MS } from '../domain/limits/limits.ts';
 import type { Refusal } from '../infra/documents/document.ts';
 import type { Counter } from '../infra/redis/limiter.ts';
 import type { Dependencies } from './dependencies.ts';
+import { isDryRun } from './fixedPrice.ts';
 import { openHold } from './paid.ts';
 import type { RouteRequest } from './route.ts';
 
@@ -48,6 +49,7 @@ const UNPAID_READINGS = 30;
 const ENDED_READING_COST = 6;
 const ENDED_READING: Refusal = 'too_complex';
 const UNREADABLE = new Set<ErrorCode>(['invalid_document', 'invalid_media', 'media_too_long']);
+const UNPAID = new Set<ErrorCode>(['insufficient_balance', 'key_limit_exceeded']);
 
 /** For the descriptions of the routes that read. */
 export const READING_BUDGET =
@@ -67,6 +69,24 @@ export async function readWithinBudget<T>(
     if (error instanceof FareboxError && UNREADABLE.has(error.code)) {
       const wasEnded = error.internal?.startsWith(ENDED_READING) === true;
       await countUnpaidReading(budget, accountId, wasEnded ? ENDED_READING_COST : 1);
+    }
+    throw error;
+  }
+}
+
+/** Sells what was read, and counts the reading where nothing pays for it: after a dry run, and where funds are missing. */
+export async function sellReading<T>(
+  budget: Budget,
+  { caller, headers }: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'caller' | 'headers'>,
+  sell: () => Promise<T>,
+): Promise<T> {
+  try {
+    const sold = await sell();
+    if (isDryRun({ headers })) await countUnpaidReading(budget, caller.accountId);
+    return sold;
+  } catch (error) {
+    if (error instanceof FareboxError && UNPAID.has(error.code)) {
+      await countUnpaidReading(budget, caller.accountId);
     }
     throw error;
   }

@@ -175,6 +175,8 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   sells?(model: Model): boolean;
   /** Of a `buyer` route that sells no models: what one call costs; left out: the smallest price that there is. */
   fixedPrice?(config: Config): LedgerPrice;
+  /** Its price is that of the media, also in a dry run: a caller without funds gets its certain 402 before the body is read. */
+  pricesMedia?: true;
   /** Of a `buyer` route that takes an Idempotency-Key: whether a request with this key was already accepted and paid. */
   isReplay?(sql: SqlClient, name: ReplayName): Promise<boolean>;
   /** Left out: the query is ignored. */

@@ -45,6 +45,7 @@ export const upscaleRoute = defineRoute<'buyer', UpscaleBody>({
     naming: { fields: ['model'], otherwise: MODELS[0] },
     modelType: 'upscale',
   },
+  pricesMedia: true,
   deadlineMs: DEADLINE_MS,
   describes: IMAGE_DESCRIPTIONS.upscale,
   async handler(dependencies, request) {

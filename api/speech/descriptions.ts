@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { RouteDescription } from '../describe.ts';
 import { dryRunCost } from '../fixedPrice.ts';
+import { READING_BUDGET } from '../readings.ts';
 import { transcriptionAnswer, voiceAnswer } from './shapes.ts';
 
 const RECORDING = '@infra/stack/demo/recording.mp3;type=audio/mpeg';
@@ -34,7 +35,8 @@ export const SPEECH_DESCRIPTIONS: Descriptions = {
       'WAV, FLAC, M4A, AAC, MP4 (of a video: its sound), MP3, OGG and WEBM, told by their bytes, at most 25 MB and two ' +
       'hours. Priced by the second of the decoded recording, which is the `duration` of the answer; ' +
       REFUNDED +
-      'Fields of the form that are not listed are passed over.' +
+      'Fields of the form that are not listed are passed over. ' +
+      READING_BUDGET +
       DRY_RUN,
     stage: 'beta',
     answers: {

@@ -10,6 +10,7 @@ import { endUserOf } from '../endUser.ts';
 import { invalid } from '../invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { paidDelivery } from '../paidDelivery.ts';
+import { readWithinBudget, sellReading } from '../readings.ts';
 import { defineRoute, type RouteRequest } from '../route.ts';
 import { SPEECH_DESCRIPTIONS } from './descriptions.ts';
 import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
@@ -41,6 +42,7 @@ export const transcriptionsRoute = defineRoute({
     },
   },
   deadlineMs: DEADLINE_MS,
+  pricesMedia: true,
   describes: SPEECH_DESCRIPTIONS.transcribe,
   async handler(dependencies, request: TranscriptionRequest) {
     const file = requireFile(request.file);
@@ -48,15 +50,14 @@ export const transcriptionsRoute = defineRoute({
     request.requireFunds();
     const folder = await dependencies.folders.create();
     try {
-      const { signal } = request;
+      const { signal, caller, share } = request;
       const wanted = { accepted: AUDIO_FORMATS, maxSeconds: LONGEST_SECONDS, mayHavePictures: true };
-      const recording = await takeRecording(dependencies, file, {
-        ...wanted,
-        folder,
-        signal,
-        share: request.share,
-      });
-      return await transcribed(dependencies, request, { named, recording, folder });
+      const recording = await readWithinBudget(dependencies, caller.accountId, () =>
+        takeRecording(dependencies, file, { ...wanted, folder, signal, share }),
+      );
+      return await sellReading(dependencies, request, () =>
+        transcribed(dependencies, request, { named, recording, folder }),
+      );
     } finally {
       await dependencies.folders.remove(folder);
     }

@@ -18,6 +18,7 @@ import { endUserOf } from '../endUser.ts';
 import { invalid, invalidOffer } from '../invalid.ts';
 import { requireCallable, requireModel } from '../models.ts';
 import { paidDelivery, type Sale } from '../paidDelivery.ts';
+import { readWithinBudget } from '../readings.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
 import { SPEECH_DESCRIPTIONS } from './descriptions.ts';
 import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
@@ -132,10 +133,10 @@ async function cloned(
   const lengths = { minSeconds: cloning.min_sample_seconds, maxSeconds: LONGEST_SAMPLE_SECONDS };
   const folder = await dependencies.folders.create();
   try {
-    const recording = await takeRecording(dependencies, file, {
-      ...{ accepted, ...lengths, folder, signal },
-      share: request.share,
-    });
+    const wanted = { accepted, ...lengths, folder, signal, share: request.share };
+    const recording = await readWithinBudget(dependencies, caller.accountId, () =>
+      takeRecording(dependencies, file, wanted),
+    );
     await claimDay(dependencies, caller.accountId);
     const endUser = endUserOf(caller.accountId, undefined);
     const sample = { upstreamModel: model.upstreamModel, endUser, recording };

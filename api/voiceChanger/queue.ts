@@ -24,6 +24,7 @@ import {
   QUEUE_DEADLINE_MS,
   type QueuedJob,
 } from '../placeOrder.ts';
+import { countUnpaidReading, readWithinBudget } from '../readings.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
 import { readWebhook, withWebhook } from '../webhook.ts';
 import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
@@ -46,6 +47,7 @@ export const queueRoute = defineRoute({
     modelType: 'music',
   },
   isReplay: isOrderReplay,
+  pricesMedia: true,
   sells: ({ kind }) => kind === 'voice-changer',
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: VOICE_CHANGER_DESCRIPTIONS.queue,
@@ -99,12 +101,16 @@ async function dryRunOf(
   model: VoiceChangerModel,
 ): Promise<Answer> {
   request.requireFunds();
-  const { body, file, signal, share } = request;
+  const { body, caller, file, signal, share } = request;
   const source = { model, file, url: body.audio_url, maxBytes: MAX_FILE_BYTES, share };
-  const { decodedSeconds, lossy } = await measureSourceAudio(dependencies, source, signal);
-  const price = quoteVoiceChanger(model, billableSeconds(decodedSeconds, lossy));
-  if (price) return dryRun(price);
-  throw new FareboxError({ code: 'media_too_long', message: TOO_LONG });
+  const price = await readWithinBudget(dependencies, caller.accountId, async () => {
+    const { decodedSeconds, lossy } = await measureSourceAudio(dependencies, source, signal);
+    const found = quoteVoiceChanger(model, billableSeconds(decodedSeconds, lossy));
+    if (found) return found;
+    throw new FareboxError({ code: 'media_too_long', message: TOO_LONG });
+  });
+  await countUnpaidReading(dependencies, caller.accountId);
+  return dryRun(price);
 }
 
 const TOO_LONG = 'The recording is longer than this model takes.';

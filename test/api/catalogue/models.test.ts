@@ -344,3 +344,24 @@ describe('who may read it', () => {
     expect((await open.call('/jobs')).status).toBe(402);
   });
 });
+
+describe('a quote without a key, where the catalogue is open', () => {
+  const quote = (text: string) =>
+    open.call('/video/quote', {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ model: 'nothing', prompt: text }),
+    });
+
+  it('is read up to 64 kB', async () => {
+    expect((await quote('a'.repeat(1_000))).status).toBe(400);
+    expect((await quote('a'.repeat(300_000))).status).toBe(413);
+  });
+
+  it('is asked for so many times a minute from one address', async () => {
+    open.opened.dependencies.config.limits.perAddressPerMinute = 1;
+    const answers = await Promise.all([quote('a'), quote('a'), quote('a'), quote('a')]);
+    expect(answers.map(({ status }) => status)).toContain(429);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.headers.get('retry-after')).toMatch(/^\d+$/);
+  });
+});

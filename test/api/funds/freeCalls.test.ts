@@ -124,6 +124,19 @@ describe('a dry run without funds', () => {
     expect(fetched).toBe(before);
   });
 
+  it.each(['/audio/transcriptions', '/audio/voice-changer/queue', '/image/upscale'])(
+    'of a file for %s is refused before it is sent',
+    async (path) => {
+      const route = ROUTES.find((each) => each.path === path) as Route;
+      const headers = {
+        ...DRY,
+        ...{ authorization: `Bearer ${await newKey()}`, 'content-type': 'multipart/form-data; boundary=x' },
+      };
+      const first = await firstBytes(world.api, route, { headers, expectsContinue: true });
+      expect(first).toMatch(/^HTTP\/1\.1 402 /);
+    },
+  );
+
   it('of a wallet that never paid is refused', async () => {
     const wallet = await world.wallet();
     const headers = { ...DRY, 'sign-in-with-x': await wallet.header() };

@@ -2,6 +2,7 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { countUnpaidReading } from '../../../api/readings.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
 import type { TranscriptionOrder } from '../../../providers/mediaProvider.ts';
@@ -216,5 +217,41 @@ describe('nothing is charged', () => {
     const { key } = await world.newAccount(1_000n);
     expect((await send({ key })).status).toBe(402);
     expect(world.asked).toEqual([]);
+  });
+});
+
+describe('an account that has recordings read and pays for none', () => {
+  beforeAll(() => {
+    world.api.opened.dependencies.limits.overrideOf = () => ({});
+  });
+  const spent = (status: number, text: string) =>
+    expect([status, text]).toEqual([429, expect.stringContaining('media of this account could not be read')]);
+
+  async function accountWith(unpaid: number) {
+    const { secret: key, accountId } = await world.api.fundedKey('INFERENCE');
+    await countUnpaidReading(world.api.opened.dependencies, accountId, unpaid);
+    return key;
+  }
+
+  it('is refused when 30 of them could not be read', async () => {
+    const key = await accountWith(29);
+    const bytes = Buffer.from('no recording');
+    expect((await send({ bytes, name: 'a.wav', key })).status).toBe(400);
+    const { status, text } = await send({ key });
+    spent(status, text);
+  });
+
+  it('is refused when it asked for 30 prices', async () => {
+    const key = await accountWith(29);
+    const headers = { 'x-service-dry-run': 'true' };
+    expect((await send({ key, headers })).status).toBe(200);
+    const { status, text } = await send({ key, headers });
+    spent(status, text);
+  });
+
+  it('may have read as many as it pays for', async () => {
+    const key = await accountWith(29);
+    expect((await send({ key })).status).toBe(200);
+    expect((await send({ key })).status).toBe(200);
   });
 });
