@@ -90,7 +90,14 @@ export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
     async settle(price, details, most) {
       if (call.request?.expired) throw tooLate();
       const taken = most === 'within the hold' ? lesser(price, bound) : price;
-      bill = { price, taken, details, until, mayStand: false };
+      const isCut = taken.usd < price.usd || taken.diem < price.diem;
+      bill = {
+        price,
+        taken,
+        details: { ...details, ...(isCut && { upToHold: true }) },
+        until,
+        mayStand: false,
+      };
       billing = settle(purse, call, bill);
       return await billing;
     },

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { formatNano, type Nano } from '../domain/money.ts';
-import { recordAct } from '../infra/postgres/audit.ts';
 import { balanceOf, grant } from '../infra/postgres/ledger.ts';
-import { inTransaction } from '../infra/postgres/pool.ts';
 import { readPositiveAmount } from './arguments.ts';
 import { chooseAccount } from './chooseAccount.ts';
 import { list, print } from './output.ts';
@@ -41,17 +39,8 @@ async function give(options: GrantOptions): Promise<void> {
     const accountId = await chooseAccount(pool, environment, options.account);
     const operationId = options.operationId ?? `grant-${randomUUID()}`;
     const { currency, amount, note } = options;
-    const { replayed } = await inTransaction(pool, async (client) => {
-      // The note is in the audit trail only: books are kept whole when an account is erased.
-      const granted = await grant(client, { operationId, accountId, currency, amount, notes: NOTES });
-      if (!granted.replayed) {
-        await recordAct(client, {
-          ...{ accountId, actor: 'operator', action: 'credit.grant', targetId: operationId },
-          changes: { currency, amount: formatNano(amount), note },
-        });
-      }
-      return granted;
-    });
+    // The note is in the audit trail only: books are kept whole when an account is erased.
+    const { replayed } = await grant(pool, { operationId, accountId, currency, amount, notes: NOTES, note });
     const balance = await balanceOf(pool, accountId);
     const answer = {
       accountId,

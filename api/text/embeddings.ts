@@ -7,8 +7,8 @@ import { z } from 'zod';
 import type { EmbeddingModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
-import { COUNTED_HERE, millions, snapshotOf } from '../../domain/text/bill.ts';
-import { linesOf, sumOf } from '../../domain/text/price.ts';
+import { COUNTED_HERE, listLines, millions, snapshotOf } from '../../domain/text/bill.ts';
+import { linesOf, type PriceLine, sumOf } from '../../domain/text/price.ts';
 import { countTokens } from '../../infra/text/countTokens.ts';
 import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
 import type { EmbeddingLimits, Embeddings } from '../../providers/textProvider.ts';
@@ -133,7 +133,9 @@ async function paidEmbeddings(
   const startedAt = performance.now();
   const bill = async (told?: number) => {
     const tokens = told ?? (await countTokens(inputs.join('\n')));
-    await hold.settle(priceOf(model, tokens), {
+    const lines = linesFor(model, tokens);
+    await hold.settle(sumOf(lines), {
+      ...listLines(lines),
       ...{ units: millions(tokens), promptTokens: tokens, completionTokens: 0 },
       inferenceExecutionTime: Math.round(performance.now() - startedAt),
       notes: told === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
@@ -206,8 +208,12 @@ function refuseTooMany(limits: EmbeddingLimits | undefined, { inputs, dimensions
   }
 }
 
-function priceOf({ spec }: EmbeddingModel, promptTokens: number): LedgerPrice {
+function priceOf(model: EmbeddingModel, promptTokens: number): LedgerPrice {
+  return sumOf(linesFor(model, promptTokens));
+}
+
+function linesFor({ spec }: EmbeddingModel, promptTokens: number): PriceLine[] {
   const pricing = { input: spec.pricing.input, output: spec.pricing.input };
   const none = { cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0, reasoningTokens: 0 };
-  return sumOf(linesOf(pricing, { promptTokens, ...none }));
+  return linesOf(pricing, { promptTokens, ...none });
 }

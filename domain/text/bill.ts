@@ -5,7 +5,7 @@ import type { LedgerPrice, PriceSnapshot } from '../ledger.ts';
 import { formatNano } from '../money.ts';
 import { type AddOn, priceOfAddOns, wordsOfAddOns } from './addOns.ts';
 import type { TokenUsage } from './chat.ts';
-import { linesOf, plus, sumOf } from './price.ts';
+import { linesOf, type PriceLine, plus, sumOf } from './price.ts';
 
 /** In the notes of an entry whose tokens its service did not tell, or told fewer than there were. */
 export const COUNTED_HERE = 'tokens counted here: the service did not tell all of them';
@@ -50,7 +50,29 @@ export function billOf(model: TextModel | DecisionModel, produced: Produced): Bi
       reasoningTokens: usage.reasoningTokens,
       inferenceExecutionTime: executionMs,
       notes: ['API Inference', ...words].join('; '),
+      ...listLines(lines),
+      ...listAddOns(addOns),
     },
+  };
+}
+
+/** Tokens and rates of a bill in turns, from which the check of the ledger recomputes the price. */
+export function listLines(lines: readonly PriceLine[]): Partial<PriceSnapshot> {
+  return {
+    lines: lines.flatMap(({ tokens, rate }) => [tokens, Number(rate.usd)]),
+    ...(lines.some(({ rate }) => rate.diem !== rate.usd) && {
+      diemLines: lines.flatMap(({ tokens, rate }) => [tokens, Number(rate.diem)]),
+    }),
+  };
+}
+
+function listAddOns(addOns: readonly AddOn[]): Partial<PriceSnapshot> {
+  const sold = addOns.filter(({ count }) => count > 0);
+  return {
+    ...(sold.length > 0 && { addOns: sold.flatMap(({ count, price }) => [count, Number(price.usd)]) }),
+    ...(sold.some(({ price }) => price.diem !== price.usd) && {
+      diemAddOns: sold.flatMap(({ count, price }) => [count, Number(price.diem)]),
+    }),
   };
 }
 

@@ -142,6 +142,40 @@ const USAGE_RULES: RuleSet = {
   ],
 };
 
+/** Usage of days before `$9`, which limits by the month or for ever still count. */
+const SEALED_USAGE_RULES: RuleSet = {
+  columns: 'u.key_id, u.usd_used, u.usd_moved, u.diem_used, u.diem_moved, u.held',
+  from: `from (
+      with limited as (
+        select id, account_id, ledger_period_start(limit_period, $9::date) as first from api_keys
+        where account_id = any ($1::uuid[]) and limit_period <> 'EPOCH' and (limit_usd is not null or limit_diem is not null)
+      ), stored as (
+        select k.id as key_id, sum(u.usd_used) as usd, sum(u.diem_used) as diem, sum(u.usd_held + u.diem_held) as held
+        from limited k join key_days u on u.key_id = k.id and u.day >= k.first and u.day < $9::date group by k.id
+      ), summed as (
+        select k.id as key_id, -coalesce(sum(s.amount) filter (where s.currency in ('usd', 'bundled')), 0) as usd,
+          -coalesce(sum(s.amount) filter (where s.currency = 'diem'), 0) as diem
+        from limited k join sealed_sums s on s.account_id = k.account_id and s.booked_day >= k.first
+            and s.booked_day < $9::date and s.day < $8::date
+          join api_keys x on x.id = s.key_id and k.id in (x.id, x.parent_id)
+        group by k.id
+      )
+      select key_id, coalesce(u.usd, 0) as usd_used, coalesce(u.diem, 0) as diem_used, coalesce(u.held, 0) as held,
+        coalesce(s.usd, 0) as usd_moved, coalesce(s.diem, 0) as diem_moved
+      from stored u full join summed s using (key_id)
+    ) u`,
+  rules: [
+    {
+      name: 'I3 stored usage of a key and day is the sum of the charges and refunds of it and its children',
+      broken: 'u.usd_used <> u.usd_moved or u.diem_used <> u.diem_moved',
+    },
+    {
+      name: 'I4 what is held is the sum of the open holds',
+      broken: 'u.held <> 0',
+    },
+  ],
+};
+
 /** Admissions before the limits last changed were by other limits, which `key_limit_changes` has. */
 const LIMIT_RULES: RuleSet = {
   columns: 'p.key_id, p.period::text, p.usd, p.limit_usd, p.diem, p.limit_diem',
@@ -172,4 +206,10 @@ export const PAGE_PARAMETERS = `parameters as (select $1::uuid[], $2::timestampt
     $6::date[], $7::numeric[], $8::date, $9::date), `;
 
 /** Each with the parameters of a page of accounts, of which it uses some. */
-export const ACCOUNT_RULES: readonly RuleSet[] = [BALANCE_RULES, DIEM_RULES, USAGE_RULES, LIMIT_RULES];
+export const ACCOUNT_RULES: readonly RuleSet[] = [
+  BALANCE_RULES,
+  DIEM_RULES,
+  USAGE_RULES,
+  SEALED_USAGE_RULES,
+  LIMIT_RULES,
+];

@@ -15,6 +15,7 @@ export const AUDIT_ACTIONS = [
   'account.resume',
   'account.erase',
   'credit.grant',
+  'credit.adjust',
   'key.create',
   'key.update',
   'key.rotate',

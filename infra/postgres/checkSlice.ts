@@ -1,6 +1,7 @@
 /** The books between two times: the rules of single rows, and what the transfers come to. */
-import { OPERATION_RULES, SLICE_RULES } from './ledgerInvariants.ts';
+import { SLICE_RULES } from './ledgerInvariants.ts';
 import { type Finding, findBroken, type Read } from './ledgerSnapshots.ts';
+import { ARCHIVED_OPERATION_RULES, OPERATION_RULES } from './operationInvariants.ts';
 
 /** Unix ms, `to` exclusive; infinite at the ends. */
 export interface Slice {
@@ -16,7 +17,7 @@ export interface SliceReport {
   settledHere: string[];
 }
 
-/** The rules of one slice. Operations are left out where the transfers they moved are archived. */
+/** The rules of one slice. */
 export async function checkSlice(
   read: Read,
   slice: Slice,
@@ -25,12 +26,11 @@ export async function checkSlice(
   const values = rangeOf(slice);
   const settledLater: string[] = [];
   const settledHere: string[] = [];
-  const findings = isArchived
-    ? []
-    : await findBroken(read, { set: OPERATION_RULES, values }, (row) => {
-        if (row.settled_later === true) settledLater.push(String(row.operation_id));
-        if (row.earlier === true) settledHere.push(String(row.operation_id));
-      });
+  const operations = isArchived ? ARCHIVED_OPERATION_RULES : OPERATION_RULES;
+  const findings = await findBroken(read, { set: operations, values }, (row) => {
+    if (row.settled_later === true) settledLater.push(String(row.operation_id));
+    if (row.earlier === true) settledHere.push(String(row.operation_id));
+  });
   for (const set of SLICE_RULES) findings.push(...(await findBroken(read, { set, values })));
   return { findings, settledLater, settledHere };
 }

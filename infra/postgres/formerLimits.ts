@@ -1,5 +1,17 @@
 /** The invariant of the limits that a key had before they were changed: `key_limit_changes` has them. */
 import type { RuleSet } from './ruleSet.ts';
+import { ARCHIVED_RANGES } from './ruleTerms.ts';
+
+/**
+ * The first day whose transfers are read by themselves: what was booked before is known by its seals. A check that begins
+ * behind the seals reads what is not sealed; what was admitted before was held to its limits when it was sealed. A full check
+ * reads from the day on which the limits began, unless that is archived.
+ */
+const READ_FROM = `coalesce(greatest(
+    (select case when $1 < sealed_until then least(sealed_until, limited_from) else sealed_until end from (
+      select (select max(day) + 1 from sealed_days)::timestamp at time zone 'UTC' as sealed_until,
+        (select date_trunc('day', min(since)) from changes) as limited_from) b),
+    (select until from ${ARCHIVED_RANGES} a where since is null)), '-infinity')`;
 
 /**
  * Spending before a change of a key's limits, against the limits before it. It is at most what the last admission
@@ -18,11 +30,24 @@ export const FORMER_LIMIT_RULES: RuleSet = {
       ), spans as (
         select key_id, limit_period, account_id, min(first)::timestamp at time zone 'UTC' as start, max(until) as stop
           from changes group by key_id, limit_period, account_id
+      ), bounds as (
+        select ${READ_FROM} as read_from
+      ), sealed as (
+        select s.key_id, s.limit_period, ledger_period_start(s.limit_period, m.booked_day) as period, m.day, m.currency, m.amount
+          from spans s join sealed_sums m on m.account_id = s.account_id
+            and m.booked_day >= (s.start at time zone 'UTC')::date and m.day < (select (read_from at time zone 'UTC')::date from bounds)
+            and m.key_id in (select x.id from api_keys x where x.id = s.key_id or x.parent_id = s.key_id)
       ), events as (
-        select s.key_id, s.limit_period, ledger_period_start(s.limit_period, t.day) as period, t.created_at as at,
-            case when t.currency <> 'diem' then -t.amount end as usd, case when t.currency = 'diem' then -t.amount end as diem,
-            o.created_at as admitted_at, null::timestamptz as since, null::bigint as limit_usd, null::bigint as limit_diem
+        select key_id, limit_period, period, day::timestamp at time zone 'UTC' as at,
+            case when currency <> 'diem' then -amount end as usd, case when currency = 'diem' then -amount end as diem,
+            null::timestamptz as admitted_at, null::timestamptz as since, null::bigint as limit_usd, null::bigint as limit_diem
+          from sealed
+        union all
+        select s.key_id, s.limit_period, ledger_period_start(s.limit_period, t.day), t.created_at,
+            case when t.currency <> 'diem' then -t.amount end, case when t.currency = 'diem' then -t.amount end,
+            o.created_at, null, null, null
           from spans s join transfers t on t.account_id = s.account_id and t.created_at >= s.start and t.created_at < s.stop
+            and t.created_at >= (select read_from from bounds)
             and t.key_id in (select x.id from api_keys x where x.id = s.key_id or x.parent_id = s.key_id)
           left join operations o on o.operation_id = t.operation_id and o.kind = t.kind and t.kind = 'charge'
         union all

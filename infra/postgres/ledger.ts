@@ -5,7 +5,8 @@
  * the same operation may succeed later.
  */
 import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
-import type { Nano } from '../../domain/money.ts';
+import { formatNano, type Nano } from '../../domain/money.ts';
+import type { AuditAction } from './audit.ts';
 import {
   type AdmitRow,
   admitArguments,
@@ -136,6 +137,8 @@ export interface Credit {
   amount: Nano;
   /** For the record: who, why, which payment. */
   notes: string;
+  /** Words of an operator, for the audit trail only, which can be erased; the notes by default. */
+  note?: string;
 }
 
 /** Credit that was paid for. */
@@ -233,7 +236,7 @@ async function post(sql: SqlClient, kind: string, request: Adjustment): Promise<
   if (request.amount === 0n) throw new RangeError('an adjustment of zero is none');
   const rows = await runLedgerStatement<PostRow>(sql, {
     name: 'ledger_post',
-    text: 'select * from ledger_post($1, $2, $3, $4, $5, $6)',
+    text: POST,
     values: [
       request.operationId,
       kind,
@@ -241,12 +244,23 @@ async function post(sql: SqlClient, kind: string, request: Adjustment): Promise<
       request.currency,
       request.amount.toString(),
       storableJson({ notes: request.notes }),
+      ...[ACTS[kind] ?? null, formatNano(request.amount), storableJson(request.note ?? request.notes)],
     ],
   });
   const row = rows[0];
   if (row?.outcome === 'posted' || row?.outcome === 'insufficient') return row;
   throw misuse(row?.outcome, request.operationId);
 }
+
+const ACTS: Record<string, AuditAction> = { grant: 'credit.grant', adjustment: 'credit.adjust' };
+
+/** What an operator gives or corrects is in the audit trail, in the same statement; what was paid has its payment. */
+const POST = `with posted as materialized (select * from ledger_post($1, $2, $3, $4, $5, $6)), noted as (
+    insert into audit_events (account_id, actor, action, target_id, changes)
+    select $3, 'operator', $7, $1,
+      jsonb_build_object('currency', $4::text, 'amount', $8::text, 'note', $9::jsonb)
+    from posted where outcome = 'posted' and not replayed and $7::text is not null
+  ) select * from posted`;
 
 interface PostRow {
   outcome: string;

@@ -7,9 +7,10 @@
 import pg from 'pg';
 import { checkAccounts } from './checkAccounts.ts';
 import { dayOf } from './checkSlice.ts';
-import { LEDGER_INVARIANTS, MOVED_AS_SAID, STANDING_RULES } from './ledgerInvariants.ts';
+import { LEDGER_INVARIANTS, STANDING_RULES } from './ledgerInvariants.ts';
 import { writeSeals } from './ledgerSeals.ts';
 import { type Finding, findBroken, inSnapshot, type Row } from './ledgerSnapshots.ts';
+import { MOVED_AS_SAID } from './operationInvariants.ts';
 import type { SqlClient } from './pool.ts';
 import { readExtent, walkBooks } from './walkBooks.ts';
 

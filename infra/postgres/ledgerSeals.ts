@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { BookedSums } from './bookedSums.ts';
 import { type BookedSum, type KindSum, rangeOf, type Slice } from './checkSlice.ts';
 import { SEALED_DAY } from './ledgerInvariants.ts';
-import type { Finding, Read } from './ledgerSnapshots.ts';
+import type { Finding, Read, Row } from './ledgerSnapshots.ts';
 import { inTransaction } from './pool.ts';
 
 /**
@@ -24,8 +24,13 @@ const DIGESTED = {
       held_bundled, held_usd, diem, bundled, usd, created_at)`,
     order: 'created_at, operation_id, kind',
   },
+  jobs: {
+    row: 'row(queue_id, account_id, price_usd_nano, charge_operation_id, created_at)',
+    order: 'created_at, queue_id',
+  },
 } as const;
 export type Digested = keyof typeof DIGESTED;
+const DIGESTED_TABLES = Object.keys(DIGESTED) as Digested[];
 
 /** The rows of one UTC day as they are read slice by slice. */
 export class DayRecord {
@@ -34,8 +39,9 @@ export class DayRecord {
   readonly #hashes: Record<Digested, Hash> = {
     transfers: createHash('sha256'),
     operations: createHash('sha256'),
+    jobs: createHash('sha256'),
   };
-  readonly #counts: Record<Digested, number> = { transfers: 0, operations: 0 };
+  readonly #counts: Record<Digested, number> = { transfers: 0, operations: 0, jobs: 0 };
   readonly #totals = new Map<string, bigint>();
   #seal: Seal | undefined;
 
@@ -44,7 +50,11 @@ export class DayRecord {
   }
 
   /** Slices come in the order of time and begin at whole minutes. */
-  async digest(read: Read, table: Digested, slice: Slice): Promise<void> {
+  digests(slice: Slice, tables: readonly Digested[] = DIGESTED_TABLES): ((read: Read) => Promise<void>)[] {
+    return tables.map((table) => (read) => this.#digest(read, table, slice));
+  }
+
+  async #digest(read: Read, table: Digested, slice: Slice): Promise<void> {
     for (const { minute, rows, digest } of await digestMinutes(read, table, slice)) {
       this.#hashes[table].update(`${minute} ${rows} ${digest}\n`);
       this.#counts[table] += rows;
@@ -62,14 +72,19 @@ export class DayRecord {
 
   /** Of all slices of the day; nothing may be read after it. */
   seal(): Seal {
-    this.#seal ??= {
+    if (this.#seal) return this.#seal;
+    const [transfers, operations, jobs] = [
+      this.#hashes.transfers.digest(),
+      this.#hashes.operations.digest(),
+      this.#hashes.jobs.digest(),
+    ];
+    this.#seal = {
       day: this.day,
       ...this.#counts,
       totals: Object.fromEntries([...this.#totals].sort().map(([place, amount]) => [place, `${amount}`])),
-      digest: createHash('sha256')
-        .update(this.#hashes.transfers.digest())
-        .update(this.#hashes.operations.digest())
-        .digest('hex'),
+      digest: createHash('sha256').update(transfers).update(operations).digest('hex'),
+      operationsDigest: operations.toString('hex'),
+      jobsDigest: jobs.toString('hex'),
       sumsDigest: digestOf(this.sums),
     };
     return this.#seal;
@@ -80,10 +95,13 @@ export interface Seal {
   day: string;
   transfers: number;
   operations: number;
+  jobs: number;
   /** Nano units as decimal strings, by currency and kind ("usd charge"). */
   totals: Record<string, string>;
-  /** Hexadecimal. */
+  /** Of transfers and operations, hexadecimal. */
   digest: string;
+  operationsDigest: string;
+  jobsDigest: string;
   sumsDigest: string;
 }
 
@@ -116,45 +134,66 @@ export async function unsealedFrom(read: Read): Promise<string | null> {
   return typeof row?.day === 'string' ? row.day : null;
 }
 
-/** Compares a sealed day with its rows, and the sums that later checks build on with both. */
-export async function verifySeal(read: Read, record: DayRecord): Promise<Finding[]> {
-  const found = record.seal();
-  const [sealed] = await read(
-    `select transfers::int, operations::int, sums as totals, encode(digest, 'hex') as digest,
-        encode(sums_digest, 'hex') as "sumsDigest" from sealed_days where day = $1`,
-    [record.day],
-  );
-  const problems: string[] = [];
-  if (!sealed) problems.push('there is no seal of this day');
-  for (const field of ['transfers', 'operations', 'totals', 'digest', 'sumsDigest'] as const) {
-    const [was, is] = [JSON.stringify(ordered(sealed?.[field])), JSON.stringify(ordered(found[field]))];
-    if (sealed && was !== is) problems.push(`${field}: sealed ${was}, found ${is}`);
-  }
-  problems.push(...(await findWrongSums(read, record.day, sealed?.sumsDigest)));
-  return problems.map((problem) => ({ invariant: SEALED_DAY, row: { day: record.day, problem } }));
+/** Whether the transfers of a sealed day are there to be compared. */
+interface Comparison {
+  isArchived: boolean;
 }
 
-/** A sealed day whose rows are archived: later checks still build on its sums. */
-export async function verifyArchivedSeal(read: Read, day: string): Promise<Finding[]> {
-  const [sealed] = await read(
-    `select encode(sums_digest, 'hex') as "sumsDigest" from sealed_days where day = $1`,
-    [day],
-  );
-  const problems = sealed
-    ? await findWrongSums(read, day, sealed.sumsDigest)
-    : ['there is no seal of this day'];
+const COMPARED = [
+  'transfers',
+  'operations',
+  'jobs',
+  'totals',
+  'digest',
+  'operationsDigest',
+  'jobsDigest',
+  'sumsDigest',
+] as const;
+/** Operations and jobs stay when the transfers of their day are archived. */
+const COMPARED_ARCHIVED = ['operations', 'jobs', 'operationsDigest', 'jobsDigest'] as const;
+
+/** Compares a sealed day with its rows, and the sums that later checks build on with both. */
+export async function verifySeal(
+  read: Read,
+  record: DayRecord,
+  { isArchived }: Comparison,
+): Promise<Finding[]> {
+  const { day } = record;
+  const found = record.seal();
+  const [sealed] = await read(SEAL, [day]);
+  if (!sealed) return [{ invariant: SEALED_DAY, row: { day, problem: 'there is no seal of this day' } }];
+  const problems: string[] = [];
+  for (const field of isArchived ? COMPARED_ARCHIVED : COMPARED) {
+    // Seals of earlier versions do not have it.
+    if (sealed[field] === null) continue;
+    const [was, is] = [JSON.stringify(ordered(sealed[field])), JSON.stringify(ordered(found[field]))];
+    if (was !== is) problems.push(`${field}: sealed ${was}, found ${is}`);
+  }
+  problems.push(...(await findWrongSums(read, day, sealed)));
   return problems.map((problem) => ({ invariant: SEALED_DAY, row: { day, problem } }));
 }
 
-async function findWrongSums(read: Read, day: string, sumsDigest: unknown): Promise<string[]> {
+const SEAL = `select transfers::int, operations::int, jobs::int, sums as totals, encode(digest, 'hex') as digest,
+    encode(operations_digest, 'hex') as "operationsDigest", encode(jobs_digest, 'hex') as "jobsDigest",
+    encode(sums_digest, 'hex') as "sumsDigest" from sealed_days where day = $1`;
+
+async function findWrongSums(read: Read, day: string, sealed: Row): Promise<string[]> {
   const problems: string[] = [];
-  if (typeof sumsDigest === 'string' && digestOf(await sealedSums(read, day)) !== sumsDigest) {
-    problems.push('sealed_sums is not what was sealed');
+  const sums = await sealedSums(read, day);
+  if (digestOf(sums) !== sealed.sumsDigest) problems.push('sealed_sums is not what was sealed');
+  for (const currency of CURRENCIES) {
+    const due = Object.entries(sealed.totals as Seal['totals'])
+      .filter(([place]) => place.startsWith(`${currency} `))
+      .reduce((total, [, amount]) => total + BigInt(amount), 0n);
+    const found = sums.reduce((total, sum) => total + (sum.currency === currency ? sum.amount : 0n), 0n);
+    if (due !== found) problems.push(`sums in ${currency}: sealed ${due}, sealed_sums come to ${found}`);
   }
   const balances = await read(WRONG_BALANCES, [day]);
   problems.push(...balances.map((row) => `sealed_balances of account ${row.account_id}: ${row.problem}`));
   return problems;
 }
+
+const CURRENCIES = ['usd', 'bundled', 'diem', 'vcu'] as const;
 
 /** jsonb has an order of its own. */
 function ordered(value: unknown): unknown {
@@ -196,6 +235,8 @@ export async function writeSeals(pool: pg.Pool, records: readonly DayRecord[]): 
   const sealed: string[] = [];
   for (const record of records) {
     const written = await inTransaction(pool, async (client) => {
+      // The services cannot write seals; whoever runs the check connects as the owner of the tables.
+      await client.query('set local role none');
       await client.query(`select pg_advisory_xact_lock(hashtext('farebox ledger seals'))`);
       const { rows } = await client.query<{ next: boolean }>(
         'select coalesce(max(day) + 1 = $1, true) as next from sealed_days',
@@ -212,11 +253,20 @@ export async function writeSeals(pool: pg.Pool, records: readonly DayRecord[]): 
 }
 
 async function insertSeal(client: pg.PoolClient, record: DayRecord): Promise<void> {
-  const { day, transfers, operations, totals, digest, sumsDigest } = record.seal();
+  const { day, ...seal } = record.seal();
   await client.query(
-    `insert into sealed_days (day, transfers, operations, sums, digest, sums_digest)
-      values ($1, $2, $3, $4, decode($5, 'hex'), decode($6, 'hex'))`,
-    [day, transfers, operations, totals, digest, sumsDigest],
+    `with seal as (
+      select (jsonb_populate_record(null::sealed_days, jsonb_build_object('day', $1::date, 'transfers', $2::bigint,
+        'operations', $3::bigint, 'jobs', $4::bigint, 'sums', $5::jsonb, 'digest', '\\x' || $6, 'operations_digest', '\\x' || $7,
+        'jobs_digest', '\\x' || $8, 'sums_digest', '\\x' || $9))).*
+    ), before as (select chain from sealed_days order by day desc limit 1)
+    insert into sealed_days (day, transfers, operations, jobs, sums, digest, operations_digest, jobs_digest, sums_digest, chain)
+    select day, transfers, operations, jobs, sums, digest, operations_digest, jobs_digest, sums_digest,
+      seal_chain((select chain from before), seal::sealed_days) from seal`,
+    [
+      ...[day, seal.transfers, seal.operations, seal.jobs, seal.totals],
+      ...[seal.digest, seal.operationsDigest, seal.jobsDigest, seal.sumsDigest],
+    ],
   );
   const sums = [...record.sums];
   for (let from = 0; from < sums.length; from += ROWS_PER_INSERT) {

@@ -58,7 +58,7 @@ export interface Finding {
   row: Row;
 }
 
-/** Rows of one statement: far more than are shown, so that no invariant hides another. */
+/** Broken rows of one statement: far more than are shown, so that no invariant hides another. */
 const MAX_ROWS = 20_000;
 
 export interface RuleQuery {
@@ -76,7 +76,9 @@ export async function findBroken(
 ): Promise<Finding[]> {
   // Materialized: a limit in sight makes the planner prepare for the first rows, and sound books have none.
   const rows = await read(
-    `with ${prefix}found as materialized (${ruleStatement(set)}) select * from found limit ${MAX_ROWS}`,
+    `with ${prefix}found as materialized (${ruleStatement(set)})
+      select * from found where broken = '{}'
+      union all (select * from found where broken <> '{}' limit ${MAX_ROWS})`,
     values,
   );
   return rows.flatMap(({ broken, ...row }) => {

@@ -1,10 +1,10 @@
 /** Reads the books slice by slice in the order of time: what breaks a rule, what it all comes to, and days to be sealed. */
 import { BookedSums } from './bookedSums.ts';
 import { checkSlice, dayOf, endOfDay, rangeOf, type Slice, startOfDay, sumSlice } from './checkSlice.ts';
-import { ARCHIVED_RANGES } from './ledgerInvariants.ts';
-import { DayRecord, unsealedFrom, verifyArchivedSeal, verifySeal } from './ledgerSeals.ts';
+import { DayRecord, unsealedFrom, verifySeal } from './ledgerSeals.ts';
 import { type Finding, inSnapshot, inSnapshots, type Read } from './ledgerSnapshots.ts';
 import type { SqlClient } from './pool.ts';
+import { ARCHIVED_RANGES } from './ruleTerms.ts';
 
 /** Times in Unix ms. */
 export interface Extent {
@@ -147,22 +147,20 @@ class Walk {
         if (!isSealed) this.#sums.add(sums);
       },
     ];
-    if (record) {
-      parts.push((read) => record.digest(read, 'transfers', slice));
-      parts.push((read) => record.digest(read, 'operations', slice));
-    }
+    if (record) parts.push(...record.digests(slice));
     await inSnapshots(this.#sql, parts);
     if (record && slice.to === endOfDay(record.day)) await this.#endDay(record);
   }
 
-  /** Jobs and payments are still there; of the transfers there is what was sealed. */
+  /** Operations, jobs and payments are still there; of the transfers there is what was sealed. */
   async #readArchived(slice: Slice): Promise<void> {
-    const day = dayOf(slice.from);
-    const findings = await inSnapshot(this.#sql, async (read) => [
-      ...(await checkSlice(read, slice, { isArchived: true })).findings,
-      ...(slice.to === endOfDay(day) ? await verifyArchivedSeal(read, day) : []),
-    ]);
-    this.#findings.push(...findings);
+    const record = this.#recordOf(dayOf(slice.from));
+    const check = async (read: Read) => {
+      const { findings } = await checkSlice(read, slice, { isArchived: true });
+      for (const finding of findings) this.#findings.push(finding);
+    };
+    await inSnapshots(this.#sql, [check, ...(record?.digests(slice, ['operations', 'jobs']) ?? [])]);
+    if (record && slice.to === endOfDay(record.day)) await this.#endDay(record, { isArchived: true });
   }
 
   /** The newest rows, which are summed with the balances. */
@@ -194,9 +192,10 @@ class Walk {
     return this.#record;
   }
 
-  async #endDay(record: DayRecord): Promise<void> {
+  async #endDay(record: DayRecord, { isArchived = false } = {}): Promise<void> {
     if (this.#isSealed(record.day)) {
-      this.#findings.push(...(await inSnapshot(this.#sql, (read) => verifySeal(read, record))));
+      const compared = await inSnapshot(this.#sql, (read) => verifySeal(read, record, { isArchived }));
+      this.#findings.push(...compared);
     } else {
       this.#sealedSums += record.sums.size;
       this.#sealable.push(record);

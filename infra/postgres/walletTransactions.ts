@@ -40,7 +40,7 @@ const IN_DOLLARS = `currency in ('usd', 'bundled')`;
  * It starts from what the account has and reads backwards, so a page costs what it shows and skips, however much lies
  * before it.
  */
-const TEXT = `with booked as (
+export const TRANSACTIONS = `with booked as (
     select t.*, a.usd_posted + a.bundled_posted - coalesce(sum(t.amount) over (
         order by t.created_at desc, t.id desc rows between unbounded preceding and 1 preceding), 0) as balance
     from accounts a join transfers t on t.account_id = a.id
@@ -70,7 +70,7 @@ export async function walletTransactions(
 ): Promise<WalletTransaction[]> {
   const rows = await runLedgerStatement<RawTransaction>(sql, {
     name: 'wallet_transactions',
-    text: TEXT,
+    text: TRANSACTIONS,
     values: [accountId, limit, offset],
     planned: 'each time',
   });

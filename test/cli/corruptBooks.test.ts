@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { query } from '../../infra/stack/parts/postgres.ts';
 import { createDatabase, services } from '../harness/services.ts';
 import { databaseOf } from '../harness/template.ts';
+import { COPIED, type Damage, ENTRY_DAMAGE, setDetail } from './entryDamage.ts';
 import { runFarebox } from './runFarebox.ts';
 import { type SoundBooks, writeSoundBooks } from './soundBooks.ts';
 
@@ -39,123 +40,8 @@ async function checkOf(url: string, ...flags: string[]) {
   return { code, broken: broken.map(({ invariant }) => invariant) };
 }
 
-/** Columns of a transfer that a planted one copies. */
-const COPIED = 'operation_id, kind, account_id, house, currency, day, key_id, details';
-const setDetail = (path: string, value: string) =>
-  `update transfers set details = jsonb_set(details, '{${path}}', '${value}')`;
-
-/** What is planted, the invariant that must be named, and the statements. */
-const DAMAGE: [string, string, (of: SoundBooks) => string[]][] = [
-  // Jobs and charges, both ways.
-  [
-    'a charge for a job without its job',
-    'I14',
-    (b) => [`delete from jobs where queue_id = '${b.storedJob}'`],
-  ],
-  [
-    'a charge for a job that another charge pays',
-    'I14',
-    (b) => [`update jobs set charge_operation_id = gen_random_uuid() where queue_id = '${b.storedJob}'`],
-  ],
-  [
-    'a job without its charge',
-    'I6 a job',
-    (b) => [
-      `delete from transfers where operation_id = '${b.storedJob}'`,
-      `delete from operations where operation_id = '${b.storedJob}'`,
-      `update accounts set usd_posted = usd_posted + 1000 where id = '${b.account}'`,
-      `update key_days set usd_used = usd_used - 1000 where key_id = '${b.key}'`,
-    ],
-  ],
-  [
-    'a failed job that was not refunded',
-    'I6 a job',
-    (b) => [`update jobs set state = 'failed', refund_id = 'r' where queue_id = '${b.storedJob}'`],
-  ],
-  [
-    'a refunded job whose output is there',
-    'I6 a job',
-    (b) => [`update jobs set state = 'stored', refund_id = null where queue_id = '${b.failedJob}'`],
-  ],
-  [
-    'a refunded job that names another refund',
-    'I6 a job',
-    (b) => [`update jobs set refund_id = 'another' where queue_id = '${b.failedJob}'`],
-  ],
-  [
-    "a job on another account's charge",
-    'I6 a job',
-    (b) => [`update jobs set account_id = '${b.other}' where queue_id = '${b.storedJob}'`],
-  ],
-  [
-    "a job on another key's charge",
-    'I6 a job',
-    (b) => [`update jobs set key_id = null where queue_id = '${b.storedJob}'`],
-  ],
-  [
-    'a job 7 days past its deadline, neither stored nor refunded',
-    'I11 no job',
-    (b) => [`update jobs set deadline_at = now() - interval '7 days' where queue_id = '${b.runningJob}'`],
-  ],
-  // Payments from a chain.
-  [
-    "a payment of 5 USDC, credited as 500 USD to somebody else's wallet",
-    'I7 a payment',
-    (b) => [
-      `update top_ups set credited_units = 500000000, credited_nano = 500000000000, account_id = '${b.other}'`,
-      `update operations set usd = 500000000000, account_id = '${b.other}' where operation_id = '${b.payment}'`,
-      `update transfers set amount = 500000000000, account_id = '${b.other}' where operation_id = '${b.payment}'`,
-      `update accounts set usd_posted = usd_posted + 500000000000 where id = '${b.other}'`,
-      `update accounts set usd_posted = 0 where id = '${b.wallet}'`,
-    ],
-  ],
-  [
-    'a payment credited with more than was paid',
-    'I7 a payment',
-    (b) => [
-      'update top_ups set credited_units = 6000000, credited_nano = 6000000000',
-      `update operations set usd = 6000000000 where operation_id = '${b.payment}'`,
-      `update transfers set amount = 6000000000 where operation_id = '${b.payment}'`,
-      `update accounts set usd_posted = 6000000000 where id = '${b.wallet}'`,
-    ],
-  ],
-  ['a payment of another decimal', 'I7 a payment', () => ['update top_ups set decimals = 7']],
-  [
-    'a wallet whose account is not its own',
-    'I7 a payment',
-    (b) => [`update wallet_accounts set account_id = '${b.other}'`],
-  ],
-  ['a credit without its payment', 'I5 a payment', () => ['delete from top_ups']],
-  [
-    'a payment said to be credited without its credit',
-    'I5 a payment',
-    (b) => [
-      `delete from transfers where operation_id = '${b.payment}'`,
-      `delete from operations where operation_id = '${b.payment}'`,
-      `update accounts set usd_posted = 0 where id = '${b.wallet}'`,
-    ],
-  ],
-  [
-    'a credit for a payment that failed',
-    'I5 a payment',
-    () => ["update top_ups set state = 'failed', credited_units = null, credited_nano = null"],
-  ],
-  // What an entry says it sold.
-  [
-    'units that have nothing to do with the charge',
-    'I10 units',
-    (b) => [`${setDetail('units', '"30"')} where operation_id = '${b.rpc}'`],
-  ],
-  [
-    'a price per unit that has nothing to do with the charge',
-    'I10 units',
-    (b) => [`${setDetail('pricePerUnitUsd', '"70"')} where operation_id = '${b.rpc}'`],
-  ],
-  [
-    'units of a text call that are not its tokens',
-    'I10 the units',
-    (b) => [`${setDetail('units', '"0.3"')} where operation_id = '${b.chat}'`],
-  ],
+const DAMAGE: Damage[] = [
+  ...ENTRY_DAMAGE,
   // Moved amounts.
   [
     'a charge that moved twice, in balances that agree',
@@ -329,6 +215,33 @@ const DAMAGE: [string, string, (of: SoundBooks) => string[]][] = [
     'I2',
     () => ['drop trigger audit_events_append_only on audit_events'],
   ],
+  [
+    'a guard that refuses nothing',
+    'I2',
+    () => [
+      'create or replace function refuse_change() returns trigger language plpgsql as $$ begin return null; end $$',
+    ],
+  ],
+  [
+    'a trigger with another function',
+    'I2',
+    () => [
+      'create function allow() returns trigger language plpgsql as $$ begin return null; end $$',
+      'drop trigger audit_events_append_only on audit_events',
+      `create trigger audit_events_append_only before update or delete or truncate on audit_events
+        for each statement execute function allow()`,
+    ],
+  ],
+  [
+    'a trigger that guards against truncation only',
+    'I2',
+    () => [
+      'drop trigger sealed_days_append_only on sealed_days',
+      `create trigger sealed_days_append_only before truncate on sealed_days
+        for each statement execute function refuse_seal_change()`,
+    ],
+  ],
+  ['a right to write seals', 'I2', () => ['grant insert on sealed_days to farebox_app']],
   [
     'transfers that were moved away before their days were sealed',
     'I16',

@@ -1,11 +1,9 @@
 /** Sound books with something of every kind in them, for tests that damage them. */
 import { randomUUID } from 'node:crypto';
 import type { LedgerPrice, PriceSnapshot } from '../../domain/ledger.ts';
-import { charge, refund } from '../../infra/postgres/ledger.ts';
-import { creditTopUp, paymentIdOf, recordTopUp } from '../../infra/postgres/topUps.ts';
-import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
+import { charge, grant, refund } from '../../infra/postgres/ledger.ts';
 import { createLedgerWorld, type LedgerWorld, order } from '../infra/postgres/ledgerWorld.ts';
-import { somePayment } from '../payments/scriptedNetwork.ts';
+import { payIn } from '../infra/postgres/payIn.ts';
 
 /** Ids that the damage names. */
 export interface SoundBooks {
@@ -17,6 +15,12 @@ export interface SoundBooks {
   /** A credit of the JSON-RPC proxy, sold with its key. */
   rpc: string;
   chat: string;
+  /** A text call that was paid in USD only. */
+  text: string;
+  /** A charge of 1,500 for which 1,000 were held: the rest is a charge of its own. */
+  overrun: string;
+  /** A grant of 70 vcu. */
+  vcu: string;
   held: string;
   refunded: string;
   runningJob: string;
@@ -28,7 +32,7 @@ const usd = (amount: bigint): LedgerPrice => ({ usd: amount, diem: 0n });
 
 function snapshot(more: Partial<PriceSnapshot>): PriceSnapshot {
   return {
-    ...{ sku: 'test', modelId: 'test', provider: 'simulator', units: '1', unit: 'generation' },
+    ...{ sku: 'test', modelId: 'test', provider: 'simulator', units: '1', unit: 'request' },
     ...{ pricePerUnitUsd: '1000', requestId: randomUUID(), ...more },
   };
 }
@@ -55,10 +59,12 @@ async function writeBooks(world: LedgerWorld): Promise<SoundBooks> {
   };
   const rpc = await sell(usd(2_100n), { unit: 'credit', units: '3', pricePerUnitUsd: '700' });
   await sell(usd(1_001n), { unit: 'image', units: '2', pricePerUnitUsd: '500' }, child);
-  const chat = await sell(
-    { usd: 900n, diem: 900n },
-    { unit: 'million tokens', units: '0.0003', promptTokens: 100, completionTokens: 200 },
-  );
+  const tokens = {
+    ...{ unit: 'million tokens', units: '0.0003', promptTokens: 100, completionTokens: 200 },
+    lines: [100, 1_000_000, 200, 4_000_000],
+  };
+  const chat = await sell({ usd: 900n, diem: 900n }, tokens);
+  const text = await sell(usd(900n), tokens);
   const refunded = await sell(usd(1_000n), {});
   await refund(pool, { operationId: `${refunded}:r`, chargeOperationId: refunded, reason: 'failed' });
   const held = order(account, usd(5_000n), { keyId: key, snapshot: snapshot({}) });
@@ -67,12 +73,21 @@ async function writeBooks(world: LedgerWorld): Promise<SoundBooks> {
   const settled = order(account, usd(1_000n), { keyId: key, snapshot: snapshot({}) });
   await ledger.hold({ ...settled, ttlMs: 60_000 });
   await ledger.settle({ operationId: settled.operationId, price: usd(1_000n) });
+  const overrun = order(account, usd(1_000n), { keyId: key, snapshot: snapshot({}) });
+  await ledger.hold({ ...overrun, ttlMs: 60_000 });
+  const bill = { price: usd(1_500n), snapshot: { pricePerUnitUsd: '1500' } };
+  await ledger.settle({ operationId: overrun.operationId, ...bill });
+  const vcu = `vcu:${account}`;
+  await grant(pool, { operationId: vcu, accountId: account, currency: 'vcu', amount: 70n, notes: 'test' });
   const jobs = {
     runningJob: await writeJob(world, { account, key, state: 'submitted' }),
     storedJob: await writeJob(world, { account, key, state: 'stored' }),
     failedJob: await writeJob(world, { account, key, state: 'failed' }),
   };
-  return { account, other, key, rpc, chat, held: held.operationId, refunded, ...jobs, ...(await pay(world)) };
+  return {
+    ...{ account, other, key, rpc, chat, text, vcu, refunded, ...jobs },
+    ...{ held: held.operationId, overrun: overrun.operationId, ...(await payIn(pool, '5000000')) },
+  };
 }
 
 async function writeJob(
@@ -82,7 +97,7 @@ async function writeJob(
   const queueId = randomUUID();
   const price = 1_000n;
   const sold = { operationId: queueId, accountId: account, keyId: key, price: usd(price) };
-  await charge(pool, { ...sold, snapshot: snapshot({ queueId }) });
+  await charge(pool, { ...sold, snapshot: snapshot({ queueId, unit: 'generation' }) });
   if (state === 'failed') {
     await refund(pool, { operationId: queueId, chargeOperationId: queueId, reason: 'failed' });
   }
@@ -94,13 +109,4 @@ async function writeJob(
     [queueId, account, key, state, price.toString(), state === 'failed' ? queueId : null],
   );
   return queueId;
-}
-
-/** 5 USDC of a wallet, credited to it. */
-async function pay({ pool }: LedgerWorld): Promise<Pick<SoundBooks, 'wallet' | 'payment'>> {
-  const signed = somePayment({ amount: '5000000' });
-  const payment = paymentIdOf(signed);
-  await recordTopUp(pool, { payment: signed, decimals: 6, requestId: 'r' });
-  await creditTopUp(pool, { paymentId: payment, units: '5000000', transaction: '0x1' });
-  return { payment, wallet: walletAccountId(signed.payer) };
 }

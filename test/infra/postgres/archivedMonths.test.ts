@@ -5,7 +5,7 @@ import { charge, refund } from '../../../infra/postgres/ledger.ts';
 import { runLedgerCheck } from '../../../infra/postgres/ledgerCheck.ts';
 import { usagePage } from '../../../infra/postgres/usageHistory.ts';
 import { walletTransactions } from '../../../infra/postgres/walletTransactions.ts';
-import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
+import { both, createLedgerWorld, type LedgerWorld, order, storedJob } from './ledgerWorld.ts';
 
 const now = new Date();
 /** The start of the month so many after this one. */
@@ -25,6 +25,7 @@ beforeEach(async () => {
   await goTo(-1);
   account = await world.account({ usd: 1_000n, bundled: 20n, diem: 7n });
   key = await world.key(account, { usd: 900n, period: 'MONTH' });
+  await storedJob(world, { accountId: account, keyId: key });
   charges = [];
   for (const [month, amount] of [30n, 40n, 50n, 60n].entries()) {
     await goTo(month - 1);
@@ -34,6 +35,9 @@ beforeEach(async () => {
   }
 });
 afterEach(() => world.close());
+
+/** On which the first charge and the job were booked. */
+const dayBefore = new Date(monthAt(0).getTime() - 5 * 86_400_000).toISOString().slice(0, 10);
 
 /** Five days before the end of a month. */
 async function goTo(month: number): Promise<void> {
@@ -132,6 +136,46 @@ describe('a full check', () => {
     await plant(`${damage} where day < '${dayAt(0)}'`);
     expect((await check(true)).broken).toContainEqual(
       expect.objectContaining({ invariant: expect.stringMatching(/^I15/) }),
+    );
+  });
+
+  it.each([
+    [
+      'a removed operation',
+      'I15 a sealed day',
+      () => `delete from operations where operation_id = '${charges[0]}'`,
+    ],
+    [
+      'a changed operation',
+      'I15 a sealed day',
+      () =>
+        `update operations set usd = usd - 1, price_usd = price_usd - 1 where operation_id = '${charges[0]}'`,
+    ],
+    [
+      'an operation marked as refunded',
+      'I5 a charge has',
+      () => `update operations set counterpart = 'x' where operation_id = '${charges[0]}'`,
+    ],
+    ['a removed job', 'I15 a sealed day', () => `delete from jobs`],
+    ...['transfers = 0', 'operations = 0', 'jobs = 7', "digest = sha256('x')"].map(
+      (change): [string, string, () => string] => [
+        `a seal with ${change}`,
+        'I15 seals',
+        () => `update sealed_days set ${change} where day = '${dayBefore}'`,
+      ],
+    ),
+    [
+      'sums that are not those of the day',
+      'I15 a sealed day',
+      () => `update sealed_days set sums = '{}' where day = '${dayBefore}'`,
+    ],
+  ])('finds %s of an archived month', async (_name, invariant, damage) => {
+    await seal();
+    await archive('transfers_earlier');
+    expect((await check(true)).broken).toEqual([]);
+    await plant(damage());
+    expect((await check(true)).broken).toContainEqual(
+      expect.objectContaining({ invariant: expect.stringContaining(invariant) }),
     );
   });
 

@@ -104,7 +104,7 @@ describe('the operation beyond a hold', () => {
   it('is a row of the same request in the history of usage, and counts nothing twice', async () => {
     const accountId = await world.account({ usd: 100n });
     const operationId = await hold(accountId, usd(10n));
-    const sold = { units: '35', unit: 'minute', pricePerUnitUsd: '1' };
+    const sold = { units: '35', unit: 'credit', pricePerUnitUsd: '1' };
     const snapshot = { ...sold, promptTokens: 7, notes: 'API Inference' };
     await ledger.settle({ operationId, price: usd(35n), snapshot });
     const { horizon } = await usageHorizon(world.pool, accountId);

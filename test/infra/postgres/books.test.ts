@@ -2,9 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Part } from '../../../domain/ledger.ts';
-import { adjust, charge, grant, refund, topUp } from '../../../infra/postgres/ledger.ts';
+import { adjust, charge, grant, refund } from '../../../infra/postgres/ledger.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
 import { longRun } from './longRun.ts';
+import { payIn } from './payIn.ts';
 
 const ROUNDS = longRun(400, 5_000);
 
@@ -131,7 +132,7 @@ describe('the house', () => {
   it('earned what was charged less what was refunded, and gave what was granted and paid in', async () => {
     const account = await world.account({ usd: 100n, bundled: 50n, diem: 20n });
     const credit = { accountId: account, currency: 'usd' as const, notes: 'x' };
-    await topUp(world.pool, { ...credit, operationId: randomUUID(), amount: 30n });
+    await payIn(world.pool, '30');
     await grant(world.pool, { ...credit, currency: 'vcu', operationId: randomUUID(), amount: 5n });
     await adjust(world.pool, { ...credit, operationId: randomUUID(), amount: -7n });
     const kept = order(account, both(60n));
@@ -150,7 +151,7 @@ describe('the house', () => {
       { house: 'issuance', currency: 'diem', amount: -20 },
       { house: 'issuance', currency: 'usd', amount: -100 },
       { house: 'issuance', currency: 'vcu', amount: -5 },
-      { house: 'payments', currency: 'usd', amount: -30 },
+      { house: 'payments', currency: 'usd', amount: -30_000 },
       // 60 = 20 diem + 40 bundled; 15 = 10 bundled + 5 usd, of which 4 usd came back.
       { house: 'revenue', currency: 'bundled', amount: 50 },
       { house: 'revenue', currency: 'diem', amount: 20 },

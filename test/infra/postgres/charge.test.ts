@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
-import { charge, findCharge, topUp } from '../../../infra/postgres/ledger.ts';
+import { charge, findCharge, grant } from '../../../infra/postgres/ledger.ts';
 import { inTransaction } from '../../../infra/postgres/pool.ts';
 import { both, createLedgerWorld, type LedgerWorld, order, SNAPSHOT } from './ledgerWorld.ts';
 
@@ -53,7 +53,7 @@ describe('a charge', () => {
     expect(await charge(world.pool, request)).toEqual({ outcome: 'insufficient' });
     expect(await world.balance(account)).toMatchObject({ usd: 9n });
     expect(await findCharge(world.pool, request.operationId)).toBeUndefined();
-    await topUp(world.pool, {
+    await grant(world.pool, {
       operationId: randomUUID(),
       accountId: account,
       currency: 'usd',

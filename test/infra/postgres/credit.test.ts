@@ -11,6 +11,7 @@ import {
   topUp,
 } from '../../../infra/postgres/ledger.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
+import { payIn } from './payIn.ts';
 
 let world: LedgerWorld;
 beforeAll(async () => {
@@ -145,41 +146,39 @@ describe('credit', () => {
         amount: 7n,
         notes: 'voucher',
       };
-      const credits = await Promise.all(Array.from({ length: 10 }, () => topUp(world.pool, request)));
+      const credits = await Promise.all(Array.from({ length: 10 }, () => grant(world.pool, request)));
       expect(credits.filter((credit) => !credit.replayed)).toHaveLength(1);
       expect(await world.balance(account)).toMatchObject({ [currency]: 7n });
     },
   );
 
   it('as top-up comes from payments, as grant from issuance', async () => {
-    const account = await world.account();
-    const request = { accountId: account, currency: 'usd' as const, amount: 7n, notes: 'x' };
-    await topUp(world.pool, { ...request, operationId: randomUUID() });
+    const { wallet } = await payIn(world.pool, '7');
+    const request = { accountId: wallet, currency: 'usd' as const, amount: 7n, notes: 'x' };
     await grant(world.pool, { ...request, operationId: randomUUID() });
-    expect((await world.transfersOf(account)).map((row) => [row.kind, row.house])).toEqual([
+    expect((await world.transfersOf(wallet)).map((row) => [row.kind, row.house])).toEqual([
       ['top_up', 'payments'],
       ['grant', 'issuance'],
     ]);
   });
 
   it('and a grant of the same id are two operations', async () => {
-    const account = await world.account();
+    const { wallet, payment } = await payIn(world.pool, '7');
     const request = {
-      operationId: randomUUID(),
-      accountId: account,
+      operationId: payment,
+      accountId: wallet,
       currency: 'usd' as const,
       amount: 7n,
       notes: 'x',
     };
-    await topUp(world.pool, request);
     expect(await grant(world.pool, request)).toEqual({ replayed: false });
-    expect(await world.balance(account)).toMatchObject({ usd: 14n });
+    expect(await world.balance(wallet)).toMatchObject({ usd: 7_007n });
   });
 
   it("under another account's id is a conflict", async () => {
     const request = { operationId: randomUUID(), currency: 'usd' as const, amount: 7n, notes: 'x' };
-    await topUp(world.pool, { ...request, accountId: await world.account() });
-    const stolen = topUp(world.pool, { ...request, accountId: await world.account() });
+    await grant(world.pool, { ...request, accountId: await world.account() });
+    const stolen = grant(world.pool, { ...request, accountId: await world.account() });
     await expect(stolen).rejects.toMatchObject({ code: 'conflict' });
   });
 

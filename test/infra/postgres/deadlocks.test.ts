@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLedger, type Ledger } from '../../../infra/postgres/createLedger.ts';
 import { expireHolds } from '../../../infra/postgres/holdExpiry.ts';
-import { adjust, charge, refund, topUp } from '../../../infra/postgres/ledger.ts';
+import { adjust, charge, grant, refund } from '../../../infra/postgres/ledger.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
 import { longRun } from './longRun.ts';
@@ -53,7 +53,7 @@ async function refundOnce({ pools, charges }: Stage): Promise<void> {
 async function creditOnce({ accounts, pools }: Stage): Promise<void> {
   const { accountId } = any(accounts);
   const operationId = randomUUID();
-  await topUp(any(pools), { operationId, accountId, currency: 'usd', amount: 5n, notes: '' });
+  await grant(any(pools), { operationId, accountId, currency: 'usd', amount: 5n, notes: '' });
 }
 
 async function adjustOnce({ accounts, pools }: Stage): Promise<void> {

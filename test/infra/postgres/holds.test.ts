@@ -271,11 +271,15 @@ describe('a settlement', () => {
     const account = await world.account({ usd: 100n });
     const request = hold(account, both(30n));
     await ledger.hold(request);
-    await ledger.settle({ operationId: request.operationId, price: both(20n), snapshot: { units: '17' } });
+    await ledger.settle({
+      operationId: request.operationId,
+      price: both(20n),
+      snapshot: { units: '17', pricePerUnitUsd: '1' },
+    });
     const { rows } = await world.owner.query('select details from transfers where operation_id = $1', [
       request.operationId,
     ]);
-    expect(rows[0]?.details).toEqual({ ...SNAPSHOT, units: '17' });
+    expect(rows[0]?.details).toEqual({ ...SNAPSHOT, units: '17', pricePerUnitUsd: '1' });
   });
 
   it('of an id never held is none', async () => {

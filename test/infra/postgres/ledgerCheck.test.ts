@@ -1,7 +1,7 @@
 /** A check that never finds anything proves nothing: each invariant is broken once, and must be named. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { charge, refund, topUp } from '../../../infra/postgres/ledger.ts';
+import { charge, grant, refund } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { LEDGER_INVARIANTS } from '../../../infra/postgres/ledgerInvariants.ts';
 import { inTransaction } from '../../../infra/postgres/pool.ts';
@@ -82,7 +82,7 @@ describe('a sound ledger', () => {
     const work = Array.from({ length: 20 }, async () => {
       while (busy) {
         const request = order(Math.random() < 0.5 ? account : other, both(5n));
-        await topUp(world.pool, {
+        await grant(world.pool, {
           operationId: randomUUID(),
           accountId: request.accountId,
           currency: 'usd',

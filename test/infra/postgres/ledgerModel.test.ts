@@ -5,7 +5,7 @@ import type { LedgerPrice, LimitPeriod, Part } from '../../../domain/ledger.ts';
 import { setDiemAllocation } from '../../../infra/postgres/accounts.ts';
 import type { Ledger } from '../../../infra/postgres/createLedger.ts';
 import { expireHolds } from '../../../infra/postgres/holdExpiry.ts';
-import { adjust, charge, grant, refund, topUp } from '../../../infra/postgres/ledger.ts';
+import { adjust, charge, grant, refund } from '../../../infra/postgres/ledger.ts';
 import { type Ask, LedgerModel, show, type Way } from './ledgerModel.ts';
 import { createLedgerWorld, type KeyLimits, type LedgerWorld, SNAPSHOT } from './ledgerWorld.ts';
 import { longRun } from './longRun.ts';
@@ -283,9 +283,8 @@ async function creditOnce(
   value: bigint,
 ): Promise<void> {
   const own = nameOf(scene, ref);
-  const kind = value % 2n === 0n ? 'top_up' : 'grant';
   const real = await orCode(
-    (kind === 'top_up' ? topUp : grant)(world.pool, {
+    grant(world.pool, {
       operationId: scene.prefix + own,
       accountId: scene.accounts[to] ?? '',
       currency: currency as Money,
@@ -293,7 +292,7 @@ async function creditOnce(
       notes: 'model',
     }).then(({ replayed }) => `posted${replayed ? ' replayed' : ''}`),
   );
-  expect(real).toEqual(scene.model.post(kind, own, to, currency, value));
+  expect(real).toEqual(scene.model.post('grant', own, to, currency, value));
 }
 
 async function adjustOnce(

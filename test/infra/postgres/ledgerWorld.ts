@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { LedgerPrice, LimitPeriod, PriceSnapshot } from '../../../domain/ledger.ts';
 import { createAccount } from '../../../infra/postgres/accounts.ts';
 import { createLedger, type Ledger, type LedgerOptions } from '../../../infra/postgres/createLedger.ts';
-import { type Balance, balanceOf, type Charge, grant } from '../../../infra/postgres/ledger.ts';
+import { type Balance, balanceOf, type Charge, charge, grant } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { openLedgerPool, openPool } from '../../../infra/postgres/pool.ts';
 import { createDatabase } from '../../harness/services.ts';
@@ -13,10 +13,10 @@ export const SNAPSHOT: PriceSnapshot = {
   sku: 'test-tokens',
   modelId: 'test',
   provider: 'simulator',
-  units: '1',
-  // Priced by several rates: whatever a test charges agrees with it.
-  unit: 'million tokens',
-  pricePerUnitUsd: '100000000',
+  // Less than a nano unit each, rounded down: whatever a test charges agrees with it.
+  units: '999999999999999',
+  unit: 'part',
+  pricePerUnitUsd: '0',
   requestId: 'request-1',
 };
 
@@ -145,4 +145,22 @@ export function both(amount: bigint): LedgerPrice {
 /** A charge request with everything that a test does not care about filled in. */
 export function order(accountId: string, price: LedgerPrice, more: Partial<Charge> = {}): Charge {
   return { operationId: randomUUID(), accountId, keyId: null, price, snapshot: SNAPSHOT, ...more };
+}
+
+/** A job of the ledger's day with its charge, and its output stored. Returns its id, which its charge has too. */
+export async function storedJob(
+  { pool, owner }: LedgerWorld,
+  { accountId, keyId }: { accountId: string; keyId: string | null },
+): Promise<string> {
+  const queueId = randomUUID();
+  const sold = { ...SNAPSHOT, queueId, unit: 'generation', units: '1', pricePerUnitUsd: '10' };
+  const price = { usd: 10n, diem: 0n };
+  await charge(pool, { operationId: queueId, accountId, keyId, price, snapshot: sold });
+  await owner.query(
+    `insert into jobs (queue_id, account_id, key_id, kind, model_id, provider, state, request_id, price_usd_nano,
+       charge_operation_id, charge_id, output_key, created_at, deadline_at)
+     values ($1, $2, $3, 'video', 'test', 'simulator', 'stored', 'r', 10, $1, $1::uuid::text, 'out', ledger_now(), ledger_now())`,
+    [queueId, accountId, keyId],
+  );
+  return queueId;
 }

@@ -3,13 +3,15 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { charge, refund } from '../../../infra/postgres/ledger.ts';
 import { runLedgerCheck } from '../../../infra/postgres/ledgerCheck.ts';
-import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
+import { both, createLedgerWorld, type LedgerWorld, order, storedJob } from './ledgerWorld.ts';
 
 let world: LedgerWorld;
 let account: string;
 let key: string;
 /** Charged on the first day. */
 let first: string;
+/** Stored on the second day. */
+let job: string;
 
 beforeEach(async () => {
   world = await createLedgerWorld();
@@ -19,6 +21,7 @@ beforeEach(async () => {
   first = await sell(30n);
   await world.setClock('2026-03-02T10:00:00Z');
   await sell(40n);
+  job = await storedJob(world, { accountId: account, keyId: key });
   await world.setClock('2026-03-04T10:00:00Z');
   await sell(50n);
 });
@@ -126,6 +129,8 @@ describe('sealing', () => {
         await expect(world.owner.query(act)).rejects.toThrow('append-only');
       }
       await expect(world.pool.query(`truncate ${table}`)).rejects.toThrow('permission denied');
+      const insert = `insert into ${table} select * from ${table}`;
+      await expect(world.pool.query(insert)).rejects.toThrow('permission denied');
     },
   );
 });
@@ -141,6 +146,85 @@ describe('after sealing', () => {
   ])('a quick check finds a balance that is not the sealed one with what moved since: %s', async (damage) => {
     await plant(damage);
     expect(await quick()).toEqual([expect.stringMatching(/^I3 stored balance/)]);
+  });
+
+  it.each([
+    [
+      'usage of a sealed day that a limit still counts',
+      'I3 stored usage',
+      () => `update key_days set usd_used = 0 where day = '2026-03-01'`,
+    ],
+    [
+      'removed usage of a sealed day',
+      'I3 stored usage',
+      () => `delete from key_days where day = '2026-03-02'`,
+    ],
+    [
+      'a hold on a sealed day',
+      'I4 what is held',
+      () => `update key_days set usd_held = 1 where day = '2026-03-01'`,
+    ],
+    [
+      'sealed sums that a limit still counts',
+      'I3 stored usage',
+      () =>
+        `update sealed_sums set amount = amount + 1 where day = '2026-03-01' and currency = 'usd' and key_id is not null`,
+    ],
+    [
+      'changed sealed sums',
+      'I15 a sealed balance',
+      () => `update sealed_sums set amount = amount + 1 where day = '2026-03-02' and currency = 'usd'`,
+    ],
+    [
+      'a changed sealed balance',
+      'I15 a sealed balance',
+      () => `update sealed_balances set bundled = bundled + 1 where day = '2026-03-01'`,
+    ],
+    [
+      'a removed sealed balance',
+      'I15 a sealed balance',
+      () => `delete from sealed_balances where day = '2026-03-01'`,
+    ],
+    ['a removed seal between others', 'I15 seals', () => `delete from sealed_days where day = '2026-03-02'`],
+    ['a removed first seal', 'I15 seals', () => `delete from sealed_days where day = '2026-03-01'`],
+    [
+      'a changed seal',
+      'I15 seals',
+      () => `update sealed_days set digest = sha256('x') where day = '2026-03-02'`,
+    ],
+    ...['2026-03-04', '2999-01-01'].map((day): [string, string, () => string] => [
+      `a seal of ${day}, which is not over`,
+      'I15 seals',
+      () => `insert into sealed_days (day, transfers, operations, sums, digest, sums_digest, chain)
+        select '${day}', 0, 0, '{}', digest, sums_digest, chain from sealed_days limit 1`,
+    ]),
+  ])('a quick check finds %s', async (_name, invariant, damage) => {
+    expect(await quick()).toEqual([]);
+    await plant(damage());
+    expect(await quick()).toContainEqual(expect.stringContaining(invariant));
+  });
+
+  it('a quick check finds a refund of a job of a sealed day whose output is stored', async () => {
+    await refund(world.pool, { operationId: job, chargeOperationId: job, reason: 'x' });
+    expect(await quick()).toEqual([expect.stringMatching(/^I6 a job/)]);
+  });
+
+  it('a limit for ever that was changed is held to the sealed days, of which no transfer is read', async () => {
+    const limited = await world.key(account, { usd: 100n, period: 'LIFETIME' });
+    const spend = (amount: bigint) => charge(world.pool, order(account, both(amount), { keyId: limited }));
+    await spend(60n);
+    await world.setClock('2026-03-05T02:00:00Z');
+    expect((await seal()).sealed).toEqual(['2026-03-04']);
+    await world.setClock('2026-03-05T03:00:00Z');
+    await spend(40n);
+    await world.setClock('2026-03-05T04:00:00Z');
+    await world.setLimits(limited, { usd: 500n, period: 'LIFETIME' });
+    expect(await quick()).toEqual([]);
+    // 53 of the sealed day and 33 of the open one; the rest was paid in diem.
+    await plant(`update key_limit_changes set limit_usd = 80 where key_id = '${limited}'`);
+    expect(await full()).toEqual([expect.stringMatching(/^I8/)]);
+    await plant(`delete from transfers where created_at < '2026-03-05'`);
+    expect(await quick()).toEqual([expect.stringMatching(/^I8/)]);
   });
 
   const FIRST = `created_at < '2026-03-02'`;
@@ -160,6 +244,7 @@ describe('after sealing', () => {
       'a changed operation',
       `update operations set price_usd = price_usd + 1 where kind = 'charge' and ${FIRST}`,
     ],
+    ['a removed job', `delete from jobs`],
     ['an operation of an empty day', `update operations set created_at = '2026-03-03' where ${FIRST}`],
     ['rows before the first sealed day', `update transfers set created_at = '2026-02-01' where ${FIRST}`],
     ['a changed seal', `update sealed_days set transfers = transfers + 1 where day = '2026-03-02'`],

@@ -133,7 +133,7 @@ describe.each(CASES)('$name', (asked) => {
         await Promise.all([
           resolution === 'release'
             ? ledger.release({ operationId })
-            : ledger.settle({ operationId, price: settled, snapshot: { units: '7' } }),
+            : ledger.settle({ operationId, price: settled, snapshot: { notes: '7' } }),
           other?.settle(),
         ])
       )[0];

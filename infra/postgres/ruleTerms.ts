@@ -1,0 +1,49 @@
+/** Expressions and names that several sets of rules share. `t` is a transfer. */
+
+/** How long past its expiry a hold may wait for the sweeper. */
+export const SWEEP_GRACE = "interval '15 minutes'";
+
+export const UNITS = `(t.details ->> 'units')`;
+export const PRICE_PER_UNIT = `(t.details ->> 'pricePerUnitUsd')`;
+export const IS_DECIMAL = `~ '^\\d{1,15}(\\.\\d{1,9})?$'`;
+export const IS_DIGITS = `~ '^\\d{1,15}$'`;
+/** Entries and operations before it may lack what later ones must have (migrations/0063_described_charges.sql). */
+export const SINCE = '(select since from described_since)';
+export const UNIT = `(t.details ->> 'unit')`;
+export const IS_TEXT = `${UNIT} = 'million tokens'`;
+/** Of what was taken beyond a settled hold: the entry of the hold has the tokens. */
+export const HAS_NO_TOKENS = `(t.details ? 'restOf' and not t.details ? 'promptTokens')`;
+/** What only jobs are sold by. */
+export const IS_JOB = `${UNIT} in ('minute', 'second', 'generation', 'thousand characters')`;
+/**
+ * Text calls have several rates (prompt, cache, output, search), and their entry names that of the output. What is taken
+ * beyond a settled hold counts no units again.
+ */
+export const HAS_ONE_RATE = `t.kind = 'charge' and t.details ->> 'unit' <> 'million tokens'
+  and not (t.details ? 'restOf' and ${UNITS} = '0') and ${UNITS} ${IS_DECIMAL} and ${PRICE_PER_UNIT} ${IS_DIGITS}`;
+
+export const JOB_PRICE =
+  'I6 a job is charged its price; one that ended without an output is refunded in full';
+export const ACT_OF_CREDIT =
+  'I5 credit that was given or corrected has its act in the audit trail, and such an act its credit';
+
+export function uuidOf(text: string): string {
+  return `case when ${text} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (${text})::uuid end`;
+}
+
+/** Evaluated only where it is reached, by the key of one row: a join would be made for every operation. */
+export function holdsOf(table: string, where: string, condition: string): string {
+  return `coalesce((select ${condition} from ${table} x where ${where} limit 1), false)`;
+}
+
+/** Ranges of time that no partition of the transfers has; null: without beginning, or without end. */
+export const ARCHIVED_RANGES = `(
+    with ranges as (
+      select r.lower, r.upper from pg_inherits i cross join lateral partition_range(i.inhrelid) r
+      where i.inhparent = 'transfers'::regclass and not i.inhdetachpending
+    )
+    select since, until from (select lag(upper) over (order by lower nulls first) as since, lower as until from ranges) r
+      where until is not null and until is distinct from since
+    union all
+    select max(upper), null from ranges having bool_and(upper is not null)
+  )`;
