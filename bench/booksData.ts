@@ -27,6 +27,9 @@ export async function writeAccounts(databaseUrl: string, at: string): Promise<vo
       ), noted as (
         insert into operations (operation_id, kind, account_id, state, day, diem, bundled, usd, created_at)
         select 'grant:' || id, 'grant', id, 'done', ($1::timestamptz at time zone 'UTC')::date, 0, 0, 10^15, $1 from made
+      ), acted as (
+        insert into audit_events (created_at, account_id, actor, action, target_id, changes)
+        select $1, id, 'operator', 'credit.grant', 'grant:' || id, '{"currency": "usd", "amount": "1000000"}' from made
       )
       insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details)
       select $1, 'grant:' || id, 'grant', id, 'issuance', 'usd', 10^15, ($1::timestamptz at time zone 'UTC')::date, '{}'
@@ -62,7 +65,8 @@ const WRITE = `with sold as materialized (
     select at, operation_id, 'charge', account_id, 'revenue', 'usd', -${PRICE}, (at at time zone 'UTC')::date, account_id,
       jsonb_build_object('sku', 'bench-llm-mtoken', 'modelId', 'bench-model', 'provider', 'bench', 'units', '0.0003', 'unit',
         'million tokens', 'pricePerUnitUsd', '1500000000', 'requestId', operation_id, 'promptTokens', 100,
-        'completionTokens', 200, 'inferenceExecutionTime', 812, 'notes', 'API Inference') from sold order by at
+        'completionTokens', 200, 'inferenceExecutionTime', 812, 'notes', 'API Inference', 'lines',
+        '[100, 600000000, 200, 750000000]'::jsonb) from sold order by at
   ), used as (
     insert into key_days (key_id, day, usd_used)
     select account_id, (at at time zone 'UTC')::date, count(*) * ${PRICE} from sold group by 1, 2

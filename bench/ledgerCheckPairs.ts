@@ -12,7 +12,7 @@ import { query } from '../infra/stack/parts/postgres.ts';
 import { postgresPids } from './cores.ts';
 import { medianInterval, percentile, round } from './statistics.ts';
 
-const PAIRS = 6;
+export const PAIRS = 9;
 const MAX_RATIO = 0.7;
 const RATIO = `new ÷ old (clock ≤ ${MAX_RATIO})`;
 const CLOCK = 'clock, ms';
@@ -52,9 +52,11 @@ async function compareRuns(kind: Kind, old: CheckedBooks, now: CheckedBooks): Pr
     took.old.push(times.old);
     took.now.push(times.now);
   }
+  const highs: { time: string; high: number }[] = [];
   const rows = (['cpuMs', 'wallMs'] as const).map((time) => {
     const [was, is] = [took.old.map((times) => times[time]), took.now.map((times) => times[time])];
     const { low, median, high } = medianInterval(is.map((ms, pair) => ms / (was[pair] ?? Number.NaN)));
+    highs.push({ time, high });
     return {
       time: time === 'cpuMs' ? 'processors, ms' : CLOCK,
       ...{ old: round(percentile(was, 0.5)), new: round(percentile(is, 0.5)) },
@@ -67,8 +69,8 @@ async function compareRuns(kind: Kind, old: CheckedBooks, now: CheckedBooks): Pr
     `ledger check, ${what}: the same unsealed books by the old build and by this one, ${PAIRS} pairs`,
   );
   console.table(rows);
-  // Judged is what an operator waits for; the digests of the seals are work that the old build does not do.
-  return rows.every((row) => row.time !== CLOCK || Number(row[RATIO]) <= MAX_RATIO);
+  // Judged by the upper end of the interval is what an operator waits for; the digests of the seals are work that the old build does not do.
+  return highs.every(({ time, high }) => time !== 'wallMs' || high <= MAX_RATIO);
 }
 
 /** Seals are append-only for everybody who does not switch triggers off. */
