@@ -152,9 +152,12 @@ async function fly(desk: Desk & { taken: Taken }, check: Check, presentation: Pr
     await begin(desk, presentation, before);
   }
   const row = await outcomeOf(desk, presentation, before);
-  // Another process may have been told of it at the same time.
-  const isByAnother = row !== undefined && row.requestId !== presentation.requestId;
-  return { paymentId, row, known: known || isByAnother };
+  return { paymentId, row, known: known || isByAnother(row, presentation) };
+}
+
+/** Another process may have been told of a payment at the same time. */
+function isByAnother(row: TopUpRow | undefined, { requestId }: Presentation): boolean {
+  return row !== undefined && row.requestId !== requestId;
 }
 
 /** Whether a payment that failed is on its chain after all: a node may have lagged when it was given up. */

@@ -340,18 +340,16 @@ describe('a refused payment', () => {
   });
 });
 
-describe('a refused payment whose window is over and whose chain does not tell', () => {
-  it('is looked for without adding to its history, and ends when the chain tells', async () => {
+describe('a refused payment whose window is over', () => {
+  it('is looked for without adding to its history until the chain tells its end', async () => {
     let hasEnded = false;
     const { handle, row } = await begin(
       { settle: REFUSED, find: () => (hasEnded ? GONE : ABSENT) },
       inputOf(somePayment({ validBefore: String(Math.floor(Date.now() / 1_000) - 60) })),
     );
     await until('the pause after its refusal is over', () => network.calls.find > 1);
-    const isWaiting = async () => {
-      const { raw } = await handle.describe();
-      return (raw.pendingActivities ?? []).some(({ attempt }) => (attempt ?? 0) > 1);
-    };
+    const isWaiting = async () =>
+      ((await handle.describe()).raw.pendingActivities ?? []).some(({ attempt }) => (attempt ?? 0) > 1);
     await until('the look is repeated by its own activity', isWaiting);
     expect(await row()).toMatchObject({ state: 'refused' });
     hasEnded = true;

@@ -92,7 +92,10 @@ describe('a request', () => {
 describe('a process that holds as much as it may', () => {
   const one = () => ({ messages: [says(picture('/picture'))] });
   const open = (bytes: number) => {
-    world.api.opened.dependencies.heldBytes = createMediaBudget({ maxBytes: bytes, maxAccountBytes: 2 ** 30 });
+    world.api.opened.dependencies.heldBytes = createMediaBudget({
+      maxBytes: bytes,
+      maxAccountBytes: 2 ** 30,
+    });
   };
 
   beforeEach(() => open(PICTURE.length));

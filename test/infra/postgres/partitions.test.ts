@@ -1,10 +1,5 @@
 /** Monthly partitions: nothing can be changed through one, and none is missing. */
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordAct } from '../../../infra/postgres/audit.ts';
@@ -13,8 +8,7 @@ import { charge, refund } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { preparePartitions } from '../../../infra/postgres/partitions.ts';
-import { services } from '../../harness/services.ts';
-import { databaseOf } from '../../harness/template.ts';
+import { databaseBefore } from './databaseBefore.ts';
 import { both, createLedgerWorld, type LedgerWorld, order, SNAPSHOT } from './ledgerWorld.ts';
 import { newJob } from './newJob.ts';
 
@@ -336,70 +330,3 @@ describe('transfers from before they had partitions', () => {
     await older.close();
   });
 });
-
-describe('operations', () => {
-  const NAME = '0070_operations_by_hash';
-
-  it('have four partitions by the hash of their id, which the services write through the table only', async () => {
-    const partitions = [0, 1, 2, 3].map((part) => `operations_${part}`);
-    expect(await partitionsOf('operations')).toEqual(partitions);
-    for (const partition of partitions) {
-      await expect(world.pool.query(`update ${partition} set usd = 0`)).rejects.toMatchObject({
-        code: '42501',
-      });
-    }
-  });
-
-  it('from before their partitions stay, and open connections go on with them', async () => {
-    const url = await databaseBefore(NAME);
-    const older = await createLedgerWorld(1, url);
-    const accountId = await older.account({ usd: 90n, diem: 3n });
-    const ledger = older.ledger();
-    const [held, charged, undone] = [9n, 8n, 7n].map((price) => order(accountId, both(price)));
-    if (!held || !charged || !undone) throw new Error('unreachable');
-    const hold = { ...held, ttlMs: 60_000 };
-    await ledger.hold(hold);
-    for (const one of [charged, undone]) await charge(older.pool, one);
-    await refund(older.pool, { operationId: 'r1', chargeOperationId: undone.operationId, reason: 'x' });
-    const read = async () =>
-      (await older.owner.query('select o::text from operations o order by o::text')).rows;
-    const before = await read();
-
-    expect((await migrate(url)).applied).toContain(NAME);
-    expect(await read()).toEqual(before);
-    expect(await ledger.hold(hold)).toMatchObject({ outcome: 'held', replayed: true });
-    const settle = { operationId: held.operationId, price: both(5n) };
-    expect(await ledger.settle(settle)).toMatchObject({ outcome: 'settled', replayed: false });
-    expect(await charge(older.pool, charged)).toMatchObject({ outcome: 'charged', replayed: true });
-    const again = { operationId: 'r2', chargeOperationId: charged.operationId, reason: 'x' };
-    expect(await refund(older.pool, again)).toMatchObject({ outcome: 'refunded', replayed: false });
-    await older.expectSound();
-    await older.close();
-  });
-});
-
-/** A database with the migrations up to one, without it. */
-async function databaseBefore(name: string): Promise<string> {
-  const database = `older_${randomUUID().slice(0, 8)}`;
-  const admin = new pg.Client(services().databaseUrl);
-  await admin.connect();
-  await admin.query(`create database ${database}`);
-  await admin.end();
-  const url = databaseOf(services().databaseUrl, database);
-  const all = fileURLToPath(new URL('../../../infra/postgres/migrations/', import.meta.url));
-  const dir = mkdtempSync(path.join(tmpdir(), 'farebox-migrations-'));
-  cpSync(all, dir, { recursive: true, filter: (file) => path.basename(file) < name || file === all });
-  const quiet = () => undefined;
-  await runner({
-    ...{
-      databaseUrl: url,
-      dir,
-      direction: 'up',
-      migrationsTable: 'farebox_migrations',
-      singleTransaction: true,
-    },
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-  });
-  rmSync(dir, { recursive: true });
-  return url;
-}
