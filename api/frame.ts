@@ -127,15 +127,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   const removeFolder = async () => {
     if (folder !== undefined) await frame.folders.remove(folder);
   };
-  await route.beforeBody?.(frame.dependencies, {
-    params: ctx.params,
-    address: visit.address(),
-  });
-  const isOpenQuote = route.access === 'quote' && !ctx.state.caller;
-  if (isOpenQuote) {
-    const perMinute = frame.dependencies.config.limits.perAddressPerMinute;
-    await limitAddress(frame.dependencies, visit.address(), { path: route.path, perMinute });
-  }
+  const body = await admitBody(frame, visit, route.body);
   const holding = openHolding(frame, visit);
   askForBody(ctx);
   let read: ReadBody | undefined;
@@ -146,7 +138,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     };
     read = await awaited(
       ctx,
-      readBody(ctx.req, isOpenQuote ? withSmallJson(route.body) : route.body, {
+      readBody(ctx.req, body, {
         ...{ createFolder, noteModel, holding, config: frame.dependencies.config },
         noteSpooled: (bytes) => shareOf(visit).take(bytes),
       }),
@@ -167,8 +159,16 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   return await withinDeadline(frame, { route, request, cleanUp: removeFolder, holding });
 }
 
-/** A quote that is open to everybody takes no media. */
-function withSmallJson(body: BodySpec<unknown>): BodySpec<unknown> {
+/** Checks what a route wants before a body is read. A quote that is open to everybody takes no media. */
+async function admitBody(
+  { dependencies }: Frame,
+  { route, ctx, address }: Visit,
+  body: BodySpec<unknown>,
+): Promise<BodySpec<unknown>> {
+  await route.beforeBody?.(dependencies, { params: ctx.params, address: address() });
+  if (route.access !== 'quote' || ctx.state.caller) return body;
+  const perMinute = dependencies.config.limits.perAddressPerMinute;
+  await limitAddress(dependencies, address(), { path: route.path, perMinute });
   return body.json ? { ...body, json: { ...body.json, maxBytes: SMALL_JSON_BYTES } } : body;
 }
 
