@@ -7,6 +7,8 @@ export interface WrittenBooks {
   /** ISO time of the first one; they follow at equal distances. */
   from: string;
   to: string;
+  /** Whether entries list what they were priced by, as those of older builds do not. */
+  hasLines: boolean;
 }
 
 const ACCOUNTS = 100;
@@ -39,10 +41,13 @@ export async function writeAccounts(databaseUrl: string, at: string): Promise<vo
   });
 }
 
-export async function writeCharges(databaseUrl: string, { charges, from, to }: WrittenBooks): Promise<void> {
+export async function writeCharges(
+  databaseUrl: string,
+  { charges, from, to, hasLines }: WrittenBooks,
+): Promise<void> {
   await onDatabase(databaseUrl, async (client) => {
     for (let first = 0; first < charges; first += BATCH) {
-      await client.query(WRITE, [first, Math.min(charges, first + BATCH) - 1, charges, from, to]);
+      await client.query(WRITE, [first, Math.min(charges, first + BATCH) - 1, charges, from, to, hasLines]);
     }
     await client.query('vacuum (analyze) transfers');
     await client.query('vacuum (analyze) operations');
@@ -65,8 +70,8 @@ const WRITE = `with sold as materialized (
     select at, operation_id, 'charge', account_id, 'revenue', 'usd', -${PRICE}, (at at time zone 'UTC')::date, account_id,
       jsonb_build_object('sku', 'bench-llm-mtoken', 'modelId', 'bench-model', 'provider', 'bench', 'units', '0.0003', 'unit',
         'million tokens', 'pricePerUnitUsd', '1500000000', 'requestId', operation_id, 'promptTokens', 100,
-        'completionTokens', 200, 'inferenceExecutionTime', 812, 'notes', 'API Inference', 'lines',
-        '[100, 600000000, 200, 750000000]'::jsonb) from sold order by at
+        'completionTokens', 200, 'inferenceExecutionTime', 812, 'notes', 'API Inference')
+        || case when $6::boolean then '{"lines": [100, 600000000, 200, 750000000]}' else '{}' end::jsonb from sold order by at
   ), used as (
     insert into key_days (key_id, day, usd_used)
     select account_id, (at at time zone 'UTC')::date, count(*) * ${PRICE} from sold group by 1, 2

@@ -31,8 +31,12 @@ export async function run(databaseUrl: string, old?: string): Promise<{ ok: bool
   await query(databaseUrl, 'alter system set autovacuum = off');
   await query(databaseUrl, 'select pg_reload_conf()');
   const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-  const today = { charges: OPEN_CHARGES, from: iso(midnight), to: iso(Date.now() - 120_000) };
-  const before = { charges: CHARGES, from: iso(midnight - SEALED_DAYS * DAY_MS), to: iso(midnight - DAY_MS) };
+  const today = { charges: OPEN_CHARGES, from: iso(midnight), to: iso(Date.now() - 120_000), hasLines: true };
+  const before = {
+    ...{ charges: CHARGES, from: iso(midnight - SEALED_DAYS * DAY_MS), to: iso(midnight - DAY_MS) },
+    // The same books for both: what an older build could write.
+    hasLines: old === undefined,
+  };
   const checkout = await openCheckout();
   const writer = old === undefined ? checkout : await openCheckout(old);
   const written = databaseOf(databaseUrl, 'bench_written');

@@ -18,30 +18,60 @@ const OPERATION_COLUMNS =
   `account_id state day key_id parent_key_id price_usd price_diem held_diem held_bundled held_usd
   diem bundled usd counterpart created_at`.split(/\s+/);
 
-const IS_LISTED = `t.kind = 'charge' and ${IS_TEXT} and (t.created_at >= ${SINCE} or t.details ? 'lines')
+const IS_LISTED = `t.kind = 'charge' and (t.created_at >= ${SINCE} or t.details ? 'lines') and ${IS_TEXT}
   and not ${HAS_NO_TOKENS}`;
 /** What no lines come to. */
 const UNREADABLE = -1;
+
+const LINE = (index: number) => `(t.details #> '{lines,${index}}')`;
+const TOKENS = (name: string) => `(t.details -> '${name}')`;
+const AMOUNTS_OF_TWO = [
+  LINE(0),
+  LINE(1),
+  LINE(2),
+  LINE(3),
+  TOKENS('promptTokens'),
+  TOKENS('completionTokens'),
+];
+/**
+ * Most text calls have two lines, input and output, and nothing else: in the statement itself they take half the time of the
+ * function, which the check of a book spends mostly on them.
+ */
+const LISTED_PRICE = `case when jsonb_typeof(t.details -> 'lines') = 'array' and not t.details ? 'addOns'
+      and jsonb_array_length(t.details -> 'lines') = 4
+      and ${AMOUNTS_OF_TWO.map((amount) => `jsonb_typeof(${amount}) = 'number'`).join(' and ')}
+    then case when ${LINE(0)}::numeric + ${LINE(2)}::numeric
+        = ${TOKENS('promptTokens')}::numeric + ${TOKENS('completionTokens')}::numeric
+      then ceil(${LINE(0)}::numeric * ${LINE(1)}::numeric * 0.000001)
+        + ceil(${LINE(2)}::numeric * ${LINE(3)}::numeric * 0.000001) end
+    else ledger_listed_price(t.details, 'lines', 'addOns') end`;
 
 /** Who pays as one number: account and key of a transfer are those of its operation when these agree. */
 function payerOf(row: string): string {
   return `uuid_hash_extended(${row}.account_id, 0) # coalesce(uuid_hash_extended(${row}.key_id, 1), 0)`;
 }
 
-/** The largest amount stands for the sum: an operation moves a currency once, which `most` and `n` tell. */
+/**
+ * The largest amount stands for the sum: an operation moves a currency once, which `most` and `n` tell. `offset 0`: what is
+ * read of the details is worked out once a row, and rows without them are sorted in memory.
+ */
 const MOVED_BY_OPERATION = `select t.operation_id, t.kind, count(*)::int as n,
     bit_or(case t.currency when 'usd' then 1 when 'bundled' then 2 when 'diem' then 4 else 8 end) as currencies,
     max(t.amount) filter (where t.currency = 'usd') as usd,
     max(t.amount) filter (where t.currency = 'bundled') as bundled,
     max(t.amount) filter (where t.currency = 'diem') as diem,
-    min(t.day) as first_day, max(t.day) as last_day, min(${payerOf('t')}) as first_payer, max(${payerOf('t')}) as last_payer,
+    min(t.day) as first_day, max(t.day) as last_day, min(t.payer) as first_payer, max(t.payer) as last_payer,
     max(t.amount) filter (where t.currency = 'vcu') as vcu,
-    max(case when ${HAS_ONE_RATE} then ${UNITS} || ' ' || ${PRICE_PER_UNIT} end) as sold,
-    max(case when ${IS_LISTED} then coalesce(ledger_listed_price(t.details, 'lines', 'addOns'), ${UNREADABLE}) end) as listed,
-    max(case when t.currency = 'diem' and ${IS_LISTED} then coalesce(ledger_listed_price(t.details,
-      case when t.details ? 'diemLines' then 'diemLines' else 'lines' end,
-      case when t.details ? 'diemAddOns' then 'diemAddOns' else 'addOns' end), ${UNREADABLE}) end) as listed_diem
-  from transfers t where t.created_at >= $1 and t.created_at < $2 group by t.operation_id, t.kind`;
+    max(t.sold) as sold, max(t.listed) as listed, max(t.listed_diem) as listed_diem
+  from (
+    select t.operation_id, t.kind, t.currency, t.amount, t.day, ${payerOf('t')} as payer,
+      case when ${HAS_ONE_RATE} then ${UNITS} || ' ' || ${PRICE_PER_UNIT} end as sold,
+      case when ${IS_LISTED} then coalesce(${LISTED_PRICE}, ${UNREADABLE}) end as listed,
+      case when t.currency = 'diem' and ${IS_LISTED} then coalesce(ledger_listed_price(t.details,
+        case when t.details ? 'diemLines' then 'diemLines' else 'lines' end,
+        case when t.details ? 'diemAddOns' then 'diemAddOns' else 'addOns' end), ${UNREADABLE}) end as listed_diem
+    from transfers t where t.created_at >= $1 and t.created_at < $2 offset 0
+  ) t group by t.operation_id, t.kind`;
 const MOVED_COLUMNS =
   `n currencies usd bundled diem vcu first_day last_day first_payer last_payer sold listed listed_diem`.split(
     ' ',
@@ -68,7 +98,8 @@ const SIGN = `(case o.kind when 'charge' then -1 else 1 end)`;
 
 /**
  * Operations of the slice with what they moved in it, and earlier operations that moved something in it. `offset 0` and
- * `limit 1` keep single rows read by their key: a join would read all operations there are.
+ * `limit 1` keep single rows read by their key: a join would read all operations there are. The partitions of operations are
+ * opened only for what is `missing`.
  *
  * A price per unit may be rounded up (a surcharge) or down (several pictures of one price), by less than one nano unit per
  * unit sold; the whole is rounded up once.
@@ -87,8 +118,8 @@ export const OPERATION_RULES: RuleSet = {
       from (select * from operations where created_at >= $1 and created_at < $2) i
       full join (${MOVED_BY_OPERATION}) m on m.operation_id = i.operation_id and m.kind = i.kind
       left join lateral (
-        select * from operations x
-        where i.operation_id is null and x.operation_id = m.operation_id and x.kind = m.kind limit 1
+        select x.* from (select where i.operation_id is null offset 0) missing cross join lateral (
+          select * from operations x where x.operation_id = m.operation_id and x.kind = m.kind limit 1) x
       ) p on true
       offset 0
     ) o

@@ -80,7 +80,7 @@ describe('a bill', () => {
       await world.setClock('2026-11-21T12:10:00Z');
       await expireHolds(world.pool, 100);
     }
-    const details = { units: '5', notes: 'API Inference' };
+    const details = { units: '999999999999998', notes: 'API Inference' };
     const told = { parts: part(7n), cost: both(7n * USD), missing: both(0n) };
     expect(await hold.settle(both(7n * USD), details)).toEqual(told);
     expect(await hold.settle(both(7n * USD), details)).toEqual(told);
@@ -88,7 +88,11 @@ describe('a bill', () => {
     expect((await world.transfersOf(accountId)).slice(1)).toMatchObject([
       {
         ...{ operation_id: `${requestId}:rest`, amount: String(-7n * USD) },
-        details: { units: '5', notes: 'API Inference; billed after its hold had ended', restOf: requestId },
+        details: {
+          units: '999999999999998',
+          notes: 'API Inference; billed after its hold had ended',
+          restOf: requestId,
+        },
       },
     ]);
   });

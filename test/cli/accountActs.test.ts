@@ -53,7 +53,7 @@ async function writePersonalData(account: string): Promise<void> {
   expect(await runFarebox(gift, environment)).toMatchObject({ code: 0 });
   await owner.query(
     `insert into audit_events (account_id, actor, action, target_id, changes)
-      values ($1, 'operator', 'credit.grant', 'x', $2)`,
+      values ($1, 'operator', 'account.create', 'x', $2)`,
     [account, { notes: PERSONAL, name: PERSONAL }],
   );
   await owner.query(

@@ -66,7 +66,7 @@ const STATE_OF: Record<FlowResult['end'], (state: JobState) => JobState> = {
 /** Charged once and kept, or charged once and given back once: never anything else. */
 async function auditMoney({ pool }: KillWorld, { payer, result }: Played): Promise<void> {
   const { rows } = await pool.query<{ kind: string; operation_id: string; amount: string }>(
-    `select kind, operation_id, amount from transfers where account_id = $1 and kind <> 'top_up' order by kind`,
+    `select kind, operation_id, amount from transfers where account_id = $1 and kind <> 'grant' order by kind`,
     [payer.accountId],
   );
   const local = result.model === 'local-voice-changer';

@@ -172,7 +172,7 @@ async function expectExactBooks(payer: Payer, answered: Answered[]): Promise<voi
   const charged = PRICE_NANO * BigInt(orders);
   expect(rows).toEqual([
     { kind: 'charge', n: orders, amount: String(-charged) },
-    { kind: 'top_up', n: 1, amount: String(payer.startNano) },
+    { kind: 'grant', n: 1, amount: String(payer.startNano) },
   ]);
   expect(await balanceOf(pool, payer.accountId)).toMatchObject({ usd: payer.startNano - charged });
   expect(await ledgerCheck(environment.DATABASE_URL ?? '')).toMatchObject({ code: 0 });

@@ -53,7 +53,8 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
   }),
   ...inFile('infra/media/isolation.test.ts', {
     'a decoder that looks for secrets': 'finds no secret of its parent in any process, descriptor or file',
-    'a decoder that connects': 'writes its results into the work folder, and connects to nothing',
+    'a decoder that connects':
+      'writes its results into the work folder and nothing outside, and connects to nothing',
   }),
   ...inFile('api/server.test.ts', {
     'connections from ten addresses of one network':
@@ -120,7 +121,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
     'a busy account while the books are checked':
       'the row of a busy account takes as many pages during a check as without one',
   }),
-  ...inFile('cli/corruptBooks.test.ts', {
+  ...inFile('cli/entryDamage.ts', {
     'a charge of a job that is not there': 'a charge for a job without its job',
     '5 USDC credited as 500': 'a payment credited with more than was paid',
     'a payment of one wallet credited to another': 'a wallet whose account is not its own',
@@ -139,7 +140,8 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
       'a damaged account, and a hold without its operation, are reported and stop no other expiry',
   }),
   ...inFile('infra/postgres/walletTransactions.test.ts', {
-    'a page of a long history': 'are read as far as they are shown: as many rows of 30,000 as of 300',
+    'a page of a long history':
+      'are read as far as they are shown: no more rows for page 1 of 300,000 entries than of 300',
   }),
   ...inFile('acceptance/unansweredOrders.test.ts', {
     'an order whose reply is lost': 'an order that was charged and whose reply was lost',
