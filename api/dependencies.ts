@@ -42,7 +42,7 @@ export interface Dependencies {
   ledger: Ledger;
   /** By provider entry. */
   textProviders: ReadonlyMap<string, TextProvider>;
-  /** Of the text models. */
+  /** Measured rates at which the text models write. */
   answerSpeeds: AnswerSpeeds;
   /** Of pictures, transcripts and speech that are made while the client waits; by provider entry. */
   mediaProviders: ReadonlyMap<string, MediaProvider>;

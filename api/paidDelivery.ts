@@ -2,7 +2,7 @@
  * A paid call that answers a file or a text at once: its price is held, the work done, and the price taken when the client
  * begins to get the answer. Whoever gets an error instead pays nothing; whoever leaves later has been served. Whoever leaves
  * before it pays nothing either, as long as what providers were paid for that stays within the refunds of the account's day.
- * What is still being made while it is sent is paid at its end: if it breaks off, it costs nothing. What is cut because the
+ * An answer that is still being made while it is sent is paid at its end: if it breaks off, it costs nothing. One cut because the
  * process ends costs and counts nothing.
  */
 import { FareboxError } from '../domain/errors.ts';
@@ -140,7 +140,7 @@ function charging({ hold, undo }: Held, { onAborted }: Ending, bill: Bill) {
   };
 }
 
-/** Whoever leaves within it has been served; whoever is left within it, or cut off when the process ends, has not. */
+/** A client that leaves mid-stream pays. A client whose source breaks, or whom a stopping process cuts off, does not. */
 function chargingAtEnd(
   { hold, undo, request }: Held & { request: Pick<Asking, 'hasLeft'> },
   { onAborted }: Ending,

@@ -1,4 +1,4 @@
-/** What providers made for clients that left is refunded within the budget of the account's day, and billed beyond it. */
+/** Refunds of provider work for clients that left: within the budget of the account's day; beyond it the work is billed. */
 import { refundedPerDayOf } from '../domain/limits/refundedPerDay.ts';
 import type { Nano } from '../domain/money.ts';
 import { inTransaction } from '../infra/postgres/pool.ts';

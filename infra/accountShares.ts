@@ -27,7 +27,7 @@ const SLOTS = {
 /** `steps`: those of jobs that a worker fetches and decodes in. */
 export type SlotKind = keyof typeof SLOTS | 'steps';
 
-/** Of one account in an API process: half of each kind, at least one. */
+/** Slots of one account in an API process: half of each kind, at least one. */
 export function slotsOfAccount({ slots }: LimitOverride): [Exclude<SlotKind, 'steps'>, number][] {
   return (Object.keys(SLOTS) as (keyof typeof SLOTS)[]).map((kind) => [kind, slots ?? halfOf(SLOTS[kind])]);
 }

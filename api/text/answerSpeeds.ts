@@ -4,13 +4,13 @@
  * is seldom asked is judged by old answers, however old.
  */
 
-/** Of each model of the catalogue, so that memory is bounded. */
+/** Samples kept for each model of the catalogue, so that memory is bounded. */
 const MAX_SAMPLES = 100;
 /** Fewer tell nothing. */
 const MIN_SAMPLES = 20;
 /** In a shorter answer the wait for its first token tells more of the queue than of the model. */
 const MIN_TOKENS = 100;
-/** What is not seen is rather counted too fast than too slow; the slowest answers waited in a queue. */
+/** A high rate, because a low one bills less than was made; the slowest answers waited in a queue. */
 const SHARE_BELOW = 0.8;
 
 export interface WrittenAnswer {

@@ -78,7 +78,7 @@ export class Tally {
 interface Received {
   output: string;
   reasoning: string;
-  /** Of both, if they are encrypted. */
+  /** Tokens of both texts, if they are encrypted. */
   sealedTokens: number;
 }
 
@@ -166,7 +166,7 @@ async function countAllOfPrompt(request: ChatRequest): Promise<number> {
   return (await countPrompt(request)) + (await countTokens(others.join('\n'))) + media;
 }
 
-/** Of the contents of an encrypted request, which has no media. */
+/** Tokens of the contents of an encrypted request, which has no media. */
 function sealedTokensOf(messages: readonly ChatMessage[]): number {
   const texts = messages.flatMap(({ content }) => {
     if (typeof content === 'string') return [content];

@@ -38,7 +38,7 @@ export const CALLS_IN_FLIGHT = 2_000;
 /** Api-facts 5. */
 export const WALLET_CALLS_IN_FLIGHT = 5;
 export const FETCHED_BYTES = 1_000_000_000;
-/** Of one account, per process: what of its fetched media is in memory while calls are answered. */
+/** Fetched media of one account that a process keeps in memory while it answers calls. */
 export const MEDIA_BYTES_IN_MEMORY = 128 * 1024 * 1024;
 
 /** Jobs are charged one by one: an override that lowers the requests of models does not lower these. */

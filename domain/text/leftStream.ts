@@ -3,7 +3,7 @@ import type { TextModel } from '../catalogue/model.ts';
 import type { OnDisconnect, ProviderSettings } from '../providerSettings.ts';
 import type { ChatRequest, TokenUsage } from './chat.ts';
 
-/** Of a model whose entry does not say, until its answers were measured. Common services write 40 to 150 tokens a second. */
+/** Rate of a model whose entry has none, until its answers were measured. Common services write 40 to 150 tokens a second. */
 export const DEFAULT_TOKENS_PER_SECOND = 80;
 
 /** The model's own word, else that of its provider entry, else `abort`. */

@@ -1,6 +1,6 @@
 /** Size of texts that are encrypted end to end: what they say cannot be read, and is shorter than they are. */
 
-/** Of secp256k1 and AES-GCM: the public key of the sender (65), the nonce (12) and the tag (16). */
+/** Bytes of secp256k1 and AES-GCM: the public key of the sender (65), the nonce (12) and the tag (16). */
 const BYTES_AROUND = 93;
 const BYTES_PER_TOKEN = 4;
 

@@ -17,7 +17,7 @@ export interface Holding {
   release(): void;
 }
 
-/** What would be held with the bytes that are asked for. */
+/** Bytes that would be held with those that are asked for. */
 export interface WantedBytes {
   ofRequest: number;
   ofOwner: number;

@@ -13,7 +13,7 @@ import type { Logger } from '../log.ts';
 
 export interface DecoderIsolation {
   level: 'full' | 'shared_proc' | 'no_network' | 'none';
-  /** What decoders can reach; the words follow "decoders". */
+  /** Reach of the decoders; the words follow "decoders". */
   description: string;
   /** Below `full`: one line of the program that failed. */
   reason?: string;

@@ -254,7 +254,7 @@ async function post(sql: SqlClient, kind: string, request: Adjustment): Promise<
 
 const ACTS: Record<string, AuditAction> = { grant: 'credit.grant', adjustment: 'credit.adjust' };
 
-/** What an operator gives or corrects is in the audit trail, in the same statement; what was paid has its payment. */
+/** A grant or correction is written to the audit trail in the same statement; a top-up has its payment. */
 const POST = `with posted as materialized (select * from ledger_post($1, $2, $3, $4, $5, $6)), noted as (
     insert into audit_events (account_id, actor, action, target_id, changes)
     select $3, 'operator', $7, $1,

@@ -238,7 +238,7 @@ export const ARCHIVE_RULES: RuleSet = {
 
 export const SEALED_DAY = 'I15 a sealed day has the rows and sums that it was sealed with';
 
-/** Of every seal, whose rows are read by a full check only. */
+/** Rules for every seal; the rows behind a seal are read by a full check only. */
 const SEAL_RULES: RuleSet = {
   columns: 's.day::text, s.before::text, s.today::text',
   from: `from (

@@ -98,7 +98,7 @@ export interface Seal {
   jobs: number;
   /** Nano units as decimal strings, by currency and kind ("usd charge"). */
   totals: Record<string, string>;
-  /** Of transfers and operations, hexadecimal. */
+  /** Digest of transfers and operations, hexadecimal. */
   digest: string;
   operationsDigest: string;
   jobsDigest: string;

@@ -20,7 +20,7 @@ const OPERATION_COLUMNS =
 
 const IS_LISTED = `t.kind = 'charge' and (t.created_at >= ${SINCE} or t.details ? 'lines') and ${IS_TEXT}
   and not ${HAS_NO_TOKENS}`;
-/** What no lines come to. */
+/** Price that no lines come to. */
 const UNREADABLE = -1;
 
 const LINE = (index: number) => `(t.details #> '{lines,${index}}')`;
@@ -46,7 +46,7 @@ const LISTED_PRICE = `case when jsonb_typeof(t.details -> 'lines') = 'array' and
         + ceil(${LINE(2)}::numeric * ${LINE(3)}::numeric * 0.000001) end
     else ledger_listed_price(t.details, 'lines', 'addOns') end`;
 
-/** Who pays as one number: account and key of a transfer are those of its operation when these agree. */
+/** One number for the payer: account and key of a transfer are those of its operation when these agree. */
 function payerOf(row: string): string {
   return `uuid_hash_extended(${row}.account_id, 0) # coalesce(uuid_hash_extended(${row}.key_id, 1), 0)`;
 }
@@ -81,7 +81,7 @@ export const MOVED_AS_SAID = 'I5 an operation moved exactly what it says, once p
 
 const IS_DIEM_GRANT = `o.kind = 'grant' and o.moved_currencies = 4 and o.operation_id = 'diem:' || o.account_id || ':' || o.day`;
 
-/** What is left to pay of a charge. */
+/** Amount of a charge that is left to pay. */
 const UNPAID = (row: string) =>
   `ledger_unpaid(${row}.price_usd, ${row}.price_diem, ${row}.diem, ${row}.bundled + ${row}.usd)`;
 
@@ -249,7 +249,7 @@ export const OPERATION_RULES: RuleSet = {
   ],
 };
 
-/** Those that need no transfers: they are archived. */
+/** Rules that need no transfers, for months whose transfers are archived. */
 export const ARCHIVED_OPERATION_RULES: RuleSet = {
   columns: OPERATION_RULES.columns,
   from: OPERATION_RULES.from,

@@ -11,9 +11,9 @@ export const IS_DIGITS = `~ '^\\d{1,15}$'`;
 export const SINCE = '(select since from described_since)';
 export const UNIT = `(t.details ->> 'unit')`;
 export const IS_TEXT = `${UNIT} = 'million tokens'`;
-/** Of what was taken beyond a settled hold: the entry of the hold has the units and tokens. */
+/** True for what was taken beyond a settled hold: the entry of the hold has the units and tokens. */
 export const HAS_NO_TOKENS = `(t.details ? 'restOf' and ${UNITS} = '0')`;
-/** What only jobs are sold by. */
+/** Units by which only jobs are sold. */
 export const IS_JOB = `${UNIT} in ('minute', 'second', 'generation', 'thousand characters')`;
 /**
  * Text calls have several rates (prompt, cache, output, search), and their entry names that of the output. What is taken

@@ -17,7 +17,7 @@ const MAX_LINES = 20_000;
 const MAX_LINE_LETTERS = 4_096;
 /** More than any site needs; the rules after them are ignored. */
 const MAX_RULES = 1_000;
-/** Of each rule with a star and of the address, again for each rule: 1,000 rules and an address of 1,900 letters. */
+/** Letters of each rule with a star and of the address, again for each rule: 1,000 rules and an address of 1,900 letters. */
 const MAX_COMPARED_LETTERS = 2_000_000;
 
 export function parseRobots(text: string, name: string): RobotsRules {

@@ -1,4 +1,4 @@
-/** What a process that is told to stop does, one step after the other. */
+/** Steps of a process that is told to stop, in their order. */
 import { createServer } from 'node:http';
 import { expect, it, vi } from 'vitest';
 import { drain } from '../../api/server/drain.ts';

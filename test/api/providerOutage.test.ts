@@ -47,7 +47,7 @@ describe('a new order for a provider whose circuit is open', () => {
     const { secret } = await api.newKey('INFERENCE', { accountId });
     const key = randomUUID();
     const silent = `The model ${modelId(DOWN)} does not answer at the moment.`;
-    // What an earlier request with the same key was charged is not known.
+    // The charge of an earlier request with the same key is not known.
     for (const error of [`${silent} Nothing was charged; please try again.`, `${silent} Please try again.`]) {
       const answer = await orderOnce(secret, key);
       expect(answer.status).toBe(503);

@@ -54,7 +54,7 @@ const BOUNDED: Record<string, number> = {
 const COMPOSED = ['api/text/web/question.ts', 'domain/signIn/grammar.ts'];
 
 interface Found {
-  /** Those that are composed as they are when they are put together. */
+  /** Composed expressions, as they are when they are put together. */
   literals: string[];
   isComposed: boolean;
 }
@@ -162,7 +162,7 @@ function memberOf(token: string, { escaped, negated, members }: Token): string {
   return members.startsWith('\\') ? (MEMBERS[members.charAt(1)] ?? members.charAt(1)) : members.charAt(0);
 }
 
-/** What no expression looks for, what many look for, and nothing. */
+/** Ends of a text: one that no expression looks for, some that many look for, and none. */
 const ENDS = ['\u0001!', 'a', ' ', '\n', ''];
 
 type Text = (letters: number) => string;

@@ -1,7 +1,7 @@
 /** Damage to what entries say: jobs, payments, units and prices, rests and credit. */
 import type { SoundBooks } from './soundBooks.ts';
 
-/** What is planted, the invariant that must be named, and the statements. */
+/** A damage: its name, the invariant that must be named, and the statements. */
 export type Damage = [string, string, (of: SoundBooks) => string[]];
 
 /** Columns of a transfer that a planted one copies. */
@@ -138,7 +138,7 @@ export const ENTRY_DAMAGE: Damage[] = [
     'I5 a payment',
     () => ["update top_ups set state = 'failed', credited_units = null, credited_nano = null"],
   ],
-  // What an entry says it sold.
+  // Descriptions of what an entry sold.
   [
     'units that have nothing to do with the charge',
     'I10 units',
@@ -202,7 +202,7 @@ export const ENTRY_DAMAGE: Damage[] = [
         where operation_id = '${b.text}'`,
     ],
   ],
-  // What was taken beyond a hold.
+  // Amounts taken beyond a hold.
   [
     'a rest of a charge that took its whole price',
     'I6 what exceeds',

@@ -106,7 +106,7 @@ describe('an answer whose service tells', () => {
 });
 
 describe('an encrypted answer whose service does not tell', () => {
-  /** What encryption adds to a text: a public key, a nonce and a tag. */
+  /** Bytes that encryption adds to a text: a public key, a nonce and a tag. */
   const sealed = (bytes: number) => randomBytes(93 + bytes).toString('hex');
   const request = chatRequest({ messages: [{ role: 'user', content: sealed(400) }], e2eeHeaders: {} });
   const delta = (content: string): ChatEvent => ({ type: 'delta', index: 0, delta: { content } });

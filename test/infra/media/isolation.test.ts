@@ -267,7 +267,7 @@ function descendantsOf(root: number): Descendant[] {
     .map(([pid, { command }]) => ({ pid, command }));
 }
 
-/** What makes the namespaces and runs no foreign code; a process that was just forked has its parent's command. */
+/** Programs that make the namespaces and run no foreign code; a process that was just forked has its parent's command. */
 function isWrapper(command: string): boolean {
   const [program = '', , script = ''] = command.split('\0');
   if (program === '/bin/sh') return script.includes(' work=$1 ');

@@ -1,4 +1,4 @@
-/** What decoders get where the kernel denies some of the namespaces, and where a program cannot be read by its user. */
+/** Isolation of decoders where the kernel denies some of the namespaces, and where a program cannot be read by its user. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
