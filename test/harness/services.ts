@@ -27,9 +27,18 @@ export function services(): Services {
 }
 
 /** The URL of a fresh, migrated database that no other test sees. */
-export async function createDatabase(): Promise<string> {
+export function createDatabase(): Promise<string> {
+  return copyOf(started.templateDatabase);
+}
+
+/** The URL of a copy of a database that nobody is connected to. */
+export function copyDatabase(databaseUrl: string): Promise<string> {
+  return copyOf(new URL(databaseUrl).pathname.slice(1));
+}
+
+async function copyOf(template: string): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
-  await query(started.databaseUrl, `create database ${name} template ${started.templateDatabase}`);
+  await query(started.databaseUrl, `create database ${name} template ${template}`);
   return databaseOf(started.databaseUrl, name);
 }
 
