@@ -59,13 +59,17 @@ export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState
     const call = caller && openCall(frame.dependencies.limits, caller);
     const { stopping, ending, cutting } = frame.inFlight;
     const visit: Visit = {
-      ...{ route, ctx, call, address, stopping, ending, cutting },
-      ...{
-        shares: frame.dependencies.accountShares,
-        share: undefined,
-        freePass: undefined,
-        leave: undefined,
-      },
+      route,
+      ctx,
+      call,
+      address,
+      stopping,
+      ending,
+      cutting,
+      shares: frame.dependencies.accountShares,
+      share: undefined,
+      freePass: undefined,
+      leave: undefined,
     };
     const work = () => answer(frame, visit);
     const served =
@@ -139,7 +143,10 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     read = await awaited(
       ctx,
       readBody(ctx.req, body, {
-        ...{ createFolder, noteModel, holding, config: frame.dependencies.config },
+        createFolder,
+        noteModel,
+        holding,
+        config: frame.dependencies.config,
         noteSpooled: (bytes) => shareOf(visit).take(bytes),
       }),
     );
@@ -190,7 +197,8 @@ function checkFunds({ dependencies }: Frame, visit: Visit): Promise<FreePass | u
 }
 
 async function admit({ route, call }: Visit, model: string | undefined, read?: ReadBody): Promise<void> {
-  const estimatedTokens = read && (await route.estimateTokens?.(read.body));
+  const estimate = read && route.estimateTokens?.(read.body);
+  const estimatedTokens = estimate instanceof Promise ? await estimate : estimate;
   await call?.admit({
     path: route.path,
     model,

@@ -133,6 +133,12 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
     return controller.signal;
   }
 
+  get isCutOff(): boolean {
+    const { res } = this.#ctx;
+    if (res.destroyed) this.#noteDeparture();
+    return res.destroyed && !this.#hasLeft;
+  }
+
   get expired(): boolean {
     return this.#aborted !== undefined;
   }

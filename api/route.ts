@@ -112,6 +112,8 @@ export interface RouteRequest<Body, Query, A extends Access> {
   whenGone(act: () => void): () => void;
   /** The client went away by itself: its call ended neither by its deadline nor with the process. Known once `signal` is. */
   readonly hasLeft: boolean;
+  /** This process has cut the connection; without a `signal` that is made for it. */
+  readonly isCutOff: boolean;
   /** The deadline has passed, and the client is told so. */
   readonly expired: boolean;
   /** `undo` runs when the deadline has passed. The client is told so when it has ended, and not if it fails. */
@@ -190,7 +192,7 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   /** Its handler calls `admitWith`, whatever was sent; left out: the call is admitted before the handler is asked. */
   countsItself?: true;
   /** What a call may use in tokens at most, for models that are limited by them; `noteTokens` corrects it afterwards. */
-  estimateTokens?(body: Body): Promise<number>;
+  estimateTokens?(body: Body): number | Promise<number>;
   /** From the moment the body is read until the answer begins; past it the client gets `timed_out`. */
   deadlineMs?: number;
   /** Every route of the public API has one, or the API's own description cannot be made. */

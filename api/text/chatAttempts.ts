@@ -12,7 +12,7 @@ import { mediaTokensOf, promptTextsOf } from '../../domain/text/promptSize.ts';
 import { reasoningBesideOf } from '../../domain/text/reasoningBeside.ts';
 import { textFeaturesOf } from '../../domain/textAddresses.ts';
 import type { Config } from '../../infra/config/config.ts';
-import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
+import { estimateTexts } from '../../infra/text/estimateInTurns.ts';
 import { invalid } from '../invalid.ts';
 import { type NamedModel, requireAttempts } from '../models.ts';
 import type { RouteRequest } from '../route.ts';
@@ -94,7 +94,7 @@ export interface Prompt {
 export async function promptOf(order: Parameters<typeof toChatRequest>[0]): Promise<Prompt> {
   const request = toChatRequest(order);
   const { texts, around } = promptTextsOf(request);
-  return { request, model: order.model, textTokens: around + (await estimateInTurns(texts)) };
+  return { request, model: order.model, textTokens: around + (await estimateTexts(texts)) };
 }
 
 /**

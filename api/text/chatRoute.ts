@@ -4,7 +4,7 @@ import { keyScopeOf } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumberDown } from '../../domain/money.ts';
 import { spendableOf } from '../../infra/postgres/spendable.ts';
-import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
+import { estimateTexts } from '../../infra/text/estimateInTurns.ts';
 import { type Answer, events, json, releasing } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -40,7 +40,7 @@ export const chatRoute = defineRoute({
     needsModel: true,
     modelType: 'text',
   },
-  estimateTokens: estimateTexts,
+  estimateTokens: estimateChat,
   deadlineMs: DEADLINE_MS,
   describes: CHAT_DESCRIPTION,
   handler: (dependencies, request) => answerChat(dependencies, request, chatForm(request.body)),
@@ -91,8 +91,8 @@ async function answerOrder(dependencies: Dependencies, order: ChatOrder, form: A
     : await whole(dependencies, order, form);
 }
 
-export function estimateTexts({ messages }: ChatBody): Promise<number> {
-  return estimateInTurns(messages.flatMap(({ content }) => textsOf(content)));
+export function estimateChat({ messages }: ChatBody): number | Promise<number> {
+  return estimateTexts(messages.flatMap(({ content }) => textsOf(content)));
 }
 
 function textsOf(content: ChatBody['messages'][number]['content']): string[] {

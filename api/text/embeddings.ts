@@ -10,7 +10,7 @@ import type { LedgerPrice } from '../../domain/ledger.ts';
 import { COUNTED_HERE, listLines, millions, snapshotOf } from '../../domain/text/bill.ts';
 import { linesOf, type PriceLine, sumOf } from '../../domain/text/price.ts';
 import { countTokens } from '../../infra/text/countTokens.ts';
-import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
+import { estimateTexts } from '../../infra/text/estimateInTurns.ts';
 import type { EmbeddingLimits, Embeddings } from '../../providers/textProvider.ts';
 import { type Answer, json, stream } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
@@ -67,7 +67,7 @@ export const embeddingsRoute = defineRoute({
     needsModel: true,
     modelType: 'embedding',
   },
-  estimateTokens: ({ input }) => estimateInTurns(inputsOf(input)),
+  estimateTokens: ({ input }) => estimateTexts(inputsOf(input)),
   deadlineMs: DEADLINE_MS,
   describes: EMBEDDINGS_DESCRIPTION,
   async handler(dependencies, request) {
@@ -89,7 +89,7 @@ async function embed(
   const dimensions = (model.spec.supportsCustomDimensions && request.body.dimensions) || undefined;
   refuseTooLong(inputs);
   refuseTooMany(dependencies.textProviders.get(model.provider)?.embeddingLimits, { inputs, dimensions });
-  const estimated = (await estimateInTurns(inputs)) + inputs.length * AROUND_INPUT;
+  const estimated = (await estimateTexts(inputs)) + inputs.length * AROUND_INPUT;
   const bound = priceOf(model, estimated);
   if (isDryRun(request)) {
     const bounded = {

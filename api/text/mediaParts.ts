@@ -93,8 +93,10 @@ export function needsReading({ messages }: ChatBody): boolean {
   return messages.some((message) => mediaOf(message).some(({ type }) => type !== 'image_url'));
 }
 
-function mediaOf({ role, content }: ChatBody['messages'][number]): Medium[] {
-  if (role !== 'user' || typeof content === 'string') return [];
+const NO_MEDIA: readonly Medium[] = [];
+
+function mediaOf({ role, content }: ChatBody['messages'][number]): readonly Medium[] {
+  if (role !== 'user' || typeof content === 'string') return NO_MEDIA;
   return content.filter((part): part is Medium => part.type !== 'text');
 }
 
@@ -102,6 +104,7 @@ function partsOf({ messages }: ChatBody): Medium[] {
   const all: Medium[] = [];
   for (const message of messages) {
     const parts = mediaOf(message);
+    if (parts.length === 0) continue;
     for (const [type, most] of Object.entries(MOST)) {
       const count = parts.filter((part) => part.type === type).length;
       if (count > most) throw invalid('messages', `at most ${most} ${type} parts in a message`);

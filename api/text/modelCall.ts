@@ -185,10 +185,10 @@ export function openLine(
 
 /** A client that left is billed for its answer; one that waited for it, and cannot get it any more, is not. */
 export function requireRecipient(
-  request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'expired' | 'signal' | 'hasLeft'>,
+  request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'expired' | 'isCutOff'>,
 ): void {
   if (request.expired) throw tooLate();
-  if (request.signal.aborted && !request.hasLeft) throw restarting();
+  if (request.isCutOff) throw restarting();
 }
 
 export interface Settled extends Counted {

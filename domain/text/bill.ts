@@ -58,15 +58,18 @@ export function billOf(model: TextModel | DecisionModel, produced: Produced): Bi
 
 /** Tokens and rates of a bill in turns, from which the check of the ledger recomputes the price. */
 export function listLines(lines: readonly PriceLine[]): Partial<PriceSnapshot> {
-  return {
-    lines: lines.flatMap(({ tokens, rate }) => [tokens, Number(rate.usd)]),
-    ...(lines.some(({ rate }) => rate.diem !== rate.usd) && {
-      diemLines: lines.flatMap(({ tokens, rate }) => [tokens, Number(rate.diem)]),
-    }),
-  };
+  const usd: number[] = [];
+  let hasDiemRates = false;
+  for (const { tokens, rate } of lines) {
+    usd.push(tokens, Number(rate.usd));
+    if (rate.diem !== rate.usd) hasDiemRates = true;
+  }
+  if (!hasDiemRates) return { lines: usd };
+  return { lines: usd, diemLines: lines.flatMap(({ tokens, rate }) => [tokens, Number(rate.diem)]) };
 }
 
-function listAddOns(addOns: readonly AddOn[]): Partial<PriceSnapshot> {
+function listAddOns(addOns: readonly AddOn[]): Partial<PriceSnapshot> | undefined {
+  if (addOns.length === 0) return undefined;
   const sold = addOns.filter(({ count }) => count > 0);
   return {
     ...(sold.length > 0 && { addOns: sold.flatMap(({ count, price }) => [count, Number(price.usd)]) }),

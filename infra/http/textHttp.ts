@@ -132,7 +132,7 @@ async function send(door: Door, call: TextCall): Promise<TextReply> {
   const { signal } = call;
   const { body, headers } = call.multipart
     ? await encodeForm(door, call, call.multipart)
-    : await encode(door, call);
+    : encode(door, call, await textOf(call));
   if (signal.aborted) throw new TextHttpError('stopped', 'not_sent', signal.reason);
   const { calls, limits } = door;
   const stop = () => exchange.stop(signal.reason);
@@ -157,8 +157,11 @@ async function send(door: Door, call: TextCall): Promise<TextReply> {
   return { status: head.status, headers: firstOfEach(head.headers), body: exchange };
 }
 
-async function encode(door: Door, { json, text, headers }: TextCall) {
-  const body = text ?? (await encodeJson(json));
+function textOf({ json, text }: TextCall): string | Buffer | Promise<Buffer> {
+  return text ?? encodeJson(json);
+}
+
+function encode(door: Door, { headers }: TextCall, body: string | Buffer) {
   return { body, headers: headers ? { ...lowerCase(headers), ...door.jsonHeaders } : door.jsonHeaders };
 }
 

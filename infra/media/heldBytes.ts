@@ -54,7 +54,7 @@ export function createByteBudget(check: (wanted: WantedBytes) => void): HeldByte
         },
         release() {
           isReleased = true;
-          change(owner, -own);
+          if (own > 0) change(owner, -own);
           own = 0;
         },
       };

@@ -1,7 +1,7 @@
 /** POST /responses (specification 4.12, api-facts 4.1b): the chat path in another form. Nothing is stored. */
 import { FareboxError } from '../../../domain/errors.ts';
 import { defineRoute } from '../../route.ts';
-import { answerChat, DEADLINE_MS, estimateTexts, LARGEST_BODY_BYTES } from '../chatRoute.ts';
+import { answerChat, DEADLINE_MS, estimateChat, LARGEST_BODY_BYTES } from '../chatRoute.ts';
 import { RESPONSES_DESCRIPTION } from './description.ts';
 import { responseForm } from './responseForm.ts';
 import { rewriteResponses } from './rewriteResponses.ts';
@@ -16,7 +16,7 @@ export const responsesRoute = defineRoute({
     needsModel: true,
     modelType: 'text',
   },
-  estimateTokens: (body) => estimateTexts(body),
+  estimateTokens: (body) => estimateChat(body),
   deadlineMs: DEADLINE_MS,
   describes: RESPONSES_DESCRIPTION,
   async handler(dependencies, request) {
