@@ -94,7 +94,7 @@ export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
       bill = {
         price,
         taken,
-        details: { ...details, ...(isCut && { upToHold: true }) },
+        details: isCut ? { ...details, upToHold: true } : details,
         until,
         mayStand: false,
       };
@@ -107,17 +107,17 @@ export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
         () => true,
         () => false,
       );
-      if (!isBilled) await insist(call, until, () => ledger.release({ operationId, accountId }));
+      if (!isBilled) await insist({ call }, until, () => ledger.release({ operationId, accountId }));
     },
   };
 }
 
 /** The deadline passed: the client is not told so before its bill is undone, and cannot come back. */
 async function withdraw(sql: Purse['sql'], call: PaidCall): Promise<void> {
-  const { requestId: operationId, caller, ttlMs, log } = call;
+  const { requestId: operationId, caller, ttlMs } = call;
   const withdrawal = { operationId, accountId: caller.accountId, reason: 'timed_out' };
-  const { outcome } = await insist({ log }, performance.now() + ttlMs, () => withdrawHold(sql, withdrawal));
-  if (outcome === 'refunded') log.warn({ operationId }, 'a bill came too late and was refunded');
+  const { outcome } = await insist({ call }, performance.now() + ttlMs, () => withdrawHold(sql, withdrawal));
+  if (outcome === 'refunded') call.log.warn({ operationId }, 'a bill came too late and was refunded');
 }
 
 function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
@@ -142,12 +142,10 @@ async function settle(purse: Purse, call: PaidCall, bill: Bill): Promise<Settlem
   const { accountId } = call.caller;
   const isLost = () => call.request?.expired === true;
   const isGivenUp = () => isLost() || performance.now() > until;
-  const request = {
-    ...{ operationId: call.requestId, accountId, price: taken, snapshot: details },
-    ...(call.request && { isGivenUp }),
-  };
+  const bare = { operationId: call.requestId, accountId, price: taken, snapshot: details };
+  const request = call.request ? { ...bare, isGivenUp } : bare;
   try {
-    const settled = await insist({ log: call.log, isLost }, until, () =>
+    const settled = await insist({ call, isLost }, until, () =>
       writing(bill, () => purse.ledger.settle(request)),
     );
     if (settled.outcome === 'given_up') throw isLost() ? tooLate() : unavailable('the account stayed locked');
@@ -178,14 +176,14 @@ async function takeLateBill(
   call: PaidCall,
   { bill, isLost }: { bill: Bill; isLost(): boolean },
 ): Promise<Part[]> {
-  const { requestId: operationId, caller, snapshot, log } = call;
+  const { requestId: operationId, caller, snapshot } = call;
   const { accountId, keyId } = caller;
   const { taken: price, details } = bill;
   if (price.usd === 0n && price.diem === 0n) return [];
   const notes = `${details.notes ?? snapshot.notes ?? 'API Inference'}; billed after its hold had ended`;
   const described = { ...snapshot, ...details, notes, restOf: operationId };
   const rest = { operationId, accountId, keyId, price, snapshot: described };
-  return await insist({ log, isLost }, performance.now() + LATE_BILL_MS, () =>
+  return await insist({ call, isLost }, performance.now() + LATE_BILL_MS, () =>
     writing(bill, () => ledger.takeRest(rest)),
   );
 }
@@ -246,19 +244,20 @@ function noteOverrun(
 const LONGEST_PAUSE_MS = 5_000;
 
 interface Insistence {
-  log: Logger;
+  /** Has a log that is made when it is first asked for, so only a failure asks. */
+  call: Pick<PaidCall, 'log'>;
   /** Nobody is billed any more. */
   isLost?(): boolean;
 }
 
 /** Until it is written down, or the hold has expired and there is nothing left to write. */
-async function insist<T>({ log, isLost }: Insistence, until: number, write: () => Promise<T>): Promise<T> {
+async function insist<T>({ call, isLost }: Insistence, until: number, write: () => Promise<T>): Promise<T> {
   for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       return await write();
     } catch (error) {
       if (performance.now() + pauseMs > until || isLost?.()) throw error;
-      log.warn({ err: error }, 'a resolution could not be written yet');
+      call.log.warn({ err: error }, 'a resolution could not be written yet');
       await sleep(pauseMs);
       if (isLost?.()) throw error;
     }

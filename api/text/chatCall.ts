@@ -64,8 +64,11 @@ export function settleChat(call: ChatCall, end: ChatEnd): Promise<Settled> {
   // A search on X is the model's own: only its answer shows that there was one.
   const addOns = isEmpty ? (isOwed ? found : []) : addOnsOf(request, found);
   return settleCall(call, {
-    ...{ ...counted, addOns, clientLeft },
-    remarks: [...(findings?.remarks ?? []), ...remarks],
+    usage: counted.usage,
+    counted: counted.counted,
+    addOns,
+    clientLeft,
+    remarks: findings ? [...findings.remarks, ...remarks] : remarks,
   });
 }
 

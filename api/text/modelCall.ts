@@ -118,7 +118,9 @@ async function openCall<Model extends Answering, Priced extends Bounded>(
   const hold = await openHold(
     { ledger, sql },
     {
-      ...{ requestId, caller, request },
+      requestId,
+      caller,
+      request,
       // A log of its own costs a request something, and one whose bill is written at once needs none.
       get log() {
         return request.log;
@@ -199,12 +201,12 @@ export interface Settled extends Counted {
 /** Writes the bill; resolves when it stands. Of a call that its client left it is never more than was held. */
 export async function settleCall(
   { attempt, hold, startedAt, end }: OpenCall<Answering>,
-  produced: Omit<Produced, 'executionMs'>,
+  produced: Produced,
 ): Promise<Settled> {
   end();
   const { usage, counted } = produced;
   const executionMs = Math.round(performance.now() - startedAt);
-  const { price, details } = billOf(attempt.model, { ...produced, executionMs });
+  const { price, details } = billOf(attempt.model, produced, executionMs);
   if (price.usd === 0n && price.diem === 0n) {
     await hold.release();
     return { usage, counted, cost: NOTHING };

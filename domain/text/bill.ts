@@ -16,7 +16,6 @@ export interface Produced {
   usage: TokenUsage;
   /** True: the service did not say, and we counted. */
   counted: boolean;
-  executionMs: number;
   /** Delivered beside the tokens: billed whatever these are. */
   addOns?: readonly AddOn[];
   /** The client left before the end: the prompt that the service was sent is billed, also where no answer to it came. */
@@ -32,8 +31,8 @@ export interface Bill {
 }
 
 /** An answer without a token costs none of the tokens of its prompt (api-facts 2.2). */
-export function billOf(model: TextModel | DecisionModel, produced: Produced): Bill {
-  const { usage, counted, executionMs, addOns = [], clientLeft = false, remarks = [] } = produced;
+export function billOf(model: TextModel | DecisionModel, produced: Produced, executionMs: number): Bill {
+  const { usage, counted, addOns = [], clientLeft = false, remarks = [] } = produced;
   const isEmpty = usage.completionTokens === 0 && !clientLeft;
   const lines = isEmpty ? [] : linesOf(model.spec.pricing, usage);
   const price = plus(sumOf(lines), priceOfAddOns(addOns));
