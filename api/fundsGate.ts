@@ -45,12 +45,14 @@ interface Known {
   accountId: string;
   funds: Funds;
   readAt: number;
+  /** Lists of prices of which these funds can pay one. */
+  payable: Set<readonly LedgerPrice[]>;
 }
 
 export function createFundsGate(reader: FundsReader, config: Config): FundsGate {
   const { read, recent, forget } = createFundsCache(reader);
   const prices = new WeakMap<Route, SmallestPrices>();
-  const standing = async (payer: Payer) => recent(payer) ?? (await read(payer));
+  const standing = async (payer: Payer) => recent(payer)?.funds ?? (await read(payer));
 
   /** Holds of a process that died keep funds until somebody expires them: their owner need not wait for that. */
   async function freshLackOf(
@@ -71,9 +73,11 @@ export function createFundsGate(reader: FundsReader, config: Config): FundsGate 
       return funds;
     },
     refusalOf(caller, wanted) {
-      const funds = recent(caller);
-      if (funds && !lackOf(funds, caller, wanted)) return undefined;
-      return freshLackOf(caller, wanted);
+      const known = recent(caller);
+      if (known?.payable.has(wanted)) return undefined;
+      if (!known || lackOf(known.funds, caller, wanted)) return freshLackOf(caller, wanted);
+      known.payable.add(wanted);
+      return undefined;
     },
     smallestPrices(route) {
       const before = prices.get(route);
@@ -96,7 +100,10 @@ function createFundsCache(reader: FundsReader) {
     const funds = await reader.read(payer);
     if (!hasFunds(funds, payer)) known.delete(nameOf(payer));
     else if (changes === changesBefore) {
-      known.set(nameOf(payer), { accountId: payer.accountId, funds, readAt: performance.now() });
+      known.set(nameOf(payer), {
+        ...{ accountId: payer.accountId, funds },
+        ...{ readAt: performance.now(), payable: new Set() },
+      });
     }
     return funds;
   }
@@ -111,13 +118,14 @@ function createFundsCache(reader: FundsReader) {
       .finally(() => refreshing.delete(name));
   }
 
-  function recent(payer: Payer): Funds | undefined {
-    const entry = known.get(nameOf(payer));
+  function recent(payer: Payer): Known | undefined {
+    // A payer that calls often is set anew each second: which one was asked for last need not be kept.
+    const entry = known.peek(nameOf(payer));
     if (entry === undefined) return undefined;
     const age = performance.now() - entry.readAt;
     if (age > MAX_AGE_MS) return undefined;
     if (age > FRESH_MS) refresh(payer);
-    return entry.funds;
+    return entry;
   }
 
   function forget(accountId: string): void {

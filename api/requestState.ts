@@ -3,11 +3,11 @@ import type Koa from 'koa';
 import type { Caller } from '../domain/caller.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Logger } from '../infra/log.ts';
-import { timeOrderedId } from '../infra/timeOrderedId.ts';
+import { timeOrderedHex } from '../infra/timeOrderedId.ts';
 
 export class RequestState {
   /** 32 hex characters; also the trace id. */
-  readonly requestId = timeOrderedId().replaceAll('-', '');
+  readonly requestId = timeOrderedHex();
   readonly startedAt = performance.now();
   /** Of that time, what was spent waiting for others: for the client's body, for an upstream's answer. */
   waitedMs = 0;
