@@ -60,9 +60,16 @@ export async function paidOnce(
   if (isDryRun(request)) {
     return dryRun(offer.price);
   }
-  const { caller, requestId, log } = request;
+  const { caller, requestId } = request;
   const { price, ...sale } = saleOf(offer, requestId);
-  const hold = await openHold(dependencies, { requestId, caller, bound: price, ...sale, log, request });
+  const hold = await openHold(dependencies, {
+    requestId,
+    caller,
+    bound: price,
+    logOwner: request,
+    request,
+    ...sale,
+  });
   const startedAt = performance.now();
   try {
     const answer = await work();

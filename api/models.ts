@@ -106,7 +106,7 @@ export function requireCallable(config: Config, model: Model, caller: Caller): v
  * characters. Throws FareboxError `model_not_found`, `forbidden` or, when none of them can be called now, `model_offline`.
  */
 export function requireAttempts(config: Config, asked: Omit<Asked, 'now'>, caller: Caller): NamedModel[] {
-  const found = attemptsOf(config.modelCatalogue, { ...asked, now: new Date().toISOString() }, caller);
+  const found = attemptsOf(config.modelCatalogue, { now: new Date().toISOString(), ...asked }, caller);
   if (!found.ok) throw new FareboxError({ code: found.code, message: found.message });
   const online = found.attempts.filter(({ model }) => whyOffline(config, model) === undefined);
   if (online.length === 0) requireCallable(config, found.attempts[0].model, caller);

@@ -14,7 +14,6 @@ import {
   unpaidPart,
 } from '../domain/ledger.ts';
 import { INSUFFICIENT, keyLimitReached } from '../domain/refusals.ts';
-import type { Logger } from '../infra/log.ts';
 import { point } from '../infra/points.ts';
 import { isUnavailable, unavailable } from '../infra/postgres/failures.ts';
 import { withdrawHold } from '../infra/postgres/ledger.ts';
@@ -31,11 +30,13 @@ export interface PaidCall {
   snapshot: PriceSnapshot;
   /** Longer than the call can take, settling included. */
   ttlMs: number;
-  log: Logger;
+  /** Asked for its log when there is something to say: most calls need none of their own. */
+  logOwner: LogOwner;
   /** From the deadline on its client is not billed. Left out: there is no such deadline. */
   request?: ExpiringRequest;
 }
 
+type LogOwner = Pick<RouteRequest<unknown, unknown, 'key'>, 'log'>;
 export type ExpiringRequest = Pick<RouteRequest<unknown, unknown, 'key'>, 'expired' | 'beforeLoss'>;
 
 export interface Settlement {
@@ -107,7 +108,7 @@ export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
         () => true,
         () => false,
       );
-      if (!isBilled) await insist({ call }, until, () => ledger.release({ operationId, accountId }));
+      if (!isBilled) await insist(call, until, () => ledger.release({ operationId, accountId }));
     },
   };
 }
@@ -116,8 +117,9 @@ export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
 async function withdraw(sql: Purse['sql'], call: PaidCall): Promise<void> {
   const { requestId: operationId, caller, ttlMs } = call;
   const withdrawal = { operationId, accountId: caller.accountId, reason: 'timed_out' };
-  const { outcome } = await insist({ call }, performance.now() + ttlMs, () => withdrawHold(sql, withdrawal));
-  if (outcome === 'refunded') call.log.warn({ operationId }, 'a bill came too late and was refunded');
+  const { outcome } = await insist(call, performance.now() + ttlMs, () => withdrawHold(sql, withdrawal));
+  if (outcome === 'refunded')
+    call.logOwner.log.warn({ operationId }, 'a bill came too late and was refunded');
 }
 
 function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
@@ -145,7 +147,7 @@ async function settle(purse: Purse, call: PaidCall, bill: Bill): Promise<Settlem
   const bare = { operationId: call.requestId, accountId, price: taken, snapshot: details };
   const request = call.request ? { ...bare, isGivenUp } : bare;
   try {
-    const settled = await insist({ call, isLost }, until, () =>
+    const settled = await insist({ logOwner: call.logOwner, isLost }, until, () =>
       writing(bill, () => purse.ledger.settle(request)),
     );
     if (settled.outcome === 'given_up') throw isLost() ? tooLate() : unavailable('the account stayed locked');
@@ -183,7 +185,7 @@ async function takeLateBill(
   const notes = `${details.notes ?? snapshot.notes ?? 'API Inference'}; billed after its hold had ended`;
   const described = { ...snapshot, ...details, notes, restOf: operationId };
   const rest = { operationId, accountId, keyId, price, snapshot: described };
-  return await insist({ call, isLost }, performance.now() + LATE_BILL_MS, () =>
+  return await insist({ logOwner: call.logOwner, isLost }, performance.now() + LATE_BILL_MS, () =>
     writing(bill, () => ledger.takeRest(rest)),
   );
 }
@@ -212,7 +214,7 @@ const NANO = 1e9;
 
 /** Nothing is cut in silence: who owed how much, what of it was taken, and why the hold did not pay it. */
 function noteOverrun(
-  { requestId, caller, bound, snapshot, log }: PaidCall,
+  { requestId, caller, bound, snapshot, logOwner }: PaidCall,
   price: LedgerPrice,
   { cause, parts }: { cause: string; parts: Part[] },
 ): Settlement {
@@ -231,7 +233,7 @@ function noteOverrun(
       Math.max(usd(cost) - (cause === 'above_hold' ? usd(bound) : 0), 0),
     );
   }
-  log.warn(
+  logOwner.log.warn(
     {
       ...{ requestId, accountId: caller.accountId, model: snapshot.modelId, cause },
       ...{ heldUsd: usd(bound), billUsd: usd(price), missingUsd: usd(missing) },
@@ -244,20 +246,23 @@ function noteOverrun(
 const LONGEST_PAUSE_MS = 5_000;
 
 interface Insistence {
-  /** Has a log that is made when it is first asked for, so only a failure asks. */
-  call: Pick<PaidCall, 'log'>;
+  logOwner: LogOwner;
   /** Nobody is billed any more. */
   isLost?(): boolean;
 }
 
 /** Until it is written down, or the hold has expired and there is nothing left to write. */
-async function insist<T>({ call, isLost }: Insistence, until: number, write: () => Promise<T>): Promise<T> {
+async function insist<T>(
+  { logOwner, isLost }: Insistence,
+  until: number,
+  write: () => Promise<T>,
+): Promise<T> {
   for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       return await write();
     } catch (error) {
       if (performance.now() + pauseMs > until || isLost?.()) throw error;
-      call.log.warn({ err: error }, 'a resolution could not be written yet');
+      logOwner.log.warn({ err: error }, 'a resolution could not be written yet');
       await sleep(pauseMs);
       if (isLost?.()) throw error;
     }

@@ -49,9 +49,9 @@ export async function paidDelivery(
 ): Promise<Answer> {
   const { price, snapshot, ttlMs } = sale;
   if (isDryRun(request)) return dryRun(price);
-  const { caller, requestId, log, signal } = request;
+  const { caller, requestId, signal } = request;
   const hold = await openHold(dependencies, {
-    ...{ requestId, caller, bound: price, snapshot, ttlMs, log, request },
+    ...{ requestId, caller, bound: price, snapshot, ttlMs, logOwner: request, request },
   });
   const startedAt = performance.now();
   let isMade = false;

@@ -23,13 +23,15 @@ const HOLD_TTL_MS = 200_000;
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded` before any work. The hold is released in any case. */
 export async function holdForReading<T>(
   { ledger, sql }: Pick<Dependencies, 'ledger' | 'sql'>,
-  { caller, requestId, log }: Buyer,
+  buyer: Buyer,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { caller, requestId } = buyer;
   const hold = await openHold(
     { ledger, sql },
     {
-      ...{ requestId: `${requestId}:reading`, caller, bound: READING_HOLD, ttlMs: HOLD_TTL_MS, log },
+      ...{ requestId: `${requestId}:reading`, caller, bound: READING_HOLD, ttlMs: HOLD_TTL_MS },
+      logOwner: buyer,
       snapshot: {
         ...{ sku: 'reading', modelId: 'reading', provider: 'local', unit: 'request', units: '1', requestId },
         pricePerUnitUsd: READING_HOLD.usd.toString(),

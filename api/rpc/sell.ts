@@ -65,17 +65,27 @@ export async function sell(means: RpcMeans, visit: RpcVisit, order: RpcOrder): P
 }
 
 async function openRpcHold(means: RpcMeans, visit: RpcVisit, order: RpcOrder): Promise<Hold> {
-  const { caller, requestId, log } = visit;
+  const { caller, requestId } = visit;
   const { network, asked } = order;
   const credit = means.config.prices.rpcCredit;
   const sku = `crypto-rpc-${network.slug}`;
   const snapshot = {
-    ...{ sku, modelId: sku, provider: 'rpc', unit: 'credit', units: String(asked.credits), requestId },
-    ...{ pricePerUnitUsd: credit.usd.toString(), notes: 'API Inference' },
+    sku,
+    modelId: sku,
+    provider: 'rpc',
+    unit: 'credit',
+    units: String(asked.credits),
+    requestId,
+    pricePerUnitUsd: credit.usd.toString(),
+    notes: 'API Inference',
   };
   const open = (operationId: string) =>
     openHold(means, {
-      ...{ requestId: operationId, caller, snapshot, log, ttlMs: HOLD_MS },
+      requestId: operationId,
+      caller,
+      snapshot,
+      logOwner: visit,
+      ttlMs: HOLD_MS,
       bound: priceOfCredits(asked.credits, credit),
       ...(order.expiring && { request: order.expiring }),
     });

@@ -184,15 +184,14 @@ interface Asked {
 /** Tokens of the posts that a search on X adds to a prompt. */
 const X_SEARCH_TOKENS = 16_384;
 
-export function priceAttempt(
-  { model }: ChatAttempt,
-  { errand, prompt, providers, ...order }: Asked,
-): PricedRequest {
+export function priceAttempt({ model }: ChatAttempt, order: Asked): PricedRequest {
+  const { body, errand, prompt, providers } = order;
   const asked = model === prompt.model ? prompt.request : toChatRequest({ ...order, model });
   const media = mediaTokensOf(asked.messages, asked.mediaTokens);
   const added = (errand?.promptTokens ?? 0) + (asked.xSearch ? X_SEARCH_TOKENS : 0);
   const promptTokens = prompt.textTokens + media + added;
-  const request = { ...asked, maxTokens: maxTokensOf(order.body, model, promptTokens) };
+  const request = { ...asked };
+  request.maxTokens = maxTokensOf(body, model, promptTokens);
   const { reasoningBeside, showsReasoning } = textFeaturesOf(providers, model);
   const beside = reasoningBeside ? reasoningBesideOf(request) : 0;
   const outputTokens = (request.maxTokens + beside) * request.n;

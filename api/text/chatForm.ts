@@ -10,7 +10,10 @@ export function chatForm({ service_parameters: parameters }: ChatBody): AnswerFo
   return {
     choose: (attempts) => attempts,
     whole: ({ heading: { id, created, model }, call, completion, settled }) => ({
-      ...{ id, object: 'chat.completion', created, model },
+      id,
+      object: 'chat.completion',
+      created,
+      model,
       choices: withDocuments(
         completion.choices.map((choice) => presentChoice(choice, stripped)),
         { call, parameters },

@@ -51,24 +51,29 @@ export async function openOrder(
     : await messagesOf(dependencies, request, holding);
   const { providers } = dependencies.config;
   const asked = {
-    ...{ body, accountId: caller.accountId, messages, providers },
+    body,
+    accountId: caller.accountId,
+    messages,
+    providers,
     ...(e2eeHeaders && { e2eeHeaders }),
   };
-  const prompt = await promptOf({ ...asked, model: first.model });
-  const common = { request, ...departureOf(dependencies.config, body) };
+  const prompt = await promptOf({ model: first.model, ...asked });
+  const departure = departureOf(dependencies.config, body);
   if (e2eeHeaders) {
     const price: ChatOrder['price'] = (attempt) =>
-      priceAttempt(attempt, { ...asked, prompt, errand: undefined });
-    return { ...common, attempts: [first], price };
+      priceAttempt(attempt, { prompt, errand: undefined, ...asked });
+    return { request, attempts: [first], price, ...departure };
   }
   const attempts = await attemptsWithRoom(attemptsThatSee(able, messages), prompt);
   const errand = webErrand(dependencies, request, attempts[0].model);
   await limitVisits(dependencies, caller.accountId, errand);
-  const order: ChatOrder = {
-    ...{ ...common, attempts },
-    price: (attempt) => priceAttempt(attempt, { ...asked, prompt, errand }),
+  return {
+    request,
+    attempts,
+    price: (attempt) => priceAttempt(attempt, { prompt, errand, ...asked }),
+    ...departure,
+    ...(errand && { inform: (call: ChatCall) => informed(dependencies, request, { call, errand }) }),
   };
-  return errand ? { ...order, inform: (call) => informed(dependencies, request, { call, errand }) } : order;
 }
 
 /** The engine is paid for a search also where its client leaves before a model is asked. */

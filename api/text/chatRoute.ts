@@ -132,8 +132,7 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
       noteTokens(request, counted),
     ]);
     const body = form.whole({ heading: headingOf(order, call), call, completion, settled });
-    const answer = json(body, { headers: answeredBy(request, call.attempt) });
-    return { ...answer, compressible: true };
+    return { compressible: true, ...json(body, { headers: answeredBy(request, call.attempt) }) };
   });
 }
 

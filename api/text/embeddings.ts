@@ -122,12 +122,18 @@ async function paidEmbeddings(
   request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>,
   { model, inputs, dimensions, bound }: Order,
 ): Promise<{ found: Embeddings; tokens: number }> {
-  const { caller, log, requestId } = request;
+  const { caller, requestId } = request;
   const embed = dependencies.textProviders.get(model.provider)?.embed;
   if (!embed) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
   const snapshot = snapshotOf(model, chatId(requestId));
   const hold = await openHold(dependencies, {
-    ...{ requestId, caller, bound, snapshot, ttlMs: TTL_MS, log, request },
+    requestId,
+    caller,
+    bound,
+    snapshot,
+    ttlMs: TTL_MS,
+    logOwner: request,
+    request,
   });
   const line = openLine(request, { drainMs: WHOLE_DRAIN_MS });
   const startedAt = performance.now();

@@ -121,17 +121,14 @@ async function openCall<Model extends Answering, Priced extends Bounded>(
       requestId,
       caller,
       request,
-      // A log of its own costs a request something, and one whose bill is written at once needs none.
-      get log() {
-        return request.log;
-      },
+      logOwner: request,
       bound: priced.bound,
       snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
       ttlMs: LONGEST_CALL_MS + drainMs(attempt.model) + RESOLVE_MS,
     },
   );
   const line = openLine(request, { drainMs: drainMs(attempt.model), isStream });
-  return { ...priced, attempt, provider, hold, answerSpeeds, ...line, startedAt: performance.now() };
+  return { attempt, provider, hold, answerSpeeds, startedAt: performance.now(), ...line, ...priced };
 }
 
 async function informed<Model extends Answering, Priced extends Bounded>(

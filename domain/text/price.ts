@@ -58,7 +58,7 @@ export function boundOf(
 ): LedgerPrice {
   const usage = { promptTokens, cachedTokens: 0, reasoningTokens: 0, completionTokens: outputTokens };
   const costOf = (cacheWriteTokens: number, hourCacheWriteTokens: number) =>
-    sumOf(linesOf(pricing, { ...usage, cacheWriteTokens, hourCacheWriteTokens }));
+    sumOf(linesOf(pricing, { cacheWriteTokens, hourCacheWriteTokens, ...usage }));
   const possible = [costOf(0, 0)];
   const { cache_write, cache_write_1h } = ratesFor(pricing, promptTokens);
   if (cache_write !== undefined) possible.push(costOf(promptTokens, 0));

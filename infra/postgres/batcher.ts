@@ -131,7 +131,7 @@ function toCall<Request, Result>(
   deadlineMs: number,
 ): Call<Request, Result> {
   const late = () => end(entry, () => entry.reject(unavailable('the ledger call took too long')));
-  const entry: Call<Request, Result> = { ...asked, ended: false, timer: setTimeout(late, deadlineMs) };
+  const entry: Call<Request, Result> = { ended: false, timer: setTimeout(late, deadlineMs), ...asked };
   return entry;
 }
 

@@ -82,7 +82,7 @@ async function query(
   statement: { name: string; text: string },
   values: string[],
 ): Promise<LedgerRow[]> {
-  return (await lane.query<{ told: string }>({ ...statement, values })).map(readRow);
+  return (await lane.query<{ told: string }>({ values, ...statement })).map(readRow);
 }
 
 function readRow({ told: text }: { told: string }): LedgerRow {

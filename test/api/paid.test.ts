@@ -39,7 +39,14 @@ async function openCall(funds: { usd?: bigint; diem?: bigint }, bound = 10_000_0
   const accountId = await world.account(funds);
   const requestId = randomUUID();
   const caller = { accountId, keyId: null } as Caller;
-  const call = { requestId, caller, bound: both(bound), snapshot: SNAPSHOT, ttlMs: 60_000, log };
+  const call = {
+    requestId,
+    caller,
+    bound: both(bound),
+    snapshot: SNAPSHOT,
+    ttlMs: 60_000,
+    logOwner: { log },
+  };
   warnings.length = 0;
   return { accountId, requestId, hold: await openHold({ ledger, sql: world.pool }, call) };
 }

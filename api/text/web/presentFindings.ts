@@ -11,7 +11,8 @@ export interface Presenting {
 
 /** The settings as they took effect, with what was found. */
 export function effectiveParameters({ call, parameters }: Presenting) {
-  const settings = { ...parameters, enable_x_search: call.request.xSearch === true };
+  const settings = { ...parameters };
+  settings.enable_x_search = call.request.xSearch === true;
   // To what is encrypted nothing is added.
   if (call.request.e2eeHeaders) settings.include_service_system_prompt = false;
   return presentParameters(settings, call.findings?.citations ?? []);

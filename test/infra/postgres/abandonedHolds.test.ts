@@ -38,8 +38,8 @@ it('a hold that is written although its answer was lost is released', async () =
   const accountId = await world.account({ usd: 100n });
   const { operationId: requestId, snapshot } = order(accountId, both(10n));
   const call = { requestId, caller: { accountId, keyId: null } as Caller, bound: both(10n), snapshot };
-  const log = { warn: () => undefined } as unknown as Logger;
-  const opened = openHold({ ledger: forgetful, sql: world.pool }, { ...call, ttlMs: 600_000, log });
+  const logOwner = { log: { warn: () => undefined } as unknown as Logger };
+  const opened = openHold({ ledger: forgetful, sql: world.pool }, { ...call, ttlMs: 600_000, logOwner });
   await expect(opened).rejects.toMatchObject({ code: 'unavailable' });
   expect(await world.balance(accountId)).toMatchObject({ usd: 90n, held: { usd: 10n } });
   await until('it is counted', async () => (await counted()).released === 1);
