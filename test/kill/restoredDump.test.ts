@@ -1,6 +1,6 @@
 /**
  * A dump of the database and a copy of the media, restored into a new data folder whose Temporal and Redis are empty: the
- * commands are those of the README. Jobs that were open end once, and the books are those of before.
+ * commands are those of docs/operating.md. Jobs that were open end once, and the books are those of before.
  */
 import { randomUUID } from 'node:crypto';
 import { cpSync, mkdirSync } from 'node:fs';

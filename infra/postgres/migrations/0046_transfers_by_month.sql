@@ -134,7 +134,7 @@ begin
 
   create table transfers (like transfers_earlier including defaults including constraints,
     primary key (account_id, created_at, id)) partition by range (created_at);
-  -- A check that an operator added so that the rows need not be read here (README, Upgrade it).
+  -- A check that an operator added so that the rows need not be read here (docs/operating.md, "Upgrade").
   alter table transfers drop constraint if exists transfers_earlier_range;
   create index transfers_usage on transfers (account_id, currency, created_at, id) where kind in ('charge', 'refund');
   create index transfers_by_time on transfers using brin (created_at) with (pages_per_range = 16, autosummarize = on);

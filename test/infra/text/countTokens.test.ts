@@ -5,15 +5,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { countTokens } from '../../../infra/text/countTokens.ts';
 import { longestTurn, MAX_TURN_MS } from '../../harness/stall.ts';
 
-/** 16,000 of these letters took two seconds when they were counted in one piece. */
-const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+/** A long text: prose, tables and code. */
+const MARKDOWN = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8');
 
 beforeAll(() => countTokens('the vocabulary is loaded'));
 
 describe('the count of tokens', () => {
   it('of a long text is the one of its pieces, within a thousandth', async () => {
-    const whole = countAtOnce(README);
-    expect(Math.abs((await countTokens(README)) - whole)).toBeLessThan(whole / 1_000);
+    const whole = countAtOnce(MARKDOWN);
+    expect(Math.abs((await countTokens(MARKDOWN)) - whole)).toBeLessThan(whole / 1_000);
     const words = 'One word after another, and a number: 1234. '.repeat(500);
     expect(await countTokens(words)).toBe(countAtOnce(words));
     expect(await countTokens('')).toBe(0);
@@ -24,7 +24,7 @@ describe('the count of tokens', () => {
   });
 
   it('ends soon after the most that anybody needs to know', async () => {
-    const counted = await countTokens(README.repeat(1_000), 100);
+    const counted = await countTokens(MARKDOWN.repeat(1_000), 100);
     expect(counted).toBeGreaterThan(100);
     expect(counted).toBeLessThan(1_000);
   });
