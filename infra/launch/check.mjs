@@ -7,7 +7,12 @@ import { ROOT } from './root.mjs';
 const CHECKS = {
   types: ['typescript/bin/tsc', '-p', 'tsconfig.json'],
   'lint and format': ['@biomejs/biome/bin/biome', 'check', '--error-on-warnings'],
-  architecture: ['vitest/vitest.mjs', 'run', 'test/architecture.test.ts'],
+  architecture: [
+    'vitest/vitest.mjs',
+    'run',
+    'test/architecture.test.ts',
+    'test/architecture/references.test.ts',
+  ],
 };
 
 await ready({ builds: false });

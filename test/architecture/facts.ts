@@ -177,7 +177,8 @@ function literalText(node: ESTree.Node): string | undefined {
   return node.type === 'Literal' && typeof node.value === 'string' ? node.value : undefined;
 }
 
-function lineFinder(source: string): (offset: number) => number {
+/** Finds the line of an offset, from 1. */
+export function lineFinder(source: string): (offset: number) => number {
   const starts = [0];
   for (let at = source.indexOf('\n'); at !== -1; at = source.indexOf('\n', at + 1)) starts.push(at + 1);
   return (offset) => {

@@ -7,20 +7,25 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Every source file of the repository, as a path from its root with `/`. */
 export function sourceFiles(): string[] {
-  const inFloors = FLOORS.flatMap((floor) => walk(floor));
-  const atRoot = readdirSync(ROOT).filter(isSource);
-  return [...atRoot, ...inFloors].sort();
+  return filesWith(isSource, FLOORS);
+}
+
+/** Files by their names, as `sourceFiles` has them: those at the root, and those of these folders. */
+export function filesWith(isWanted: (name: string) => boolean, folders: readonly string[]): string[] {
+  const inFolders = folders.flatMap((folder) => walk(folder, isWanted));
+  const atRoot = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return [...atRoot.map(({ name }) => name).filter(isWanted), ...inFolders].sort();
 }
 
 export function readSource(file: string): string {
   return readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-function walk(folder: string): string[] {
+function walk(folder: string, isWanted: (name: string) => boolean): string[] {
   return readdirSync(path.join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
     const inner = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : walk(inner);
-    return isSource(entry.name) ? [inner] : [];
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : walk(inner, isWanted);
+    return isWanted(entry.name) ? [inner] : [];
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * A stand-in for an Ollama, built from its published description (docs/api.md and its page on OpenAI compatibility): GET
+ * A stand-in for an Ollama, built from the published description of its API and of its OpenAI compatibility: GET
  * /api/tags, POST /api/show, and below /v1 chat completions (whole and streamed) and embeddings with the errors it has.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -1,0 +1,173 @@
+/** Finds the references of comments, test titles and documents that lead nowhere: rules, paths and links. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type * as ESTree from 'oxc-parser';
+import { parseSync, Visitor } from 'oxc-parser';
+import { lineFinder } from './facts.ts';
+import { FLOORS } from './floors.ts';
+import { ROOT } from './sources.ts';
+
+export interface Passage {
+  line: number;
+  /** On one line, without the marks of a comment. */
+  text: string;
+}
+
+export interface RuleBook {
+  /** In the order of the documents; an id that stands twice is here twice. */
+  ids: readonly string[];
+  /** Every id of a known prefix, whether it has a rule or not. */
+  cited: RegExp;
+}
+
+/** A heading `### API-1`, or a row of a table whose first cell is an anchor with the id behind it. */
+const RULE = /^(?:### |\| <a id="[a-z0-9-]+"><\/a>)((?:[A-Z]+-|I)\d+)(?= |$)/gm;
+
+/** The rules of the documents. Throws where an anchor of a table is not its id in lower case. */
+export function readRules(documents: readonly string[]): RuleBook {
+  const ids = documents.flatMap((text) =>
+    [...text.matchAll(RULE)].map(([row, id = '']) => {
+      const anchor = /<a id="([^"]*)">/.exec(row)?.[1];
+      if (anchor !== undefined && anchor !== id.toLowerCase())
+        throw new Error(`${id} has the anchor ${anchor}`);
+      return id;
+    }),
+  );
+  const prefixes = [...new Set(ids.map((id) => id.replace(/\d+$/, '')))];
+  return { ids, cited: new RegExp(`(?<![\\w-])(?:${prefixes.join('|')})\\d+(?![\\w-])`, 'g') };
+}
+
+const CODE = /\.[cm]?[jt]s$/;
+/** The comment of a line, by the kind of file. */
+const LINE_COMMENTS: readonly [RegExp, RegExp][] = [
+  [/\.sql$/, /--(.*)$/],
+  [/\.sol$/, /(?:\/\/|\/\*|^\s*\*)(.*)$/],
+  [/\.(?:ya?ml|sh)$|Dockerfile$/, /(?:^|\s)#(.*)$/],
+];
+
+/** Files whose comments are read. */
+export function hasComments(name: string): boolean {
+  return CODE.test(name) || LINE_COMMENTS.some(([kind]) => kind.test(name));
+}
+
+/** Comments of any file; of code also the titles of tests and the names of the ledger's invariants. */
+export function passagesOf(file: string, source: string): Passage[] {
+  if (CODE.test(file)) return passagesOfCode(file, source);
+  const comment = LINE_COMMENTS.find(([kind]) => kind.test(file))?.[1];
+  if (comment === undefined) return [];
+  return source.split('\n').flatMap((content, index) => {
+    const text = comment.exec(content)?.[1];
+    return text === undefined ? [] : [{ line: index + 1, text }];
+  });
+}
+
+function passagesOfCode(file: string, source: string): Passage[] {
+  const lineOf = lineFinder(source);
+  const { comments, program } = parseSync(file, source);
+  const passages = comments.map(({ start, value }) => ({
+    line: lineOf(start),
+    text: value.replace(/\s*\n\s*\*?\s*/g, ' '),
+  }));
+  const add = ({ start }: ESTree.Span, text: string) => passages.push({ line: lineOf(start), text });
+  new Visitor({
+    CallExpression({ callee, arguments: [title] }) {
+      const text = title && isTitled(callee) ? textOf(title) : undefined;
+      if (title && text !== undefined) add(title, text);
+    },
+    Literal(node) {
+      const isName = file.startsWith('infra/postgres/') && /^I\d+ [a-z]/.test(String(node.value));
+      if (isName) add(node, String(node.value));
+    },
+  }).visit(program);
+  return passages;
+}
+
+/** `it(…)`, `test.each(…)(…)`, `describe.skipIf(…)(…)` and the like. */
+function isTitled(callee: ESTree.Node): boolean {
+  if (callee.type === 'Identifier') return ['describe', 'it', 'test'].includes(callee.name);
+  if (callee.type === 'CallExpression') return isTitled(callee.callee);
+  if (callee.type === 'TaggedTemplateExpression') return isTitled(callee.tag);
+  return callee.type === 'MemberExpression' && isTitled(callee.object);
+}
+
+function textOf(node: ESTree.Node): string | undefined {
+  if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined;
+  return node.type === 'TemplateLiteral' ? node.quasis.map(({ value }) => value.raw).join('…') : undefined;
+}
+
+/** Names of documents that are not in the repository. */
+const FOREIGN: readonly RegExp[] = [
+  /\bapi-facts\b/i,
+  /\bthe specification\b|\bspecification(?: part)? \d/i,
+  /\b[Rr]eliability(?:\.md)?,? (?:[A-Z](?:\.?\d|\b)|finding)/,
+  /\boperator's contract\b/i,
+  /\((?:components|contract|design|peers|review|temporal)[:)]/i,
+  /\b(?:api-facts|cluster|components|console|contract|design|gaps|peers|reliability|style|temporal)\.md\b/i,
+  /\bissue \d|\b(?:an|the|this) issue (?:asks|demands|lists|names|says|wants)\b|\bissue and /i,
+  /\breview(?: section)? \d/i,
+  /\((?:[FGHJLQRWX][1-9]\d?|S[124-9]|S\d\d)(?:[)–,]| to )/,
+];
+
+const FOLDERS = ['docs', ...FLOORS].join('|');
+/** Paths from the root of the repository. */
+const OWN_PATH = new RegExp(`(?<![\\w./@-])(?:${FOLDERS})/[\\w./-]*\\.(?:json|md|mjs|mts|sql|ts)\\b`, 'g');
+/** Paths from the folder of the file. */
+const RELATIVE_PATH = /(?<![\w./])\.{1,2}\/[\w./-]*\.(?:json|md|mjs|mts|sql|ts)\b/g;
+/** Links of Markdown; a target with a scheme leads elsewhere. */
+const LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
+
+/** Lines of the form `path:line: reference: why`. */
+export function referenceViolations(file: string, source: string, rules: RuleBook): string[] {
+  return passagesOf(file, source).flatMap(({ line, text }) => {
+    const at = `${file}:${line}`;
+    const foreign = FOREIGN.flatMap((name) => name.exec(text)?.[0] ?? []);
+    return [
+      ...unknownRules(text, rules).map((id) => `${at}: ${id}: docs/reference has no such rule`),
+      ...foreign.map((name) => `${at}: ${name}: not in the repository; cite a rule of docs/reference`),
+      ...missingTargets(file, text).map((target) => `${at}: ${target}: leads nowhere`),
+    ];
+  });
+}
+
+/** The same for a document, whose links may name an anchor. */
+export function documentViolations(file: string, source: string, rules: RuleBook): string[] {
+  return source.split('\n').flatMap((text, index) => [
+    ...unknownRules(text, rules).map((id) => `${file}:${index + 1}: ${id}: docs/reference has no such rule`),
+    ...[...text.matchAll(LINK)]
+      .map(([, target = '']) => target)
+      .filter((target) => !leadsSomewhere(file, target, source))
+      .map((target) => `${file}:${index + 1}: ${target}: leads nowhere`),
+  ]);
+}
+
+function unknownRules(text: string, { ids, cited }: RuleBook): string[] {
+  return (text.match(cited) ?? []).filter((id) => !ids.includes(id));
+}
+
+function missingTargets(file: string, text: string): string[] {
+  const own = text.match(OWN_PATH) ?? [];
+  const linked = [...text.matchAll(LINK)].map(([, target = '']) => target.replace(/#.*$/, ''));
+  const relative = [...(text.match(RELATIVE_PATH) ?? []), ...linked.filter((target) => target !== '')];
+  return [
+    ...own.filter((target) => !existsSync(path.join(ROOT, target))),
+    ...relative.filter((target) => !existsSync(path.join(ROOT, path.dirname(file), target))),
+  ];
+}
+
+/** Whether a link of a document has its file; a link within the document has its heading or anchor. */
+function leadsSomewhere(file: string, target: string, source: string): boolean {
+  if (!target.startsWith('#')) {
+    return existsSync(path.join(ROOT, path.dirname(file), target.replace(/#.*$/, '')));
+  }
+  const anchors = [...source.matchAll(/^#+ (.*)$|<a id="([^"]*)">/gm)];
+  return anchors.some(([, heading, id]) => `#${id ?? slugOf(heading ?? '')}` === target);
+}
+
+/** Anchor of a heading, as the usual viewers of Markdown make it. */
+function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-');
+}
