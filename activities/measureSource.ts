@@ -13,7 +13,7 @@ import { inWorkplace, type Workplace } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
 import { soon } from './unseal.ts';
 
-/** Sources are at most 25 MB (specification 8.5). */
+/** Maximum size of a source (AUDIO-3). */
 export const MAX_SOURCE_BYTES = 25 * 1024 * 1024;
 
 const FETCH_LIMIT_MS = 30_000;

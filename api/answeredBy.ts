@@ -1,4 +1,4 @@
-/** Which model answered, and what this service added to its time (api-facts 4.1). */
+/** Headers that name the answering model and the time that this service added (API-13). */
 import type { Model } from '../domain/catalogue/model.ts';
 import { headerText } from './headerText.ts';
 import type { NamedModel } from './models.ts';

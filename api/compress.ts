@@ -1,4 +1,4 @@
-/** gzip and br for answers that are whole (specification 4.1); the choice is the client's, by its own weights. */
+/** gzip and brotli for whole answers, by the weights of the client (API-5). */
 import { pipeline, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, createBrotliCompress, createGzip, gzip, gzipSync } from 'node:zlib';
@@ -8,7 +8,7 @@ export interface Packed {
   bytes: Buffer;
 }
 
-/** A higher quality costs more time than the bytes are worth (reliability H13). */
+/** Brotli quality; a higher one costs more time than the saved bytes are worth (API-6). */
 const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 4;
 /** Up to here a thread costs more than doing it at once. */

@@ -59,7 +59,7 @@ export interface RouteDescription {
   summary: string;
   /** Markdown. */
   description?: string;
-  /** Specification 9: may change without notice. */
+  /** Stage of a route that may change without notice (API-15). */
   stage?: 'alpha' | 'beta' | 'experimental';
   /** What the configuration must have before this route serves anything. */
   setting?: string;

@@ -1,7 +1,7 @@
 /** What an upstream is told of who asks. */
 import { hash } from 'node:crypto';
 
-/** One and the same upstream for an end user of an account, and nothing that tells who either is (specification 2.1). */
+/** Name of an end user for an upstream: the same for each request, and without a trace of who it is (API-4). */
 export function endUserOf(accountId: string, anonUserId: string | undefined): string {
   const joined = anonUserId ? `${accountId}||${anonUserId}` : accountId;
   return hash('sha256', `farebox end user\n${joined}`, 'base64url').slice(0, 32);

@@ -1,4 +1,4 @@
-/** What an error looks like outside: one row per code, or it does not compile (specification 7, api-facts 7). */
+/** Status and body of each error code. A code without a row does not compile (API-7). */
 import { z } from 'zod';
 import { type ErrorCode, FareboxError } from '../domain/errors.ts';
 import { type Answer, json } from './answer.ts';

@@ -145,7 +145,7 @@ function nameOf({ accountId, keyId }: Payer): string {
   return keyId ?? accountId;
 }
 
-/** A wallet, which has no key, must have the least that it is asked to top up for (api-facts 10.4). */
+/** A wallet, which has no key, needs the minimum balance (WALLET-8). */
 function hasFunds(funds: Funds, { keyId }: Payer): boolean {
   if (funds.account !== 'active') return false;
   return keyId === null ? canConsume(funds) : splitPrice(MIN_PRICE, funds).outcome === 'covered';

@@ -1,4 +1,4 @@
-/** A field that is wrong, in the documented shape (specification 7). */
+/** Error about one wrong field (API-8). */
 import { FareboxError } from '../domain/errors.ts';
 import type { WrongField } from '../domain/generation/terms.ts';
 

@@ -1,4 +1,4 @@
-/** Bodies and answers that the routes of all queued jobs have in common (specification 4.6, 4.8). */
+/** Bodies and answers that the routes of all queued jobs share (JOB-4, JOB-5, JOB-7). */
 import { z } from 'zod';
 
 export const SMALL_JSON_BYTES = 64 * 1024;

@@ -1,4 +1,4 @@
-/** How a job that failed says so: in the same words each time, and each kind in its own shape (specification 7). */
+/** Answer about a failed job: the same words each time, and one shape for each kind of job (JOB-7). */
 import type { Model } from '../domain/catalogue/model.ts';
 import { type ErrorCode, isErrorCode } from '../domain/errors.ts';
 import { offlineReason } from '../domain/modelAccess.ts';

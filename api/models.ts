@@ -20,7 +20,7 @@ import { invalid } from './invalid.ts';
 export interface NamedModel<M extends Model = Model> {
   /** What the name stands for: its id, privacy and price are the ones that count. */
   model: M;
-  /** For the answer: the notice of a model that is to go (api-facts 9); empty for all others. */
+  /** Notice of a model that was announced for removal (MODEL-9); empty for all others. */
   headers: Record<string, string>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * A paid request (design: hold, call, settle or release). Nothing is called before the most that it can cost is held; what
- * it did cost is settled before the client is told; a process that dies in between leaves a hold that expires in the
- * user's favour. A bill above its hold, or after its end, is taken as far as funds and limits reach.
+ * Paid request (MONEY-1 to MONEY-3): hold, call, settle or release. Nothing is called before the most that it can cost
+ * is held. The real cost is settled before the client is told. A process that dies in between leaves a hold, which
+ * expires and frees the money. A bill above its hold, or after its end, is taken as far as funds and limits reach.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.ts';

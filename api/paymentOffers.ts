@@ -1,6 +1,6 @@
 /**
- * What wallets can pay with (`accepts` of api-facts 10.3). Every stranger's first answer carries it, so what the networks
- * offer is asked for once in some seconds at most.
+ * Payment offers (`accepts`, WALLET-7). The first answer to every stranger carries them, so each network is asked at
+ * most once in some seconds.
  */
 import { LRUCache } from 'lru-cache';
 import { BASE_MAINNET, familyOf } from '../domain/wallets.ts';
@@ -50,7 +50,7 @@ export function createPaymentOffers(networks: ReadonlyMap<string, PaymentNetwork
   };
 }
 
-/** Clients of the x402 libraries sign in on the network of the first offer (api-facts 10.7). */
+/** Order of the offers: Base first (WALLET-7). */
 function rankOf({ network }: PaymentNetwork): number {
   if (network === BASE_MAINNET) return 0;
   return familyOf(network) === 'evm' ? 1 : 2;

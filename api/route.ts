@@ -69,7 +69,7 @@ export interface BodySpec<Body> {
    * the schema or the handler puts in its place.
    */
   naming?: { fields: readonly string[]; otherwise?: string };
-  /** `model` is looked at before the schema: "model is required", "model must be a string" (api-facts 4). */
+  /** `model` is checked before the schema (API-2). */
   needsModel?: boolean;
   /** The words about a body of another kind, where what it is to be would not help its sender. */
   wrongKind?: string;
@@ -164,7 +164,7 @@ export type RequestHead = Pick<RouteRequest<unknown, unknown, 'open'>, 'params' 
 
 export interface RouteDefinition<Body, Query, A extends Access> {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Relative to `/api/v1`; parameters as `{name}`, as in the specification. */
+  /** Relative to `/api/v1`; parameters as `{name}`. */
   path: string;
   access: A;
   /** The answer to everybody, whoever they are, while this deployment does not have what the route is about. */
@@ -183,9 +183,7 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   isReplay?(sql: SqlClient, name: ReplayName): Promise<boolean>;
   /** Left out: the query is ignored. */
   query?: z.ZodType<Query>;
-  /**
-   * `refusals`: what is left of a limit is told by a 429 only (specification 8.4); left out: by every answer.
-   */
+  /** `refusals`: only a 429 reports the limits (LIMIT-14); left out: every answer does. */
   limitHeaders?: 'refusals';
   /** `jobs`: clients ask it again and again about their jobs, and it has the limit for that. */
   requestLimit?: 'jobs';

@@ -1,4 +1,4 @@
-/** Sends server-sent events as they come (api-facts 12.1). */
+/** Sends server-sent events as they come (TEXT-20). */
 import type { ServerResponse } from 'node:http';
 import type { EventAnswer } from './answer.ts';
 import type { ApiContext } from './requestState.ts';

@@ -55,7 +55,7 @@ export function restarting(): FareboxError {
   return new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
 }
 
-/** Within a stream that has begun (api-facts 12.1). */
+/** Error within a stream that has begun (TEXT-23). */
 export function streamedError(error: unknown) {
   const reason = error instanceof UpstreamFailure ? error.reason : 'failed';
   if (reason === 'content_policy') {

@@ -19,7 +19,7 @@ export function validate<T>(schema: z.ZodType<T>, value: unknown): T {
   });
 }
 
-/** Looked at before the schema, with words of its own and no details (api-facts 4). */
+/** Checks `model` before the schema, with words of its own and no details (API-2). */
 export function checkModel(body: unknown): void {
   if (!isObject(body)) return;
   const model = Object.hasOwn(body, 'model') ? (body as { model: unknown }).model : undefined;

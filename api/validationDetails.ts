@@ -1,4 +1,4 @@
-/** A schema's findings in the documented shape: a tree of `_errors` per field, and the flat list (api-facts 7.1). */
+/** Findings of a schema in the published shape: a tree of `_errors` per field, and the flat list (API-8). */
 import type { z } from 'zod';
 
 export interface ErrorTree {

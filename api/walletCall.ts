@@ -82,7 +82,7 @@ function leaveAtLast({ res }: ApiContext, leave: Leave): Promise<void> | undefin
 
 const TOO_MANY = { error: 'Too many concurrent requests', code: 'X402_CONCURRENCY_LIMIT' };
 
-/** Whoever cannot pay is told how to top up, whatever is left (specification 5.4). */
+/** Tells a wallet that cannot pay how to top up (WALLET-8). */
 async function insteadOf(
   error: unknown,
   serving: Serving,

@@ -4,7 +4,7 @@ import type { Wallet } from './wallets.ts';
 export const KEY_TYPES = ['ADMIN', 'INFERENCE'] as const;
 export type KeyType = (typeof KEY_TYPES)[number];
 
-/** Which models a key may call (specification 2.3). */
+/** Privacy settings of a key (ACCOUNT-1). */
 export const MODEL_PRIVACIES = ['ALL', 'PRIVATE_TEXT', 'PRIVATE_ONLY'] as const;
 export type ModelPrivacy = (typeof MODEL_PRIVACIES)[number];
 

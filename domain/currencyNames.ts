@@ -1,4 +1,4 @@
-/** What the currencies of the ledger are called outside (specification 2.4, 2.7). */
+/** Published names of the currencies (ACCOUNT-10). */
 import type { Currency } from './money.ts';
 
 export const CURRENCY_NAMES = {

@@ -54,9 +54,9 @@ export interface ErrorParameters {
   message: string;
   /** For the log only: what an operator needs; never secrets, prompts or URL queries. */
   internal?: string;
-  /** Validation detail per field, in the shape of specification 7. */
+  /** Validation detail per field (API-8). */
   fields?: Record<string, string[]>;
-  /** Further members of `details` beside the fields (api-facts 4.6, `supported_voices`). */
+  /** Further members of `details` beside the fields, such as `supported_voices` (API-9). */
   details?: Readonly<Record<string, readonly string[]>>;
   /** Seconds after which trying again makes sense. */
   retryAfterSeconds?: number;

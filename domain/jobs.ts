@@ -1,4 +1,4 @@
-/** The states of a job and the moves between them. A state only moves forward (reliability Q3). */
+/** States of a job and the moves between them. A state only moves forward (JOB-1). */
 
 export const JOB_STATES = [
   /** Measured and charged; the provider has not been asked yet. */

@@ -1,4 +1,6 @@
-/** Whether a model may be called: its provider is there, and the key's privacy setting (specification 2.3) and scope allow it. */
+/**
+ * Whether a model may be called: its provider is there, and the key's privacy setting (ACCOUNT-1) and scope allow it.
+ */
 import type { Caller, ModelPrivacy } from './caller.ts';
 import type { Model, ModelKind, ModelType } from './catalogue/model.ts';
 import type { LocalSettings, ProviderKind, ProviderSettings } from './providerSettings.ts';

@@ -5,8 +5,8 @@ import type { Price, VoiceChangerModel } from './catalogue/model.ts';
 export const ENCODER_PADDING_SECONDS = 0.15;
 
 /**
- * Whole seconds that are billed for a decoded length (specification 4.6, `duration_seconds`): rounded up, after taking
- * off what a lossy encoder may have added. Lossless sources carry no such padding. At least one second.
+ * Whole seconds that are billed for a decoded length (AUDIO-3): rounded up, after taking off what a lossy encoder may
+ * have added. Lossless sources carry no such padding. At least one second.
  */
 export function billableSeconds(decodedSeconds: number, lossy: boolean): number {
   const speech = lossy ? decodedSeconds - ENCODER_PADDING_SECONDS : decodedSeconds;

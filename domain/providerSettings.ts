@@ -1,6 +1,6 @@
 /**
- * The settings of a provider entry, as the configuration file gives them (operator's contract, `providers`), with every
- * default filled in. The schema in infra/config produces exactly these; the adapters read nothing else.
+ * Settings of a provider entry under `providers` of the configuration file, with every default filled in. The schema in
+ * infra/config produces exactly these; the adapters read nothing else.
  */
 
 export interface ProviderTimeouts {

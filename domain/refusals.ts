@@ -1,4 +1,4 @@
-/** Why somebody cannot pay, in the same words for a request and for a job (api-facts 7.2). */
+/** Refusals for lack of funds, in the same words for a request and for a job (API-10). */
 export interface Refusal {
   code: 'insufficient_balance' | 'key_limit_exceeded';
   message: string;

@@ -29,7 +29,7 @@ export function isSameWallet(one: Wallet, other: Wallet): boolean {
   return one.family === other.family && walletName(one) === walletName(other);
 }
 
-/** What stands in a path or a header (api-facts 10.6). */
+/** Address in a path or a header (WALLET-17). */
 export const WALLET_ADDRESS = /^(0x[a-fA-F0-9]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/;
 
 /** Undefined: neither an evm address nor one that could be Solana's. That the latter has 32 bytes is looked at elsewhere. */

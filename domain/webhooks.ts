@@ -51,8 +51,8 @@ export const MOST_WEBHOOK_ATTEMPTS = 60;
 export const WEBHOOK_URL_CHARACTERS = 2_048;
 
 /**
- * What an attempt came to. Why nobody answered is not told: blocked, refused and silent addresses are one and the same to
- * the client (reliability S6).
+ * Outcome of an attempt. Why nobody answered is not told: blocked, refused and silent addresses are the same to the
+ * client (FETCH-5).
  */
 export const WEBHOOK_ERRORS = ['unreachable', 'redirected', 'gone', 'refused'] as const;
 export type WebhookError = (typeof WEBHOOK_ERRORS)[number];

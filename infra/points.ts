@@ -1,11 +1,11 @@
 /**
- * Named crash points (reliability C.4). A no-op unless the process was started with `FAREBOX_TEST_POINT`, which only the
- * kill tests do. A specification is `name:action[:visit[:ms]]`, several are separated by commas; visits count from 1.
+ * Named crash points (CRASH-1 to CRASH-41). A no-op unless the process was started with `FAREBOX_TEST_POINT`, which
+ * only the kill tests do. A setting is `name:action[:visit[:ms]]`; several have commas between them. Visits start at 1.
  * - `kill` ends this process by SIGKILL: there and then, or `ms` later while the work goes on.
  * - `lose` throws after the effect, as a lost reply would.
  * - `pause` waits for `ms`.
- * `FAREBOX_TEST_POINT=@file` reads the specification from that file at each passing, so that a test can arm a process
- * that already runs; what has fired is added to `file.fired`, one specification a line.
+ * `FAREBOX_TEST_POINT=@file` reads the setting from that file at each passing, so that a test can arm a process that
+ * already runs; what has fired is added to `file.fired`, one setting a line.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,9 @@
 import type { AudioOrder } from '../domain/generation/audioOrder.ts';
 
-/** An audio order under the names of the public API (specification 4.6), for services whose own names are told from them. */
+/**
+ * Names the fields of an audio order as the published API does (AUDIO-1), for services whose own names are told from
+ * them.
+ */
 export function audioFields(order: AudioOrder): Record<string, unknown> {
   return {
     prompt: order.prompt,

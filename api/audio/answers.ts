@@ -1,4 +1,4 @@
-/** What the audio routes answer (specification 4.6, api-facts 4.6). */
+/** Answers of the audio routes (AUDIO-1). */
 import { z } from 'zod';
 import { uuid } from '../describe.ts';
 

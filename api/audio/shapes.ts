@@ -1,4 +1,4 @@
-/** The bodies of the audio routes (specification 4.6, api-facts 4.6). Unknown fields are refused. */
+/** Bodies of the audio routes (AUDIO-1). Unknown fields are refused. */
 import { z } from 'zod';
 import { wholeSeconds } from '../jobBodies.ts';
 import { webhookFields } from '../webhook.ts';

@@ -1,4 +1,4 @@
-/** GET /audit: every administrative act on the account, newest first. Beside the specification. */
+/** GET /audit, an addition to the published API (API-17): every administrative act on the account, newest first. */
 import { z } from 'zod';
 import { type AuditEvent, listActs } from '../../infra/postgres/audit.ts';
 import { json } from '../answer.ts';

@@ -1,4 +1,4 @@
-/** POST /augment/scrape, /augment/search and /augment/text-parser (specification 4.4, api-facts 4.4). */
+/** POST /augment/scrape, /augment/search and /augment/text-parser (TEXT-30). */
 
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -19,7 +19,7 @@ const SMALL_JSON_BYTES = 64 * 1024;
 const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
 const PER_MINUTE = 20;
 const DEADLINE_MS = 90_000;
-/** The published estimate (api-facts 4.4). */
+/** Published estimate of tokens (TEXT-32). */
 const LETTERS_PER_TOKEN = 3.2;
 
 type Sold = 'scrape' | 'search' | 'text-parser';

@@ -1,4 +1,4 @@
-/** The bodies and answers of the augment routes (specification 4.4, api-facts 4.4). */
+/** Bodies and answers of the augment routes (TEXT-30). */
 import { z } from 'zod';
 
 export const scrapeBody = z.strictObject({ url: z.string().min(1).max(8_192) });

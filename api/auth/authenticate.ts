@@ -37,7 +37,7 @@ export interface Knock {
 /** No caller: only where the route and the configuration let everybody read the catalogue. */
 export type Identified = { caller: Caller | undefined } | { answer: Answer };
 
-/** Who may come with a wallet instead of a key (specification 5.1 and 5.2). */
+/** Kinds of access that accept a wallet sign-in in place of a key (API-19). */
 const FOR_WALLETS: ReadonlySet<Access> = new Set<Access>(['caller', 'buyer', 'quote', 'own-wallet']);
 /** What everybody may read where the configuration says so. */
 const CATALOGUE: ReadonlySet<Access> = new Set<Access>(['catalogue', 'quote']);
@@ -92,7 +92,7 @@ async function walletHolder(
   }
 }
 
-/** Two words for one thing (api-facts 5). */
+/** Two bodies for the same refusal (API-21). */
 function signInRefused({ message, code }: SignInRefused, access: Access): Answer {
   const body =
     access === 'own-wallet' ? { error: 'Invalid Sign-in-with-x signature' } : { error: message, code };

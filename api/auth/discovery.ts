@@ -1,4 +1,4 @@
-/** The answer to a request without a credential: what it could pay and sign in with (api-facts 10.3, x402 version 2). */
+/** Answer to a request without a credential: payment offers and the sign-in challenge (WALLET-5). */
 import type { Config } from '../../infra/config/config.ts';
 import { type Answer, json } from '../answer.ts';
 import type { PaymentOffers } from '../paymentOffers.ts';

@@ -1,4 +1,4 @@
-/** How a wallet can sign in here: the x402 extension `sign-in-with-x` (api-facts 10.3, CAIP-122). */
+/** Sign-in challenge of the x402 extension `sign-in-with-x` (WALLET-6, CAIP-122). */
 import { randomBytes } from 'node:crypto';
 import { familyOf } from '../../domain/wallets.ts';
 import type { Config } from '../../infra/config/config.ts';

@@ -1,4 +1,4 @@
-/** The answer to a wallet that has too little for what it asks (specification 5.4, api-facts 10.4 and A.17). */
+/** Answer to a wallet that has too little credit for its request (WALLET-8). */
 import { nanoToNumberDown } from '../../domain/money.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Funds } from '../../infra/postgres/funds.ts';

@@ -1,4 +1,4 @@
-/** What GET /billing/usage-analytics may be asked (api-facts 4.9, A.20). */
+/** Query of GET /billing/usage-analytics (ACCOUNT-14). */
 import { z } from 'zod';
 import { asTime } from '../shownAs.ts';
 import { formatDay, parseDay } from './timestamps.ts';

@@ -1,4 +1,4 @@
-/** What the billing routes answer (specification 2.4 and 2.7, api-facts A.11 to A.13). */
+/** Answers of the billing routes (ACCOUNT-8, ACCOUNT-11, ACCOUNT-14). */
 import { z } from 'zod';
 
 const amount = z.number();

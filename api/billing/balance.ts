@@ -1,4 +1,4 @@
-/** GET /billing/balance (specification 2.4): what the account can spend, and from where the next charge is taken. */
+/** GET /billing/balance (ACCOUNT-8): what the account can spend, and from which currency the next charge is taken. */
 
 import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { FareboxError } from '../../domain/errors.ts';

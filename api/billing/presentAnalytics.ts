@@ -1,4 +1,4 @@
-/** Usage sums as their owner sees them (api-facts A.13). Figures are added as integers and become numbers at the end. */
+/** Usage sums as the owner sees them (ACCOUNT-14). Figures are added as integers and become numbers at the end. */
 import { nanoToNumber } from '../../domain/money.ts';
 import type { KeyName, UsageAnalytics, UsageSums } from '../../infra/postgres/usageAnalytics.ts';
 import type { DayRange } from './analyticsQuery.ts';

@@ -1,13 +1,13 @@
-/** A usage entry as its owner sees it (specification 2.7, api-facts A.12). */
+/** Usage entry as the owner sees it (ACCOUNT-11). */
 
 import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { nanoToNumber } from '../../domain/money.ts';
 import type { UsageRow } from '../../infra/postgres/usageHistory.ts';
 
 /**
- * `amount` is what was billed in `currency`, above zero; a refund is an entry of its own below zero, so that the sum over
- * any set of entries is what was really paid. What was paid from several currencies has one entry in each, and all of
- * them name the units and the price of the whole. `unit` is the specification's name for `units`.
+ * `amount` is what was billed in `currency`, above zero. A refund is an entry of its own below zero, so that the sum
+ * over any set of entries is what was really paid. A charge on several currencies has one entry in each, and all of
+ * them name the units and the price of the whole. `unit` is the older name of `units`.
  */
 export function presentUsage(row: UsageRow) {
   const units = toNumber(row.units);

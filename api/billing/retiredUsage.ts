@@ -1,4 +1,4 @@
-/** GET /billing/usage, retired on 2026-09-16 (specification 4.9, 9): 410 to everyone, whatever is asked. */
+/** GET /billing/usage, retired on 2026-09-16 (API-16): 410 to everyone, whatever was sent. */
 
 import { json } from '../answer.ts';
 import { limitAddress } from '../limitRoute.ts';

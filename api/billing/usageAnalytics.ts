@@ -1,4 +1,4 @@
-/** GET /billing/usage-analytics (api-facts 4.9, beta): what was billed, by day, by model and by key. */
+/** GET /billing/usage-analytics (ACCOUNT-14): the billed amounts by day, by model and by key. */
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../infra/config/config.ts';
 import { keyNames, usageAnalytics } from '../../infra/postgres/usageAnalytics.ts';

@@ -1,4 +1,4 @@
-/** The usage history as text/csv (api-facts 4.9; RFC 4180): lines of whole entries, the column names first. */
+/** Usage history as text/csv (ACCOUNT-13, RFC 4180): lines of whole entries, the column names first. */
 import { Readable } from 'node:stream';
 import type pg from 'pg';
 import { USAGE_CSV_HEADER, usageLines } from '../../infra/postgres/usageCsv.ts';

@@ -1,6 +1,6 @@
 /**
- * GET /billing/usage-history (specification 2.7, 4.9): what was billed, oldest first, as JSON pages, as CSV pages, or,
- * for `Accept: text/csv` without a page size, as one CSV stream of the whole range.
+ * GET /billing/usage-history (ACCOUNT-12, ACCOUNT-13): billed entries, oldest first, as JSON pages or as CSV.
+ * `Accept: text/csv` without a page size returns one CSV stream of the whole range.
  */
 
 import { signingKey } from '../../infra/postgres/signingKey.ts';

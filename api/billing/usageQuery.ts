@@ -1,4 +1,4 @@
-/** What GET /billing/usage-history may be asked (api-facts 4.9, A.20). */
+/** Query of GET /billing/usage-history (ACCOUNT-12). */
 import { z } from 'zod';
 import { asInteger, asTime } from '../shownAs.ts';
 import { parseTimestamp } from './timestamps.ts';

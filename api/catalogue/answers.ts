@@ -1,4 +1,4 @@
-/** What the catalogue routes answer (specification 2.5, 2.6 and 4.10, api-facts A.5 and A.14). */
+/** Answers of the catalogue routes (MODEL-1, MODEL-6, MODEL-11). */
 import { z } from 'zod';
 import { MODEL_TYPES } from '../../domain/catalogue/model.ts';
 import { CAPABILITY_FLAGS } from '../../domain/catalogue/specs.ts';

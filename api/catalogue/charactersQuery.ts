@@ -1,4 +1,4 @@
-/** The query of GET /characters: names and bounds of api-facts 4.10. */
+/** Query of GET /characters (MODEL-12). */
 import { z } from 'zod';
 import { CHARACTER_SORTS, type CharacterSearch } from '../../infra/postgres/characters.ts';
 import { asBoolean, asInteger, asList } from '../shownAs.ts';

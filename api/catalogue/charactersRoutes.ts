@@ -1,4 +1,4 @@
-/** GET /characters, /characters/{slug} and its reviews (specification 2.5 and 4.10; preview). */
+/** GET /characters, /characters/{slug} and its reviews (MODEL-11, MODEL-12). */
 import { z } from 'zod';
 import { FareboxError } from '../../domain/errors.ts';
 import { findCharacter, type ListedCharacter, searchCharacters } from '../../infra/postgres/characters.ts';

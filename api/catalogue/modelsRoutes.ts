@@ -1,4 +1,4 @@
-/** GET /models, /models/traits and /models/compatibility_mapping (specification 4.10, api-facts 4.10). */
+/** GET /models, /models/traits and /models/compatibility_mapping (MODEL-6). */
 import { z } from 'zod';
 import { MODEL_TYPES } from '../../domain/catalogue/model.ts';
 import { type Answer, prepared } from '../answer.ts';

@@ -1,4 +1,4 @@
-/** POST /image/background-remove (specification 4.3, api-facts 4.3). */
+/** POST /image/background-remove (IMAGE-9). */
 import type { ImageModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { SOURCE_PIXELS } from '../../domain/images/images.ts';

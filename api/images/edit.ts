@@ -1,4 +1,4 @@
-/** The story of an edit: POST /image/multi-edit, /image/edit and /images/edits (specification 4.2, api-facts 4.2). */
+/** Steps of an edit: POST /image/multi-edit, /image/edit and /images/edits (IMAGE-1 to IMAGE-7). */
 import type { InpaintModel } from '../../domain/catalogue/model.ts';
 import type { Quality } from '../../domain/catalogue/specs.ts';
 import { FareboxError } from '../../domain/errors.ts';

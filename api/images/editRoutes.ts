@@ -1,4 +1,4 @@
-/** POST /image/multi-edit, POST /image/edit and POST /images/edits (specification 4.2, api-facts 4.2). */
+/** POST /image/multi-edit, POST /image/edit and POST /images/edits (IMAGE-1). */
 import { type AspectRatio, SOURCE_BYTES } from '../../domain/images/images.ts';
 import { wrongAspectRatio } from '../../domain/images/offer.ts';
 import type { SpooledText } from '../body/spooledText.ts';

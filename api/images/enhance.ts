@@ -1,4 +1,4 @@
-/** A prompt that a text model rewrites before it is drawn (specification 4.2, `enhance_prompt`). */
+/** Rewrites a prompt by a text model before the image is made (IMAGE-7). */
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import type { ImageFile } from '../../providers/mediaProvider.ts';

@@ -1,4 +1,4 @@
-/** The story of new pictures: POST /image/generate and /images/generations (api-facts 4.2). */
+/** Steps of new images: POST /image/generate and /images/generations (IMAGE-8). */
 import type { ImageModel, Model } from '../../domain/catalogue/model.ts';
 import type { Quality } from '../../domain/catalogue/specs.ts';
 import { FareboxError } from '../../domain/errors.ts';

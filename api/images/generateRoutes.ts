@@ -1,4 +1,4 @@
-/** POST /image/generate, POST /images/generations and GET /image/styles (api-facts 4.2). */
+/** POST /image/generate, POST /images/generations and GET /image/styles (IMAGE-8). */
 import { IMAGE_STYLES } from '../../domain/images/styles.ts';
 import { type Answer, json } from '../answer.ts';
 import { invalid } from '../invalid.ts';

@@ -1,4 +1,4 @@
-/** The bodies of the image routes (specification 4.2, 4.3; api-facts 4.2, 4.3, A.15, A.16). */
+/** Bodies of the image routes (IMAGE-1, IMAGE-8, IMAGE-9, IMAGE-10). */
 import { z } from 'zod';
 import { ASPECT_RATIOS } from '../../domain/images/images.ts';
 import { IMAGE_STYLES } from '../../domain/images/styles.ts';
@@ -11,7 +11,7 @@ const formBoolean = z.enum(['true', 'false']).transform((word) => word === 'true
 const quality = z.enum(['low', 'medium', 'high']);
 const anonUserId = z.string().max(256).optional();
 
-/** `jpg` is another word for `jpeg` (specification 4.2). */
+/** `jpg` means `jpeg` (IMAGE-5). */
 const outputFormat = z
   .enum(['jpeg', 'jpg', 'png', 'webp'])
   .transform((format) => (format === 'jpg' ? 'jpeg' : format))

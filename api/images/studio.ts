@@ -142,7 +142,7 @@ export async function fileAnswer(
   return binary({ stream: file.createReadStream(), contentType, sizeBytes: size }, { headers });
 }
 
-/** Which model it was, and what it found in the result (api-facts 8.x). */
+/** Headers that name the model and the findings about the result (IMAGE-11). */
 export function headersOf(
   { model, headers }: NamedModel,
   made: readonly MadeImage[],

@@ -1,4 +1,4 @@
-/** POST /image/upscale (api-facts 4.2). */
+/** POST /image/upscale (IMAGE-10). */
 import type { UpscaleModel } from '../../domain/catalogue/model.ts';
 import { scaleWithin } from '../../domain/images/offer.ts';
 import { priceOfUpscale } from '../../domain/images/price.ts';

@@ -1,4 +1,4 @@
-/** What the job routes answer; beside the specification. */
+/** Answers of the job routes, which are an addition to the published API (API-17). */
 import { z } from 'zod';
 import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { JOB_STATES } from '../../domain/jobs.ts';

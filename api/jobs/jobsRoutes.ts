@@ -1,4 +1,4 @@
-/** GET /jobs, GET /jobs/{queue_id} and POST /jobs/{queue_id}/cancel: beside the specification, for every kind of job. */
+/** GET /jobs, GET /jobs/{queue_id} and POST /jobs/{queue_id}/cancel, for every kind of job (API-17). */
 import { keyScopeOf } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { isRunning } from '../../domain/jobs.ts';

@@ -1,4 +1,4 @@
-/** What the key routes answer (specification 2.3 and 4.9, api-facts A.6). */
+/** Answers of the key routes (ACCOUNT-3, ACCOUNT-4). */
 import { z } from 'zod';
 import { KEY_TYPES, MODEL_PRIVACIES } from '../../domain/caller.ts';
 import { LIMIT_PERIODS } from '../../domain/ledger.ts';

@@ -50,7 +50,7 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     summary: 'Make a key',
     description:
       'The secret is in the answer and nowhere else. An account has at most 500 active keys and makes at most 20 in a ' +
-      'minute. `models` (beside the specification) names the only models that an INFERENCE key may call, and `parentId` the key whose terms and caps bind it, too.',
+      'minute. `models` names the only models that an INFERENCE key may call, and `parentId` the key whose terms and caps bind it, too.',
     answers: answersWith(createdAnswer),
     errors: ['rate_limited'],
     example: {
@@ -74,8 +74,7 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     group: 'Keys',
     operationId: 'deleteApiKey',
     summary: 'End a key',
-    description:
-      'At once, in every process. The key is named either by the query or, beside the specification, by the body.',
+    description: 'At once, in every process. The key is named either by the query or by the body.',
     answers: answersWith(deletedAnswer),
     example: { before: MAKE_ONE, query: { id: '$KEY_ID' } },
   },
@@ -84,8 +83,7 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     operationId: 'rotateApiKey',
     summary: 'Give a key a new secret',
     description:
-      'The present secret works on for `overlapSeconds` (0 to 604,800; when left out 3,600, of an ADMIN key 0). Beside the ' +
-      'specification.',
+      'The present secret works on for `overlapSeconds` (0 to 604,800; when left out 3,600, of an ADMIN key 0).',
     params,
     answers: answersWith(rotatedAnswer),
     errors: ['rate_limited'],
@@ -98,7 +96,7 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     description:
       'The text names this domain, says that the signature creates an API key, and is good for 15 minutes and one key. With ' +
       '`address` it is a whole EIP-4361 message, which wallets check against the page that shows it; with `apiKeyType` it ' +
-      'makes keys of that type only. Beside the specification, whose token is opaque.',
+      'makes keys of that type only.',
     answers: answersWith(web3TokenAnswer),
     errors: ['rate_limited'],
     example: {},
@@ -108,7 +106,7 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     operationId: 'generateWeb3Key',
     summary: 'Make a key with a wallet in place of a key',
     description:
-      'The wallet signs the token, letter by letter, as a message (EIP-191, or Ed25519 on Solana, beside the specification). The key is one of ' +
+      'The wallet signs the token, letter by letter, as a message (EIP-191, or Ed25519 on Solana). The key is one of ' +
       "the wallet's account, which is opened if need be. It may be spend-capped and expire as any other; with an ADMIN key " +
       'of its own, a wallet makes further keys and children of keys. A token makes one key.',
     answers: answersWith(createdAnswer),

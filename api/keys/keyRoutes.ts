@@ -1,6 +1,6 @@
 /**
- * The keys of an account (specification 4.9), for its ADMIN keys only: an INFERENCE key makes no children of itself. Going
- * beyond it: rotation, keys for some models, and keys that are another one's children.
+ * Keys of an account, for its ADMIN keys only (ACCOUNT-6): an INFERENCE key makes no children of itself. Rotation, keys
+ * for some models and child keys are additions to the published API (API-17).
  */
 
 import type { Caller } from '../../domain/caller.ts';
@@ -120,8 +120,8 @@ export const deleteKeyRoute = defineRoute({
 });
 
 /**
- * Beside the specification: a new secret for the same key. `overlapSeconds` (0 to 604,800; left out: 3,600, of an
- * ADMIN key 0) is how long the present secret works on, and bounds what is left of earlier overlaps.
+ * Gives the same key a new secret, an addition to the published API (API-17). `overlapSeconds` (0 to 604,800; left out:
+ * 3,600, of an ADMIN key 0) is how long the present secret works on, and bounds what is left of earlier overlaps.
  */
 export const rotateKeyRoute = defineRoute({
   method: 'POST',

@@ -1,4 +1,4 @@
-/** What a key looks like outside (specification 2.3, api-facts 2.3): never its secret, except once in a field of its own. */
+/** Published form of a key (ACCOUNT-3): never its secret, except once in a field of its own (ACCOUNT-4). */
 import { formatNanoFixed, type Nano, nanoToNumber } from '../../domain/money.ts';
 import type { KeyLimits, KeyRecord } from '../../infra/postgres/keys.ts';
 import type { KeyWithUsage, Spent } from '../../infra/postgres/keyUsage.ts';

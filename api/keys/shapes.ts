@@ -1,4 +1,4 @@
-/** What the key routes take (specification 4.9, api-facts A.7 and A.8). Unknown fields are refused, also inside limits. */
+/** Bodies of the key routes (ACCOUNT-5). Unknown fields are refused, also inside limits. */
 import { z } from 'zod';
 import { KEY_TYPES, MODEL_PRIVACIES } from '../../domain/caller.ts';
 import { LIMIT_PERIODS } from '../../domain/ledger.ts';
@@ -65,9 +65,9 @@ export const createBody = z.strictObject({
   consumptionLimit: consumptionLimit.optional(),
   limitPeriod: limitPeriod.default('EPOCH'),
   modelPrivacy: modelPrivacy.default('ALL'),
-  /** Beside the specification: the only models that the key may call. */
+  /** The only models that the key may call (API-17). */
   models: z.array(z.string().min(1).max(200)).min(1).max(MOST_MODELS).optional(),
-  /** Beside the specification: the key whose child it becomes. What the new key says holds within what that one allows. */
+  /** Parent of the new key, whose terms bound it (API-17). */
   parentId: z.string().optional(),
 });
 export type CreateBody = z.output<typeof createBody>;

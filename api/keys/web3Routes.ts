@@ -1,6 +1,7 @@
 /**
- * Keys for wallets (api-facts 4.9): a wallet signs a text of ours and gets a key of its account, with all the terms that
- * any key can have: a cap, an expiry, the models it may call. Of an ADMIN key it can make more, and children of those.
+ * Keys for wallets (ACCOUNT-7): a wallet signs a text of this service and gets a key of its account, with all the terms
+ * that any key can have: a cap, an expiry, the models it may call. An ADMIN key can make more keys, and children of
+ * those.
  */
 import { toWallet } from '../../domain/wallets.ts';
 import { makeKey } from '../../infra/postgres/keyAdministration.ts';

@@ -1,7 +1,7 @@
 /**
- * The text that a wallet signs to get an API key (api-facts 4.9). Its owner reads in it what the signature does and for
- * which domain; it is good for 15 minutes and taken once. Its nonce ends with a code over the whole text, so that no text
- * but our own is taken and nothing has to be kept of those that nobody signs.
+ * Text that a wallet signs to get an API key (ACCOUNT-7). Its owner reads in it what the signature does and for which
+ * domain. Its nonce ends with a code over the whole text, so that no other text is accepted and nothing has to be
+ * stored for texts that nobody signs.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeyType } from '../../domain/caller.ts';

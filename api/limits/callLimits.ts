@@ -1,6 +1,6 @@
 /**
- * The limits of one call (specification part 8): who it counts for, whether it may go on, which headers tell so, and what
- * it comes to in the error budgets when it has ended.
+ * Limits of one call: who it counts for, whether it may go on, which headers report it, and what it adds to the error
+ * budgets when it has ended (LIMIT-1 to LIMIT-12).
  */
 import type { Caller } from '../../domain/caller.ts';
 import type { Model, ModelType } from '../../domain/catalogue/model.ts';
@@ -140,7 +140,7 @@ function joined(counted: LimitedCall, own: LimitedCall): LimitedCall {
   return made;
 }
 
-/** Routes whose failures for features that a model lacks have a budget of their own (specification 8.2). */
+/** Routes with a budget of its own for features that a model lacks (LIMIT-7). */
 const FEATURE_ROUTES = new Set(['/chat/completions', '/responses']);
 
 export function openCall(limits: Limits, caller: Caller): CallLimits {
@@ -254,7 +254,7 @@ class OpenCall implements CallLimits {
   }
 }
 
-/** What a client cannot have meant: such requests are refused before anything is done for them (api-facts 8). */
+/** Codes that fill no error budget: nothing was done for such a request (LIMIT-8). */
 const UNCOUNTED = new Set<ErrorCode>([
   'invalid_content_type',
   'invalid_json',
@@ -308,7 +308,7 @@ function aboutOf(limits: Limits, { accountId, keyId }: Caller, subject: Subject)
   return { apiKeyId: keyId ?? '', modelId: modelIdOf(limits, subject), rateLimitTier };
 }
 
-/** The model that is counted, or what stands for it in the log (api-facts 4.9). */
+/** Id of the counted model, or what stands for it in the log (LIMIT-6). */
 function modelIdOf(limits: Limits, { path, model, modelType }: Subject): string {
   if (model === undefined) return `endpoint:api/v1${path.replace(/\/\{.*$/, '')}`;
   return limits.modelOf(model, modelType)?.id ?? 'model:unknown';
@@ -319,7 +319,7 @@ function stateOf(counted: Counted, admission: Admission, counter: Counter): Coun
   return state ?? { total: 0, resetsAt: admission.at };
 }
 
-/** Specification 8.2: what is left of the budget that is closest to its end, and Unix ms of its reset. */
+/** Headers of an error budget (LIMIT-9). */
 function budgetHeaders(
   counted: Counted,
   admission: Admission,
@@ -333,7 +333,7 @@ function budgetHeaders(
   };
 }
 
-/** Specification 8.3; left out for what has no limit per minute. */
+/** Headers of the windows of a minute; none for a model without limits per minute (LIMIT-10). */
 function minuteHeaders(counted: Counted, admission: Admission): Record<string, string> {
   const headers: Record<string, string> = {};
   const { tokens, shared } = counted;

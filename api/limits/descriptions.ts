@@ -1,4 +1,4 @@
-/** How the limit routes describe themselves, and what they answer (api-facts A.9 and A.10). */
+/** Descriptions and answers of the limit routes (ACCOUNT-15). */
 import { z } from 'zod';
 import { LIMIT_TYPES } from '../../domain/limits/limits.ts';
 import { answersWith, isoTime, listOf, type RouteDescription, uuid } from '../describe.ts';

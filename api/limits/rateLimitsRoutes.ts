@@ -1,4 +1,4 @@
-/** GET /api_keys/rate_limits and its log (specification 4.9 and 8, api-facts 4.9 and A.9, A.10). */
+/** GET /api_keys/rate_limits and its log (ACCOUNT-15). */
 import { keyScopeOf } from '../../domain/caller.ts';
 import { canConsume } from '../../domain/ledger.ts';
 import {
@@ -81,7 +81,7 @@ function accountLimits(override: LimitOverride) {
   ];
 }
 
-/** The specification's path and the one that clients of the public API use. */
+/** Two paths for the same log (ACCOUNT-15). */
 export const rateLimitLogRoutes = ['/api_keys/rate_limits/log', '/api_keys/rate_limit_logs'].map(
   (path, index) =>
     defineRoute({

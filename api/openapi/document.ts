@@ -16,7 +16,7 @@ export interface DocumentOptions {
   routes: readonly Route[];
   /** Of the brand. */
   title: string;
-  /** `YYYYMMDD.HHMMSS` of the build (specification 9). */
+  /** `YYYYMMDD.HHMMSS` of the build (API-14). */
   version: string;
 }
 

@@ -1,4 +1,4 @@
-/** The bodies of errors as schemas (specification 7, api-facts 7.1 and 10.3). */
+/** Bodies of errors as schemas (API-7, API-8). */
 import { z } from 'zod';
 import type { BodyShape } from '../errors.ts';
 
@@ -52,7 +52,7 @@ export const discoveryBody = z
   })
   .meta({ id: 'PaymentRequired' });
 
-/** A wallet with less than the least is told how to top up (api-facts A.17). */
+/** Body for a wallet below the minimum balance (WALLET-8). */
 export const topUpBody = z
   .strictObject({
     error: z.literal('Payment required'),

@@ -26,7 +26,7 @@ export function failuresOf(route: Route): Map<number, Failure> {
   return new Map([...failures].sort(([left], [right]) => left - right));
 }
 
-/** What only callers with a wallet meet (api-facts 5): more bodies of statuses that the route has anyway. */
+/** Bodies that only callers with a wallet meet (API-21): more bodies for statuses that the route has anyway. */
 function addWalletFailures({ access }: Route, failures: ReadonlyMap<number, Failure>): void {
   if (!isForWallets(access)) return;
   const add = (status: number, words: string, body: z.ZodType) => {

@@ -1,4 +1,4 @@
-/** Headers that many answers carry (specification 8.2 and 8.3), and references to them. */
+/** Headers that many answers carry (LIMIT-9, LIMIT-10), and references to them. */
 
 function header(description: string, type: 'string' | 'integer' = 'integer') {
   return { description, schema: { type } } as const;
@@ -19,7 +19,7 @@ export const LIMIT_HEADERS = {
   'x-ratelimit-resets': header('Unix milliseconds at which that window is over.'),
 };
 
-/** Of routes that tell their limits by a 429 only (specification 8.4). */
+/** Headers of routes that report their limits in a 429 only (LIMIT-14). */
 export const REFUSAL_HEADERS = {
   'X-RateLimit-Limit': header('What is allowed in the time that was exceeded.'),
   'X-RateLimit-Remaining': header('What is left of it.'),

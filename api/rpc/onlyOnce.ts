@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key (specification 4.5, rule 4): one request and one answer per account and key for 24 hours, whatever
- * process gets it and whatever dies in between. What changes the chain is never handed in a second time blindly.
+ * Idempotency-Key (RPC-8): one request and one answer per account and key for 24 hours, whatever process gets it and
+ * whatever dies in between. What changes the chain is never sent a second time blindly (RPC-9).
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

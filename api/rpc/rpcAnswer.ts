@@ -1,4 +1,4 @@
-/** What the client gets for what became of its items, and what that costs (specification 4.5, rules 3 and 5). */
+/** Answer to a request from the outcomes of its items, and its price (RPC-6, RPC-7). */
 import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { type BilledAs, costOfCredits, creditsFor } from '../../domain/rpc/bill.ts';
@@ -117,8 +117,8 @@ export interface AllFailed {
 }
 
 /**
- * Undefined when a node has answered at least one item: then failures are items of the answer. An upstream that was too
- * slow or broke is 500 (api-facts 4.5), one without room 503.
+ * Undefined when a node has answered at least one item: then failures are items of the answer. Otherwise the request
+ * gets 500, or 503 where no node has room (RPC-10).
  */
 export function allFailed(outcomes: readonly RpcOutcome[]): AllFailed | undefined {
   if (outcomes.some(({ kind }) => kind !== 'failed')) return undefined;
@@ -134,7 +134,7 @@ export function allFailed(outcomes: readonly RpcOutcome[]): AllFailed | undefine
   return { error, maybeSent: failures.some(({ sent }) => sent) };
 }
 
-/** On what was relayed and on its replays, on nothing else (api-facts 4.5). */
+/** Headers of relayed answers and of their replays (RPC-7). */
 export function relayHeaders({ credits, cached }: RpcBill, credit: LedgerPrice): Record<string, string> {
   return {
     'X-Service-RPC-Credits': String(credits),

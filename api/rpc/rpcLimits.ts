@@ -1,4 +1,4 @@
-/** Requests a minute and credits a day of an account (specification 8.4), whatever its keys and whichever process. */
+/** Requests per minute and credits per day of an account, whatever its keys and whichever process (LIMIT-14). */
 import { LRUCache } from 'lru-cache';
 import { FareboxError } from '../../domain/errors.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
@@ -92,7 +92,7 @@ function isOfRequests({ windowMs }: Counter): boolean {
 
 type Seen = Admission['states'][number] & { at: number };
 
-/** The only answers with these headers (specification 8.4). `seen` is undefined for what no window could take. */
+/** The only answers with these headers (LIMIT-14). `seen` is undefined for what no window could take. */
 function refusalAnswer(counter: Counter, seen: Seen | undefined): Answer {
   const { limit } = counter;
   const message = isOfRequests(counter)

@@ -1,4 +1,4 @@
-/** GET /crypto/rpc/networks and POST /crypto/rpc/{network} (specification 4.5 and 8.4, api-facts 4.5). */
+/** GET /crypto/rpc/networks and POST /crypto/rpc/{network} (RPC-1 to RPC-10). */
 import { isUtf8 } from 'node:buffer';
 import { FareboxError } from '../../domain/errors.ts';
 import { priceOfCredits } from '../../domain/rpc/bill.ts';

@@ -43,7 +43,7 @@ export type Sold =
   | { kind: 'stream'; value: RpcStream['value']; bill: RpcBill; stop(): void }
   | ({ kind: 'failed' } & AllFailed);
 
-/** A little more than what the nodes have (api-facts 4.5: 30 s), so that they are the ones to say what happened. */
+/** A little more than the time of the nodes, so that their own words count (RPC-10). */
 export const UPSTREAM_MS = 32_000;
 /** A large answer may take its time once it has begun. */
 const STREAM_MS = 120_000;

@@ -1,4 +1,4 @@
-/** An uploaded recording, decoded before anything is believed of it (reliability J3 to J6). */
+/** Decodes an uploaded recording before anything in it is believed (PARSE-1, PARSE-2). */
 import { writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
@@ -96,7 +96,7 @@ function refused(message: string): FareboxError {
   return new FareboxError({ code: 'invalid_media', message });
 }
 
-/** Throws where nothing was sent, or only the empty field of a form (api-facts 4.7). */
+/** Throws where nothing was sent, or only the empty field of a form (AUDIO-5). */
 export function requireFile(file: UploadedFile | undefined): UploadedFile {
   if (file) return file;
   throw new FareboxError({ code: 'invalid_request', message: NO_FILE });

@@ -1,4 +1,4 @@
-/** The bodies and answers of transcripts, speech and cloned voices (specification 4.7, api-facts 4.6 and 4.7). */
+/** Bodies and answers of transcripts, speech and cloned voices (AUDIO-5 to AUDIO-8). */
 import { z } from 'zod';
 import { charactersOf } from '../../domain/speech/price.ts';
 import { SPEECH_FORMATS } from '../../providers/mediaProvider.ts';

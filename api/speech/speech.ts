@@ -1,4 +1,4 @@
-/** POST /audio/speech (api-facts 4.6): words in, raw audio out, whole or as it is spoken, paid by the character. */
+/** POST /audio/speech (AUDIO-6): words in, raw audio out, whole or while it is spoken, priced by the character. */
 
 import type { TtsModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';

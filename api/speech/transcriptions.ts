@@ -1,4 +1,4 @@
-/** POST /audio/transcriptions (specification 4.7, api-facts 4.7): a recording in, its words out, paid by the decoded second. */
+/** POST /audio/transcriptions (AUDIO-5): a recording in, its words out, priced by the decoded length. */
 import { Readable } from 'node:stream';
 import { type AsrModel, AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
 import { billedMs, priceOfRecording, recordingSnapshot } from '../../domain/speech/price.ts';

@@ -1,4 +1,4 @@
-/** What a client is told when the service behind a model of speech failed (api-facts 7.2: 502, and 422 for a recording). */
+/** Errors for a client when the service behind a speech model failed (API-11). */
 import type { AsrModel, TtsModel } from '../../domain/catalogue/model.ts';
 import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';

@@ -1,4 +1,4 @@
-/** POST /audio/voices (api-facts 4.6): a voice cloned from a sample, and which voice a request for speech gets. */
+/** POST /audio/voices (AUDIO-7): clones a voice from a sample. Also chooses the voice of a request for speech. */
 import { randomBytes } from 'node:crypto';
 import { AUDIO_FORMATS, type TtsModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -30,7 +30,7 @@ const TTL_MS = DEADLINE_MS + 120_000;
 /** A model listens to less; more than this is no sample. */
 const LONGEST_SAMPLE_SECONDS = 600;
 const HANDLE_BYTES = 16;
-/** Clones for chosen accounts only, where it comes from (api-facts 4.6). */
+/** Models that clone for chosen accounts only (AUDIO-7). */
 const NOT_FOR_EVERYBODY = new Set(['tts-minimax-speech-02-hd']);
 
 type VoiceRequest = RouteRequest<VoiceFields, undefined, 'buyer'>;

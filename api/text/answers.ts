@@ -1,4 +1,4 @@
-/** What the text routes answer with, for the API's own description (specification 2.2, api-facts 2.2). */
+/** Answers of the text routes, for the description of the API (TEXT-16). */
 import { z } from 'zod';
 
 const count = z.int().min(0);

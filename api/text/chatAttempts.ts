@@ -1,4 +1,4 @@
-/** Which models may answer a chat request, in order, and what each would be asked at which price (specification 2.1). */
+/** Models that may answer a chat request, in order, with the request and the price for each (TEXT-11). */
 
 import type { Character } from '../../domain/catalogue/character.ts';
 import type { TextModel } from '../../domain/catalogue/model.ts';
@@ -74,7 +74,7 @@ function showsPicture({ role, content }: ChatMessage): boolean {
   return role === 'user' && Array.isArray(content) && content.some(({ type }) => type === 'image');
 }
 
-/** A model that never searches on X ignores the wish (api-facts 2.1); one that does needs a provider that can. */
+/** A model that never searches on X ignores the wish; one that does needs a provider that can (TEXT-9). */
 function missingXSearch({ providers }: Config, body: ChatBody, model: TextModel) {
   if (!body.service_parameters.enable_x_search || !model.spec.capabilities?.supportsXSearch) return [];
   if (textFeaturesOf(providers, model).xSearch) return [];
@@ -133,7 +133,7 @@ function asTextModel({ model, headers }: NamedModel): ChatAttempt[] {
   return model.kind === 'text' ? [{ model, headers }] : [];
 }
 
-/** Only where the entry sets a cap of its own (api-facts 2.1). */
+/** True only where the entry sets a cap of its own (TEXT-5). */
 function isTooLong(body: ChatBody, { maxCompletionTokens: most }: TextModel['spec']): boolean {
   return most !== undefined && (body.max_completion_tokens ?? 0) > most;
 }

@@ -1,4 +1,4 @@
-/** The body of POST /chat/completions (specification 2.1, api-facts 2.1 and A.1). Unknown fields are refused at the top only. */
+/** Body of POST /chat/completions (TEXT-1). Unknown fields are refused at the top only. */
 import { z } from 'zod';
 
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -86,7 +86,7 @@ const message = z.discriminatedUnion('role', [
 ]);
 export type SentMessage = z.output<typeof message>;
 
-/** Specification 2.1: printable ASCII without the two bars that join it to the account upstream. */
+/** Printable ASCII without the two bars that join it to the account id (TEXT-2). */
 export const anonUserId = z
   .string()
   .max(1_000)

@@ -1,4 +1,4 @@
-/** A chat completion (specification 2.2, api-facts 2.2 and 12.1). */
+/** Chat completion as the form of an answer (TEXT-16, TEXT-20). */
 import type { AnswerForm } from './answerForm.ts';
 import type { ChatBody } from './chatBody.ts';
 import { isStripped, presentChoice, presentCost, presentUsage } from './present.ts';

@@ -1,4 +1,4 @@
-/** POST /chat/completions (specification 4.1). */
+/** POST /chat/completions (TEXT-1, TEXT-16). */
 
 import { keyScopeOf } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -26,9 +26,9 @@ import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
 import { countCompletion, Tally } from './tally.ts';
 
-/** Base64 media included (api-facts 4). */
+/** Base64 media included (API-3). */
 export const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
-/** Below the silence after which a connection is cut: who needs longer streams (specification 1). */
+/** Below the silence after which a connection is cut; a longer answer has to stream (TEXT-15). */
 export const DEADLINE_MS = 140_000;
 
 export const chatRoute = defineRoute({

@@ -1,4 +1,4 @@
-/** An answer as server-sent events (api-facts 12.1 and 12.2). Whatever ends it, what was produced is billed once. */
+/** Answer as server-sent events (TEXT-20, TEXT-26). Whatever ends it, what was produced is billed once (TEXT-23). */
 import type { ChatEvent } from '../../domain/text/chat.ts';
 import type { ChatStream } from '../../providers/textProvider.ts';
 import type { TakeText } from '../answer.ts';

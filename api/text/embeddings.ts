@@ -1,6 +1,6 @@
 /**
- * POST /embeddings (specification 4.12, api-facts 4.1c). Read to their end, and billed, also when the client has left: the
- * service makes them all the same.
+ * POST /embeddings (TEXT-27). An answer is read to its end and billed also when the client has left, because the
+ * service makes it all the same.
  */
 
 import { z } from 'zod';
@@ -187,7 +187,7 @@ function inputsOf(input: string | string[]): string[] {
   return typeof input === 'string' ? [input] : input;
 }
 
-/** The published estimate (api-facts 4.1c): what it counts is what clients expect to be refused. */
+/** Published estimate (TEXT-27): clients expect its refusals. */
 function refuseTooLong(inputs: readonly string[]): void {
   const tooLong = inputs.some((input) => Math.ceil((input.length / 3.2) * 0.95) > MOST_TOKENS);
   if (!tooLong) return;

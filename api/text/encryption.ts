@@ -1,6 +1,6 @@
 /**
- * End-to-end encryption (specification 2.1, api-facts 2.1 and 4.1): the client encrypts for the model's enclave, and this
- * service passes on what it cannot read. It is on where the client sends its headers to a model that has it.
+ * End-to-end encryption (TEXT-14): the client encrypts for the enclave of the model, and this service passes on what it
+ * cannot read. It is on where the client sends its headers to a model that has it.
  */
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';

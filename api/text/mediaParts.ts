@@ -1,4 +1,4 @@
-/** Pictures, recordings, videos and files in messages, as bytes that we hold: a provider never sees a user's URL (reliability S9). */
+/** Images, recordings, videos and files in messages, as bytes: a provider never gets the URL of a user (FETCH-7). */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -47,11 +47,11 @@ const LARGEST_BYTES = 25 * MEGABYTE;
 const MOST_FETCHED = 40;
 const MOST_TOTAL_BYTES = 100 * MEGABYTE;
 const FETCH_TIMEOUT_MS = 30_000;
-/** Of a message (api-facts 2.1). */
+/** Maximum numbers in a message (TEXT-10). */
 const MOST = { image_url: 10, input_audio: 5, video_url: 3, file: 5 } as const;
 /** Of a request: each is decoded or parsed in a process of its own. */
 const MOST_READ = { input_audio: 100, video_url: 3, file: 40 } as const;
-/** api-facts 2.1. */
+/** Pixels (TEXT-10). */
 const SMALLEST_SIDE = 64;
 /** What libraries that unpack pictures take: 16,383 × 16,383. */
 const MOST_PIXELS = 268_402_689;
@@ -258,7 +258,7 @@ async function fetchSource(
     return { bytes: await readFile(path), type: contentType?.split(';', 1)[0]?.trim().toLowerCase() };
   } catch (error) {
     if (!(error instanceof FareboxError) || error.code !== 'invalid_source') throw error;
-    // One sentence for every cause (S6).
+    // One sentence for every cause (FETCH-5).
     const internal = error.internal === undefined ? {} : { internal: error.internal };
     throw new FareboxError({
       code: 'invalid_source',

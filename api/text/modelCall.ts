@@ -139,7 +139,7 @@ async function informed<Model extends Answering, Priced extends Bounded>(
   return { ...call, ...(await inform(call)), startedAt: performance.now() };
 }
 
-/** Also the name under which the ledger knows the request (api-facts 2.2). */
+/** Also the name under which the ledger knows the request (TEXT-16). */
 export function chatId(requestId: string): string {
   return `chatcmpl-${requestId}`;
 }

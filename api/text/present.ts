@@ -1,4 +1,4 @@
-/** A completion as the client sees it (specification 2.2, api-facts 2.2 and 12.1). */
+/** Completion as the client sees it (TEXT-16, TEXT-20). */
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { nanoToNumber } from '../../domain/money.ts';
 import type { ChatChoice, ChatDelta, TokenLogprob, TokenUsage } from '../../domain/text/chat.ts';
@@ -62,7 +62,7 @@ export function presentChoice(choice: ChatChoice, stripped: boolean) {
   };
 }
 
-/** The list is what every client reads; the first token's own members are those of the specification. */
+/** The list is what most clients read; the members of the first token stand beside it (TEXT-18). */
 export function presentLogprobs(logprobs: readonly TokenLogprob[]) {
   return { content: logprobs, refusal: null, ...logprobs[0] };
 }

@@ -1,6 +1,6 @@
 /**
- * What clients send under other names, brought to the published ones before the schema looks at it (api-facts 2.1): older
- * names of fields, the brand's own names, tools in the shapes of other services, and settings in the name of the model.
+ * Rewrites other names to the published ones before the schema sees them (TEXT-3, TEXT-4): older names of fields, the
+ * names of the brand, tools in the shapes of other services, and settings in the model name.
  */
 import type { Config } from '../../infra/config/config.ts';
 

@@ -1,4 +1,7 @@
-/** Chat events as the frames of a stream (api-facts 12.1). Thousands of them a second pass here: what is the same in all is written once. */
+/**
+ * Writes chat events as the frames of a stream (TEXT-20). Thousands of them a second pass here: what all of them share
+ * is written once.
+ */
 import type { ChatEvent, ToolCall } from '../../domain/text/chat.ts';
 import { createThinkingFilter, type ThinkingFilter } from '../../domain/text/thinking.ts';
 import { streamedError } from '../upstreamErrors.ts';

@@ -54,8 +54,8 @@ const USUAL_OUTPUT_TOKENS = 16_384;
 const LEAST_OUTPUT = { tokens: 1_024, shareOfContext: 1 / 8 };
 
 /**
- * What one choice may come to. A wish of zero or less is none (api-facts 2.1); without one it is what the context leaves
- * beside the prompt, since services refuse a request whose both together do not fit, and nobody asked for so much.
+ * Maximum output tokens of one choice. A wish of zero or less is none (TEXT-5). Without a wish it is what the context
+ * leaves beside the prompt, since services refuse a request whose prompt and output together do not fit.
  */
 export function maxTokensOf(body: ChatBody, { spec }: TextModel, promptTokens = 0): number {
   const { availableContextTokens: context, maxCompletionTokens: most = context } = spec;
@@ -104,7 +104,7 @@ function toolChoiceOf({ tool_choice: choice, parallel_tool_calls: parallel }: Ch
   };
 }
 
-/** `reasoning_effort` wins over `reasoning.effort`; `enabled` counts only without an effort (api-facts 2.1). */
+/** `reasoning_effort` wins over `reasoning.effort`; `enabled` counts only without an effort (TEXT-6). */
 function reasoningOf(body: ChatBody, { spec }: TextModel): Pick<ChatRequest, 'reasoning'> {
   const { supportsReasoning, supportsReasoningEffort, defaultReasoningEffort } = spec.capabilities ?? {};
   if (!supportsReasoning) return {};
@@ -175,7 +175,7 @@ function said<Part>(content: string | Part[]): string | Part[] {
   return content.length === 0 ? '' : content;
 }
 
-/** One that says nothing and calls nothing is dropped (api-facts 2.1). */
+/** Drops a message without content and without calls (TEXT-7). */
 function assistantOf(message: Sent<'assistant'>, named: { name?: string }): ChatMessage[] {
   const { reasoning_content, reasoning_details, thought_signature, tool_calls } = message;
   const content = Array.isArray(message.content) && message.content.length === 0 ? null : message.content;

@@ -1,4 +1,4 @@
-/** What the video routes answer (specification 4.8 and 7, api-facts A.19). */
+/** Answers of the video routes (VIDEO-7, VIDEO-8). */
 import { z } from 'zod';
 import { uuid } from '../describe.ts';
 

@@ -1,4 +1,4 @@
-/** Faces go to some services only after a person agreed to their terms (specification 7, api-facts A.19). */
+/** Consent that some models need before faces are sent to them (VIDEO-7). */
 import type { VideoFields } from '../../domain/generation/videoFields.ts';
 import type { VideoNeeds } from '../../domain/generation/videoNeeds.ts';
 import type { Config } from '../../infra/config/config.ts';

@@ -1,4 +1,6 @@
-/** GET and DELETE of a `download_url` (specification 4.8): no credential, no listing, and 404 for everything that is not there. */
+/**
+ * GET and DELETE of a `download_url` (VIDEO-8): no credential, no listing, and 404 for everything that is not there.
+ */
 import { FareboxError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/jobs.ts';
 import { type JobRow, readJob } from '../../infra/postgres/jobs.ts';

@@ -1,4 +1,4 @@
-/** POST /video/transcriptions, retired: 410 to everyone, whatever is sent (api-facts 4.8). */
+/** POST /video/transcriptions, retired: 410 to everyone, whatever was sent (API-16). */
 import { z } from 'zod';
 import { json } from '../answer.ts';
 import { limitAddress } from '../limitRoute.ts';

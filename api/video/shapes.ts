@@ -1,4 +1,4 @@
-/** The bodies of the video routes (specification 4.8, api-facts 4.8 and A.4). Unknown fields are refused. */
+/** Bodies of the video routes (VIDEO-1). Unknown fields are refused. */
 import { z } from 'zod';
 import { OMNI_REFERENCE_TASKS } from '../../domain/generation/videoOrder.ts';
 import { webhookFields } from '../webhook.ts';
@@ -98,7 +98,7 @@ const consents = z.strictObject({
     .optional(),
 });
 
-/** As other deployments write them, too (api-facts 4.8). */
+/** Further spellings of a task (VIDEO-6). */
 const TASK_ALIASES: Record<string, string> = { editing: 'edit', extension: 'extend' };
 const omniReferenceTask = z
   .string()
@@ -135,7 +135,7 @@ export const videoQueueBody = z.strictObject({
 
 export type VideoQueueBody = z.output<typeof videoQueueBody>;
 
-/** What a model does not have is passed over here, where the queue refuses it (api-facts 4.8). */
+/** Body of the quote, which ignores what a model does not have; the queue refuses it (VIDEO-1). */
 export const videoQuoteBody = z.strictObject({
   model,
   duration: duration.optional(),

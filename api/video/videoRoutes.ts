@@ -1,4 +1,4 @@
-/** The video routes (specification 4.8). */
+/** Video routes (VIDEO-1 to VIDEO-9). */
 import { completeRouteOf, retrieveRouteOf } from '../jobRoutes.ts';
 import type { Route } from '../route.ts';
 import { VIDEO_DESCRIPTIONS } from './descriptions.ts';

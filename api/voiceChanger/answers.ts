@@ -1,4 +1,4 @@
-/** What the voice-changer routes answer (specification 4.6 and 7). */
+/** Answers of the voice-changer routes (AUDIO-3, AUDIO-4). */
 import { z } from 'zod';
 import { uuid } from '../describe.ts';
 

@@ -1,4 +1,4 @@
-/** The bodies of the voice-changer routes (specification 4.6). Unknown fields are refused. */
+/** Bodies of the voice-changer routes (AUDIO-3, AUDIO-4). Unknown fields are refused. */
 import { z } from 'zod';
 import { webhookFields, webhookFormFields } from '../webhook.ts';
 

@@ -1,4 +1,4 @@
-/** What the webhook routes answer; beside the specification. */
+/** Answers of the webhook routes, which are an addition to the published API (API-17). */
 import { z } from 'zod';
 import { DELIVERY_STATES, WEBHOOK_ERRORS, WEBHOOK_EVENTS } from '../../domain/webhooks.ts';
 import { isoTime, listOf, uuid } from '../describe.ts';

@@ -1,4 +1,6 @@
-/** What the top-up route answers (api-facts 10.5). Every code comes with words, and with where the payment stands. */
+/**
+ * Answers of the top-up route (WALLET-11 to WALLET-13). Every code comes with words, and with where the payment stands.
+ */
 import { nanoToNumber, nanoToNumberDown } from '../../domain/money.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import type { TopUpRow } from '../../infra/postgres/topUps.ts';

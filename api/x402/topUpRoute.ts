@@ -1,6 +1,6 @@
 /**
- * POST /x402/top-up (specification 4.11, api-facts 10.5). Without a payment it says what can be paid with; with one it
- * credits the payer of that payment, whoever presents it, and tells what became of it to everybody who presents it again.
+ * POST /x402/top-up (WALLET-12). Without a payment it answers the offers. With one it credits the payer of that
+ * payment, whoever presents it, and tells its outcome to everyone who presents it again.
  */
 import { FareboxError } from '../../domain/errors.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';

@@ -1,4 +1,7 @@
-/** GET /x402/balance/{walletAddress} and /x402/transactions/{walletAddress} (api-facts 10.6): of the caller's own wallet. */
+/**
+ * GET /x402/balance/{walletAddress} and /x402/transactions/{walletAddress}, for the own wallet of the caller
+ * (WALLET-16).
+ */
 import { z } from 'zod';
 import { FareboxError } from '../../domain/errors.ts';
 import { canConsume } from '../../domain/ledger.ts';

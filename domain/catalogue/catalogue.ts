@@ -69,7 +69,7 @@ export function createCatalogue(models: readonly Model[]): Catalogue {
   };
 }
 
-/** `.`, `_` and spaces for `-`: what people write for an id (api-facts 2.1). */
+/** `-` for `.`, `_` and spaces, which people write in an id (MODEL-7). */
 export function spellingOf(name: string): string {
   return name.replaceAll(/[._ ]/g, '-');
 }

@@ -1,4 +1,4 @@
-/** A character: somebody to talk to, as the characters file describes one (specification 2.5, api-facts 2.5). */
+/** Character as the characters file describes it (MODEL-11). */
 
 export interface Character {
   /** UUID; two characters never share one. */

@@ -1,4 +1,4 @@
-/** Which voice an order gets, decided before the charge (specification 4.6, `voice`). */
+/** Chooses the voice of an order before the charge (AUDIO-2). */
 import type { VoiceChangerModel } from './model.ts';
 
 export type VoiceChoice =

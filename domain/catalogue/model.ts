@@ -1,4 +1,4 @@
-/** A model entry: what is sold, by whom it is served, at which price (specification 2.6, api-facts 2.6). */
+/** Model entry: what is sold, by whom it is served, at which price (MODEL-1). */
 import type { Evaluation } from '../decisions/evaluation.ts';
 import type { OmniReferenceTask } from '../generation/videoOrder.ts';
 import { type Nano, nanoFromNumber } from '../money.ts';
@@ -89,7 +89,7 @@ export interface ModelBase {
   listing?: Listing;
 }
 
-/** Size classes of specification 8.1: they decide the request and token limits of text and embedding models. */
+/** Size classes (LIMIT-1): they decide the request and token limits of text and embedding models. */
 export const MODEL_SIZES = ['XS', 'S', 'M', 'L'] as const;
 export type ModelSize = (typeof MODEL_SIZES)[number];
 
@@ -153,7 +153,7 @@ export interface VideoPrice {
   readonly highFrameRate?: { readonly above: number; readonly factor: number };
 }
 
-/** The fields of an order (specification 4.8) that a video model takes; what is left out it refuses. */
+/** Fields of an order that a video model takes (VIDEO-2); it refuses what is left out here. */
 export interface VideoInputs {
   /** Default: required, except of upscalers, which have none. */
   readonly prompt?: 'required' | 'optional' | 'none';

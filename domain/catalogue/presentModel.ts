@@ -1,4 +1,4 @@
-/** A model as `GET /models` shows it (specification 2.6, api-facts 2.6 and A.5). */
+/** Model as `GET /models` shows it (MODEL-1, MODEL-2). */
 import { nanoToNumber } from '../money.ts';
 import type { ProviderSettings } from '../providerSettings.ts';
 import { onDisconnectOf } from '../text/leftStream.ts';
@@ -76,7 +76,7 @@ function capabilitiesOf({ spec }: TextModel): Capabilities {
   return { ...flags, quantization: 'not-available', ...spec.capabilities };
 }
 
-/** The specification has `maxInputImages` under the capabilities, real clients read it under the constraints. */
+/** `maxInputImages` under the capabilities and under the constraints (MODEL-3). */
 function inputImages({
   capabilities,
   constraints,

@@ -1,4 +1,4 @@
-/** From the name in a request to the model that answers it (specification 4.10, api-facts 9 and 12.4). */
+/** Finds the model that answers to the name in a request (MODEL-7 to MODEL-10). */
 import { RETIRED } from './builtin/names.ts';
 import { type Catalogue, spellingOf } from './catalogue.ts';
 import type { Model, ModelType } from './model.ts';

@@ -1,6 +1,6 @@
 /**
- * What a model's entry says about it, in the words of `GET /models` (specification 2.6, api-facts 2.6). The schema of
- * the configuration file in infra/config produces exactly these; prices are whole units, exact to nine decimals.
+ * Contents of a model entry, in the words of `GET /models` (MODEL-1). The schema of the configuration file in
+ * infra/config produces exactly these; prices are whole units, exact to nine decimals.
  */
 import type { OnDisconnect } from '../providerSettings.ts';
 

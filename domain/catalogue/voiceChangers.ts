@@ -1,4 +1,4 @@
-/** The built-in voice changers (api-facts 4.6). Offline while their provider has no key. */
+/** Built-in voice changers (MODEL-14). A hosted one is offline while its provider has no key. */
 import { NANO_PER_UNIT } from '../money.ts';
 import { ELEVENLABS_VOICES } from './elevenlabsVoices.ts';
 import { DEFAULT_CREATED, type DurationTier, type VoiceChangerModel } from './model.ts';

@@ -1,4 +1,4 @@
-/** A typed question about a state, what can be answered to it, and its answer (api-facts 4.1d). */
+/** Typed question about a state, its possible answers, and its answer (TEXT-28). */
 import { certaintyOf, largest } from './evidence.ts';
 
 /** Text, or anything that JSON can say. */

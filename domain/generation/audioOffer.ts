@@ -1,4 +1,4 @@
-/** From the fields of a request to an order with its price (specification 4.6, api-facts 4.6): the queue and the quote ask the same. */
+/** Makes an order with its price from the fields of a request, for the queue and for the quote (AUDIO-1). */
 import { CUSTOM_VOICE_ID } from '../catalogue/chooseVoice.ts';
 import type { MusicModel } from '../catalogue/model.ts';
 import type { MusicSpec } from '../catalogue/specs.ts';

@@ -1,6 +1,6 @@
 /**
- * An audio order (specification 4.6, api-facts 4.6) after every default was filled in: what is quoted is what is sent. A
- * member that the model does not have is absent.
+ * Audio order with every default filled in (AUDIO-1): what is quoted is what is sent. A member that the model does not
+ * have is absent.
  */
 export interface AudioOrder {
   kind: 'audio';

@@ -1,6 +1,6 @@
 /** What clients hand in with an order: each medium is fetched by us once, measured and stored; a provider gets these bytes. */
 
-/** Which field of the order a medium came in (specification 4.8), in the singular. */
+/** Fields of a video order that media come in, in the singular (VIDEO-9). */
 export const MEDIA_ROLES = [
   'image',
   'end_image',

@@ -35,20 +35,20 @@ export type MediaLimits = ImageLimits | AudioLimits | VideoLimits | DocumentLimi
 
 const MB = 1024 * 1024;
 
-/** The sizes that the service states for pictures elsewhere: 25 MB (specification 8.5), pixels as for multi-edit (4.2). */
+/** Limits of pictures elsewhere: 25 MB, and the pixels of an edit (IMAGE-2, VIDEO-3). */
 const IMAGE: ImageLimits = { kind: 'image', maxBytes: 25 * MB, minPixels: 65_536, maxPixels: 33_177_600 };
-/** api-facts 4.8: `audio_url` is WAV or MP3, ≤ 30 s, ≤ 15 MB. */
+/** Limits of `audio_url` (VIDEO-3). */
 const AUDIO: AudioLimits = { kind: 'audio', maxBytes: 15 * MB, maxSeconds: 30, accepted: ['wav', 'mp3'] };
 /** Cinema's 4K; a source that is larger than what models make only costs time. */
 const MAX_VIDEO_PIXELS = 4_096 * 2_304;
-/** api-facts 4.8: sources of video-to-video and upscale models last at most 300 s. Their bytes: 13 Mbit/s for as long. */
+/** Limits of the source of a video-to-video or upscale model (VIDEO-3). Their bytes: 13 Mbit/s for as long. */
 const SOURCE_VIDEO: VideoLimits = {
   kind: 'video',
   maxBytes: 500 * MB,
   maxSeconds: 300,
   maxPixels: MAX_VIDEO_PIXELS,
 };
-/** The reference caps of the models in api-facts 11: 2 to 15 s and ≤ 50 MB each. Totals over an order are the model's. */
+/** Limits of one reference video (VIDEO-3). The model limits the total of an order. */
 const REFERENCE_VIDEO: VideoLimits = {
   kind: 'video',
   maxBytes: 50 * MB,
@@ -56,7 +56,7 @@ const REFERENCE_VIDEO: VideoLimits = {
   maxSeconds: 15,
   maxPixels: MAX_VIDEO_PIXELS,
 };
-/** No document's size is stated: that of other uploads (specification 8.5), which is also what our reader takes. */
+/** Size of other uploads (API-3), which is also what the document reader takes. No size of a document is published. */
 const DOCUMENT: DocumentLimits = { kind: 'document', maxBytes: 25 * MB };
 
 const LIMITS: Record<MediaRole, MediaLimits> = {
@@ -66,7 +66,7 @@ const LIMITS: Record<MediaRole, MediaLimits> = {
   video: SOURCE_VIDEO,
   reference_image: IMAGE,
   reference_video: REFERENCE_VIDEO,
-  // api-facts 11: ≤ 15 MB each; how long they are together is the model's to say.
+  // The model limits their total length (VIDEO-3).
   reference_audio: AUDIO,
   reference_document: DOCUMENT,
   scene_image: IMAGE,

@@ -1,4 +1,4 @@
-/** From the fields of a request to an order with what its price depends on (specification 4.8, api-facts 4.8). */
+/** Makes an order from the fields of a request, with what its price depends on (VIDEO-1). */
 import type { VideoModel } from '../catalogue/model.ts';
 import type { VideoUsage } from './priceVideo.ts';
 import { characterCount, unsupported, type WrongField, wrong } from './terms.ts';

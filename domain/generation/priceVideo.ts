@@ -74,7 +74,7 @@ function priceOfOutput(model: VideoModel, usage: VideoUsage, source: MeasuredVid
   });
 }
 
-/** The lowest ceiling that the height does not exceed; above the last one the last one's price holds (api-facts 4.8). */
+/** The lowest ceiling that the height does not exceed; above the last one its price holds (VIDEO-5). */
 function tierOf(
   prices: ByResolution,
   height: number,

@@ -41,12 +41,12 @@ function decimal(thousandths: bigint): string {
   return text.replace(/\.?0+$/, '');
 }
 
-/** A field of an order that the model does not take as it is; `fields` as in the body of an error (specification 7). */
+/** Field of an order that the model does not take as it is; `fields` as in the body of an error (API-8). */
 export interface WrongField {
   ok: false;
   field: string;
   message: string;
-  /** For voices: what there is to choose from (api-facts 4.6). */
+  /** Voices to choose from, for a wrong voice (API-9). */
   supportedVoices?: readonly string[];
 }
 

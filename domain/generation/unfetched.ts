@@ -1,4 +1,4 @@
-/** How a medium that could not be fetched is refused, whoever fetched it: one sentence for every cause (reliability S6). */
+/** Refusal of a medium that could not be fetched: one sentence for every cause (FETCH-5). */
 import { type ErrorCode, FareboxError } from '../errors.ts';
 
 export interface Unfetched {

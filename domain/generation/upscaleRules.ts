@@ -1,4 +1,4 @@
-/** The fields of upscalers (api-facts 4.8): which of them a model has says its entry, `constraints.topaz`. */
+/** Fields of upscalers (VIDEO-1). `constraints.topaz` of an entry says which of them a model has. */
 import { unsupported, type WrongField, wrong } from './terms.ts';
 import type { UpscaleFields } from './videoFields.ts';
 import type { VideoNeeds } from './videoNeeds.ts';

@@ -1,4 +1,4 @@
-/** The fields of POST /video/queue beside the model (specification 4.8), as they come out of the check of their shape. */
+/** Fields of POST /video/queue beside the model, after the check of their shape (VIDEO-1). */
 import type { MediaPlace } from './media.ts';
 import type { CameraPoint, OmniReferenceTask, UpscaleOrder } from './videoOrder.ts';
 
@@ -58,7 +58,7 @@ export interface NamedMedium extends MediaPlace {
   url: string;
 }
 
-/** Every medium that the fields name, in the order of the specification. */
+/** Every medium that the fields name, in the order of the fields (VIDEO-9). */
 export function mediaOf(fields: VideoFields): NamedMedium[] {
   const one = (role: MediaPlace['role'], url: string | undefined): NamedMedium[] =>
     url === undefined ? [] : [{ role, index: 0, url }];

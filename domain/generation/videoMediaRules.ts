@@ -1,4 +1,4 @@
-/** Which media an order may and must have, before any of them is looked at (api-facts 4.8). */
+/** Rules about the media of an order that need no look at them (VIDEO-2). */
 import { unsupported, type WrongField, wrong } from './terms.ts';
 import type { VideoFields } from './videoFields.ts';
 import type { VideoNeeds } from './videoNeeds.ts';

@@ -1,6 +1,6 @@
 /**
- * A video order (specification 4.8, api-facts 4.8) after every default was filled in: what is quoted is what is sent. A
- * member that the model does not have is absent; the media of the order travel beside it.
+ * Video order with every default filled in (VIDEO-1): what is quoted is what is sent. A member that the model does not
+ * have is absent; the media of the order travel beside it.
  */
 export interface VideoOrder {
   kind: 'video';
@@ -34,7 +34,7 @@ export interface CameraPoint {
   distance: number;
 }
 
-/** `stitch` is the specification's, the others are published too (api-facts 4.8). */
+/** Tasks with references (VIDEO-6). */
 export const OMNI_REFERENCE_TASKS = ['auto', 'reference', 'edit', 'extend', 'stitch'] as const;
 export type OmniReferenceTask = (typeof OMNI_REFERENCE_TASKS)[number];
 

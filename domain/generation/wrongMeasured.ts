@@ -1,4 +1,4 @@
-/** What a model refuses of media once they were measured (api-facts 4.8 and 2.6, constraints of video models). */
+/** Rules about media that need their measures (VIDEO-4). */
 import type { VideoModel } from '../catalogue/model.ts';
 import { fieldOf, type MeasuredMedium } from './media.ts';
 import { type WrongField, wrong } from './terms.ts';

@@ -1,4 +1,4 @@
-/** What an order of new pictures may ask of a model (api-facts 4.2, A.15). */
+/** Checks an order of new images against its model (IMAGE-8). */
 import type { ImageSpec } from '../catalogue/specs.ts';
 import { type WrongField, wrong } from '../generation/terms.ts';
 
@@ -12,7 +12,7 @@ export interface WishedImages {
   styleReferences: number;
 }
 
-/** Where the entry does not say (api-facts A.15). */
+/** Defaults where the entry says nothing (IMAGE-8). */
 const USUAL_PROMPT_LIMIT = 7_500;
 const USUAL_SIDE = 1_024;
 

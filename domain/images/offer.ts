@@ -1,4 +1,4 @@
-/** What a picture model offers, and what of it an order gets or why it gets nothing (specification 4.2, api-facts 4.2). */
+/** Compares an order of images with the offer of its model (IMAGE-3 to IMAGE-5). */
 import type { ImageSpec, InpaintSpec, Quality } from '../catalogue/specs.ts';
 import { type WrongField, wrong } from '../generation/terms.ts';
 import { ASPECT_RATIOS, type AspectRatio, type ImageFormat } from './images.ts';
@@ -7,7 +7,7 @@ import type { Tier } from './price.ts';
 type Spec = Pick<InpaintSpec | ImageSpec, 'constraints' | 'pricing'>;
 
 const USUAL_RESOLUTION = '1K';
-/** Where the entry does not say (api-facts 4.2). */
+/** Default where the entry says nothing (IMAGE-3). */
 const USUAL_INPUT_IMAGES = 3;
 const BEST_FIRST: readonly Quality[] = ['high', 'medium', 'low'];
 
@@ -111,12 +111,12 @@ export function wrongCount(spec: InpaintSpec, count: number): WrongField | undef
   return wrong('images', `At most ${most} ${most === 1 ? 'image' : 'images'} for this model`);
 }
 
-/** PNG for the smallest tier and for models without tiers, JPEG for the others (specification 4.2). */
+/** PNG for the smallest tier and for models without tiers, JPEG for the others (IMAGE-5). */
 export function usualFormat(resolution: string | undefined): ImageFormat {
   return resolution === undefined || resolution === USUAL_RESOLUTION ? 'png' : 'jpeg';
 }
 
-/** The largest result of the upscaler, in pixels (api-facts 4.2). */
+/** Maximum result of the upscaler, in pixels (IMAGE-10). */
 const MOST_UPSCALED_PIXELS = 16_777_216;
 
 /** The wished factor, or the largest with which the result has no more pixels than that; never below 1. */

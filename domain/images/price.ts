@@ -1,4 +1,4 @@
-/** What pictures cost (specification 4.2, api-facts 11): pure functions of the entry and of what was ordered. */
+/** Prices of images (IMAGE-6): pure functions of the entry and of the order. */
 import { priceOf } from '../catalogue/model.ts';
 import type {
   ByQuality,
@@ -11,7 +11,7 @@ import type {
 import type { LedgerPrice } from '../ledger.ts';
 import { plus } from '../text/price.ts';
 
-/** For a prompt that is rewritten, the rewriting included (api-facts 4.2). */
+/** Price of a rewritten prompt (IMAGE-7). */
 export const ENHANCEMENT: LedgerPrice = { usd: 40_000_000n, diem: 40_000_000n };
 
 /** The tiers of a result; undefined where the model has none. */

@@ -1,4 +1,4 @@
-/** The words that `style_preset` takes, as GET /image/styles lists them (api-facts 4.2). */
+/** Values of `style_preset`, as GET /image/styles lists them (IMAGE-8). */
 export const IMAGE_STYLES = [
   '3D Model',
   'Analog Film',

@@ -1,4 +1,4 @@
-/** How often an account may call which model (specification part 8). Money is never a matter of these. */
+/** Requests and tokens that an account may use per model (LIMIT-1 to LIMIT-4). Money is never a matter of these. */
 import type { ModelSize, ModelType } from '../catalogue/model.ts';
 
 export type Tier = 'paid' | 'partner' | 'staff';
@@ -35,7 +35,7 @@ export const ROUTES_PER_MINUTE = 1_200;
 /** A minute, of one account, to what clients ask again and again about jobs. */
 export const JOBS_PER_MINUTE = 60_000;
 export const CALLS_IN_FLIGHT = 2_000;
-/** Api-facts 5. */
+/** Calls of a wallet in flight (LIMIT-5). */
 export const WALLET_CALLS_IN_FLIGHT = 5;
 export const FETCHED_BYTES = 1_000_000_000;
 /** Fetched media of one account that a process keeps in memory while it answers calls. */
@@ -61,7 +61,7 @@ const BY_SIZE: Record<ModelSize, Record<'paid' | 'partner', PerMinute>> = {
   L: { paid: { requests: 100, tokens: 2_000_000 }, partner: { requests: 150, tokens: 3_000_000 } },
 };
 
-/** Api-facts 4.1d. */
+/** Limits of decision models (LIMIT-3). */
 const DECISIONS = {
   paid: { requests: 100, tokens: 1_000_000 },
   partner: { requests: 300, tokens: 10_000_000 },
@@ -114,7 +114,7 @@ export const LIMIT_TYPES = [
 export type LimitType = (typeof LIMIT_TYPES)[number];
 
 export const MINUTE_MS = 60_000;
-/** Specification 8.2: sliding windows of 30 seconds, per model and API key. */
+/** Sliding window of the error budgets, per model and API key (LIMIT-7). */
 export const BUDGET_MS = 30_000;
 export const FAILED_PER_30S = 50;
 export const UNSUPPORTED_PER_30S = 200;

@@ -13,7 +13,7 @@ export interface PaymentEnvelope {
   payload: Readonly<Record<string, unknown>>;
 }
 
-/** Codes of api-facts 10.5 that a payment can be refused with before anything moves; all are 400. */
+/** Codes with which a payment is refused before anything moves; all are 400 (WALLET-11). */
 export const PAYMENT_REFUSALS = [
   'INVALID_PAYMENT_FORMAT',
   'INVALID_PAYMENT',

@@ -1,4 +1,4 @@
-/** Holds the requirement that a client says it accepted against what we offer (api-facts 10.2, 10.3). */
+/** Compares the requirement that a client says it accepted with our offers (WALLET-10). */
 import { isObject, type Refusal } from './envelope.ts';
 
 export interface OfferTerms {

@@ -1,4 +1,4 @@
-/** Takes the envelope off a payment header (api-facts 10.2): base64 of JSON, in x402 version 2 or in the flat legacy shape. */
+/** Reads the payment header: base64 of JSON, in x402 version 2 or in the older flat shape (WALLET-9). */
 import { readHeaderJson } from '../headerJson.ts';
 import { isObject, type PaymentEnvelope, type Refusal } from './envelope.ts';
 

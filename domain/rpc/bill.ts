@@ -1,4 +1,4 @@
-/** What a request costs, item by item (specification 4.5, rules 3 and 5; api-facts 4.5, "Billing"). */
+/** Price of a request, item by item (RPC-6). */
 import type { LedgerPrice, Part } from '../ledger.ts';
 import { formatNanoFixed } from '../money.ts';
 

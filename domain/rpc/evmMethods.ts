@@ -15,7 +15,7 @@ const ETH = [
   ...['net_listening', 'net_peerCount', 'net_version', 'web3_clientVersion', 'web3_sha3'],
 ];
 
-/** ERC-7769 (bundlers of ERC-4337) and what Pimlico adds to it (api-facts 4.5). */
+/** ERC-7769 (bundlers of ERC-4337) and what Pimlico adds to it. */
 const BUNDLER = [
   ...['eth_estimateUserOperationGas', 'eth_getUserOperationByHash', 'eth_getUserOperationReceipt'],
   ...['eth_supportedEntryPoints', 'pimlico_getUserOperationGasPrice', 'pimlico_getUserOperationStatus'],
@@ -46,7 +46,7 @@ const BOR = [
   ...['bor_getSnapshotProposer', 'bor_getSnapshotProposerSequence'],
 ];
 
-/** api-facts 4.5, the whole list of the tier; `arbtrace_` is Arbitrum's own spelling of `trace_`. */
+/** The whole advanced tier (RPC-2); `arbtrace_` is the spelling of `trace_` on Arbitrum. */
 const TRACES = [
   ...['trace_block', 'trace_call', 'trace_callMany', 'trace_filter', 'trace_transaction'],
   ...['trace_rawTransaction', 'debug_traceBlock', 'debug_traceBlockByHash', 'debug_traceBlockByNumber'],

@@ -1,6 +1,6 @@
 /**
- * Which methods the proxy admits, on which networks, and in which tier (specification 4.5). A method is known by exactly
- * this spelling; everything else is refused, with the reason where it is one that its callers can act on.
+ * Methods that the proxy admits, with their networks and tiers (RPC-2). A method is known by exactly this spelling;
+ * everything else is refused, with the reason where it is one that its callers can act on.
  */
 import { EVM_METHODS } from './evmMethods.ts';
 import type { RpcChain, RpcFamily, RpcNetwork } from './networks.ts';
@@ -59,7 +59,7 @@ export function handsIn(name: string): boolean {
 /** Why a method is not admitted. */
 export type Refusal = 'websocket' | 'filter' | 'keys' | 'elsewhere' | 'unknown';
 
-/** Specification 4.5, rule 2. The words in brackets that follow a method's name. */
+/** Words in brackets that follow a method's name (RPC-4). */
 export const REFUSAL_WORDS: Record<Refusal, string> = {
   websocket: 'needs a WebSocket',
   filter: 'a filter kept by one node; use eth_getLogs',
@@ -68,14 +68,17 @@ export const REFUSAL_WORDS: Record<Refusal, string> = {
   unknown: 'not on the list of admitted methods',
 };
 
-/** Specification 4.5, rule 2; starknet: the WebSocket part of its API (starknet-specs, starknet_ws_api.json). */
+/**
+ * Methods that need a WebSocket (RPC-4); starknet: the WebSocket part of its API (starknet-specs,
+ * starknet_ws_api.json).
+ */
 const WEBSOCKET = new Set(['eth_subscribe', 'eth_unsubscribe', 'starknet_unsubscribe']);
 const WEBSOCKET_SHAPES = /^(?:[a-z][A-Za-z]*(?:Subscribe|Unsubscribe)|starknet_subscribe[A-Za-z]+)$/;
 const FILTERS = new Set([
   ...['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter'],
   ...['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter'],
 ]);
-/** Those of the specification, and the others of the same kind that nodes have had. */
+/** Methods that use the keys or the mining of a node (RPC-4), as nodes have had them. */
 const KEYS = new Set([
   ...['eth_sign', 'eth_accounts', 'eth_mining', 'eth_hashrate', 'eth_getWork', 'eth_submitWork'],
   ...['eth_submitHashrate', 'eth_coinbase', 'eth_signTransaction', 'eth_sendTransaction'],

@@ -1,4 +1,4 @@
-/** The networks of the JSON-RPC proxy (specification 4.5; the Robinhood pair and its price: api-facts 4.5). */
+/** Networks of the JSON-RPC proxy (RPC-1). */
 
 export type RpcFamily = 'evm' | 'starknet' | 'solana';
 

@@ -1,4 +1,4 @@
-/** The chain nodes of the configuration file (operator's contract, `rpc.networks`). */
+/** Chain nodes of the configuration file (`rpc.networks`). */
 import type { ProviderTimeouts } from '../providerSettings.ts';
 
 export interface RpcEndpoint {

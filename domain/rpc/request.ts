@@ -1,6 +1,6 @@
 /**
- * What a client asked for, admitted as a whole or refused as a whole (specification 4.5, rules 1 and 2). What goes on to a
- * node is written anew from this: never a byte of the client's that nobody has understood.
+ * Request of a client, admitted as a whole or refused as a whole (RPC-3). The text for a node is written anew from
+ * this: never a byte of the client that was not understood (RPC-5).
  */
 import { FareboxError } from '../errors.ts';
 import { methodsOf, REFUSAL_WORDS, refusalOfMethod } from './methods.ts';
@@ -65,7 +65,7 @@ interface StrictCall {
 
 const MEMBERS = new Set(['jsonrpc', 'method', 'params', 'id']);
 
-/** `jsonrpc` may be left out (api-facts 4.5); what JSON-RPC 2.0 does not have is refused, as everywhere in this API. */
+/** Reads one call. `jsonrpc` may be left out; what JSON-RPC 2.0 does not have is refused (RPC-5). */
 function readItem(node: JsonNode, where: string): StrictCall {
   if (node.kind !== 'object') throw refused(`${where}a call must be a JSON object.`);
   const { members } = node;
@@ -90,7 +90,7 @@ function readId(node: JsonNode | undefined, where: string): string {
   throw refused(`${where}"id" must be a string, a number or null.`);
 }
 
-/** All of them, or none. One that needs a WebSocket is told by itself: no other one would help it (api-facts 4.5). */
+/** Admits all calls or none (RPC-3). */
 function admit(network: RpcNetwork, names: readonly string[]): CallMethod[] {
   const known = methodsOf(network);
   const methods: CallMethod[] = [];

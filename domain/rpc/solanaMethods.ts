@@ -1,6 +1,6 @@
 /**
- * solana.com/docs/rpc/http, without those that it calls removed (`getConfirmed…`, refused by api-facts 4.5) and without
- * the `getAsset…` of other services.
+ * Methods of solana.com/docs/rpc/http, without those that it calls removed (`getConfirmed…`) and without the
+ * `getAsset…` of other services (RPC-4).
  */
 import type { MethodGroup } from './methods.ts';
 

@@ -22,7 +22,7 @@ const WRITES = [
   'starknet_addInvokeTransaction',
 ];
 
-/** All of `starknet_` is in the standard tier (specification 4.5), its traces too. */
+/** Methods of Starknet, traces included: all are in the standard tier (RPC-2). */
 export const STARKNET_METHODS: readonly MethodGroup[] = [
   { tier: 'standard', methods: READS },
   { tier: 'standard', methods: TRACES },

@@ -1,4 +1,4 @@
-/** The value of a sign-in header: base64 of a JSON object (api-facts 10.1). */
+/** Value of a sign-in header: base64 of a JSON object (WALLET-1). */
 import { readHeaderJson } from '../headerJson.ts';
 import { SignInRefused } from './refused.ts';
 

@@ -1,4 +1,4 @@
-/** The two forms of a sign-in (api-facts 10.1): with the signed text in it, or with its fields only (CAIP-122). */
+/** The two forms of a sign-in (WALLET-1): with the signed text in it, or with its fields only (CAIP-122). */
 import { familyOf } from '../wallets.ts';
 import { decodeHeader } from './header.ts';
 import { SignInRefused } from './refused.ts';

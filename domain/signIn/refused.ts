@@ -1,4 +1,4 @@
-/** Why a sign-in with a wallet is refused: one code a rule (api-facts 10.1). */
+/** Refusals of a sign-in with a wallet: one code a rule (WALLET-3). */
 
 export const SIGN_IN_CODES = [
   'X402_SIGN_IN_PARSE_ERROR',

@@ -1,4 +1,4 @@
-/** Every rule of a sign-in that needs neither a signature nor a memory, in the order in which they are told (api-facts 10.1). */
+/** Rules of a sign-in that need neither a signature nor a memory, in the order of their checks (WALLET-2). */
 import type { Wallet } from '../wallets.ts';
 import { hostOfDomain, hostOfUri, readDateTime } from './grammar.ts';
 import { invalidChainId, networkOfPayload, networkOfText, type SignInPayload } from './payload.ts';

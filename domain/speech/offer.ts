@@ -1,4 +1,6 @@
-/** What a model of speech is asked for, held against its entry (api-facts 4.6); and the handles of cloned voices. */
+/**
+ * Compares an order of speech with the entry of its model; also reads the handles of cloned voices (AUDIO-6, AUDIO-7).
+ */
 import { CUSTOM_VOICE_ID } from '../catalogue/chooseVoice.ts';
 import type { TtsModel } from '../catalogue/model.ts';
 import { type WrongField, wrong } from '../generation/terms.ts';

@@ -1,4 +1,4 @@
-/** What a transcript and synthesised speech cost (api-facts 11): by the second that was decoded, by the character that was sent. */
+/** Prices of transcripts (AUDIO-5) and of speech (AUDIO-6). */
 import { type AsrModel, priceOf, type TtsModel } from '../catalogue/model.ts';
 import type { LedgerPrice, PriceSnapshot } from '../ledger.ts';
 import { lineCost } from '../money.ts';

@@ -1,4 +1,4 @@
-/** What a text call costs beside its tokens (api-facts 4.1): so much for a search and for each page that was read. */
+/** Prices of a text call beside its tokens: a search, and each page that was read (TEXT-13). */
 import type { LedgerPrice } from '../ledger.ts';
 import { formatNano } from '../money.ts';
 

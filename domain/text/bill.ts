@@ -30,7 +30,7 @@ export interface Bill {
   details: Partial<PriceSnapshot>;
 }
 
-/** An answer without a token costs none of the tokens of its prompt (api-facts 2.2). */
+/** An answer without a token costs none of the tokens of its prompt (TEXT-17). */
 export function billOf(model: TextModel | DecisionModel, produced: Produced, executionMs: number): Bill {
   const { usage, counted, addOns = [], clientLeft = false, remarks = [] } = produced;
   const isEmpty = usage.completionTokens === 0 && !clientLeft;

@@ -1,6 +1,6 @@
 /**
- * A chat completion in our words, between the routes and the providers (specification 2.1 and 2.2, api-facts 12.1). What the
- * public API calls by the same name has the same name here; media are bytes, never a user's URL.
+ * Chat completion in our words, between the routes and the providers (TEXT-16, TEXT-20). A name of the published API
+ * means the same here; media are bytes, never the URL of a user (FETCH-7).
  */
 import type { MediaTokenRates } from '../catalogue/model.ts';
 import type { ReasoningEffort } from '../catalogue/specs.ts';

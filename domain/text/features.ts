@@ -1,4 +1,6 @@
-/** What a request asks of a model beyond text, and what of it the model's entry does not offer (api-facts 2.1). */
+/**
+ * Features that a request asks of a model beyond text, and those that the entry of the model does not offer (TEXT-8).
+ */
 import type { TextModel } from '../catalogue/model.ts';
 import type { CapabilityFlag } from '../catalogue/specs.ts';
 

@@ -1,4 +1,4 @@
-/** What a text call costs: tokens by kind, each at its own rate per million, each line rounded up once (specification 2.6). */
+/** Price of a text call: tokens by kind, each at its own rate per million, each line rounded up once (MODEL-4). */
 import { type Price, priceOf } from '../catalogue/model.ts';
 import type { PublishedPrice, TokenPricing, TokenRates } from '../catalogue/specs.ts';
 import type { LedgerPrice } from '../ledger.ts';

@@ -1,4 +1,4 @@
-/** When this was built, as the API's description names it (specification 9): `YYYYMMDD.HHMMSS`, UTC. */
+/** Build time, as the description of the API names it (API-14): `YYYYMMDD.HHMMSS`, UTC. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,4 @@
-/** The environment variables of the operator's contract: the one place that reads `process.env`. */
+/** Environment variables: the one place that reads `process.env`. */
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';

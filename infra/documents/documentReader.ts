@@ -1,6 +1,6 @@
 /**
- * Documents to text, in child processes with hard limits on time and memory: no document is parsed in this process, and one
- * that makes its parser loop or swell ends with its child (reliability J8).
+ * Reads the text of documents in child processes with hard limits on time and memory: no document is parsed in this
+ * process, and one that makes its parser loop or grow ends with its child (PARSE-1).
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Archives that strangers packed. Only the parts that are asked for are unpacked, piece by piece, and what really comes out is
- * counted: the sizes that an archive declares are the packer's word (reliability J8).
+ * Archives of strangers. Only the parts that are asked for are unpacked, piece by piece, and what really comes out is
+ * counted: the declared sizes are not believed (PARSE-5).
  */
 import { crc32, createInflateRaw } from 'node:zlib';
 import { MAX_ARCHIVE_ENTRIES, MAX_INFLATED_BYTES, Unreadable } from './document.ts';

@@ -1,6 +1,6 @@
 /**
- * Downloads from a URL that a user or a provider named (reliability B.1, S1–S9). Whatever goes wrong, the caller learns one
- * sentence; the reason is for the log.
+ * Downloads from a URL that a user or a provider named (FETCH-1 to FETCH-6). The caller learns one sentence for every
+ * failure; the reason is for the log.
  */
 import type { Dispatcher } from 'undici';
 import { FareboxError } from '../../domain/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The core of every request to a URL that a user or a provider named (reliability B.1, S1–S9): one GET with fixed headers,
- * over a connection of its own to a checked address, redirects followed by hand and checked again.
+ * Core of every request to a URL that a user or a provider named (FETCH-1 to FETCH-6): one GET with fixed headers, over
+ * a connection of its own to a checked address, redirects followed by hand and checked again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
@@ -116,7 +116,7 @@ export function openClient({ options, hosts }: Door, url: URL): Client {
   });
 }
 
-/** Blocked, refused and unreachable must not be told apart by a stopwatch (S6). */
+/** Blocked, refused and unreachable addresses take the same time (FETCH-5). */
 export async function settleFailure(door: Door, startedAt: number): Promise<void> {
   const floorMs = door.options.failureFloorMs ?? 250;
   const wanted = floorMs + Math.random() * floorMs;

@@ -1,6 +1,6 @@
 /**
- * One POST to a URL that a user named: over a connection of its own to a checked address, with the deadlines of a download
- * (reliability B.1). What is answered is a status; redirects are not followed, and the body is nobody's.
+ * Sends one POST to a URL that a user named: over a connection of its own to a checked address, with the deadlines of a
+ * download (FETCH-1 to FETCH-6). The result is a status; redirects are not followed, and the body is dropped.
  */
 import { FareboxError } from '../../domain/errors.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * Which addresses a URL of a stranger may lead to. An allow-shape, not a block list: what is not plainly a public unicast
- * address is refused, and nothing is unwrapped, so the unknown rest of IPv6 stays closed (reliability F).
+ * Addresses that the URL of a stranger may lead to (FETCH-2). The check allows a shape and blocks no list: what is not
+ * plainly a public unicast address is refused, and nothing is unwrapped, so the unknown rest of IPv6 stays closed.
  */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';

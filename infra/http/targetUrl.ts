@@ -1,4 +1,4 @@
-/** One WHATWG parse; from here on only the parsed object counts (reliability S4). */
+/** One WHATWG parse; from here on only the parsed object counts (FETCH-3). */
 
 export interface AllowedHosts {
   has(hostname: string, port: number): boolean;

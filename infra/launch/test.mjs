@@ -1,6 +1,6 @@
 /**
  * `npm test [-- --long] [-- filter …]`: every test, with `N passed, N failed` as the last line. `--long` runs the full
- * counts that an issue names; other arguments go to vitest (a file name is a filter).
+ * counts; other arguments go to vitest (a file name is a filter).
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

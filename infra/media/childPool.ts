@@ -1,6 +1,6 @@
 /**
- * A few child processes that parse strangers' bytes: a parser that loops or swells is killed with its child, and the event
- * loop of this process never waits for one (reliability finding 1, J3). Children are kept for the next file.
+ * Pool of child processes that parse files of strangers (PARSE-1): a parser that loops or grows is killed with its
+ * child, and the event loop of this process never waits for one. Children are kept for the next file.
  */
 import { type ChildPlan, hold, type KeptChild, letGo, startChild } from './keptChild.ts';
 

@@ -1,10 +1,10 @@
 /**
- * Length is money, so nothing that a file says about itself is believed: the signature names the container, the container's
- * own demuxer and decoders read it, and the decoded samples are counted (reliability J3–J6).
+ * Length is money, so nothing that a file says about itself is believed (PARSE-2): the signature names the container,
+ * the container's own demuxer and decoders read it, and the decoded samples are counted.
  *
- * What is refused and what is billed: a file that is cut, that is, ends inside a page, box, chunk or frame that it announced,
- * or that the decoder finds broken, is refused. A length field that is merely wrong, in either direction, changes nothing:
- * the decoded length counts, and of several readings the longest.
+ * A file is refused if it is cut, that is, ends inside a page, box, chunk or frame that it announced, or if the decoder
+ * finds it broken. A length field that is merely wrong, in either direction, changes nothing: the decoded length
+ * counts, and of several readings the longest.
  */
 import { stat } from 'node:fs/promises';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';

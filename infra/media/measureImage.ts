@@ -1,7 +1,7 @@
 /**
  * The signature names the kind, the header's size is held against the bounds before anything is unpacked, and then the
- * first picture is really decoded, under limits (reliability J5–J7): a picture that would unpack to gigabytes, a text that
- * draws one, two files in one and a cut one are refused.
+ * first picture is really decoded, under limits (PARSE-4): a picture that would unpack to gigabytes, a text that draws
+ * one, two files in one and a cut one are refused.
  */
 import { stat } from 'node:fs/promises';
 import { ffmpeg } from './ffmpeg.ts';

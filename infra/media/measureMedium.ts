@@ -19,7 +19,7 @@ export interface MediumRequest {
 
 /** Size and checksum are known to whoever took the file. */
 export type MediumFound = Omit<MeasuredMedium, 'sizeBytes' | 'sha256'>;
-/** `fields` as in the body of an error (specification 7). */
+/** `fields` as in the body of an error (API-8). */
 export type MediumRefusal = MediaRefusal & { fields: Record<string, string[]> };
 export type MediumOutcome = { ok: true; medium: MediumFound } | MediumRefusal;
 

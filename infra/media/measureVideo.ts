@@ -1,12 +1,13 @@
 /**
- * Length is money: every picture and every sample of the first tracks is really decoded. Counting packets and decoding only
- * key pictures would be several times cheaper, but then a track whose other packets are empty, or change the size of the
- * picture, would be measured by what it claims. What keeps the full decode affordable: a header that tells too much ends it
- * before it began, it stops at the first picture past the longest length, and what is only for the eye is left out.
+ * Length is money: every picture and every sample of the first tracks is really decoded. Counting packets and decoding
+ * only key pictures would be several times cheaper, but then a track whose other packets are empty, or change the size
+ * of the picture, would be measured by what it claims. The full decode stays affordable: a header that tells too much
+ * ends it before it began, it stops at the first picture past the longest length, and what is only for the eye is left
+ * out.
  *
- * How long a picture is shown only the file can say, so several readings are taken: the times of the decoded pictures, the
- * decoded sound, and the longest length that any header field tells. Where a header tells more than was decoded by over 2 %
- * or 1 s, the larger counts (reliability J4): whoever bills us may go by it.
+ * Only the file can say how long a picture is shown, so several readings are taken: the times of the decoded pictures,
+ * the decoded sound, and the longest length that any header field tells. Where a header tells more than was decoded,
+ * the larger counts (PARSE-3), because a provider may bill by it.
  */
 import { stat } from 'node:fs/promises';
 import type { DecodedPictures } from './decodePictures.ts';

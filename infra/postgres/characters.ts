@@ -1,4 +1,4 @@
-/** The characters in Postgres: filled from the file when that has changed, and searched there (specification 4.10). */
+/** Characters in Postgres: filled from the file when that has changed, and searched there (MODEL-12, MODEL-13). */
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Character } from '../../domain/catalogue/character.ts';

@@ -1,4 +1,4 @@
-/** What an account was billed, summed by day, model and key: one pass over one range of its entries (api-facts 4.9). */
+/** Billed amounts of an account, summed by day, model and key: one pass over one range of its entries (ACCOUNT-14). */
 import pg from 'pg';
 import { FareboxError } from '../../domain/errors.ts';
 import type { Nano } from '../../domain/money.ts';

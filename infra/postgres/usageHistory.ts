@@ -1,9 +1,9 @@
 /**
- * What an account was billed, entry by entry, in the order of the books (specification 2.7, 4.9).
+ * Billed entries of an account, in the order of the books (ACCOUNT-12).
  *
- * Within an account ids are taken under the account's lock, so whoever has a lower id has committed before: the rows up
- * to an id that was seen are complete and never change. A walk fixes that id first (its horizon) and then reads that set
- * by time and id; what is booked meanwhile lies beyond it, also when a clock was set back.
+ * Within an account ids are taken under the lock of the account, so a lower id has committed before: the rows up to an
+ * id that was seen are complete and never change. A walk fixes that id first (its horizon) and then reads that set by
+ * time and id; what is booked meanwhile lies beyond it, also when a clock was set back.
  */
 
 import type { SqlClient } from './pool.ts';

@@ -1,4 +1,4 @@
-/** What happened to a wallet's dollars, newest first, with the balance after each (api-facts 10.6). */
+/** Movements of the dollars of a wallet, newest first, with the balance after each (WALLET-16). */
 import type { Nano } from '../../domain/money.ts';
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';

@@ -1,4 +1,4 @@
-/** `dev.json` of the operator's contract: how other programs reach a running `npm start`. There only while it is ready. */
+/** `dev.json`: how other programs reach a running `npm start`. There only while it is ready. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../config/config.ts';

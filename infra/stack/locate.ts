@@ -1,6 +1,6 @@
 /**
- * Finds or obtains the programs of the parts, in the order of the operator's contract: environment variable, PATH, cache,
- * obtained once into the cache, and else an error that says what was tried and why each failed.
+ * Finds or obtains the programs of the parts, in this order: environment variable, PATH, cache, obtained once into the
+ * cache, and else an error that says what was tried and why each failed.
  */
 import { access } from 'node:fs/promises';
 import path from 'node:path';
@@ -71,7 +71,7 @@ export async function locateProgram(recipe: Recipe, options: LocateOptions): Pro
 /** `$XDG_CACHE_HOME/farebox` or `~/.cache/farebox`. */
 export function cacheFolder(environment: NodeJS.ProcessEnv): string {
   const { XDG_CACHE_HOME, HOME } = environment;
-  // The specification of that variable: a relative path is to be ignored.
+  // By the XDG rules of that variable a relative path is to be ignored.
   const base = XDG_CACHE_HOME && path.isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : undefined;
   return path.join(base ?? path.join(HOME || '/tmp', '.cache'), 'farebox');
 }

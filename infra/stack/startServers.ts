@@ -35,7 +35,7 @@ export interface ServersOptions {
 
 export interface Servers {
   supervised: Map<ServerName, Supervised>;
-  /** By the names of the operator's contract: DATABASE_URL and so on, for the servers started here. */
+  /** Environment variables (DATABASE_URL and so on) for the servers started here. */
   environment: Record<string, string>;
   temporalUiUrl?: string;
 }

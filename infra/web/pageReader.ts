@@ -1,6 +1,6 @@
 /**
- * Reads a page of the web as markdown (specification 4.4): URL rules, robots.txt, the guarded fetch, bot protections, and
- * the conversion in a child process that is killed when it takes too long or too much.
+ * Reads a page of the web as markdown (TEXT-30): URL rules, robots.txt, the guarded fetch, bot protections, and the
+ * conversion in a child process that is killed when it takes too long or too much.
  */
 import { FareboxError } from '../../domain/errors.ts';
 import type { RequestShare } from '../accountShares.ts';
@@ -135,7 +135,7 @@ async function fetchPage(reader: Reader, { url, signal, share }: PageOrder): Pro
     if (signal.aborted) throw signal.reason;
     if (error instanceof FareboxError) throw error;
     if (error instanceof BodyTooLarge) throw failed('The page is larger than 10 MB.');
-    // Refused inside addresses and plain bad luck look and last the same (S6).
+    // A refused inside address and a failed connection look and last the same (FETCH-5).
     await settleFailure(reader.door, startedAt);
     throw failed('The page could not be fetched.', describeFailure(error));
   }

@@ -1,4 +1,4 @@
-/** Which URLs a page may be asked for by: what can be told from the URL alone is told at once (api-facts 4.4). */
+/** Checks the URL of a page by what the URL alone tells (TEXT-31). */
 import { isIP } from 'node:net';
 import { FareboxError } from '../../domain/errors.ts';
 import { isPublicAddress, isPublicName } from '../http/publicAddress.ts';

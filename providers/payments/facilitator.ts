@@ -1,4 +1,4 @@
-/** Hands payments in through a facilitator (api-facts 10.2). It is believed only that it may have done something. */
+/** Hands payments in through a facilitator (WALLET-14). Its answer proves only that it may have done something. */
 import { z } from 'zod';
 import { createProviderHttp, ProviderHttpError, type ProviderReply } from '../../infra/http/providerHttp.ts';
 import type { PaymentRequirement, SettleOutcome, SignedPayment } from './paymentNetwork.ts';

@@ -13,7 +13,7 @@ import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 export type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 export { PAYMENT_REFUSALS, type PaymentEnvelope, type PaymentRefusal };
 
-/** An entry of `accepts` (api-facts 10.3); a type, not an interface, so that it is JSON. */
+/** Entry of `accepts` (WALLET-7); a type, not an interface, so that it is JSON. */
 export type PaymentRequirement = {
   scheme: 'exact';
   /** CAIP-2. */

@@ -1,5 +1,5 @@
 /**
- * An order under the field names of our public API (specification 4.6, 4.8): what a model gets that has no row of its own in
+ * Order under the field names of the published API (AUDIO-1, VIDEO-1), for a model that has no row of its own in
  * modelInputs.ts. Lengths are whole seconds; media stand as the files themselves until they have an address.
  */
 import type { MediaRole } from '../../domain/generation/media.ts';

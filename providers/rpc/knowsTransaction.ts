@@ -8,7 +8,7 @@ import type { RpcOutcome } from './rpcUpstreams.ts';
 
 const LONGEST_MS = 5_000;
 const LARGEST_BYTES = 4 * 1024 * 1024;
-/** Of the Starknet specification: TXN_HASH_NOT_FOUND. */
+/** TXN_HASH_NOT_FOUND of the Starknet API. */
 const STARKNET_UNKNOWN = 29;
 
 const QUESTIONS: Record<RpcFamily, (hash: string) => RpcCalls> = {

@@ -1,4 +1,4 @@
-/** Every line of "Bad input": the documented answer, nothing charged, nothing left behind, nobody else slowed down. */
+/** Bad input of the voice changer: the documented answer, nothing charged, nothing left behind, nobody else slowed down. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,6 @@
-/** What clients send is nobody's affair: words that are sent in every place are found in nothing that is kept (reliability H7). */
+/**
+ * Content of clients leaves no trace: words that are sent in every place are found in nothing that is kept (PRIVACY-1).
+ */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

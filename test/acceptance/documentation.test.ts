@@ -1,6 +1,6 @@
 /**
- * The documentation is true: every example works as it stands, and what comes back is what the page says, by a validator
- * that nobody here wrote and by a table of fields that was taken from the specification by hand.
+ * The documentation is true: every example works as it stands. What comes back is what the page says, by a foreign
+ * validator and by a table of fields that was written by hand.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -104,7 +104,7 @@ describe('the example of', () => {
   );
 });
 
-describe('the fields of the specification', () => {
+describe('the published fields', () => {
   test.each(Object.keys(SPECIFIED_FIELDS))('%s', async (operationId) => {
     const operation = operations.find((each) => each.operation.operationId === operationId);
     if (!operation) throw new Error(`no operation ${operationId}`);

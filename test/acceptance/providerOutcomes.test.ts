@@ -1,6 +1,6 @@
 /**
- * Whatever a service does with an order (reliability C.5, Provider): the client reads the documented answer, the ledger has
- * the exact price or nothing, the order was taken in once at most, and nothing is left in the store. All rows run at once.
+ * Outcomes of a provider (FAULT-1): the client reads the documented answer, the ledger has the exact price or nothing,
+ * the order was accepted once at most, and nothing is left in the store. All rows run at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * What each route answers, field by field, copied by hand from the specification (2.3 to 2.7, 4.6, 4.9, 4.10) and from
- * the tables A.5 to A.14 of the facts about the public API. Nothing generates it, and nothing is generated from it.
+ * Fields of the answer of each route, copied by hand from the published API (MODEL-1, MODEL-11, ACCOUNT-3 to
+ * ACCOUNT-15). Nothing generates them, and nothing is generated from them.
  *
  * A type ends with `?` when the field may be missing, and with `|null` when it may be null. `[]` goes through a list,
  * `{}` through an object whose names are free.

@@ -1,4 +1,4 @@
-/** The tables of jobs and their webhooks, for specifiedFields.ts; beside the specification. */
+/** Tables of jobs and their webhooks, for specifiedFields.ts; additions to the published API (API-17). */
 
 export function under(place: string, table: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(table).map(([name, type]) => [`${place}.${name}`, type]));

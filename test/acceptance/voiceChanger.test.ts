@@ -1,4 +1,4 @@
-/** A recording's way through the voice changer over HTTP, with real processes and real parts (specification 4.6). */
+/** Recordings in the voice changer over HTTP, with real processes and real parts (AUDIO-3). */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

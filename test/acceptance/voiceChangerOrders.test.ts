@@ -1,4 +1,4 @@
-/** What can become of a paid job over HTTP: cancelled, repeated, refused, listed (specification 3 and 4.6). */
+/** Ends of a paid job over HTTP: cancelled, repeated, refused, listed (JOB-1 to JOB-9). */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';

@@ -10,7 +10,7 @@ const NOW = '2026-10-05T12:00:00.000Z';
 const PRIVACIES = ['private', 'anonymized'] as const;
 type Privacy = Model['privacy'];
 
-/** Specification 2.3, by hand: what a policy lets a key call. */
+/** Models that a policy lets a key call, by hand (ACCOUNT-1). */
 const MAY: Record<ModelPrivacy, (type: ModelType, privacy: Privacy) => boolean> = {
   ALL: () => true,
   PRIVATE_TEXT: (type, privacy) =>

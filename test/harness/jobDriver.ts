@@ -1,6 +1,6 @@
 /**
- * A client as the contract wants it: an Idempotency-Key on the order, the same request again when the connection breaks
- * or the service has no answer now, then retrieve until there is one, then complete.
+ * Client of a job: an Idempotency-Key on the order, the same request again when the connection breaks or the service
+ * has no answer now, then retrieve until there is one, then complete.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -191,7 +191,7 @@ export function readRetrieve(reply: Reply): JobEnd | undefined {
 
 const PROVIDER_REFUSED = 422;
 
-/** Each kind has its own words for a refusal by the provider (specification 7). */
+/** Reads a failure, whose shape depends on the kind of job (JOB-7). */
 function readVerdict({ status, body }: Reply): JobEnd | undefined {
   const said = JSON.parse(body.toString()) as Verdict;
   const nested = typeof said.error === 'object' ? said.error : undefined;

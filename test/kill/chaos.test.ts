@@ -23,7 +23,7 @@ import { crowdConfig, waresWith } from './wares.ts';
 const JOBS = longRun(60, 500);
 const CHAOS_MS = longRun(40_000, 300_000);
 const PAYERS = 5;
-/** Every job ends this soon after the last kill (reliability Q2, G-1). */
+/** Every job ends this soon after the last kill (JOB-11). */
 const HEAL_LIMIT_MS = 120_000;
 const seed = Number(processEnvironment().FAREBOX_TEST_SEED ?? Date.now() % 1_000_000);
 

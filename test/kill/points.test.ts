@@ -1,6 +1,6 @@
 /**
- * Processes really die at every crash point that a job passes (reliability C.4): the job ends delivered and charged once,
- * or failed and refunded once, the books agree, and nothing is left in the bucket.
+ * Processes really die at every crash point that a job passes (CRASH-1 to CRASH-30): the job ends delivered and charged
+ * once, or failed and refunded once, the books agree, and nothing is left in the bucket.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CASES } from './cases.ts';

@@ -1,7 +1,6 @@
 /**
- * The crash points of reliability C.4 that a voice-changer job passes, by the table's numbers. What has no row here is not
- * on the job's way: 10 (there is no outbox: the start of the workflow is the order), 18 and 19 (one PutObject of a known
- * length, no multipart upload), 31 to 40 (top-up, JSON-RPC, streams).
+ * Crash points that a voice-changer job passes, by their numbers (CRASH-1 to CRASH-30). The numbers 10, 18 and 19 are
+ * not in use; CRASH-31 and above are not on the way of a job.
  */
 import type { FlowName } from './flows.ts';
 

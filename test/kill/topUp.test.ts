@@ -40,7 +40,10 @@ interface Case {
   moves: boolean;
 }
 
-/** Issue and reliability C.4, 31 to 34. The mark of a settlement is set before it is sent: who dies in between has not sent. */
+/**
+ * Points of a payment (CRASH-31 to CRASH-34). The mark of a settlement is set before it is sent: a process that dies in
+ * between has not sent it.
+ */
 const POINTS: [Case['who'], string, boolean][] = [
   ['api', 'top-up-start', true],
   ['api', 'top-up-started', true],

@@ -1,4 +1,4 @@
-/** The ways in which a service, or what stands before it, goes wrong (reliability C.5, Provider). */
+/** Faults of a service, or of what stands before it (FAULT-2, FAULT-3). */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { silentMp3 } from './elevenlabsAudio.ts';

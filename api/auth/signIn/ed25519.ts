@@ -1,6 +1,6 @@
 /**
- * Ed25519 by the rules of RFC 8032 with what libraries leave open decided strictly: one encoding of each point and number,
- * and no key of small order, for which anybody could sign (reliability.md, finding 6).
+ * Ed25519 by the rules of RFC 8032, strict where libraries leave a choice: one encoding of each point and number, and
+ * no key of small order, for which anyone could sign (WALLET-4).
  */
 import { createPublicKey, verify } from 'node:crypto';
 import { isLargeOrderPoint, isStrictEd25519 } from '../../../domain/ed25519.ts';

@@ -1,4 +1,4 @@
-/** Sign-in with a wallet: what the front door asks of it (specification 5.2, api-facts 10.1). */
+/** Sign-in with a wallet, as the authentication needs it (WALLET-1, WALLET-2). */
 import type { Wallet } from '../../../domain/wallets.ts';
 
 // biome-ignore lint/performance/noBarrelFile: the front door finds all that it needs of sign-ins here

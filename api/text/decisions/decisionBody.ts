@@ -1,4 +1,4 @@
-/** The body of POST /decisions (api-facts 4.1d). */
+/** Body of POST /decisions (TEXT-28). */
 import { z } from 'zod';
 
 const json = z.record(z.string(), z.unknown());

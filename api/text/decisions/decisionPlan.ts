@@ -90,7 +90,7 @@ function longestText({ question, instructions, options: all }: PlannedQuestion, 
   );
 }
 
-/** `maxStateTokens`: the state with its longest question; `maxTotalTokens`: with all of them (api-facts 4.1d). */
+/** `maxStateTokens`: the state with its longest question; `maxTotalTokens`: with all of them (TEXT-29). */
 async function refuseTooLong(
   { id, spec }: DecisionModel,
   state: string,

@@ -1,4 +1,4 @@
-/** POST /decisions and its other name (api-facts 4.1d). */
+/** POST /decisions and its other name (TEXT-28). */
 import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import { textOf } from '../../../domain/decisions/prompt.ts';
 import { FareboxError } from '../../../domain/errors.ts';

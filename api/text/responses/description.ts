@@ -1,4 +1,4 @@
-/** How POST /responses describes itself, and what it answers (api-facts A.3). */
+/** Description and answers of POST /responses (TEXT-24, TEXT-25). */
 import { z } from 'zod';
 import type { RouteDescription } from '../../describe.ts';
 import { dryRunAnswer } from '../answers.ts';

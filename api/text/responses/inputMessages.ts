@@ -37,7 +37,7 @@ export function inputMessages({
         messages.push(item.role === 'user' ? userOf(item) : toldOf(item.role, textsOf(item, at)));
       }
     }
-    // Reasoning, references and searches are discarded (api-facts 4.1b).
+    // Reasoning, references and searches are dropped (TEXT-24).
   }
   turn.end();
   return messages;

@@ -1,4 +1,4 @@
-/** A response and its items as the client sees them (api-facts 4.1b and A.3). */
+/** Response and its items as the client sees them (TEXT-25). */
 import type { FinishReason, ReasoningDetail, TokenUsage } from '../../../domain/text/chat.ts';
 import type { Citation, Heading } from '../present.ts';
 
@@ -83,7 +83,7 @@ function presentUsage(usage: TokenUsage) {
   };
 }
 
-/** Where a text points to what a search found: `^1^`, `^1,3^` (api-facts 2.1). */
+/** Citations of search results: `^1^`, `^1,3^` (TEXT-25). */
 export function annotationsOf(text: string, citations: readonly Citation[]): Annotation[] {
   if (citations.length === 0) return [];
   return [...text.matchAll(/\^(\d+(?:,\d+)*)\^/g)].flatMap(({ 0: mark, 1: numbers = '', index }) =>

@@ -1,4 +1,4 @@
-/** What a model said as a response (api-facts 4.1b and A.3). */
+/** Response as the form of an answer (TEXT-25). */
 import { FareboxError } from '../../../domain/errors.ts';
 import type { AnswerForm, Made } from '../answerForm.ts';
 import type { Attempts, ChatAttempt } from '../chatAttempts.ts';

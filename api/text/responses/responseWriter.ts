@@ -1,4 +1,4 @@
-/** Chat events as the events of a response (api-facts 12.2). Each item is announced when it begins, and ended at the end. */
+/** Writes chat events as the events of a response (TEXT-26). */
 import type { ChatDelta, ChatEvent, FinishReason, ReasoningDetail } from '../../../domain/text/chat.ts';
 import { streamedError } from '../../upstreamErrors.ts';
 import type { StreamForm } from '../answerForm.ts';

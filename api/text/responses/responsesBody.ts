@@ -1,6 +1,6 @@
 /**
- * The body of POST /responses (api-facts 4.1b and A.2). Unlike that of chat it is permissive: a field that is not listed is
- * taken without effect. Those that clients are known to send are named for the description of the API.
+ * Body of POST /responses (TEXT-24). Unlike that of chat it ignores unknown fields. Those that clients are known to
+ * send are named for the description of the API.
  */
 import { z } from 'zod';
 import { anonUserId, EFFORTS, serviceParameters, VERBOSITIES } from '../chatBody.ts';

@@ -1,4 +1,4 @@
-/** POST /responses (specification 4.12, api-facts 4.1b): the chat path in another form. Nothing is stored. */
+/** POST /responses (TEXT-24): the chat path in another form. */
 import { FareboxError } from '../../../domain/errors.ts';
 import { defineRoute } from '../../route.ts';
 import { answerChat, DEADLINE_MS, estimateChat, LARGEST_BODY_BYTES } from '../chatRoute.ts';

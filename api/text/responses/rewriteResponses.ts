@@ -7,7 +7,7 @@ export function rewriteResponses(sent: unknown, { brand }: Pick<Config, 'brand'>
   const body: Loose = { ...sent };
   const parameters = ownParametersOf(body, brand);
   if (parameters !== undefined) body.service_parameters = parameters;
-  // Settings in the name of the model are for chat only (api-facts 4.1b).
+  // Settings in the model name are for chat only (TEXT-4).
   if (typeof body.model === 'string') body.model = splitModelName(body.model).id;
   if (Array.isArray(body.input)) body.input = body.input.map(asTyped);
   if (Array.isArray(body.tools)) body.tools = body.tools.map(asNested);

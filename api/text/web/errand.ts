@@ -1,7 +1,7 @@
 /**
- * What a conversation has looked up on the web before a model answers (specification 2.1, api-facts 2.1 and 4.1): a search,
- * or the pages that the last message names, which take the search's place. What it can cost and how much it can add to the
- * prompt are known before anything is asked.
+ * Web lookups of a conversation before a model answers (TEXT-12): a search, or the pages that the last message names,
+ * which replace the search. Their maximum cost and their maximum addition to the prompt are known before anything is
+ * asked.
  */
 import type { TextModel } from '../../../domain/catalogue/model.ts';
 import { FareboxError } from '../../../domain/errors.ts';
@@ -25,7 +25,7 @@ export interface Errand {
   findings(): Promise<Findings>;
 }
 
-/** The published limit (api-facts 2.1). */
+/** Published limit (TEXT-12). */
 const MOST_PAGES = 5;
 const TOKENS_OF_SEARCH = 4_000;
 const TOKENS_OF_PAGE = 8_000;

@@ -1,4 +1,7 @@
-/** What was looked up, as the client sees it: in a whole answer, and at the beginning of a stream (api-facts 2.2 and 12.1). */
+/**
+ * Search results as the client sees them: in a whole answer (TEXT-16, TEXT-19), and at the beginning of a stream
+ * (TEXT-22).
+ */
 import type { ToolCall } from '../../../domain/text/chat.ts';
 import type { ServiceParameters } from '../chatBody.ts';
 import type { ChatCall } from '../chatCall.ts';

@@ -1,4 +1,4 @@
-/** Decision models (api-facts 11): prices per million tokens. */
+/** Decision models (MODEL-5): prices per million tokens. */
 import { DEFAULT_CREATED, type DecisionModel } from '../model.ts';
 import { base, price } from './entry.ts';
 

@@ -1,4 +1,4 @@
-/** Embedding models (api-facts 11): prices per million tokens. All are of size XS (specification 8.1). */
+/** Embedding models (MODEL-5): prices per million tokens. All are of size XS (LIMIT-1). */
 import { DEFAULT_CREATED, type EmbeddingModel } from '../model.ts';
 import type { EmbeddingSpec } from '../specs.ts';
 import { base, price } from './entry.ts';

@@ -1,4 +1,4 @@
-/** Images (api-facts 11): generation per image, and the upscaler. Their constraints are not published. */
+/** Image models (MODEL-5): prices per image, and the upscaler. Their constraints are not published. */
 import type { ImageModel, UpscaleModel } from '../model.ts';
 import type { ImageSpec } from '../specs.ts';
 import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmounts } from './entry.ts';

@@ -1,4 +1,4 @@
-/** Edit models (api-facts 11): prices per edit, per resolution, and for input images past those that are included. */
+/** Edit models (MODEL-5): prices per edit, per resolution, and for input images above the included number. */
 import type { InpaintModel, ModelBase } from '../model.ts';
 import type { InpaintSpec } from '../specs.ts';
 import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmounts } from './entry.ts';

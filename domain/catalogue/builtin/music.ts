@@ -1,6 +1,6 @@
 /**
- * Music, sounds and long speech (api-facts 11). Their privacy is not published; `anonymized` is the side on which a key
- * that asks for private models is safe. What the models of fal take is what their endpoints do (fal-ai/fal-js,
+ * Music, sounds and long speech (MODEL-5). Their privacy is not published; `anonymized` is the side on which a key that
+ * asks for private models is safe. What the models of fal take is what their endpoints do (fal-ai/fal-js,
  * libs/client/src/types/endpoints.ts, and the pages of the models); what those of ElevenLabs take is what its API
  * description, its page "Models" and public clients of the same models say. Default durations of what is priced by the
  * second are ours.

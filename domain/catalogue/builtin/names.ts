@@ -1,4 +1,4 @@
-/** Foreign names and retired ids (api-facts 12.4, 12.5, 9). */
+/** Foreign names (MODEL-10) and ids that were removed (MODEL-8). */
 import type { ModelType } from '../model.ts';
 
 /** Names of other services by the id that answers to them; a row counts only while its id is in the catalogue. */

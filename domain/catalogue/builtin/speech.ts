@@ -1,4 +1,4 @@
-/** Speech (api-facts 11): synthesis per million characters, transcription per second of audio. */
+/** Speech models (MODEL-5): synthesis per million characters, transcription per second of audio. */
 import type { AsrModel, TtsModel } from '../model.ts';
 import type { TtsSpec } from '../specs.ts';
 import { type BuiltInProvider, base, price } from './entry.ts';

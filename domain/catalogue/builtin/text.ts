@@ -1,4 +1,4 @@
-/** Text models (api-facts 11): prices per million tokens. */
+/** Text models (MODEL-5): prices per million tokens. */
 import { DEFAULT_CREATED, type MediaTokenRates, type ModelSize, type TextModel } from '../model.ts';
 import type { Capabilities, CapabilityFlag, ReasoningEffort } from '../specs.ts';
 import { type BuiltInProvider, base, price } from './entry.ts';

@@ -1,8 +1,8 @@
 /**
- * Video (api-facts 11). Few prices are published; an id without one stays offline until a configuration prices it. Where
- * privacy is not published it is `anonymized`, on which a key that asks for private models is safe. `upstreamModel` is the
- * endpoint of fal; what a model takes is what is published of it and fal's endpoint takes too (fal-ai/fal-js,
- * libs/client/src/types/endpoints.ts).
+ * Video models (MODEL-5). Few prices are published; an id without one stays offline until a configuration prices it.
+ * Where privacy is not published it is `anonymized`, on which a key that asks for private models is safe.
+ * `upstreamModel` is the endpoint of fal; what a model takes is what is published of it and what the endpoint of fal
+ * takes too (fal-ai/fal-js, libs/client/src/types/endpoints.ts).
  */
 import type { VideoInputs, VideoModel, VideoPrice } from '../model.ts';
 import type { VideoSpec } from '../specs.ts';

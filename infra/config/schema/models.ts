@@ -31,7 +31,7 @@ const common = {
   discount_to_user: z.number().gt(0).lt(1).exactOptional(),
 };
 
-/** Size classes of specification 8.1: they decide the request and token limits of text and embedding models. */
+/** Size classes (LIMIT-1): they decide the request and token limits of text and embedding models. */
 const size = z.enum(MODEL_SIZES).exactOptional();
 
 /** How a decision model finds its probabilities; the defaults are in domain/decisions/evaluation.ts. */

@@ -1,6 +1,6 @@
 /**
- * Pictures are decoded, turned and encoded in child processes with hard limits on time and memory: no picture is unpacked
- * in this process, and one that makes its decoder loop or swell ends with its child (reliability J7).
+ * Decodes, turns and encodes images in child processes with hard limits on time and memory: no image is unpacked in
+ * this process, and one that makes its decoder loop or grow ends with its child (PARSE-1).
  */
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';

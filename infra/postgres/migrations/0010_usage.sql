@@ -32,7 +32,7 @@ create function usage_digits(value text) returns text language sql immutable par
   select case when translate(value, '0123456789', '') = '' and length(value) between 1 and 18 then value end
 $$;
 
--- A ledger row as a usage entry (specification 2.7). `amount_nano` is what was billed: above zero for a charge, below for
+-- Usage entry of a ledger row (ACCOUNT-11). `amount_nano` is what was billed: above zero for a charge, below for
 -- a refund. A charge that was paid from several currencies has an entry for each; all name the units of the whole.
 create view usage_entries as
 select account_id, created_at, id, operation_id, kind, currency, key_id,

@@ -1,6 +1,6 @@
 /**
- * The reference facilitator of x402 over HTTP: POST /verify, POST /settle, GET /supported (api-facts 10.2). For a local
- * chain only. Its packages are not among those of the service: they are loaded here, when somebody starts one.
+ * Reference facilitator of x402 over HTTP: POST /verify, POST /settle, GET /supported (WALLET-14). For a local chain
+ * only. Its packages are not among those of the service: they are loaded here, when somebody starts one.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';

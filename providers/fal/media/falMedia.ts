@@ -31,7 +31,7 @@ import { cutoutInput, enlargeInput, transcriberOf, transcriptionInput } from './
 
 /** A day of speech with the times of its words. */
 const MAX_REPLY_BYTES = 32 * 1024 * 1024;
-/** How long a sample serves as a voice (api-facts 4.6, voices). */
+/** Time for which a sample serves as a voice (AUDIO-7). */
 const VOICE_SECONDS = 7 * 24 * 3_600;
 
 export function createFalMedia(options: FalOptions, guardedFetch: GuardedFetch): MediaProvider {

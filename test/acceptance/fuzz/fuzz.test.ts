@@ -80,12 +80,12 @@ interface Tally {
   faults: string[];
 }
 
-/** The documented answer about a page that cannot be reached (api-facts 4.4): here none of the web can. */
+/** Documented answer about a page that cannot be reached (API-12): here none of the web can. */
 function isNoWayOut(url: string, text: string): boolean {
   return url.startsWith('/augment/scrape') && text === '{"error":"The page could not be fetched."}';
 }
 
-/** Where a request may leave its model out, the published one stands in, which nobody serves here (api-facts 4.2, 4.6, 4.7). */
+/** Routes with a default model (IMAGE-1, AUDIO-8), which nobody serves here. */
 const WITH_USUAL_MODEL =
   /^\/(audio\/(transcriptions|speech|voices)|image\/(multi-)?edit|images\/(generations|edits))\b/;
 

@@ -54,7 +54,7 @@ const EVERY_INPUT = {
   },
 };
 
-/** Takes every field of the specification but those of upscalers. */
+/** Takes every published field but those of upscalers. */
 export const EVERYTHING: VideoParts = {
   constraints: {
     ...{ audio: true, audio_configurable: true, audio_input: true, prompt_character_limit: 40 },

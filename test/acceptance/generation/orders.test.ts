@@ -1,4 +1,6 @@
-/** The way of music, speech and videos over HTTP, with real processes and real parts (specification 3, 4.6, 4.8 and 7). */
+/**
+ * Orders of music, speech and videos over HTTP, with real processes and real parts (AUDIO-1, VIDEO-1, JOB-1 to JOB-7).
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CONSENT_VERSION } from '../../../api/video/consent.ts';
 import { SUGGESTED_PROMPT } from '../../stubs/elevenlabsRules.ts';

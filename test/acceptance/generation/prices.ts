@@ -1,4 +1,4 @@
-/** Tests of orders.test.ts: one price from the quote to the usage entry, to the nano (specification 4.6 and 4.8, api-facts 4.6 and 4.8). */
+/** Tests of orders.test.ts: one price from the quote to the usage entry, to the nano (AUDIO-1, VIDEO-1). */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { nanoFromNumber } from '../../../domain/money.ts';
 import type { Reply } from '../client.ts';

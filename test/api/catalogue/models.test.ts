@@ -189,7 +189,7 @@ describe('GET /models', () => {
     expect(before?.model_spec.traits).toEqual(['function_calling_default']);
   });
 
-  it('says how many images an edit model takes where the specification has it and where clients read it', async () => {
+  it('shows maxInputImages under capabilities and under constraints (MODEL-3)', async () => {
     const { data } = await list('?type=inpaint');
     expect(data.find((entry) => entry.id === 'editor')?.model_spec).toMatchObject({
       capabilities: { maxInputImages: 4 },

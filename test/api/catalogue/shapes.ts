@@ -1,4 +1,4 @@
-/** The shapes of api-facts 2.6 and A.5, written down apart from the product, without a key that is not published. */
+/** Shapes of model entries (MODEL-1), written apart from the product, without a key that is not published. */
 import { z } from 'zod';
 
 const price = z.strictObject({ usd: z.number().min(0), diem: z.number().min(0) });

@@ -1,4 +1,4 @@
-/** The limits of part 8 over HTTP: who is refused when, in which words, and which headers tell before. */
+/** Rate limits over HTTP (LIMIT-1 to LIMIT-12): who is refused when, in which words, and which headers tell before. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the window of tokens keeps of calls that used none (specification 8.3). */
+/** Calls that used no tokens leave none in the window of tokens (LIMIT-11). */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import { startApi, type TestApi } from '../startApi.ts';

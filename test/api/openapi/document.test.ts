@@ -43,7 +43,7 @@ describe('the committed description', () => {
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 
-  // Specification 9.
+  // Stages (API-15).
   test.each([
     ['post', '/responses', 'alpha'],
     ['get', '/billing/usage-analytics', 'beta'],

@@ -1,4 +1,4 @@
-/** Idempotency-Key of the JSON-RPC proxy: one request to a node, one charge, one answer (specification 4.5, rule 4). */
+/** Idempotency-Key of the JSON-RPC proxy: one request to a node, one charge, one answer (RPC-8). */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256 } from 'viem/utils';

@@ -1,4 +1,4 @@
-/** Requests a minute and credits a day of an account, the same for all processes (specification 8.4). */
+/** Requests per minute and credits per day of an account, the same for all processes (LIMIT-14). */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {

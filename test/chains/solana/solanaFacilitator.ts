@@ -1,4 +1,4 @@
-/** A facilitator for the exact scheme on Solana (api-facts 10.2): honest by itself, and whatever a test makes of it. */
+/** Facilitator for the exact scheme on Solana (WALLET-15): honest by itself, and whatever a test makes of it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readSubmission, type SolanaChain } from './solanaChain.ts';

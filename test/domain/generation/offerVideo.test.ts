@@ -174,7 +174,7 @@ describe('a video order', () => {
     });
   });
 
-  it('names its media in the order of the specification', () => {
+  it('names its media in the order of the fields (VIDEO-9)', () => {
     const inputs = { endImage: 'optional', referenceImages: 2, elements: 1, keyframes: 1 } as const;
     const found = offer(
       { ...IMAGE, inputs },

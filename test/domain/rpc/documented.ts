@@ -1,7 +1,7 @@
 /**
- * The networks and methods of the JSON-RPC proxy, copied by hand from their documentation: specification 4.5, api-facts 4.5,
+ * Networks and methods of the JSON-RPC proxy (RPC-1, RPC-2), copied by hand from their documentation:
  * ethereum/execution-apis, ERC-7769, docs.zksync.io, docs.linea.build, docs.polygon.technology, starknet-specs and
- * solana.com/docs/rpc/http. Nothing generates it, and nothing is generated from it.
+ * solana.com/docs/rpc/http. Nothing generates them, and nothing is generated from them.
  */
 
 export const NETWORKS = [
@@ -139,7 +139,7 @@ export const WRITES: readonly string[] = words(`
   requestAirdrop starknet_addInvokeTransaction starknet_addDeclareTransaction
   starknet_addDeployAccountTransaction`);
 
-/** Refused everywhere, by the reason (specification 4.5, rule 2; api-facts 4.5). */
+/** Methods refused everywhere, by the reason (RPC-4). */
 export const REFUSED: Readonly<Record<string, readonly string[]>> = {
   websocket: words(`
     eth_subscribe eth_unsubscribe accountSubscribe accountUnsubscribe blockSubscribe blockUnsubscribe

@@ -10,7 +10,7 @@ import {
   speechSnapshot,
 } from '../../../domain/speech/price.ts';
 
-/** Micro-dollars per million characters, copied by hand (api-facts 11). */
+/** Micro-dollars per million characters, copied by hand (MODEL-5). */
 const SPOKEN: Record<string, bigint> = {
   'tts-chatterbox-hd': 50_000_000n,
   'tts-elevenlabs-turbo-v2-5': 62_500_000n,

@@ -101,7 +101,8 @@ describe('a limit', () => {
       await world.setLimits(key, { usd: BigInt(index % 2 === 0 ? 200 : 2_000) });
     });
     await Promise.all([...holds, ...changes]);
-    // I8 in the check knows when the limit changed: anything admitted against a limit no longer valid would show.
+    // The check of I8 knows when the limit changed: anything admitted against a limit that is no longer valid would
+    // show.
     await world.expectSound();
   });
 

@@ -1,4 +1,4 @@
-/** The ways in which fal, or what stands before it, goes wrong (reliability C.5, Provider). */
+/** Faults of fal, or of what stands before it (FAULT-2, FAULT-3). */
 import type { ServerResponse } from 'node:http';
 
 /** Where a fault strikes; `keys` are the published ones. */

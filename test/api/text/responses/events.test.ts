@@ -1,4 +1,4 @@
-/** The events of a streamed response: which, in which order, with which numbers (api-facts 12.2). */
+/** Events of a streamed response: which, in which order, with which numbers (TEXT-26). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ResponseWriter } from '../../../../api/text/responses/responseWriter.ts';
 import {

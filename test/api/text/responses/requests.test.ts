@@ -1,4 +1,4 @@
-/** What may be sent (api-facts 4.1b, A.2), what becomes of it, and what is refused by name. */
+/** Fields that may be sent, their effects, and what is refused by name (TEXT-24). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { png } from '../pictures.ts';
 import { type ResponsesWorld, startResponsesWorld } from './responsesWorld.ts';

@@ -1,4 +1,4 @@
-/** How large pictures say that they are, and what is made of that (api-facts 2.1). */
+/** Sizes that pictures declare, and what is made of them (TEXT-10). */
 import { describe, expect, it } from 'vitest';
 import { imageSize } from '../../../../infra/media/image/imageSize.ts';
 import { sniffImage } from '../../../../infra/media/image/sniffImage.ts';
