@@ -1,6 +1,15 @@
 /** Reads the books slice by slice in the order of time: what breaks a rule, what it all comes to, and days to be sealed. */
 import { BookedSums } from './bookedSums.ts';
-import { checkSlice, dayOf, endOfDay, rangeOf, type Slice, startOfDay, sumSlice } from './checkSlice.ts';
+import {
+  checksOf,
+  dayOf,
+  endOfDay,
+  rangeOf,
+  type Slice,
+  type SliceReport,
+  startOfDay,
+  sumSlice,
+} from './checkSlice.ts';
 import { DayRecord, unsealedFrom, verifySeal } from './ledgerSeals.ts';
 import { type Finding, inSnapshot, inSnapshots, type Read } from './ledgerSnapshots.ts';
 import type { SqlClient } from './pool.ts';
@@ -139,15 +148,12 @@ class Walk {
     const isSealed = this.#isSealed(dayOf(slice.from));
     if (isSealed && slice.from < this.#extent.archivedUntil) return await this.#readArchived(slice);
     const record = this.#recordOf(dayOf(slice.from));
-    const parts = [
-      (read: Read) => this.#check(read, slice),
-      async (read: Read) => {
-        const sums = await sumSlice(read, slice);
-        record?.add(sums);
-        if (!isSealed) this.#sums.add(sums);
-      },
-    ];
-    if (record) parts.push(...record.digests(slice));
+    const sum = async (read: Read) => {
+      const sums = await sumSlice(read, slice);
+      record?.add(sums);
+      if (!isSealed) this.#sums.add(sums);
+    };
+    const parts = [...checksOf(slice, this.#note), sum, ...(record?.digests(slice) ?? [])];
     await inSnapshots(this.#sql, parts);
     if (record && slice.to === endOfDay(record.day)) await this.#endDay(record);
   }
@@ -155,17 +161,16 @@ class Walk {
   /** Operations, jobs and payments are still there; of the transfers there is what was sealed. */
   async #readArchived(slice: Slice): Promise<void> {
     const record = this.#recordOf(dayOf(slice.from));
-    const check = async (read: Read) => {
-      const { findings } = await checkSlice(read, slice, { isArchived: true });
-      for (const finding of findings) this.#findings.push(finding);
-    };
-    await inSnapshots(this.#sql, [check, ...(record?.digests(slice, ['operations', 'jobs']) ?? [])]);
+    const checks = checksOf(slice, this.#noteArchived, { isArchived: true });
+    await inSnapshots(this.#sql, [...checks, ...(record?.digests(slice, ['operations', 'jobs']) ?? [])]);
     if (record && slice.to === endOfDay(record.day)) await this.#endDay(record, { isArchived: true });
   }
 
   /** The newest rows, which are summed with the balances. */
   async finish(slice: Slice): Promise<WalkedBooks> {
-    await inSnapshot(this.#sql, (read) => this.#check(read, slice));
+    await inSnapshot(this.#sql, async (read) => {
+      for (const check of checksOf(slice, this.#note)) await check(read);
+    });
     return {
       findings: this.#findings,
       sums: this.#sums,
@@ -174,12 +179,15 @@ class Walk {
     };
   }
 
-  async #check(read: Read, slice: Slice): Promise<void> {
-    const { findings, settledLater, settledHere } = await checkSlice(read, slice);
+  readonly #noteArchived = ({ findings }: SliceReport): void => {
+    for (const finding of findings) this.#findings.push(finding);
+  };
+
+  readonly #note = ({ findings, settledLater, settledHere }: SliceReport): void => {
     for (const finding of findings) this.#findings.push(finding);
     for (const id of settledLater) this.#unmoved.add(id);
     for (const id of settledHere) this.#unmoved.delete(id);
-  }
+  };
 
   #isSealed(day: string): boolean {
     return this.#extent.unsealedFrom !== null && day < this.#extent.unsealedFrom;
