@@ -306,7 +306,8 @@ describe('the container image', () => {
     const folders = readdirSync(ROOT, { withFileTypes: true })
       .filter(
         (entry) =>
-          entry.isDirectory() && !/^(\.|node_modules$|dist$|coverage$|test$|examples$)/.test(entry.name),
+          entry.isDirectory() &&
+          !/^(\.|node_modules$|dist$|coverage$|test$|examples$|docs$)/.test(entry.name),
       )
       .map((entry) => `!${entry.name}`);
     expect(lines).toEqual(expect.arrayContaining(folders));

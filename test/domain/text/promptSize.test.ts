@@ -29,7 +29,7 @@ const LATIN: Record<string, string> = {
   Polish: 'W zeszłym roku pojechaliśmy na wakacje nad morze, gdzie mieszkańcy przyjęli nas z życzliwością.',
   Finnish: 'Kansainvälisessä kokouksessa keskusteltiin ympäristönsuojelulainsäädännön yhdenmukaistamisesta.',
   Turkish: 'Geçen yıl arkadaşlarımızla birlikte Kapadokya’yı gezdik ve çok güzel fotoğraflar çektik.',
-  Markdown: read('docs/operating.md').slice(0, 8_000),
+  Markdown: read('docs/wallets.md').slice(0, 8_000),
 };
 
 /** Often a token a letter elsewhere than with the shipped tokenizer, and estimated so. */
