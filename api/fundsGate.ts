@@ -100,10 +100,8 @@ function createFundsCache(reader: FundsReader) {
     const funds = await reader.read(payer);
     if (!hasFunds(funds, payer)) known.delete(nameOf(payer));
     else if (changes === changesBefore) {
-      known.set(nameOf(payer), {
-        ...{ accountId: payer.accountId, funds },
-        ...{ readAt: performance.now(), payable: new Set() },
-      });
+      const { accountId } = payer;
+      known.set(nameOf(payer), { accountId, funds, readAt: performance.now(), payable: new Set() });
     }
     return funds;
   }
@@ -119,7 +117,7 @@ function createFundsCache(reader: FundsReader) {
   }
 
   function recent(payer: Payer): Known | undefined {
-    // A payer that calls often is set anew each second: which one was asked for last need not be kept.
+    // `peek`: the entry of a busy payer is replaced each second, so the order of use need not be tracked.
     const entry = known.peek(nameOf(payer));
     if (entry === undefined) return undefined;
     const age = performance.now() - entry.readAt;

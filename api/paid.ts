@@ -30,7 +30,7 @@ export interface PaidCall {
   snapshot: PriceSnapshot;
   /** Longer than the call can take, settling included. */
   ttlMs: number;
-  /** Asked for its log when there is something to say: most calls need none of their own. */
+  /** Its log is created on first use; most calls never need one. */
   logOwner: LogOwner;
   /** From the deadline on its client is not billed. Left out: there is no such deadline. */
   request?: ExpiringRequest;
@@ -144,8 +144,13 @@ async function settle(purse: Purse, call: PaidCall, bill: Bill): Promise<Settlem
   const { accountId } = call.caller;
   const isLost = () => call.request?.expired === true;
   const isGivenUp = () => isLost() || performance.now() > until;
-  const bare = { operationId: call.requestId, accountId, price: taken, snapshot: details };
-  const request = call.request ? { ...bare, isGivenUp } : bare;
+  const request = {
+    operationId: call.requestId,
+    accountId,
+    price: taken,
+    snapshot: details,
+    ...(call.request && { isGivenUp }),
+  };
   try {
     const settled = await insist({ logOwner: call.logOwner, isLost }, until, () =>
       writing(bill, () => purse.ledger.settle(request)),

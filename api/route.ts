@@ -112,7 +112,7 @@ export interface RouteRequest<Body, Query, A extends Access> {
   whenGone(act: () => void): () => void;
   /** The client went away by itself: its call ended neither by its deadline nor with the process. Known once `signal` is. */
   readonly hasLeft: boolean;
-  /** This process has cut the connection; without a `signal` that is made for it. */
+  /** This process has cut the connection; a client that left by itself is not cut off. Creates no `signal`. */
   readonly isCutOff: boolean;
   /** The deadline has passed, and the client is told so. */
   readonly expired: boolean;

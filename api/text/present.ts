@@ -68,8 +68,8 @@ export function presentLogprobs(logprobs: readonly TokenLogprob[]) {
 }
 
 export function presentParameters(parameters: ServiceParameters, citations: readonly Citation[]) {
-  const told = { enable_e2ee: parameters.enable_e2ee ?? true, web_search_citations: citations };
-  return Object.assign({ ...parameters }, told);
+  const added = { enable_e2ee: parameters.enable_e2ee ?? true, web_search_citations: citations };
+  return Object.assign({ ...parameters }, added);
 }
 
 export function presentDelta(delta: ChatDelta) {

@@ -20,7 +20,7 @@ const BODY_BYTES = 35 * 1024 * 1024;
 /** Fetching and decoding the source included. */
 const DEADLINE_MS = 75_000;
 
-/** One list, so that the funds gate knows it again. */
+/** One list for all calls: the funds gate remembers lists by identity. */
 const SMALLEST_PRICES = [MIN_PRICE];
 
 export const quoteRoute = defineRoute({

@@ -46,7 +46,7 @@ function lettersOf(value: unknown): number {
     for (let at = 0; at < value.length && letters <= QUICK_LETTERS; at += 1) letters += lettersOf(value[at]);
     return letters;
   }
-  // Without the list of entries, which most requests are too small to need.
+  // Object.entries would allocate a list for each object of each request.
   for (const name in value) {
     letters += name.length + lettersOf((value as Record<string, unknown>)[name]);
     if (letters > QUICK_LETTERS) break;

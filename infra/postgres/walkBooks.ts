@@ -179,6 +179,7 @@ class Walk {
     };
   }
 
+  /** Charges of an archived month have no transfers that could be waited for. */
   readonly #noteArchived = ({ findings }: SliceReport): void => {
     for (const finding of findings) this.#findings.push(finding);
   };

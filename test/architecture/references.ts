@@ -5,7 +5,7 @@ import type * as ESTree from 'oxc-parser';
 import { parseSync, Visitor } from 'oxc-parser';
 import { lineFinder } from './facts.ts';
 import { FLOORS } from './floors.ts';
-import { ROOT } from './sources.ts';
+import { ROOT, readSource } from './sources.ts';
 
 export interface Passage {
   line: number;
@@ -135,7 +135,7 @@ export function documentViolations(file: string, source: string, rules: RuleBook
     ...unknownRules(text, rules).map((id) => `${file}:${index + 1}: ${id}: docs/reference has no such rule`),
     ...[...text.matchAll(LINK)]
       .map(([, target = '']) => target)
-      .filter((target) => !leadsSomewhere(file, target, source))
+      .filter((target) => linkFault(file, target, source) !== undefined)
       .map((target) => `${file}:${index + 1}: ${target}: leads nowhere`),
   ]);
 }
@@ -154,20 +154,31 @@ function missingTargets(file: string, text: string): string[] {
   ];
 }
 
-/** Whether a link of a document has its file; a link within the document has its heading or anchor. */
-function leadsSomewhere(file: string, target: string, source: string): boolean {
-  if (!target.startsWith('#')) {
-    return existsSync(path.join(ROOT, path.dirname(file), target.replace(/#.*$/, '')));
-  }
-  const anchors = [...source.matchAll(/^#+ (.*)$|<a id="([^"]*)">/gm)];
-  return anchors.some(([, heading, id]) => `#${id ?? slugOf(heading ?? '')}` === target);
+/** Problem of a link of a document, or undefined; `source`: the text of the document. */
+export function linkFault(file: string, target: string, source = readSource(file)): string | undefined {
+  const [place = '', anchor] = target.split('#');
+  const linked = place === '' ? file : path.posix.join(path.posix.dirname(file), place);
+  if (place !== '' && !existsSync(path.join(ROOT, linked))) return `${linked} does not exist`;
+  if (anchor === undefined) return undefined;
+  const anchors = anchorsOf(place === '' ? source : readSource(linked));
+  return anchors.includes(anchor) ? undefined : `${linked} has no heading #${anchor}`;
 }
 
-/** Anchor of a heading, as the usual viewers of Markdown make it. */
-function slugOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .trim()
-    .replace(/\s/g, '-');
+export const FENCED_CODE = /^ *```.*?^ *```$/gms;
+
+/** Anchors of a document: those of its headings, as GitHub makes them, and those that it names. */
+export function anchorsOf(text: string): string[] {
+  const counts = new Map<string, number>();
+  const found = text.replace(FENCED_CODE, '').matchAll(/^#{1,6} +(.+?) *$|<a id="([^"]*)">/gm);
+  return [...found].map(([, heading = '', id]) => {
+    if (id !== undefined) return id;
+    const shown = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+    const anchor = shown
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
+      .replaceAll(' ', '-');
+    const count = counts.get(anchor) ?? 0;
+    counts.set(anchor, count + 1);
+    return count === 0 ? anchor : `${anchor}-${count}`;
+  });
 }

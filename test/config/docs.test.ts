@@ -1,23 +1,19 @@
 /** The documentation stays true: its examples are valid, and the files, headings and commands that it names exist. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { expect, test } from 'vitest';
 import { REQUIRED_VARIABLES } from '../../infra/config/environment.ts';
 import { checkConfiguration } from '../../infra/config/readFile.ts';
-import { ROOT } from '../harness/spawn.ts';
+import { anchorsOf, FENCED_CODE, linkFault } from '../architecture/references.ts';
+import { filesWith, readSource } from '../architecture/sources.ts';
 
 const MAX_README_LINES = 150;
-const FENCED_CODE = /^ *```.*?^ *```$/gms;
 const INLINE_CODE = /`[^`\n]*`/g;
 const NPM_SCRIPT = /(?:^ *|`)(?:[A-Z_]+=\S+ )*npm (?:run )?([a-z:]+)(?=[ `\n])/gm;
 
-interface Page {
-  /** Path from the root of the repository. */
-  name: string;
-  text: string;
-}
-
-const pages = readPages();
+/** README and its neighbours, and everything below docs, by the path from the root of the repository. */
+const pages = filesWith((name) => name.endsWith('.md'), ['docs']).map((name) => ({
+  name,
+  text: readSource(name),
+}));
 const examples = pages.flatMap(({ name, text }) =>
   capturesOf(text, /^ *```json\n(.*?)```/gms).map((example, at) => ({ page: name, at, example })),
 );
@@ -28,41 +24,8 @@ const links = pages.flatMap(({ name, text }) => {
 });
 const scripts = pages.flatMap(({ text }) => capturesOf(text, NPM_SCRIPT));
 
-/** README and its neighbours, and everything below docs. */
-function readPages(): Page[] {
-  const isPage = (name: string) => name.endsWith('.md');
-  const docs = readdirSync(path.join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
-  const names = [...readdirSync(ROOT), ...docs.map((name) => `docs/${name}`)].filter(isPage);
-  return names.map((name) => ({ name, text: readFileSync(path.join(ROOT, name), 'utf8') }));
-}
-
 function capturesOf(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map((match) => match[1] ?? '');
-}
-
-/** The anchors of a page's headings, as GitHub makes them. */
-function anchorsOf(text: string): string[] {
-  const counts = new Map<string, number>();
-  return capturesOf(text.replace(FENCED_CODE, ''), /^#{1,6} +(.+?) *$/gm).map((heading) => {
-    const shown = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
-    const anchor = shown
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
-      .replaceAll(' ', '-');
-    const count = counts.get(anchor) ?? 0;
-    counts.set(anchor, count + 1);
-    return count === 0 ? anchor : `${anchor}-${count}`;
-  });
-}
-
-/** The problem with a link, or undefined. */
-function findFault(page: string, target: string): string | undefined {
-  const [file = '', anchor] = target.split('#');
-  const linked = file === '' ? page : path.posix.join(path.posix.dirname(page), file);
-  if (!existsSync(path.join(ROOT, linked))) return `${linked} does not exist`;
-  if (anchor === undefined) return undefined;
-  const anchors = anchorsOf(pages.find(({ name }) => name === linked)?.text ?? '');
-  return anchors.includes(anchor) ? undefined : `${linked} has no heading #${anchor}`;
 }
 
 test('the documentation has examples, links and commands', () => {
@@ -80,13 +43,13 @@ test.each(examples)('$page: JSON example $at is a valid configuration', ({ page,
 });
 
 test.each(links)('$page: the link $target resolves', ({ page, target }) => {
-  expect(findFault(page, target)).toBeUndefined();
+  expect(linkFault(page, target)).toBeUndefined();
 });
 
 test('a broken link is found', () => {
-  expect(findFault('docs/text.md', 'nowhere.md')).toBe('docs/nowhere.md does not exist');
-  expect(findFault('docs/text.md', 'media.md#nowhere')).toBe('docs/media.md has no heading #nowhere');
-  expect(findFault('docs/text.md', '#nowhere')).toBe('docs/text.md has no heading #nowhere');
+  expect(linkFault('docs/text.md', 'nowhere.md')).toBe('docs/nowhere.md does not exist');
+  expect(linkFault('docs/text.md', 'media.md#nowhere')).toBe('docs/media.md has no heading #nowhere');
+  expect(linkFault('docs/text.md', '#nowhere')).toBe('docs/text.md has no heading #nowhere');
 });
 
 test('a heading has the anchor that GitHub gives it', () => {
@@ -96,7 +59,7 @@ test('a heading has the anchor that GitHub gives it', () => {
 });
 
 test.each([...new Set(scripts)])('npm %s is a script', (script) => {
-  const { scripts: known } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const { scripts: known } = JSON.parse(readSource('package.json'));
   expect(Object.keys(known)).toContain(script);
 });
 

@@ -140,7 +140,7 @@ describe('a payment whose chain cannot be asked is not taken, and can be present
 });
 
 it('a payment that is not deep enough in time is told as pending with its transaction, and credited by asking again', async () => {
-  const { signed, details } = await sentInTime();
+  const { signed, details } = await presentUntilSent();
   expect(details).toMatchObject({
     status: 'pending',
     transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
@@ -162,8 +162,8 @@ it('a payment that is not deep enough in time is told as pending with its transa
   expect(creditedBody.parse(body).data.paymentId).toBe(details.paymentId);
 });
 
-/** A payment that is on the chain before its payer is answered: on a slow machine the answer takes longer. */
-async function sentInTime() {
+/** Presents payments with longer and longer waits, until the worker sends one before the wait ends. */
+async function presentUntilSent() {
   for (let settleWaitMs = SETTLE_WAIT_MS; ; settleWaitMs *= 4) {
     const { dependencies } = apis.api.opened;
     dependencies.topUps = createTopUpDesk({ ...dependencies, settleWaitMs });

@@ -1,7 +1,7 @@
 /** The estimate of long texts is the sum of their estimates, and others have their turns meanwhile. */
 import { expect, it } from 'vitest';
 import { estimateTokens } from '../../../domain/text/promptSize.ts';
-import { estimateInTurns } from '../../../infra/text/estimateInTurns.ts';
+import { estimateInTurns, estimateTexts } from '../../../infra/text/estimateInTurns.ts';
 
 const WORDS = 'One word after another, UNBROKENcapitals and a number: 1234.\n\n漢字 ';
 
@@ -10,6 +10,14 @@ it('comes to the same as text by text', async () => {
   const sum = texts.reduce((tokens, text) => tokens + estimateTokens(text), 0);
   expect(await estimateInTurns(texts)).toBe(sum);
   expect(await estimateInTurns([])).toBe(0);
+});
+
+it('is there at once for short texts, and the same as in turns', async () => {
+  const short = ['', 'a', WORDS];
+  expect(estimateTexts(short)).toBe(await estimateInTurns(short));
+  const long = [WORDS.repeat(5_000)];
+  expect(estimateTexts(long)).toBeInstanceOf(Promise);
+  expect(await estimateTexts(long)).toBe(await estimateInTurns(long));
 });
 
 it('lets others have their turns', async () => {
