@@ -22,6 +22,7 @@ import { chainClient } from '../infra/stack/chain/chainClient.ts';
 import { type DemoChain, startDemoChain } from '../infra/stack/chain/demoChain.ts';
 import { demoWallets, privateKeyOf } from '../infra/stack/chain/demoSecrets.ts';
 import { TEST_USD } from '../infra/stack/chain/testUsd.ts';
+import { untilMined } from '../infra/stack/chain/untilMined.ts';
 import { locateProgram } from '../infra/stack/locate.ts';
 import { createProgress } from '../infra/stack/progress.ts';
 import { anvilRecipe } from '../infra/stack/recipes/anvil.ts';
@@ -103,7 +104,7 @@ async function openChain(world: World, topUps: number): Promise<Chain> {
   for (const { address } of payers) {
     const token = { address: demo.asset, abi: TEST_USD.abi };
     const hash = await client.writeContract({ ...token, functionName: 'mint', args: [address, purse] });
-    await client.waitForTransactionReceipt({ hash });
+    await untilMined(client, hash);
   }
   const account = (addressIndex: number) => privateKeyOf(mnemonicToAccount(mnemonic, { addressIndex }));
   return {
@@ -145,7 +146,7 @@ function bareSettlement(chain: Chain): Settle {
     const args = [a.from, a.to, a.value, a.validAfter, a.validBefore, a.nonce, signature];
     const call = { ...token, functionName: 'transferWithAuthorization', args, nonce };
     const hash = await client.writeContract(call);
-    const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: RECEIPT_POLL_MS });
+    const receipt = await untilMined(client, hash, RECEIPT_POLL_MS);
     return receipt.status === 'success';
   };
 }

@@ -108,6 +108,8 @@ describe('viem', () => {
       to,
       value: parseEther('0.25'),
     });
+    // The wait of viem sleeps through the only block when that comes while it looks.
+    await evm.mined(hash);
     const receipt = await reads.waitForTransactionReceipt({ hash });
     expect(receipt.status).toBe('success');
     expect(await evm.client.getBalance({ address: to })).toBe(parseEther('0.25'));

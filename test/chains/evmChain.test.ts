@@ -1,7 +1,10 @@
 import type { Hex } from 'viem';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { chainClient } from '../../infra/stack/chain/chainClient.ts';
+import { untilMined } from '../../infra/stack/chain/untilMined.ts';
 import { testContract } from './artifact.ts';
 import { type EvmChain, startEvmChain } from './evmChain.ts';
+import { startRpcNode } from './rpcNode.ts';
 
 let chain: EvmChain;
 
@@ -50,6 +53,20 @@ test.each(['RevertingWallet', 'EndlessWallet'])('%s pays nothing', async (name) 
   await chain.mint(wallet, DOLLAR);
   await expect(chain.settle({ ...authorization, from: wallet }, signature)).rejects.toThrow();
   expect(await chain.balanceOf(payee.address)).toBe(0n);
+});
+
+test('a receipt is found although its only block came before the node had it', async () => {
+  const node = await startRpcNode(chain.rpcUrl);
+  const { transactionHash } = await chain.mint((await chain.newWallet()).address, DOLLAR);
+  let early = 3;
+  node.rewrite(({ method }, reply) => {
+    const isEarly = method === 'eth_getTransactionReceipt' && early-- > 0;
+    return isEarly ? { ...reply, result: null } : undefined;
+  });
+  const client = chainClient(node.url, chain.chainId, chain.bank);
+  expect(await untilMined(client, transactionHash)).toMatchObject({ transactionHash, status: 'success' });
+  expect(node.calls.get('eth_getTransactionReceipt')).toBe(4);
+  await node.close();
 });
 
 test('what lies after a snapshot never was, once it is gone back to', async () => {

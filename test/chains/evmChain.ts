@@ -20,6 +20,7 @@ import {
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts';
 import { TEST_USD } from '../../infra/stack/chain/testUsd.ts';
 import { createTurn } from '../../infra/stack/chain/turn.ts';
+import { untilMined } from '../../infra/stack/chain/untilMined.ts';
 import { type AnvilChoices, launchAnvil } from './anvil.ts';
 import { type Artifact, testContract } from './artifact.ts';
 
@@ -77,7 +78,7 @@ function bankOf(client: Client) {
   const bank = mnemonicToAccount(MNEMONIC);
   const inTurn = createTurn();
   const mined = async (hash: Hex): Promise<TransactionReceipt> => {
-    const receipt = await client.waitForTransactionReceipt({ hash });
+    const receipt = await untilMined(client, hash);
     if (receipt.status !== 'success') throw new Error(`transaction ${hash} was reverted`);
     return receipt;
   };
@@ -94,7 +95,7 @@ function bankOf(client: Client) {
     inTurn(async () => {
       // With a limit of gas the node is not asked beforehand how much it takes.
       const request = { ...call, args: call.args ?? [], account: bank, gas: 300_000n };
-      return client.waitForTransactionReceipt({ hash: await client.writeContract(request) });
+      return untilMined(client, await client.writeContract(request));
     });
   /** A contract of test/chains/contracts. */
   const deployNamed = (name: string, args: readonly unknown[] = []) => deploy(testContract(name), args);

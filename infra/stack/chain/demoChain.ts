@@ -17,6 +17,7 @@ import { type ChainClient, chainClient } from './chainClient.ts';
 import { type DemoWallets, demoWallets, privateKeyOf } from './demoSecrets.ts';
 import type { FacilitatorSettings } from './facilitatorMain.ts';
 import { TEST_USD } from './testUsd.ts';
+import { untilMined } from './untilMined.ts';
 
 /** That of Base Sepolia, whose place the chain takes. */
 export const DEMO_CHAIN_ID = 84532;
@@ -125,7 +126,7 @@ async function deployOnce(client: ChainClient, bank: Address): Promise<Address> 
   const address = getContractAddress({ from: bank, nonce: 0n });
   if ((await client.getCode({ address })) !== undefined) return address;
   const hash = await client.deployContract({ ...TEST_USD, nonce: 0 });
-  await client.waitForTransactionReceipt({ hash });
+  await untilMined(client, hash);
   return address;
 }
 
@@ -138,7 +139,7 @@ async function fillPurse(client: ChainClient, asset: Address, owner: Address): P
   })) as bigint;
   if (has >= PURSE) return;
   const hash = await client.writeContract({ ...token, functionName: 'mint', args: [owner, PURSE - has] });
-  await client.waitForTransactionReceipt({ hash });
+  await untilMined(client, hash);
 }
 
 function facilitatorProcess(

@@ -7,6 +7,7 @@ import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import type { Abi, Account } from 'viem';
 import { chainClient } from './chainClient.ts';
 import { createTurn } from './turn.ts';
+import { untilMined } from './untilMined.ts';
 
 export interface FacilitatorOptions {
   rpcUrl: string;
@@ -52,7 +53,7 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Fa
     sendTransaction: (request) => inTurn(() => client.sendTransaction(request)),
     verifyTypedData: (request) =>
       client.verifyTypedData(request as Parameters<typeof client.verifyTypedData>[0]),
-    waitForTransactionReceipt: (request) => client.waitForTransactionReceipt(request),
+    waitForTransactionReceipt: ({ hash }) => untilMined(client, hash),
   });
   const reference = new x402Facilitator().register(`eip155:${options.chainId}`, new ExactEvmScheme(signer));
   return {

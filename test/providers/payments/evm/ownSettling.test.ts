@@ -46,7 +46,7 @@ async function settled(payment: SignedPayment, by = network): Promise<string> {
   if (outcome.outcome !== 'sent' || outcome.transaction === undefined)
     throw new Error(JSON.stringify(outcome));
   // A node takes a transaction first, and puts it into a block a moment later.
-  await chain.client.waitForTransactionReceipt({ hash: outcome.transaction as Hex });
+  await chain.mined(outcome.transaction as Hex);
   return outcome.transaction;
 }
 

@@ -26,7 +26,7 @@ afterAll(async () => {
 async function settled(payment: SignedPayment): Promise<string> {
   const outcome = await network.settle(payment, within());
   const transaction = 'transaction' in outcome ? (outcome.transaction ?? '') : '';
-  await chain.client.waitForTransactionReceipt({ hash: transaction as Hex });
+  await chain.mined(transaction as Hex);
   return transaction;
 }
 
@@ -56,7 +56,7 @@ describe('what handing in may cost', () => {
     };
     const outcome = await network.settle(payment, within(), { approveFee });
     const hash = ('transaction' in outcome ? outcome.transaction : undefined) as Hex;
-    const { gasUsed, effectiveGasPrice } = await chain.client.waitForTransactionReceipt({ hash });
+    const { gasUsed, effectiveGasPrice } = await chain.mined(hash);
     expect(approved).toBeGreaterThanOrEqual(gasUsed * effectiveGasPrice);
   });
 });
