@@ -1,8 +1,9 @@
 /** Transactions that lock an account, so that the jobs of a locked account leave connections and slots to the others. */
-import { TooManyWait } from '../infra/media/childPool.ts';
-import { createKeyedTurns, type KeyedTurns } from '../infra/media/turns.ts';
+
 import { isLockTimeout } from '../infra/postgres/failures.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
+import { createKeyedSemaphore, type KeyedSemaphore } from '../infra/semaphore.ts';
+import { TooManyWait } from '../infra/tooBusy.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { waiting } from './waiting.ts';
 
@@ -19,8 +20,8 @@ const ACCOUNT_LOCKED = {
   message: 'Other work has the account of this job locked; it is tried again.',
 };
 
-export function createAccountTurns(): KeyedTurns {
-  return createKeyedTurns({ maxWaiting: MAX_WAITING, maxWaitMs: MAX_WAIT_MS });
+export function createAccountTurns(): KeyedSemaphore {
+  return createKeyedSemaphore({ maxWaiting: MAX_WAITING, maxWaitMs: MAX_WAIT_MS });
 }
 
 /**

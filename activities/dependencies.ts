@@ -3,14 +3,14 @@ import type pg from 'pg';
 import type { Model } from '../domain/catalogue/model.ts';
 import type { Nano } from '../domain/money.ts';
 import type { ProviderSettings } from '../domain/providerSettings.ts';
+import type { WorkFolders } from '../engines/child/workFolders.ts';
+import type { MediaTools } from '../engines/media/mediaTools.ts';
 import type { AccountShares } from '../infra/accountShares.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { GuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
-import type { MediaTools } from '../infra/media/mediaTools.ts';
-import type { KeyedTurns, Turns } from '../infra/media/turns.ts';
-import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Storage } from '../infra/s3/storage.ts';
+import type { KeyedSemaphore, Semaphore } from '../infra/semaphore.ts';
 import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
 import type { GenerationProvider } from '../providers/provider.ts';
 import type { TopUpInput, WebhookInput } from '../workflows/contract.ts';
@@ -30,9 +30,9 @@ export interface ActivityDependencies {
   /** Bytes and steps of the queue `media` that an account may have in this process. */
   shares: AccountShares;
   /** Turns of all steps of the queue `media` in this process. */
-  mediaTurns: Turns;
+  mediaTurns: Semaphore;
   /** Turns of the transactions that lock an account, by its id. */
-  accountTurns: KeyedTurns;
+  accountTurns: KeyedSemaphore;
   guardedPost: GuardedPost;
   tools: MediaTools;
   folders: WorkFolders;

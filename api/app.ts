@@ -2,9 +2,9 @@
 import { Router, type RouterContext, type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
 import { FareboxError } from '../domain/errors.ts';
+import type { WorkFolders } from '../engines/child/workFolders.ts';
 import { buildVersion } from '../infra/config/buildVersion.ts';
 import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
-import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Metrics } from '../infra/telemetry/metrics.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import type { Dependencies } from './dependencies.ts';

@@ -1,22 +1,22 @@
 /** What handlers work with: opened once by the entry point, closed once at the end. */
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
+import type { WorkFolders } from '../engines/child/workFolders.ts';
+import type { DocumentReader } from '../engines/documents/documentReader.ts';
+import type { ImageWork } from '../engines/images/imageWork.ts';
 import type { AccountShares } from '../infra/accountShares.ts';
+import type { HeldBytes } from '../infra/byteBudget.ts';
 import type { Config } from '../infra/config/config.ts';
-import type { DocumentReader } from '../infra/documents/documentReader.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
+import type { PageReader } from '../infra/http/pages/pageReader.ts';
 import type { TrustedProxies } from '../infra/http/trustedProxies.ts';
 import type { Logger } from '../infra/log.ts';
-import type { HeldBytes } from '../infra/media/heldBytes.ts';
-import type { ImageWork } from '../infra/media/imageWork/imageWork.ts';
-import type { WorkFolders } from '../infra/media/workFolders.ts';
 import type { Ledger } from '../infra/postgres/createLedger.ts';
 import type { DatabaseClock } from '../infra/postgres/databaseClock.ts';
 import type { OpenCircuits } from '../infra/postgres/providerHealth.ts';
 import type { SignInNonces } from '../infra/postgres/signInNonces.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
-import type { PageReader } from '../infra/web/pageReader.ts';
 import type { MediaProvider } from '../providers/mediaProvider.ts';
 import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
 import type { GenerationProvider } from '../providers/provider.ts';

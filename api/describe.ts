@@ -112,7 +112,7 @@ export function anOrderedJob(field?: string): readonly string[] {
   return [
     FIELD,
     `QUEUE_ID=$(curl -sS "$FAREBOX_URL/audio/voice-changer/queue" -H "Authorization: Bearer $FAREBOX_API_KEY" \\
-  -F model=local-voice-changer -F 'file=@infra/stack/demo/recording.mp3;type=audio/mpeg'${further} | field queue_id)`,
+  -F model=local-voice-changer -F 'file=@dev/stack/demo/recording.mp3;type=audio/mpeg'${further} | field queue_id)`,
   ];
 }
 

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RouterMiddleware } from '@koa/router';
 import { FareboxError } from '../domain/errors.ts';
-import type { Holding } from '../infra/media/heldBytes.ts';
-import type { WorkFolders } from '../infra/media/workFolders.ts';
+import type { WorkFolders } from '../engines/child/workFolders.ts';
+import type { Holding } from '../infra/byteBudget.ts';
 import { type Answer, discardAnswer, releasing } from './answer.ts';
 import { type Authentication, authenticate } from './auth/authenticate.ts';
 import { type ReadBody, readBody } from './body/readBody.ts';

@@ -1,8 +1,8 @@
 /** One API process: serves until it is told to stop, then finishes what it has begun. */
 import '../infra/steadyHeap.ts';
+import { reportDecoderIsolation } from '../engines/child/isolation.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
 import { createLogger, type Logger } from '../infra/log.ts';
-import { reportDecoderIsolation } from '../infra/media/isolation.ts';
 import { armPoint } from '../infra/points.ts';
 import { registerLedgerMetrics } from '../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics, type Metrics } from '../infra/telemetry/metrics.ts';

@@ -5,7 +5,7 @@
 import { type ErrorCode, FareboxError } from '../domain/errors.ts';
 import type { LedgerPrice } from '../domain/ledger.ts';
 import { MINUTE_MS } from '../domain/limits/limits.ts';
-import type { Refusal } from '../infra/documents/document.ts';
+import type { Refusal } from '../engines/documents/document.ts';
 import type { Counter } from '../infra/redis/limiter.ts';
 import type { Dependencies } from './dependencies.ts';
 import { isDryRun } from './fixedPrice.ts';

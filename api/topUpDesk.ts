@@ -15,7 +15,6 @@ import {
   MOST_SETTLEMENTS,
 } from '../domain/payments/topUp.ts';
 import { isSameWallet } from '../domain/wallets.ts';
-import { createTurns } from '../infra/media/turns.ts';
 import { point } from '../infra/points.ts';
 import { unavailable } from '../infra/postgres/failures.ts';
 import {
@@ -27,6 +26,7 @@ import {
   UNKNOWN_TERMS,
 } from '../infra/postgres/topUps.ts';
 import { walletAccountId } from '../infra/postgres/walletAccounts.ts';
+import { createSemaphore } from '../infra/semaphore.ts';
 import { type PaymentNetwork, PaymentRefused, UsedBefore } from '../providers/payments/paymentNetwork.ts';
 import {
   PRESENTED_SIGNAL,
@@ -84,7 +84,7 @@ export function createTopUpDesk(given: Omit<Desk, 'settleWaitMs'> & Partial<Desk
   const desk: Desk = { settleWaitMs: SETTLE_WAIT_MS, ...given };
   const flights = new Map<string, Promise<Seen>>();
   const taken: Taken = new Map();
-  const turns = createTurns({ atOnce: 16, maxWaiting: 128, maxWaitMs: 5_000 });
+  const turns = createSemaphore({ atOnce: 16, maxWaiting: 128, maxWaitMs: 5_000 });
   const check: Check = (presentation) => {
     const signal = AbortSignal.timeout(CHECK_LIMIT_MS);
     return turns.run(() => mustBePayable(presentation, signal), signal);

@@ -10,7 +10,7 @@ type Postings = typeof import('../infra/postgres/ledger.ts');
 type Schema = typeof import('../infra/postgres/migrate.ts');
 type Pools = typeof import('../infra/postgres/pool.ts');
 type Ledgers = typeof import('../infra/postgres/createLedger.ts');
-type Processes = typeof import('../infra/stack/services.ts');
+type Processes = typeof import('../dev/stack/services.ts');
 
 export interface Checkout
   extends Pick<Accounts, 'createAccount'>,
@@ -36,7 +36,9 @@ export async function openCheckout(folder = ROOT): Promise<Checkout> {
   const { migrate } = (await load('infra/postgres/migrate.js')) as Schema;
   const { openPool, openLedgerPool } = (await load('infra/postgres/pool.js')) as Pools;
   const { createLedger } = (await load('infra/postgres/createLedger.js')) as Ledgers;
-  const { API_FLAGS, WORKER_FLAGS } = (await load('infra/stack/services.js')) as Processes;
+  // Older code has it under infra/.
+  const services = load('dev/stack/services.js').catch(() => load('infra/stack/services.js'));
+  const { API_FLAGS, WORKER_FLAGS } = (await services) as Processes;
   return {
     folder: path.resolve(folder),
     ...{ createAccount, createKey, grant, migrate, openPool, openLedgerPool, createLedger },

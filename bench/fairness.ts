@@ -3,7 +3,7 @@
  * 20 slots and where the provider has 20 places; and 200 jobs with two workers instead of one. The floor is the ideal time,
  * which is what the service takes.
  */
-import { freePorts } from '../infra/stack/freePorts.ts';
+import { freePorts } from '../dev/stack/freePorts.ts';
 import { simulator } from '../test/harness/simulatedVoices.ts';
 import { seriesValue } from '../test/infra/telemetry/seriesValue.ts';
 import { type Crowd, musicModel, openCrowd } from './crowd.ts';

@@ -4,12 +4,12 @@
  * must not become slower call by call.
  */
 import { randomUUID } from 'node:crypto';
+import { query } from '../dev/stack/parts/postgres.ts';
 import { createAccount } from '../infra/postgres/accounts.ts';
 import { createLedger } from '../infra/postgres/createLedger.ts';
 import { grant } from '../infra/postgres/ledger.ts';
 import { runLedgerCheck } from '../infra/postgres/ledgerCheck.ts';
 import { openPool } from '../infra/postgres/pool.ts';
-import { query } from '../infra/stack/parts/postgres.ts';
 import { databaseOf } from '../test/harness/template.ts';
 import { type WrittenBooks, writeAccounts, writeCharges } from './booksData.ts';
 import { type Checkout, openCheckout } from './checkout.ts';

@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { query } from '../dev/stack/parts/postgres.ts';
 import { processEnvironment } from '../infra/config/environment.ts';
-import { query } from '../infra/stack/parts/postgres.ts';
 import { postgresPids } from './cores.ts';
 import { medianInterval, percentile, round } from './statistics.ts';
 

@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { query } from '../infra/stack/parts/postgres.ts';
+import { query } from '../dev/stack/parts/postgres.ts';
 import { openParts, type Services } from '../test/harness/parts.ts';
 import type { Spawned } from '../test/harness/spawn.ts';
 import { databaseOf } from '../test/harness/template.ts';

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Defuddle } from 'defuddle/node';
 import { parseHTML } from 'linkedom';
-import { createPageReader, type PageReader } from '../infra/web/pageReader.ts';
+import { createPageReader, type PageReader } from '../infra/http/pages/pageReader.ts';
 import { percentile, round } from './statistics.ts';
 
 const PAGE_BYTES = 400_000;

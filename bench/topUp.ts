@@ -13,20 +13,20 @@ import {
   type PrivateKeyAccount,
   privateKeyToAccount,
 } from 'viem/accounts';
+import { chainClient } from '../dev/chain/chainClient.ts';
+import { type DemoChain, startDemoChain } from '../dev/chain/demoChain.ts';
+import { demoWallets, privateKeyOf } from '../dev/chain/demoSecrets.ts';
+import { TEST_USD } from '../dev/chain/testUsd.ts';
+import { untilMined } from '../dev/chain/untilMined.ts';
+import { locateProgram } from '../dev/stack/locate.ts';
+import { createProgress } from '../dev/stack/progress.ts';
+import { anvilRecipe } from '../dev/stack/recipes/anvil.ts';
+import type { Supervised } from '../dev/stack/supervise.ts';
 import { toWallet } from '../domain/wallets.ts';
 import { processEnvironment } from '../infra/config/environment.ts';
 import { checkLedger } from '../infra/postgres/ledgerCheck.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { walletAccountId } from '../infra/postgres/walletAccounts.ts';
-import { chainClient } from '../infra/stack/chain/chainClient.ts';
-import { type DemoChain, startDemoChain } from '../infra/stack/chain/demoChain.ts';
-import { demoWallets, privateKeyOf } from '../infra/stack/chain/demoSecrets.ts';
-import { TEST_USD } from '../infra/stack/chain/testUsd.ts';
-import { untilMined } from '../infra/stack/chain/untilMined.ts';
-import { locateProgram } from '../infra/stack/locate.ts';
-import { createProgress } from '../infra/stack/progress.ts';
-import { anvilRecipe } from '../infra/stack/recipes/anvil.ts';
-import type { Supervised } from '../infra/stack/supervise.ts';
 import { TRANSFER_TYPES } from '../providers/payments/evm/token.ts';
 import { inLanes, percentile, round } from './statistics.ts';
 import { openWorld, type World } from './world.ts';

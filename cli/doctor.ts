@@ -1,11 +1,15 @@
 /** `farebox doctor`: whether this machine and its parts can run the service, and what would be unsafe. */
 import { execFile } from 'node:child_process';
 import type { Command } from 'commander';
+import {
+  type DecoderIsolation,
+  decoderIsolation,
+  isEnvironmentReadable,
+} from '../engines/child/isolation.ts';
 import { buildVersion } from '../infra/config/buildVersion.ts';
 import { type OperatorEnvironment, readOperatorEnvironment } from '../infra/config/operator.ts';
 import { readConfigurationFile } from '../infra/config/readFile.ts';
 import { createLogger } from '../infra/log.ts';
-import { type DecoderIsolation, decoderIsolation, isEnvironmentReadable } from '../infra/media/isolation.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { errorLine } from './commandError.ts';
 import { print, table } from './output.ts';

@@ -1,5 +1,5 @@
+import { freePorts, portProblem } from '../dev/stack/freePorts.ts';
 import type { Environment } from '../infra/config/environment.ts';
-import { freePorts, portProblem } from '../infra/stack/freePorts.ts';
 import { CommandError } from './commandError.ts';
 
 export interface Address {

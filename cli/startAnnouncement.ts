@@ -1,7 +1,7 @@
 import path from 'node:path';
+import type { DemoChain } from '../dev/chain/demoChain.ts';
+import type { Demo } from '../dev/stack/seedDemo.ts';
 import type { Config } from '../infra/config/config.ts';
-import type { DemoChain } from '../infra/stack/chain/demoChain.ts';
-import type { Demo } from '../infra/stack/seedDemo.ts';
 
 /** The models of an Ollama that was found. */
 export interface FoundModels {

@@ -1,15 +1,15 @@
-import type { Config } from '../infra/config/config.ts';
-import { demoChainClashes } from '../infra/config/demoChain.ts';
 import {
   DEMO_NETWORK,
   DEMO_RPC_NETWORK,
   type DemoChain,
   startDemoChain,
   writeDemoConfiguration,
-} from '../infra/stack/chain/demoChain.ts';
-import { type LocateOptions, locateProgram } from '../infra/stack/locate.ts';
-import { anvilRecipe } from '../infra/stack/recipes/anvil.ts';
-import type { SuperviseOptions } from '../infra/stack/supervise.ts';
+} from '../dev/chain/demoChain.ts';
+import { type LocateOptions, locateProgram } from '../dev/stack/locate.ts';
+import { anvilRecipe } from '../dev/stack/recipes/anvil.ts';
+import type { SuperviseOptions } from '../dev/stack/supervise.ts';
+import type { Config } from '../infra/config/config.ts';
+import { demoChainClashes } from '../infra/config/demoChain.ts';
 import { CommandError } from './commandError.ts';
 
 /** Throws CommandError when the operator's file names the same chain: it would be two at once. */

@@ -4,14 +4,13 @@
  */
 import { FareboxError } from '../domain/errors.ts';
 import { FETCHED_BYTES, type LimitOverride, type LimitType, refusalOf } from '../domain/limits/limits.ts';
-import { DOCUMENT_CHILDREN } from './documents/documentReader.ts';
-import { TooManyWait } from './media/childPool.ts';
-import type { Holding } from './media/heldBytes.ts';
-import { IMAGE_CHILDREN } from './media/imageWork/imageWork.ts';
-import { INSPECTION_CHILDREN } from './media/inspector.ts';
-import { tooBusy } from './media/tooBusy.ts';
-import { createKeyedTurns, createTurns } from './media/turns.ts';
-import { PAGE_CHILDREN, PAGES_AT_ONCE } from './web/pageReader.ts';
+import { DOCUMENT_CHILDREN } from '../engines/documents/documentReader.ts';
+import { IMAGE_CHILDREN } from '../engines/images/imageWork.ts';
+import { INSPECTION_CHILDREN } from '../engines/media/inspector.ts';
+import type { Holding } from './byteBudget.ts';
+import { PAGE_CHILDREN, PAGES_AT_ONCE } from './http/pages/pageReader.ts';
+import { createKeyedSemaphore, createSemaphore } from './semaphore.ts';
+import { TooManyWait, tooBusy } from './tooBusy.ts';
 
 /** Programs that decode recordings and videos for this process at a time: each takes a core. */
 export const DECODERS = 2;
@@ -66,8 +65,8 @@ export function createAccountShares(options: AccountSharesOptions): AccountShare
   const { steps = 0, maxWaiting = MAX_WAITING } = options;
   const slots = { ...SLOTS, steps };
   const bytesOf = new Map<string, number>();
-  const turns = createKeyedTurns({ maxWaiting, maxWaitMs: MAX_WAIT_MS });
-  const decoding = createTurns({ atOnce: DECODERS, maxWaiting: MAX_WAITING, maxWaitMs: MAX_WAIT_MS });
+  const turns = createKeyedSemaphore({ maxWaiting, maxWaitMs: MAX_WAIT_MS });
+  const decoding = createSemaphore({ atOnce: DECODERS, maxWaiting: MAX_WAITING, maxWaitMs: MAX_WAIT_MS });
 
   function changeBytes(accountId: string, bytes: number): void {
     const all = (bytesOf.get(accountId) ?? 0) + bytes;

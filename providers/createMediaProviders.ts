@@ -1,8 +1,8 @@
 /** Opens the provider entries that make media while the client waits; of the three wiring functions it belongs to the third. */
 import type { ProviderSettings } from '../domain/providerSettings.ts';
+import type { ImageWork } from '../engines/images/imageWork.ts';
+import type { MediaTools } from '../engines/media/mediaTools.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
-import type { ImageWork } from '../infra/media/imageWork/imageWork.ts';
-import type { MediaTools } from '../infra/media/mediaTools.ts';
 import type { Address } from './addressChoice.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createElevenLabsMedia } from './elevenlabs/media/elevenLabsMedia.ts';

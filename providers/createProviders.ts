@@ -1,8 +1,8 @@
 /** Opens the provider entries that this release can serve; the third of the three wiring functions. */
 import { join } from 'node:path';
 import type { ProviderSettings } from '../domain/providerSettings.ts';
+import type { MediaTools } from '../engines/media/mediaTools.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
-import type { MediaTools } from '../infra/media/mediaTools.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createFal } from './fal/fal.ts';
 import { createLocalProvider } from './local/localProvider.ts';

@@ -2,7 +2,7 @@
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UpstreamFailure } from '../domain/text/upstreamFailure.ts';
-import { sniffImage } from '../infra/media/image/sniffImage.ts';
+import { sniffImage } from '../engines/media/image/sniffImage.ts';
 import { audioContentType } from './audioFile.ts';
 import { fetchOutput, type OutputSource } from './fetchOutput.ts';
 import { readHead } from './fileHead.ts';

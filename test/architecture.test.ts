@@ -53,9 +53,14 @@ describe('a planted violation is caught', () => {
     ['domain/a.ts', "type B = import('../infra/b.ts').B;", 'domain/ may import domain/ only'],
     ['domain/a.ts', "export { b } from '../api/b.ts';", 'domain/ may import domain/ only'],
     ['domain/a.ts', "import { b } from './b';", 'with the extension'],
-    ['infra/s3/a.ts', "import { b } from '../../providers/b.ts';", 'infra/ may import domain/, infra/ only'],
+    [
+      'infra/s3/a.ts',
+      "import { b } from '../../providers/b.ts';",
+      'infra/ may import domain/, engines/, infra/ only',
+    ],
     ['infra/s3/a.ts', "const b = await import('../../api/b.ts');", 'infra/ may import'],
     ['infra/s3/a.ts', 'const b = await import(name);', 'computed at run time'],
+    ['engines/a/a.ts', "import { b } from '../../infra/http/b.ts';", 'engines/ may import domain/, engines/'],
     ['providers/p/a.ts', "import { b } from '../../infra/postgres/b.ts';", 'providers/ may import'],
     ['workflows/a.ts', "import { b } from '../activities/b.ts';", 'workflows/ may import'],
     ['workflows/a.ts', "import { z } from 'zod';", 'its place is'],
@@ -94,7 +99,7 @@ describe('a planted violation is caught', () => {
     ['api/a.ts', `const f = () => {\n${lines(59)}\n};`, 'a function of 61 lines'],
     ['test/a.ts', `test('x', () => {\n${lines(59)}\n});`, 'a function of 61 lines'],
     ['api/a.ts', 'function f(a: 1, b: 1, c: 1, d: 1) {}', 'with 4 parameters, at most 3'],
-    ['infra/launch/a.mjs', "import '../../api/main.ts';", 'a launcher loads what was built'],
+    ['dev/launch/a.mjs', "import '../../api/main.ts';", 'a launcher loads what was built'],
   ])('%s: %#', (file, source, expected) => {
     expect(violations(file, source).join('\n')).toContain(expected);
   });
@@ -134,7 +139,7 @@ describe('what is allowed stays allowed', () => {
     ['a long table of data', 'domain/catalogue/a.ts', `export const table = [\n${lines(500, '1,')}\n];`],
     [
       'a launcher',
-      'infra/launch/a.mjs',
+      'dev/launch/a.mjs',
       "import { r } from './b.mjs';\nawait import('../../dist/api/main.js');",
     ],
     ['a typed this', 'api/a.ts', 'function f(this: Date, a: 1, b: 1, c: 1) {}'],

@@ -5,11 +5,11 @@ import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker
 import { type Activities, createActivities } from '../activities/createActivities.ts';
 import { watchActivity } from '../activities/watch.ts';
 import type { TaskQueue } from '../domain/queues.ts';
+import { reportDecoderIsolation } from '../engines/child/isolation.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
 import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
 import { createTrustedProxies } from '../infra/http/trustedProxies.ts';
 import { createLogger, type Logger } from '../infra/log.ts';
-import { reportDecoderIsolation } from '../infra/media/isolation.ts';
 import { armPoint } from '../infra/points.ts';
 import { createWorkerRegistry } from '../infra/telemetry/metrics.ts';
 import { type MetricsServer, serveMetrics } from '../infra/telemetry/metricsServer.ts';

@@ -6,16 +6,16 @@ import { createAccountTurns } from '../activities/accountTransaction.ts';
 import type { ActivityDependencies } from '../activities/dependencies.ts';
 import { refundedPerDayOf } from '../domain/limits/refundedPerDay.ts';
 import { servesMediaOnly } from '../domain/queues.ts';
+import { workFolders } from '../engines/child/workFolders.ts';
 import { createAccountShares } from '../infra/accountShares.ts';
 import type { Config } from '../infra/config/config.ts';
 import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
 import { createGuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
-import { createTurns } from '../infra/media/turns.ts';
-import { workFolders } from '../infra/media/workFolders.ts';
 import { type CalledJob, callbackPath } from '../infra/postgres/callbackToken.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { openStorage } from '../infra/s3/storage.ts';
+import { createSemaphore } from '../infra/semaphore.ts';
 import { topUpsReached } from '../infra/telemetry/counters.ts';
 import { openTemporal, type Temporal } from '../infra/temporal/connect.ts';
 import { createProviders } from '../providers/createProviders.ts';
@@ -90,7 +90,7 @@ const MAX_TURN_WAIT_MS = 20_000;
 function mediaShares({ workerSlots, limits }: Config): Pick<ActivityDependencies, 'shares' | 'mediaTurns'> {
   const steps = mediaStepsAtOnce(workerSlots.media);
   return {
-    mediaTurns: createTurns({
+    mediaTurns: createSemaphore({
       atOnce: steps,
       maxWaiting: MEDIA_WAITING * steps,
       maxWaitMs: MAX_TURN_WAIT_MS,

@@ -1,7 +1,7 @@
 /** How many bytes of request bodies this process holds in memory at once, for all requests together. */
 import { getHeapStatistics } from 'node:v8';
 import { FareboxError } from '../../domain/errors.ts';
-import { createByteBudget, type HeldBytes } from '../../infra/media/heldBytes.ts';
+import { createByteBudget, type HeldBytes } from '../../infra/byteBudget.ts';
 
 /** Bodies up to this size may use the whole budget: large ones of a few callers do not keep out the usual requests. */
 const SMALL_BODY_BYTES = 256 * 1024;

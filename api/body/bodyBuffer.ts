@@ -1,5 +1,5 @@
 /** Bytes of a body in one buffer that grows: a Buffer for each chunk would cost 200 bytes and more, also for one byte. */
-import type { Holding } from '../../infra/media/heldBytes.ts';
+import type { Holding } from '../../infra/byteBudget.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 /** The second chunk gets at least this much, so that the chunks after it need no buffer of their own. */

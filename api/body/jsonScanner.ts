@@ -12,7 +12,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from '../../infra/text/jsonMarks.ts';
+} from '../../engines/text/jsonMarks.ts';
 
 export interface JsonLimits {
   depth: number;

@@ -1,8 +1,8 @@
 /** The body that a route's row announces, in the order: kind, size, form, model, schema. */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
+import type { Holding } from '../../infra/byteBudget.ts';
 import type { Config } from '../../infra/config/config.ts';
-import type { Holding } from '../../infra/media/heldBytes.ts';
 import type { BodySpec, UploadedFile } from '../route.ts';
 import { checkModel, validate } from '../validate.ts';
 import { bodyKind } from './contentType.ts';

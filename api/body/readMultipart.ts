@@ -1,7 +1,7 @@
 /** A multipart body: text fields, and files that are measured and hashed while they come. */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
-import type { Holding } from '../../infra/media/heldBytes.ts';
+import type { Holding } from '../../infra/byteBudget.ts';
 import type { UploadedFile } from '../route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import { bodyChunks } from './bodyStream.ts';

@@ -1,7 +1,7 @@
 /** A body as it came: for those whose signature is over the very bytes. */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
-import type { Holding } from '../../infra/media/heldBytes.ts';
+import type { Holding } from '../../infra/byteBudget.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import { takeChunks } from './bodyStream.ts';
 

@@ -1,6 +1,6 @@
 /** A long string of a JSON body: decoded from base64 into a file while it arrives, so that it is never in memory as a whole. */
 import { z } from 'zod';
-import type { Holding } from '../../infra/media/heldBytes.ts';
+import type { Holding } from '../../infra/byteBudget.ts';
 import { dataUrlHead } from '../dataUrl.ts';
 import type { UploadedFile } from '../route.ts';
 import { Base64Decoder } from './base64.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Holding } from '../../infra/media/heldBytes.ts';
+import type { Holding } from '../../infra/byteBudget.ts';
 import type { UploadedFile } from '../route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 

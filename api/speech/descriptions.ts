@@ -5,7 +5,7 @@ import { dryRunCost } from '../fixedPrice.ts';
 import { READING_BUDGET } from '../readings.ts';
 import { transcriptionAnswer, voiceAnswer } from './shapes.ts';
 
-const RECORDING = '@infra/stack/demo/recording.mp3;type=audio/mpeg';
+const RECORDING = '@dev/stack/demo/recording.mp3;type=audio/mpeg';
 
 const DRY_RUN =
   ' With the header `x-service-dry-run: true` nothing is called or charged: the answer is the price.';

@@ -2,8 +2,8 @@
 import { priceOfAddOns } from '../../domain/text/addOns.ts';
 import type { ChatMessage } from '../../domain/text/chat.ts';
 import { onDisconnectOf } from '../../domain/text/leftStream.ts';
+import type { Holding } from '../../infra/byteBudget.ts';
 import type { Config } from '../../infra/config/config.ts';
-import type { Holding } from '../../infra/media/heldBytes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { holdForReading } from '../readings.ts';
 import { releaseWithinBudget } from '../refundBudget.ts';

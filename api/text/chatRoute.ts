@@ -3,8 +3,8 @@
 import { keyScopeOf } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { nanoToNumberDown } from '../../domain/money.ts';
+import { estimateTexts } from '../../engines/text/estimateInTurns.ts';
 import { spendableOf } from '../../infra/postgres/spendable.ts';
-import { estimateTexts } from '../../infra/text/estimateInTurns.ts';
 import { type Answer, events, json, releasing } from '../answer.ts';
 import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -3,11 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import type { AudioPart, VideoPart } from '../../domain/text/chat.ts';
+import type { SoundFormat } from '../../engines/media/formats.ts';
+import { measureAudio } from '../../engines/media/measureAudio.ts';
+import { measureVideo } from '../../engines/media/measureVideo.ts';
+import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
-import type { SoundFormat } from '../../infra/media/formats.ts';
-import { measureAudio } from '../../infra/media/measureAudio.ts';
-import { measureVideo } from '../../infra/media/measureVideo.ts';
-import type { MediaTools } from '../../infra/media/mediaTools.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 export type Measuring = Pick<Dependencies, 'config' | 'folders'> & {

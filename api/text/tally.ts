@@ -2,7 +2,7 @@
 import type { ChatEvent, ChatMessage, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
 import { MAX_LETTERS_PER_TOKEN, mediaTokensOf } from '../../domain/text/promptSize.ts';
 import { tokensOfSealed } from '../../domain/text/sealedText.ts';
-import { countTokens } from '../../infra/text/countTokens.ts';
+import { countTokens } from '../../engines/text/countTokens.ts';
 
 export interface Counted {
   usage: TokenUsage;

@@ -13,7 +13,7 @@ import { completeAnswer, failedAnswer, processingAnswer } from '../jobBodies.ts'
 import { queuedAnswer, quoteAnswer } from './answers.ts';
 
 const MODEL = 'local-voice-changer';
-const RECORDING = '@infra/stack/demo/recording.mp3;type=audio/mpeg';
+const RECORDING = '@dev/stack/demo/recording.mp3;type=audio/mpeg';
 
 const FINISHED_JOB = [...AN_ORDERED_JOB, UNTIL_STORED];
 

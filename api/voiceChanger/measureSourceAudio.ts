@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { longestBillableSeconds } from '../../domain/pricing.ts';
+import { type MeasuredAudio, measureAudio } from '../../engines/media/measureAudio.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
-import { type MeasuredAudio, measureAudio } from '../../infra/media/measureAudio.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../route.ts';
 

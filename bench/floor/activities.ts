@@ -1,8 +1,8 @@
 /** As many activities as a job has: the same probe, an empty step where the product charges, and the same put. */
 import { randomUUID } from 'node:crypto';
 import { AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
-import { measureAudio } from '../../infra/media/measureAudio.ts';
-import type { MediaTools } from '../../infra/media/mediaTools.ts';
+import { measureAudio } from '../../engines/media/measureAudio.ts';
+import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type { Storage } from '../../infra/s3/storage.ts';
 
 export interface FloorInput {

@@ -2,8 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { TASK_QUEUES } from '../../domain/queues.ts';
+import { workFolders } from '../../engines/child/workFolders.ts';
 import { loadConfig } from '../../infra/config/config.ts';
-import { workFolders } from '../../infra/media/workFolders.ts';
 import { openStorage } from '../../infra/s3/storage.ts';
 import { MAX_CACHED_WORKFLOWS, MAX_WORKFLOW_TASKS, planOf } from '../../workers/queues.ts';
 import { floorActivities } from './activities.ts';

@@ -7,9 +7,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { COARSE_SIDE, cutOut, decode, scaled, WORKING_SIDE, write } from '../../infra/media/cutout/cutOut.ts';
-import { grabCut, openCvReady } from '../../infra/media/cutout/grabCut.ts';
-import { segment } from '../../infra/media/cutout/segment.ts';
+import { COARSE_SIDE, cutOut, decode, scaled, WORKING_SIDE, write } from '../../engines/cutout/cutOut.ts';
+import { grabCut, openCvReady } from '../../engines/cutout/grabCut.ts';
+import { segment } from '../../engines/cutout/segment.ts';
 
 export interface CutoutFloor {
   /** One run; milliseconds. */

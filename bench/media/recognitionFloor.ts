@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { modelArguments } from '../../infra/media/runPocketsphinx.ts';
+import { modelArguments } from '../../engines/speech/runPocketsphinx.ts';
 
 const RATE = 16_000;
 

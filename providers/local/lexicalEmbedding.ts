@@ -1,7 +1,7 @@
-/** The embedding model of our own, which is none: infra/text embeds words and parts of words. */
+/** The embedding model of our own, which is none: engines/text embeds words and parts of words. */
 import { DEFAULT_DIMENSIONS, MAX_DIMENSIONS, MAX_NUMBERS } from '../../domain/text/lexicalEmbedding.ts';
-import { estimateInTurns } from '../../infra/text/estimateInTurns.ts';
-import { createLexicalEmbedder } from '../../infra/text/lexicalEmbedder.ts';
+import { estimateInTurns } from '../../engines/text/estimateInTurns.ts';
+import { createLexicalEmbedder } from '../../engines/text/lexicalEmbedder.ts';
 import type { TextProvider } from '../textProvider.ts';
 
 export function createLexicalEmbedding(): TextProvider {

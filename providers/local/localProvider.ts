@@ -3,9 +3,9 @@
  * will.
  */
 import { join } from 'node:path';
-import { ffmpeg } from '../../infra/media/ffmpeg.ts';
-import type { MediaTools } from '../../infra/media/mediaTools.ts';
-import type { FfmpegEnd } from '../../infra/media/runFfmpeg.ts';
+import { ffmpeg } from '../../engines/media/ffmpeg.ts';
+import type { MediaTools } from '../../engines/media/mediaTools.ts';
+import type { FfmpegEnd } from '../../engines/media/runFfmpeg.ts';
 import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../provider.ts';
 import { filterChain } from './filterChain.ts';
 import { asMp3, MP3_CONTENT_TYPE } from './mp3.ts';

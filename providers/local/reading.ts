@@ -1,4 +1,4 @@
-import { FORMAT_READINGS } from '../../infra/media/formats.ts';
+import { FORMAT_READINGS } from '../../engines/media/formats.ts';
 
 /** ffmpeg's options for a source: the very reading by which it was measured, and nothing else. Before `-i`. */
 export function reading(demuxer: string): string[] {

@@ -1,9 +1,9 @@
 /** Speech from text by the synthesiser on this machine (ESPEAK_PATH), as an MP3. The same order gives the same bytes. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ffmpeg } from '../../infra/media/ffmpeg.ts';
-import type { MediaTools } from '../../infra/media/mediaTools.ts';
-import type { RunEnd } from '../../infra/media/runLimited.ts';
+import type { RunEnd } from '../../engines/child/runLimited.ts';
+import { ffmpeg } from '../../engines/media/ffmpeg.ts';
+import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import type { AudioRequest, CallContext, Outcome } from '../provider.ts';
 import { unserved } from '../unserved.ts';

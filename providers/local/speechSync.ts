@@ -4,11 +4,11 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import { type Conversion, ffmpeg } from '../../infra/media/ffmpeg.ts';
-import type { MediaTools } from '../../infra/media/mediaTools.ts';
-import type { RunEnd } from '../../infra/media/runLimited.ts';
-import { tooBusy } from '../../infra/media/tooBusy.ts';
-import { createTurns, type Turns, type TurnsOptions } from '../../infra/media/turns.ts';
+import type { RunEnd } from '../../engines/child/runLimited.ts';
+import { type Conversion, ffmpeg } from '../../engines/media/ffmpeg.ts';
+import type { MediaTools } from '../../engines/media/mediaTools.ts';
+import { createSemaphore, type Semaphore, type SemaphoreOptions } from '../../infra/semaphore.ts';
+import { tooBusy } from '../../infra/tooBusy.ts';
 import type { MediaCallContext, MediaProvider, SpeechFormat, SpeechOrder } from '../mediaProvider.ts';
 import { followFile } from './followFile.ts';
 import { asMp3, WITHOUT_METADATA } from './mp3.ts';
@@ -28,7 +28,7 @@ import {
 } from './synthesis.ts';
 
 /** Synthesising and encoding take a core each. */
-const TURNS: TurnsOptions = { atOnce: availableParallelism(), maxWaiting: 64, maxWaitMs: 30_000 };
+const TURNS: SemaphoreOptions = { atOnce: availableParallelism(), maxWaiting: 64, maxWaitMs: 30_000 };
 const busy = tooBusy('texts are being spoken', 10);
 
 /** Of every format: what clients expect of `pcm`, which does not tell it. */
@@ -69,7 +69,7 @@ export function localSpeaker(
   tools: MediaTools,
   options = TURNS,
 ): Pick<MediaProvider, 'checkSpeech' | 'speak'> {
-  const turns = createTurns(options);
+  const turns = createSemaphore(options);
   return {
     checkSpeech: (order) => void planOf(order),
     async speak(order, context) {
@@ -157,7 +157,7 @@ interface Encoded {
   path: string;
   wavPath: string;
   encoding: Encoding;
-  turns: Turns;
+  turns: Semaphore;
   signal: AbortSignal;
 }
 

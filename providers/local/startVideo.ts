@@ -1,5 +1,5 @@
 /** Which of the engine's two ways with video an order means. */
-import type { MediaTools } from '../../infra/media/mediaTools.ts';
+import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type { CallContext, Outcome, VideoRequest } from '../provider.ts';
 import { upscaleVideo } from './upscale/localUpscale.ts';
 import { makeVideo } from './video/localVideo.ts';

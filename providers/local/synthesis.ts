@@ -1,9 +1,9 @@
 /** From a text to a WAV by the synthesiser on this machine: what queued and immediate speech have in common. */
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ffmpeg } from '../../infra/media/ffmpeg.ts';
-import { SPEECH_RATE } from '../../infra/media/runEspeak.ts';
-import type { RunEnd } from '../../infra/media/runLimited.ts';
+import type { RunEnd } from '../../engines/child/runLimited.ts';
+import { ffmpeg } from '../../engines/media/ffmpeg.ts';
+import { SPEECH_RATE } from '../../engines/speech/runEspeak.ts';
 import type { SpeechVoice } from './speechVoices.ts';
 
 export const SLOWEST_SPEED = 0.25;

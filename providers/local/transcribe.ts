@@ -4,12 +4,12 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import { ffmpeg } from '../../infra/media/ffmpeg.ts';
-import type { MediaTools } from '../../infra/media/mediaTools.ts';
-import type { RunEnd } from '../../infra/media/runLimited.ts';
-import { HEARD_FILE, HEARD_RATE, type HeardWord } from '../../infra/media/runPocketsphinx.ts';
-import { tooBusy } from '../../infra/media/tooBusy.ts';
-import { createTurns } from '../../infra/media/turns.ts';
+import type { RunEnd } from '../../engines/child/runLimited.ts';
+import { ffmpeg } from '../../engines/media/ffmpeg.ts';
+import type { MediaTools } from '../../engines/media/mediaTools.ts';
+import { HEARD_FILE, HEARD_RATE, type HeardWord } from '../../engines/speech/runPocketsphinx.ts';
+import { createSemaphore } from '../../infra/semaphore.ts';
+import { tooBusy } from '../../infra/tooBusy.ts';
 import type { MediaCallContext, MediaProvider, Transcript, TranscriptionOrder } from '../mediaProvider.ts';
 import { reading } from './reading.ts';
 
@@ -27,7 +27,7 @@ const LONGEST_SEGMENT_SECONDS = 20;
 export function localTranscriber(
   tools: MediaTools,
 ): Pick<MediaProvider, 'checkTranscription' | 'transcribe'> {
-  const turns = createTurns(TURNS);
+  const turns = createSemaphore(TURNS);
   return {
     checkTranscription: checkOrder,
     async transcribe(order, context) {

@@ -7,7 +7,7 @@
  */
 
 import type { SimulatorBehaviour, SimulatorFault, SimulatorSettings } from '../../domain/providerSettings.ts';
-import type { MediaTools } from '../../infra/media/mediaTools.ts';
+import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type {
   CallContext,
   GenerationProvider,

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Colour } from '../../domain/images/editing/plan.ts';
-import type { ImageWork } from '../../infra/media/imageWork/imageWork.ts';
+import type { ImageWork } from '../../engines/images/imageWork.ts';
 import { ratioOf } from '../imageSizes.ts';
 import { FONT_PATH } from '../local/video/fontWidths.ts';
 import type { ImageOrder, MadeImage, MediaCallContext, MediaProvider } from '../mediaProvider.ts';

@@ -4,8 +4,8 @@
  */
 import { rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ffmpeg } from '../../infra/media/ffmpeg.ts';
-import type { FfmpegEnd } from '../../infra/media/runFfmpeg.ts';
+import { ffmpeg } from '../../engines/media/ffmpeg.ts';
+import type { FfmpegEnd } from '../../engines/media/runFfmpeg.ts';
 import type { CallContext } from '../provider.ts';
 import { bannerPgm } from './banner.ts';
 

@@ -7,11 +7,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { badSounds, sixHours } from '../engines/media/badSounds.ts';
+import { JFK, testFolder } from '../engines/media/recordings.ts';
 import { originals } from '../fixtures/badImages/originals.ts';
 import { badImages } from '../fixtures/badImages.ts';
 import { MAX_TURN_MS } from '../harness/stall.ts';
-import { badSounds, sixHours } from '../infra/media/badSounds.ts';
-import { JFK, testFolder } from '../infra/media/recordings.ts';
 import { longRun } from '../infra/postgres/longRun.ts';
 import {
   addresses,

@@ -1,7 +1,7 @@
 /** Requests of the routes of speech that are wrong though the recording may be good, each with its documented answer. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { JFK } from '../infra/media/recordings.ts';
+import { JFK } from '../engines/media/recordings.ts';
 import type { BadRequest } from './badRequests.ts';
 import { multipart, type Part } from './multipart.ts';
 

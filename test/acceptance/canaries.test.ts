@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePorts } from '../../infra/stack/freePorts.ts';
+import { freePorts } from '../../dev/stack/freePorts.ts';
 import { type Collector, startCollector } from '../stubs/collector.ts';
 import { senders } from './canarySenders.ts';
 import { type Deployment, eventually, openDeployment } from './deployment.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey } from '../../infra/postgres/keys.ts';
 import { dataUrl, png } from '../api/text/pictures.ts';
-import { docx } from '../infra/documents/archives.ts';
+import { docx } from '../engines/documents/archives.ts';
 import type { Call } from './client.ts';
 import type { Deployment } from './deployment.ts';
 import { WAYS } from './echoUpstream.ts';

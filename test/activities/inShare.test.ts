@@ -4,14 +4,17 @@ import { expect, it } from 'vitest';
 import { inShare } from '../../activities/inShare.ts';
 import type { LimitOverride } from '../../domain/limits/limits.ts';
 import { createAccountShares } from '../../infra/accountShares.ts';
-import { createTurns } from '../../infra/media/turns.ts';
+import { createSemaphore } from '../../infra/semaphore.ts';
 import { isToldToWait } from './retryWaiting.ts';
 
 const STEPS = 4;
 
 function openWorker(override: LimitOverride = {}) {
   const shares = createAccountShares({ overrideOf: () => override, steps: STEPS, maxWaiting: STEPS / 2 });
-  const means = { shares, mediaTurns: createTurns({ atOnce: STEPS, maxWaiting: STEPS, maxWaitMs: 20_000 }) };
+  const means = {
+    shares,
+    mediaTurns: createSemaphore({ atOnce: STEPS, maxWaiting: STEPS, maxWaitMs: 20_000 }),
+  };
   const working: string[] = [];
   let end = () => undefined as unknown;
   const ended = new Promise<void>((resolve) => {

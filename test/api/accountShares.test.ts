@@ -7,11 +7,11 @@ import { z } from 'zod';
 import { json } from '../../api/answer.ts';
 import { defineRoute } from '../../api/route.ts';
 import type { LimitOverride } from '../../domain/limits/limits.ts';
+import { DOCUMENT_CHILDREN } from '../../engines/documents/documentReader.ts';
+import { IMAGE_CHILDREN } from '../../engines/images/imageWork.ts';
+import { INSPECTION_CHILDREN } from '../../engines/media/inspector.ts';
 import { createAccountShares, DECODERS, type SlotKind } from '../../infra/accountShares.ts';
-import { DOCUMENT_CHILDREN } from '../../infra/documents/documentReader.ts';
-import { IMAGE_CHILDREN } from '../../infra/media/imageWork/imageWork.ts';
-import { INSPECTION_CHILDREN } from '../../infra/media/inspector.ts';
-import { PAGE_CHILDREN, PAGES_AT_ONCE } from '../../infra/web/pageReader.ts';
+import { PAGE_CHILDREN, PAGES_AT_ONCE } from '../../infra/http/pages/pageReader.ts';
 import { toneWav } from '../acceptance/recordings.ts';
 import { startApi, type TestApi } from './startApi.ts';
 

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPageReader } from '../../infra/http/pages/pageReader.ts';
 import { grant } from '../../infra/postgres/ledger.ts';
-import { createPageReader } from '../../infra/web/pageReader.ts';
 import { startApi, type TestApi } from './startApi.ts';
 
 const PAGE = `<html><head><title>Fares</title></head><body><article><h1>Fares</h1><p>${'A ride costs a coin. '.repeat(20)}</p>

@@ -13,10 +13,10 @@ import { createKey } from '../../infra/postgres/keys.ts';
 import { balanceOf, grant } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
+import { JFK } from '../engines/media/recordings.ts';
 import { originals } from '../fixtures/badImages/originals.ts';
 import { createWorld, spawnApi } from '../harness/services.ts';
 import { untilStatementsEnd } from '../harness/statements.ts';
-import { JFK } from '../infra/media/recordings.ts';
 
 const CREDIT = 10n ** 9n;
 

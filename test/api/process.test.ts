@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { decoderIsolation } from '../../infra/media/isolation.ts';
+import { decoderIsolation } from '../../engines/child/isolation.ts';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey } from '../../infra/postgres/keys.ts';
 import { openPool } from '../../infra/postgres/pool.ts';

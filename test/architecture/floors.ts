@@ -2,6 +2,7 @@
 
 export const FLOORS = [
   'domain',
+  'engines',
   'infra',
   'providers',
   'workflows',
@@ -9,6 +10,7 @@ export const FLOORS = [
   'workers',
   'api',
   'cli',
+  'dev',
   'bench',
   'test',
 ] as const;
@@ -28,30 +30,44 @@ interface FloorRule {
   node: boolean;
 }
 
+/** Files of infra/ that touch no machine: engines and providers use them as well. */
+const SHARED_INFRA = [
+  'infra/accountShares.ts',
+  'infra/log.ts',
+  'infra/semaphore.ts',
+  'infra/tooBusy.ts',
+  'infra/turnLimit.ts',
+  'infra/config/environment.ts',
+];
+
 const CONTRACT = 'workflows/contract.ts';
 
 export const FLOOR_RULES: Record<Floor, FloorRule> = {
   domain: { own: ['domain/'], node: false },
-  infra: { own: ['domain/', 'infra/'], node: true },
+  // An engine has no database and no network.
+  engines: { own: ['domain/', 'engines/', ...SHARED_INFRA], node: true },
+  infra: { own: ['domain/', 'engines/', 'infra/'], node: true },
   // An adapter has no database.
-  providers: {
-    own: ['domain/', 'providers/', 'infra/http/', 'infra/media/', 'infra/text/', 'infra/turnLimit.ts'],
-    node: true,
-  },
+  providers: { own: ['domain/', 'engines/', 'providers/', 'infra/http/', ...SHARED_INFRA], node: true },
   workflows: { own: ['domain/', 'workflows/'], typesOf: ['activities/'], node: false },
-  activities: { own: ['domain/', 'infra/', 'providers/', 'activities/', CONTRACT], node: true },
+  activities: { own: ['domain/', 'engines/', 'infra/', 'providers/', 'activities/', CONTRACT], node: true },
   workers: {
-    own: ['domain/', 'infra/', 'providers/', 'workflows/', 'activities/', 'workers/'],
+    own: ['domain/', 'engines/', 'infra/', 'providers/', 'workflows/', 'activities/', 'workers/'],
     node: true,
   },
-  api: { own: ['domain/', 'infra/', 'providers/', 'api/', CONTRACT], node: true },
-  cli: { own: ['domain/', 'infra/', 'providers/', 'workers/', 'cli/', CONTRACT], node: true },
+  api: { own: ['domain/', 'engines/', 'infra/', 'providers/', 'api/', CONTRACT], node: true },
+  cli: {
+    own: ['domain/', 'engines/', 'infra/', 'providers/', 'workers/', 'cli/', 'dev/', CONTRACT],
+    node: true,
+  },
+  // The developer's stack: the embedded parts, the launchers and the demonstration chain.
+  dev: { own: ['domain/', 'engines/', 'infra/', 'dev/'], node: true },
   bench: { own: [''], node: true },
   test: { own: [''], node: true },
 };
 
 /** What `npm run` starts: plain JavaScript that builds first and then loads what was built. */
-export const LAUNCHERS = { folder: 'infra/launch/', own: ['infra/launch/', 'dist/'] } as const;
+export const LAUNCHERS = { folder: 'dev/launch/', own: ['dev/launch/', 'dist/'] } as const;
 
 /** Folders of api/ that every subject may use; the others are subjects and do not import each other. */
 export const SHARED_API_FOLDERS = ['auth', 'body', 'middleware'] as const;
@@ -61,45 +77,45 @@ export const SHARED_API_FOLDERS = ['auth', 'body', 'middleware'] as const;
  * a row has no place yet: give it one. test/ and bench/ may load what they like.
  */
 export const PACKAGE_PLACES: Record<string, readonly string[]> = {
-  '@aws-sdk/client-s3': ['infra/s3/', 'infra/stack/'],
+  '@aws-sdk/client-s3': ['infra/s3/', 'dev/'],
   '@aws-sdk/lib-storage': ['infra/s3/'],
   '@bitauth/libauth': ['api/auth/signIn/'],
-  '@joplin/turndown-plugin-gfm': ['infra/web/'],
+  '@joplin/turndown-plugin-gfm': ['engines/pages/'],
   '@koa/router': ['api/'],
   '@opentelemetry/api': ['infra/telemetry/'],
   '@opentelemetry/exporter-trace-otlp-proto': ['infra/telemetry/'],
   '@opentelemetry/resources': ['infra/telemetry/'],
   '@opentelemetry/sdk-trace': ['infra/telemetry/'],
-  'gpt-tokenizer': ['infra/text/'],
+  'gpt-tokenizer': ['engines/text/'],
   '@temporalio/activity': ['activities/'],
-  '@temporalio/client': ['infra/temporal/', 'infra/stack/', 'workers/', 'api/queued.ts', 'cli/'],
+  '@temporalio/client': ['infra/temporal/', 'dev/', 'workers/', 'api/queued.ts', 'cli/'],
   '@temporalio/common': ['infra/temporal/', 'workflows/', 'activities/', 'workers/', 'api/queued.ts'],
-  '@temporalio/worker': ['workers/', 'infra/stack/'],
+  '@temporalio/worker': ['workers/', 'dev/'],
   '@temporalio/workflow': ['workflows/'],
   '@solana-program/token': ['providers/payments/solana/'],
   '@solana/kit': ['providers/payments/solana/'],
-  '@x402/core': ['infra/stack/chain/'],
-  '@x402/evm': ['infra/stack/chain/'],
+  '@x402/core': ['dev/chain/'],
+  '@x402/evm': ['dev/chain/'],
   commander: ['cli/'],
-  'file-type': ['infra/documents/', 'infra/media/'],
-  htmlparser2: ['infra/documents/'],
-  defuddle: ['infra/web/'],
-  ioredis: ['infra/redis/', 'infra/stack/'],
+  'file-type': ['engines/documents/', 'engines/media/'],
+  htmlparser2: ['engines/documents/'],
+  defuddle: ['engines/pages/'],
+  ioredis: ['infra/redis/', 'dev/'],
   'ipaddr.js': ['infra/http/'],
   koa: ['api/'],
-  linkedom: ['infra/web/'],
-  '@techstark/opencv-js': ['infra/media/'],
-  sharp: ['infra/media/'],
-  solc: ['infra/launch/'],
-  'lru-cache': ['api/', 'infra/'],
-  'music-metadata': ['infra/media/'],
+  linkedom: ['engines/pages/'],
+  '@techstark/opencv-js': ['engines/cutout/'],
+  sharp: ['engines/'],
+  solc: ['dev/launch/'],
+  'lru-cache': ['api/', 'infra/', 'engines/'],
+  'music-metadata': ['engines/media/'],
   'node-pg-migrate': ['infra/postgres/'],
-  'pdfjs-dist': ['infra/documents/'],
-  pg: ['infra/postgres/', 'infra/stack/'],
+  'pdfjs-dist': ['engines/documents/'],
+  pg: ['infra/postgres/', 'dev/'],
   pino: ['infra/log.ts', 'infra/telemetry/'],
   'prom-client': ['infra/telemetry/', 'api/', 'workers/'],
-  rolldown: ['infra/launch/'],
-  turndown: ['infra/web/'],
+  rolldown: ['dev/launch/'],
+  turndown: ['engines/pages/'],
   undici: ['infra/http/'],
   viem: [
     'providers/payments/evm/',
@@ -107,10 +123,10 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
     'api/auth/signIn/',
     'api/x402/',
     'infra/config/checkPayments.ts',
-    'infra/stack/chain/',
+    'dev/chain/',
     'cli/',
   ],
-  zod: ['api/', 'infra/', 'providers/'],
+  zod: ['api/', 'infra/', 'providers/', 'dev/', 'engines/'],
   'zod-openapi': ['api/openapi/'],
 };
 
@@ -135,8 +151,8 @@ export const USE_RULES: readonly UseRule[] = [
     ],
     allowed: [
       'infra/http/',
-      'infra/stack/',
-      'infra/launch/',
+      'engines/child/denyNetwork.ts',
+      'dev/',
       'infra/deploy/healthcheck.mjs',
       'cli/',
       'bench/',
@@ -146,7 +162,7 @@ export const USE_RULES: readonly UseRule[] = [
   },
   {
     uses: ['process.env'],
-    allowed: ['infra/config/', 'infra/launch/', 'bench/', 'test/'],
+    allowed: ['infra/config/', 'dev/launch/', 'bench/', 'test/'],
     reason: 'the environment is read by infra/config only',
   },
   {
@@ -184,11 +200,17 @@ export const USE_RULES: readonly UseRule[] = [
   { uses: ['non-null !'], allowed: [], reason: 'prove it to the compiler' },
 ];
 
-export const CONSOLE_PLACES = ['cli/', 'bench/', 'infra/stack/', 'infra/launch/', 'test/'] as const;
+export const CONSOLE_PLACES = ['cli/', 'bench/', 'dev/', 'test/'] as const;
 
 /** `node:` modules that open connections, and who may. Their helpers are free, and so is listening. */
 export const SOCKET_MODULES = ['net', 'tls', 'dgram', 'dns', 'dns/promises', 'https', 'http2'] as const;
-export const SOCKET_PLACES = ['infra/http/', 'infra/stack/', 'infra/launch/', 'bench/', 'test/'] as const;
+export const SOCKET_PLACES = [
+  'infra/http/',
+  'engines/child/denyNetwork.ts',
+  'dev/',
+  'bench/',
+  'test/',
+] as const;
 export const SOCKET_FREE_NAMES = [
   'isIP',
   'isIPv4',

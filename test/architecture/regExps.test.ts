@@ -35,9 +35,9 @@ const BOUNDED: Record<string, number> = {
   'domain/text/bill.ts /0+$/': 40,
   'providers/local/video/filterText.ts /\\.?0+$/': 40,
   // The first kilobyte of a page.
-  'infra/documents/html.ts /<meta[^>]+charset\\s*=\\s*["\']?\\s*([\\w-]+)/i': 1_024,
+  'engines/documents/html.ts /<meta[^>]+charset\\s*=\\s*["\']?\\s*([\\w-]+)/i': 1_024,
   // A format code of a spreadsheet.
-  'infra/documents/office/cellFormats.ts /"[^"]*"|\\\\.|_.|\\*.|\\[[^\\]]*\\]/g': 255,
+  'engines/documents/office/cellFormats.ts /"[^"]*"|\\\\.|_.|\\*.|\\[[^\\]]*\\]/g': 255,
   // The operator's addresses of services.
   'infra/http/providerHttp.ts /\\/+$/': 1_000,
   'infra/http/textHttp.ts /\\/+$/': 1_000,

@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../../dev/stack/freePorts.ts';
+import { locateProgram } from '../../dev/stack/locate.ts';
+import { anvilArguments } from '../../dev/stack/parts/anvil.ts';
+import { createProgress } from '../../dev/stack/progress.ts';
+import { anvilRecipe } from '../../dev/stack/recipes/anvil.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
-import { freePorts } from '../../infra/stack/freePorts.ts';
-import { locateProgram } from '../../infra/stack/locate.ts';
-import { anvilArguments } from '../../infra/stack/parts/anvil.ts';
-import { createProgress } from '../../infra/stack/progress.ts';
-import { anvilRecipe } from '../../infra/stack/recipes/anvil.ts';
 
 export interface AnvilChoices {
   /** Seconds between blocks; each transaction has its block at once without it. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { compileContracts } from '../../infra/launch/contracts.mjs';
+import { compileContracts } from '../../dev/launch/contracts.mjs';
 import { ROOT } from '../harness/spawn.ts';
 
 test('compiling the contracts gives exactly the files that are kept', () => {

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chainClient } from '../../infra/stack/chain/chainClient.ts';
-import { untilMined } from '../../infra/stack/chain/untilMined.ts';
+import { chainClient } from '../../dev/chain/chainClient.ts';
+import { untilMined } from '../../dev/chain/untilMined.ts';
 import { testContract } from './artifact.ts';
 import { type EvmChain, startEvmChain } from './evmChain.ts';
 import { startRpcNode } from './rpcNode.ts';

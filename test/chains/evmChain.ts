@@ -18,9 +18,9 @@ import {
   walletActions,
 } from 'viem';
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts';
-import { TEST_USD } from '../../infra/stack/chain/testUsd.ts';
-import { createTurn } from '../../infra/stack/chain/turn.ts';
-import { untilMined } from '../../infra/stack/chain/untilMined.ts';
+import { TEST_USD } from '../../dev/chain/testUsd.ts';
+import { createTurn } from '../../dev/chain/turn.ts';
+import { untilMined } from '../../dev/chain/untilMined.ts';
 import { type AnvilChoices, launchAnvil } from './anvil.ts';
 import { type Artifact, testContract } from './artifact.ts';
 

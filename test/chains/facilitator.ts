@@ -9,7 +9,7 @@ import {
   type Facilitator,
   readJson,
   sendJson,
-} from '../../infra/stack/chain/facilitator.ts';
+} from '../../dev/chain/facilitator.ts';
 import { type EvmChain, MNEMONIC } from './evmChain.ts';
 import { type FaultContext, LIES, MUDDLES, payerOf, SILENCES } from './facilitatorFaults.ts';
 

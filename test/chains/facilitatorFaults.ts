@@ -2,8 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address, Hex } from 'viem';
-import { type FacilitationRequest, type Facilitator, sendJson } from '../../infra/stack/chain/facilitator.ts';
-import { TEST_USD } from '../../infra/stack/chain/testUsd.ts';
+import { type FacilitationRequest, type Facilitator, sendJson } from '../../dev/chain/facilitator.ts';
+import { TEST_USD } from '../../dev/chain/testUsd.ts';
 import { testContract } from './artifact.ts';
 import type { EvmChain } from './evmChain.ts';
 

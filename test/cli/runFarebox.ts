@@ -16,7 +16,7 @@ export function runFarebox(
   environment: Record<string, string>,
   cwd: string = ROOT,
 ): Promise<CommandResult> {
-  if (!built) execFileSync(process.execPath, [path.join(ROOT, 'infra/launch/build.mjs')], { stdio: 'pipe' });
+  if (!built) execFileSync(process.execPath, [path.join(ROOT, 'dev/launch/build.mjs')], { stdio: 'pipe' });
   built = true;
   const script = path.join(ROOT, 'dist/cli/main.js');
   return new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decoderIsolation } from '../../infra/media/isolation.ts';
+import { decoderIsolation } from '../../engines/child/isolation.ts';
 import { findKey, hashSecret } from '../../infra/postgres/keys.ts';
 import { createWorld, services, spawnWorker } from '../harness/services.ts';
 import { databaseOf } from '../harness/template.ts';

@@ -5,6 +5,10 @@ import path from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { freePorts } from '../../dev/stack/freePorts.ts';
+import { locateParts } from '../../dev/stack/locate.ts';
+import { temporalProcess } from '../../dev/stack/parts/temporal.ts';
+import { silentProgress } from '../../dev/stack/progress.ts';
 import { TASK_QUEUES } from '../../domain/queues.ts';
 import { BUILT_IN_PROVIDERS } from '../../infra/config/builtInProviders.ts';
 import { loadConfig } from '../../infra/config/config.ts';
@@ -15,10 +19,6 @@ import {
   VARIABLE_NAMES,
 } from '../../infra/config/environment.ts';
 import { checkConfiguration } from '../../infra/config/readFile.ts';
-import { freePorts } from '../../infra/stack/freePorts.ts';
-import { locateParts } from '../../infra/stack/locate.ts';
-import { temporalProcess } from '../../infra/stack/parts/temporal.ts';
-import { silentProgress } from '../../infra/stack/progress.ts';
 import { ROOT } from '../harness/spawn.ts';
 import { networks, resolve, resolveAll, serviceOf, services, volumes } from './compose.ts';
 
@@ -300,17 +300,18 @@ describe('the container image', () => {
     ).toEqual([]);
   });
 
-  test('takes in every folder of sources and nothing that is not named', () => {
+  test('takes in every folder of the product, and neither benches nor tools of tests', () => {
     const lines = read('.dockerignore').trim().split('\n');
     expect(lines[0]).toBe('*');
     const folders = readdirSync(ROOT, { withFileTypes: true })
       .filter(
         (entry) =>
           entry.isDirectory() &&
-          !/^(\.|node_modules$|dist$|coverage$|test$|examples$|docs$)/.test(entry.name),
+          !/^(\.|node_modules$|dist$|coverage$|test$|bench$|examples$|docs$)/.test(entry.name),
       )
       .map((entry) => `!${entry.name}`);
     expect(lines).toEqual(expect.arrayContaining(folders));
     expect(lines).not.toContain('!.env');
+    expect(lines.filter((line) => /^!(test|bench)/.test(line))).toEqual([]);
   });
 });

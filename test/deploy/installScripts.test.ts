@@ -6,18 +6,16 @@ import { ROOT } from '../harness/spawn.ts';
 
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 
-test.each([
-  '.ci/run',
-  'infra/deploy/Dockerfile',
-  'infra/launch/ready.mjs',
-  'infra/stack/sources/npmPackage.ts',
-])('%s installs without scripts', (file) => {
-  const installs = read(file)
-    .split('\n')
-    .filter((line) => /^(RUN|twice) npm ci|\['ci', '--|flags = \['--/.test(line.trim()));
-  expect(installs.length).toBeGreaterThan(0);
-  for (const line of installs) expect(line).toContain('--ignore-scripts');
-});
+test.each(['.ci/run', 'infra/deploy/Dockerfile', 'dev/launch/ready.mjs', 'dev/stack/sources/npmPackage.ts'])(
+  '%s installs without scripts',
+  (file) => {
+    const installs = read(file)
+      .split('\n')
+      .filter((line) => /^(RUN|twice) npm ci|\['ci', '--|flags = \['--/.test(line.trim()));
+    expect(installs.length).toBeGreaterThan(0);
+    for (const line of installs) expect(line).toContain('--ignore-scripts');
+  },
+);
 
 /** A look at the version, a report of use, and a fallback for machines without a built file. */
 const NEEDLESS = ['@scarf/scarf', '@swc/core', 'protobufjs'];

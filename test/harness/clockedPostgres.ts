@@ -2,12 +2,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { freePorts } from '../../dev/stack/freePorts.ts';
+import { locateParts } from '../../dev/stack/locate.ts';
+import { postgresUrl, preparePostgres, query } from '../../dev/stack/parts/postgres.ts';
+import { silentProgress } from '../../dev/stack/progress.ts';
+import { supervise } from '../../dev/stack/supervise.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
-import { freePorts } from '../../infra/stack/freePorts.ts';
-import { locateParts } from '../../infra/stack/locate.ts';
-import { postgresUrl, preparePostgres, query } from '../../infra/stack/parts/postgres.ts';
-import { silentProgress } from '../../infra/stack/progress.ts';
-import { supervise } from '../../infra/stack/supervise.ts';
 import { fakedClock } from './fakedClock.ts';
 import { databaseOf, makeTemplate } from './template.ts';
 

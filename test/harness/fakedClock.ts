@@ -1,12 +1,12 @@
 /** Processes whose clock a test sets: by Debian's libfaketime, found or obtained in the way of the real parts. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { locateProgram } from '../../dev/stack/locate.ts';
+import { createProgress } from '../../dev/stack/progress.ts';
+import type { Recipe } from '../../dev/stack/recipe.ts';
+import { lastWords, run } from '../../dev/stack/run.ts';
+import { aptInstall, debianPackage } from '../../dev/stack/sources/debian.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
-import { locateProgram } from '../../infra/stack/locate.ts';
-import { createProgress } from '../../infra/stack/progress.ts';
-import type { Recipe } from '../../infra/stack/recipe.ts';
-import { lastWords, run } from '../../infra/stack/run.ts';
-import { aptInstall, debianPackage } from '../../infra/stack/sources/debian.ts';
 
 const recipe: Recipe = {
   part: 'faketime',

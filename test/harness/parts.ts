@@ -11,15 +11,15 @@ import {
 } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { identify, isAlive, type ProcessIdentity } from '../../dev/launch/processIdentity.mjs';
+import { locateParts } from '../../dev/stack/locate.ts';
+import { OPTIONAL_PART_NAMES, PART_NAMES } from '../../dev/stack/part.ts';
+import { createProgress } from '../../dev/stack/progress.ts';
+import { recogniserModel } from '../../dev/stack/recipes/pocketsphinx.ts';
+import { killRecorded, stopOrphans } from '../../dev/stack/runRecords.ts';
+import { startServers } from '../../dev/stack/startServers.ts';
+import type { Supervised } from '../../dev/stack/supervise.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
-import { identify, isAlive, type ProcessIdentity } from '../../infra/launch/processIdentity.mjs';
-import { locateParts } from '../../infra/stack/locate.ts';
-import { OPTIONAL_PART_NAMES, PART_NAMES } from '../../infra/stack/part.ts';
-import { createProgress } from '../../infra/stack/progress.ts';
-import { recogniserModel } from '../../infra/stack/recipes/pocketsphinx.ts';
-import { killRecorded, stopOrphans } from '../../infra/stack/runRecords.ts';
-import { startServers } from '../../infra/stack/startServers.ts';
-import type { Supervised } from '../../infra/stack/supervise.ts';
 import { REDIS_DATABASES } from './limits.ts';
 import { databaseOf, makeTemplate } from './template.ts';
 

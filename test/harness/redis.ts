@@ -1,11 +1,11 @@
 /** A Redis of a test's own, which it kills and brings back at the same address. */
 import { randomBytes } from 'node:crypto';
+import { freePorts } from '../../dev/stack/freePorts.ts';
+import { locateParts } from '../../dev/stack/locate.ts';
+import { redisProcess, redisUrl } from '../../dev/stack/parts/redis.ts';
+import { silentProgress } from '../../dev/stack/progress.ts';
+import { supervise } from '../../dev/stack/supervise.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
-import { freePorts } from '../../infra/stack/freePorts.ts';
-import { locateParts } from '../../infra/stack/locate.ts';
-import { redisProcess, redisUrl } from '../../infra/stack/parts/redis.ts';
-import { silentProgress } from '../../infra/stack/progress.ts';
-import { supervise } from '../../infra/stack/supervise.ts';
 
 export interface MortalRedis {
   url: string;

@@ -4,9 +4,9 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePorts } from '../../dev/stack/freePorts.ts';
+import { writeRecord } from '../../dev/stack/runRecords.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
-import { freePorts } from '../../infra/stack/freePorts.ts';
-import { writeRecord } from '../../infra/stack/runRecords.ts';
 
 export interface Spawned {
   pid: number;
@@ -91,7 +91,7 @@ let built = false;
 /** Once per test file at most, and a matter of milliseconds when nothing changed. */
 function build(): void {
   if (built) return;
-  execFileSync(process.execPath, [path.join(ROOT, 'infra/launch/build.mjs')], { stdio: 'pipe' });
+  execFileSync(process.execPath, [path.join(ROOT, 'dev/launch/build.mjs')], { stdio: 'pipe' });
   built = true;
 }
 

@@ -1,6 +1,7 @@
 /** The migrated database that every test's own database is a copy of: 30 ms instead of all migrations. */
+
+import { query } from '../../dev/stack/parts/postgres.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
-import { query } from '../../infra/stack/parts/postgres.ts';
 
 const TEMPLATE = 'farebox_template';
 

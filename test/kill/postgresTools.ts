@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { locateParts } from '../../dev/stack/locate.ts';
+import { onPath } from '../../dev/stack/onPath.ts';
+import { silentProgress } from '../../dev/stack/progress.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
-import { locateParts } from '../../infra/stack/locate.ts';
-import { onPath } from '../../infra/stack/onPath.ts';
-import { silentProgress } from '../../infra/stack/progress.ts';
 
 export type PostgresTool = 'pg_dump' | 'pg_restore' | 'psql';
 

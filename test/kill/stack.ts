@@ -1,9 +1,9 @@
 /** The whole service as `npm start` runs it, durable as shipped, whose supervisor brings back what a test kills. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { freePorts } from '../../dev/stack/freePorts.ts';
+import { stopOrphans } from '../../dev/stack/runRecords.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
-import { freePorts } from '../../infra/stack/freePorts.ts';
-import { stopOrphans } from '../../infra/stack/runRecords.ts';
 import { services } from '../harness/services.ts';
 import { type Spawned, spawnNode } from '../harness/spawn.ts';
 import { until } from '../harness/until.ts';

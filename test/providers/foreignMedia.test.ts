@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import { serves } from '../../domain/modelAccess.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
+import { createImageWork } from '../../engines/images/imageWork.ts';
 import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
-import { createImageWork } from '../../infra/media/imageWork/imageWork.ts';
 import { createMediaProviders } from '../../providers/createMediaProviders.ts';
 
 const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: '/nowhere' };

@@ -14,7 +14,7 @@ import type {
   TranscriptionOrder,
   VoiceSample,
 } from '../../providers/mediaProvider.ts';
-import { greyPng } from '../infra/media/pictureFiles.ts';
+import { greyPng } from '../engines/media/pictureFiles.ts';
 import { testWav } from '../stubs/elevenlabsAudio.ts';
 
 /** Stands in every prompt, and may stand in no detail of a failure. */

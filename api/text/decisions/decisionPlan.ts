@@ -7,9 +7,9 @@ import { longestRounds } from '../../../domain/decisions/rounds.ts';
 import type { LedgerPrice } from '../../../domain/ledger.ts';
 import { boundOf } from '../../../domain/text/price.ts';
 import { estimateTokens, MAX_LETTERS_PER_TOKEN, promptTokensOf } from '../../../domain/text/promptSize.ts';
+import { countTokens } from '../../../engines/text/countTokens.ts';
+import { estimateInTurns } from '../../../engines/text/estimateInTurns.ts';
 import type { Config } from '../../../infra/config/config.ts';
-import { countTokens } from '../../../infra/text/countTokens.ts';
-import { estimateInTurns } from '../../../infra/text/estimateInTurns.ts';
 import { invalid } from '../../invalid.ts';
 import type { DecisionBody } from './decisionBody.ts';
 

@@ -2,7 +2,7 @@
 import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import { textOf } from '../../../domain/decisions/prompt.ts';
 import { FareboxError } from '../../../domain/errors.ts';
-import { estimateInTurns } from '../../../infra/text/estimateInTurns.ts';
+import { estimateInTurns } from '../../../engines/text/estimateInTurns.ts';
 import { type Answer, json } from '../../answer.ts';
 import { answeredBy } from '../../answeredBy.ts';
 import type { Dependencies } from '../../dependencies.ts';

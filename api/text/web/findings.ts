@@ -3,7 +3,7 @@ import { FareboxError } from '../../../domain/errors.ts';
 import type { LedgerPrice } from '../../../domain/ledger.ts';
 import type { AddOn } from '../../../domain/text/addOns.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
-import type { PageReader } from '../../../infra/web/pageReader.ts';
+import type { PageReader } from '../../../infra/http/pages/pageReader.ts';
 import type { SearchProvider, SearchResult } from '../../../providers/search/searchProvider.ts';
 import type { RouteRequest } from '../../route.ts';
 import type { ChatBody } from '../chatBody.ts';

@@ -1,6 +1,6 @@
 /**
  * What an image library does with a picture: the steps that a prompt is translated into, in the order in which they
- * are done. A plan is plain data; infra/media/imageWork carries it out.
+ * are done. A plan is plain data; engines/images carries it out.
  */
 
 export interface Colour {

@@ -1,7 +1,7 @@
 /** Background removal on this machine, without a learned model: no key, no network, and the picture is sent to nobody. */
 import { join } from 'node:path';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
-import { type CutEnd, type CutterOptions, createCutter } from '../../../infra/media/cutout/cutter.ts';
+import { type CutEnd, type CutterOptions, createCutter } from '../../../engines/cutout/cutter.ts';
 import type { MediaProvider } from '../../mediaProvider.ts';
 
 type LocalCutout = Required<Pick<MediaProvider, 'readsAll' | 'cutOut' | 'close'>>;

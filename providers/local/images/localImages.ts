@@ -8,7 +8,7 @@ import type { EditPlan } from '../../../domain/images/editing/plan.ts';
 import { contradiction } from '../../../domain/images/editing/refusal.ts';
 import { planEdit } from '../../../domain/images/editPrompt.ts';
 import { SOURCE_PIXELS } from '../../../domain/images/images.ts';
-import type { ImageWork } from '../../../infra/media/imageWork/imageWork.ts';
+import type { ImageWork } from '../../../engines/images/imageWork.ts';
 import type { Enlargement, ImageEdit, MediaCallContext, MediaProvider } from '../../mediaProvider.ts';
 import { FONT_PATH, shippedFont } from '../video/fontWidths.ts';
 

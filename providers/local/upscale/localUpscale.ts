@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
-import type { Conversion } from '../../../infra/media/ffmpeg.ts';
-import type { MediaTools } from '../../../infra/media/mediaTools.ts';
-import type { Progress } from '../../../infra/media/progress.ts';
+import type { Conversion } from '../../../engines/media/ffmpeg.ts';
+import type { MediaTools } from '../../../engines/media/mediaTools.ts';
+import type { Progress } from '../../../engines/media/progress.ts';
 import type { CallContext, MediaFile, Outcome, VideoRequest } from '../../provider.ts';
 import { BEFORE_INPUTS, mostBitsPerSecond, mp4, prores } from '../video/encoding.ts';
 import { reading } from '../video/reading.ts';

@@ -1,7 +1,7 @@
 /** Videos made here by ffmpeg: titled scenes from words, camera moves over pictures. It may be repeated at will. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { MediaTools } from '../../../infra/media/mediaTools.ts';
+import type { MediaTools } from '../../../engines/media/mediaTools.ts';
 import type { CallContext, Outcome, VideoRequest } from '../../provider.ts';
 import { planVideo, type VideoPlan } from './plan.ts';
 import { refused, run } from './run.ts';

@@ -1,6 +1,6 @@
 /** A conversion as the outcome of an order. */
-import { type Conversion, ffmpeg } from '../../../infra/media/ffmpeg.ts';
-import type { Progress } from '../../../infra/media/progress.ts';
+import { type Conversion, ffmpeg } from '../../../engines/media/ffmpeg.ts';
+import type { Progress } from '../../../engines/media/progress.ts';
 import type { CallContext, Outcome } from '../../provider.ts';
 
 /**

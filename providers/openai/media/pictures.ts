@@ -1,7 +1,7 @@
 /** The answer of picture making: base64 in place, or addresses to fetch. */
 import { join } from 'node:path';
+import { sniffImage } from '../../../engines/media/image/sniffImage.ts';
 import type { TextReply } from '../../../infra/http/textHttp.ts';
-import { sniffImage } from '../../../infra/media/image/sniffImage.ts';
 import { readHead } from '../../fileHead.ts';
 import type { MadeImage, MediaCallContext } from '../../mediaProvider.ts';
 import { garbage, isFields, parseJson } from '../../textFailures.ts';

@@ -1,9 +1,9 @@
 /** Small media that orders name: made here, once per file of tests. */
 import { mkdtempSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { greyPng } from '../../engines/media/pictureFiles.ts';
+import { video, type WantedVideo } from '../../engines/media/videoFiles.ts';
 import { services } from '../../harness/services.ts';
-import { greyPng } from '../../infra/media/pictureFiles.ts';
-import { video, type WantedVideo } from '../../infra/media/videoFiles.ts';
 import { toneWav } from '../recordings.ts';
 
 /** The least that is taken: 65,536 pixels. */

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { nanoFromNumber } from '../../../domain/money.ts';
+import { isLong } from '../../engines/media/recordings.ts';
 import { services, spawnWorker } from '../../harness/services.ts';
-import { isLong } from '../../infra/media/recordings.ts';
 import { queueIdOf, untilState } from '../orders.ts';
 import { dataUrl, SQUARE } from './media.ts';
 import {

@@ -1,7 +1,8 @@
 /** Media that no order gets through: addresses that lead inside, servers that misbehave, files that are none or too much. */
+
+import { gif, greyPng } from '../../engines/media/pictureFiles.ts';
+import { patched, stretched } from '../../engines/media/videoFiles.ts';
 import { INTERNAL_HOSTS, LOOPBACK_HOSTS } from '../../infra/http/vectors.ts';
-import { gif, greyPng } from '../../infra/media/pictureFiles.ts';
-import { patched, stretched } from '../../infra/media/videoFiles.ts';
 import { toneWav } from '../recordings.ts';
 import { clip, dataUrl, SQUARE } from './media.ts';
 import type { MediaServer } from './mediaServer.ts';

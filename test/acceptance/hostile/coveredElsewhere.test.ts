@@ -51,7 +51,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
     'assertions of a wallet that hold only at preflight':
       'the checks that wallets add are taken where a facilitator pays the fee',
   }),
-  ...inFile('infra/media/isolation.test.ts', {
+  ...inFile('engines/child/isolation.test.ts', {
     'a decoder that looks for secrets': 'finds no secret of its parent in any process, descriptor or file',
     'a decoder that connects':
       'writes its results into the work folder and nothing outside, and connects to nothing',
@@ -85,7 +85,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
       'beyond those of one account are refused in words, and others still get theirs',
     'event streams of ten accounts': 'of ten accounts leave places to others',
   }),
-  ...inFile('infra/web/hostilePages.test.ts', {
+  ...inFile('infra/http/pages/hostilePages.test.ts', {
     'pages that take a reader long': '%s ends in time, and the next page is read',
   }),
   ...inFile('infra/redis/limiter.test.ts', {

@@ -1,5 +1,5 @@
 /** Hostile requests that need nothing but an API, a site and an account with funds. Others add rows. */
-import { xlsx } from '../../infra/documents/archives.ts';
+import { xlsx } from '../../engines/documents/archives.ts';
 import {
   type Answer,
   ask,

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { video } from '../../infra/media/videoFiles.ts';
+import { video } from '../../engines/media/videoFiles.ts';
 import { silentMp3 } from '../../stubs/elevenlabsAudio.ts';
 import type { Ending } from './row.ts';
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../../api/route.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
-import { JFK } from '../../infra/media/recordings.ts';
+import { JFK } from '../../engines/media/recordings.ts';
 import { startWalletWorld, type WalletWorld } from '../wallets/walletWorld.ts';
 import { firstBytes, pathOf } from './firstBytes.ts';
 

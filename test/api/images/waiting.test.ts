@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_CUTOUT } from '../../../domain/catalogue/builtin/localCutout.ts';
 import { OFFLINE_IMAGES } from '../../../domain/catalogue/builtin/offlineImages.ts';
-import { createImageWork, type ImageWork } from '../../../infra/media/imageWork/imageWork.ts';
+import { createImageWork, type ImageWork } from '../../../engines/images/imageWork.ts';
 import { createLocalCutout } from '../../../providers/local/images/localCutout.ts';
 import { createLocalImages } from '../../../providers/local/images/localImages.ts';
 import type { MediaProvider } from '../../../providers/mediaProvider.ts';

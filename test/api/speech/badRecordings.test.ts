@@ -3,10 +3,10 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type BadSound, badSounds, encoding, sixHours, whole } from '../../engines/media/badSounds.ts';
+import { JFK, testFolder } from '../../engines/media/recordings.ts';
+import { spoofs } from '../../engines/media/spoofs.ts';
 import { MAX_TURN_MS, measureStall } from '../../harness/stall.ts';
-import { type BadSound, badSounds, encoding, sixHours, whole } from '../../infra/media/badSounds.ts';
-import { JFK, testFolder } from '../../infra/media/recordings.ts';
-import { spoofs } from '../../infra/media/spoofs.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 
 const folder = testFolder();

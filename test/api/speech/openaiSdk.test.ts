@@ -3,7 +3,7 @@ import { createReadStream, readFileSync } from 'node:fs';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
-import { JFK } from '../../infra/media/recordings.ts';
+import { JFK } from '../../engines/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 
 let world: SpeechWorld;

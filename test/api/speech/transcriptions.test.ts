@@ -6,7 +6,7 @@ import { countUnpaidReading } from '../../../api/readings.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
 import type { TranscriptionOrder } from '../../../providers/mediaProvider.ts';
-import { ENCODINGS, encode, ffmpeg, JFK, measure, testFolder } from '../../infra/media/recordings.ts';
+import { ENCODINGS, encode, ffmpeg, JFK, measure, testFolder } from '../../engines/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 
 // Each is a matter of a second; a machine that is busy with other tests is no failure.

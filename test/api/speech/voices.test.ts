@@ -10,7 +10,7 @@ import {
   purgeVoices,
 } from '../../../infra/postgres/clonedVoices.ts';
 import type { VoiceSample } from '../../../providers/mediaProvider.ts';
-import { ffmpeg, JFK, testFolder } from '../../infra/media/recordings.ts';
+import { ffmpeg, JFK, testFolder } from '../../engines/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 
 const folder = testFolder();

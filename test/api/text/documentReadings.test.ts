@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDocumentReader, type DocumentReader } from '../../../infra/documents/documentReader.ts';
+import { createDocumentReader, type DocumentReader } from '../../../engines/documents/documentReader.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
 import { dataUrl } from './pictures.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';

@@ -1,6 +1,6 @@
 /** However often and however many media a request names, what this process fetches and holds for it is bounded. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createMediaBudget } from '../../../infra/media/heldBytes.ts';
+import { createMediaBudget } from '../../../infra/byteBudget.ts';
 import { type HostileServer, hostileServer } from '../../infra/http/hostileServer.ts';
 import { png } from './pictures.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';

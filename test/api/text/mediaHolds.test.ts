@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
-import { made } from '../../infra/media/videoFiles.ts';
+import { made } from '../../engines/media/videoFiles.ts';
 import { dataUrl, png } from './pictures.ts';
 import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
 

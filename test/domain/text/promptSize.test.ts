@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../../domain/text/chat.ts';
 import { estimateTokens, promptTokensOf } from '../../../domain/text/promptSize.ts';
-import { countTokens } from '../../../infra/text/countTokens.ts';
+import { countTokens } from '../../../engines/text/countTokens.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 

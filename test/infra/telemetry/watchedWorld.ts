@@ -1,7 +1,7 @@
 /** A real API and a real worker that are watched: by a collector for their traces, by whoever asks for their metrics. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { freePorts } from '../../../infra/stack/freePorts.ts';
+import { freePorts } from '../../../dev/stack/freePorts.ts';
 import { type Deployment, eventually, openDeployment } from '../../acceptance/deployment.ts';
 import { simulatedModels } from '../../acceptance/models.ts';
 import { toneWav } from '../../acceptance/recordings.ts';

@@ -7,7 +7,7 @@ import { LOCAL_VOICE_CHANGER } from '../../../domain/catalogue/voiceChangers.ts'
 import { createLocalProvider } from '../../../providers/local/localProvider.ts';
 import { LOCAL_VOICES, type LocalVoice } from '../../../providers/local/voices.ts';
 import type { Outcome, VoiceChangeRequest } from '../../../providers/provider.ts';
-import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../infra/media/recordings.ts';
+import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../engines/media/recordings.ts';
 import { decodeSamples, fundamentalHz, secondsOf, timbre, timbreDistance } from './pitch.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.

@@ -10,8 +10,8 @@ import { LONGEST_PROMPT } from '../../../providers/local/speech.ts';
 import { engineLanguage, SPEECH_LANGUAGES } from '../../../providers/local/speechLanguages.ts';
 import { SPEECH_VOICES } from '../../../providers/local/speechVoices.ts';
 import type { AudioRequest, Outcome } from '../../../providers/provider.ts';
+import { mediaTools } from '../../engines/media/recordings.ts';
 import { services } from '../../harness/services.ts';
-import { mediaTools } from '../../infra/media/recordings.ts';
 import { decodeSamples, fundamentalHz, secondsOf, timbre, timbreDistance } from './pitch.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.

@@ -8,8 +8,8 @@ import { FareboxError } from '../../../domain/errors.ts';
 import { localSpeaker } from '../../../providers/local/speechSync.ts';
 import { SPEECH_VOICES } from '../../../providers/local/speechVoices.ts';
 import { SPEECH_FORMATS, type SpeechFormat, type SpeechOrder } from '../../../providers/mediaProvider.ts';
+import { mediaTools } from '../../engines/media/recordings.ts';
 import { until } from '../../harness/until.ts';
-import { mediaTools } from '../../infra/media/recordings.ts';
 import { processesWith } from './processes.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
-import { FORMAT_READINGS } from '../../../infra/media/formats.ts';
+import { FORMAT_READINGS } from '../../../engines/media/formats.ts';
 import { LONGEST_RECORDING_SECONDS, localTranscriber } from '../../../providers/local/transcribe.ts';
 import type { Transcript, TranscriptionOrder } from '../../../providers/mediaProvider.ts';
+import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../engines/media/recordings.ts';
 import { services } from '../../harness/services.ts';
 import { until } from '../../harness/until.ts';
-import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../infra/media/recordings.ts';
 import { processesWith } from './processes.ts';
 import { wordErrorRate } from './wordErrors.ts';
 

@@ -4,7 +4,7 @@ import { LOCAL_UPSCALE } from '../../../domain/catalogue/builtin/localVideo.ts';
 import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
 import { cleaned, finished, planUpscale, SCALERS } from '../../../providers/local/upscale/upscalePlan.ts';
 import type { MediaFile } from '../../../providers/provider.ts';
-import { JFK } from '../../infra/media/recordings.ts';
+import { JFK } from '../../engines/media/recordings.ts';
 import { greyOf, loudness, make, removeOutputs, similarity, streamsOf, video } from './video/videoOrders.ts';
 
 vi.setConfig({ testTimeout: 180_000 });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import Replicate from 'replicate';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { greyPng } from '../../infra/media/pictureFiles.ts';
+import { greyPng } from '../../engines/media/pictureFiles.ts';
 import { silentMp3, testWav } from '../../stubs/elevenlabsAudio.ts';
 import { OWN_VERSION } from '../../stubs/replicate/models.ts';
 import { type ReplicateStub, startReplicateStub } from '../../stubs/replicate/replicate.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach } from 'vitest';
 import type { SimulatorBehaviour } from '../../../domain/providerSettings.ts';
 import type { AudioRequest, Outcome, VideoRequest } from '../../../providers/provider.ts';
 import { createSimulator } from '../../../providers/simulator/simulator.ts';
-import { mediaTools } from '../../infra/media/recordings.ts';
+import { mediaTools } from '../../engines/media/recordings.ts';
 
 let root: string;
 /** To be called once by every test file: a file that only imports may share this module with another one. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SIMULATOR_MUSIC } from '../../../domain/catalogue/builtin/offlineAudio.ts';
 import type { SimulatorFault } from '../../../domain/providerSettings.ts';
-import { verifyAudio } from '../../../infra/media/verifyAudio.ts';
+import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
 import type {
   AudioRequest,
   GenerationRequest,
@@ -13,8 +13,8 @@ import type {
   VideoRequest,
 } from '../../../providers/provider.ts';
 import { bannerPgm } from '../../../providers/simulator/banner.ts';
+import { mediaTools } from '../../engines/media/recordings.ts';
 import { ranMs } from '../../harness/stall.ts';
-import { mediaTools } from '../../infra/media/recordings.ts';
 import { decodeSamples } from '../local/pitch.ts';
 import { audio, context, pathOf, simulator, useSimulatorState, video } from './mediaOrders.ts';
 

@@ -10,7 +10,7 @@ import {
   type SimulatorFault,
   type SimulatorSettings,
 } from '../../../domain/providerSettings.ts';
-import { verifyAudio } from '../../../infra/media/verifyAudio.ts';
+import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
 import { checkAudioFile } from '../../../providers/audioFile.ts';
 import type { CallContext, Outcome, VoiceChangeRequest } from '../../../providers/provider.ts';
 import { openOrders } from '../../../providers/simulator/orders.ts';

@@ -4,7 +4,7 @@
  * so that a wrong name does not stay unseen.
  */
 import type { EndpointTypeMap } from '@fal-ai/client/endpoints';
-import { greyPng } from '../../infra/media/pictureFiles.ts';
+import { greyPng } from '../../engines/media/pictureFiles.ts';
 import { silentMp3, testWav } from '../elevenlabsAudio.ts';
 
 export type MediaOutput = 'images' | 'image' | 'speech' | 'transcript' | 'voice';

@@ -1,7 +1,7 @@
 /** Pages that a message names are read for the model: the search's place is theirs, and each that was read is paid for. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createPageReader } from '../../../../infra/http/pages/pageReader.ts';
 import { checkLedger } from '../../../../infra/postgres/ledgerCheck.ts';
-import { createPageReader } from '../../../../infra/web/pageReader.ts';
 import { ask, CENT, lastMessages, nano, says, startWebWorld, stream, type WebWorld } from './webWorld.ts';
 
 const READ = { enable_web_scraping: true };

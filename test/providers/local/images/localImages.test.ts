@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createImageWork } from '../../../../infra/media/imageWork/imageWork.ts';
+import { createImageWork } from '../../../../engines/images/imageWork.ts';
 import { createLocalImages } from '../../../../providers/local/images/localImages.ts';
 import type { ImageEdit, ImageFile, ImageOrder } from '../../../../providers/mediaProvider.ts';
 import { cardSize, createTestCards } from '../../../../providers/simulator/testCard.ts';

@@ -6,7 +6,7 @@ import { LOCAL_VIDEO } from '../../../../domain/catalogue/builtin/localVideo.ts'
 import { ASPECT_RATIOS, SHORT_SIDES } from '../../../../providers/local/video/frames.ts';
 import { run } from '../../../../providers/local/video/run.ts';
 import type { MediaFile } from '../../../../providers/provider.ts';
-import { isLong, JFK, mediaTools } from '../../../infra/media/recordings.ts';
+import { isLong, JFK, mediaTools } from '../../../engines/media/recordings.ts';
 import { greyOf, loudness, make, picture, removeOutputs, similarity, streamsOf } from './videoOrders.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { MediaRole } from '../../../../domain/generation/media.ts';
 import { createLocalProvider } from '../../../../providers/local/localProvider.ts';
 import type { MediaFile, Outcome, VideoRequest } from '../../../../providers/provider.ts';
-import { ffmpeg, mediaTools } from '../../../infra/media/recordings.ts';
+import { ffmpeg, mediaTools } from '../../../engines/media/recordings.ts';
 
 let folder: string | undefined;
 let runs = 0;

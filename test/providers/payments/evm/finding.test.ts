@@ -1,6 +1,6 @@
 import { encodeFunctionData, type Hex } from 'viem';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { TEST_USD } from '../../../../infra/stack/chain/testUsd.ts';
+import { TEST_USD } from '../../../../dev/chain/testUsd.ts';
 import type { PaymentNetwork, SignedPayment } from '../../../../providers/payments/paymentNetwork.ts';
 import { ChainUnavailable, UsedBefore } from '../../../../providers/payments/paymentNetwork.ts';
 import { testContract } from '../../../chains/artifact.ts';

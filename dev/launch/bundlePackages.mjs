@@ -1,0 +1,168 @@
+/**
+ * Writes `dist/node_modules/`: the npm packages that the built code imports, each in a few files. Node finds them there
+ * before those of `node_modules/`, and a process reads some thirty files at its start instead of two thousand. Our own
+ * code is not bundled: its paths, and the lines that its errors name, stay those of the compiled files.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import { rolldown } from 'rolldown';
+import { parseSync } from 'rolldown/utils';
+import { ROOT } from './root.mjs';
+
+const DIST = path.join(ROOT, 'dist');
+const FOLDER = path.join(DIST, 'node_modules');
+const STAMP = path.join(FOLDER, '.bundled');
+/** What belongs to the result beside the code that imports. */
+const MADE_FROM = ['package-lock.json', 'dev/launch/bundlePackages.mjs'];
+
+const OF_TESTS = /^(bench|test)\//;
+/** These stay as they are: webpack reads the first for the workflows' own bundle, the other loads more of its files. */
+const LEFT = ['@temporalio/workflow', 'pdfjs-dist'];
+/** Only who bundles workflows needs them; loading them is quick, and bundled they would be the larger part. */
+const TOOLS = ['webpack', 'swc-loader', 'source-map-loader', '@swc/core'];
+/** In this thread the worker runs workflows; it loads much of the same. */
+const THREAD = '@temporalio/worker/lib/workflow/workflow-worker-thread.js';
+const THREAD_AS_ASKED = './workflow-worker-thread';
+const BUNDLED_THREAD = path.join(FOLDER, '.chunks/workflowThread.js');
+
+/** The repository, or the image's folder: seen at run time from a bundle, however deep it lies. */
+const WHERE_WE_ARE = `import { fileURLToPath as __toPath } from 'node:url';
+const __root = __toPath(import.meta.url.slice(0, import.meta.url.lastIndexOf('/dist/node_modules/') + 1));`;
+
+/** Does nothing when neither the imports of the compiled `files` nor the lockfile changed. */
+export async function bundlePackages(files) {
+  const entries = entriesOf(files);
+  const stamp = stampOf(entries);
+  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === stamp) return;
+  rmSync(FOLDER, { recursive: true, force: true });
+  const bundle = await rolldown({
+    cwd: ROOT,
+    platform: 'node',
+    // AWS offers its client also in a form of which only the used commands are kept.
+    resolve: { mainFields: ['module', 'main'] },
+    input: Object.fromEntries([
+      ...[...entries.keys()].map((name) => [`${name}/index`, `farebox:${name}`]),
+      ['.chunks/workflowThread', THREAD],
+    ]),
+    external: TOOLS,
+    plugins: [entryCode(entries), filesBeside()],
+    logLevel: 'silent',
+  });
+  await bundle.write({
+    dir: FOLDER,
+    format: 'esm',
+    sourcemap: false,
+    entryFileNames: '[name].js',
+    chunkFileNames: '.chunks/[name]-[hash].js',
+    comments: false,
+    banner: WHERE_WE_ARE,
+  });
+  describePackages([...entries.keys()]);
+  writeFileSync(STAMP, stamp);
+}
+
+/**
+ * Per import the names that our code wants of it: an export of a CommonJS package has to be named to be found. Tools of
+ * tests are not for the services; but where they use a package of the services, it must have what they use too.
+ */
+function entriesOf(files) {
+  const imports = files.flatMap(importsOf);
+  const packages = new Set(
+    imports.filter(({ file }) => !OF_TESTS.test(file)).map(({ from }) => packageOf(from)),
+  );
+  const entries = new Map();
+  for (const { from, names } of imports) {
+    if (!packages.has(packageOf(from)) || LEFT.includes(packageOf(from))) continue;
+    entries.set(from, new Set([...(entries.get(from) ?? []), ...names]));
+  }
+  return new Map([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function importsOf(file) {
+  const { module } = parseSync(file, readFileSync(path.join(DIST, file), 'utf8'));
+  return module.staticImports
+    .filter(({ moduleRequest: { value } }) => !value.startsWith('.') && !isBuiltin(value))
+    .map(({ moduleRequest: { value }, entries }) => ({
+      file,
+      from: value,
+      names: entries.map(({ importName: { name, kind } }) => name ?? kind),
+    }));
+}
+
+function packageOf(name) {
+  return name
+    .split('/')
+    .slice(0, name.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function codeOf(name, names) {
+  const from = `from ${JSON.stringify(name)};`;
+  const plain = [...names].filter((each) => each !== 'Default' && each !== 'NamespaceObject').sort();
+  return [
+    `export { ${plain.join(', ')} } ${from}`,
+    ...(names.has('NamespaceObject') ? [`export * ${from}`] : []),
+    ...(names.has('Default') ? [`export { default } ${from}`] : []),
+  ].join('\n');
+}
+
+function stampOf(entries) {
+  const hash = createHash('sha256');
+  for (const file of MADE_FROM) hash.update(readFileSync(path.join(ROOT, file)));
+  for (const [name, names] of entries) hash.update(codeOf(name, names));
+  return hash.digest('hex');
+}
+
+function entryCode(entries) {
+  const prefix = 'farebox:';
+  const suffix = '.entry.mjs';
+  return {
+    name: 'entries',
+    resolveId: {
+      filter: { id: /^farebox:/ },
+      handler: (id) => path.join(ROOT, `${id.slice(prefix.length).replaceAll('/', '__')}${suffix}`),
+    },
+    load: {
+      filter: { id: /\.entry\.mjs$/ },
+      handler(id) {
+        const name = path.relative(ROOT, id).slice(0, -suffix.length).replaceAll('__', '/');
+        return codeOf(name, entries.get(name));
+      },
+    },
+  };
+}
+
+function describePackages(names) {
+  for (const name of new Set(names.map(packageOf))) {
+    const paths = names.filter((each) => packageOf(each) === name).map((each) => each.slice(name.length));
+    const exports = Object.fromEntries(paths.map((each) => [`.${each}`, `.${each}/index.js`]));
+    writeFileSync(
+      path.join(FOLDER, name, 'package.json'),
+      `${JSON.stringify({ type: 'module', exports })}\n`,
+    );
+  }
+}
+
+/** Some packages look beside their own files, as Temporal for its native core: what they look for is still there. */
+function filesBeside() {
+  return {
+    name: 'files beside',
+    transform: {
+      filter: { id: /node_modules/, code: /\b__(dirname|filename)\b|\brequire\.resolve\('\./ },
+      handler(code, id) {
+        if (/^(import|export)\b/m.test(code)) return undefined;
+        const folder = path.dirname(id);
+        const moved = code.replaceAll(/\brequire\.resolve\('(\..+?)'\)/g, (_, name) =>
+          placeOf(name === THREAD_AS_ASKED ? BUNDLED_THREAD : path.join(folder, name)),
+        );
+        return `const __filename = ${placeOf(id)}, __dirname = ${placeOf(folder)};\n${moved}`;
+      },
+    },
+  };
+}
+
+function placeOf(file) {
+  return `require('node:path').join(__root, ${JSON.stringify(path.relative(ROOT, file))})`;
+}

@@ -1,0 +1,13 @@
+/** Where the repository lies, and where its launchers meet: outside it, since `npm ci` removes node_modules. */
+import { createHash } from 'node:crypto';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export function lockFile(name) {
+  const owner = process.getuid?.() ?? os.userInfo().username;
+  const repository = createHash('sha256').update(ROOT).digest('hex').slice(0, 12);
+  return path.join(os.tmpdir(), `farebox-${owner}-${repository}-${name}.lock`);
+}

@@ -1,0 +1,58 @@
+import { existsSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { modelArguments } from '../../../engines/speech/runPocketsphinx.ts';
+import type { Recipe } from '../recipe.ts';
+import { lastWords, run } from '../run.ts';
+import { debianPackage } from '../sources/debian.ts';
+
+const COMMAND = 'pocketsphinx_batch';
+const MODEL = path.join('usr', 'share', 'pocketsphinx', 'model', 'en-us');
+
+/**
+ * The speech recogniser and its English model. Without it `local-transcribe` is offline and the rest works, so nothing is
+ * installed on the machine for its sake. `model` is the folder that the operator names.
+ */
+export function pocketsphinxRecipe(model?: string): Recipe {
+  return {
+    part: 'pocketsphinx',
+    title: 'The speech recogniser (pocketsphinx)',
+    variable: 'POCKETSPHINX_PATH',
+    variableMeans: `the path of ${COMMAND}, and POCKETSPHINX_MODEL to the folder of its English model`,
+    programVariable: 'POCKETSPHINX_PATH',
+    commands: [COMMAND],
+    accept: (program) => accept(program, model),
+    sources: [
+      debianPackage(
+        {
+          package: 'pocketsphinx',
+          alongside: ['pocketsphinx-en-us'],
+          folder: 'pocketsphinx-debian',
+          programs: { [COMMAND]: `usr/bin/${COMMAND}` },
+        },
+        COMMAND,
+      ),
+    ],
+  };
+}
+
+/** The folder of its English model: the named one, or where Debian's package puts it; undefined where there is none. */
+export function recogniserModel(program: string, named?: string): string | undefined {
+  if (named) return hasModel(named) ? path.resolve(named) : undefined;
+  const home = path.dirname(path.dirname(realpathSync(program)));
+  return [path.join(home, 'root', MODEL), path.join(path.dirname(home), MODEL), path.join('/', MODEL)].find(
+    hasModel,
+  );
+}
+
+function hasModel(folder: string): boolean {
+  return existsSync(path.join(folder, 'en-us.lm.bin'));
+}
+
+/** It starts without its model as well, and then hears nothing: it is made to load it. */
+async function accept(program: string, named: string | undefined): Promise<void> {
+  const model = recogniserModel(program, named);
+  if (model === undefined)
+    throw new Error(`there is no English model ${named ? `in ${named}` : 'beside it'}`);
+  const loaded = await run(program, [...modelArguments(model), '-ctl', '/dev/null'], { timeoutMs: 60_000 });
+  if (loaded.code !== 0) throw new Error(`it does not load its English model (${lastWords(loaded)})`);
+}

@@ -1,0 +1,33 @@
+/** Entry point of the document child: one document at a time, by message. It ends with its parent. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { denyNetwork } from '../child/denyNetwork.ts';
+import { type DocumentAnswer, type DocumentQuestion, INPUT_FILE, TEXT_FILE } from './childWords.ts';
+import { Unreadable } from './document.ts';
+import { readDocument } from './readDocument.ts';
+
+/** The next document does not get what the last one left behind. */
+const WORN_BYTES = 300 * 1024 * 1024;
+
+denyNetwork();
+process.on('disconnect', () => process.exit(0));
+process.on('message', (question: DocumentQuestion & { file: number }) => {
+  void answer(question).then((said) => {
+    const worn = process.memoryUsage.rss() > WORN_BYTES;
+    process.send?.({ ...said, file: question.file, worn } satisfies DocumentAnswer);
+  });
+});
+process.send?.('ready');
+
+async function answer({ folder, hints }: DocumentQuestion): Promise<Omit<DocumentAnswer, 'file'>> {
+  try {
+    const reading = await readDocument(await readFile(`${folder}/${INPUT_FILE}`), hints);
+    if (reading.kind === 'image') return { reading };
+    const { text, ...about } = reading;
+    await writeFile(`${folder}/${TEXT_FILE}`, text);
+    return { reading: about };
+  } catch (error) {
+    if (error instanceof Unreadable) return { refusal: error.refusal, detail: error.message };
+    // A parser that stumbles over a file says nothing better than that the file is damaged; its words may quote the file.
+    return { refusal: 'damaged', detail: error instanceof Error ? error.name : 'unknown' };
+  }
+}

@@ -1,0 +1,156 @@
+/** Runs in the image child only: carries out what a prompt was read as. One decoding, the steps, one encoding. */
+import { cropBox, pixelsOf, sizeAfter } from '../../domain/images/editing/measure.ts';
+import {
+  type EditPlan,
+  type EditStep,
+  type GeometryStep,
+  isSurface,
+  type SurfaceStep,
+} from '../../domain/images/editing/plan.ts';
+import type { ImageFormat } from '../../domain/images/images.ts';
+import { add, type Canvas, openCanvas, settle } from './editCanvas.ts';
+import { colourChange } from './editColour.ts';
+import {
+  cutOut,
+  fadeTo,
+  type LayerMeans,
+  overlay,
+  roundCorners,
+  vignette,
+  within,
+  write as writeText,
+} from './editLayers.ts';
+import { ENCODERS } from './finish.ts';
+import type { ImageFacts } from './imageFacts.ts';
+import { write } from './plain.ts';
+
+export interface EditInput {
+  plan: EditPlan;
+  /** Paths; the base first. */
+  images: readonly string[];
+  /** An image that has more is not decoded. */
+  maxPixels: number;
+  /** DejaVu Sans. */
+  fontPath: string;
+  format: ImageFormat;
+  target: string;
+}
+
+/** Throws ImageRefusal where an image cannot be decoded. */
+export async function edit({
+  plan,
+  images,
+  maxPixels,
+  fontPath,
+  format,
+  target,
+}: EditInput): Promise<ImageFacts> {
+  const means: LayerMeans = { images, maxPixels, fontPath };
+  const canvas = await openCanvas(images[0] ?? '', maxPixels);
+  for (const step of plan) await carryOut(canvas, step, means);
+  return write(ENCODERS[format](canvas.picture), target, format);
+}
+
+async function carryOut(canvas: Canvas, step: EditStep, means: LayerMeans): Promise<void> {
+  if (step.do === 'cutout') return cutOut(canvas, step, means);
+  if (step.do === 'masked') {
+    return within(canvas, { mask: step, means }, async () => {
+      for (const inner of step.steps) await onSurface(canvas, inner, means);
+    });
+  }
+  return isSurface(step) ? onSurface(canvas, step, means) : inSpace(canvas, step as GeometryStep);
+}
+
+const TRANSPARENT = { r: 0, g: 0, b: 0, alpha: 0 };
+
+async function inSpace(canvas: Canvas, step: GeometryStep): Promise<void> {
+  const next = sizeAfter(canvas, step);
+  switch (step.do) {
+    case 'crop':
+    case 'cropTo':
+    case 'cropShare': {
+      const { left, top, width, height } = cropBox(canvas, step);
+      await add(canvas, 'extract', (picture) => picture.extract({ left, top, width, height }));
+      break;
+    }
+    case 'resize':
+    case 'scale':
+    case 'longSide': {
+      const fit = step.do === 'resize' && step.fit === 'cover' ? 'cover' : 'fill';
+      await add(canvas, 'resize', (picture) => picture.resize({ ...next, fit }));
+      break;
+    }
+    case 'flip':
+      await add(canvas, 'flip', (picture) => (step.axis === 'vertical' ? picture.flip() : picture.flop()));
+      break;
+    case 'pad':
+    case 'border':
+      await extend(canvas, next, step.colour);
+      break;
+    case 'rotate':
+      await add(canvas, 'turn', (picture) => picture.rotate(step.degrees, { background: TRANSPARENT }));
+      // How large it is at another angle is known when it is done.
+      if (step.degrees % 90 !== 0) return settle(canvas);
+      break;
+  }
+  canvas.width = next.width;
+  canvas.height = next.height;
+}
+
+async function extend(
+  canvas: Canvas,
+  next: { width: number; height: number },
+  { red, green, blue }: { red: number; green: number; blue: number },
+): Promise<void> {
+  const left = Math.floor((next.width - canvas.width) / 2);
+  const top = Math.floor((next.height - canvas.height) / 2);
+  const right = next.width - canvas.width - left;
+  const bottom = next.height - canvas.height - top;
+  const background = { r: red, g: green, b: blue, alpha: 1 };
+  await add(canvas, 'extend', (picture) => picture.extend({ left, top, right, bottom, background }));
+}
+
+async function onSurface(canvas: Canvas, step: SurfaceStep, means: LayerMeans): Promise<void> {
+  const change = colourChange(step);
+  if (change) {
+    const { matrix, factors, added } = change;
+    if (matrix) await add(canvas, 'recomb', (picture) => picture.recomb(matrix));
+    else await add(canvas, 'linear', (picture) => picture.linear(factors, added));
+  }
+  switch (step.do) {
+    case 'normalise':
+      await add(canvas, 'linear', (picture) => picture.normalise());
+      break;
+    case 'blur': {
+      const sigma = pixelsOf(step.size, canvas);
+      await add(canvas, 'blur', (picture) => picture.blur(sigma));
+      break;
+    }
+    case 'sharpen':
+      await add(canvas, 'sharpen', (picture) =>
+        picture.sharpen({ sigma: 1 + step.amount / 2, m1: step.amount, m2: step.amount * 2 }),
+      );
+      break;
+    case 'pixelate':
+      return pixelate(canvas, pixelsOf(step.size, canvas));
+    case 'vignette':
+      return vignette(canvas, step.strength);
+    case 'opacity':
+      return fadeTo(canvas, step.opacity);
+    case 'round':
+      return roundCorners(canvas, step.radius);
+    case 'text':
+      return writeText(canvas, step, means.fontPath);
+    case 'overlay':
+      return overlay(canvas, step, means);
+  }
+}
+
+async function pixelate(canvas: Canvas, block: number): Promise<void> {
+  const { width, height } = canvas;
+  const [across, down] = [width, height].map((side) => Math.max(1, Math.round(side / block)));
+  await add(canvas, 'resize', (picture) =>
+    picture.resize({ width: across ?? 1, height: down ?? 1, fit: 'fill', kernel: 'linear' }),
+  );
+  await add(canvas, 'resize', (picture) => picture.resize({ width, height, fit: 'fill', kernel: 'nearest' }));
+}

@@ -1,0 +1,65 @@
+/** Runs in the image child only: what a plain picture is, and how one is made of any other. */
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Metadata, Sharp } from 'sharp';
+import type { ImageFormat } from '../../domain/images/images.ts';
+import { IMAGE_CONTENT_TYPES } from '../../domain/images/images.ts';
+import type { ImageFacts } from './imageFacts.ts';
+import { decodeWhole, decoding, openImage } from './openImage.ts';
+import { withoutNotes } from './plainFile.ts';
+
+export interface Opened {
+  path: string;
+  head: Metadata;
+  maxPixels: number;
+}
+
+const FORMATS: Readonly<Record<string, ImageFormat>> = { png: 'png', jpeg: 'jpeg', webp: 'webp' };
+
+/** Undefined: of a kind that we take and do not make. */
+export function formatOf({ format }: Metadata): ImageFormat | undefined {
+  return FORMATS[format];
+}
+
+/**
+ * The file without its notes where that is all that keeps it from being plain (upright, 8 bits, sRGB), after it was decoded
+ * once; a file that is plain already is answered as it lies. Undefined: it has to be encoded anew. Throws ImageRefusal.
+ */
+export async function keptAsItIs({ path, head }: Opened, target: string): Promise<ImageFacts | undefined> {
+  const format = formatOf(head);
+  if (format === undefined || !hasPlainPixels(head)) return undefined;
+  const contentType = IMAGE_CONTENT_TYPES[format];
+  const file = await readFile(path);
+  const bare = withoutNotes(file, contentType as 'image/png');
+  if (bare === undefined) return undefined;
+  await decodeWhole(bare, head);
+  const facts = { contentType, width: head.width, height: head.height, bytes: bare.length };
+  if (bare.equals(file)) return { path, ...facts };
+  await writeFile(target, bare, { mode: 0o600 });
+  return { path: target, ...facts };
+}
+
+function hasPlainPixels({
+  depth,
+  space,
+  channels,
+  orientation = 1,
+  hasProfile,
+  isPalette,
+}: Metadata): boolean {
+  const isUpright = orientation <= 1 || orientation > 8;
+  const isRgb = depth === 'uchar' && space === 'srgb' && channels >= 3 && isPalette !== true;
+  return isUpright && isRgb && !hasProfile;
+}
+
+/** As people see it: turned as its notes ask for, its colours in sRGB, 8 bits each. Nothing is decoded yet. */
+export function upright({ path, maxPixels }: Opened): Sharp {
+  return openImage(path, maxPixels).autoOrient().toColourspace('srgb');
+}
+
+/** Throws ImageRefusal where the picture cannot be decoded, and plain errors where the disk is at fault. */
+export async function write(picture: Sharp, target: string, format: ImageFormat): Promise<ImageFacts> {
+  const { data, info } = await decoding(() => picture.toBuffer({ resolveWithObject: true }));
+  await writeFile(target, data, { mode: 0o600 });
+  const { width, height } = info;
+  return { path: target, contentType: IMAGE_CONTENT_TYPES[format], width, height, bytes: data.length };
+}

@@ -1,0 +1,94 @@
+/**
+ * Embeds texts in a child process. A large request goes there in batches, in turn with those of other accounts, and no
+ * account has more than one of its requests at work.
+ */
+
+import { createSemaphore, type Semaphore } from '../../infra/semaphore.ts';
+import { TooManyWait, tooBusy } from '../../infra/tooBusy.ts';
+import { type ChildAnswer, createChildPool } from '../child/childPool.ts';
+import { shippedChild } from '../child/keptChild.ts';
+
+export interface EmbedQuestion {
+  inputs: readonly string[];
+  dimensions: number;
+}
+
+export interface EmbedAnswer extends ChildAnswer {
+  vectors: Float32Array[];
+}
+
+export interface EmbedOrder extends EmbedQuestion {
+  /** Whose turn it is. */
+  account: string;
+}
+
+export interface LexicalEmbedder {
+  /** Throws FareboxError `unavailable` where too many wait, and the signal's reason when it is aborted. */
+  embed(order: EmbedOrder, signal: AbortSignal): Promise<Float32Array[]>;
+  close(): void;
+}
+
+/** A batch ends with the input that passes one of these: some milliseconds of work. */
+const BATCH_LETTERS = 64 * 1024;
+const BATCH_NUMBERS = 64 * 1024;
+const BATCH_LIMIT_MS = 20_000;
+const MAX_WAIT_MS = 20_000;
+const MAX_ACCOUNTS_WAITING = 256;
+const MAX_REQUESTS_WAITING = 64;
+const CHILD = { heapMb: 256, memoryMb: 512, cpuSeconds: 3_600, filesPerChild: 50_000, maxChildren: 1 };
+
+const busy = tooBusy('texts are being embedded', 5);
+
+export function createLexicalEmbedder(childPath = shippedChild('engines/text/embedChild')): LexicalEmbedder {
+  const pool = createChildPool<EmbedQuestion, EmbedAnswer>({
+    ...CHILD,
+    ...{ path: childPath, name: 'embedding', timeoutMs: BATCH_LIMIT_MS },
+    ...{ maxWaiting: MAX_ACCOUNTS_WAITING, maxWaitMs: MAX_WAIT_MS },
+  });
+  const accounts = new Map<string, { turns: Semaphore; requests: number }>();
+
+  async function embedBatches(order: EmbedQuestion, signal: AbortSignal): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = [];
+    for (const batch of batchesOf(order)) {
+      signal.throwIfAborted();
+      // Without the signal: the child would be killed, and a batch is over sooner than a new one has started.
+      const answer = await pool.ask(batch);
+      if (!answer) throw new TooManyWait('the child did not answer in time');
+      vectors.push(...answer.vectors);
+    }
+    return vectors;
+  }
+
+  return {
+    async embed({ account, ...order }, signal) {
+      const own = accounts.get(account) ?? { turns: turnsOfAccount(), requests: 0 };
+      accounts.set(account, own);
+      own.requests += 1;
+      try {
+        return await own.turns.run(() => embedBatches(order, signal), signal).catch(busy);
+      } finally {
+        own.requests -= 1;
+        if (own.requests === 0) accounts.delete(account);
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+function turnsOfAccount(): Semaphore {
+  return createSemaphore({ atOnce: 1, maxWaiting: MAX_REQUESTS_WAITING, maxWaitMs: MAX_WAIT_MS });
+}
+
+function* batchesOf({ inputs, dimensions }: EmbedQuestion): Generator<EmbedQuestion> {
+  let batch: string[] = [];
+  let letters = 0;
+  for (const input of inputs) {
+    batch.push(input);
+    letters += input.length;
+    if (letters < BATCH_LETTERS && batch.length * dimensions < BATCH_NUMBERS) continue;
+    yield { inputs: batch, dimensions };
+    batch = [];
+    letters = 0;
+  }
+  if (batch.length > 0) yield { inputs: batch, dimensions };
+}

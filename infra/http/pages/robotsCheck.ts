@@ -1,0 +1,72 @@
+/** Asks a site's robots.txt before a page, and remembers the answer for some minutes. */
+import { LRUCache } from 'lru-cache';
+import { FareboxError } from '../../../domain/errors.ts';
+import { type Door, TooManyRedirects } from '../guardedGet.ts';
+import { guardedPage, PAGE_READER_NAME } from '../guardedPage.ts';
+import { parseRobots, type RobotsRules, robotsVerdict } from './robots.ts';
+
+/** `closed`: the site could not say, and until it can nothing is read (RFC 9309, 2.3.1.4). */
+type Known = { rules: RobotsRules } | { closed: string };
+
+export type RobotsCheck = (url: URL, signal: AbortSignal) => Promise<void>;
+
+/** RFC 9309 wants at least 500 KiB to be read. */
+const MAX_BYTES = 512 * 1024;
+const TIMEOUT_MS = 5_000;
+const KEPT_MS = 10 * 60_000;
+const CLOSED_KEPT_MS = 60_000;
+const MAX_SITES = 1_000;
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+/** Of a rule beside its pattern, and of a site beside its rules. */
+const BYTES_AROUND = 100;
+
+/** A page that nothing could be decided of stays unread: the site may have excluded it. */
+const REASONS = {
+  excluded: 'Its robots.txt excludes this page.',
+  undecided: 'Its robots.txt has too many rules for an address of this length.',
+};
+
+/** The check throws `blocked_source` when the page may not be read, and plain errors when the site is not reached. */
+export function createRobotsCheck(door: Door): RobotsCheck {
+  const sites = new LRUCache<string, Known>({
+    max: MAX_SITES,
+    maxSize: MAX_KEPT_BYTES,
+    sizeCalculation: sizeOf,
+    ttl: KEPT_MS,
+  });
+  return async (url, signal) => {
+    let known = sites.get(url.origin);
+    if (known === undefined) {
+      known = await ask(door, url, signal);
+      sites.set(url.origin, known, { ttl: 'closed' in known ? CLOSED_KEPT_MS : KEPT_MS });
+    }
+    if ('closed' in known) throw blocked(`Its robots.txt cannot be read: ${known.closed}.`);
+    const verdict = robotsVerdict(known.rules, url);
+    if (verdict !== 'allowed') throw blocked(REASONS[verdict]);
+  };
+}
+
+function sizeOf(known: Known): number {
+  const rules = 'rules' in known ? known.rules : [];
+  return rules.reduce((bytes, { pattern }) => bytes + BYTES_AROUND + pattern.length, BYTES_AROUND);
+}
+
+async function ask(door: Door, url: URL, signal: AbortSignal): Promise<Known> {
+  const address = new URL('/robots.txt', url).href;
+  try {
+    const limits = { maxBytes: MAX_BYTES, cut: true, timeoutMs: TIMEOUT_MS, signal };
+    const { status, body } = await guardedPage(door, address, limits);
+    if (status >= 500) return { closed: `it answers with status ${status}` };
+    return { rules: status >= 200 && status < 300 ? parseRobots(body.toString(), PAGE_READER_NAME) : [] };
+  } catch (error) {
+    if (error instanceof TooManyRedirects) return { rules: [] };
+    throw error;
+  }
+}
+
+function blocked(why: string): FareboxError {
+  return new FareboxError({
+    code: 'blocked_source',
+    message: `The site does not allow automated access. ${why}`,
+  });
+}

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { workFolders } from '../../../engines/child/workFolders.ts';
+
+it('a work folder is private, and gone with all that is in it once removed', async () => {
+  const folders = workFolders(mkdtempSync(join(tmpdir(), 'farebox folders ')));
+  const folder = await folders.create();
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  writeFileSync(join(folder, 'part'), 'x');
+  mkdirSync(join(folder, 'deeper'));
+  await folders.remove(folder);
+  void folders.remove(folder);
+  await folders.settled();
+  expect(existsSync(folder)).toBe(false);
+});
+
+it('a sweep removes what dead processes left, and nothing of the living or of others', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'farebox-folders-'));
+  const folders = workFolders(root);
+  const own = basename(await folders.create());
+  const [machine = '', pid = '', start = ''] = own.split('.');
+  const dead = spawn('true');
+  await new Promise((resolve) => dead.on('exit', resolve));
+  const left = [
+    `${machine}.${dead.pid}.1.left`,
+    // The same process id, given to another process since.
+    `${machine}.${pid}.${Number(start) - 1}.left`,
+  ];
+  const kept = [own, 'elsewhere.1.1.kept', 'unrelated'];
+  for (const name of [...left, ...kept.slice(1)]) mkdirSync(join(root, name));
+  await folders.sweep();
+  expect(readdirSync(root).sort()).toEqual([...kept].sort());
+});
+
+it('a sweep of a root that is not there yet is no error', async () => {
+  await workFolders(join(tmpdir(), 'farebox-nowhere', 'x')).sweep();
+});

@@ -1,0 +1,92 @@
+/** What holds whatever the document is: limits, replacement of the child, giving up. */
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { workFolders } from '../../../engines/child/workFolders.ts';
+import { MAX_DOCUMENT_BYTES } from '../../../engines/documents/document.ts';
+import { openReader, outcome } from './reader.ts';
+
+const childPath = fileURLToPath(new URL('../../fixtures/stubbornDocumentChild.mjs', import.meta.url));
+const BYTES = Buffer.from('text');
+
+describe('a document', () => {
+  const reader = openReader({ childPath, timeoutMs: 1_500 });
+
+  it('that hangs its parser is given up in time, and the next one is read', async () => {
+    expect(await outcome(reader, BYTES, 'x.hang')).toBe('refused: too_complex');
+    expect(await outcome(reader, BYTES)).toBe('fine');
+  });
+
+  it('that takes its process down is refused, and the next one is read', async () => {
+    expect(await outcome(reader, BYTES, 'x.die')).toBe('refused: too_complex');
+    expect(await outcome(reader, BYTES)).toBe('fine');
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'gets no more memory than the limit, outside of the heap too',
+    async () => {
+      // It is not the time that ends it: that lies behind the deadline of the test.
+      const patient = openReader({ childPath, timeoutMs: 3_600_000 });
+      expect(await outcome(patient, BYTES, 'x.swell')).toBe('refused: too_complex');
+      expect(await outcome(patient, BYTES)).toBe('fine');
+    },
+  );
+
+  it('of more than 25 MB is refused before any child sees it', async () => {
+    expect(await outcome(reader, Buffer.alloc(MAX_DOCUMENT_BYTES + 1))).toBe('refused: too_large');
+  });
+});
+
+describe('whoever gives up', () => {
+  const reader = openReader({ childPath, timeoutMs: 3_600_000 });
+
+  it('while his document is read is let go at once, and its child is ended', async () => {
+    const signal = AbortSignal.timeout(500);
+    await expect(reader.read({ bytes: BYTES, filename: 'x.hang' }, { signal })).rejects.toThrow('aborted');
+    expect(await outcome(reader, BYTES)).toBe('fine');
+  });
+
+  it('while he waits leaves his place to the next', async () => {
+    const working = new AbortController();
+    const first = reader
+      .read({ bytes: BYTES, filename: 'x.hang' }, { signal: working.signal })
+      .catch(() => 'gone');
+    // It has the only child before anybody else asks.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const waiting = new AbortController();
+    const second = reader.read({ bytes: BYTES }, { signal: waiting.signal }).catch(() => 'gone');
+    const third = outcome(reader, BYTES);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    waiting.abort();
+    expect(await second).toBe('gone');
+    working.abort();
+    expect(await first).toBe('gone');
+    expect(await third).toBe('fine');
+  });
+
+  it('before it begins is not begun', async () => {
+    const signal = AbortSignal.abort();
+    await expect(reader.read({ bytes: BYTES }, { signal })).rejects.toBe(signal.reason);
+  });
+});
+
+describe('the reader', () => {
+  it('refuses for the moment when too many wait, and serves all others', async () => {
+    const reader = openReader({ childPath });
+    const crowd = await Promise.allSettled(Array.from({ length: 80 }, () => reader.read({ bytes: BYTES })));
+    const refused = crowd.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(80 - 65);
+    expect(refused[0]).toMatchObject({ reason: { code: 'unavailable', retryAfterSeconds: 5 } });
+  });
+
+  it('leaves nothing of a document on the disk', async () => {
+    const folders = workFolders(
+      fileURLToPath(new URL(`../../../dist/documents-${process.pid}`, import.meta.url)),
+    );
+    const reader = openReader({ childPath, workFolders: folders });
+    await outcome(reader, BYTES);
+    await outcome(reader, BYTES, 'x.die');
+    await folders.settled();
+    expect(readdirSync(folders.root)).toEqual([]);
+  });
+});

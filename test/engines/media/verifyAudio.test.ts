@@ -1,0 +1,30 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
+import { smallMp4 } from '../../stubs/smallMedia.ts';
+import { ffmpeg } from './recordings.ts';
+import { video } from './videoFiles.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'farebox-verify-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('what a provider delivers in an MP4', () => {
+  it('is a recording when there is sound in it and nothing else', async () => {
+    const path = join(folder, 'song.m4a');
+    ffmpeg(['-f', 'lavfi', '-i', 'sine=duration=1', '-c:a', 'aac', path]);
+    expect(await verifyAudio(path)).toMatchObject({ format: 'mp4', contentType: 'audio/mp4' });
+  });
+
+  it('is no recording when it is a film', async () => {
+    const path = video('mp4', { folder, name: 'film', seconds: 1, size: '64x64', rate: 5 });
+    expect(await verifyAudio(path)).toBeUndefined();
+  });
+
+  it('is no recording when there is no track in it', async () => {
+    const path = join(folder, 'hollow.m4a');
+    writeFileSync(path, smallMp4('M4A '));
+    expect(await verifyAudio(path)).toBeUndefined();
+  });
+});
