@@ -66,7 +66,7 @@ const LONGEST = [
   'infra/http/pages/pageTurns',
   'acceptance/fuzz/fuzz',
   'cli/withoutServices',
-  'api/paidDelivery',
+  'api/paid/paidDelivery',
   'acceptance/operatorUi',
   'kill/rpc',
 ];

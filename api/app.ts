@@ -8,16 +8,16 @@ import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
 import type { Metrics } from '../infra/telemetry/metrics.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import type { Dependencies } from './dependencies.ts';
-import { serve } from './frame.ts';
-import { addHealthRoutes, type Readiness } from './health.ts';
-import { answerErrors } from './middleware/answerErrors.ts';
-import { observe } from './middleware/observe.ts';
-import { requireHost } from './middleware/requireHost.ts';
+import { serve } from './http/frame.ts';
+import { addHealthRoutes, type Readiness } from './http/health.ts';
+import { answerErrors } from './http/middleware/answerErrors.ts';
+import { observe } from './http/middleware/observe.ts';
+import { requireHost } from './http/middleware/requireHost.ts';
+import type { RequestState } from './http/requestState.ts';
+import { createRespond } from './http/respond.ts';
+import type { Route } from './http/route.ts';
 import { addDocsRoutes } from './openapi/docsRoutes.ts';
 import { callbackRoute } from './providerCallbacks/callbackRoute.ts';
-import type { RequestState } from './requestState.ts';
-import { createRespond } from './respond.ts';
-import type { Route } from './route.ts';
 import type { InFlight } from './server/inFlight.ts';
 
 export interface AppOptions {

@@ -26,13 +26,13 @@ import type { TextProvider } from '../providers/textProvider.ts';
 import type { SignIn } from './auth/signIn/signIn.ts';
 import type { SignInDoor } from './auth/signInDoor.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
-import type { FundsGate } from './fundsGate.ts';
-import type { JobWatch } from './jobWatch.ts';
 import type { Limits } from './limits/callLimits.ts';
-import type { PaymentOffers } from './paymentOffers.ts';
+import type { FundsGate } from './paid/fundsGate.ts';
+import type { JobWatch } from './queue/jobWatch.ts';
 import type { AnswerSpeeds } from './text/answerSpeeds.ts';
-import type { TopUpDesk } from './topUpDesk.ts';
-import type { WalletDesk } from './walletCall.ts';
+import type { PaymentOffers } from './wallets/paymentOffers.ts';
+import type { TopUpDesk } from './wallets/topUpDesk.ts';
+import type { WalletDesk } from './wallets/walletCall.ts';
 
 export interface Dependencies {
   config: Config;

@@ -11,7 +11,7 @@ import { registerQueueMetrics } from '../infra/telemetry/queueMetrics.ts';
 import { startTracing } from '../infra/telemetry/startTracing.ts';
 import { createApp } from './app.ts';
 import { addFoundModels } from './foundModels.ts';
-import { createReadiness } from './health.ts';
+import { createReadiness } from './http/health.ts';
 import { type Opened, openDependencies } from './openDependencies.ts';
 import { ROUTES } from './routes.ts';
 import { drain, settleCut } from './server/drain.ts';

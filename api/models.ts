@@ -15,7 +15,7 @@ import { FareboxError } from '../domain/errors.ts';
 import type { JobKind } from '../domain/jobs.ts';
 import { offlineReason, whyForbidden } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
-import { invalid } from './invalid.ts';
+import { invalid } from './http/invalid.ts';
 
 export interface NamedModel<M extends Model = Model> {
   /** What the name stands for: its id, privacy and price are the ones that count. */

@@ -47,14 +47,14 @@ import { createBodyBudget } from './body/bodyBudget.ts';
 import { charactersLoader } from './catalogue/loadedCharacters.ts';
 import { publishCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { Dependencies } from './dependencies.ts';
-import { createFundsGate } from './fundsGate.ts';
-import type { Part } from './health.ts';
-import { createJobWatch } from './jobWatch.ts';
+import type { Part } from './http/health.ts';
 import { createLimits } from './limits/callLimits.ts';
-import { createPaymentOffers } from './paymentOffers.ts';
+import { createFundsGate } from './paid/fundsGate.ts';
+import { createJobWatch } from './queue/jobWatch.ts';
 import { watchNodes } from './rpc/watchNodes.ts';
 import { createAnswerSpeeds } from './text/answerSpeeds.ts';
-import { createTopUpDesk } from './topUpDesk.ts';
+import { createPaymentOffers } from './wallets/paymentOffers.ts';
+import { createTopUpDesk } from './wallets/topUpDesk.ts';
 
 export interface Opened {
   dependencies: Dependencies;

@@ -9,6 +9,7 @@ import { usageAnalyticsRoute } from './billing/usageAnalytics.ts';
 import { usageHistoryRoute } from './billing/usageHistory.ts';
 import { characterRoute, charactersRoute, reviewsRoute } from './catalogue/charactersRoutes.ts';
 import { compatibilityRoute, modelsRoute, traitsRoute } from './catalogue/modelsRoutes.ts';
+import type { Route } from './http/route.ts';
 import { IMAGE_ROUTES } from './images/imageRoutes.ts';
 import { jobEventsRoute } from './jobs/eventsRoute.ts';
 import { cancelJobRoute, listJobsRoute, showJobRoute } from './jobs/jobsRoutes.ts';
@@ -22,7 +23,6 @@ import {
 } from './keys/keyRoutes.ts';
 import { web3KeyRoute, web3TokenRoute } from './keys/web3Routes.ts';
 import { rateLimitLogRoutes, rateLimitsRoute } from './limits/rateLimitsRoutes.ts';
-import type { Route } from './route.ts';
 import { rpcNetworksRoute, rpcRoute } from './rpc/rpcRoutes.ts';
 import { speechRoute } from './speech/speech.ts';
 import { transcriptionsRoute } from './speech/transcriptions.ts';

@@ -3,13 +3,14 @@ import { durationOf, offerAudio, priceAudio } from '../../domain/generation/audi
 import { type SealedOrder, sealOrder } from '../../domain/generation/sealedOrder.ts';
 import { nanoToNumber } from '../../domain/money.ts';
 import { point } from '../../infra/points.ts';
-import { type Answer, json, withHeaders } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { dryRun, isDryRun } from '../fixedPrice.ts';
-import { invalid, invalidOffer } from '../invalid.ts';
-import { SMALL_JSON_BYTES } from '../jobBodies.ts';
-import { completeRouteOf, retrieveRouteOf } from '../jobRoutes.ts';
+import { type Answer, json, withHeaders } from '../http/answer.ts';
+import { invalid, invalidOffer } from '../http/invalid.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { requireAudioModel, requireCallable } from '../models.ts';
+import { dryRun, isDryRun } from '../paid/fixedPrice.ts';
+import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
+import { completeRouteOf, retrieveRouteOf } from '../queue/jobRoutes.ts';
 import {
   isOrderReplay,
   jobOf,
@@ -17,12 +18,11 @@ import {
   placeOrder,
   QUEUE_DEADLINE_MS,
   type QueuedJob,
-} from '../placeOrder.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { sealedParts } from '../sealedParts.ts';
-import { readWebhook, withWebhook } from '../webhook.ts';
-import { AUDIO_DESCRIPTIONS } from './descriptions.ts';
-import { audioQueueBody, audioQuoteBody } from './shapes.ts';
+} from '../queue/placeOrder.ts';
+import { sealedParts } from '../queue/sealedParts.ts';
+import { readWebhook, withWebhook } from '../queue/webhook.ts';
+import { AUDIO_DESCRIPTIONS } from './openapi.ts';
+import { audioQueueBody, audioQuoteBody } from './schema.ts';
 
 const kind = 'audio';
 /** Prompt and lyrics, in a script of four bytes a letter, escaped. */

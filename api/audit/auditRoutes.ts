@@ -1,11 +1,11 @@
 /** GET /audit, an addition to the published API (API-17): every administrative act on the account, newest first. */
 import { z } from 'zod';
 import { type AuditEvent, listActs } from '../../infra/postgres/audit.ts';
-import { json } from '../answer.ts';
-import { pageLimit, refuseCursor } from '../paging.ts';
-import { defineRoute } from '../route.ts';
+import { json } from '../http/answer.ts';
+import { pageLimit, refuseCursor } from '../http/paging.ts';
+import { defineRoute } from '../http/route.ts';
 import { decodeActId, encodeActId } from './cursor.ts';
-import { AUDIT_DESCRIPTION } from './description.ts';
+import { AUDIT_DESCRIPTION } from './openapi.ts';
 
 const listQuery = z.strictObject({
   limit: pageLimit,

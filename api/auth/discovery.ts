@@ -1,7 +1,7 @@
 /** Answer to a request without a credential: payment offers and the sign-in challenge (WALLET-5). */
 import type { Config } from '../../infra/config/config.ts';
-import { type Answer, json } from '../answer.ts';
-import type { PaymentOffers } from '../paymentOffers.ts';
+import { type Answer, json } from '../http/answer.ts';
+import type { PaymentOffers } from '../wallets/paymentOffers.ts';
 import { type SignInOfferConfig, signInOffer } from './signInOffer.ts';
 
 /** Ten dollars, which is what is proposed to whoever asks for no amount. */

@@ -9,7 +9,7 @@ import type { Wallet } from '../../domain/wallets.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { callerNetwork } from '../../infra/http/callerNetwork.ts';
 import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
-import { limitAddress } from '../limitRoute.ts';
+import { limitAddress } from '../http/limitRoute.ts';
 import type { Limits } from '../limits/callLimits.ts';
 
 export interface SignInDoor {

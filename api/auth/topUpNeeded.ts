@@ -3,8 +3,8 @@ import { nanoToNumberDown } from '../../domain/money.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Funds } from '../../infra/postgres/funds.ts';
 import type { PaymentRequirement } from '../../providers/payments/paymentNetwork.ts';
-import { type Answer, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { type Answer, json } from '../http/answer.ts';
 import { paymentRequired, SUGGESTED_AMOUNT, x402Offer } from './discovery.ts';
 import { signInChallenge } from './signInOffer.ts';
 

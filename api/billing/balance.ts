@@ -5,9 +5,9 @@ import { FareboxError } from '../../domain/errors.ts';
 import { canConsume } from '../../domain/ledger.ts';
 import { type Nano, nanoToNumberDown, SPEND_ORDER } from '../../domain/money.ts';
 import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
-import { json } from '../answer.ts';
-import { defineRoute } from '../route.ts';
-import { BILLING_DESCRIPTIONS } from './descriptions.ts';
+import { json } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
+import { BILLING_DESCRIPTIONS } from './openapi.ts';
 
 export const billingBalance = defineRoute({
   method: 'GET',

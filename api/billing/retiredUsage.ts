@@ -1,9 +1,9 @@
 /** GET /billing/usage, retired on 2026-09-16 (API-16): 410 to everyone, whatever was sent. */
 
-import { json } from '../answer.ts';
-import { limitAddress } from '../limitRoute.ts';
-import { defineRoute } from '../route.ts';
-import { BILLING_DESCRIPTIONS } from './descriptions.ts';
+import { json } from '../http/answer.ts';
+import { limitAddress } from '../http/limitRoute.ts';
+import { defineRoute } from '../http/route.ts';
+import { BILLING_DESCRIPTIONS } from './openapi.ts';
 
 /** 2026-07-09T00:00:00Z, when it was announced. */
 const DEPRECATED_AT = 1_783_555_200;

@@ -3,11 +3,11 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../../infra/config/config.ts';
 import { keyNames, usageAnalytics } from '../../infra/postgres/usageAnalytics.ts';
 import { usageHorizon } from '../../infra/postgres/usageHistory.ts';
-import { json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { defineRoute } from '../route.ts';
+import { json } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
 import { analyticsQuery, type DayRange, daysOf } from './analyticsQuery.ts';
-import { BILLING_DESCRIPTIONS } from './descriptions.ts';
+import { BILLING_DESCRIPTIONS } from './openapi.ts';
 import { presentAnalytics } from './presentAnalytics.ts';
 
 export const usageAnalyticsRoute = defineRoute({

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type pg from 'pg';
 import { USAGE_CSV_HEADER, usageLines } from '../../infra/postgres/usageCsv.ts';
 import { type UsagePlace, usagePage } from '../../infra/postgres/usageHistory.ts';
-import { type Answer, stream } from '../answer.ts';
+import { type Answer, stream } from '../http/answer.ts';
 import { encodeUsageCursor, type UsageWalk } from './usageCursor.ts';
 
 interface CsvRequest {

@@ -6,7 +6,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { FareboxError } from '../../domain/errors.ts';
 import type { UsagePlace, UsageRange } from '../../infra/postgres/usageHistory.ts';
-import { INVALID_CURSOR } from '../paging.ts';
+import { INVALID_CURSOR } from '../http/paging.ts';
 
 export interface UsageWalk {
   range: UsageRange;

@@ -6,10 +6,10 @@
 import { signingKey } from '../../infra/postgres/signingKey.ts';
 import type { UsageRange } from '../../infra/postgres/usageHistory.ts';
 import { usageHorizon, usagePage } from '../../infra/postgres/usageHistory.ts';
-import { type Answer, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { defineRoute } from '../route.ts';
-import { BILLING_DESCRIPTIONS } from './descriptions.ts';
+import { type Answer, json } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
+import { BILLING_DESCRIPTIONS } from './openapi.ts';
 import { presentUsage } from './presentUsage.ts';
 import { toMicroseconds } from './timestamps.ts';
 import { csvPage, csvStream } from './usageCsv.ts';

@@ -1,6 +1,6 @@
 /** Query of GET /billing/usage-history (ACCOUNT-12). */
 import { z } from 'zod';
-import { asInteger, asTime } from '../shownAs.ts';
+import { asInteger, asTime } from '../http/shownAs.ts';
 import { parseTimestamp } from './timestamps.ts';
 
 export const LARGEST_PAGE = 1_000;

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
 import type { Holding } from '../../infra/byteBudget.ts';
-import type { UploadedFile } from '../route.ts';
+import type { UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import { bodyChunks } from './bodyStream.ts';
 import { freeChunk } from './freeChunk.ts';

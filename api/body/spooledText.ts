@@ -1,8 +1,8 @@
 /** A long string of a JSON body: decoded from base64 into a file while it arrives, so that it is never in memory as a whole. */
 import { z } from 'zod';
 import type { Holding } from '../../infra/byteBudget.ts';
-import { dataUrlHead } from '../dataUrl.ts';
-import type { UploadedFile } from '../route.ts';
+import { dataUrlHead } from '../http/dataUrl.ts';
+import type { UploadedFile } from '../http/route.ts';
 import { Base64Decoder } from './base64.ts';
 import { fileTooLarge } from './tooLarge.ts';
 import { Upload } from './upload.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Holding } from '../../infra/byteBudget.ts';
-import type { UploadedFile } from '../route.ts';
+import type { UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 
 /** Most recordings that are spoken to a program; each request that is being read holds at most this much. */

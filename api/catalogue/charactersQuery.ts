@@ -1,7 +1,7 @@
 /** Query of GET /characters (MODEL-12). */
 import { z } from 'zod';
 import { CHARACTER_SORTS, type CharacterSearch } from '../../infra/postgres/characters.ts';
-import { asBoolean, asInteger, asList } from '../shownAs.ts';
+import { asBoolean, asInteger, asList } from '../http/shownAs.ts';
 
 /** Postgres takes every text but one with a NUL in it. */
 const text = (longest: number) =>

@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { FareboxError } from '../../domain/errors.ts';
 import { findCharacter, type ListedCharacter, searchCharacters } from '../../infra/postgres/characters.ts';
-import { json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { defineRoute } from '../route.ts';
-import { asInteger } from '../shownAs.ts';
+import { json } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
+import { asInteger } from '../http/shownAs.ts';
 import { charactersQuery, toSearch } from './charactersQuery.ts';
-import { CATALOGUE_DESCRIPTIONS } from './descriptions.ts';
+import { CATALOGUE_DESCRIPTIONS } from './openapi.ts';
 
 export const charactersRoute = defineRoute({
   method: 'GET',

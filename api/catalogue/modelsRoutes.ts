@@ -1,10 +1,10 @@
 /** GET /models, /models/traits and /models/compatibility_mapping (MODEL-6). */
 import { z } from 'zod';
 import { MODEL_TYPES } from '../../domain/catalogue/model.ts';
-import { type Answer, prepared } from '../answer.ts';
-import { isKnown } from '../etag.ts';
-import { defineRoute } from '../route.ts';
-import { CATALOGUE_DESCRIPTIONS } from './descriptions.ts';
+import { type Answer, prepared } from '../http/answer.ts';
+import { isKnown } from '../http/etag.ts';
+import { defineRoute } from '../http/route.ts';
+import { CATALOGUE_DESCRIPTIONS } from './openapi.ts';
 import { LISTED_TYPES, type Prepared } from './publishedCatalogue.ts';
 
 const listedType = z.strictObject({ type: z.enum(LISTED_TYPES).default('text') });

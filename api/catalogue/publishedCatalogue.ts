@@ -3,7 +3,7 @@ import { MODEL_TYPES, type Model } from '../../domain/catalogue/model.ts';
 import { presentModel } from '../../domain/catalogue/presentModel.ts';
 import { isOffline } from '../../domain/modelAccess.ts';
 import type { Config } from '../../infra/config/config.ts';
-import { etagOf } from '../etag.ts';
+import { etagOf } from '../http/etag.ts';
 
 /** The ten types, `all`, and `code`: the text models that are made for programming. */
 export const LISTED_TYPES = [...MODEL_TYPES, 'all', 'code'] as const;

@@ -3,17 +3,17 @@ import type { ImageModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { SOURCE_PIXELS } from '../../domain/images/images.ts';
 import { priceOfImages } from '../../domain/images/price.ts';
-import type { Answer } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { endUserOf } from '../endUser.ts';
-import { dryRun } from '../fixedPrice.ts';
-import { invalid } from '../invalid.ts';
+import type { Answer } from '../http/answer.ts';
+import { endUserOf } from '../http/endUser.ts';
+import { invalid } from '../http/invalid.ts';
+import { defineRoute, type UploadedFile } from '../http/route.ts';
 import type { NamedModel } from '../models.ts';
-import { paidDelivery } from '../paidDelivery.ts';
-import { defineRoute, type UploadedFile } from '../route.ts';
-import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
+import { dryRun } from '../paid/fixedPrice.ts';
+import { paidDelivery } from '../paid/paidDelivery.ts';
 import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
-import { type CutoutBody, cutoutBody, cutoutFields } from './shapes.ts';
+import { IMAGE_DESCRIPTIONS } from './openapi.ts';
+import { type CutoutBody, cutoutBody, cutoutFields } from './schema.ts';
 import { type SentImage, takeImages } from './sources.ts';
 import {
   type Asking,

@@ -15,13 +15,13 @@ import {
 import { ENHANCEMENT, priceOfEdit, type Tier } from '../../domain/images/price.ts';
 import { plus } from '../../domain/text/price.ts';
 import type { ImageEdit, ImageFile, MadeImage } from '../../providers/mediaProvider.ts';
-import type { Answer } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { endUserOf } from '../endUser.ts';
-import { dryRun } from '../fixedPrice.ts';
-import { invalid, invalidOffer } from '../invalid.ts';
+import type { Answer } from '../http/answer.ts';
+import { endUserOf } from '../http/endUser.ts';
+import { invalid, invalidOffer } from '../http/invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { paidDelivery } from '../paidDelivery.ts';
+import { dryRun } from '../paid/fixedPrice.ts';
+import { paidDelivery } from '../paid/paidDelivery.ts';
 import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
 import { type SentImage, takeImages } from './sources.ts';
 import {

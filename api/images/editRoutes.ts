@@ -2,11 +2,11 @@
 import { type AspectRatio, SOURCE_BYTES } from '../../domain/images/images.ts';
 import { wrongAspectRatio } from '../../domain/images/offer.ts';
 import type { SpooledText } from '../body/spooledText.ts';
-import { invalid } from '../invalid.ts';
-import { defineRoute, type UploadedFile } from '../route.ts';
-import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
+import { invalid } from '../http/invalid.ts';
+import { defineRoute, type UploadedFile } from '../http/route.ts';
 import { editImages, requireEditModel } from './edit.ts';
 import { asOpenAi, knownOr } from './openAi.ts';
+import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import {
   type EditBody,
   editBody,
@@ -16,7 +16,7 @@ import {
   multiEditFields,
   type OpenAiEditFields,
   openAiEditFields,
-} from './shapes.ts';
+} from './schema.ts';
 import type { SentImage } from './sources.ts';
 import { DEADLINE_MS } from './studio.ts';
 

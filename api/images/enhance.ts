@@ -4,9 +4,9 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { ImageFile } from '../../providers/mediaProvider.ts';
 import type { TextProvider } from '../../providers/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { invalid } from '../invalid.ts';
+import { invalid } from '../http/invalid.ts';
+import { toClientError } from '../http/upstreamErrors.ts';
 import { requireCallable, requireModel } from '../models.ts';
-import { toClientError } from '../upstreamErrors.ts';
 import type { Asking } from './studio.ts';
 
 const DEADLINE_MS = 30_000;

@@ -1,7 +1,7 @@
 /** Pictures as base64 within a JSON answer: read and encoded while they are sent, so that none is in memory as a whole. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { type StreamAnswer, stream } from '../answer.ts';
+import { type StreamAnswer, stream } from '../http/answer.ts';
 
 export interface FilesInJson {
   /** The JSON before the first file, between two, and after the last; the files are in quotes already. */

@@ -1,9 +1,8 @@
 /** POST /image/generate, POST /images/generations and GET /image/styles (IMAGE-8). */
 import { IMAGE_STYLES } from '../../domain/images/styles.ts';
-import { type Answer, json } from '../answer.ts';
-import { invalid } from '../invalid.ts';
-import { defineRoute } from '../route.ts';
-import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
+import { type Answer, json } from '../http/answer.ts';
+import { invalid } from '../http/invalid.ts';
+import { defineRoute } from '../http/route.ts';
 import { ONE_IMAGE_JSON_BYTES, SPOOLS } from './editRoutes.ts';
 import { filesInJson } from './filesInJson.ts';
 import {
@@ -14,7 +13,8 @@ import {
   requireImageModel,
 } from './generate.ts';
 import { asOpenAi, knownOr } from './openAi.ts';
-import { type GenerateBody, type GenerationsBody, generateBody, generationsBody } from './shapes.ts';
+import { IMAGE_DESCRIPTIONS } from './openapi.ts';
+import { type GenerateBody, type GenerationsBody, generateBody, generationsBody } from './schema.ts';
 import { DEADLINE_MS, fileAnswer } from './studio.ts';
 
 const SMALL_JSON_BYTES = 256 * 1024;

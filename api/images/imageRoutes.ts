@@ -1,5 +1,5 @@
 /** Every route of pictures. */
-import type { Route } from '../route.ts';
+import type { Route } from '../http/route.ts';
 import { cutoutRoute } from './cutoutRoute.ts';
 import { editRoute, multiEditRoute, openAiEditRoute } from './editRoutes.ts';
 import { generateRoute, generationsRoute, stylesRoute } from './generateRoutes.ts';

@@ -1,7 +1,7 @@
 /** What OpenAI's two picture routes have in common. */
 import { FareboxError } from '../../domain/errors.ts';
 import { IMAGE_CONTENT_TYPES } from '../../domain/images/images.ts';
-import type { Answer } from '../answer.ts';
+import type { Answer } from '../http/answer.ts';
 import { filesInJson } from './filesInJson.ts';
 import type { Generated } from './generate.ts';
 

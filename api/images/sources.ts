@@ -9,10 +9,10 @@ import type { ImageFile } from '../../providers/mediaProvider.ts';
 import { Base64Decoder } from '../body/base64.ts';
 import { SpooledText } from '../body/spooledText.ts';
 import { fileTooLarge } from '../body/tooLarge.ts';
-import { dataUrlHead } from '../dataUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { invalid } from '../invalid.ts';
-import type { UploadedFile } from '../route.ts';
+import { dataUrlHead } from '../http/dataUrl.ts';
+import { invalid } from '../http/invalid.ts';
+import type { UploadedFile } from '../http/route.ts';
 
 export interface SentImage {
   /** Of the body, for what is wrong with it. */

@@ -9,13 +9,13 @@ import type { Tier } from '../../domain/images/price.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
 import type { ImageFile, MadeImage, MediaProvider } from '../../providers/mediaProvider.ts';
-import { type BinaryAnswer, binary } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { headerText } from '../headerText.ts';
-import { invalid } from '../invalid.ts';
+import { type BinaryAnswer, binary } from '../http/answer.ts';
+import { headerText } from '../http/headerText.ts';
+import { invalid } from '../http/invalid.ts';
+import type { RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import type { Sale } from '../paidDelivery.ts';
-import type { RouteRequest } from '../route.ts';
+import type { Sale } from '../paid/paidDelivery.ts';
 import type { SentImage } from './sources.ts';
 
 export type Asking<Body> = RouteRequest<Body, unknown, 'buyer'>;

@@ -3,17 +3,17 @@ import type { UpscaleModel } from '../../domain/catalogue/model.ts';
 import { scaleWithin } from '../../domain/images/offer.ts';
 import { priceOfUpscale } from '../../domain/images/price.ts';
 import type { ImageFile } from '../../providers/mediaProvider.ts';
-import type { Answer } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { endUserOf } from '../endUser.ts';
-import { invalid } from '../invalid.ts';
+import type { Answer } from '../http/answer.ts';
+import { endUserOf } from '../http/endUser.ts';
+import { invalid } from '../http/invalid.ts';
+import { defineRoute } from '../http/route.ts';
 import type { NamedModel } from '../models.ts';
-import { paidDelivery } from '../paidDelivery.ts';
-import { defineRoute } from '../route.ts';
+import { paidDelivery } from '../paid/paidDelivery.ts';
 import { ANY_SIZE } from './cutoutRoute.ts';
-import { IMAGE_DESCRIPTIONS } from './descriptions.ts';
 import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
-import { type UpscaleBody, upscaleBody, upscaleFields } from './shapes.ts';
+import { IMAGE_DESCRIPTIONS } from './openapi.ts';
+import { type UpscaleBody, upscaleBody, upscaleFields } from './schema.ts';
 import { type SentImage, takeImages } from './sources.ts';
 import {
   type Asking,

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { JobFilters, JobPlace } from '../../infra/postgres/jobList.ts';
-import { refuseCursor } from '../paging.ts';
+import { refuseCursor } from '../http/paging.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

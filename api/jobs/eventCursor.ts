@@ -3,7 +3,7 @@
  * last change that was told, one more. So a client that lost the connection before the end gets it, and one that has it
  * is told nothing again.
  */
-import { invalid } from '../invalid.ts';
+import { invalid } from '../http/invalid.ts';
 
 export interface EventCursor {
   /** The number of the last change that the client has. */

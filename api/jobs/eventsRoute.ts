@@ -1,12 +1,12 @@
 /** GET /jobs/{queue_id}/events: what happened to a job and what happens, as server-sent events. */
 import { readChanges } from '../../infra/postgres/jobChanges.ts';
 import { keyStands } from '../../infra/postgres/keys.ts';
-import { events, prepared } from '../answer.ts';
-import { findOwnJob } from '../findOwnJob.ts';
-import { defineRoute } from '../route.ts';
-import { JOB_DESCRIPTIONS } from './descriptions.ts';
+import { events, prepared } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
+import { findOwnJob } from '../queue/findOwnJob.ts';
 import { readCursor, refuseEventId } from './eventCursor.ts';
 import { beginStory, continueStory, isOver } from './jobStory.ts';
+import { JOB_DESCRIPTIONS } from './openapi.ts';
 import { tellJob } from './tellJob.ts';
 
 export const jobEventsRoute = defineRoute({

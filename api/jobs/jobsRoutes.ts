@@ -11,13 +11,13 @@ import { listJobsBy } from '../../infra/postgres/jobList.ts';
 import { moneyOfJobs } from '../../infra/postgres/jobMoney.ts';
 import type { JobRow } from '../../infra/postgres/jobs.ts';
 import type { SqlClient } from '../../infra/postgres/pool.ts';
-import { json } from '../answer.ts';
-import { findOwnJob } from '../findOwnJob.ts';
-import { cancelGeneration } from '../queued.ts';
-import { defineRoute } from '../route.ts';
+import { json } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
+import { findOwnJob } from '../queue/findOwnJob.ts';
+import { cancelGeneration } from '../queue/queued.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
-import { JOB_DESCRIPTIONS } from './descriptions.ts';
 import { filtersOf, listQuery } from './listQuery.ts';
+import { JOB_DESCRIPTIONS } from './openapi.ts';
 
 export const listJobsRoute = defineRoute({
   method: 'GET',

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { JOB_KINDS, JOB_STATES } from '../../domain/jobs.ts';
 import type { JobFilters } from '../../infra/postgres/jobList.ts';
-import { pageLimit } from '../paging.ts';
-import { asList, asTime } from '../shownAs.ts';
+import { pageLimit } from '../http/paging.ts';
+import { asList, asTime } from '../http/shownAs.ts';
 
 const MOST_MODELS = 10;
 const LONGEST_MODEL = 200;

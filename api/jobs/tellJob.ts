@@ -1,7 +1,7 @@
 /** Tells what happens to a job as it happens, until it is over for the client. */
 import type { Logger } from '../../infra/log.ts';
-import type { TakeText } from '../answer.ts';
-import { LOOK_EVERY_MS, type Watch } from '../jobWatch.ts';
+import type { TakeText } from '../http/answer.ts';
+import { LOOK_EVERY_MS, type Watch } from '../queue/jobWatch.ts';
 import { continueStory, endOf, isOver, type JobStory } from './jobStory.ts';
 
 export interface Telling {

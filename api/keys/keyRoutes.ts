@@ -7,15 +7,15 @@ import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { changeKey, endKey, makeKey, rotateKey } from '../../infra/postgres/keyAdministration.ts';
 import { activeKeys, type KeyWithUsage } from '../../infra/postgres/keyUsage.ts';
-import { actorOf } from '../actor.ts';
-import { json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { invalid } from '../invalid.ts';
-import { defineRoute } from '../route.ts';
-import { KEY_DESCRIPTIONS } from './descriptions.ts';
+import { actorOf } from '../http/actor.ts';
+import { json } from '../http/answer.ts';
+import { invalid } from '../http/invalid.ts';
+import { defineRoute } from '../http/route.ts';
 import { mustBeFuture, newKeyOf, toKeyId } from './newKey.ts';
+import { KEY_DESCRIPTIONS } from './openapi.ts';
 import { presentKey, presentKeyWithUsage, presentNewKey } from './presentKey.ts';
-import { createBody, deleteBody, deleteQuery, rotateBody, updateBody } from './shapes.ts';
+import { createBody, deleteBody, deleteQuery, rotateBody, updateBody } from './schema.ts';
 
 const MOST_BYTES = 64 * 1024;
 

@@ -3,8 +3,8 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { NewKey } from '../../infra/postgres/keys.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { invalid } from '../invalid.ts';
-import type { CreateBody } from './shapes.ts';
+import { invalid } from '../http/invalid.ts';
+import type { CreateBody } from './schema.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

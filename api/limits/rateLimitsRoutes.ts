@@ -13,9 +13,9 @@ import { nanoToNumber } from '../../domain/money.ts';
 import { slotsOfAccount } from '../../infra/accountShares.ts';
 import { MAX_VOICES_PER_DAY } from '../../infra/postgres/clonedVoices.ts';
 import { spendableOf } from '../../infra/postgres/spendable.ts';
-import { json } from '../answer.ts';
-import { defineRoute } from '../route.ts';
-import { LIMITS_DESCRIPTION, logDescription } from './descriptions.ts';
+import { json } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
+import { LIMITS_DESCRIPTION, logDescription } from './openapi.ts';
 
 export const rateLimitsRoute = defineRoute({
   method: 'GET',

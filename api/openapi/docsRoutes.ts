@@ -6,9 +6,9 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Router } from '@koa/router';
-import { etagOf, isKnown } from '../etag.ts';
-import type { RequestState } from '../requestState.ts';
-import type { Route } from '../route.ts';
+import { etagOf, isKnown } from '../http/etag.ts';
+import type { RequestState } from '../http/requestState.ts';
+import type { Route } from '../http/route.ts';
 import { describeApi } from './document.ts';
 
 export interface DocsOptions {

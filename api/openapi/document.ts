@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { isForWallets } from '../auth/authenticate.ts';
-import { type AnswerDescription, GROUPS, type RouteDescription } from '../describe.ts';
-import type { MultipartSpec, Route } from '../route.ts';
+import { type AnswerDescription, GROUPS, type RouteDescription } from '../http/describe.ts';
+import type { MultipartSpec, Route } from '../http/route.ts';
 import { exampleCommand } from './example.ts';
 import { failuresOf } from './failures.ts';
 import { COMMON_HEADERS, LIMIT_HEADERS, REFUSAL_HEADERS, toThem, WALLET_HEADERS } from './headers.ts';

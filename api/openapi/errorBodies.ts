@@ -1,6 +1,6 @@
 /** Bodies of errors as schemas (API-7, API-8). */
 import { z } from 'zod';
-import type { BodyShape } from '../errors.ts';
+import type { BodyShape } from '../http/errors.ts';
 
 const error = z.string().meta({ description: 'Words for people.' });
 

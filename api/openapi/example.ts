@@ -1,6 +1,6 @@
 /** The example of a route as a command: curl against `npm start`, whose address and key the shell knows. */
-import type { Example } from '../describe.ts';
-import type { Route } from '../route.ts';
+import type { Example } from '../http/describe.ts';
+import type { Route } from '../http/route.ts';
 
 /** For a POSIX shell in which FAREBOX_URL and FAREBOX_API_KEY are set, started where the repository lies. */
 export function exampleCommand({ method, path, access }: Route, example: Example): string {

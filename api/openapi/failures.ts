@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { isForWallets } from '../auth/authenticate.ts';
-import { errorShape, errorStatus } from '../errors.ts';
-import type { Route } from '../route.ts';
+import { errorShape, errorStatus } from '../http/errors.ts';
+import type { Route } from '../http/route.ts';
 import { discoveryBody, ERROR_BODIES, topUpBody } from './errorBodies.ts';
 import { ERROR_MEANINGS } from './errorCatalogue.ts';
 

@@ -1,6 +1,6 @@
 /** The first page of the documentation. */
 import { ERROR_CODES } from '../../domain/errors.ts';
-import { errorStatus } from '../errors.ts';
+import { errorStatus } from '../http/errors.ts';
 import { ERROR_MEANINGS } from './errorCatalogue.ts';
 
 export function introduction(title: string): string {

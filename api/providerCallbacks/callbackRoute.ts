@@ -8,12 +8,12 @@ import { FareboxError } from '../../domain/errors.ts';
 import { CALLBACK_PATH, isCallbackToken } from '../../infra/postgres/callbackToken.ts';
 import { recordCallback } from '../../infra/postgres/submissions.ts';
 import type { Callback } from '../../providers/provider.ts';
-import { type Answer, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { isQueueId } from '../findOwnJob.ts';
-import { limitAddress } from '../limitRoute.ts';
-import { wakeGeneration } from '../queued.ts';
-import { defineRoute, type RouteRequest } from '../route.ts';
+import { type Answer, json } from '../http/answer.ts';
+import { limitAddress } from '../http/limitRoute.ts';
+import { defineRoute, type RouteRequest } from '../http/route.ts';
+import { isQueueId } from '../queue/findOwnJob.ts';
+import { wakeGeneration } from '../queue/queued.ts';
 
 const BODY_BYTES = 1024 * 1024;
 /** A provider that waits longer for our answer takes us for dead; its keys may have to be fetched meanwhile. */

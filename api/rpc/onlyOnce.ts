@@ -23,8 +23,8 @@ import {
   renewClaim,
 } from '../../infra/postgres/rpcAnswers.ts';
 import { transactionHash } from '../../providers/rpc/transactionHash.ts';
-import { type Answer, prepared } from '../answer.ts';
-import { idempotencyMismatch } from '../idempotency.ts';
+import { type Answer, prepared } from '../http/answer.ts';
+import { idempotencyMismatch } from '../queue/idempotency.ts';
 import { relayHeaders } from './rpcAnswer.ts';
 import { admitRpc } from './rpcLimits.ts';
 import { type RpcMeans, type RpcOrder, type RpcVisit, type Sold, sell, UPSTREAM_MS } from './sell.ts';

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { FareboxError } from '../../domain/errors.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
 import type { Admission, Counter, LimitedCall } from '../../infra/redis/limiter.ts';
-import { type Answer, withHeaders } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { errorAnswer } from '../errors.ts';
+import { type Answer, withHeaders } from '../http/answer.ts';
+import { errorAnswer } from '../http/errors.ts';
 
 type Limits = Dependencies['limits'];
 

@@ -5,16 +5,16 @@ import { priceOfCredits } from '../../domain/rpc/bill.ts';
 import { RPC_NETWORKS, type RpcNetwork } from '../../domain/rpc/networks.ts';
 import { type RpcRequest, readRpcRequest, writes } from '../../domain/rpc/request.ts';
 import type { LimitedCall } from '../../infra/redis/limiter.ts';
-import { json } from '../answer.ts';
 import { invalidJson } from '../body/readJson.ts';
-import { dryRun, isDryRun } from '../fixedPrice.ts';
-import { readIdempotencyKey } from '../idempotency.ts';
-import { defineRoute } from '../route.ts';
-import { RPC_DESCRIPTIONS } from './descriptions.ts';
+import { json } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
+import { dryRun, isDryRun } from '../paid/fixedPrice.ts';
+import { readIdempotencyKey } from '../queue/idempotency.ts';
 import { isKeyedReplay, onlyOnce } from './onlyOnce.ts';
+import { RPC_DESCRIPTIONS } from './openapi.ts';
 import { admitRpc } from './rpcLimits.ts';
+import { rpcBody } from './schema.ts';
 import { sell } from './sell.ts';
-import { rpcBody } from './shapes.ts';
 import { toAnswer } from './toAnswer.ts';
 
 export const rpcNetworksRoute = defineRoute({

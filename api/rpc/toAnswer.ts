@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import type { RpcRequest } from '../../domain/rpc/request.ts';
 import type { RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
-import { type Answer, prepared, stream } from '../answer.ts';
+import { type Answer, prepared, stream } from '../http/answer.ts';
 import { partsAround, relayHeaders } from './rpcAnswer.ts';
 import type { Sold } from './sell.ts';
 

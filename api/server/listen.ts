@@ -35,7 +35,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       connectionsCheckingInterval: 2_000,
       maxHeaderSize: 16_384,
       noDelay: true,
-      // A request without Host is refused by the application, with a body (api/middleware/requireHost.ts).
+      // A request without Host is refused by the application, with a body (api/http/middleware/requireHost.ts).
       requireHostHeader: false,
     },
     handler,

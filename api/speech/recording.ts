@@ -8,7 +8,7 @@ import { takeSound } from '../../engines/media/takeSound.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
 import type { RecordingFile } from '../../providers/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { UploadedFile } from '../route.ts';
+import type { UploadedFile } from '../http/route.ts';
 
 export const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
 /** A repacked sound is at most as large as the video that it was in, but for the tables of its container. */

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import type { Speech, SpeechFormat } from '../../providers/mediaProvider.ts';
-import { type BinaryAnswer, binary, type StreamAnswer, stream } from '../answer.ts';
+import { type BinaryAnswer, binary, type StreamAnswer, stream } from '../http/answer.ts';
 import { speechError } from './upstream.ts';
 
 const CONTENT_TYPES: Record<SpeechFormat, string> = {

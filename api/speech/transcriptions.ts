@@ -3,18 +3,18 @@ import { Readable } from 'node:stream';
 import { type AsrModel, AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
 import { billedMs, priceOfRecording, recordingSnapshot } from '../../domain/speech/price.ts';
 import type { RecordingFile, Transcript } from '../../providers/mediaProvider.ts';
-import { type Answer, json, stream } from '../answer.ts';
-import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { endUserOf } from '../endUser.ts';
-import { invalid } from '../invalid.ts';
+import { type Answer, json, stream } from '../http/answer.ts';
+import { answeredBy } from '../http/answeredBy.ts';
+import { endUserOf } from '../http/endUser.ts';
+import { invalid } from '../http/invalid.ts';
+import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { paidDelivery } from '../paidDelivery.ts';
-import { readWithinBudget, sellReading } from '../readings.ts';
-import { defineRoute, type RouteRequest } from '../route.ts';
-import { SPEECH_DESCRIPTIONS } from './descriptions.ts';
+import { paidDelivery } from '../paid/paidDelivery.ts';
+import { readWithinBudget, sellReading } from '../paid/readings.ts';
+import { SPEECH_DESCRIPTIONS } from './openapi.ts';
 import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
-import { type TranscriptionFields, transcriptionFields, USUAL_TRANSCRIBER } from './shapes.ts';
+import { type TranscriptionFields, transcriptionFields, USUAL_TRANSCRIBER } from './schema.ts';
 import { operationOf, speechError } from './upstream.ts';
 
 /** 25 MB can hold seven hours; what is decoded, sent on and waited for in one request ends here. */

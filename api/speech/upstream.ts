@@ -4,7 +4,7 @@ import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import type { MediaProvider } from '../../providers/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { toClientError } from '../upstreamErrors.ts';
+import { toClientError } from '../http/upstreamErrors.ts';
 
 /** `refused`: the code for a request that the service calls invalid. */
 export function speechError(error: unknown, refused: ErrorCode): unknown {

@@ -11,18 +11,18 @@ import {
   MAX_VOICES_PER_DAY,
   MOST_VOICES,
 } from '../../infra/postgres/clonedVoices.ts';
-import { json } from '../answer.ts';
-import { answeredBy } from '../answeredBy.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { endUserOf } from '../endUser.ts';
-import { invalid, invalidOffer } from '../invalid.ts';
+import { json } from '../http/answer.ts';
+import { answeredBy } from '../http/answeredBy.ts';
+import { endUserOf } from '../http/endUser.ts';
+import { invalid, invalidOffer } from '../http/invalid.ts';
+import { defineRoute, type RouteRequest, type UploadedFile } from '../http/route.ts';
 import { requireCallable, requireModel } from '../models.ts';
-import { paidDelivery, type Sale } from '../paidDelivery.ts';
-import { readWithinBudget } from '../readings.ts';
-import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
-import { SPEECH_DESCRIPTIONS } from './descriptions.ts';
+import { paidDelivery, type Sale } from '../paid/paidDelivery.ts';
+import { readWithinBudget } from '../paid/readings.ts';
+import { SPEECH_DESCRIPTIONS } from './openapi.ts';
 import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
-import { USUAL_CLONER, type VoiceFields, voiceFields } from './shapes.ts';
+import { USUAL_CLONER, type VoiceFields, voiceFields } from './schema.ts';
 import { operationOf, speechError } from './upstream.ts';
 
 const DEADLINE_MS = 120_000;

@@ -5,9 +5,9 @@ import { onDisconnectOf } from '../../domain/text/leftStream.ts';
 import type { Holding } from '../../infra/byteBudget.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { holdForReading } from '../readings.ts';
-import { releaseWithinBudget } from '../refundBudget.ts';
-import type { RouteRequest } from '../route.ts';
+import type { RouteRequest } from '../http/route.ts';
+import { holdForReading } from '../paid/readings.ts';
+import { releaseWithinBudget } from '../paid/refundBudget.ts';
 import type { AnswerForm } from './answerForm.ts';
 import {
   attemptsThatSee,

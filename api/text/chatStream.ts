@@ -1,8 +1,8 @@
 /** Answer as server-sent events (TEXT-20, TEXT-26). Whatever ends it, what was produced is billed once (TEXT-23). */
 import type { ChatEvent } from '../../domain/text/chat.ts';
 import type { ChatStream } from '../../providers/textProvider.ts';
-import type { TakeText } from '../answer.ts';
-import { restarting } from '../upstreamErrors.ts';
+import type { TakeText } from '../http/answer.ts';
+import { restarting } from '../http/upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';
 import { type ChatCall, settleChat, settleLeft } from './chatCall.ts';
 import type { Settled } from './modelCall.ts';

@@ -6,7 +6,7 @@ import type { TextModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { textFeaturesOf } from '../../domain/textAddresses.ts';
 import type { Config } from '../../infra/config/config.ts';
-import type { RouteRequest } from '../route.ts';
+import type { RouteRequest } from '../http/route.ts';
 import { unsupported } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 

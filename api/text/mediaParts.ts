@@ -8,11 +8,11 @@ import { type ImageSize, imageSize } from '../../engines/media/image/imageSize.t
 import { sniffImage } from '../../engines/media/image/sniffImage.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
 import type { Holding } from '../../infra/byteBudget.ts';
-import { fromBase64, isDataUrl, readDataUrl } from '../dataUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { invalid } from '../invalid.ts';
-import { readWithinBudget } from '../readings.ts';
-import type { RouteRequest } from '../route.ts';
+import { fromBase64, isDataUrl, readDataUrl } from '../http/dataUrl.ts';
+import { invalid } from '../http/invalid.ts';
+import type { RouteRequest } from '../http/route.ts';
+import { readWithinBudget } from '../paid/readings.ts';
 import type { ChatBody, SentPart } from './chatBody.ts';
 import { measuredAudio, measuredVideo } from './measuredMedia.ts';
 

@@ -6,10 +6,10 @@ import { billOf, NOTHING, type Produced, snapshotOf } from '../../domain/text/bi
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import type { TextProvider } from '../../providers/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { RouteRequest } from '../http/route.ts';
+import { mayFallBack, restarting, toClientError } from '../http/upstreamErrors.ts';
 import type { NamedModel } from '../models.ts';
-import { type Hold, openHold, tooLate } from '../paid.ts';
-import type { RouteRequest } from '../route.ts';
-import { mayFallBack, restarting, toClientError } from '../upstreamErrors.ts';
+import { type Hold, openHold, tooLate } from '../paid/paid.ts';
 import type { AnswerSpeeds } from './answerSpeeds.ts';
 import type { Counted } from './tally.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { ChatEvent, ToolCall } from '../../domain/text/chat.ts';
 import { createThinkingFilter, type ThinkingFilter } from '../../domain/text/thinking.ts';
-import { streamedError } from '../upstreamErrors.ts';
+import { streamedError } from '../http/upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';
 import type { Settled } from './modelCall.ts';
 import {

@@ -9,8 +9,8 @@ import type {
   TextPart,
   UserPart,
 } from '../../domain/text/chat.ts';
-import { endUserOf } from '../endUser.ts';
-import { invalid } from '../invalid.ts';
+import { endUserOf } from '../http/endUser.ts';
+import { invalid } from '../http/invalid.ts';
 import type { ChatBody, SentMessage } from './chatBody.ts';
 
 export interface ChatOrder {

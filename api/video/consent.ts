@@ -2,7 +2,7 @@
 import type { VideoFields } from '../../domain/generation/videoFields.ts';
 import type { VideoNeeds } from '../../domain/generation/videoNeeds.ts';
 import type { Config } from '../../infra/config/config.ts';
-import { type Answer, json } from '../answer.ts';
+import { type Answer, json } from '../http/answer.ts';
 
 /** Recorded with every order that was given under these words; a change of the words is a new version. */
 export const CONSENT_VERSION = 'seedance-2026-11-01';

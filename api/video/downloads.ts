@@ -4,14 +4,14 @@
 import { FareboxError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/jobs.ts';
 import { type JobRow, readJob } from '../../infra/postgres/jobs.ts';
-import { prepared } from '../answer.ts';
-import { deliver } from '../deliver.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { giveUp } from '../jobRoutes.ts';
+import { prepared } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
 import { isLinked } from '../models.ts';
-import { defineRoute } from '../route.ts';
-import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
+import { deliver } from '../queue/deliver.ts';
+import { giveUp } from '../queue/jobRoutes.ts';
 import { DOWNLOAD_PATH, queueIdOfToken } from './downloadToken.ts';
+import { VIDEO_DESCRIPTIONS } from './openapi.ts';
 
 /** However long media are kept otherwise. */
 const LINK_LIFE_MS = 24 * 3_600_000;

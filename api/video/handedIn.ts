@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { fieldOf } from '../../domain/generation/media.ts';
 import type { SealedMedium } from '../../domain/generation/sealedOrder.ts';
 import type { NamedMedium } from '../../domain/generation/videoFields.ts';
-import { readDataUrl } from '../dataUrl.ts';
-import { invalid } from '../invalid.ts';
-import type { HandedIn } from '../sealedParts.ts';
+import { readDataUrl } from '../http/dataUrl.ts';
+import { invalid } from '../http/invalid.ts';
+import type { HandedIn } from '../queue/sealedParts.ts';
 
 export interface OrderedMedia {
   sealed: SealedMedium[];

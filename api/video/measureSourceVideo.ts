@@ -7,10 +7,10 @@ import type { MeasuredVideo } from '../../domain/generation/priceVideo.ts';
 import { unfetched } from '../../domain/generation/unfetched.ts';
 import { measureMedium } from '../../engines/media/measureMedium.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
-import { readDataUrl } from '../dataUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { invalid } from '../invalid.ts';
-import type { RouteRequest } from '../route.ts';
+import { readDataUrl } from '../http/dataUrl.ts';
+import { invalid } from '../http/invalid.ts';
+import type { RouteRequest } from '../http/route.ts';
 
 const FETCH_LIMIT_MS = 30_000;
 

@@ -7,11 +7,12 @@ import { offerVideo, type VideoOffer } from '../../domain/generation/offerVideo.
 import { type MeasuredVideo, priceVideo } from '../../domain/generation/priceVideo.ts';
 import { sealOrder } from '../../domain/generation/sealedOrder.ts';
 import { point } from '../../infra/points.ts';
-import { type Answer, json, withHeaders } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { dryRun, isDryRun } from '../fixedPrice.ts';
-import { invalid, invalidOffer } from '../invalid.ts';
+import { type Answer, json, withHeaders } from '../http/answer.ts';
+import { invalid, invalidOffer } from '../http/invalid.ts';
+import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { isLinked, requireCallable, requireVideoModel } from '../models.ts';
+import { dryRun, isDryRun } from '../paid/fixedPrice.ts';
 import {
   isOrderReplay,
   jobOf,
@@ -19,16 +20,15 @@ import {
   placeOrder,
   QUEUE_DEADLINE_MS,
   type QueuedJob,
-} from '../placeOrder.ts';
-import { defineRoute, type RouteRequest } from '../route.ts';
-import { sealedParts } from '../sealedParts.ts';
-import { readWebhook, withWebhook } from '../webhook.ts';
+} from '../queue/placeOrder.ts';
+import { sealedParts } from '../queue/sealedParts.ts';
+import { readWebhook, withWebhook } from '../queue/webhook.ts';
 import { consentTo } from './consent.ts';
-import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
 import { downloadUrl } from './downloadToken.ts';
 import { takeMedia } from './handedIn.ts';
 import { measureSourceVideo } from './measureSourceVideo.ts';
-import { type VideoQueueBody, videoQueueBody } from './shapes.ts';
+import { VIDEO_DESCRIPTIONS } from './openapi.ts';
+import { type VideoQueueBody, videoQueueBody } from './schema.ts';
 
 /** Media in the request itself; larger ones come by URL. */
 const BODY_BYTES = 35 * 1024 * 1024;

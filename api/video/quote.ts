@@ -7,13 +7,13 @@ import { orderUpscale } from '../../domain/generation/upscaleRules.ts';
 import { needsOf, type VideoNeeds } from '../../domain/generation/videoNeeds.ts';
 import { nanoToNumber } from '../../domain/money.ts';
 import { MIN_PRICE } from '../../domain/smallestPrices.ts';
-import { json } from '../answer.ts';
-import { invalid, invalidOffer } from '../invalid.ts';
+import { json } from '../http/answer.ts';
+import { invalid, invalidOffer } from '../http/invalid.ts';
+import { defineRoute } from '../http/route.ts';
 import { requireVideoModel } from '../models.ts';
-import { defineRoute } from '../route.ts';
-import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
 import { measureSourceVideo } from './measureSourceVideo.ts';
-import { type VideoQuoteBody, videoQuoteBody } from './shapes.ts';
+import { VIDEO_DESCRIPTIONS } from './openapi.ts';
+import { type VideoQuoteBody, videoQuoteBody } from './schema.ts';
 
 /** A source video as a data URL is at most 25 MB. */
 const BODY_BYTES = 35 * 1024 * 1024;

@@ -1,8 +1,8 @@
 /** POST /video/transcriptions, retired: 410 to everyone, whatever was sent (API-16). */
 import { z } from 'zod';
-import { json } from '../answer.ts';
-import { limitAddress } from '../limitRoute.ts';
-import { defineRoute } from '../route.ts';
+import { json } from '../http/answer.ts';
+import { limitAddress } from '../http/limitRoute.ts';
+import { defineRoute } from '../http/route.ts';
 
 const PATH = '/video/transcriptions';
 

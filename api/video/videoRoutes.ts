@@ -1,8 +1,9 @@
 /** Video routes (VIDEO-1 to VIDEO-9). */
-import { completeRouteOf, retrieveRouteOf } from '../jobRoutes.ts';
-import type { Route } from '../route.ts';
-import { VIDEO_DESCRIPTIONS } from './descriptions.ts';
+
+import type { Route } from '../http/route.ts';
+import { completeRouteOf, retrieveRouteOf } from '../queue/jobRoutes.ts';
 import { deleteDownloadRoute, downloadRoute } from './downloads.ts';
+import { VIDEO_DESCRIPTIONS } from './openapi.ts';
 import { queueRoute } from './queue.ts';
 import { quoteRoute } from './quote.ts';
 

@@ -7,7 +7,7 @@ import { longestBillableSeconds } from '../../domain/pricing.ts';
 import { type MeasuredAudio, measureAudio } from '../../engines/media/measureAudio.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { UploadedFile } from '../route.ts';
+import type { UploadedFile } from '../http/route.ts';
 
 const FETCH_LIMIT_MS = 30_000;
 

@@ -1,6 +1,6 @@
 /** POST /audio/voice-changer/retrieve and /complete. */
-import { completeRouteOf, retrieveRouteOf } from '../jobRoutes.ts';
-import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
+import { completeRouteOf, retrieveRouteOf } from '../queue/jobRoutes.ts';
+import { VOICE_CHANGER_DESCRIPTIONS } from './openapi.ts';
 
 const kind = 'voice-changer';
 

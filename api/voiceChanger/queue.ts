@@ -9,12 +9,14 @@ import { billableSeconds, quoteVoiceChanger } from '../../domain/pricing.ts';
 import { point } from '../../infra/points.ts';
 import { sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
 import type { JobSource } from '../../workflows/contract.ts';
-import { type Answer, json, withHeaders } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { dryRun, isDryRun } from '../fixedPrice.ts';
-import { invalid } from '../invalid.ts';
-import { SMALL_JSON_BYTES } from '../jobBodies.ts';
+import { type Answer, json, withHeaders } from '../http/answer.ts';
+import { invalid } from '../http/invalid.ts';
+import { defineRoute, type RouteRequest, type UploadedFile } from '../http/route.ts';
 import { requireCallable, requireVoiceChanger } from '../models.ts';
+import { dryRun, isDryRun } from '../paid/fixedPrice.ts';
+import { countUnpaidReading, readWithinBudget } from '../paid/readings.ts';
+import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
 import {
   isOrderReplay,
   jobOf,
@@ -23,13 +25,11 @@ import {
   placeOrder,
   QUEUE_DEADLINE_MS,
   type QueuedJob,
-} from '../placeOrder.ts';
-import { countUnpaidReading, readWithinBudget } from '../readings.ts';
-import { defineRoute, type RouteRequest, type UploadedFile } from '../route.ts';
-import { readWebhook, withWebhook } from '../webhook.ts';
-import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
+} from '../queue/placeOrder.ts';
+import { readWebhook, withWebhook } from '../queue/webhook.ts';
 import { measureSourceAudio } from './measureSourceAudio.ts';
-import { type QueueBody, queueFields, queueJson } from './shapes.ts';
+import { VOICE_CHANGER_DESCRIPTIONS } from './openapi.ts';
+import { type QueueBody, queueFields, queueJson } from './schema.ts';
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 const TOGETHER_BYTES = 1024 * 1024;

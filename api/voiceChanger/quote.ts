@@ -2,13 +2,13 @@
 
 import { nanoToNumber } from '../../domain/money.ts';
 import { longestBillableSeconds, quoteVoiceChanger } from '../../domain/pricing.ts';
-import { json } from '../answer.ts';
-import { invalid } from '../invalid.ts';
-import { SMALL_JSON_BYTES } from '../jobBodies.ts';
+import { json } from '../http/answer.ts';
+import { invalid } from '../http/invalid.ts';
+import { defineRoute } from '../http/route.ts';
 import { requireVoiceChanger } from '../models.ts';
-import { defineRoute } from '../route.ts';
-import { VOICE_CHANGER_DESCRIPTIONS } from './descriptions.ts';
-import { quoteBody } from './shapes.ts';
+import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
+import { VOICE_CHANGER_DESCRIPTIONS } from './openapi.ts';
+import { quoteBody } from './schema.ts';
 
 export const quoteRoute = defineRoute({
   method: 'POST',

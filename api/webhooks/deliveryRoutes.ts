@@ -9,10 +9,10 @@ import {
   type WebhookInput,
   webhookOptions,
 } from '../../workflows/contract.ts';
-import { json } from '../answer.ts';
-import { findOwnJob } from '../findOwnJob.ts';
-import { defineRoute } from '../route.ts';
-import { WEBHOOK_DESCRIPTIONS } from './descriptions.ts';
+import { json } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
+import { findOwnJob } from '../queue/findOwnJob.ts';
+import { WEBHOOK_DESCRIPTIONS } from './openapi.ts';
 
 const RESEND_LIMIT_MS = 10_000;
 

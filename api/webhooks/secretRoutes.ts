@@ -5,10 +5,10 @@ import {
   type WebhookSecret,
   webhookSecretOf,
 } from '../../infra/postgres/webhookSecrets.ts';
-import { actorOf } from '../actor.ts';
-import { json } from '../answer.ts';
-import { defineRoute } from '../route.ts';
-import { WEBHOOK_DESCRIPTIONS } from './descriptions.ts';
+import { actorOf } from '../http/actor.ts';
+import { json } from '../http/answer.ts';
+import { defineRoute } from '../http/route.ts';
+import { WEBHOOK_DESCRIPTIONS } from './openapi.ts';
 
 export const webhookSecretRoute = defineRoute({
   method: 'GET',

@@ -5,9 +5,9 @@ import { nanoToNumber, nanoToNumberDown } from '../../domain/money.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import type { TopUpRow } from '../../infra/postgres/topUps.ts';
 import type { PaymentRefused, PaymentRequirement } from '../../providers/payments/paymentNetwork.ts';
-import { type Answer, json } from '../answer.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Seen } from '../topUpDesk.ts';
+import { type Answer, json } from '../http/answer.ts';
+import type { Seen } from '../wallets/topUpDesk.ts';
 import { shownWallet } from './shownWallet.ts';
 
 export const NOT_CONFIGURED = {

@@ -9,13 +9,13 @@ import { isSameWallet } from '../../domain/wallets.ts';
 import { unavailable } from '../../infra/postgres/failures.ts';
 import { ownerOf } from '../../infra/postgres/walletAccounts.ts';
 import { PaymentRefused } from '../../providers/payments/paymentNetwork.ts';
-import { type Answer, json } from '../answer.ts';
 import { SignInRefused } from '../auth/signIn/signIn.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { limitAddress } from '../limitRoute.ts';
-import { defineRoute, type RouteRequest } from '../route.ts';
-import type { Seen } from '../topUpDesk.ts';
-import { X402_DESCRIPTIONS } from './descriptions.ts';
+import { type Answer, json } from '../http/answer.ts';
+import { limitAddress } from '../http/limitRoute.ts';
+import { defineRoute, type RouteRequest } from '../http/route.ts';
+import type { Seen } from '../wallets/topUpDesk.ts';
+import { X402_DESCRIPTIONS } from './openapi.ts';
 import { type Named, networkOfPayment, paymentHeader, readAsThen } from './readPayment.ts';
 import { NOT_CONFIGURED, offerAnswer, refusedAnswer, seenAnswer } from './topUpAnswers.ts';
 

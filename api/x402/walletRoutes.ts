@@ -11,11 +11,11 @@ import { LEAST_TOP_UP_USD } from '../../domain/payments/topUpAmount.ts';
 import { toWallet, type Wallet } from '../../domain/wallets.ts';
 import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
 import { type WalletTransaction, walletTransactions } from '../../infra/postgres/walletTransactions.ts';
-import { json } from '../answer.ts';
-import { invalid } from '../invalid.ts';
-import { defineRoute } from '../route.ts';
-import { asInteger } from '../shownAs.ts';
-import { X402_DESCRIPTIONS } from './descriptions.ts';
+import { json } from '../http/answer.ts';
+import { invalid } from '../http/invalid.ts';
+import { defineRoute } from '../http/route.ts';
+import { asInteger } from '../http/shownAs.ts';
+import { X402_DESCRIPTIONS } from './openapi.ts';
 import { shownWallet } from './shownWallet.ts';
 import { closedWithoutNetworks } from './topUpRoute.ts';
 

@@ -5,11 +5,11 @@
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import { z } from 'zod';
-import { json } from '../../api/answer.ts';
 import { createApp } from '../../api/app.ts';
-import { createReadiness } from '../../api/health.ts';
+import { json } from '../../api/http/answer.ts';
+import { createReadiness } from '../../api/http/health.ts';
+import { defineRoute } from '../../api/http/route.ts';
 import { openDependencies } from '../../api/openDependencies.ts';
-import { defineRoute } from '../../api/route.ts';
 import { createInFlight } from '../../api/server/inFlight.ts';
 import { listen } from '../../api/server/listen.ts';
 import { BUILT_IN_MODELS, createCatalogue } from '../../domain/catalogue/catalogue.ts';

@@ -1,9 +1,9 @@
 /** modelPrivacy over HTTP: three policies, and every way by which a request comes to a model. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { json } from '../../api/answer.ts';
+import { json } from '../../api/http/answer.ts';
+import { defineRoute } from '../../api/http/route.ts';
 import { requireAttempts } from '../../api/models.ts';
-import { defineRoute } from '../../api/route.ts';
 import { MODEL_PRIVACIES, type ModelPrivacy } from '../../domain/caller.ts';
 import { BUILT_IN_MODELS, createCatalogue } from '../../domain/catalogue/catalogue.ts';
 import type { Model } from '../../domain/catalogue/model.ts';

@@ -70,7 +70,16 @@ export const FLOOR_RULES: Record<Floor, FloorRule> = {
 export const LAUNCHERS = { folder: 'dev/launch/', own: ['dev/launch/', 'dist/'] } as const;
 
 /** Folders of api/ that every subject may use; the others are subjects and do not import each other. */
-export const SHARED_API_FOLDERS = ['auth', 'body', 'middleware'] as const;
+export const SHARED_API_FOLDERS = [
+  'auth',
+  'body',
+  'http',
+  'limits',
+  'paid',
+  'queue',
+  'server',
+  'wallets',
+] as const;
 
 /**
  * Where each npm package may be loaded (types may be named on every floor that may import packages). A package without
@@ -88,8 +97,8 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   '@opentelemetry/sdk-trace': ['infra/telemetry/'],
   'gpt-tokenizer': ['engines/text/'],
   '@temporalio/activity': ['activities/'],
-  '@temporalio/client': ['infra/temporal/', 'dev/', 'workers/', 'api/queued.ts', 'cli/'],
-  '@temporalio/common': ['infra/temporal/', 'workflows/', 'activities/', 'workers/', 'api/queued.ts'],
+  '@temporalio/client': ['infra/temporal/', 'dev/', 'workers/', 'api/queue/queued.ts', 'cli/'],
+  '@temporalio/common': ['infra/temporal/', 'workflows/', 'activities/', 'workers/', 'api/queue/queued.ts'],
   '@temporalio/worker': ['workers/', 'dev/'],
   '@temporalio/workflow': ['workflows/'],
   '@solana-program/token': ['providers/payments/solana/'],

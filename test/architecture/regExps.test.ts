@@ -25,8 +25,8 @@ const TRUSTED_TEXT = /^(infra\/(config|launch|stack)\/|domain\/catalogue\/builti
 /** Most letters of the text where something before the expression bounds it; with the reason. */
 const BOUNDED: Record<string, number> = {
   // Longer headers are ignored.
-  'api/preferredWait.ts /^\\s*([!#$%&\'*+.^_`|~\\w-]+)\\s*(?:=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([!#$%&\'*+.^_`|~\\w-]*))\\s*)?(?:;|$)/': 1_000,
-  'api/preferredWait.ts /(?:[^,"]|"(?:[^"\\\\]|\\\\.)*"|")+/g': 1_000,
+  'api/queue/preferredWait.ts /^\\s*([!#$%&\'*+.^_`|~\\w-]+)\\s*(?:=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([!#$%&\'*+.^_`|~\\w-]*))\\s*)?(?:;|$)/': 1_000,
+  'api/queue/preferredWait.ts /(?:[^,"]|"(?:[^"\\\\]|\\\\.)*"|")+/g': 1_000,
   // The padding of our own encoder.
   'domain/base64.ts /=+$/': 2,
   // Numbers that we wrote.

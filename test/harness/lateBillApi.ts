@@ -1,7 +1,7 @@
 /** An API process with one more route, `POST /test/sold`: it costs 0.005 USD, and its deadline is short. */
-import { json } from '../../api/answer.ts';
-import { paidDelivery } from '../../api/paidDelivery.ts';
-import { defineRoute, type Route } from '../../api/route.ts';
+import { json } from '../../api/http/answer.ts';
+import { defineRoute, type Route } from '../../api/http/route.ts';
+import { paidDelivery } from '../../api/paid/paidDelivery.ts';
 import { ROUTES } from '../../api/routes.ts';
 
 const PRICE = { usd: 5_000_000n, diem: 5_000_000n };

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { parseAbiItem } from 'viem';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { creditedBody } from '../../api/x402/shapes.ts';
+import { creditedBody } from '../../api/x402/schema.ts';
 import { toWallet } from '../../domain/wallets.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';

@@ -10,7 +10,7 @@ import { estimateTokens, MAX_LETTERS_PER_TOKEN, promptTokensOf } from '../../../
 import { countTokens } from '../../../engines/text/countTokens.ts';
 import { estimateInTurns } from '../../../engines/text/estimateInTurns.ts';
 import type { Config } from '../../../infra/config/config.ts';
-import { invalid } from '../../invalid.ts';
+import { invalid } from '../../http/invalid.ts';
 import type { DecisionBody } from './decisionBody.ts';
 
 /** Of one request: each is paid for. Eight at a time, it ends well before its deadline. */

@@ -3,14 +3,14 @@ import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import { textOf } from '../../../domain/decisions/prompt.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import { estimateInTurns } from '../../../engines/text/estimateInTurns.ts';
-import { type Answer, json } from '../../answer.ts';
-import { answeredBy } from '../../answeredBy.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { endUserOf } from '../../endUser.ts';
-import { isDryRun } from '../../fixedPrice.ts';
-import { invalid } from '../../invalid.ts';
+import { type Answer, json } from '../../http/answer.ts';
+import { answeredBy } from '../../http/answeredBy.ts';
+import { endUserOf } from '../../http/endUser.ts';
+import { invalid } from '../../http/invalid.ts';
+import { defineRoute } from '../../http/route.ts';
 import { requireCallable, requireModel } from '../../models.ts';
-import { defineRoute } from '../../route.ts';
+import { isDryRun } from '../../paid/fixedPrice.ts';
 import {
   type CallOrder,
   DRAIN_MS,
@@ -22,8 +22,8 @@ import {
 import { presentCost } from '../present.ts';
 import { type DecisionBody, decisionBody } from './decisionBody.ts';
 import { type DecisionPlan, planDecision } from './decisionPlan.ts';
-import { decisionDescription } from './descriptions.ts';
 import { DecisionTally, evaluate } from './evaluate.ts';
+import { decisionDescription } from './openapi.ts';
 
 /** Many times what `maxTotalTokens` lets through. */
 const LARGEST_BODY_BYTES = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Writes chat events as the events of a response (TEXT-26). */
 import type { ChatDelta, ChatEvent, FinishReason, ReasoningDetail } from '../../../domain/text/chat.ts';
-import { streamedError } from '../../upstreamErrors.ts';
+import { streamedError } from '../../http/upstreamErrors.ts';
 import type { StreamForm } from '../answerForm.ts';
 import type { Settled } from '../modelCall.ts';
 import type { Citation, Heading } from '../present.ts';

@@ -1,8 +1,8 @@
 /** POST /responses (TEXT-24): the chat path in another form. */
 import { FareboxError } from '../../../domain/errors.ts';
-import { defineRoute } from '../../route.ts';
+import { defineRoute } from '../../http/route.ts';
 import { answerChat, DEADLINE_MS, estimateChat, LARGEST_BODY_BYTES } from '../chatRoute.ts';
-import { RESPONSES_DESCRIPTION } from './description.ts';
+import { RESPONSES_DESCRIPTION } from './openapi.ts';
 import { responseForm } from './responseForm.ts';
 import { rewriteResponses } from './rewriteResponses.ts';
 import { responsesOrder } from './toChatBody.ts';

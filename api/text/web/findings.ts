@@ -5,7 +5,7 @@ import type { AddOn } from '../../../domain/text/addOns.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import type { PageReader } from '../../../infra/http/pages/pageReader.ts';
 import type { SearchProvider, SearchResult } from '../../../providers/search/searchProvider.ts';
-import type { RouteRequest } from '../../route.ts';
+import type { RouteRequest } from '../../http/route.ts';
 import type { ChatBody } from '../chatBody.ts';
 import type { Citation } from '../present.ts';
 import { type FoundPage, pagesBlock, searchBlock } from './block.ts';

@@ -2,9 +2,9 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { json } from '../../../api/answer.ts';
 import { createBodyBudget } from '../../../api/body/bodyBudget.ts';
-import { defineRoute } from '../../../api/route.ts';
+import { json } from '../../../api/http/answer.ts';
+import { defineRoute } from '../../../api/http/route.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 const KIB = 1024;

@@ -1,6 +1,6 @@
 /** Sends the head of a request, and of its body one byte at most: what comes back without the rest. */
 import net from 'node:net';
-import type { Route } from '../../../api/route.ts';
+import type { Route } from '../../../api/http/route.ts';
 import type { TestApi } from '../startApi.ts';
 
 export interface UnsentBody {

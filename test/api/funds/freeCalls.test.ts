@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Route } from '../../../api/route.ts';
+import type { Route } from '../../../api/http/route.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import { GIVEN_BACK } from '../../../domain/jobs.ts';

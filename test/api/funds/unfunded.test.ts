@@ -6,7 +6,7 @@ import { mkdir, readdir, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Route } from '../../../api/route.ts';
+import type { Route } from '../../../api/http/route.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
 import { JFK } from '../../engines/media/recordings.ts';

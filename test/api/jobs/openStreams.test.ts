@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { beginStory, continueStory } from '../../../api/jobs/jobStory.ts';
 import { tellJob } from '../../../api/jobs/tellJob.ts';
-import { WATCHES_PER_ACCOUNT, type Watch } from '../../../api/jobWatch.ts';
+import { WATCHES_PER_ACCOUNT, type Watch } from '../../../api/queue/jobWatch.ts';
 import { createLogger } from '../../../infra/log.ts';
 import { type JobChange, readChanges } from '../../../infra/postgres/jobChanges.ts';
 import { type Payer, payer } from '../billing/usageWorld.ts';

@@ -1,7 +1,7 @@
 /** Keys of one account are no party to each other's jobs: whose jobs, events, deliveries and funds a key sees. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimKey } from '../../../api/idempotency.ts';
+import { claimKey } from '../../../api/queue/idempotency.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import { charge } from '../../../infra/postgres/ledger.ts';
 import { type Payer, payer, SOLD } from '../billing/usageWorld.ts';

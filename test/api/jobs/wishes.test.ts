@@ -1,7 +1,7 @@
 /** The headers in which a client says how long it would wait, and how long a job may take. */
 import { describe, expect, it } from 'vitest';
-import { cancelAfterMs } from '../../../api/cancelAfter.ts';
-import { preferredWait } from '../../../api/preferredWait.ts';
+import { cancelAfterMs } from '../../../api/queue/cancelAfter.ts';
+import { preferredWait } from '../../../api/queue/preferredWait.ts';
 import { MAX_HOSTILE_MS, ranMs } from '../../harness/stall.ts';
 
 describe('Prefer', () => {

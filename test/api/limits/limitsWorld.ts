@@ -1,7 +1,7 @@
 /** What the tests of limits call: models of every size and kind, and routes that end as the request wishes. */
 import { z } from 'zod';
-import { json } from '../../../api/answer.ts';
-import { defineRoute } from '../../../api/route.ts';
+import { json } from '../../../api/http/answer.ts';
+import { defineRoute } from '../../../api/http/route.ts';
 import { BUILT_IN_MODELS } from '../../../domain/catalogue/catalogue.ts';
 import type { Model, ModelSize, ModelType } from '../../../domain/catalogue/model.ts';
 import { FareboxError } from '../../../domain/errors.ts';

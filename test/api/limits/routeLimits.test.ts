@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { json, stream } from '../../../api/answer.ts';
-import { defineRoute } from '../../../api/route.ts';
+import { json, stream } from '../../../api/http/answer.ts';
+import { defineRoute } from '../../../api/http/route.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { JOBS_PER_MINUTE, requestsOf } from '../../../domain/limits/limits.ts';
 import type { Config } from '../../../infra/config/config.ts';

@@ -1,6 +1,6 @@
 /** A JSON-RPC bill that is not written before the deadline: the client is told that its answer is lost, and pays nothing. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { Route } from '../../../api/route.ts';
+import type { Route } from '../../../api/http/route.ts';
 import { rpcRoute } from '../../../api/rpc/rpcRoutes.ts';
 import { armPoint } from '../../../infra/points.ts';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';

@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { countUnpaidReading } from '../../../api/readings.ts';
+import { countUnpaidReading } from '../../../api/paid/readings.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
 import type { TranscriptionOrder } from '../../../providers/mediaProvider.ts';

@@ -1,7 +1,7 @@
 /** The rate at which a model writes is measured by its last answers. */
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TakeText } from '../../../api/answer.ts';
+import type { TakeText } from '../../../api/http/answer.ts';
 import { createAnswerSpeeds } from '../../../api/text/answerSpeeds.ts';
 import type { ChatCall } from '../../../api/text/chatCall.ts';
 import { tellChat } from '../../../api/text/chatStream.ts';

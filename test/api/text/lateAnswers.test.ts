@@ -1,7 +1,7 @@
 /** Answers that come after the route's deadline: the client was told of a failure, and does not pay for what it never got. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Route } from '../../../api/route.ts';
+import type { Route } from '../../../api/http/route.ts';
 import { chatRoute } from '../../../api/text/chatRoute.ts';
 import { DRAIN_MS } from '../../../api/text/modelCall.ts';
 import { until } from '../../harness/until.ts';

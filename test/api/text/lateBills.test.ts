@@ -1,9 +1,9 @@
 /** A bill that cannot be written before the deadline: the client is told that its answer is lost, and pays nothing. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { json } from '../../../api/answer.ts';
-import { paidOnce } from '../../../api/fixedPrice.ts';
-import { paidDelivery } from '../../../api/paidDelivery.ts';
-import { defineRoute, type Route } from '../../../api/route.ts';
+import { json } from '../../../api/http/answer.ts';
+import { defineRoute, type Route } from '../../../api/http/route.ts';
+import { paidOnce } from '../../../api/paid/fixedPrice.ts';
+import { paidDelivery } from '../../../api/paid/paidDelivery.ts';
 import { chatRoute } from '../../../api/text/chatRoute.ts';
 import { decisionRoutes } from '../../../api/text/decisions/decisionRoutes.ts';
 import { embeddingsRoute } from '../../../api/text/embeddings.ts';

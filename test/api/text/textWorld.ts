@@ -1,7 +1,7 @@
 /** An API with text models behind a stub of OpenAI's, and an account that can pay. */
 import { randomUUID } from 'node:crypto';
 import { vi } from 'vitest';
-import type { Route } from '../../../api/route.ts';
+import type { Route } from '../../../api/http/route.ts';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
 import type { Config } from '../../../infra/config/config.ts';

@@ -1,9 +1,9 @@
 /** What a stranger is told: what to pay with, Base first, and how to sign in. */
 import { decodePaymentRequiredHeader } from '@x402/core/http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { json } from '../../../api/answer.ts';
-import { createPaymentOffers } from '../../../api/paymentOffers.ts';
-import { defineRoute } from '../../../api/route.ts';
+import { json } from '../../../api/http/answer.ts';
+import { defineRoute } from '../../../api/http/route.ts';
+import { createPaymentOffers } from '../../../api/wallets/paymentOffers.ts';
 import { BASE_MAINNET, SOLANA_MAINNET } from '../../../domain/wallets.ts';
 import type { PaymentNetwork, PaymentRequirement } from '../../../providers/payments/paymentNetwork.ts';
 import { startApi, type TestApi } from '../startApi.ts';

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { json, stream } from '../../../api/answer.ts';
-import { defineRoute } from '../../../api/route.ts';
+import { json, stream } from '../../../api/http/answer.ts';
+import { defineRoute } from '../../../api/http/route.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 import { newWallet, type TestWallet, welcomeWallets } from './walletWorld.ts';
 

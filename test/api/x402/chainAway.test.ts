@@ -1,7 +1,7 @@
 /** A chain that is away, slow or of two minds while a payment is presented: the route says so, and nothing is lost by it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTopUpDesk } from '../../../api/topUpDesk.ts';
-import { creditedBody, inProgressBody, timeoutBody } from '../../../api/x402/shapes.ts';
+import { createTopUpDesk } from '../../../api/wallets/topUpDesk.ts';
+import { creditedBody, inProgressBody, timeoutBody } from '../../../api/x402/schema.ts';
 import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
 import { type NodeFailure, startRpcNode, type TestNode } from '../../chains/rpcNode.ts';
 import { createWorld, type Spawned, spawnWorker } from '../../harness/services.ts';

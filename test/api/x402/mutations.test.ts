@@ -1,6 +1,6 @@
 /** Bad payments as clients send them: each is refused with its code, and neither a chain nor the books hear of it. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { refusedBody } from '../../../api/x402/shapes.ts';
+import { refusedBody } from '../../../api/x402/schema.ts';
 import { TOP_UP_WORKFLOW } from '../../../workflows/contract.ts';
 import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
 import { startRpcNode, type TestNode } from '../../chains/rpcNode.ts';

@@ -1,6 +1,6 @@
 /** A wallet that signs in with its payment: it must be the one that pays, with a sign-in that is good, once, and alone. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { creditedBody } from '../../../api/x402/shapes.ts';
+import { creditedBody } from '../../../api/x402/schema.ts';
 import { toWallet } from '../../../domain/wallets.ts';
 import { creditTopUp, paymentIdOf, recordTopUp } from '../../../infra/postgres/topUps.ts';
 import {

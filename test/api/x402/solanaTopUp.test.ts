@@ -8,7 +8,7 @@ import {
   failedBody,
   offerBody,
   transactionsBody,
-} from '../../../api/x402/shapes.ts';
+} from '../../../api/x402/schema.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import type { SolanaNode } from '../../chains/solana/solanaNode.ts';
 import { createWorld, type Spawned, spawnWorker } from '../../harness/services.ts';

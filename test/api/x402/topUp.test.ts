@@ -3,7 +3,7 @@
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { creditedBody, offerBody } from '../../../api/x402/shapes.ts';
+import { creditedBody, offerBody } from '../../../api/x402/schema.ts';
 import type { SignedPayment } from '../../../domain/payments/signedPayment.ts';
 import { toWallet } from '../../../domain/wallets.ts';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';

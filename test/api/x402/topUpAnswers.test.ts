@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failedBody, inProgressBody, timeoutBody } from '../../../api/x402/shapes.ts';
+import { failedBody, inProgressBody, timeoutBody } from '../../../api/x402/schema.ts';
 import { seenAnswer } from '../../../api/x402/topUpAnswers.ts';
 import type { TopUpState } from '../../../domain/payments/topUp.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';

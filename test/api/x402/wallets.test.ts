@@ -1,6 +1,6 @@
 /** GET /x402/balance and /x402/transactions: what the books say of the wallet that signed in, and of no other. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { balanceBody, transactionsBody } from '../../../api/x402/shapes.ts';
+import { balanceBody, transactionsBody } from '../../../api/x402/schema.ts';
 import { toWallet } from '../../../domain/wallets.ts';
 import { charge, grant, refund } from '../../../infra/postgres/ledger.ts';
 import { creditTopUp, paymentIdOf, recordTopUp } from '../../../infra/postgres/topUps.ts';

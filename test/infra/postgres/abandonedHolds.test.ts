@@ -1,6 +1,6 @@
 /** A hold whose outcome its caller never learned is given back in the background. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { openHold } from '../../../api/paid.ts';
+import { openHold } from '../../../api/paid/paid.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import type { Logger } from '../../../infra/log.ts';
 import { createAbandonedHolds } from '../../../infra/postgres/abandonedHolds.ts';

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { errorStatus } from '../../../../api/errors.ts';
+import { errorStatus } from '../../../../api/http/errors.ts';
 import { createPageReader } from '../../../../infra/http/pages/pageReader.ts';
 import { BEHAVIOURS, type Behaviour, type HostileServer, hostileServer } from '../hostileServer.ts';
 import { BAD_ANSWERS, INTERNAL_HOSTS, LOOPBACK_HOSTS, LOOPBACK_URLS, OTHER_SCHEMES } from '../vectors.ts';

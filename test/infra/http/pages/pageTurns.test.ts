@@ -1,7 +1,7 @@
 /** However many pages are asked for at once, a process has few of them in its hands, and says so to the others. */
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { errorStatus } from '../../../../api/errors.ts';
+import { errorStatus } from '../../../../api/http/errors.ts';
 import { createAccountShares } from '../../../../infra/accountShares.ts';
 import { createPageReader, type PageReader } from '../../../../infra/http/pages/pageReader.ts';
 import { article, openReaderWorld, page, type ReaderWorld } from './readerWorld.ts';

@@ -1,0 +1,288 @@
+/** Serves one route: credential, query, body, handler within its deadline, answer. The order is the same for all. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RouterMiddleware } from '@koa/router';
+import { FareboxError } from '../../domain/errors.ts';
+import type { WorkFolders } from '../../engines/child/workFolders.ts';
+import type { Holding } from '../../infra/byteBudget.ts';
+import { type Authentication, authenticate } from '../auth/authenticate.ts';
+import { type ReadBody, readBody } from '../body/readBody.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { openCall } from '../limits/callLimits.ts';
+import { isDryRun } from '../paid/fixedPrice.ts';
+import { type FreePass, requireFreeModel, requireFunds } from '../paid/fundsGate.ts';
+import { tooLate } from '../paid/paid.ts';
+import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
+import type { InFlight } from '../server/inFlight.ts';
+import { serveWallet } from '../wallets/walletCall.ts';
+import { type Answer, discardAnswer, releasing } from './answer.ts';
+import { errorStatus, toFareboxError } from './errors.ts';
+import {
+  awaited,
+  ownerOf,
+  Request,
+  type RoutedContext,
+  requestLimitOf,
+  shareOf,
+  type Visit,
+} from './handlerRequest.ts';
+import { limitAddress } from './limitRoute.ts';
+import { readQuery } from './readQuery.ts';
+import type { ApiContext, RequestState } from './requestState.ts';
+import { type Respond, setHeaders } from './respond.ts';
+import { type BodySpec, DEFAULT_DEADLINE_MS, type Route } from './route.ts';
+
+export interface Frame {
+  dependencies: Dependencies;
+  authentication: Authentication;
+  folders: WorkFolders;
+  inFlight: InFlight;
+  respond: Respond;
+}
+
+export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState> {
+  const { proxies } = frame.dependencies;
+  return async function serveRoute(context) {
+    const ctx = context as unknown as RoutedContext;
+    ctx.state.route = route.path;
+    const closed = route.closed?.(frame.dependencies);
+    if (closed) return await frame.respond(ctx, closed);
+    const address = () => proxies.clientOf(ctx.req);
+    if (route.access !== 'open') {
+      const { rawHeaders } = ctx.req;
+      const knock = { rawHeaders, path: ctx.path, access: route.access, address };
+      const identified = await authenticate(frame.authentication, knock);
+      if ('answer' in identified) return await frame.respond(ctx, identified.answer);
+      ctx.state.caller = identified.caller;
+    }
+    const { caller } = ctx.state;
+    const call = caller && openCall(frame.dependencies.limits, caller);
+    const { stopping, ending, cutting } = frame.inFlight;
+    const visit: Visit = {
+      route,
+      ctx,
+      call,
+      address,
+      stopping,
+      ending,
+      cutting,
+      shares: frame.dependencies.accountShares,
+      share: undefined,
+      freePass: undefined,
+      leave: undefined,
+    };
+    const work = () => answer(frame, visit);
+    const served =
+      call && caller?.wallet
+        ? () => serveWallet(frame.dependencies, { accountId: caller.accountId, ctx, call, address }, work)
+        : work;
+    try {
+      await frame.respond(ctx, await counted(visit, served));
+    } finally {
+      visit.leave?.();
+    }
+  };
+}
+
+/** Tells the limits how a call ended, before its answer begins: the next one may already be waiting for that. */
+async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>): Promise<Answer> {
+  let tells = route.limitHeaders !== 'refusals';
+  try {
+    const given = await work();
+    if (call && isDryRun(ctx.req)) await call.noteTokens(0);
+    const noting = call?.ended(given.status, undefined);
+    if (noting) await noting;
+    return given;
+  } catch (thrown) {
+    const { code } = toFareboxError(thrown);
+    tells ||= code === 'rate_limited';
+    if (call && thrown instanceof FareboxError && thrown.limitType) call.noteRefusal(thrown.limitType);
+    await call?.ended(errorStatus(code), code);
+    await call?.noteTokens(0);
+    throw thrown;
+  } finally {
+    if (call && tells) setHeaders(ctx.res, call.headers);
+  }
+}
+
+/** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
+async function answer(frame: Frame, visit: Visit): Promise<Answer> {
+  const { route, ctx, call } = visit;
+  if (route.access === 'admin' && ctx.state.caller?.keyType !== 'ADMIN') {
+    // The key is known, so its failures count: asking on and on is no way to keep the door busy.
+    await admit(visit, undefined);
+    throw new FareboxError({ code: 'admin_key_required', message: 'Admin API key required' });
+  }
+  // Wallets are counted over all processes (walletCall.ts).
+  if (call && !ctx.state.caller?.wallet) visit.leave = call.enter();
+  const checked = checkFunds(frame, visit);
+  if (checked) visit.freePass = await checked;
+  if (!route.body || (route.body.optional && !hasBody(ctx))) {
+    if (!route.countsItself) await admit(visit, undefined);
+    const query = readQuery(route, ctx);
+    return await withinDeadline(frame, { route, request: new Request(visit, query, NO_BODY) });
+  }
+  let model: string | undefined;
+  let folder: string | undefined;
+  const createFolder = async () => {
+    folder ??= await frame.folders.create();
+    return folder;
+  };
+  const removeFolder = async () => {
+    if (folder !== undefined) await frame.folders.remove(folder);
+  };
+  const body = await admitBody(frame, visit, route.body);
+  const holding = openHolding(frame, visit);
+  askForBody(ctx);
+  let read: ReadBody | undefined;
+  let request: Request;
+  try {
+    const noteModel = (named: string) => {
+      model = named;
+    };
+    read = await awaited(
+      ctx,
+      readBody(ctx.req, body, {
+        createFolder,
+        noteModel,
+        holding,
+        config: frame.dependencies.config,
+        noteSpooled: (bytes) => shareOf(visit).take(bytes),
+      }),
+    );
+    if (!route.countsItself) await admit(visit, model, read);
+    if (visit.freePass && model !== undefined) {
+      requireFreeModel(visit.freePass, frame.dependencies.limits.modelOf(model, route.body.modelType));
+    }
+    request = new Request(visit, readQuery(route, ctx), read);
+  } catch (error) {
+    holding.release();
+    await removeFolder();
+    visit.share?.release();
+    // What was refused before it could be counted is counted now, and refused for that when there was too much of it.
+    if (!read) await admit(visit, model);
+    throw error;
+  }
+  return await withinDeadline(frame, { route, request, cleanUp: removeFolder, holding });
+}
+
+/** Checks what a route wants before a body is read. A quote that is open to everybody takes no media. */
+async function admitBody(
+  { dependencies }: Frame,
+  { route, ctx, address }: Visit,
+  body: BodySpec<unknown>,
+): Promise<BodySpec<unknown>> {
+  await route.beforeBody?.(dependencies, { params: ctx.params, address: address() });
+  if (route.access !== 'quote' || ctx.state.caller) return body;
+  const perMinute = dependencies.config.limits.perAddressPerMinute;
+  await limitAddress(dependencies, address(), { path: route.path, perMinute });
+  return body.json ? { ...body, json: { ...body.json, maxBytes: SMALL_JSON_BYTES } } : body;
+}
+
+/** What the caller's body takes of the process's memory, with its other bodies. */
+function openHolding({ dependencies }: Frame, visit: Visit): Holding {
+  return dependencies.bodyBudget.open(ownerOf(visit));
+}
+
+/** Undefined at once for a caller that is known to have funds. What is refused for want of them is counted, too. */
+function checkFunds({ dependencies }: Frame, visit: Visit): Promise<FreePass | undefined> | undefined {
+  const { route, ctx } = visit;
+  const { caller } = ctx.state;
+  if (route.access !== 'buyer' || !caller) return undefined;
+  const { headers } = ctx.req;
+  return requireFunds(dependencies, { route, caller, headers })?.catch(async (error) => {
+    await admit(visit, undefined);
+    throw error;
+  });
+}
+
+async function admit({ route, call }: Visit, model: string | undefined, read?: ReadBody): Promise<void> {
+  const estimate = read && route.estimateTokens?.(read.body);
+  const estimatedTokens = estimate instanceof Promise ? await estimate : estimate;
+  await call?.admit({
+    path: route.path,
+    model,
+    modelType: route.body?.modelType,
+    requestLimit: requestLimitOf(route),
+    ...(estimatedTokens === undefined ? {} : { estimatedTokens }),
+  });
+}
+
+const NO_BODY: ReadBody = { body: undefined, files: [] };
+
+/** HTTP/1.1: a request has a body when one of these two headers says so. */
+function hasBody({ req }: ApiContext): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+}
+
+/** A client that waits to be asked for its body was not asked before its credential was accepted. */
+function askForBody(ctx: ApiContext): void {
+  if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
+}
+
+interface Call {
+  route: Route;
+  request: Request;
+  /** Runs when the handler is through, also when that is too late for the client. */
+  cleanUp?: () => Promise<void>;
+  /** Of the body, until its answer has ended: the stream of an answer keeps it, too. */
+  holding?: Holding;
+}
+
+async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
+  const deadlineMs = call.route.deadlineMs ?? DEFAULT_DEADLINE_MS;
+  const work = run(frame, call);
+  return await new Promise((resolve, reject) => {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      // Nobody waits for it any more, but it may hold a file or money: the process does not end before it has.
+      frame.inFlight.track(work.then(discardAnswer));
+      void loss(frame, call, deadlineMs).then(reject);
+    }, deadlineMs);
+    const end = (how: () => void) => {
+      clearTimeout(timer);
+      if (!isLate) how();
+    };
+    work.then(
+      (answer) => end(() => resolve(answer)),
+      (error) => end(() => reject(error)),
+    );
+  });
+}
+
+/** As long as the books do not answer, it is not known whether the answer was billed. */
+const MAX_UNDO_MS = 10_000;
+
+/**
+ * Error for a client whose answer is lost. It is sent after the books say that the client pays nothing, so that this stays
+ * true if the process dies. When they do not say so in time, the connection ends without a word.
+ */
+async function loss({ inFlight }: Frame, { request }: Call, deadlineMs: number): Promise<FareboxError> {
+  const error = tooLate(`no answer after ${deadlineMs} ms`);
+  request.abort(error);
+  const undoing = request.undo();
+  inFlight.track(undoing);
+  const unknown = sleep(MAX_UNDO_MS, undefined, { ref: false }).then(() => {
+    throw new Error(`nothing was written for ${MAX_UNDO_MS} ms`);
+  });
+  unknown.catch(() => undefined);
+  await Promise.race([undoing, unknown]).catch((err: unknown) => {
+    request.log.error({ err }, 'the bill of a lost answer is not undone yet: its client is told nothing');
+    request.cut();
+  });
+  return error;
+}
+
+async function run({ dependencies }: Frame, { route, request, cleanUp, holding }: Call): Promise<Answer> {
+  try {
+    const answer = await route.handler(dependencies, request);
+    return releasing(answer, () => holding?.release());
+  } catch (error) {
+    holding?.release();
+    throw error;
+  } finally {
+    await cleanUp?.();
+    request.releaseShare();
+  }
+}

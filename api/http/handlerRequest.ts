@@ -1,0 +1,246 @@
+/** The request of a visit, as its handler sees it. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Caller } from '../../domain/caller.ts';
+import type { Model } from '../../domain/catalogue/model.ts';
+import type { FareboxError } from '../../domain/errors.ts';
+import type { AccountShares, RequestShare } from '../../infra/accountShares.ts';
+import { callerNetwork } from '../../infra/http/callerNetwork.ts';
+import type { Logger } from '../../infra/log.ts';
+import type { Admission, LimitedCall } from '../../infra/redis/limiter.ts';
+import type { ReadBody } from '../body/readBody.ts';
+import type { CallLimits } from '../limits/callLimits.ts';
+import { type FreePass, requireFreeModel } from '../paid/fundsGate.ts';
+import type { ApiContext } from './requestState.ts';
+import type { Route, RouteRequest, UploadedFile } from './route.ts';
+
+export type RoutedContext = ApiContext & { params: Record<string, string> };
+
+export interface Visit {
+  route: Route;
+  ctx: RoutedContext;
+  /** Undefined for callers that nobody knows. */
+  call: CallLimits | undefined;
+  /** The client's; worked out when it is asked for. */
+  address(): string;
+  stopping: AbortSignal;
+  ending: AbortSignal;
+  cutting: AbortSignal;
+  /** The caller cannot pay, and asks for what costs nothing. */
+  freePass: FreePass | undefined;
+  shares: AccountShares;
+  /** Opened when it is first asked for. */
+  share: RequestShare | undefined;
+  /** The answer has been sent: the call is in flight no longer. */
+  leave: (() => void) | undefined;
+}
+
+/** Whose budgets a call counts against: those of its account, else of the address that it comes from. */
+export function ownerOf({ ctx, address }: Pick<Visit, 'ctx' | 'address'>): string {
+  return ctx.state.caller?.accountId ?? callerNetwork(address());
+}
+
+export function shareOf(visit: Visit): RequestShare {
+  visit.share ??= visit.shares.open(ownerOf(visit));
+  return visit.share;
+}
+
+/** What the client takes to send its body is none of our time. */
+export async function awaited<T>({ state }: ApiContext, work: Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  try {
+    return await work;
+  } finally {
+    state.waitedMs += performance.now() - startedAt;
+  }
+}
+
+export function requestLimitOf({ countsItself, requestLimit }: Route): 'jobs' | 'own' | undefined {
+  return countsItself ? 'own' : requestLimit;
+}
+
+/** What handlers see of a request. The dearer members are made when they are asked for. */
+export class Request implements RouteRequest<unknown, unknown, 'key'> {
+  readonly body: unknown;
+  readonly files: readonly UploadedFile[];
+  readonly query: unknown;
+  readonly stopping: AbortSignal;
+  readonly ending: AbortSignal;
+  readonly #visit: Visit;
+  readonly #ctx: RoutedContext;
+  readonly #call: CallLimits | undefined;
+  readonly #path: string;
+  readonly #address: () => string;
+  #controller: AbortController | undefined = undefined;
+  #aborted: FareboxError | undefined = undefined;
+  #hasLeft = false;
+  /** What is to be done when nobody waits any more. */
+  #waiting: Set<() => void> | undefined = undefined;
+  #undos: (() => Promise<void>)[] | undefined = undefined;
+
+  constructor(visit: Visit, query: unknown, read: ReadBody) {
+    const { route, ctx, call, address, stopping, ending } = visit;
+    this.#visit = visit;
+    this.#ctx = ctx;
+    this.#call = call;
+    this.#path = route.path;
+    this.#address = address;
+    this.stopping = stopping;
+    this.ending = ending;
+    this.query = query;
+    this.body = read.body;
+    this.files = read.files;
+  }
+
+  /** Open and catalogue routes are declared with `Caller | undefined`; all others have one here. */
+  get caller(): Caller {
+    return this.#ctx.state.caller as Caller;
+  }
+
+  get file(): UploadedFile | undefined {
+    return this.files[0];
+  }
+
+  get params(): Record<string, string> {
+    return this.#ctx.params;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#ctx.req.headers;
+  }
+
+  get address(): string {
+    return this.#address();
+  }
+
+  /** A function of its own: handlers take the members apart. */
+  get accepts(): (...types: string[]) => string | false {
+    return (...types) => this.#ctx.accepts(...types);
+  }
+
+  get requestId(): string {
+    return this.#ctx.state.requestId;
+  }
+
+  get log(): Logger {
+    return this.#ctx.state.log;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal;
+    const controller = new AbortController();
+    this.#controller = controller;
+    this.whenGone(() => controller.abort(this.#aborted));
+    return controller.signal;
+  }
+
+  get isCutOff(): boolean {
+    const { res } = this.#ctx;
+    if (res.destroyed) this.#noteDeparture();
+    return res.destroyed && !this.#hasLeft;
+  }
+
+  get expired(): boolean {
+    return this.#aborted !== undefined;
+  }
+
+  get hasLeft(): boolean {
+    return this.#hasLeft && !this.expired;
+  }
+
+  beforeLoss(undo: () => Promise<void>): void {
+    this.#undos ??= [];
+    this.#undos.push(undo);
+  }
+
+  whenGone(act: () => void): () => void {
+    const { res } = this.#ctx;
+    if (this.#aborted || res.destroyed) {
+      this.#noteDeparture();
+      act();
+      return () => undefined;
+    }
+    const waiting = this.#waiting ?? new Set();
+    if (!this.#waiting) {
+      this.#waiting = waiting;
+      // Whoever has the whole answer is not gone: nothing is stopped then.
+      res.once('close', () => {
+        if (res.writableFinished) return;
+        this.#noteDeparture();
+        this.#leave();
+      });
+    }
+    waiting.add(act);
+    return () => waiting.delete(act);
+  }
+
+  /** A connection that the process ended is no departure. */
+  #noteDeparture(): void {
+    this.#hasLeft ||= !this.#visit.cutting.aborted;
+  }
+
+  #leave(): void {
+    for (const act of this.#waiting ?? []) act();
+    this.#waiting?.clear();
+  }
+
+  /** A function of its own: handlers take the members apart. */
+  get waitFor(): <T>(work: Promise<T>) => Promise<T> {
+    return (work) => awaited(this.#ctx, work);
+  }
+
+  get overheadMs(): () => number {
+    const { state } = this.#ctx;
+    return () => performance.now() - state.startedAt - state.waitedMs;
+  }
+
+  get share(): RequestShare {
+    return shareOf(this.#visit);
+  }
+
+  releaseShare(): void {
+    this.#visit.share?.release();
+  }
+
+  get lacksFunds(): boolean {
+    const { freePass } = this.#visit;
+    return freePass !== undefined && freePass.by !== 'free model';
+  }
+
+  requireFunds(): void {
+    if (this.lacksFunds) throw this.#visit.freePass?.lack;
+  }
+
+  requireFundsFor(model: Model): void {
+    const { freePass } = this.#visit;
+    if (freePass) requireFreeModel(freePass, model);
+  }
+
+  async admitModel(modelId: string): Promise<void> {
+    await this.#call?.admitModel(modelId);
+  }
+
+  async admitWith(own: LimitedCall): Promise<Admission> {
+    if (!this.#call) throw new Error('a call of nobody has no windows');
+    const requestLimit = requestLimitOf(this.#visit.route);
+    return await this.#call.admitWith({ path: this.#path, model: undefined, requestLimit }, own);
+  }
+
+  async noteTokens(used: number): Promise<void> {
+    await this.#call?.noteTokens(used);
+  }
+
+  abort(error: FareboxError): void {
+    this.#aborted = error;
+    this.#leave();
+  }
+
+  /** After `abort`. Also of what the handler begins meanwhile. */
+  async undo(): Promise<void> {
+    await Promise.all((this.#undos ?? []).map((undo) => undo()));
+  }
+
+  /** Ends the connection without an answer. */
+  cut(): void {
+    this.#ctx.res.destroy();
+  }
+}

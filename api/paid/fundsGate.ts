@@ -1,0 +1,218 @@
+/**
+ * Funds before work: whether a caller can pay the smallest price of a route, asked before its body is read. One check for
+ * API keys, child keys and wallets. The ledger still decides about each charge.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { type Caller, keyScopeOf } from '../../domain/caller.ts';
+import type { Model } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { canConsume, type LedgerPrice, splitPrice } from '../../domain/ledger.ts';
+import { isOffline } from '../../domain/modelAccess.ts';
+import { INSUFFICIENT, keyLimitReached } from '../../domain/refusals.ts';
+import {
+  MIN_PRICE,
+  type SmallestPrices,
+  smallestPricesOf,
+  toSmallestPrices,
+} from '../../domain/smallestPrices.ts';
+import type { Config } from '../../infra/config/config.ts';
+import type { Funds, FundsReader, Payer } from '../../infra/postgres/funds.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Route } from '../http/route.ts';
+import { isDryRun } from './fixedPrice.ts';
+
+/** A payer that had funds is believed for this long. */
+const FRESH_MS = 1_000;
+/** A busy payer is read again in the background: its calls never wait for that. */
+const MAX_AGE_MS = 2_000;
+const MAX_KNOWN = 10_000;
+
+export interface FundsGate {
+  /** Undefined at once for a payer that could pay this when it was last read; else what a fresh read finds. */
+  refusalOf(caller: Caller, prices: readonly LedgerPrice[]): Promise<FareboxError | undefined> | undefined;
+  /** Funds of a payer with any, as much as two seconds old; of all others, read now. */
+  standing(payer: Payer): Promise<Funds>;
+  read(payer: Payer): Promise<Funds>;
+  /** Of a wallet's account, as `standing`. Throws FareboxError `credential_invalid` for a suspended one. */
+  requireActive(accountId: string): Promise<Funds>;
+  /** The account's status changed. */
+  forget(accountId: string): void;
+  smallestPrices(route: Route): SmallestPrices;
+}
+
+interface Known {
+  accountId: string;
+  funds: Funds;
+  readAt: number;
+  /** Lists of prices of which these funds can pay one. */
+  payable: Set<readonly LedgerPrice[]>;
+}
+
+export function createFundsGate(reader: FundsReader, config: Config): FundsGate {
+  const { read, recent, forget } = createFundsCache(reader);
+  const prices = new WeakMap<Route, SmallestPrices>();
+  const standing = async (payer: Payer) => recent(payer)?.funds ?? (await read(payer));
+
+  /** Holds of a process that died keep funds until somebody expires them: their owner need not wait for that. */
+  async function freshLackOf(
+    caller: Caller,
+    wanted: readonly LedgerPrice[],
+  ): Promise<FareboxError | undefined> {
+    const funds = await read(caller);
+    const lack = lackOf(funds, caller, wanted);
+    if (!lack || funds.account === 'none' || !(await reader.expireDueHolds(caller.accountId))) return lack;
+    return lackOf(await read(caller), caller, wanted);
+  }
+
+  return {
+    ...{ read, standing, forget },
+    async requireActive(accountId) {
+      const funds = await standing({ accountId, keyId: null });
+      if (funds.account === 'suspended') throw inactive();
+      return funds;
+    },
+    refusalOf(caller, wanted) {
+      const known = recent(caller);
+      if (known?.payable.has(wanted)) return undefined;
+      if (!known || lackOf(known.funds, caller, wanted)) return freshLackOf(caller, wanted);
+      known.payable.add(wanted);
+      return undefined;
+    },
+    smallestPrices(route) {
+      const before = prices.get(route);
+      if (before) return before;
+      const found = pricesOf(config, route);
+      prices.set(route, found);
+      return found;
+    },
+  };
+}
+
+/** Keeps those who have funds: a payer without any is read each time, and served as soon as it has some. */
+function createFundsCache(reader: FundsReader) {
+  const known = new LRUCache<string, Known>({ max: MAX_KNOWN });
+  const refreshing = new Set<string>();
+  let changes = 0;
+
+  async function read(payer: Payer): Promise<Funds> {
+    const changesBefore = changes;
+    const funds = await reader.read(payer);
+    if (!hasFunds(funds, payer)) known.delete(nameOf(payer));
+    else if (changes === changesBefore) {
+      const { accountId } = payer;
+      known.set(nameOf(payer), { accountId, funds, readAt: performance.now(), payable: new Set() });
+    }
+    return funds;
+  }
+
+  /** A failed read leaves the entry to its end; the call that comes after it is told of the failure. */
+  function refresh(payer: Payer): void {
+    const name = nameOf(payer);
+    if (refreshing.has(name)) return;
+    refreshing.add(name);
+    read(payer)
+      .catch(() => undefined)
+      .finally(() => refreshing.delete(name));
+  }
+
+  function recent(payer: Payer): Known | undefined {
+    // `peek`: the entry of a busy payer is replaced each second, so the order of use need not be tracked.
+    const entry = known.peek(nameOf(payer));
+    if (entry === undefined) return undefined;
+    const age = performance.now() - entry.readAt;
+    if (age > MAX_AGE_MS) return undefined;
+    if (age > FRESH_MS) refresh(payer);
+    return entry;
+  }
+
+  function forget(accountId: string): void {
+    changes += 1;
+    for (const [name, entry] of known) if (entry.accountId === accountId) known.delete(name);
+  }
+
+  return { read, recent, forget };
+}
+
+function inactive(): FareboxError {
+  const message = 'Authentication failed: this account is inactive';
+  return new FareboxError({ code: 'credential_invalid', message, internal: 'inactive account of a wallet' });
+}
+
+function nameOf({ accountId, keyId }: Payer): string {
+  return keyId ?? accountId;
+}
+
+/** A wallet, which has no key, needs the minimum balance (WALLET-8). */
+function hasFunds(funds: Funds, { keyId }: Payer): boolean {
+  if (funds.account !== 'active') return false;
+  return keyId === null ? canConsume(funds) : splitPrice(MIN_PRICE, funds).outcome === 'covered';
+}
+
+/** Why the caller can pay none of these prices; undefined when it can. */
+function lackOf(funds: Funds, payer: Payer, prices: readonly LedgerPrice[]): FareboxError | undefined {
+  if (payer.keyId === null && !hasFunds(funds, payer)) return new FareboxError(INSUFFICIENT);
+  const splits = prices.map((price) => splitPrice(price, funds));
+  if (splits.some(({ outcome }) => outcome === 'covered')) return undefined;
+  const limited = splits.find((split) => split.outcome === 'key_limit');
+  return new FareboxError(limited ? keyLimitReached(limited.currency) : INSUFFICIENT);
+}
+
+function pricesOf(config: Config, { body, sells = () => true, fixedPrice }: Route): SmallestPrices {
+  if (fixedPrice) return toSmallestPrices([fixedPrice(config)]);
+  const isOnline = (model: Model) =>
+    !isOffline(model, config.providers, (name) => config.secret(name) !== undefined);
+  const sold = config.models.filter((model) => model.type === body?.modelType && sells(model));
+  return smallestPricesOf(sold.filter(isOnline));
+}
+
+export interface UnfundedCall {
+  route: Route;
+  caller: Caller;
+  headers: IncomingHttpHeaders;
+}
+
+/** Why a caller without funds is served all the same. */
+export interface FreePass {
+  by: 'dry run' | 'replay' | 'free model';
+  /** What it is told where the call would cost something, or us some work. */
+  lack: FareboxError;
+}
+
+/**
+ * Undefined at once for callers that are known to have funds. Throws FareboxError `insufficient_balance` or
+ * `key_limit_exceeded` for a caller that can pay nothing of what the route sells.
+ */
+export function requireFunds(
+  dependencies: Pick<Dependencies, 'fundsGate' | 'sql'>,
+  call: UnfundedCall,
+): Promise<FreePass | undefined> | undefined {
+  const { fundsGate } = dependencies;
+  const { paid, hasFree } = fundsGate.smallestPrices(call.route);
+  const checked = fundsGate.refusalOf(call.caller, paid);
+  return checked?.then(async (lack) => {
+    if (!lack) return undefined;
+    const by = await freePassOf(dependencies, call, hasFree);
+    if (by === undefined) throw lack;
+    return { by, lack };
+  });
+}
+
+async function freePassOf(
+  { fundsGate, sql }: Pick<Dependencies, 'fundsGate' | 'sql'>,
+  { route, caller, headers }: UnfundedCall,
+  hasFree: boolean,
+): Promise<FreePass['by'] | undefined> {
+  // Wallets cost nothing to make: one that never paid has nothing to repeat, and no price to ask for.
+  if (caller.keyId === null && (await fundsGate.standing(caller)).account === 'none') return undefined;
+  if (isDryRun({ headers })) return route.pricesMedia ? undefined : 'dry run';
+  const key = headers['idempotency-key'];
+  const name = { accountId: caller.accountId, visibleTo: keyScopeOf(caller) };
+  if (typeof key === 'string' && (await route.isReplay?.(sql, { ...name, key }))) return 'replay';
+  return hasFree ? 'free model' : undefined;
+}
+
+/** Throws for a model with a price, which nobody without funds may call. */
+export function requireFreeModel({ by, lack }: FreePass, model: Model | undefined): void {
+  if (by === 'free model' && model && !smallestPricesOf([model]).hasFree) throw lack;
+}

@@ -1,0 +1,72 @@
+/** `Prefer: wait=N`: an answer that waits until its job has left the running states, or N seconds are over. */
+import { isRunning } from '../../domain/jobs.ts';
+import { findJob, type JobRow } from '../../infra/postgres/jobs.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { RouteRequest } from '../http/route.ts';
+import { LOOK_EVERY_MS, type Watch } from './jobWatch.ts';
+import { LONGEST_WAIT_SECONDS, preferredWait } from './preferredWait.ts';
+
+/** What a route's deadline must leave for it. */
+export const LONGEST_WAIT_MS = LONGEST_WAIT_SECONDS * 1_000;
+
+export type Waiting = Pick<
+  RouteRequest<unknown, unknown, 'key'>,
+  'caller' | 'headers' | 'log' | 'signal' | 'stopping' | 'waitFor'
+>;
+
+export interface Awaited {
+  job: JobRow;
+  /** Says that the wish was followed. */
+  headers: { 'Preference-Applied': string };
+}
+
+/**
+ * Undefined where nobody wants to wait, or where it cannot be done now: too many wait already, or the database does not
+ * answer. It is a wish, so that is no error. The end of the process and a client that went away end the wait.
+ */
+export async function awaitOutcome(
+  dependencies: Pick<Dependencies, 'sql' | 'jobWatch'>,
+  waiting: Waiting,
+  queueId: string,
+): Promise<Awaited | undefined> {
+  const seconds = preferredWait(waiting.headers.prefer);
+  if (seconds === undefined) return undefined;
+  const { accountId } = waiting.caller;
+  const { sql, jobWatch } = dependencies;
+  try {
+    const watch = jobWatch.watch({ queueId, accountId });
+    const until = performance.now() + seconds * 1_000;
+    const read = () => findJob(sql, { queueId, accountId });
+    const job = await waiting.waitFor(whenOver({ read, watch, until }, waiting));
+    return job && { job, headers: { 'Preference-Applied': `wait=${seconds}` } };
+  } catch (err) {
+    waiting.log.info({ err, queueId }, 'an outcome was not waited for');
+    return undefined;
+  }
+}
+
+interface Wait {
+  read(): Promise<JobRow | undefined>;
+  watch: Watch;
+  /** Of `performance.now()`. */
+  until: number;
+}
+
+async function whenOver(
+  { read, watch, until }: Wait,
+  { signal, stopping }: Pick<Waiting, 'signal' | 'stopping'>,
+): Promise<JobRow | undefined> {
+  const ends = [signal, stopping];
+  for (const end of ends) end.addEventListener('abort', watch.wake);
+  try {
+    for (;;) {
+      const job = await read();
+      const restMs = until - performance.now();
+      if (!job || !isRunning(job.state) || restMs <= 0 || ends.some((end) => end.aborted)) return job;
+      await watch.rest(Math.min(LOOK_EVERY_MS, restMs));
+    }
+  } finally {
+    for (const end of ends) end.removeEventListener('abort', watch.wake);
+    watch.close();
+  }
+}

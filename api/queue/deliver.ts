@@ -1,0 +1,180 @@
+/** Answers a retrieve: how far the job is, its media, or how it ended. Reads one row; asks Temporal for nothing. */
+import { LRUCache } from 'lru-cache';
+import type { Model } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { isRunning } from '../../domain/jobs.ts';
+import { point } from '../../infra/points.ts';
+import { recordEvents } from '../../infra/postgres/jobEvents.ts';
+import { executionP80Ms, type JobRow } from '../../infra/postgres/jobs.ts';
+import type { SqlClient } from '../../infra/postgres/pool.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Answer, binary, json } from '../http/answer.ts';
+import { parseRange } from '../http/byteRange.ts';
+import { headerText } from '../http/headerText.ts';
+import { verdictOf } from './jobVerdict.ts';
+import { completeGeneration } from './queued.ts';
+
+export interface Delivery {
+  job: JobRow;
+  /** Undefined when the model was taken out of the catalogue since. */
+  model: Model | undefined;
+  rangeHeader: string | undefined;
+  /** Delete the media once the last byte has been delivered. */
+  deleteAfterwards: boolean;
+}
+
+export async function deliver(dependencies: Dependencies, delivery: Delivery): Promise<Answer> {
+  const { job } = delivery;
+  if (isRunning(job.state)) {
+    return await statusOf(dependencies, delivery, 'PROCESSING');
+  }
+  if (job.state === 'stored') {
+    const leaving = departures.get(job.queueId);
+    if (leaving && (await leaving)) throw gone();
+    return await media(dependencies, delivery);
+  }
+  if (job.state === 'deleted' || job.state === 'expired') throw gone();
+  return verdictOf(dependencies.config, job);
+}
+
+/** How long it has taken so far, and usually takes. */
+export async function statusOf(
+  { sql }: Pick<Dependencies, 'sql'>,
+  { job, model }: Pick<Delivery, 'job' | 'model'>,
+  status: 'PROCESSING' | 'COMPLETED',
+): Promise<Answer> {
+  return json({
+    status,
+    average_execution_time: await averageMs(sql, job.modelId, usualMs(model)),
+    execution_duration: job.elapsedMs,
+  });
+}
+
+/** Until there are executions to go by. */
+const USUAL_MS = { music: 20_000, video: 90_000 } as const;
+
+function usualMs(model: Model | undefined): number {
+  if (model?.kind === 'voice-changer') return model.defaultExecutionMs;
+  return model?.kind === 'music' || model?.kind === 'video' ? USUAL_MS[model.kind] : 0;
+}
+
+function gone(): FareboxError {
+  return new FareboxError({
+    code: 'media_not_found',
+    message: 'The media of this job is no longer available.',
+  });
+}
+
+async function media(dependencies: Dependencies, delivery: Delivery): Promise<Answer> {
+  const { job } = delivery;
+  const sizeBytes = job.outputBytes ?? 0;
+  const range = parseRange(delivery.rangeHeader, sizeBytes);
+  const headers = mediaHeaders(delivery);
+  if (range.kind === 'unsatisfiable') {
+    const body = { error: 'The requested range is not satisfiable.' };
+    return json(body, { status: 416, headers: { 'Content-Range': `bytes */${sizeBytes}` } });
+  }
+  const part = range.kind === 'part' ? { start: range.start, end: range.end } : undefined;
+  const stream = await dependencies.storage.get(job.outputKey ?? '', part);
+  // Deleted between the row and the object: the row will say so in a moment.
+  if (!stream) throw gone();
+  const last = part ? part.end : sizeBytes - 1;
+  return binary(
+    {
+      stream,
+      contentType: job.outputContentType ?? 'application/octet-stream',
+      sizeBytes: part ? part.end - part.start + 1 : sizeBytes,
+      onDelivered: (isReceived) =>
+        delivered(dependencies, delivery, { isReceived, toTheEnd: last === sizeBytes - 1 }),
+    },
+    part
+      ? {
+          status: 206,
+          headers: { ...headers, 'Content-Range': `bytes ${part.start}-${part.end}/${sizeBytes}` },
+        }
+      : { headers },
+  );
+}
+
+function mediaHeaders({ job, model }: Delivery): Record<string, string> {
+  return {
+    'Accept-Ranges': 'bytes',
+    ETag: `"${job.outputSha256 ?? ''}"`,
+    'Cache-Control': 'private, no-store',
+    ...formatHeaders(job),
+    'x-service-inference-time': (job.elapsedMs / 1000).toFixed(3),
+    'x-service-model-id': job.modelId,
+    ...(model ? { 'x-service-model-name': headerText(model.name) } : {}),
+  };
+}
+
+/** Audio says what it is; of a video the file does. */
+function formatHeaders({ kind, outputContentType, outputSeconds }: JobRow): Record<string, string> {
+  if (kind === 'video') return {};
+  const format = { 'x-service-audio-format': formatOf(outputContentType ?? '') };
+  return outputSeconds === null
+    ? format
+    : { ...format, 'x-service-audio-duration': outputSeconds.toFixed(3) };
+}
+
+/** The word that models use for a format: `mp3` for `audio/mpeg`, otherwise the subtype. */
+function formatOf(contentType: string): string {
+  const subtype = contentType.replace(/^audio\//, '');
+  return subtype === 'mpeg' ? 'mp3' : subtype;
+}
+
+interface Delivered {
+  isReceived(): Promise<boolean>;
+  /** The part that was sent ended with the last byte. */
+  toTheEnd: boolean;
+}
+
+/** After the last byte: the timeline says so, and the media goes if the client asked for that and has it. */
+async function delivered(dependencies: Dependencies, delivery: Delivery, how: Delivered): Promise<void> {
+  const { queueId } = delivery.job;
+  const goes = delivery.deleteAfterwards && how.toTheEnd;
+  const departure = goes ? depart(dependencies, queueId, how) : undefined;
+  await point('delivered');
+  await recordEvents(dependencies.sql, queueId, [{ event: 'delivered' }]);
+  await departure;
+}
+
+/**
+ * Media that is about to be deleted, by queue_id: a client that comes back at once waits for what becomes of it, instead
+ * of being sent what is on its way out. Another process sends it until the row says that it is gone.
+ */
+const departures = new Map<string, Promise<boolean>>();
+
+async function depart(dependencies: Dependencies, queueId: string, how: Delivered): Promise<void> {
+  const departure = how.isReceived().then(async (received) => {
+    if (received) await completeGeneration(dependencies.temporal, queueId, { stored: true });
+    return received;
+  });
+  // For those who wait, an attempt that failed is media that stays.
+  departures.set(
+    queueId,
+    departure.catch(() => false),
+  );
+  try {
+    await departure;
+  } finally {
+    departures.delete(queueId);
+  }
+}
+
+const AVERAGE_LIFE_MS = 15_000;
+const averages = new LRUCache<string, Promise<number | undefined>>({ max: 1_000, ttl: AVERAGE_LIFE_MS });
+
+/** P80 of the last executions, read at most every few seconds per model and process. */
+async function averageMs(sql: SqlClient, modelId: string, defaultMs: number): Promise<number> {
+  const known = averages.get(modelId);
+  if (known) return (await known) ?? defaultMs;
+  const asked = executionP80Ms(sql, modelId);
+  averages.set(modelId, asked);
+  try {
+    return (await asked) ?? defaultMs;
+  } catch (error) {
+    averages.delete(modelId);
+    throw error;
+  }
+}

@@ -1,0 +1,98 @@
+/** The routes that every kind of queued media has alike: fetch what came of a job, and say that one is done with it. */
+import type { JobKind } from '../../domain/jobs.ts';
+import { isFinal } from '../../domain/jobs.ts';
+import { point } from '../../infra/points.ts';
+import { recordEvents } from '../../infra/postgres/jobEvents.ts';
+import { type JobRow, releaseMedia } from '../../infra/postgres/jobs.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { json, withHeaders } from '../http/answer.ts';
+import type { RouteDescription } from '../http/describe.ts';
+import { DEFAULT_DEADLINE_MS, defineRoute, type Route } from '../http/route.ts';
+import { isLinked, MODEL_OF_JOB, modelOfJob } from '../models.ts';
+import { awaitOutcome, LONGEST_WAIT_MS } from './awaitOutcome.ts';
+import { deliver, statusOf } from './deliver.ts';
+import { findJobOf } from './findOwnJob.ts';
+import { completeBody, retrieveBody, SMALL_JSON_BYTES } from './jobBodies.ts';
+import { completeGeneration } from './queued.ts';
+
+interface JobRoute {
+  kind: JobKind;
+  path: string;
+  describes: RouteDescription;
+}
+
+/** Progress as JSON, the media as bytes, or the stored verdict of a failed job; for that one can wait a while. */
+export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
+  return defineRoute({
+    method: 'POST',
+    path,
+    access: 'caller',
+    requestLimit: 'jobs',
+    body: {
+      json: { schema: retrieveBody, maxBytes: SMALL_JSON_BYTES },
+      needsModel: true,
+      modelType: MODEL_OF_JOB[kind].type,
+    },
+    deadlineMs: DEFAULT_DEADLINE_MS + LONGEST_WAIT_MS,
+    describes,
+    async handler(dependencies, request) {
+      const { body, caller, headers } = request;
+      const { modelId, model, headers: notice } = modelOfJob(dependencies.config, body.model, kind);
+      const found = await findJobOf(dependencies.sql, caller, { queueId: body.queue_id, modelId, kind });
+      const awaited = await awaitOutcome(dependencies, request, found.queueId);
+      const job = awaited?.job ?? found;
+      // Media of their own address are fetched there; here is only told that they are ready.
+      const linked = model !== undefined && isLinked(model) && job.state === 'stored';
+      const delivery = {
+        job,
+        model,
+        rangeHeader: headers.range,
+        deleteAfterwards: body.delete_media_on_completion,
+      };
+      const answer = linked
+        ? await statusOf(dependencies, delivery, 'COMPLETED')
+        : await deliver(dependencies, delivery);
+      return withHeaders(answer, { ...notice, ...awaited?.headers });
+    },
+  });
+}
+
+/** The client is done with the media. Safe to repeat; `success: false` means ask again. */
+export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
+  return defineRoute({
+    method: 'POST',
+    path,
+    access: 'caller',
+    requestLimit: 'jobs',
+    body: {
+      json: { schema: completeBody, maxBytes: SMALL_JSON_BYTES },
+      needsModel: true,
+      modelType: MODEL_OF_JOB[kind].type,
+    },
+    describes,
+    async handler({ config, sql, temporal, log }, { body, caller }) {
+      const { modelId, headers } = modelOfJob(config, body.model, kind);
+      const job = await findJobOf(sql, caller, { queueId: body.queue_id, modelId, kind });
+      if (isFinal(job.state)) return json({ success: true }, { headers });
+      try {
+        const success = await giveUp({ sql, temporal }, job);
+        await point('complete-answer');
+        return json({ success }, { headers });
+      } catch (error) {
+        log.warn({ err: error, queueId: job.queueId }, 'the media could not be deleted now');
+        return json({ success: false }, { headers });
+      }
+    },
+  });
+}
+
+/** The client is done with what came, or is still to come, of an unfinished job. False: it is not deleted yet. */
+export async function giveUp(
+  { sql, temporal }: Pick<Dependencies, 'sql' | 'temporal'>,
+  { queueId, state }: JobRow,
+): Promise<boolean> {
+  const completed = await completeGeneration(temporal, queueId, { stored: state === 'stored' });
+  await recordEvents(sql, queueId, [{ event: 'completed' }]);
+  if (!completed) await releaseMedia(sql, queueId);
+  return completed?.outcome === 'deleted';
+}

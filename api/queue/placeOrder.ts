@@ -1,0 +1,328 @@
+/**
+ * How every queue route takes an order: the key of the request is claimed, what the order needs is put into storage, its
+ * workflow is asked, and where no answer comes the database decides whether the order stands.
+ */
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { Caller } from '../../domain/caller.ts';
+import type { Model } from '../../domain/catalogue/model.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { isRunning, wasGivenBack } from '../../domain/jobs.ts';
+import type { Config } from '../../infra/config/config.ts';
+import type { Logger } from '../../infra/log.ts';
+import { closeOrder } from '../../infra/postgres/closedOrders.ts';
+import { findClaimedOrder } from '../../infra/postgres/idempotency.ts';
+import { confirmAcceptance, findJob, type JobRow } from '../../infra/postgres/jobs.ts';
+import { inTransaction, type SqlClient } from '../../infra/postgres/pool.ts';
+import type { AcceptResult, GenerationInput, GenerationTiming } from '../../workflows/contract.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Answer, withHeaders } from '../http/answer.ts';
+import type { ReplayName, RouteRequest } from '../http/route.ts';
+import { awaitOutcome, LONGEST_WAIT_MS, type Waiting } from './awaitOutcome.ts';
+import { cancelAfterMs } from './cancelAfter.ts';
+import { type Claim, claimKey, renewClaim } from './idempotency.ts';
+import { ACCEPT_LIMIT_MS, submitGeneration } from './queued.ts';
+
+/**
+ * The answer is waited for a little longer than the workflow may take to charge, so none comes after we gave up; and then
+ * as long as the client would wait for the outcome.
+ */
+export const QUEUE_DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000 + LONGEST_WAIT_MS;
+
+/** A busy machine may be late by a second or two; a dead one should not hold a job up for much longer. */
+const HEARTBEAT_MS = 5_000;
+
+/** What the parts of an order know of the request that brought it. */
+export type Ordering = Waiting & Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId'>;
+
+export interface Order {
+  /** The route, for the `Idempotency-Key`. */
+  route: string;
+  /** What makes two requests with one key the same. */
+  body: Readonly<Record<string, unknown>>;
+  inputOf(queueId: string): GenerationInput;
+  /** What the workflow needs in storage, if anything. */
+  parts: OrderParts;
+  answer(job: QueuedJob): Answer | Promise<Answer>;
+}
+
+export interface OrderParts {
+  /**
+   * Small enough to be on its way together with its order, whose way is the longer one: the step that measures it waits a
+   * moment for it. What no step looks at before the charge is there before its order.
+   */
+  together: boolean;
+  put(queueId: string): Promise<void>;
+  remove(queueId: string): Promise<void>;
+}
+
+export interface QueuedJob {
+  queueId: string;
+  /** The job's own: the catalogue may have another by now. */
+  modelId: string;
+  durationSeconds: number | null;
+  replayed: boolean;
+}
+
+/**
+ * Throws FareboxError with the exact refusal; nothing is charged then. With `Prefer: wait=N` the answer also says how far
+ * the job came meanwhile.
+ */
+export async function placeOrder(
+  dependencies: Dependencies,
+  ordering: Ordering,
+  order: Order,
+): Promise<Answer> {
+  const cancelAfter = cancelAfterMs(ordering.headers);
+  // One time limit for both attempts: with the wait of `Prefer` an accepted order is answered before the deadline of its route.
+  const acceptBy = dependencies.clock.now() + ACCEPT_LIMIT_MS;
+  const inputOf = (queueId: string) => limited(order.inputOf(queueId), { acceptBy, cancelAfter });
+  const job = await queue(dependencies, ordering, { ...order, inputOf });
+  const answer = await order.answer(job);
+  const awaited = await awaitOutcome(dependencies, ordering, job.queueId);
+  if (!awaited) return answer;
+  return withHeaders(answer, { ...awaited.headers, 'x-service-job-state': awaited.job.state });
+}
+
+interface OrderLimits {
+  acceptBy: number;
+  cancelAfter: number | undefined;
+}
+
+function limited(input: GenerationInput, { acceptBy, cancelAfter }: OrderLimits): GenerationInput {
+  const accepted = { ...input, acceptBy: Math.min(input.acceptBy, acceptBy) };
+  if (cancelAfter === undefined) return accepted;
+  return { ...accepted, timing: { ...input.timing, cancelAfterMs: cancelAfter } };
+}
+
+async function queue(dependencies: Dependencies, ordering: Ordering, order: Order): Promise<QueuedJob> {
+  const claim = await claimKey(dependencies.sql, {
+    caller: ordering.caller,
+    header: ordering.headers['idempotency-key'],
+    route: order.route,
+    body: order.body,
+  });
+  const replay = claim.known
+    ? await heardReplay(dependencies, ordering, order.inputOf(claim.queueId))
+    : undefined;
+  return replay ?? (await accept(dependencies, ordering, { order, claim }));
+}
+
+/**
+ * A job that is charged and nothing more may have lost its question, when the server died that it came to. It stands, since its
+ * acceptance is confirmed, and is asked for once more so that its workflow need not wait until nobody asks.
+ */
+async function heardReplay(
+  dependencies: Dependencies,
+  { caller, log }: Ordering,
+  input: GenerationInput,
+): Promise<QueuedJob | undefined> {
+  const { queueId } = input;
+  const replay = await replayOf(dependencies, caller, queueId);
+  if (replay?.isIdle)
+    await submitGeneration(dependencies, input).catch((err: unknown) =>
+      log.warn({ err, queueId }, 'an accepted job could not be asked for again'),
+    );
+  return replay;
+}
+
+/**
+ * The first answer of this key, also when it was lost on its way: the row is the truth. Undefined where there was none, also
+ * for a job that was given back before anybody heard of it: the key then stands for a new order.
+ */
+async function replayOf(
+  { sql }: Dependencies,
+  { accountId }: Caller,
+  queueId: string,
+): Promise<(QueuedJob & { isIdle: boolean }) | undefined> {
+  const found = await findJob(sql, { queueId, accountId });
+  const job = found?.state === 'accepted' ? await confirmAcceptance(sql, found) : found;
+  if (!job || wasGivenBack(job)) return undefined;
+  return { ...told(job), replayed: true, isIdle: job.state === 'accepted' };
+}
+
+/** Whether an order with this Idempotency-Key was accepted and stands: its repetition is answered without another charge. */
+export async function isOrderReplay(sql: SqlClient, name: ReplayName): Promise<boolean> {
+  const { accountId } = name;
+  const queueId = await findClaimedOrder(sql, name);
+  const job = queueId === undefined ? undefined : await findJob(sql, { queueId, accountId });
+  return job !== undefined && !wasGivenBack(job);
+}
+
+function told({ queueId, modelId, durationSeconds }: JobRow) {
+  return { queueId, modelId, durationSeconds };
+}
+
+interface Attempt {
+  order: Order;
+  claim: Claim;
+}
+
+async function accept(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<QueuedJob> {
+  const { order, claim } = attempt;
+  const { parts } = order;
+  const input = order.inputOf(claim.queueId);
+  await requireAnswering(dependencies, input, claim);
+  const put = () => parts.put(input.queueId);
+  const stored = parts.together ? nextTurn().then(put) : put();
+  if (!parts.together) await stored;
+  const answer = await submit(dependencies, ordering, { ...attempt, input, stored });
+  await stored.catch(() => undefined);
+  // A refusal may be what an earlier request with this key was told: what was wrong then need not be wrong now.
+  const old = answer === 'ended' || (!answer.accepted && claim.known && !claim.renewed);
+  if (old) return await again(dependencies, ordering, attempt);
+  if (claim.key !== undefined || !answer.accepted) await removeLate(dependencies, parts, input);
+  if (answer.accepted) {
+    const { durationSeconds = null } = answer;
+    const { queueId, modelId } = input;
+    return { queueId, modelId, durationSeconds, replayed: claim.known };
+  }
+  const { code, message, fields } = answer;
+  throw new FareboxError({ code, message, ...(fields ? { fields } : {}) });
+}
+
+/** A provider that answers nobody gets no new order; those that it was to get already wait within their deadline. */
+async function requireAnswering(
+  { circuits }: Dependencies,
+  input: GenerationInput,
+  { known }: Claim,
+): Promise<void> {
+  const restsMs = await circuits.restsMs(input.provider);
+  if (restsMs === undefined) return;
+  // An earlier request with the same key may still be charged.
+  const advice = known ? 'Please try again.' : 'Nothing was charged; please try again.';
+  throw new FareboxError({
+    code: 'unavailable',
+    message: `The model ${input.modelId} does not answer at the moment. ${advice}`,
+    internal: `the circuit of ${input.provider} is open`,
+    retryAfterSeconds: restsMs / 1_000,
+  });
+}
+
+interface Submission extends Attempt {
+  input: GenerationInput;
+  /** Without its parts the order cannot be accepted: then nobody needs to wait for the answer. */
+  stored: Promise<void>;
+}
+
+async function submit(
+  dependencies: Dependencies,
+  ordering: Ordering,
+  submission: Submission,
+): Promise<AcceptResult | 'ended'> {
+  try {
+    const answer = submitGeneration(dependencies, submission.input);
+    return await Promise.race([answer, submission.stored.then(() => answer)]);
+  } catch (error) {
+    const accepted = await closeUnlessAccepted(dependencies, ordering, submission);
+    if (accepted) return accepted;
+    throw error;
+  }
+}
+
+const DECISION_LIMIT_MS = 10_000;
+const DECISION_PAUSE_MS = 250;
+
+/**
+ * The order may have arrived although its answer did not. A job that is in the database is accepted; where there is none the
+ * order is closed in the same moment, so that no attempt that is still under way can charge for it. Throws FareboxError
+ * `unavailable` without a word about money while the database cannot decide.
+ */
+async function closeUnlessAccepted(
+  { sql, clock }: Dependencies,
+  { log }: Ordering,
+  { input, order, stored }: Submission,
+): Promise<AcceptResult | undefined> {
+  const { queueId } = input;
+  const until = clock.now() + DECISION_LIMIT_MS;
+  let job: JobRow | undefined;
+  for (;;) {
+    try {
+      job = await inTransaction(sql, async (client) => {
+        await closeOrder(client, input);
+        return await confirmAcceptance(client, input);
+      });
+      break;
+    } catch (cause) {
+      if (clock.now() > until) throw undecided(queueId, cause);
+      await sleep(DECISION_PAUSE_MS);
+    }
+  }
+  if (job && !wasGivenBack(job)) {
+    log.warn({ queueId }, 'an order without an answer was accepted');
+    return acceptedBy(job);
+  }
+  await stored.catch(() => undefined);
+  await removeLate({ sql, log }, order.parts, input);
+  return undefined;
+}
+
+function acceptedBy({ durationSeconds, chargeId, priceUsdNano }: JobRow): AcceptResult {
+  const measured = durationSeconds === null ? {} : { durationSeconds };
+  return { accepted: true, ...measured, chargeId, priceUsd: priceUsdNano.toString() };
+}
+
+function undecided(queueId: string, cause: unknown): FareboxError {
+  const message =
+    `Whether the job ${queueId} was accepted cannot be told at the moment. ` +
+    'Look at GET /jobs, or repeat the request with the same Idempotency-Key.';
+  return new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 5, cause });
+}
+
+/** What came later than the job's own end was put back by that: a twin's with the same key, or a refused one's. */
+async function removeLate(
+  { sql, log }: { sql: Dependencies['sql']; log: Logger },
+  parts: OrderParts,
+  { queueId, accountId }: GenerationInput,
+): Promise<void> {
+  try {
+    const job = await findJob(sql, { queueId, accountId });
+    if (!job || !isRunning(job.state)) await parts.remove(queueId);
+  } catch (err) {
+    // The order has its answer; what is left is for the sweeper.
+    log.warn({ err, queueId }, 'a source may have been left behind');
+  }
+}
+
+/** The key's earlier attempt was refused and is over: this one gets a queue_id of its own, unless a twin was faster. */
+async function again(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<QueuedJob> {
+  const { claim, order } = attempt;
+  await order.parts.remove(claim.queueId);
+  const replay = await replayOf(dependencies, ordering.caller, claim.queueId);
+  if (replay) return replay;
+  if (claim.renewed) {
+    const message = 'Requests with this Idempotency-Key are still being decided; please try again.';
+    throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
+  }
+  const renewed = await renewClaim(dependencies.sql, ordering.caller, claim);
+  return await accept(dependencies, ordering, { ...attempt, claim: renewed });
+}
+
+/** What orders of every kind say about the job that is to come of them. */
+export function jobOf(
+  { config, clock }: Pick<Dependencies, 'config' | 'clock'>,
+  { caller, requestId }: Ordering,
+  { model, queueId }: { model: Model; queueId: string },
+) {
+  return {
+    queueId,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    requestId,
+    modelId: model.id,
+    provider: model.provider,
+    providerQueue: config.providers[model.provider]?.kind === 'local' ? 'media' : 'providers',
+    acceptBy: clock.now() + ACCEPT_LIMIT_MS,
+    timing: timingOf(config),
+  } as const;
+}
+
+function timingOf(config: Config): GenerationTiming {
+  return {
+    acceptMs: ACCEPT_LIMIT_MS,
+    deadlineMs: config.jobs.deadlineMinutes * 60_000,
+    retentionMs: config.media.retentionHours * 3_600_000,
+    pollFirstMs: config.jobs.pollFirstMs,
+    pollLongestMs: config.jobs.pollLongestMs,
+    heartbeatMs: HEARTBEAT_MS,
+  };
+}

@@ -1,0 +1,52 @@
+/** What the workflow of an audio or video order needs in storage: the sealed order, and the media that came with it. */
+import { point } from '../../infra/points.ts';
+import { mediaKey, sealedOrderKey } from '../../infra/s3/objectKeys.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { OrderParts } from './placeOrder.ts';
+
+/** A medium that was part of the request; `index` is its number in the order. */
+export interface HandedIn {
+  index: number;
+  bytes: Buffer;
+  sha256: string;
+}
+
+const TOGETHER_BYTES = 1024 * 1024;
+
+export interface Sealed {
+  sealed: string;
+  /** Whether the order names media: they are measured, with what is put here, before it is charged. */
+  isMeasured: boolean;
+  /** Those that came with the request. */
+  media: readonly HandedIn[];
+}
+
+export function sealedParts(
+  { storage }: Pick<Dependencies, 'storage'>,
+  { sealed, isMeasured, media }: Sealed,
+): OrderParts {
+  const sizeBytes = media.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  return {
+    // Nothing looks for mere words before the charge: they must be there when the order is, or it could never be made.
+    together: isMeasured && sizeBytes <= TOGETHER_BYTES,
+    async put(queueId) {
+      await point('source-begun');
+      await Promise.all([
+        storage.putBytes(sealedOrderKey(queueId), Buffer.from(sealed), { contentType: 'application/json' }),
+        ...media.map(({ index, bytes, sha256 }) =>
+          storage.putBytes(mediaKey(queueId, index), bytes, {
+            contentType: 'application/octet-stream',
+            sha256,
+          }),
+        ),
+      ]);
+      await point('source-stored');
+    },
+    async remove(queueId) {
+      await Promise.all([
+        storage.remove(sealedOrderKey(queueId)),
+        ...media.map(({ index }) => storage.remove(mediaKey(queueId, index))),
+      ]);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** How the JSON-RPC routes describe themselves. */
+import { z } from 'zod';
+import { answersWith, type RouteDescription } from '../http/describe.ts';
+import { dryRunCost } from '../paid/fixedPrice.ts';
+import { networksAnswer, rpcAnswer } from './schema.ts';
+
+const CALL = `One JSON-RPC 2.0 call, or a batch of at most 100 in an array; at most 1 MB. A batch with one method that is not admitted is refused as a whole, and every such method is named.
+
+A result costs the network's credits times the method's tier (1, 2 or 4), an item with an error 5 credits, an item that no node answered nothing; a credit is 0.0000007 USD unless the operator set another price. 100 requests a minute and 10,000,000 credits in 24 hours.
+
+With \`Idempotency-Key\` (\`[A-Za-z0-9_-]{1,255}\`) the answer is kept for 24 hours: the same body on the same network gets it again with \`Idempotent-Replayed: true\`, at no charge and without asking a node. Answers above 1 MB are not kept: then the same key is answered with 409. One that breaks off on the way is made again for the same money, four times. A transaction that may have been handed in is looked up before it is handed in again.`;
+
+export const RPC_DESCRIPTIONS: Record<'networks' | 'call', RouteDescription> = {
+  networks: {
+    group: 'Blockchains',
+    operationId: 'listRpcNetworks',
+    summary: 'The networks that calls can go to',
+    answers: answersWith(networksAnswer, 'Their names, in the order of the alphabet.'),
+    example: {},
+  },
+  call: {
+    group: 'Blockchains',
+    operationId: 'callRpc',
+    summary: 'Call a node of a blockchain',
+    description: CALL,
+    setting: '`rpc.networks.<network>`',
+    params: z.object({ network: z.string().meta({ description: 'One of `GET /crypto/rpc/networks`.' }) }),
+    answers: {
+      200: {
+        means: 'What the node answered, each item under the id that was sent, in its order.',
+        bodies: [{ schema: rpcAnswer }, { schema: dryRunCost }],
+        headers: {
+          'X-Service-RPC-Credits': 'What was charged, over all items.',
+          'X-Service-RPC-Cost-USD': 'The same in USD, with eight decimals.',
+          'X-Service-RPC-Cache':
+            '`hit` when all of it came from what is kept of final answers; `hit; items=0,4` for these items of a batch.',
+          'Idempotent-Replayed': '`true` when it was answered before; `X-Request-ID` is the one of then.',
+        },
+      },
+    },
+    errors: [
+      ...(['insufficient_balance', 'key_limit_exceeded', 'idempotency_mismatch', 'conflict'] as const),
+      ...(['provider_failed', 'provider_busy'] as const),
+    ],
+    example: {
+      params: { network: 'base-sepolia' },
+      json: { jsonrpc: '2.0', method: 'eth_blockNumber', params: [], id: 1 },
+    },
+  },
+};

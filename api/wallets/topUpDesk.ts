@@ -1,0 +1,290 @@
+/**
+ * Where payments of wallets are taken: looked at on their chain, handed to their workflow and waited for. All that present
+ * one payment to this process at the same time share one look, one start and one wait; processes share the workflow, which
+ * is named after the payment. Nothing is written down here: the workflow's first step does it, so there is no payment on
+ * the books that nobody sees through.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FareboxError } from '../../domain/errors.ts';
+import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
+import {
+  isFinalTopUp,
+  MAX_COSTLY_FAILURES,
+  MAX_OPEN_TOP_UPS,
+  MAX_WINDOW_SECONDS,
+  MOST_SETTLEMENTS,
+} from '../../domain/payments/topUp.ts';
+import { isSameWallet } from '../../domain/wallets.ts';
+import { point } from '../../infra/points.ts';
+import { unavailable } from '../../infra/postgres/failures.ts';
+import {
+  findTopUp,
+  paymentIdOf,
+  readUnpaid,
+  type TopUpRow,
+  termsOf,
+  UNKNOWN_TERMS,
+} from '../../infra/postgres/topUps.ts';
+import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
+import { createSemaphore } from '../../infra/semaphore.ts';
+import { type PaymentNetwork, PaymentRefused, UsedBefore } from '../../providers/payments/paymentNetwork.ts';
+import {
+  PRESENTED_SIGNAL,
+  type Presented,
+  TOP_UP_WORKFLOW,
+  type TopUpInput,
+  topUpOptions,
+} from '../../workflows/contract.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+/** What is known of a payment when its presenter is answered. */
+export interface Seen {
+  paymentId: string;
+  /** Undefined: handed to its workflow, which has not written it down yet. */
+  row: TopUpRow | undefined;
+  /** It was presented before, or by another request that this one waited with. */
+  known: boolean;
+}
+
+export interface Presentation {
+  network: PaymentNetwork;
+  payment: SignedPayment;
+  requestId: string;
+  stopping: AbortSignal;
+}
+
+export interface TopUpDesk {
+  /**
+   * Resolves when the payment is credited, refused or over, or when it was waited for long enough. Throws PaymentRefused
+   * before anything moved, and FareboxError `unavailable` when its chain, Temporal or the database is away, or too many are
+   * waited for, and `rate_limited` when its payer has too many that did not end in a credit.
+   */
+  present(presentation: Presentation): Promise<Seen>;
+  /** What is on the books of it, whether or not it could be presented now. One that failed is looked for once more. */
+  find(presentation: Presentation): Promise<Seen | undefined>;
+}
+
+const SETTLE_WAIT_MS = 25_000;
+const CHECK_LIMIT_MS = 8_000;
+const START_LIMIT_MS = 3_000;
+const START_ATTEMPTS = 2;
+const FIRST_LOOK_MS = 15;
+const LONGEST_LOOK_MS = 250;
+/** Each looks at its row four times a second. */
+const MOST_FLIGHTS = 200;
+/** Told to a payer whose payments failed: the next one may be hours away. */
+const RETRY_AFTER_FAILURES_SECONDS = 3_600;
+
+interface Desk extends Pick<Dependencies, 'sql' | 'temporal' | 'log'> {
+  settleWaitMs: number;
+}
+
+/** `settleWaitMs`: how long a presenter is made to wait for the credit; 25 s. */
+export function createTopUpDesk(given: Omit<Desk, 'settleWaitMs'> & Partial<Desk>): TopUpDesk {
+  const desk: Desk = { settleWaitMs: SETTLE_WAIT_MS, ...given };
+  const flights = new Map<string, Promise<Seen>>();
+  const taken: Taken = new Map();
+  const turns = createSemaphore({ atOnce: 16, maxWaiting: 128, maxWaitMs: 5_000 });
+  const check: Check = (presentation) => {
+    const signal = AbortSignal.timeout(CHECK_LIMIT_MS);
+    return turns.run(() => mustBePayable(presentation, signal), signal);
+  };
+
+  async function present(presentation: Presentation): Promise<Seen> {
+    const { payment } = presentation;
+    const name = `${paymentIdOf(payment)} ${termsOf(payment)}`;
+    const flying = flights.get(name);
+    // Only the first presenter can be told of a payment that nobody knew.
+    if (flying) return { ...(await flying), known: true };
+    if (flights.size >= MOST_FLIGHTS) throw unavailable('too many payments are waited for');
+    const flight = fly({ ...desk, taken }, check, presentation).finally(() => {
+      flights.delete(name);
+      taken.delete(paymentIdOf(payment));
+    });
+    flights.set(name, flight);
+    return await flight;
+  }
+
+  return {
+    async find(presentation) {
+      const row = await readRow(desk, presentation.payment);
+      if (row?.state === 'failed') return await present(presentation);
+      return row && { paymentId: row.paymentId, row, known: true };
+    },
+    present,
+  };
+}
+
+/** Payments that this process has just taken, by id: they may not be written down yet. */
+type Taken = Map<string, SignedPayment>;
+
+/** Throws PaymentRefused for another payment that its payer signed with the same nonce. */
+async function readRow({ sql }: Desk, payment: SignedPayment): Promise<TopUpRow | undefined> {
+  const row = await findTopUp(sql, paymentIdOf(payment));
+  if (row && row.terms !== UNKNOWN_TERMS && row.terms !== termsOf(payment)) {
+    throw new PaymentRefused('PAYMENT_VERIFICATION_FAILED', 'Another payment was signed with this nonce.');
+  }
+  return row;
+}
+
+type Check = (presentation: Presentation) => Promise<void>;
+
+async function fly(desk: Desk & { taken: Taken }, check: Check, presentation: Presentation): Promise<Seen> {
+  const { payment } = presentation;
+  const paymentId = paymentIdOf(payment);
+  const before = await readRow(desk, payment);
+  const known = before !== undefined;
+  if (before?.state === 'failed') {
+    if (!(await isOnChain(presentation, before))) return { paymentId, row: before, known };
+    await begin(desk, presentation, undefined);
+  } else if (before && (isFinalTopUp(before.state) || isWornOut(before))) {
+    return { paymentId, row: before, known };
+  }
+  if (!before || before.state === 'refused') {
+    try {
+      await check(presentation);
+    } catch (error) {
+      // Another process may have taken it meanwhile: then its nonce is used, and rightly so.
+      const row = error instanceof PaymentRefused ? await readRow(desk, payment) : undefined;
+      if (!row || row.state === 'refused') throw asUnavailable(error);
+    }
+    if (!before) await mustHaveRoom(desk, payment);
+    await begin(desk, presentation, before);
+  }
+  const row = await outcomeOf(desk, presentation, before);
+  return { paymentId, row, known: known || isByAnother(row, presentation) };
+}
+
+/** Another process may have been told of a payment at the same time. */
+function isByAnother(row: TopUpRow | undefined, { requestId }: Presentation): boolean {
+  return row !== undefined && row.requestId !== requestId;
+}
+
+/** Whether a payment that failed is on its chain after all: a node may have lagged when it was given up. */
+async function isOnChain({ network, payment }: Presentation, { transaction }: TopUpRow): Promise<boolean> {
+  const signal = AbortSignal.timeout(CHECK_LIMIT_MS);
+  try {
+    return (await network.find(payment, signal, transaction)).state !== 'absent';
+  } catch (error) {
+    throw asUnavailable(error);
+  }
+}
+
+/**
+ * A wallet signs payments for free, and each one that is taken keeps the chain's nodes and the fee payer's purse busy until
+ * it ends. Payments that this process has just taken count before they are written down; each process counts its own.
+ */
+async function mustHaveRoom({ sql, taken }: Desk & { taken: Taken }, payment: SignedPayment): Promise<void> {
+  const { open, costlyFailures, endsInSeconds } = await readUnpaid(sql, payment.payer);
+  const ids = new Set(open);
+  for (const [id, { payer }] of taken) {
+    if (isSameWallet(payer, payment.payer)) ids.add(id);
+  }
+  ids.delete(paymentIdOf(payment));
+  if (ids.size >= MAX_OPEN_TOP_UPS) {
+    const message =
+      `This wallet has ${MAX_OPEN_TOP_UPS} payments that are not settled yet, and may have no more. ` +
+      'Present one of them again, or wait until they end.';
+    throw tooMany(message, endsInSeconds);
+  }
+  if (costlyFailures >= MAX_COSTLY_FAILURES) {
+    const message =
+      `${MAX_COSTLY_FAILURES} payments of this wallet failed on their chain within a day: they cost a fee and moved ` +
+      'nothing. No more are taken until a day has passed.';
+    throw tooMany(message, RETRY_AFTER_FAILURES_SECONDS);
+  }
+  taken.set(paymentIdOf(payment), payment);
+}
+
+function tooMany(message: string, retryAfterSeconds: number): FareboxError {
+  const seconds = Math.max(1, Math.min(Math.ceil(retryAfterSeconds), MAX_WINDOW_SECONDS));
+  return new FareboxError({ code: 'rate_limited', message, retryAfterSeconds: seconds });
+}
+
+function isWornOut({ state, settlements }: TopUpRow): boolean {
+  return state === 'refused' && settlements >= MOST_SETTLEMENTS;
+}
+
+/** What the chain has already is taken too, whoever brought it there. */
+async function mustBePayable({ network, payment }: Presentation, signal: AbortSignal): Promise<void> {
+  try {
+    await network.verify(payment, signal);
+  } catch (error) {
+    if (!(error instanceof PaymentRefused)) throw error;
+    const { state } = await network.find(payment, signal).catch((failure: unknown) => {
+      throw failure instanceof UsedBefore ? error : failure;
+    });
+    if (state !== 'pending' && state !== 'final') throw error;
+  }
+}
+
+function asUnavailable(error: unknown): unknown {
+  if (error instanceof PaymentRefused || error instanceof FareboxError) return error;
+  return notTaken('the chain cannot be asked', error);
+}
+
+function notTaken(internal: string, cause: unknown): FareboxError {
+  return new FareboxError({
+    code: 'unavailable',
+    message:
+      'The payment cannot be taken at the moment. Please present the same payment again, and do not sign another one.',
+    internal,
+    retryAfterSeconds: 5,
+    cause,
+  });
+}
+
+/** Starts the payment's workflow, or tells the one that waits that it is presented again. Repeating either is harmless. */
+async function begin(
+  { temporal }: Desk,
+  presentation: Presentation,
+  before: TopUpRow | undefined,
+): Promise<void> {
+  const options = topUpOptions(inputOf(presentation));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await point('top-up-start');
+      await temporal.within(START_LIMIT_MS, async ({ workflow }) => {
+        if (!before) await workflow.start(TOP_UP_WORKFLOW, options);
+        else {
+          const presented: Presented = { settlements: before.settlements };
+          await workflow.signalWithStart(TOP_UP_WORKFLOW, {
+            ...options,
+            signal: PRESENTED_SIGNAL,
+            signalArgs: [presented],
+          });
+        }
+      });
+      await point('top-up-started');
+      return;
+    } catch (error) {
+      if (attempt >= START_ATTEMPTS) throw notTaken('Temporal cannot be asked', error);
+      await sleep(LONGEST_LOOK_MS);
+    }
+  }
+}
+
+function inputOf({ network, payment, requestId }: Presentation): TopUpInput {
+  const accountId = walletAccountId(payment.payer);
+  return { paymentId: paymentIdOf(payment), accountId, requestId, payment, decimals: network.decimals };
+}
+
+/** The row when it says how this presentation ended, or after the longest wait. `before`: what it said before. */
+async function outcomeOf(
+  desk: Desk,
+  { payment, stopping }: Presentation,
+  before: TopUpRow | undefined,
+): Promise<TopUpRow | undefined> {
+  const until = performance.now() + desk.settleWaitMs;
+  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.3, LONGEST_LOOK_MS)) {
+    const row = await readRow(desk, payment);
+    if ((row && isNews(row, before)) || stopping.aborted || performance.now() + pauseMs > until) return row;
+    await sleep(pauseMs);
+  }
+}
+
+/** Whether it says how this presentation ended, and not an earlier one. */
+function isNews({ state, settlements }: TopUpRow, before: TopUpRow | undefined): boolean {
+  if (isFinalTopUp(state)) return state !== before?.state;
+  return state === 'refused' && settlements > (before?.state === 'refused' ? before.settlements : 0);
+}

@@ -1,0 +1,105 @@
+/**
+ * What is done around each call of a wallet and of nobody else: so many in flight at once, the way to top up in every
+ * refusal for want of funds, and the balance on every answer.
+ */
+import { FareboxError } from '../../domain/errors.ts';
+import { canConsume } from '../../domain/ledger.ts';
+import { callsInFlightOf } from '../../domain/limits/limits.ts';
+import { formatNano } from '../../domain/money.ts';
+import type { Funds, Payer } from '../../infra/postgres/funds.ts';
+import type { Crowd, Leave } from '../../infra/redis/crowd.ts';
+import { topUpNeeded } from '../auth/topUpNeeded.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Answer, json } from '../http/answer.ts';
+import type { ApiContext } from '../http/requestState.ts';
+import { setHeaders } from '../http/respond.ts';
+import type { CallLimits } from '../limits/callLimits.ts';
+import type { FundsGate } from '../paid/fundsGate.ts';
+
+export interface WalletDesk {
+  enter: Crowd['enter'];
+}
+
+function isSolvent(funds: Funds): boolean {
+  return funds.account === 'active' && canConsume(funds);
+}
+
+type Serving = Pick<
+  Dependencies,
+  'config' | 'payments' | 'offers' | 'wallets' | 'signInDoor' | 'fundsGate' | 'limits'
+>;
+
+/** A wallet has no key. */
+function payerOf(accountId: string): Payer {
+  return { accountId, keyId: null };
+}
+
+interface Asking {
+  accountId: string;
+  ctx: ApiContext;
+}
+
+/**
+ * Serves a call of a wallet, or refuses it; `work` is the call, `address` where it comes from. Throws what the work throws,
+ * and FareboxError `rate_limited` for wallets without funds of which that address has too many.
+ */
+export async function serveWallet(
+  serving: Serving,
+  { accountId, ctx, call, address }: Asking & { call: CallLimits; address: () => string },
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const { wallets, signInDoor, fundsGate, limits } = serving;
+  const funds = await fundsGate.requireActive(accountId);
+  if (isSolvent(funds)) signInDoor.notePaying(accountId);
+  else await signInDoor.countVain(address());
+  const most = callsInFlightOf(limits.overrideOf(accountId), true);
+  const leave = await wallets.enter(accountId, ctx.state.requestId, most);
+  if (!leave) {
+    call.noteRefusal('CALLS_IN_FLIGHT');
+    return json(TOO_MANY, { status: 429, headers: { 'Retry-After': '1' } });
+  }
+  let isLong = false;
+  try {
+    const answer = await work();
+    isLong = answer.kind !== 'json' && answer.kind !== 'prepared';
+    return answer;
+  } catch (error) {
+    const instead = await insteadOf(error, serving, { accountId, ctx });
+    if (instead) return instead;
+    throw error;
+  } finally {
+    const left = isLong ? leaveAtLast(ctx, leave) : leave();
+    await Promise.all([tellBalance(fundsGate, { accountId, ctx }), left]);
+  }
+}
+
+/** Bytes that are still to be sent when the answer is there: the call lasts until the last of them. */
+function leaveAtLast({ res }: ApiContext, leave: Leave): Promise<void> | undefined {
+  if (res.destroyed) return leave();
+  res.once('close', () => void leave());
+  return undefined;
+}
+
+const TOO_MANY = { error: 'Too many concurrent requests', code: 'X402_CONCURRENCY_LIMIT' };
+
+/** Tells a wallet that cannot pay how to top up (WALLET-8). */
+async function insteadOf(
+  error: unknown,
+  serving: Serving,
+  { accountId, ctx }: Asking,
+): Promise<Answer | undefined> {
+  if (!(error instanceof FareboxError) || error.code !== 'insufficient_balance') return undefined;
+  const funds = await serving.fundsGate.read(payerOf(accountId));
+  return await topUpNeeded(serving, { path: ctx.path, funds });
+}
+
+/** After the charge; of what is still being delivered or made, after its hold. */
+async function tellBalance(fundsGate: FundsGate, { accountId, ctx }: Asking): Promise<void> {
+  try {
+    const { usd, bundled } = await fundsGate.read(payerOf(accountId));
+    setHeaders(ctx.res, { 'X-Balance-Remaining': formatNano(usd + bundled) });
+  } catch (err) {
+    // What was done is done, and paid; only nobody knows what is left.
+    ctx.state.log.warn({ err }, 'a wallet could not be told its balance');
+  }
+}

@@ -1,0 +1,30 @@
+/** The budget of a day's refunds for work whose client has left. */
+import { expect, it } from 'vitest';
+import { releaseWithinBudget } from '../../../api/paid/refundBudget.ts';
+import { refundedPerDayOf } from '../../../domain/limits/refundedPerDay.ts';
+import { loadConfig } from '../../../infra/config/config.ts';
+import { refundBudgetFailures } from '../../../infra/telemetry/counters.ts';
+import { COMPLETE } from '../../config/environments.ts';
+
+it('is 20 USD for every account that the configuration says nothing about', () => {
+  expect(refundedPerDayOf(loadConfig(COMPLETE).limits, 'some account')).toBe(20_000_000_000n);
+});
+
+it('that cannot be read bills nothing, and that is counted', async () => {
+  const count = async () => (await refundBudgetFailures.get()).values[0]?.value ?? 0;
+  const before = await count();
+  const done: string[] = [];
+  const log = { warn: () => done.push('logged') };
+  const request = { caller: { accountId: 'some account' }, log };
+  const sql = { connect: () => Promise.reject(new Error('no connection')) };
+  await releaseWithinBudget(
+    { sql, config: loadConfig(COMPLETE) } as unknown as Parameters<typeof releaseWithinBudget>[0],
+    request as unknown as Parameters<typeof releaseWithinBudget>[1],
+    {
+      usd: 1n,
+      release: async () => void done.push('released'),
+      bill: async () => void done.push('billed'),
+    },
+  );
+  expect([done, (await count()) - before]).toEqual([['logged', 'released'], 1]);
+});
