@@ -2,7 +2,7 @@
 import { noteDown, noteUp } from '../infra/postgres/providerHealth.ts';
 import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.ts';
 import { inSpan } from '../infra/telemetry/spans.ts';
-import type { Outcome } from '../providers/provider.ts';
+import type { Outcome } from '../providers/shared/provider.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 

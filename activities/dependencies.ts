@@ -12,7 +12,7 @@ import type { Logger } from '../infra/log.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { KeyedSemaphore, Semaphore } from '../infra/semaphore.ts';
 import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
-import type { GenerationProvider } from '../providers/provider.ts';
+import type { GenerationProvider } from '../providers/shared/provider.ts';
 import type { TopUpInput, WebhookInput } from '../workflows/contract.ts';
 
 export interface ActivityDependencies {

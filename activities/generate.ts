@@ -11,7 +11,12 @@ import {
   recordProgress,
   recordSuggestion,
 } from '../infra/postgres/submissions.ts';
-import type { GenerationProvider, OperationHandle, Outcome, RefusalReason } from '../providers/provider.ts';
+import type {
+  GenerationProvider,
+  OperationHandle,
+  Outcome,
+  RefusalReason,
+} from '../providers/shared/provider.ts';
 import { type GenerationInput, handedIn } from '../workflows/contract.ts';
 import { askProvider } from './askProvider.ts';
 import type { ActivityDependencies } from './dependencies.ts';

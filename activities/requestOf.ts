@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { FareboxError } from '../domain/errors.ts';
 import type { MeasuredMedium } from '../domain/generation/media.ts';
 import { mediaKey, sourceKey } from '../infra/s3/objectKeys.ts';
-import type { GenerationRequest, MediaFile, VoiceChangeRequest } from '../providers/provider.ts';
+import type { GenerationRequest, MediaFile, VoiceChangeRequest } from '../providers/shared/provider.ts';
 import type { VoiceChange } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { Workplace } from './folders.ts';

@@ -1,6 +1,6 @@
 /** Tells a provider that nobody waits for a generation any more: it may have more to do, and may charge for what it does. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OperationHandle } from '../providers/provider.ts';
+import type { OperationHandle } from '../providers/shared/provider.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 const STOP_LIMIT_MS = 10_000;

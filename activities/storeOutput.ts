@@ -10,7 +10,7 @@ import { point } from '../infra/points.ts';
 import { recordStored } from '../infra/postgres/jobs.ts';
 import { outputKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached } from '../infra/telemetry/counters.ts';
-import type { GenerationOutput } from '../providers/provider.ts';
+import type { GenerationOutput } from '../providers/shared/provider.ts';
 import { type GenerationInput, handedIn } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource } from './endJob.ts';

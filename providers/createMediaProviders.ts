@@ -3,7 +3,6 @@ import type { ProviderSettings } from '../domain/providerSettings.ts';
 import type { ImageWork } from '../engines/images/imageWork.ts';
 import type { MediaTools } from '../engines/media/mediaTools.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
-import type { Address } from './addressChoice.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createElevenLabsMedia } from './elevenlabs/media/elevenLabsMedia.ts';
 import { createFalMedia } from './fal/media/falMedia.ts';
@@ -11,10 +10,11 @@ import { createLocalCutout } from './local/images/localCutout.ts';
 import { createLocalImages } from './local/images/localImages.ts';
 import { localSpeaker } from './local/speechSync.ts';
 import { localTranscriber } from './local/transcribe.ts';
-import { createMediaAddresses, type MediaOutcome } from './mediaAddresses.ts';
-import type { MediaProvider } from './mediaProvider.ts';
 import { openOpenAiMedia } from './openai/media/openOpenAiMedia.ts';
 import { createReplicateMedia } from './replicate/media/replicateMedia.ts';
+import type { Address } from './shared/addressChoice.ts';
+import { createMediaAddresses, type MediaOutcome } from './shared/mediaAddresses.ts';
+import type { MediaProvider } from './shared/mediaProvider.ts';
 import { createTestCards } from './simulator/testCard.ts';
 
 export interface MediaMeans {

@@ -6,8 +6,8 @@ import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
 import { createFal } from './fal/fal.ts';
 import { createLocalProvider } from './local/localProvider.ts';
-import type { GenerationProvider } from './provider.ts';
 import { createReplicate } from './replicate/replicate.ts';
+import type { GenerationProvider } from './shared/provider.ts';
 import { createSimulator } from './simulator/simulator.ts';
 
 /** The part of the configuration that providers are made of. */

@@ -4,10 +4,10 @@ import { createAnthropic } from './anthropic/anthropic.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createLexicalEmbedding } from './local/lexicalEmbedding.ts';
 import { createOpenAi } from './openai/openai.ts';
-import { type AddressOpening, openAddresses } from './remoteAddresses.ts';
+import { type AddressOpening, openAddresses } from './shared/remoteAddresses.ts';
+import type { TextProvider } from './shared/textProvider.ts';
+import { createUpstreams, type TextOutcome } from './shared/upstreams.ts';
 import { createTextSimulator } from './simulator/textSimulator.ts';
-import type { TextProvider } from './textProvider.ts';
-import { createUpstreams, type TextOutcome } from './upstreams.ts';
 
 export interface TextProviderConfiguration extends Pick<ProviderConfiguration, 'providers' | 'secret'> {
   /** One per attempt, for the metrics. */

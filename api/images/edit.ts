@@ -14,7 +14,7 @@ import {
 } from '../../domain/images/offer.ts';
 import { ENHANCEMENT, priceOfEdit, type Tier } from '../../domain/images/price.ts';
 import { plus } from '../../domain/text/price.ts';
-import type { ImageEdit, ImageFile, MadeImage } from '../../providers/mediaProvider.ts';
+import type { ImageEdit, ImageFile, MadeImage } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/answer.ts';
 import { endUserOf } from '../http/endUser.ts';

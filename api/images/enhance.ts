@@ -1,8 +1,8 @@
 /** Rewrites a prompt by a text model before the image is made (IMAGE-7). */
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
-import type { ImageFile } from '../../providers/mediaProvider.ts';
-import type { TextProvider } from '../../providers/textProvider.ts';
+import type { ImageFile } from '../../providers/shared/mediaProvider.ts';
+import type { TextProvider } from '../../providers/shared/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../http/invalid.ts';
 import { toClientError } from '../http/upstreamErrors.ts';

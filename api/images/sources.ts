@@ -5,7 +5,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { SOURCE_BYTES } from '../../domain/images/images.ts';
 import { lookAtImage } from '../../engines/images/lookAtImage.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
-import type { ImageFile } from '../../providers/mediaProvider.ts';
+import type { ImageFile } from '../../providers/shared/mediaProvider.ts';
 import { Base64Decoder } from '../body/base64.ts';
 import { SpooledText } from '../body/spooledText.ts';
 import { fileTooLarge } from '../body/tooLarge.ts';

@@ -8,7 +8,7 @@ import { type ImageFormat, SOURCE_PIXELS } from '../../domain/images/images.ts';
 import type { Tier } from '../../domain/images/price.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
-import type { ImageFile, MadeImage, MediaProvider } from '../../providers/mediaProvider.ts';
+import type { ImageFile, MadeImage, MediaProvider } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type BinaryAnswer, binary } from '../http/answer.ts';
 import { headerText } from '../http/headerText.ts';

@@ -2,7 +2,7 @@
 import type { UpscaleModel } from '../../domain/catalogue/model.ts';
 import { scaleWithin } from '../../domain/images/offer.ts';
 import { priceOfUpscale } from '../../domain/images/price.ts';
-import type { ImageFile } from '../../providers/mediaProvider.ts';
+import type { ImageFile } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/answer.ts';
 import { endUserOf } from '../http/endUser.ts';

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
 import { CALLBACK_PATH, isCallbackToken } from '../../infra/postgres/callbackToken.ts';
 import { recordCallback } from '../../infra/postgres/submissions.ts';
-import type { Callback } from '../../providers/provider.ts';
+import type { Callback } from '../../providers/shared/provider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { limitAddress } from '../http/limitRoute.ts';

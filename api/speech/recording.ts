@@ -6,7 +6,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { type MeasuredAudio, measureAudio } from '../../engines/media/measureAudio.ts';
 import { takeSound } from '../../engines/media/takeSound.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
-import type { RecordingFile } from '../../providers/mediaProvider.ts';
+import type { RecordingFile } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../http/route.ts';
 

@@ -1,7 +1,7 @@
 /** Bodies and answers of transcripts, speech and cloned voices (AUDIO-5 to AUDIO-8). */
 import { z } from 'zod';
 import { charactersOf } from '../../domain/speech/price.ts';
-import { SPEECH_FORMATS } from '../../providers/mediaProvider.ts';
+import { SPEECH_FORMATS } from '../../providers/shared/mediaProvider.ts';
 
 /** What stands for a model that is left out. */
 export const USUAL_TRANSCRIBER = 'nvidia/parakeet-tdt-0.6b-v3';

@@ -4,7 +4,7 @@ import type { TtsModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { formatOf, isSpeakable } from '../../domain/speech/offer.ts';
 import { charactersOf, priceOfSpeech, speechSnapshot } from '../../domain/speech/price.ts';
-import { SPEECH_FORMATS, type SpeechFormat, type SpeechOrder } from '../../providers/mediaProvider.ts';
+import { SPEECH_FORMATS, type SpeechFormat, type SpeechOrder } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/answer.ts';
 import { answeredBy } from '../http/answeredBy.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import type { Speech, SpeechFormat } from '../../providers/mediaProvider.ts';
+import type { Speech, SpeechFormat } from '../../providers/shared/mediaProvider.ts';
 import { type BinaryAnswer, binary, type StreamAnswer, stream } from '../http/answer.ts';
 import { speechError } from './upstream.ts';
 

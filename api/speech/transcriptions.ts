@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { type AsrModel, AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
 import { billedMs, priceOfRecording, recordingSnapshot } from '../../domain/speech/price.ts';
-import type { RecordingFile, Transcript } from '../../providers/mediaProvider.ts';
+import type { RecordingFile, Transcript } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json, stream } from '../http/answer.ts';
 import { answeredBy } from '../http/answeredBy.ts';

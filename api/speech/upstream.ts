@@ -2,7 +2,7 @@
 import type { AsrModel, TtsModel } from '../../domain/catalogue/model.ts';
 import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import type { MediaProvider } from '../../providers/mediaProvider.ts';
+import type { MediaProvider } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { toClientError } from '../http/upstreamErrors.ts';
 

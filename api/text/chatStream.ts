@@ -1,6 +1,6 @@
 /** Answer as server-sent events (TEXT-20, TEXT-26). Whatever ends it, what was produced is billed once (TEXT-23). */
 import type { ChatEvent } from '../../domain/text/chat.ts';
-import type { ChatStream } from '../../providers/textProvider.ts';
+import type { ChatStream } from '../../providers/shared/textProvider.ts';
 import type { TakeText } from '../http/answer.ts';
 import { restarting } from '../http/upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';

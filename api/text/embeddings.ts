@@ -11,7 +11,7 @@ import { COUNTED_HERE, listLines, millions, snapshotOf } from '../../domain/text
 import { linesOf, type PriceLine, sumOf } from '../../domain/text/price.ts';
 import { countTokens } from '../../engines/text/countTokens.ts';
 import { estimateTexts } from '../../engines/text/estimateInTurns.ts';
-import type { EmbeddingLimits, Embeddings } from '../../providers/textProvider.ts';
+import type { EmbeddingLimits, Embeddings } from '../../providers/shared/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json, stream } from '../http/answer.ts';
 import { answeredBy } from '../http/answeredBy.ts';

@@ -4,7 +4,7 @@ import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { billOf, NOTHING, type Produced, snapshotOf } from '../../domain/text/bill.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import type { TextProvider } from '../../providers/textProvider.ts';
+import type { TextProvider } from '../../providers/shared/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
 import { mayFallBack, restarting, toClientError } from '../http/upstreamErrors.ts';

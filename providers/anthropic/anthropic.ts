@@ -6,11 +6,11 @@ import {
   type TextHttpOptions,
   type TextReply,
 } from '../../infra/http/textHttp.ts';
-import { openChatStream } from '../eventBatches.ts';
-import { inOurWords } from '../textFailures.ts';
-import type { ChatStream, TextCallContext, TextProvider } from '../textProvider.ts';
-import { errorReplyOf, jsonOf } from '../textReply.ts';
-import { wholeAsStream } from '../wholeAsEvents.ts';
+import { openChatStream } from '../shared/eventBatches.ts';
+import { inOurWords } from '../shared/textFailures.ts';
+import type { ChatStream, TextCallContext, TextProvider } from '../shared/textProvider.ts';
+import { errorReplyOf, jsonOf } from '../shared/textReply.ts';
+import { wholeAsStream } from '../shared/wholeAsEvents.ts';
 import { failureOfReply } from './errorReply.ts';
 import { AnthropicFrames } from './frames.ts';
 import { readMessage } from './reply.ts';

@@ -1,8 +1,8 @@
 /** What an error of the Messages API means: `{type: "error", error: {type, message, details}, request_id}`. */
 import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
-import { failureOf, pauseOf, reasonOfStatus } from '../failedReply.ts';
-import { type Fields, isFields, name, parseJson, words } from '../textFailures.ts';
-import type { ErrorReply } from '../textReply.ts';
+import { failureOf, pauseOf, reasonOfStatus } from '../shared/failedReply.ts';
+import { type Fields, isFields, name, parseJson, words } from '../shared/textFailures.ts';
+import type { ErrorReply } from '../shared/textReply.ts';
 
 const BY_TYPE: Record<string, UpstreamFailureReason> = {
   invalid_request_error: 'refused',

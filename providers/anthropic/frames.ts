@@ -1,7 +1,7 @@
 /** The frames of a streamed message. Called for every token of every stream: hand checks, and no more than needed. */
 import type { ChatEvent, TokenUsage } from '../../domain/text/chat.ts';
-import type { FrameReader } from '../eventBatches.ts';
-import { type Fields, garbage, isFields, parseJson } from '../textFailures.ts';
+import type { FrameReader } from '../shared/eventBatches.ts';
+import { type Fields, garbage, isFields, parseJson } from '../shared/textFailures.ts';
 import { failureOfError } from './errorReply.ts';
 import { finishReason, readUsage, textIn } from './reply.ts';
 import { sealedThought, thought } from './thinking.ts';

@@ -8,7 +8,7 @@ import type {
   UserPart,
 } from '../../domain/text/chat.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import { type Fields, isFields, parseJson } from '../textFailures.ts';
+import { type Fields, isFields, parseJson } from '../shared/textFailures.ts';
 import { THINKING_FORMAT } from './thinking.ts';
 
 export interface Turn {

@@ -7,7 +7,7 @@ import type {
   TokenUsage,
   ToolCall,
 } from '../../domain/text/chat.ts';
-import { count, type Fields, garbage, isFields } from '../textFailures.ts';
+import { count, type Fields, garbage, isFields } from '../shared/textFailures.ts';
 import { failureOfError } from './errorReply.ts';
 import { sealedThought, thought } from './thinking.ts';
 

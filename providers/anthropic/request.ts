@@ -2,8 +2,8 @@
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
 import type { ChatRequest, FunctionTool } from '../../domain/text/chat.ts';
 import { isReasoningOff } from '../../domain/text/leftStream.ts';
-import { temperatureWithin } from '../temperature.ts';
-import { type Fields, isFields } from '../textFailures.ts';
+import { temperatureWithin } from '../shared/temperature.ts';
+import { type Fields, isFields } from '../shared/textFailures.ts';
 import { refused, toSystem, toTurns } from './messages.ts';
 import { type ClaudeForms, formsOf } from './models.ts';
 

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
 import type { ProviderReply } from '../../infra/http/providerHttp.ts';
-import { retryAfterMs } from '../retryAfter.ts';
-import { name } from '../textFailures.ts';
+import { retryAfterMs } from '../shared/retryAfter.ts';
+import { name } from '../shared/textFailures.ts';
 
 const errorBody = z.object({ error: z.object({ code: z.string() }) });
 

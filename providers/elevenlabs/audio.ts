@@ -5,7 +5,7 @@
  * for which our orders have no word).
  */
 import type { AudioOrder } from '../../domain/generation/audioOrder.ts';
-import type { AudioRequest } from '../provider.ts';
+import type { AudioRequest } from '../shared/provider.ts';
 import { maxOutputBytes, OUTPUT_FORMAT, type Plan, pathVoice, refuseOrder } from './plannedCall.ts';
 
 type Wish = Exclude<keyof AudioOrder, 'kind' | 'prompt'>;

@@ -6,8 +6,8 @@
  */
 import { z } from 'zod';
 import type { ProviderReply } from '../../infra/http/providerHttp.ts';
-import type { Outcome, RefusalReason } from '../provider.ts';
-import { retryAfterMs } from '../retryAfter.ts';
+import type { Outcome, RefusalReason } from '../shared/provider.ts';
+import { retryAfterMs } from '../shared/retryAfter.ts';
 import { replyFacts } from './replyFacts.ts';
 
 const detail = z.union([

@@ -1,5 +1,5 @@
 import type { ProviderCall } from '../../infra/http/providerHttp.ts';
-import type { Outcome } from '../provider.ts';
+import type { Outcome } from '../shared/provider.ts';
 import { toVoice, type Voice } from './voices.ts';
 
 /** One call of the service whose answer is the audio. */

@@ -1,5 +1,5 @@
 /** A voice change: POST /v1/speech-to-speech/{voice_id} with the recording as multipart. */
-import type { VoiceChangeRequest } from '../provider.ts';
+import type { VoiceChangeRequest } from '../shared/provider.ts';
 import { maxOutputBytes, OUTPUT_FORMAT, type Plan, pathVoice, refuseOrder } from './plannedCall.ts';
 
 /** Seeds of the service are unsigned 32-bit; ours are any integer from 0. */

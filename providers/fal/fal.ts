@@ -11,9 +11,9 @@ import { z } from 'zod';
 import { type GuardedFetch, isRefusedTarget } from '../../infra/http/guardedFetch.ts';
 import { createProviderHttp, ProviderHttpError, type ProviderReply } from '../../infra/http/providerHttp.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
-import { checkAudioFile } from '../audioFile.ts';
-import { fetchOutput } from '../fetchOutput.ts';
-import { withHeartbeat } from '../heartbeat.ts';
+import { checkAudioFile } from '../shared/audioFile.ts';
+import { fetchOutput } from '../shared/fetchOutput.ts';
+import { withHeartbeat } from '../shared/heartbeat.ts';
 import type {
   AudioRequest,
   CallContext,
@@ -21,9 +21,9 @@ import type {
   OperationHandle,
   Outcome,
   VideoRequest,
-} from '../provider.ts';
-import { unserved } from '../unserved.ts';
-import { checkVideoFile } from '../videoFile.ts';
+} from '../shared/provider.ts';
+import { unserved } from '../shared/unserved.ts';
+import { checkVideoFile } from '../shared/videoFile.ts';
 import { outcomeOfError, parseJson } from './errorReply.ts';
 import { toInput, type UploadedMedium } from './input.ts';
 import { readOutputUrl, readStatus, readSubmitted } from './replies.ts';

@@ -1,7 +1,7 @@
 /** Writes the input of a model of fal from an order of ours. */
 import type { VideoOrder } from '../../domain/generation/videoOrder.ts';
-import { audioFields } from '../audioFields.ts';
-import type { AudioRequest, MediaFile, VideoRequest } from '../provider.ts';
+import { audioFields } from '../shared/audioFields.ts';
+import type { AudioRequest, MediaFile, VideoRequest } from '../shared/provider.ts';
 import { type DurationForm, type Family, familyOf } from './families.ts';
 
 /** A medium of the order and the address under which fal can read it. */

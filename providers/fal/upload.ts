@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import { createProviderHttp, type ProviderHttp, type ProviderReply } from '../../infra/http/providerHttp.ts';
-import type { MediaFile, Outcome } from '../provider.ts';
+import type { MediaFile, Outcome } from '../shared/provider.ts';
 import { outcomeOfError, parseJson } from './errorReply.ts';
 
 export interface Storage {

@@ -8,8 +8,8 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
 import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
-import { orAborted } from '../orAborted.ts';
-import type { Callback } from '../provider.ts';
+import { orAborted } from '../shared/orAborted.ts';
+import type { Callback } from '../shared/provider.ts';
 import { parseJson } from './errorReply.ts';
 
 /** How far the time of a call may be from ours, as published. */

@@ -2,7 +2,7 @@
 import { DEFAULT_DIMENSIONS, MAX_DIMENSIONS, MAX_NUMBERS } from '../../domain/text/lexicalEmbedding.ts';
 import { estimateInTurns } from '../../engines/text/estimateInTurns.ts';
 import { createLexicalEmbedder } from '../../engines/text/lexicalEmbedder.ts';
-import type { TextProvider } from '../textProvider.ts';
+import type { TextProvider } from '../shared/textProvider.ts';
 
 export function createLexicalEmbedding(): TextProvider {
   const embedder = createLexicalEmbedder();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type { FfmpegEnd } from '../../engines/media/runFfmpeg.ts';
-import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../provider.ts';
+import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../shared/provider.ts';
 import { filterChain } from './filterChain.ts';
 import { asMp3, MP3_CONTENT_TYPE } from './mp3.ts';
 import { reading } from './reading.ts';

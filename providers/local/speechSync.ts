@@ -9,7 +9,7 @@ import { type Conversion, ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import { createSemaphore, type Semaphore, type SemaphoreOptions } from '../../infra/semaphore.ts';
 import { tooBusy } from '../../infra/tooBusy.ts';
-import type { MediaCallContext, MediaProvider, SpeechFormat, SpeechOrder } from '../mediaProvider.ts';
+import type { MediaCallContext, MediaProvider, SpeechFormat, SpeechOrder } from '../shared/mediaProvider.ts';
 import { followFile } from './followFile.ts';
 import { asMp3, WITHOUT_METADATA } from './mp3.ts';
 import { DEFAULT_LANGUAGE, engineLanguage, SPEECH_LANGUAGES } from './speechLanguages.ts';

@@ -1,6 +1,6 @@
 /** Which of the engine's two ways with video an order means. */
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
-import type { CallContext, Outcome, VideoRequest } from '../provider.ts';
+import type { CallContext, Outcome, VideoRequest } from '../shared/provider.ts';
 import { upscaleVideo } from './upscale/localUpscale.ts';
 import { makeVideo } from './video/localVideo.ts';
 

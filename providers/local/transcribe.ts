@@ -10,7 +10,12 @@ import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import { HEARD_FILE, HEARD_RATE, type HeardWord } from '../../engines/speech/runPocketsphinx.ts';
 import { createSemaphore } from '../../infra/semaphore.ts';
 import { tooBusy } from '../../infra/tooBusy.ts';
-import type { MediaCallContext, MediaProvider, Transcript, TranscriptionOrder } from '../mediaProvider.ts';
+import type {
+  MediaCallContext,
+  MediaProvider,
+  Transcript,
+  TranscriptionOrder,
+} from '../shared/mediaProvider.ts';
 import { reading } from './reading.ts';
 
 /** It takes a quarter of a recording's length on a free core, and the client waits. */

@@ -4,7 +4,7 @@
  */
 import type { EmbeddingModel, TextModel } from '../../domain/catalogue/model.ts';
 import { createProviderHttp, type ProviderHttp } from '../../infra/http/providerHttp.ts';
-import { type Fields, isFields, parseJson } from '../textFailures.ts';
+import { type Fields, isFields, parseJson } from '../shared/textFailures.ts';
 import { toModel } from './toModel.ts';
 
 export interface FoundOllama {

@@ -1,7 +1,7 @@
 /** A model as an Ollama describes it (POST /api/show), in the words of the catalogue. */
 import type { EmbeddingModel, ModelBase, TextModel } from '../../domain/catalogue/model.ts';
 import type { Capabilities } from '../../domain/catalogue/specs.ts';
-import { count, type Fields, isFields, words } from '../textFailures.ts';
+import { count, type Fields, isFields, words } from '../shared/textFailures.ts';
 
 /** What both kinds cost where nobody set a price: the machine is the operator's own. */
 const FREE = { input: { usd: 0, diem: 0 }, output: { usd: 0, diem: 0 } } as const;

@@ -1,8 +1,8 @@
 /** Embeddings: our request in the service's words, and its vectors in the order of the inputs. */
 import { endianness } from 'node:os';
 import { createTurnLimit } from '../../infra/turnLimit.ts';
-import { count, type Fields, garbage, isFields } from '../textFailures.ts';
-import type { EmbeddingRequest, Embeddings } from '../textProvider.ts';
+import { count, type Fields, garbage, isFields } from '../shared/textFailures.ts';
+import type { EmbeddingRequest, Embeddings } from '../shared/textProvider.ts';
 import type { Dialect } from './dialects.ts';
 import { errorIn, failureOfError } from './errorReply.ts';
 

@@ -3,9 +3,9 @@
  * at the top level for long, Ollama's is sometimes a bare string, FastAPI in front of anything answers `detail`.
  */
 import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
-import { failureOf, pauseOf, reasonOfStatus } from '../failedReply.ts';
-import { type Fields, isFields, name, parseJson, words } from '../textFailures.ts';
-import type { ErrorReply } from '../textReply.ts';
+import { failureOf, pauseOf, reasonOfStatus } from '../shared/failedReply.ts';
+import { type Fields, isFields, name, parseJson, words } from '../shared/textFailures.ts';
+import type { ErrorReply } from '../shared/textReply.ts';
 
 const BY_NAME: Record<string, UpstreamFailureReason> = {
   context_length_exceeded: 'context_length',

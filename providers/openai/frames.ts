@@ -1,7 +1,7 @@
 /** The frames of a streamed chat completion. Called for every token of every stream: hand checks, and no more than needed. */
 import type { ChatDelta, ChatEvent, ToolCallDelta } from '../../domain/text/chat.ts';
-import type { FrameReader } from '../eventBatches.ts';
-import { count, type Fields, garbage, isFields, parseJson } from '../textFailures.ts';
+import type { FrameReader } from '../shared/eventBatches.ts';
+import { count, type Fields, garbage, isFields, parseJson } from '../shared/textFailures.ts';
 import { errorIn, failureOfError } from './errorReply.ts';
 import {
   argumentsOf,

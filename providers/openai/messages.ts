@@ -1,7 +1,7 @@
 /** Our messages in the words of chat completions. */
 import type { ChatMessage, MediaPart, TextPart, UserPart } from '../../domain/text/chat.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import type { Fields } from '../textFailures.ts';
+import type { Fields } from '../shared/textFailures.ts';
 import type { Dialect } from './dialects.ts';
 
 export function toMessages(messages: readonly ChatMessage[], dialect: Dialect): Fields[] {

@@ -10,17 +10,17 @@ import {
   type TextHttpOptions,
   type TextReply,
 } from '../../infra/http/textHttp.ts';
-import { openChatStream } from '../eventBatches.ts';
-import { garbage, inOurWords } from '../textFailures.ts';
+import { openChatStream } from '../shared/eventBatches.ts';
+import { garbage, inOurWords } from '../shared/textFailures.ts';
 import type {
   ChatStream,
   EmbeddingRequest,
   Embeddings,
   TextCallContext,
   TextProvider,
-} from '../textProvider.ts';
-import { errorReplyOf, jsonOf, largeJsonOf } from '../textReply.ts';
-import { wholeAsStream } from '../wholeAsEvents.ts';
+} from '../shared/textProvider.ts';
+import { errorReplyOf, jsonOf, largeJsonOf } from '../shared/textReply.ts';
+import { wholeAsStream } from '../shared/wholeAsEvents.ts';
 import { type Dialect, dialectOf } from './dialects.ts';
 import { readEmbeddings, toEmbeddingBody } from './embeddings.ts';
 import { failureOfReply } from './errorReply.ts';

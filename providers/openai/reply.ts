@@ -10,7 +10,7 @@ import type {
   TokenUsage,
   ToolCall,
 } from '../../domain/text/chat.ts';
-import { count, type Fields, garbage, isFields } from '../textFailures.ts';
+import { count, type Fields, garbage, isFields } from '../shared/textFailures.ts';
 import { errorIn, failureOfError } from './errorReply.ts';
 
 /** A body with status 200; throws UpstreamFailure for what is no completion. */

@@ -1,8 +1,8 @@
 /** Our request in the words of chat completions. */
 import type { ChatRequest, FunctionTool, Sampling, ToolChoice } from '../../domain/text/chat.ts';
 import { isReasoningOff } from '../../domain/text/leftStream.ts';
-import { temperatureWithin } from '../temperature.ts';
-import type { Fields } from '../textFailures.ts';
+import { temperatureWithin } from '../shared/temperature.ts';
+import type { Fields } from '../shared/textFailures.ts';
 import type { Dialect } from './dialects.ts';
 import { toMessages } from './messages.ts';
 

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
-import type { CallContext, MediaFile, Outcome } from '../provider.ts';
+import type { CallContext, MediaFile, Outcome } from '../shared/provider.ts';
 import { outcomeOfSubmission } from './errorReply.ts';
 import { failed, parseJson } from './prediction.ts';
 

@@ -3,7 +3,7 @@
  * version (replicate.com/<owner>/<name>/versions/<version>/api); for wan-2.5, kling-v2.1 and seedance-1-pro, whose pages were
  * not at hand, descriptions of the same schema by services that resell it.
  */
-import type { AudioRequest, MediaFile, VideoRequest } from '../provider.ts';
+import type { AudioRequest, MediaFile, VideoRequest } from '../shared/provider.ts';
 import { type PublicOrder, publicOrder } from './publicOrder.ts';
 
 type Order = AudioRequest | VideoRequest;

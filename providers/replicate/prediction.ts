@@ -3,7 +3,7 @@
  * `prediction_response` of the service's OpenAPI description (api.replicate.com/openapi.json).
  */
 import { z } from 'zod';
-import type { Outcome } from '../provider.ts';
+import type { Outcome } from '../shared/provider.ts';
 import { outputAddress } from './outputAddress.ts';
 import { clean, isContentPolicy } from './words.ts';
 

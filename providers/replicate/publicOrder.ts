@@ -4,8 +4,8 @@
  */
 import type { MediaRole } from '../../domain/generation/media.ts';
 import type { UpscaleOrder } from '../../domain/generation/videoOrder.ts';
-import { audioFields } from '../audioFields.ts';
-import type { AudioRequest, MediaFile, VideoRequest } from '../provider.ts';
+import { audioFields } from '../shared/audioFields.ts';
+import type { AudioRequest, MediaFile, VideoRequest } from '../shared/provider.ts';
 
 export type PublicOrder = Readonly<Record<string, unknown>>;
 

@@ -10,9 +10,9 @@
  */
 import { join } from 'node:path';
 import { ProviderHttpError } from '../../infra/http/providerHttp.ts';
-import { checkAudioFile } from '../audioFile.ts';
-import { fetchOutput } from '../fetchOutput.ts';
-import { withHeartbeat } from '../heartbeat.ts';
+import { checkAudioFile } from '../shared/audioFile.ts';
+import { fetchOutput } from '../shared/fetchOutput.ts';
+import { withHeartbeat } from '../shared/heartbeat.ts';
 import type {
   AudioRequest,
   CallContext,
@@ -20,9 +20,9 @@ import type {
   OperationHandle,
   Outcome,
   VideoRequest,
-} from '../provider.ts';
-import { unserved } from '../unserved.ts';
-import { checkVideoFile } from '../videoFile.ts';
+} from '../shared/provider.ts';
+import { unserved } from '../shared/unserved.ts';
+import { checkVideoFile } from '../shared/videoFile.ts';
 import { outcomeOfQuestion, outcomeOfSubmission } from './errorReply.ts';
 import { addressMedia, withAddresses } from './mediaInputs.ts';
 import { modelInputs } from './modelInputs.ts';

@@ -6,7 +6,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
-import type { Callback } from '../provider.ts';
+import type { Callback } from '../shared/provider.ts';
 import { parseJson } from './prediction.ts';
 
 const TOLERANCE_MS = 5 * 60_000;

@@ -2,7 +2,7 @@
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import type { StreamedReply } from '../../infra/http/streamedHttp.ts';
-import { retryAfterMs } from '../retryAfter.ts';
+import { retryAfterMs } from '../shared/retryAfter.ts';
 import { AnswerScanner, NotJson } from './answerScanner.ts';
 import { STREAMS } from './besideSilence.ts';
 import { plainPieces } from './nodeDoor.ts';

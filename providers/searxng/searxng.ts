@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
 import { createProviderHttp, type ProviderReply } from '../../infra/http/providerHttp.ts';
-import { retryAfterMs } from '../retryAfter.ts';
 import { askEngine, garbage, jsonOf } from '../search/askEngine.ts';
 import { plainText } from '../search/plainText.ts';
 import type { SearchProvider, SearchResult } from '../search/searchProvider.ts';
+import { retryAfterMs } from '../shared/retryAfter.ts';
 
 export interface SearxngOptions {
   baseUrl: string;

@@ -7,7 +7,7 @@ import type {
   SimulatorSettings,
   SimulatorStage,
 } from '../../domain/providerSettings.ts';
-import type { CallContext, Outcome } from '../provider.ts';
+import type { CallContext, Outcome } from '../shared/provider.ts';
 import type { Orders } from './orders.ts';
 
 export const DEFAULT_DELAY_MS = 60_000;

@@ -1,5 +1,5 @@
 /** The size of a simulated picture, by what was ordered and handed in. */
-import type { MediaFile, VideoRequest } from '../provider.ts';
+import type { MediaFile, VideoRequest } from '../shared/provider.ts';
 
 export interface FrameSize {
   /** Pixels, both even. */

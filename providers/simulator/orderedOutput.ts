@@ -8,7 +8,7 @@ import type {
   GenerationRequest,
   OperationHandle,
   VideoRequest,
-} from '../provider.ts';
+} from '../shared/provider.ts';
 import { type FrameSize, frameSize } from './frameSize.ts';
 import { writeMelody } from './melody.ts';
 import { type PatternMeans, writePattern } from './testPattern.ts';

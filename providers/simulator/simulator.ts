@@ -14,7 +14,7 @@ import type {
   GenerationRequest,
   OperationHandle,
   Outcome,
-} from '../provider.ts';
+} from '../shared/provider.ts';
 import { behaviourOf, DEFAULT_DELAY_MS, pause, REPLY_LOST, refusal, silence, strike } from './faults.ts';
 import { type OrderedOutput, orderedOutput, outputIn, type Spoiled, writeOutput } from './orderedOutput.ts';
 import { type Order, type Orders, openOrders } from './orders.ts';

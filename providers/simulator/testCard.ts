@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Colour } from '../../domain/images/editing/plan.ts';
 import type { ImageWork } from '../../engines/images/imageWork.ts';
-import { ratioOf } from '../imageSizes.ts';
 import { FONT_PATH } from '../local/video/fontWidths.ts';
-import type { ImageOrder, MadeImage, MediaCallContext, MediaProvider } from '../mediaProvider.ts';
+import { ratioOf } from '../shared/imageSizes.ts';
+import type { ImageOrder, MadeImage, MediaCallContext, MediaProvider } from '../shared/mediaProvider.ts';
 
 /** Longer side in pixels. */
 const TIERS: Readonly<Record<string, number>> = { '1K': 1_024, '2K': 2_048, '4K': 4_096 };

@@ -6,7 +6,7 @@ import { rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { FfmpegEnd } from '../../engines/media/runFfmpeg.ts';
-import type { CallContext } from '../provider.ts';
+import type { CallContext } from '../shared/provider.ts';
 import { bannerPgm } from './banner.ts';
 
 export const PATTERN_FRAMES_PER_SECOND = 8;

@@ -13,7 +13,7 @@ import type {
   TokenUsage,
 } from '../../domain/text/chat.ts';
 import { promptTokensOf } from '../../domain/text/promptSize.ts';
-import type { TextCallContext, TextProvider } from '../textProvider.ts';
+import type { TextCallContext, TextProvider } from '../shared/textProvider.ts';
 import { simulatedLabel } from './simulatedChoice.ts';
 
 /** A longer answer is no label: it is asked for a text. */

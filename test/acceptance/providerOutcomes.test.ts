@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobState } from '../../domain/jobs.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { queueIdOf } from '../../infra/s3/objectKeys.ts';
-import type { Callback } from '../../providers/provider.ts';
+import type { Callback } from '../../providers/shared/provider.ts';
 import { longRun } from '../infra/postgres/longRun.ts';
 import type { FalStub, OrderStep, StubOrder } from '../stubs/fal/fal.ts';
 import { newSigningKey } from '../stubs/fal/webhooks.ts';

@@ -13,7 +13,7 @@ import type { ProviderLimits } from '../../domain/providerSettings.ts';
 import { readJob } from '../../infra/postgres/jobs.ts';
 import { charge } from '../../infra/postgres/ledger.ts';
 import { watchCircuits } from '../../infra/postgres/providerHealth.ts';
-import type { CallContext, GenerationProvider, Outcome } from '../../providers/provider.ts';
+import type { CallContext, GenerationProvider, Outcome } from '../../providers/shared/provider.ts';
 import type { AudioGeneration } from '../../workflows/contract.ts';
 import { until } from '../harness/until.ts';
 import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callbackPath } from '../../infra/postgres/callbackToken.ts';
-import type { GenerationProvider } from '../../providers/provider.ts';
+import type { GenerationProvider } from '../../providers/shared/provider.ts';
 import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
 import { sendRaw } from './sendRaw.ts';
 import { startApi, type TestApi } from './startApi.ts';

@@ -1,6 +1,6 @@
 import type { ChatEvent, ChatRequest, TokenUsage } from '../../domain/text/chat.ts';
 import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
-import type { ChatStream, TextCallContext } from '../../providers/textProvider.ts';
+import type { ChatStream, TextCallContext } from '../../providers/shared/textProvider.ts';
 
 export function chatRequest(change: Partial<ChatRequest> = {}): ChatRequest {
   return {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { createTextProviders } from '../../providers/createTextProviders.ts';
-import type { TextProvider } from '../../providers/textProvider.ts';
-import type { TextOutcome, TextUpstreams } from '../../providers/upstreams.ts';
+import type { TextProvider } from '../../providers/shared/textProvider.ts';
+import type { TextOutcome, TextUpstreams } from '../../providers/shared/upstreams.ts';
 import { type OpenAiStub, startOpenAiStub } from '../stubs/openai.ts';
 import { chatRequest, context, failureOf } from './chatRequest.ts';
 

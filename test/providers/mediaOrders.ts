@@ -13,7 +13,7 @@ import type {
   SpeechOrder,
   TranscriptionOrder,
   VoiceSample,
-} from '../../providers/mediaProvider.ts';
+} from '../../providers/shared/mediaProvider.ts';
 import { greyPng } from '../engines/media/pictureFiles.ts';
 import { testWav } from '../stubs/elevenlabsAudio.ts';
 

@@ -6,7 +6,7 @@ import { answerTo, type DecisionAnswer, labelsOf } from '../../../domain/decisio
 import { inRounds } from '../../../domain/decisions/rounds.ts';
 import type { ChatRequest, Completion, TokenUsage } from '../../../domain/text/chat.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
-import type { TextProvider } from '../../../providers/textProvider.ts';
+import type { TextProvider } from '../../../providers/shared/textProvider.ts';
 import type { ModelCall } from '../modelCall.ts';
 import { type Counted, countCompletion } from '../tally.ts';
 import { type DecisionPlan, maxTokensOf, type PlannedQuestion } from './decisionPlan.ts';

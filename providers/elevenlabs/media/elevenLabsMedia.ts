@@ -1,9 +1,9 @@
 /** Speech, transcripts and voices of ElevenLabs while the client waits. One call each, never repeated here. */
 import { createTextHttp, type TextCall, type TextReply } from '../../../infra/http/textHttp.ts';
-import type { MediaCallContext, MediaProvider } from '../../mediaProvider.ts';
-import { MAX_SPEECH_BYTES, openSpeech } from '../../speechStream.ts';
-import { inOurWords } from '../../textFailures.ts';
-import { errorReplyOf, jsonOf } from '../../textReply.ts';
+import type { MediaCallContext, MediaProvider } from '../../shared/mediaProvider.ts';
+import { MAX_SPEECH_BYTES, openSpeech } from '../../shared/speechStream.ts';
+import { inOurWords } from '../../shared/textFailures.ts';
+import { errorReplyOf, jsonOf } from '../../shared/textReply.ts';
 import { type ElevenLabsOptions, serviceAddress } from '../elevenlabs.ts';
 import { failureOfReply } from './failures.ts';
 import { speechCall } from './speech.ts';

@@ -1,8 +1,8 @@
 /** What an error reply of ElevenLabs means for a call that a client waits for: the words of queued orders, in those of calls. */
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
-import { reasonOfStatus } from '../../failedReply.ts';
-import type { Outcome, RefusalReason } from '../../provider.ts';
-import type { ErrorReply } from '../../textReply.ts';
+import { reasonOfStatus } from '../../shared/failedReply.ts';
+import type { Outcome, RefusalReason } from '../../shared/provider.ts';
+import type { ErrorReply } from '../../shared/textReply.ts';
 import { outcomeOfError } from '../errorReply.ts';
 
 const OF_REFUSALS: Record<RefusalReason, UpstreamFailureReason> = {

@@ -1,7 +1,7 @@
 /** POST /v1/text-to-speech/{voice_id}/stream. */
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import type { TextCall } from '../../../infra/http/textHttp.ts';
-import type { SpeechFormat, SpeechOrder } from '../../mediaProvider.ts';
+import type { SpeechFormat, SpeechOrder } from '../../shared/mediaProvider.ts';
 import { OUTPUT_FORMAT, pathVoice } from '../plannedCall.ts';
 import { languageCode } from './languages.ts';
 

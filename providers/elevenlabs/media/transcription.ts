@@ -1,9 +1,9 @@
 /** POST /v1/speech-to-text. */
 import type { TextCall } from '../../../infra/http/textHttp.ts';
-import type { Transcript, TranscriptionOrder } from '../../mediaProvider.ts';
-import { recordingPart } from '../../recordingUpload.ts';
-import { garbage, isFields } from '../../textFailures.ts';
-import { spanIn, textIn } from '../../timedWords.ts';
+import type { Transcript, TranscriptionOrder } from '../../shared/mediaProvider.ts';
+import { recordingPart } from '../../shared/recordingUpload.ts';
+import { garbage, isFields } from '../../shared/textFailures.ts';
+import { spanIn, textIn } from '../../shared/timedWords.ts';
 
 export function transcriptionCall(order: TranscriptionOrder): Pick<TextCall, 'path' | 'multipart'> {
   const { upstreamModel, recording, language, timestamps } = order;

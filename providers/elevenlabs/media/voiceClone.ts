@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import type { TextCall } from '../../../infra/http/textHttp.ts';
-import type { VoiceSample } from '../../mediaProvider.ts';
-import { recordingPart } from '../../recordingUpload.ts';
-import { garbage, isFields } from '../../textFailures.ts';
+import type { VoiceSample } from '../../shared/mediaProvider.ts';
+import { recordingPart } from '../../shared/recordingUpload.ts';
+import { garbage, isFields } from '../../shared/textFailures.ts';
 import { pathVoice } from '../plannedCall.ts';
 
 export function cloneCall({ recording }: VoiceSample): Pick<TextCall, 'path' | 'multipart'> {

@@ -2,8 +2,8 @@
 import { stat } from 'node:fs/promises';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
-import { allOrNone, failureOfOutcome, inMediaWords } from '../../mediaFailures.ts';
-import { fetchImage, fetchSpeech } from '../../mediaOutputs.ts';
+import { allOrNone, failureOfOutcome, inMediaWords } from '../../shared/mediaFailures.ts';
+import { fetchImage, fetchSpeech } from '../../shared/mediaOutputs.ts';
 import type {
   Cutout,
   Enlargement,
@@ -17,10 +17,10 @@ import type {
   Transcript,
   TranscriptionOrder,
   VoiceSample,
-} from '../../mediaProvider.ts';
-import { orderedPictures } from '../../orderedPictures.ts';
-import { garbage } from '../../textFailures.ts';
-import { readTranscript } from '../../transcripts.ts';
+} from '../../shared/mediaProvider.ts';
+import { orderedPictures } from '../../shared/orderedPictures.ts';
+import { garbage } from '../../shared/textFailures.ts';
+import { readTranscript } from '../../shared/transcripts.ts';
 import { type FalOptions, type FalService, openService } from '../service.ts';
 import { upload } from '../upload.ts';
 import { checkSources, editInput, generationInputs } from './imageInput.ts';

@@ -1,8 +1,8 @@
 /** Writes the inputs of fal's models of pictures from orders of ours. */
 import { FareboxError } from '../../../domain/errors.ts';
 import { ASPECT_RATIOS, type ImageFormat } from '../../../domain/images/images.ts';
-import { nearestRatio, type PixelSize, ratioOf, sizeOfRatio } from '../../imageSizes.ts';
-import type { ImageEdit, ImageOrder } from '../../mediaProvider.ts';
+import { nearestRatio, type PixelSize, ratioOf, sizeOfRatio } from '../../shared/imageSizes.ts';
+import type { ImageEdit, ImageOrder } from '../../shared/mediaProvider.ts';
 import { type ImageFamily, imageFamilyOf } from './imageFamilies.ts';
 
 export type FalInput = Record<string, unknown>;

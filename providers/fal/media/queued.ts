@@ -6,10 +6,10 @@
 
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import { ProviderHttpError, type ProviderReply } from '../../../infra/http/providerHttp.ts';
-import { asMediaFailure, failureOfOutcome, givenUp } from '../../mediaFailures.ts';
-import { orAborted } from '../../orAborted.ts';
-import { pause } from '../../pause.ts';
-import { lost } from '../../textFailures.ts';
+import { asMediaFailure, failureOfOutcome, givenUp } from '../../shared/mediaFailures.ts';
+import { orAborted } from '../../shared/orAborted.ts';
+import { pause } from '../../shared/pause.ts';
+import { lost } from '../../shared/textFailures.ts';
 import { outcomeOfError, parseJson } from '../errorReply.ts';
 import { readStatus, readSubmitted } from '../replies.ts';
 import { ENDPOINT, type FalService, ORDER_HEADERS, orderPath } from '../service.ts';

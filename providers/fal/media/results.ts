@@ -1,6 +1,6 @@
 /** What fal's models answer, of which only what is used is asked for; they differ in names, not in what they mean. */
 import { z } from 'zod';
-import { garbage } from '../../textFailures.ts';
+import { garbage } from '../../shared/textFailures.ts';
 
 const MOST_FILES = 100;
 

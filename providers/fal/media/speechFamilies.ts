@@ -1,6 +1,6 @@
 /** What fal's models of speech take. Source: as in imageFamilies.ts. */
-import { languageName } from '../../languageNames.ts';
-import type { SpeechOrder } from '../../mediaProvider.ts';
+import { languageName } from '../../shared/languageNames.ts';
+import type { SpeechOrder } from '../../shared/mediaProvider.ts';
 import { longestFitting } from '../longestFitting.ts';
 
 type Fields = Record<string, unknown>;

@@ -2,7 +2,7 @@
  * What fal's models that work on one picture or recording take: cutting out, enlarging, writing down. Source: as in
  * imageFamilies.ts.
  */
-import type { Enlargement, TranscriptionOrder } from '../../mediaProvider.ts';
+import type { Enlargement, TranscriptionOrder } from '../../shared/mediaProvider.ts';
 import { longestFitting } from '../longestFitting.ts';
 
 type Fixed = Readonly<Record<string, string | number | boolean>>;

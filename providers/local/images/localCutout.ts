@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import { type CutEnd, type CutterOptions, createCutter } from '../../../engines/cutout/cutter.ts';
-import type { MediaProvider } from '../../mediaProvider.ts';
+import type { MediaProvider } from '../../shared/mediaProvider.ts';
 
 type LocalCutout = Required<Pick<MediaProvider, 'readsAll' | 'cutOut' | 'close'>>;
 

@@ -9,7 +9,7 @@ import { contradiction } from '../../../domain/images/editing/refusal.ts';
 import { planEdit } from '../../../domain/images/editPrompt.ts';
 import { SOURCE_PIXELS } from '../../../domain/images/images.ts';
 import type { ImageWork } from '../../../engines/images/imageWork.ts';
-import type { Enlargement, ImageEdit, MediaCallContext, MediaProvider } from '../../mediaProvider.ts';
+import type { Enlargement, ImageEdit, MediaCallContext, MediaProvider } from '../../shared/mediaProvider.ts';
 import { FONT_PATH, shippedFont } from '../video/fontWidths.ts';
 
 export function createLocalImages(work: ImageWork): MediaProvider {

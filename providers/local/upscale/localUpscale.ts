@@ -5,7 +5,7 @@ import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
 import type { Conversion } from '../../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../../engines/media/mediaTools.ts';
 import type { Progress } from '../../../engines/media/progress.ts';
-import type { CallContext, MediaFile, Outcome, VideoRequest } from '../../provider.ts';
+import type { CallContext, MediaFile, Outcome, VideoRequest } from '../../shared/provider.ts';
 import { BEFORE_INPUTS, mostBitsPerSecond, mp4, prores } from '../video/encoding.ts';
 import { reading } from '../video/reading.ts';
 import { refused, run } from '../video/run.ts';

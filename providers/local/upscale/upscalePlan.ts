@@ -1,6 +1,6 @@
 /** What an order to enlarge a video becomes: sizes, filters for picture and sound, and how much work it is. */
 import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
-import type { MediaFile } from '../../provider.ts';
+import type { MediaFile } from '../../shared/provider.ts';
 import { even, type Size } from '../video/frames.ts';
 
 export interface UpscalePlan {

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MediaTools } from '../../../engines/media/mediaTools.ts';
-import type { CallContext, Outcome, VideoRequest } from '../../provider.ts';
+import type { CallContext, Outcome, VideoRequest } from '../../shared/provider.ts';
 import { planVideo, type VideoPlan } from './plan.ts';
 import { refused, run } from './run.ts';
 import { OUTPUT, type Step, stepsOf } from './steps.ts';

@@ -1,6 +1,6 @@
 /** What an order becomes: shots as filter graphs, a sound, and the files of its words. */
 import type { MediaRole } from '../../../domain/generation/media.ts';
-import type { MediaFile, VideoRequest } from '../../provider.ts';
+import type { MediaFile, VideoRequest } from '../../shared/provider.ts';
 import { backdrop } from './backdrop.ts';
 import { trajectoryViews, type View } from './camera.ts';
 import { shippedFont } from './fontWidths.ts';

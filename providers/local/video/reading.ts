@@ -1,7 +1,7 @@
 /** How a medium of an order is read: by the demuxer that measured it, and only by decoders that belong to its kind. */
 import type { MediaKind } from '../../../domain/generation/media.ts';
 import { FORMAT_READINGS } from '../../../engines/media/formats.ts';
-import type { MediaFile } from '../../provider.ts';
+import type { MediaFile } from '../../shared/provider.ts';
 
 const AUDIO = [...new Set(Object.values(FORMAT_READINGS).flatMap(({ decoders }) => decoders))];
 const PICTURE = ['png', 'apng', 'mjpeg', 'webp', 'gif', 'bmp', 'tiff', 'libdav1d', 'av1', 'hevc'];

@@ -1,7 +1,7 @@
 /** A conversion as the outcome of an order. */
 import { type Conversion, ffmpeg } from '../../../engines/media/ffmpeg.ts';
 import type { Progress } from '../../../engines/media/progress.ts';
-import type { CallContext, Outcome } from '../../provider.ts';
+import type { CallContext, Outcome } from '../../shared/provider.ts';
 
 /**
  * Undefined: it is made, and whole. A filter that gets no memory ends its stream as if it were through, without an error;

@@ -1,5 +1,5 @@
 /** When which picture is seen: shots that overlap where one fades into the next, and the frame at which each stands whole. */
-import type { MediaFile } from '../../provider.ts';
+import type { MediaFile } from '../../shared/provider.ts';
 import { FRAMES_PER_SECOND } from './frames.ts';
 
 export interface Shot {

@@ -2,8 +2,8 @@
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createProviderHttp, type ProviderHttpOptions } from '../../../infra/http/providerHttp.ts';
-import { fetchOutput } from '../../fetchOutput.ts';
-import type { MediaCallContext } from '../../mediaProvider.ts';
+import { fetchOutput } from '../../shared/fetchOutput.ts';
+import type { MediaCallContext } from '../../shared/mediaProvider.ts';
 
 export type FetchPicture = (
   url: string,

@@ -3,7 +3,7 @@
  * edit"); xAI's from its guide to images, which names shapes and tiers in place of sizes and takes edits as JSON.
  */
 import type { Quality } from '../../../domain/catalogue/specs.ts';
-import { nearestRatio } from '../../imageSizes.ts';
+import { nearestRatio } from '../../shared/imageSizes.ts';
 import { type Sizing, sizeOf, type WantedSize } from './imageSizes.ts';
 
 export interface ImageFamily {

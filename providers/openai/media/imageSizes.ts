@@ -1,5 +1,5 @@
 /** In which sizes a family of models makes pictures, and how it is told. */
-import { type PixelSize, ratioOf } from '../../imageSizes.ts';
+import { type PixelSize, ratioOf } from '../../shared/imageSizes.ts';
 
 /** What was ordered: pixels, or a shape and a tier of the model. */
 export interface WantedSize {

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import type { TextCall } from '../../../infra/http/textHttp.ts';
-import type { ImageEdit, ImageFile, ImageOrder } from '../../mediaProvider.ts';
+import type { ImageEdit, ImageFile, ImageOrder } from '../../shared/mediaProvider.ts';
 import type { Dialect } from '../dialects.ts';
 import { familyOf } from './imageFamilies.ts';
 

@@ -11,10 +11,10 @@ import {
   type TextHttp,
   type TextReply,
 } from '../../../infra/http/textHttp.ts';
-import type { MediaCallContext, MediaProvider, Speech } from '../../mediaProvider.ts';
-import { MAX_SPEECH_BYTES, openSpeech } from '../../speechStream.ts';
-import { garbage, inOurWords } from '../../textFailures.ts';
-import { errorReplyOf, jsonOf } from '../../textReply.ts';
+import type { MediaCallContext, MediaProvider, Speech } from '../../shared/mediaProvider.ts';
+import { MAX_SPEECH_BYTES, openSpeech } from '../../shared/speechStream.ts';
+import { garbage, inOurWords } from '../../shared/textFailures.ts';
+import { errorReplyOf, jsonOf } from '../../shared/textReply.ts';
 import { type Dialect, dialectNameOf, dialectOf } from '../dialects.ts';
 import { errorIn, failureOfError, failureOfReply } from '../errorReply.ts';
 import { OPENAI_BASE_URL, type OpenAiOptions } from '../openai.ts';

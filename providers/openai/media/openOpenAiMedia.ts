@@ -1,9 +1,9 @@
 /** An entry of OpenAI's kind with all its addresses. */
 import type { OpenAiSettings } from '../../../domain/providerSettings.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
-import type { Address } from '../../addressChoice.ts';
-import type { MediaProvider } from '../../mediaProvider.ts';
-import { openAddresses } from '../../remoteAddresses.ts';
+import type { Address } from '../../shared/addressChoice.ts';
+import type { MediaProvider } from '../../shared/mediaProvider.ts';
+import { openAddresses } from '../../shared/remoteAddresses.ts';
 import { createOpenAiMedia } from './openAiMedia.ts';
 
 export interface OpenAiMediaMeans {

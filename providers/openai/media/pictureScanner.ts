@@ -3,7 +3,7 @@
  * What is left, a small JSON with the number of the picture in its place, is for an ordinary parser.
  */
 import { type FileHandle, open } from 'node:fs/promises';
-import { garbage } from '../../textFailures.ts';
+import { garbage } from '../../shared/textFailures.ts';
 
 export interface ScannedPicture {
   path: string;

@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { sniffImage } from '../../../engines/media/image/sniffImage.ts';
 import type { TextReply } from '../../../infra/http/textHttp.ts';
-import { readHead } from '../../fileHead.ts';
-import type { MadeImage, MediaCallContext } from '../../mediaProvider.ts';
-import { garbage, isFields, parseJson } from '../../textFailures.ts';
+import { readHead } from '../../shared/fileHead.ts';
+import type { MadeImage, MediaCallContext } from '../../shared/mediaProvider.ts';
+import { garbage, isFields, parseJson } from '../../shared/textFailures.ts';
 import { errorIn, failureOfError } from '../errorReply.ts';
 import type { FetchPicture } from './fetchPicture.ts';
 import { PictureScanner, type ScannedPicture } from './pictureScanner.ts';

@@ -1,6 +1,6 @@
 /** POST /audio/speech. */
 import type { TextCall } from '../../../infra/http/textHttp.ts';
-import type { SpeechOrder } from '../../mediaProvider.ts';
+import type { SpeechOrder } from '../../shared/mediaProvider.ts';
 import type { Dialect } from '../dialects.ts';
 
 /** `instructions` does not work with them. */

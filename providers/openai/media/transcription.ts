@@ -1,10 +1,10 @@
 /** POST /audio/transcriptions. */
 import type { OpenAiDialect } from '../../../domain/providerSettings.ts';
 import type { TextCall } from '../../../infra/http/textHttp.ts';
-import type { Transcript, TranscriptionOrder } from '../../mediaProvider.ts';
-import { recordingPart } from '../../recordingUpload.ts';
-import { garbage, isFields } from '../../textFailures.ts';
-import { spanIn, textIn } from '../../timedWords.ts';
+import type { Transcript, TranscriptionOrder } from '../../shared/mediaProvider.ts';
+import { recordingPart } from '../../shared/recordingUpload.ts';
+import { garbage, isFields } from '../../shared/textFailures.ts';
+import { spanIn, textIn } from '../../shared/timedWords.ts';
 import { errorIn, failureOfError } from '../errorReply.ts';
 
 /** Which models tell times, in an answer of the format `verbose_json`; the others know `json` and no more. */

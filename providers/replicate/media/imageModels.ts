@@ -4,8 +4,8 @@
  */
 import { FareboxError } from '../../../domain/errors.ts';
 import { ASPECT_RATIOS, type ImageFormat } from '../../../domain/images/images.ts';
-import { nearestRatio } from '../../imageSizes.ts';
-import type { ImageEdit, ImageOrder } from '../../mediaProvider.ts';
+import { nearestRatio } from '../../shared/imageSizes.ts';
+import type { ImageEdit, ImageOrder } from '../../shared/mediaProvider.ts';
 import type { SentMedium } from '../mediaInputs.ts';
 
 type Fields = Record<string, unknown>;

@@ -1,5 +1,5 @@
 /** What the service's models answer: an address, a list of them, or an object that names some. */
-import { garbage } from '../../textFailures.ts';
+import { garbage } from '../../shared/textFailures.ts';
 import { outputAddress, outputAddresses } from '../outputAddress.ts';
 
 /** Throws UpstreamFailure where there is none. */

@@ -4,10 +4,10 @@
  */
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import { ProviderHttpError, type ProviderReply } from '../../../infra/http/providerHttp.ts';
-import { asMediaFailure, failureOfOutcome, givenUp } from '../../mediaFailures.ts';
-import { orAborted } from '../../orAborted.ts';
-import { pause } from '../../pause.ts';
-import { lost } from '../../textFailures.ts';
+import { asMediaFailure, failureOfOutcome, givenUp } from '../../shared/mediaFailures.ts';
+import { orAborted } from '../../shared/orAborted.ts';
+import { pause } from '../../shared/pause.ts';
+import { lost } from '../../shared/textFailures.ts';
 import { outcomeOfQuestion, outcomeOfSubmission } from '../errorReply.ts';
 import { endOf, type Prediction, readPrediction } from '../prediction.ts';
 import { orderAddress, type ReplicateService } from '../service.ts';

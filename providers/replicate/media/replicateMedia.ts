@@ -1,7 +1,7 @@
 /** Pictures, transcripts and speech of the service's models, for a client that waits. Sources: as in replicate.ts. */
 import { stat } from 'node:fs/promises';
-import { allOrNone, failureOfOutcome, inMediaWords } from '../../mediaFailures.ts';
-import { fetchImage, fetchSpeech } from '../../mediaOutputs.ts';
+import { allOrNone, failureOfOutcome, inMediaWords } from '../../shared/mediaFailures.ts';
+import { fetchImage, fetchSpeech } from '../../shared/mediaOutputs.ts';
 import type {
   Cutout,
   Enlargement,
@@ -14,10 +14,10 @@ import type {
   SpeechOrder,
   Transcript,
   TranscriptionOrder,
-} from '../../mediaProvider.ts';
-import { orderedPictures } from '../../orderedPictures.ts';
-import { garbage } from '../../textFailures.ts';
-import { readTranscript } from '../../transcripts.ts';
+} from '../../shared/mediaProvider.ts';
+import { orderedPictures } from '../../shared/orderedPictures.ts';
+import { garbage } from '../../shared/textFailures.ts';
+import { readTranscript } from '../../shared/transcripts.ts';
 import { addressMedia, type SentMedium, withAddresses } from '../mediaInputs.ts';
 import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateService } from '../service.ts';
 import { checkSources, editInput, generationInputs } from './imageModels.ts';

@@ -1,6 +1,6 @@
 /** What the service's models that work on one picture or recording, and those of speech, name their inputs. Source: as in imageModels.ts. */
-import { languageName } from '../../languageNames.ts';
-import type { Enlargement, SpeechOrder, TranscriptionOrder } from '../../mediaProvider.ts';
+import { languageName } from '../../shared/languageNames.ts';
+import type { Enlargement, SpeechOrder, TranscriptionOrder } from '../../shared/mediaProvider.ts';
 import type { SentMedium } from '../mediaInputs.ts';
 
 type Fields = Record<string, unknown>;

@@ -9,7 +9,7 @@ import { OFFLINE_IMAGES } from '../../../domain/catalogue/builtin/offlineImages.
 import { createImageWork, type ImageWork } from '../../../engines/images/imageWork.ts';
 import { createLocalCutout } from '../../../providers/local/images/localCutout.ts';
 import { createLocalImages } from '../../../providers/local/images/localImages.ts';
-import type { MediaProvider } from '../../../providers/mediaProvider.ts';
+import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';
 import { until } from '../../harness/until.ts';
 import { CARD, type ImageWorld, openImageWorld, withStub } from './world.ts';
 

@@ -13,7 +13,7 @@ import type {
   ImageEdit,
   ImageOrder,
   MediaProvider,
-} from '../../../providers/mediaProvider.ts';
+} from '../../../providers/shared/mediaProvider.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 /** A plain PNG of this size. */

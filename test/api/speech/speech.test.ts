@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
-import type { SpeechOrder } from '../../../providers/mediaProvider.ts';
+import type { SpeechOrder } from '../../../providers/shared/mediaProvider.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 
 let world: SpeechWorld;

@@ -12,7 +12,7 @@ import type {
   Transcript,
   TranscriptionOrder,
   VoiceSample,
-} from '../../../providers/mediaProvider.ts';
+} from '../../../providers/shared/mediaProvider.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 export interface Script {

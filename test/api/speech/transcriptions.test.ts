@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { countUnpaidReading } from '../../../api/paid/readings.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
-import type { TranscriptionOrder } from '../../../providers/mediaProvider.ts';
+import type { TranscriptionOrder } from '../../../providers/shared/mediaProvider.ts';
 import { ENCODINGS, encode, ffmpeg, JFK, measure, testFolder } from '../../engines/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 

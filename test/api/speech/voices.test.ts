@@ -9,7 +9,7 @@ import {
   MOST_VOICES,
   purgeVoices,
 } from '../../../infra/postgres/clonedVoices.ts';
-import type { VoiceSample } from '../../../providers/mediaProvider.ts';
+import type { VoiceSample } from '../../../providers/shared/mediaProvider.ts';
 import { ffmpeg, JFK, testFolder } from '../../engines/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 

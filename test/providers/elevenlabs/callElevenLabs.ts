@@ -9,7 +9,7 @@ import type {
   GenerationRequest,
   Outcome,
   VoiceChangeRequest,
-} from '../../../providers/provider.ts';
+} from '../../../providers/shared/provider.ts';
 import type { ElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';

@@ -14,7 +14,7 @@ import type {
   OperationHandle,
   Outcome,
   VideoRequest,
-} from '../../../providers/provider.ts';
+} from '../../../providers/shared/provider.ts';
 import type { FalStub } from '../../stubs/fal/fal.ts';
 
 export const MUSIC = 'fal-ai/stable-audio-25/text-to-audio';

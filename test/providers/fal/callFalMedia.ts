@@ -2,7 +2,7 @@
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createFalMedia } from '../../../providers/fal/media/falMedia.ts';
 import type { FalOptions } from '../../../providers/fal/service.ts';
-import type { MediaProvider } from '../../../providers/mediaProvider.ts';
+import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';
 
 export function falMedia(own: Pick<FalOptions, 'apiKey' | 'baseUrl'>): Required<MediaProvider> {
   const options = {

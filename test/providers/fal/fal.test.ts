@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../providers/provider.ts';
+import type { Outcome } from '../../../providers/shared/provider.ts';
 import { type FalStub, type StubOrder, startFalStub } from '../../stubs/fal/fal.ts';
 import type { FalFault, FalStage } from '../../stubs/fal/faults.ts';
 import { STUB_AUDIO, STUB_VIDEO, smallMp4 } from '../../stubs/smallMedia.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { MediaCallContext, MediaProvider } from '../../../providers/mediaProvider.ts';
+import type { MediaCallContext, MediaProvider } from '../../../providers/shared/mediaProvider.ts';
 import { type FalStub, startFalStub } from '../../stubs/fal/fal.ts';
 import {
   createMediaCaller,

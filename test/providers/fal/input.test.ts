@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../../domain/catalogue/catalogue.ts';
 import type { MediaRole } from '../../../domain/generation/media.ts';
 import { toInput, type UploadedMedium } from '../../../providers/fal/input.ts';
-import type { AudioRequest, VideoRequest } from '../../../providers/provider.ts';
+import type { AudioRequest, VideoRequest } from '../../../providers/shared/provider.ts';
 
 type AudioOrder = Partial<AudioRequest>;
 type VideoOrder = Partial<VideoRequest>;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Callback, GenerationProvider } from '../../../providers/provider.ts';
+import type { Callback, GenerationProvider } from '../../../providers/shared/provider.ts';
 import { type FalStub, type StubOrder, startFalStub } from '../../stubs/fal/fal.ts';
 import { newSigningKey, toJwk } from '../../stubs/fal/webhooks.ts';
 import { type Caller, createCaller, music } from './callFal.ts';

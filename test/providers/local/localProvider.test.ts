@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_VOICE_CHANGER } from '../../../domain/catalogue/voiceChangers.ts';
 import { createLocalProvider } from '../../../providers/local/localProvider.ts';
 import { LOCAL_VOICES, type LocalVoice } from '../../../providers/local/voices.ts';
-import type { Outcome, VoiceChangeRequest } from '../../../providers/provider.ts';
+import type { Outcome, VoiceChangeRequest } from '../../../providers/shared/provider.ts';
 import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../engines/media/recordings.ts';
 import { decodeSamples, fundamentalHz, secondsOf, timbre, timbreDistance } from './pitch.ts';
 

@@ -9,7 +9,7 @@ import { createLocalProvider } from '../../../providers/local/localProvider.ts';
 import { LONGEST_PROMPT } from '../../../providers/local/speech.ts';
 import { engineLanguage, SPEECH_LANGUAGES } from '../../../providers/local/speechLanguages.ts';
 import { SPEECH_VOICES } from '../../../providers/local/speechVoices.ts';
-import type { AudioRequest, Outcome } from '../../../providers/provider.ts';
+import type { AudioRequest, Outcome } from '../../../providers/shared/provider.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 import { services } from '../../harness/services.ts';
 import { decodeSamples, fundamentalHz, secondsOf, timbre, timbreDistance } from './pitch.ts';

@@ -7,7 +7,11 @@ import { LOCAL_SPEECH_SYNC } from '../../../domain/catalogue/builtin/offlineSpee
 import { FareboxError } from '../../../domain/errors.ts';
 import { localSpeaker } from '../../../providers/local/speechSync.ts';
 import { SPEECH_VOICES } from '../../../providers/local/speechVoices.ts';
-import { SPEECH_FORMATS, type SpeechFormat, type SpeechOrder } from '../../../providers/mediaProvider.ts';
+import {
+  SPEECH_FORMATS,
+  type SpeechFormat,
+  type SpeechOrder,
+} from '../../../providers/shared/mediaProvider.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 import { until } from '../../harness/until.ts';
 import { processesWith } from './processes.ts';

@@ -8,7 +8,7 @@ import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import { FORMAT_READINGS } from '../../../engines/media/formats.ts';
 import { LONGEST_RECORDING_SECONDS, localTranscriber } from '../../../providers/local/transcribe.ts';
-import type { Transcript, TranscriptionOrder } from '../../../providers/mediaProvider.ts';
+import type { Transcript, TranscriptionOrder } from '../../../providers/shared/mediaProvider.ts';
 import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../engines/media/recordings.ts';
 import { services } from '../../harness/services.ts';
 import { until } from '../../harness/until.ts';

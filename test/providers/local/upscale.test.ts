@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { LOCAL_UPSCALE } from '../../../domain/catalogue/builtin/localVideo.ts';
 import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
 import { cleaned, finished, planUpscale, SCALERS } from '../../../providers/local/upscale/upscalePlan.ts';
-import type { MediaFile } from '../../../providers/provider.ts';
+import type { MediaFile } from '../../../providers/shared/provider.ts';
 import { JFK } from '../../engines/media/recordings.ts';
 import { greyOf, loudness, make, removeOutputs, similarity, streamsOf, video } from './video/videoOrders.ts';
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { kindOfRole, type MediaRole } from '../../../domain/generation/media.ts';
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
+import { createReplicate, type ReplicateOptions } from '../../../providers/replicate/replicate.ts';
 import type {
   AudioRequest,
   CallContext,
@@ -13,8 +14,7 @@ import type {
   OperationHandle,
   Outcome,
   VideoRequest,
-} from '../../../providers/provider.ts';
-import { createReplicate, type ReplicateOptions } from '../../../providers/replicate/replicate.ts';
+} from '../../../providers/shared/provider.ts';
 import type { ReplicateStub } from '../../stubs/replicate/replicate.ts';
 
 export const DEADLINE_MS = 90_000;

@@ -1,7 +1,7 @@
 /** The adapter of what is waited for, with short patience. */
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
-import type { MediaProvider } from '../../../providers/mediaProvider.ts';
 import { createReplicateMedia } from '../../../providers/replicate/media/replicateMedia.ts';
+import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';
 import type { ReplicateStub } from '../../stubs/replicate/replicate.ts';
 
 /** All but the cloning of voices, which it does not have. */

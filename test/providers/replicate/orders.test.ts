@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { MediaRole } from '../../../domain/generation/media.ts';
 import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
-import type { AudioRequest, MediaFile, VideoRequest } from '../../../providers/provider.ts';
+import type { AudioRequest, MediaFile, VideoRequest } from '../../../providers/shared/provider.ts';
 import { OWN_VERSION } from '../../stubs/replicate/models.ts';
 import { type ReplicateStub, startReplicateStub } from '../../stubs/replicate/replicate.ts';
 import { type Caller, createCaller, film, song } from './callReplicate.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import Replicate, { validateWebhook } from 'replicate';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../providers/provider.ts';
+import type { Outcome } from '../../../providers/shared/provider.ts';
 import { OWN_VERSION } from '../../stubs/replicate/models.ts';
 import { type ReplicateStub, startReplicateStub } from '../../stubs/replicate/replicate.ts';
 import { signedCall } from '../../stubs/replicate/webhooks.ts';

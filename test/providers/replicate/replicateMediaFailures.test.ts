@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { MediaCallContext } from '../../../providers/mediaProvider.ts';
+import type { MediaCallContext } from '../../../providers/shared/mediaProvider.ts';
 import { greyPng } from '../../engines/media/pictureFiles.ts';
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
 import { type ReplicateStub, type StubFault, startReplicateStub } from '../../stubs/replicate/replicate.ts';

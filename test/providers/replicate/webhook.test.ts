@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { GenerationProvider } from '../../../providers/provider.ts';
+import type { GenerationProvider } from '../../../providers/shared/provider.ts';
 import { type ReplicateStub, startReplicateStub } from '../../stubs/replicate/replicate.ts';
 import { type SignedCall, type Signing, signedCall } from '../../stubs/replicate/webhooks.ts';
 import { type Caller, createCaller } from './callReplicate.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import type { SimulatorBehaviour } from '../../../domain/providerSettings.ts';
-import type { AudioRequest, Outcome, VideoRequest } from '../../../providers/provider.ts';
+import type { AudioRequest, Outcome, VideoRequest } from '../../../providers/shared/provider.ts';
 import { createSimulator } from '../../../providers/simulator/simulator.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 

@@ -11,7 +11,7 @@ import type {
   GenerationRequest,
   MediaFile,
   VideoRequest,
-} from '../../../providers/provider.ts';
+} from '../../../providers/shared/provider.ts';
 import { bannerPgm } from '../../../providers/simulator/banner.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 import { ranMs } from '../../harness/stall.ts';

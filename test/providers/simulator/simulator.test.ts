@@ -11,8 +11,8 @@ import {
   type SimulatorSettings,
 } from '../../../domain/providerSettings.ts';
 import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
-import { checkAudioFile } from '../../../providers/audioFile.ts';
-import type { CallContext, Outcome, VoiceChangeRequest } from '../../../providers/provider.ts';
+import { checkAudioFile } from '../../../providers/shared/audioFile.ts';
+import type { CallContext, Outcome, VoiceChangeRequest } from '../../../providers/shared/provider.ts';
 import { openOrders } from '../../../providers/simulator/orders.ts';
 import { createSimulator } from '../../../providers/simulator/simulator.ts';
 import { ranMs } from '../../harness/stall.ts';

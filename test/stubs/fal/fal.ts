@@ -7,7 +7,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Callback } from '../../../providers/provider.ts';
+import type { Callback } from '../../../providers/shared/provider.ts';
 import { STUB_AUDIO, STUB_VIDEO } from '../smallMedia.ts';
 import { type FalFault, type FalStage, strike } from './faults.ts';
 import { mediaResult, outputFile } from './media.ts';

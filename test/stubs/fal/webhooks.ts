@@ -3,7 +3,7 @@
  * documentation (body, headers, signed message, JWKS) and the type `WebHookResponse` of its own client.
  */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import type { Callback } from '../../../providers/provider.ts';
+import type { Callback } from '../../../providers/shared/provider.ts';
 
 export interface SigningKey {
   id: string;

@@ -13,7 +13,7 @@ import type {
   SpeechOrder,
   Transcript,
   TranscriptionOrder,
-} from '../../../../providers/mediaProvider.ts';
+} from '../../../../providers/shared/mediaProvider.ts';
 import { type ElevenLabsStub, startElevenLabsStub } from '../../../stubs/elevenlabs.ts';
 import { testWav } from '../../../stubs/elevenlabsAudio.ts';
 

@@ -1,7 +1,7 @@
 /** Speech, transcripts and voices of ElevenLabs; the stand-in first by the service's own client, then by our adapter. */
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SpeechOrder } from '../../../../providers/mediaProvider.ts';
+import type { SpeechOrder } from '../../../../providers/shared/mediaProvider.ts';
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
 import { STUB_TRANSCRIPT, STUB_VOICE } from '../../../stubs/elevenlabsForms.ts';
 import { failureOf } from '../../chatRequest.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLocalCutout } from '../../../../providers/local/images/localCutout.ts';
-import type { MediaCallContext } from '../../../../providers/mediaProvider.ts';
+import type { MediaCallContext } from '../../../../providers/shared/mediaProvider.ts';
 
 describe('local-cutout', () => {
   const cutter = createLocalCutout({ maxChildren: 1 });

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createImageWork } from '../../../../engines/images/imageWork.ts';
 import { createLocalImages } from '../../../../providers/local/images/localImages.ts';
-import type { ImageEdit, ImageFile, ImageOrder } from '../../../../providers/mediaProvider.ts';
+import type { ImageEdit, ImageFile, ImageOrder } from '../../../../providers/shared/mediaProvider.ts';
 import { cardSize, createTestCards } from '../../../../providers/simulator/testCard.ts';
 
 const workFolder = mkdtempSync(join(tmpdir(), 'farebox-edits-'));

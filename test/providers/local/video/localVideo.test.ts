@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { LOCAL_VIDEO } from '../../../../domain/catalogue/builtin/localVideo.ts';
 import { ASPECT_RATIOS, SHORT_SIDES } from '../../../../providers/local/video/frames.ts';
 import { run } from '../../../../providers/local/video/run.ts';
-import type { MediaFile } from '../../../../providers/provider.ts';
+import type { MediaFile } from '../../../../providers/shared/provider.ts';
 import { isLong, JFK, mediaTools } from '../../../engines/media/recordings.ts';
 import { greyOf, loudness, make, picture, removeOutputs, similarity, streamsOf } from './videoOrders.ts';
 

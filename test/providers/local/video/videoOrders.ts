@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MediaRole } from '../../../../domain/generation/media.ts';
 import { createLocalProvider } from '../../../../providers/local/localProvider.ts';
-import type { MediaFile, Outcome, VideoRequest } from '../../../../providers/provider.ts';
+import type { MediaFile, Outcome, VideoRequest } from '../../../../providers/shared/provider.ts';
 import { ffmpeg, mediaTools } from '../../../engines/media/recordings.ts';
 
 let folder: string | undefined;

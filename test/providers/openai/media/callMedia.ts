@@ -3,6 +3,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGuardedFetch } from '../../../../infra/http/guardedFetch.ts';
+import {
+  createOpenAiMedia,
+  type OpenAiMedia,
+  type OpenAiMediaOptions,
+} from '../../../../providers/openai/media/openAiMedia.ts';
 import type {
   ImageEdit,
   ImageOrder,
@@ -12,12 +17,7 @@ import type {
   SpeechOrder,
   Transcript,
   TranscriptionOrder,
-} from '../../../../providers/mediaProvider.ts';
-import {
-  createOpenAiMedia,
-  type OpenAiMedia,
-  type OpenAiMediaOptions,
-} from '../../../../providers/openai/media/openAiMedia.ts';
+} from '../../../../providers/shared/mediaProvider.ts';
 import { testWav } from '../../../stubs/elevenlabsAudio.ts';
 import { type OpenAiMediaStub, STUB_PNG, startOpenAiMediaStub } from '../../../stubs/openaiMedia.ts';
 

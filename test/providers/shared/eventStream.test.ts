@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventStreamParser, FrameTooLong } from '../../providers/eventStream.ts';
-import { MAX_HOSTILE_MS, ranMs } from '../harness/stall.ts';
+import { EventStreamParser, FrameTooLong } from '../../../providers/shared/eventStream.ts';
+import { MAX_HOSTILE_MS, ranMs } from '../../harness/stall.ts';
 
 function parse(pieces: readonly Buffer[]): string[] {
   const parser = new EventStreamParser();

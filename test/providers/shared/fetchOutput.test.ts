@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
-import { createProviderHttp } from '../../infra/http/providerHttp.ts';
-import { fetchOutput } from '../../providers/fetchOutput.ts';
+import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
+import { createProviderHttp } from '../../../infra/http/providerHttp.ts';
+import { fetchOutput } from '../../../providers/shared/fetchOutput.ts';
 
 /** Two hosts: the service, and one that it names as the place of its outputs. */
 let service: Server;

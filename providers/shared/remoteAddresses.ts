@@ -1,5 +1,5 @@
 /** The addresses of an entry, each opened with its own key. */
-import { addressesOf, keyVariableOf, type TextSettings } from '../domain/textAddresses.ts';
+import { addressesOf, keyVariableOf, type TextSettings } from '../../domain/textAddresses.ts';
 import type { Address } from './addressChoice.ts';
 
 export interface AddressOpening {

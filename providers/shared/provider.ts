@@ -3,9 +3,9 @@
  * service, and answers one of three values. A lost reply is `unknown`, never a guess: the caller decides what to ask next.
  */
 
-import type { AudioOrder } from '../domain/generation/audioOrder.ts';
-import type { MeasuredMedium } from '../domain/generation/media.ts';
-import type { VideoOrder } from '../domain/generation/videoOrder.ts';
+import type { AudioOrder } from '../../domain/generation/audioOrder.ts';
+import type { MeasuredMedium } from '../../domain/generation/media.ts';
+import type { VideoOrder } from '../../domain/generation/videoOrder.ts';
 
 /** A voice-changer order in our words. The source is the very file that was measured. */
 export interface VoiceChangeRequest {

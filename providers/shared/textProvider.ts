@@ -2,7 +2,7 @@
  * What every provider of text speaks: an adapter turns our words into its service's and back. It is stateless, calls the
  * service once, never retries, and throws UpstreamFailure for whatever is no answer.
  */
-import type { ChatEvent, ChatRequest, Completion } from '../domain/text/chat.ts';
+import type { ChatEvent, ChatRequest, Completion } from '../../domain/text/chat.ts';
 
 export interface TextCallContext {
   /** Aborted when nobody waits any more; the connection ends with it. */

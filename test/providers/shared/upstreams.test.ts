@@ -1,9 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ChatEvent, Completion } from '../../domain/text/chat.ts';
-import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
-import type { TextProvider } from '../../providers/textProvider.ts';
-import { createUpstreams, type TextOutcome, type UpstreamsOptions } from '../../providers/upstreams.ts';
-import { chatRequest, collect, context, failureOf } from './chatRequest.ts';
+import type { ChatEvent, Completion } from '../../../domain/text/chat.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
+import type { TextProvider } from '../../../providers/shared/textProvider.ts';
+import {
+  createUpstreams,
+  type TextOutcome,
+  type UpstreamsOptions,
+} from '../../../providers/shared/upstreams.ts';
+import { chatRequest, collect, context, failureOf } from '../chatRequest.ts';
 
 type Answer = UpstreamFailureReason | 'ok' | UpstreamFailure | Error;
 

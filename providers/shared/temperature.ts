@@ -1,5 +1,5 @@
 /** One temperature for services that know no bounds of one that moves. */
-import type { Sampling } from '../domain/text/chat.ts';
+import type { Sampling } from '../../domain/text/chat.ts';
 
 /** What services take when nothing is said. */
 const USUAL = 1;

@@ -1,6 +1,6 @@
 /** From the pieces of an answer to events of a chat, one list per piece of the network. */
-import type { ChatEvent } from '../domain/text/chat.ts';
-import { type TextBody, TextHttpError } from '../infra/http/textHttpError.ts';
+import type { ChatEvent } from '../../domain/text/chat.ts';
+import { type TextBody, TextHttpError } from '../../infra/http/textHttpError.ts';
 import { EventStreamParser } from './eventStream.ts';
 import { asFailure, garbage, lost } from './textFailures.ts';
 import type { ChatStream } from './textProvider.ts';

@@ -1,4 +1,4 @@
-import type { AudioOrder } from '../domain/generation/audioOrder.ts';
+import type { AudioOrder } from '../../domain/generation/audioOrder.ts';
 
 /**
  * Names the fields of an audio order as the published API does (AUDIO-1), for services whose own names are told from

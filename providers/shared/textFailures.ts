@@ -1,6 +1,6 @@
 /** What the adapters of text services share about failures: words for the log, and never a word of a prompt or a reply. */
-import { UpstreamFailure, type UpstreamFailureReason } from '../domain/text/upstreamFailure.ts';
-import { TextHttpError, type TextHttpFailure } from '../infra/http/textHttpError.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import { TextHttpError, type TextHttpFailure } from '../../infra/http/textHttpError.ts';
 import { FrameTooLong } from './eventStream.ts';
 
 const REASONS: Record<Exclude<TextHttpFailure, 'stopped'>, UpstreamFailureReason> = {

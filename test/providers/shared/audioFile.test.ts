@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { audioContentType } from '../../providers/audioFile.ts';
+import { audioContentType } from '../../../providers/shared/audioFile.ts';
 
 const cases: [string, string, string | undefined][] = [
   ['MP3 with a tag', '49443303000000000000', 'audio/mpeg'],

@@ -1,8 +1,8 @@
 /** The bodies of whole replies of text services. */
 
-import { parseInTurns } from '../engines/text/parseInTurns.ts';
-import type { TextReply } from '../infra/http/textHttp.ts';
-import { TextHttpError } from '../infra/http/textHttpError.ts';
+import { parseInTurns } from '../../engines/text/parseInTurns.ts';
+import type { TextReply } from '../../infra/http/textHttp.ts';
+import { TextHttpError } from '../../infra/http/textHttpError.ts';
 import { garbage, parseJson } from './textFailures.ts';
 
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { UpstreamFailure } from '../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import { allOrNone } from './mediaFailures.ts';
 import type { ImageOrder } from './mediaProvider.ts';
 import { garbage } from './textFailures.ts';

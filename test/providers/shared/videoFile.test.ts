@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkVideoFile } from '../../providers/videoFile.ts';
-import { silentMp3 } from '../stubs/elevenlabsAudio.ts';
-import { smallMp4 } from '../stubs/smallMedia.ts';
+import { checkVideoFile } from '../../../providers/shared/videoFile.ts';
+import { silentMp3 } from '../../stubs/elevenlabsAudio.ts';
+import { smallMp4 } from '../../stubs/smallMedia.ts';
 
 let folder: string;
 let serial = 0;

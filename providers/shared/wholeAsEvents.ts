@@ -1,4 +1,4 @@
-import type { ChatDelta, ChatEvent, Completion } from '../domain/text/chat.ts';
+import type { ChatDelta, ChatEvent, Completion } from '../../domain/text/chat.ts';
 import type { ChatStream } from './textProvider.ts';
 
 /** The events of a stream that would have said the same. */

@@ -3,8 +3,8 @@
  * stateless, calls its service once, never retries, and throws UpstreamFailure for whatever is no result. It has the
  * operations that its service has.
  */
-import type { Quality } from '../domain/catalogue/specs.ts';
-import type { AspectRatio, ImageFormat } from '../domain/images/images.ts';
+import type { Quality } from '../../domain/catalogue/specs.ts';
+import type { AspectRatio, ImageFormat } from '../../domain/images/images.ts';
 
 export interface MediaCallContext {
   /** A private folder for this call; results are put there, and whoever called removes it. */

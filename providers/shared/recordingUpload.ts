@@ -1,5 +1,5 @@
 /** A recording as a part of a form. Services go by the name's ending; the name itself says nothing about the person's file. */
-import type { MultipartFile } from '../infra/http/multipart.ts';
+import type { MultipartFile } from '../../infra/http/multipart.ts';
 import type { RecordingFile } from './mediaProvider.ts';
 
 /** By the demuxer that read it. */

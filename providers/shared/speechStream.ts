@@ -1,6 +1,6 @@
 /** Speech as a service sends it: looked at when it begins, then passed on as it comes. */
-import type { TextReply } from '../infra/http/textHttp.ts';
-import type { TextBody } from '../infra/http/textHttpError.ts';
+import type { TextReply } from '../../infra/http/textHttp.ts';
+import type { TextBody } from '../../infra/http/textHttpError.ts';
 import { type AudioContentType, audioContentType } from './audioFile.ts';
 import type { Speech, SpeechFormat } from './mediaProvider.ts';
 import { asFailure, garbage } from './textFailures.ts';

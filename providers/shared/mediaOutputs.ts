@@ -1,8 +1,8 @@
 /** Fetches what a service made from where it says that it is, and looks at its first bytes: what anybody says it is counts for nothing. */
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { UpstreamFailure } from '../domain/text/upstreamFailure.ts';
-import { sniffImage } from '../engines/media/image/sniffImage.ts';
+import type { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { sniffImage } from '../../engines/media/image/sniffImage.ts';
 import { audioContentType } from './audioFile.ts';
 import { fetchOutput, type OutputSource } from './fetchOutput.ts';
 import { readHead } from './fileHead.ts';

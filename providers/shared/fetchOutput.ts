@@ -3,10 +3,10 @@
  * connection, credential included; from anywhere else through the guarded fetch and without a credential, so that an answer
  * can make us call no address of ours.
  */
-import { FareboxError } from '../domain/errors.ts';
-import { type GuardedFetch, isRefusedTarget } from '../infra/http/guardedFetch.ts';
-import { type ProviderHttp, ProviderHttpError } from '../infra/http/providerHttp.ts';
-import { BodyTooLarge } from '../infra/http/saveBody.ts';
+import { FareboxError } from '../../domain/errors.ts';
+import { type GuardedFetch, isRefusedTarget } from '../../infra/http/guardedFetch.ts';
+import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
+import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import type { CallContext, Outcome } from './provider.ts';
 

@@ -2,10 +2,10 @@
  * What went wrong at a service with a queue, for a client that waits: the outcomes in which such services are read, and
  * whatever a call can throw, as UpstreamFailure.
  */
-import { UpstreamFailure, type UpstreamFailureReason } from '../domain/text/upstreamFailure.ts';
-import { isRefusedTarget } from '../infra/http/guardedFetch.ts';
-import { ProviderHttpError } from '../infra/http/providerHttp.ts';
-import { BodyTooLarge } from '../infra/http/saveBody.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import { isRefusedTarget } from '../../infra/http/guardedFetch.ts';
+import { ProviderHttpError } from '../../infra/http/providerHttp.ts';
+import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import type { Outcome, RefusalReason } from './provider.ts';
 
 const REFUSALS: Record<RefusalReason, UpstreamFailureReason> = {

@@ -3,7 +3,7 @@ import {
   UpstreamFailure,
   type UpstreamFailureParameters,
   type UpstreamFailureReason,
-} from '../domain/text/upstreamFailure.ts';
+} from '../../domain/text/upstreamFailure.ts';
 import { retryAfterMs } from './retryAfter.ts';
 import { idOf, name } from './textFailures.ts';
 

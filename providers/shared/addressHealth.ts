@@ -1,5 +1,5 @@
 /** Whether an address of a service is worth asking: a circuit that opens when it fails again and again. */
-import type { UpstreamFailure, UpstreamFailureReason } from '../domain/text/upstreamFailure.ts';
+import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
 
 export type AddressState = 'closed' | 'half-open' | 'open' | 'limited';
 
