@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { processEnvironment } from './infra/config/environment.ts';
 
 /** Those that take longest, longest first: with few workers, one that starts last would keep the others waiting. */
 const LONGEST = [
@@ -93,7 +94,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     // A deadline only ends what hangs: no machine is so slow that a sound test comes near one of these.
-    testTimeout: 120_000,
+    testTimeout: processEnvironment().FAREBOX_TEST_LONG === '1' ? 1_200_000 : 120_000,
     hookTimeout: 180_000,
     teardownTimeout: 60_000,
     expect: { poll: { timeout: 60_000 } },
