@@ -18,9 +18,9 @@ const LIMIT_MS = 1_000;
 /** A busy machine may be slow once; a regular expression that is not linear is slow each time. */
 const TRIES = 4;
 
-const FLOORS = /^(api|activities|domain|infra|providers|workflows)\//;
+const FLOORS = /^(api|activities|domain|engines|infra|providers|workflows)\//;
 /** What the operator's own files and tools say. */
-const TRUSTED_TEXT = /^(infra\/(config|launch|stack)\/|domain\/catalogue\/builtin\/)/;
+const TRUSTED_TEXT = /^(infra\/config\/|dev\/|domain\/catalogue\/builtin\/)/;
 
 /** Most letters of the text where something before the expression bounds it; with the reason. */
 const BOUNDED: Record<string, number> = {
