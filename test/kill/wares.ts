@@ -65,10 +65,12 @@ const UNLIMITED = { requestsPerMinute: PLENTY, tokensPerMinute: PLENTY, failedPe
 
 /** `hosts` may be fetched from and told; `accounts` ask as often as they like. */
 export function crowdConfig(hosts: readonly string[], accounts: readonly string[]): object {
-  const { providers, models, ...rest } = killConfig();
+  const { providers, models, jobs, ...rest } = killConfig();
   const behaviours = Object.entries(STUDIO).map(([id, { behaviour }]) => [id, behaviour]);
   return {
     ...rest,
+    // Longer than parts are killed: while they are, a job may come to nothing for minutes.
+    jobs: { ...jobs, deadlineMinutes: 30 },
     providers: {
       ...providers,
       simulated: { kind: 'simulator', models: Object.fromEntries(behaviours) },
