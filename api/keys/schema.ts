@@ -1,4 +1,4 @@
-/** Bodies and answers of the key routes (ACCOUNT-5). Unknown fields are refused, also inside limits. */
+/** Bodies and answers of the key routes (ACCOUNT-3 to ACCOUNT-5). Unknown fields are refused, also inside limits. */
 import { z } from 'zod';
 import { KEY_TYPES, MODEL_PRIVACIES } from '../../domain/caller.ts';
 import { LIMIT_PERIODS } from '../../domain/ledger.ts';

@@ -1,4 +1,4 @@
-/** Bodies and answers of the video routes (VIDEO-1). Unknown fields are refused. */
+/** Bodies and answers of the video routes (VIDEO-1, VIDEO-7, VIDEO-8). Unknown fields are refused. */
 import { z } from 'zod';
 import { OMNI_REFERENCE_TASKS } from '../../domain/generation/videoOrder.ts';
 import { uuid } from '../http/describe.ts';
