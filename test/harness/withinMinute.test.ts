@@ -3,7 +3,7 @@ import { withinMinute } from './withinMinute.ts';
 
 afterEach(() => vi.useRealTimers());
 
-/** Fails each time, after the clock has moved on. */
+/** A test that fails after so many milliseconds of the wall clock. */
 function failingAfter(ms: number) {
   vi.useFakeTimers();
   return vi.fn(async () => {
@@ -12,19 +12,19 @@ function failingAfter(ms: number) {
   });
 }
 
-it('a failure within a minute stands', async () => {
+it('a failure within a minute is reported at once', async () => {
   const body = failingAfter(59_999);
   await expect(withinMinute(body)).rejects.toThrow('counted otherwise');
   expect(body).toHaveBeenCalledTimes(1);
 });
 
-it('a failure after more than a minute is looked at again, and stands at the third time', async () => {
+it('after a failure that took a minute or more the test runs again, three times at most', async () => {
   const body = failingAfter(60_000);
   await expect(withinMinute(body)).rejects.toThrow('counted otherwise');
   expect(body).toHaveBeenCalledTimes(3);
 });
 
-it('what passes runs once', async () => {
+it('a test that passes runs once', async () => {
   const body = vi.fn(async () => undefined);
   await withinMinute(body);
   expect(body).toHaveBeenCalledTimes(1);

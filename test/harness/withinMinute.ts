@@ -1,17 +1,18 @@
-const MINUTE_MS = 60_000;
-const REPEATS = 2;
+import { MINUTE_MS } from '../../domain/limits/limits.ts';
+
+const MAX_RUNS = 3;
 
 /**
- * For what is counted in a window of a minute by the clock of Redis. On a machine that stood still or was starved for longer
- * the counts have left the window, so a failure then shows nothing, and `body` runs again from its start.
+ * Runs a test of counts in a window of a minute, which Redis keeps by the wall clock. Runs it again from the start when it
+ * failed after a minute or more: on a machine that stood still the counts have left the window, and the failure shows nothing.
  */
 export async function withinMinute(body: () => Promise<void>): Promise<void> {
-  for (let left = REPEATS; ; left -= 1) {
-    const from = Date.now();
+  for (let run = 1; ; run += 1) {
+    const startedAt = Date.now();
     try {
       return await body();
     } catch (error) {
-      if (left === 0 || Date.now() - from < MINUTE_MS) throw error;
+      if (run === MAX_RUNS || Date.now() - startedAt < MINUTE_MS) throw error;
     }
   }
 }

@@ -38,12 +38,15 @@ afterAll(async () => {
   await Promise.all([strict.stop(), generous.stop()]);
   await node.close();
 });
-beforeEach(() => {
+beforeEach(resetStubs);
+
+function resetStubs(): void {
+  vi.restoreAllMocks();
   verdict = REFUSED;
   node.delayMs = 0;
   node.calls.length = 0;
   node.mostAtOnce = 0;
-});
+}
 
 function open(perAddressPerMinute: number): Promise<TestApi> {
   return startApi({
@@ -72,8 +75,8 @@ function newAddress(): string {
   return `127.${process.pid % 250}.${Math.floor(Math.random() * 250)}.${addresses}`;
 }
 
-/** The same, not of this machine: such an address comes over the proxy. */
-function newCustomer(): string {
+/** A public address without counts: its requests arrive through the proxy. */
+function newForwardedAddress(): string {
   addresses += 1;
   return `198.51.100.${addresses}`;
 }
@@ -127,22 +130,29 @@ function statusesOf(answers: readonly Told[]): Record<number, number> {
   return counts;
 }
 
-it('a chain is asked so often for one address in vain, and no more', () =>
-  withinMinute(async () => {
-    const address = newAddress();
-    node.calls.length = 0;
-    expect(await ofContracts(address, ASKED_LIMIT + 2)).toEqual({ 401: ASKED_LIMIT, 429: 2 });
-    expect(questions()).toBe(ASKED_LIMIT);
-    // What needs no chain is judged all the same, and so is another address.
-    expect((await jobs(strict, address, await signInOf(newEvmWallet()))).status).toBe(200);
-    expect((await jobs(strict, newAddress(), await ofContract())).status).toBe(401);
-  }));
+/** A run starts with fresh addresses and without what an earlier run left behind. */
+function itWithinMinute(title: string, body: () => Promise<void>): void {
+  it(title, () =>
+    withinMinute(async () => {
+      resetStubs();
+      await body();
+    }),
+  );
+}
 
-it('customers behind one trusted proxy are told apart', () =>
-  withinMinute(async () => {
-    expect(await ofContracts(newCustomer(), ASKED_LIMIT + 1)).toEqual({ 401: ASKED_LIMIT, 429: 1 });
-    expect(await ofContracts(newCustomer(), 1)).toEqual({ 401: 1 });
-  }));
+itWithinMinute('a chain is asked so often for one address in vain, and no more', async () => {
+  const address = newAddress();
+  expect(await ofContracts(address, ASKED_LIMIT + 2)).toEqual({ 401: ASKED_LIMIT, 429: 2 });
+  expect(questions()).toBe(ASKED_LIMIT);
+  // A sign-in that needs no chain is still judged, and so is another address.
+  expect((await jobs(strict, address, await signInOf(newEvmWallet()))).status).toBe(200);
+  expect((await jobs(strict, newAddress(), await ofContract())).status).toBe(401);
+});
+
+itWithinMinute('customers behind one trusted proxy are told apart', async () => {
+  expect(await ofContracts(newForwardedAddress(), ASKED_LIMIT + 1)).toEqual({ 401: ASKED_LIMIT, 429: 1 });
+  expect(await ofContracts(newForwardedAddress(), 1)).toEqual({ 401: 1 });
+});
 
 it('what the chain confirms does not count', async () => {
   verdict = SIGNED;
@@ -150,21 +160,20 @@ it('what the chain confirms does not count', async () => {
   expect(await ofContracts(address, ASKED_LIMIT + 2)).toEqual({ 200: ASKED_LIMIT + 2 });
 });
 
-it('what others asked in vain does not keep a wallet out that could pay lately', () =>
-  withinMinute(async () => {
-    const address = newAddress();
-    const { account } = await newWallet(strict, 10_000_000_000n, BASE);
-    const vain = { 401: ASKED_LIMIT, 429: 1 };
-    verdict = SIGNED;
-    expect(await ofContracts(address, 1, account)).toEqual({ 200: 1 });
-    verdict = REFUSED;
-    expect(await ofContracts(address, ASKED_LIMIT + 1)).toEqual(vain);
-    verdict = SIGNED;
-    expect(await ofContracts(address, 1, account)).toEqual({ 200: 1 });
-    // Its name is no way round the count for who cannot sign for it.
-    verdict = REFUSED;
-    expect(await ofContracts(address, ASKED_LIMIT + 1, account)).toEqual(vain);
-  }));
+itWithinMinute('what others asked in vain does not keep a wallet out that could pay lately', async () => {
+  const address = newAddress();
+  const { account } = await newWallet(strict, 10_000_000_000n, BASE);
+  const vain = { 401: ASKED_LIMIT, 429: 1 };
+  verdict = SIGNED;
+  expect(await ofContracts(address, 1, account)).toEqual({ 200: 1 });
+  verdict = REFUSED;
+  expect(await ofContracts(address, ASKED_LIMIT + 1)).toEqual(vain);
+  verdict = SIGNED;
+  expect(await ofContracts(address, 1, account)).toEqual({ 200: 1 });
+  // Its name is no way round the count for who cannot sign for it.
+  verdict = REFUSED;
+  expect(await ofContracts(address, ASKED_LIMIT + 1, account)).toEqual(vain);
+});
 
 it('one address has half of the places where chains are asked', async () => {
   node.delayMs = 300;
@@ -187,8 +196,9 @@ it('two addresses that ask for all places leave some to the others', async () =>
   expect(statusesOf(await Promise.all(crowd))).not.toHaveProperty('503');
 });
 
-it('an address that is refused again and again is shut out, but for wallets that could pay lately', () =>
-  withinMinute(async () => {
+itWithinMinute(
+  'an address that is refused again and again is shut out, but for wallets that could pay lately',
+  async () => {
     const address = newAddress();
     const payer = await newWallet(strict, 10_000_000_000n);
     expect((await jobs(strict, address, await payer.header())).status).toBe(200);
@@ -205,10 +215,12 @@ it('an address that is refused again and again is shut out, but for wallets that
     expect(await noncesOf()).toBe(before);
     expect((await jobs(strict, address, await payer.header())).status).toBe(200);
     expect((await jobs(strict, newAddress(), await signInOf(newEvmWallet()))).status).toBe(200);
-  }));
+  },
+);
 
-it('an address that tries keys in vain is shut out before the database is asked, but for keys that are known', () =>
-  withinMinute(async () => {
+itWithinMinute(
+  'an address that tries keys in vain is shut out before the database is asked, but for keys that are known',
+  async () => {
     const address = newAddress();
     const [known, stranger] = await Promise.all([strict.newKey('INFERENCE'), strict.newKey('INFERENCE')]);
     expect((await jobsWithKey(strict, address, known.secret)).status).toBe(200);
@@ -226,17 +238,15 @@ it('an address that tries keys in vain is shut out before the database is asked,
     query.mockRestore();
     expect((await jobsWithKey(strict, address, known.secret)).status).toBe(200);
     expect((await jobsWithKey(strict, newAddress(), stranger.secret)).status).toBe(200);
-  }));
+  },
+);
 
-it('wallets without funds count, however many they are', () =>
-  withinMinute(async () => {
-    const address = newAddress();
-    const headers = await Promise.all(
-      Array.from({ length: VAIN_LIMIT + 10 }, () => signInOf(newEvmWallet())),
-    );
-    const calls = headers.map((header) => () => jobs(strict, address, header));
-    expect(statusesOf(await together(calls, 8))).toEqual({ 200: VAIN_LIMIT, 429: 10 });
-  }));
+itWithinMinute('wallets without funds count, however many they are', async () => {
+  const address = newAddress();
+  const headers = await Promise.all(Array.from({ length: VAIN_LIMIT + 10 }, () => signInOf(newEvmWallet())));
+  const calls = headers.map((header) => () => jobs(strict, address, header));
+  expect(statusesOf(await together(calls, 8))).toEqual({ 200: VAIN_LIMIT, 429: 10 });
+});
 
 it('sign-ins are counted by family and by what came of them', async () => {
   const address = newAddress();
