@@ -58,12 +58,6 @@ export interface TestApiOptions {
 }
 
 const PLENTY = { failedPer30s: 1_000_000_000 };
-/**
- * In place of a second: an event loop that other tests starve for longer would make the process count a few calls by
- * itself, beside those that Redis has counted, and one call more than the limit is then admitted.
- */
-const REDIS_TIMEOUT_MS = 30_000;
-
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const environment = options.environment ?? (await createWorld()).environment;
   const loaded = loadConfig({ LOG_LEVEL: 'debug', ...environment, PORT: '0' });
@@ -75,7 +69,6 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     destination: { write: (line) => log.push(line) },
   });
   const opened = await openDependencies(config, logger);
-  opened.dependencies.redis.options.commandTimeout = REDIS_TIMEOUT_MS;
   const inFlight = createInFlight();
   const metrics = createMetrics('api');
   registerLedgerMetrics(metrics.registry, opened.dependencies.sql);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFailed, vi } from 'vitest';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { BASE, encode, newEvmWallet, signed, signInOf, takingSignIns } from '../../harness/signIns.ts';
@@ -19,6 +19,8 @@ const REFUSED = '"result":"0x"';
 /** A minute, from one address. */
 const LIMIT = 1;
 const ASKED_LIMIT = 10 * LIMIT;
+const NOT_SIGNED = '401 The signature is not of the key of this address, and no contract there accepts it.';
+const ASKED_TOO_OFTEN = `429 Rate limit exceeded: at most ${ASKED_LIMIT} requests per minute with sign-ins that only a chain can judge from one address.`;
 const VAIN_LIMIT = 100 * LIMIT;
 /** No other address of a test. */
 const PROXY = '127.255.0.1';
@@ -83,7 +85,7 @@ function newForwardedAddress(): string {
 
 interface Told {
   status: number;
-  error: string;
+  error: string | undefined;
 }
 
 function jobs(api: TestApi, address: string, header: string): Promise<Told> {
@@ -114,35 +116,51 @@ async function ofContract(claimed = newEvmWallet()): Promise<string> {
   return encode({ ...sent, signature: (await signed('evm text', newEvmWallet())).signature });
 }
 
-/** What comes of so many of them. */
+/** What comes of so many of them: how often each status, with the error where there is one. */
 async function ofContracts(address: string, count: number, claimed?: PrivateKeyAccount) {
   const calls = Array.from({ length: count }, () => async () => {
     return await jobs(strict, address, await ofContract(claimed));
   });
-  return statusesOf(await together(calls, 4));
+  const outcomes = await together(calls, 4);
+  return countsOf(
+    outcomes.map(({ status, error }) => (error === undefined ? `${status}` : `${status} ${error}`)),
+  );
 }
 
 const questions = () => node.calls.filter(({ method }) => method === 'eth_call').length;
 
-function statusesOf(answers: readonly Told[]): Record<number, number> {
-  const counts: Record<number, number> = {};
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+function statusesOf(answers: readonly Told[]): Record<string, number> {
+  return countsOf(answers.map(({ status }) => `${status}`));
+}
+
+function countsOf(outcomes: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
+}
+
+/** Whether Redis did not answer, among others: the process then counts for itself. */
+function warningsOf({ log }: TestApi): string {
+  return log.filter((line) => JSON.parse(line).level === 'warn').join('');
 }
 
 /** A run starts with fresh addresses and without what an earlier run left behind. */
 function itWithinMinute(title: string, body: () => Promise<void>): void {
-  it(title, () =>
-    withinMinute(async () => {
+  it(title, async () => {
+    onTestFailed(() => void process.stderr.write(warningsOf(strict)));
+    await withinMinute(async () => {
       resetStubs();
       await body();
-    }),
-  );
+    });
+  });
 }
 
 itWithinMinute('a chain is asked so often for one address in vain, and no more', async () => {
   const address = newAddress();
-  expect(await ofContracts(address, ASKED_LIMIT + 2)).toEqual({ 401: ASKED_LIMIT, 429: 2 });
+  expect(await ofContracts(address, ASKED_LIMIT + 2)).toEqual({
+    [NOT_SIGNED]: ASKED_LIMIT,
+    [ASKED_TOO_OFTEN]: 2,
+  });
   expect(questions()).toBe(ASKED_LIMIT);
   // A sign-in that needs no chain is still judged, and so is another address.
   expect((await jobs(strict, address, await signInOf(newEvmWallet()))).status).toBe(200);
@@ -150,8 +168,11 @@ itWithinMinute('a chain is asked so often for one address in vain, and no more',
 });
 
 itWithinMinute('customers behind one trusted proxy are told apart', async () => {
-  expect(await ofContracts(newForwardedAddress(), ASKED_LIMIT + 1)).toEqual({ 401: ASKED_LIMIT, 429: 1 });
-  expect(await ofContracts(newForwardedAddress(), 1)).toEqual({ 401: 1 });
+  expect(await ofContracts(newForwardedAddress(), ASKED_LIMIT + 1)).toEqual({
+    [NOT_SIGNED]: ASKED_LIMIT,
+    [ASKED_TOO_OFTEN]: 1,
+  });
+  expect(await ofContracts(newForwardedAddress(), 1)).toEqual({ [NOT_SIGNED]: 1 });
 });
 
 it('what the chain confirms does not count', async () => {
@@ -163,7 +184,7 @@ it('what the chain confirms does not count', async () => {
 itWithinMinute('what others asked in vain does not keep a wallet out that could pay lately', async () => {
   const address = newAddress();
   const { account } = await newWallet(strict, 10_000_000_000n, BASE);
-  const vain = { 401: ASKED_LIMIT, 429: 1 };
+  const vain = { [NOT_SIGNED]: ASKED_LIMIT, [ASKED_TOO_OFTEN]: 1 };
   verdict = SIGNED;
   expect(await ofContracts(address, 1, account)).toEqual({ 200: 1 });
   verdict = REFUSED;
