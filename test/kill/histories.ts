@@ -3,7 +3,7 @@ import type { KillWorld } from './killWorld.ts';
 
 export interface Carried {
   queueId: string;
-  /** Unix ms at which a worker took its first task. */
+  /** Unix ms at which a worker answered the first task. One that was taken may time out and go to another worker. */
   begunAt: number;
   /** Of each workflow task, without repetitions. */
   versions: string[];
@@ -21,7 +21,7 @@ export async function howCarried(world: KillWorld, queueIds: readonly string[]):
 
 async function readHistory({ temporal }: KillWorld, queueId: string): Promise<Carried> {
   const { events } = await temporal.client.workflow.getHandle(queueId).fetchHistory();
-  const first = events?.find((event) => event.workflowTaskStartedEventAttributes)?.eventTime;
+  const first = events?.find((event) => event.workflowTaskCompletedEventAttributes)?.eventTime;
   const begunAt = Number(first?.seconds ?? 0) * 1_000 + (first?.nanos ?? 0) / 1_000_000;
   const told: Carried = { queueId, begunAt, versions: [], failures: [], silences: [] };
   for (const event of events ?? []) {
