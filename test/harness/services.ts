@@ -61,10 +61,10 @@ export function createNamespace(): Promise<string> {
 }
 
 /**
- * Options of ioredis in the address: a command without a deadline of a second. A process that other tests starve for longer
- * would count a few calls by itself, beside those that Redis has counted, and so admit more than the limit.
+ * Options of ioredis in the address: commands have no deadline. A process that other tests starve for a second would count
+ * calls by itself, beside those that Redis has counted, and so admit more than the limit.
  */
-const PATIENT = 'commandTimeout=none';
+const REDIS_OPTIONS = 'commandTimeout=none';
 
 /** A whole deployment's worth of empty parts, as the environment variables that its processes read. */
 export async function createWorld(): Promise<{ environment: Record<string, string> }> {
@@ -79,7 +79,7 @@ export async function createWorld(): Promise<{ environment: Record<string, strin
       FAREBOX_DATA: path.join(started.folder, randomUUID()),
       DATABASE_URL: databaseUrl,
       // Redis has no namespaces but numbered databases; a shared one would share its limits.
-      REDIS_URL: `${started.redisUrl}/${randomInt(REDIS_DATABASES)}?${PATIENT}`,
+      REDIS_URL: `${started.redisUrl}/${randomInt(REDIS_DATABASES)}?${REDIS_OPTIONS}`,
       S3_ENDPOINT: s3.endpoint,
       S3_REGION: s3.region,
       S3_BUCKET: s3.bucket,

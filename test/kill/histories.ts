@@ -3,7 +3,7 @@ import type { KillWorld } from './killWorld.ts';
 
 export interface Carried {
   queueId: string;
-  /** Unix ms at which a worker answered the first task. One that was taken may time out and go to another worker. */
+  /** Unix ms at which a worker completed the first task. A started task may time out and go to another worker. */
   begunAt: number;
   /** Of each workflow task, without repetitions. */
   versions: string[];

@@ -4,6 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { openReceiver } from '../acceptance/hookReceiver.ts';
+import { countBy } from '../harness/countBy.ts';
 import { longRun } from '../infra/postgres/longRun.ts';
 import { auditStack } from './auditStack.ts';
 import { type ErrandEnd, quotesOf, runErrand } from './crowd.ts';
@@ -163,10 +164,4 @@ async function countServerErrors({ baseUrl }: KillWorld): Promise<number> {
   const text = await (await fetch(new URL('/metrics', baseUrl))).text();
   const counts = text.matchAll(/^farebox_http_request_duration_seconds_count\{.*status="5.*\} (\d+)$/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-}
-
-function countBy(names: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
 }

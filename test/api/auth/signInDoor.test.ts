@@ -6,6 +6,7 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFailed, vi } from 'vitest';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { Config } from '../../../infra/config/config.ts';
+import { countBy } from '../../harness/countBy.ts';
 import { BASE, encode, newEvmWallet, signed, signInOf, takingSignIns } from '../../harness/signIns.ts';
 import { together } from '../../harness/together.ts';
 import { withinMinute } from '../../harness/withinMinute.ts';
@@ -116,13 +117,13 @@ async function ofContract(claimed = newEvmWallet()): Promise<string> {
   return encode({ ...sent, signature: (await signed('evm text', newEvmWallet())).signature });
 }
 
-/** What comes of so many of them: how often each status, with the error where there is one. */
+/** Counts the responses to `count` sign-ins by status, with the error where there is one. */
 async function ofContracts(address: string, count: number, claimed?: PrivateKeyAccount) {
   const calls = Array.from({ length: count }, () => async () => {
     return await jobs(strict, address, await ofContract(claimed));
   });
   const outcomes = await together(calls, 4);
-  return countsOf(
+  return countBy(
     outcomes.map(({ status, error }) => (error === undefined ? `${status}` : `${status} ${error}`)),
   );
 }
@@ -130,16 +131,10 @@ async function ofContracts(address: string, count: number, claimed?: PrivateKeyA
 const questions = () => node.calls.filter(({ method }) => method === 'eth_call').length;
 
 function statusesOf(answers: readonly Told[]): Record<string, number> {
-  return countsOf(answers.map(({ status }) => `${status}`));
+  return countBy(answers.map(({ status }) => `${status}`));
 }
 
-function countsOf(outcomes: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
-  return counts;
-}
-
-/** Whether Redis did not answer, among others: the process then counts for itself. */
+/** Warnings of the API, such as that Redis did not answer and the process counts for itself. */
 function warningsOf({ log }: TestApi): string {
   return log.filter((line) => JSON.parse(line).level === 'warn').join('');
 }
