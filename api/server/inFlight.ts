@@ -1,5 +1,6 @@
 /** Counts what must be finished before the process may end: requests, and work that outlives its answer. */
 import { setMaxListeners } from 'node:events';
+import type { ServerResponse } from 'node:http';
 
 export interface InFlight {
   /** Set once, when the process was told to stop. */
@@ -12,11 +13,16 @@ export interface InFlight {
   readonly cutting: AbortSignal;
   readonly count: number;
   enter(): () => void;
+  /** Counts a response until the returned function is called. */
+  enterResponse(res: ServerResponse): () => void;
   /** Work that goes on after the answer; its failure is its own business. */
   track(work: Promise<unknown>): void;
   /** Aborts `ending`. */
   end(): void;
-  /** Aborts `cutting`. */
+  /**
+   * Aborts `cutting` and destroys open responses. A closed socket emits `close` only after the event loop has polled again.
+   * Until then a handler whose upstream replies would take its client for one that still waits, and bill it.
+   */
   cut(): void;
   /** Resolves when nothing is in flight any more. */
   drain(): Promise<void>;
@@ -30,6 +36,7 @@ export function createInFlight(): InFlight {
   setMaxListeners(0, stop.signal, end.signal);
   let count = 0;
   const waiting = new Set<() => void>();
+  const responses = new Set<ServerResponse>();
 
   function leave(): void {
     count -= 1;
@@ -54,12 +61,23 @@ export function createInFlight(): InFlight {
       return count;
     },
     enter,
+    enterResponse(res) {
+      enter();
+      responses.add(res);
+      return () => {
+        responses.delete(res);
+        leave();
+      };
+    },
     track(work) {
       enter();
       work.then(leave, leave);
     },
     end: () => end.abort(),
-    cut: () => cut.abort(),
+    cut() {
+      cut.abort();
+      for (const res of responses) res.destroy();
+    },
     drain() {
       stop.abort();
       return count === 0 ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve));

@@ -31,7 +31,7 @@ export function observe(observation: Observation): Koa.Middleware<RequestState> 
     res.setHeader('Cache-Control', 'no-store');
     if (inFlight.draining) res.setHeader('Connection', 'close');
     metrics.requestsInFlight.inc();
-    const answered = inFlight.enter();
+    const answered = inFlight.enterResponse(res);
     // What balancers and Prometheus ask every few seconds is nobody's trace.
     const span = ctx.path.startsWith('/api/')
       ? requestSpan(state.requestId, { 'http.request.method': ctx.method })
