@@ -12,6 +12,11 @@ vi.setConfig({ testTimeout: 240_000 });
 const ACCOUNTS = 4_000;
 /** Charges of the busy account during one check. */
 const CHARGES = 1_500;
+/**
+ * One snapshot over all of these charges adds 19 to 23 pages, in proportion to the charges under it. Snapshots that are not
+ * the check's, such as those of autovacuum, add a few.
+ */
+const MAX_ADDED_PAGES = 10;
 
 let world: LedgerWorld;
 let busy: string;
@@ -77,5 +82,5 @@ it('the row of a busy account takes as many pages during a check as without one'
     during.push(await pagesOfBusy());
   });
   expect(during.length).toBeGreaterThanOrEqual(statements);
-  expect(Math.max(...during)).toBeLessThan(2 * alone);
+  expect(Math.max(...during)).toBeLessThan(alone + MAX_ADDED_PAGES);
 });
