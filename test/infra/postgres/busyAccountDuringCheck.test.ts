@@ -12,11 +12,6 @@ vi.setConfig({ testTimeout: 240_000 });
 const ACCOUNTS = 4_000;
 /** Charges of the busy account during one check. */
 const CHARGES = 1_500;
-/**
- * One snapshot over all of these charges adds 19 to 23 pages, in proportion to the charges under it. Snapshots that are not
- * the check's, such as those of autovacuum, add a few.
- */
-const MAX_ADDED_PAGES = 10;
 
 let world: LedgerWorld;
 let busy: string;
@@ -25,6 +20,12 @@ beforeAll(async () => {
   await world.owner.query(
     `insert into accounts (id, name) select gen_random_uuid(), 'idle' from generate_series(1, ${ACCOUNTS})`,
   );
+  // The snapshot of an automatic analyze would keep old versions of the row as well.
+  await world.owner.query(`do $$ declare name regclass; begin
+    for name in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
+      execute format('alter table %s set (autovacuum_enabled = false)', name);
+    end loop;
+  end $$`);
   busy = await world.account({ usd: 10n ** 9n });
   await world.owner.query('vacuum (analyze) accounts');
 });
@@ -82,5 +83,5 @@ it('the row of a busy account takes as many pages during a check as without one'
     during.push(await pagesOfBusy());
   });
   expect(during.length).toBeGreaterThanOrEqual(statements);
-  expect(Math.max(...during)).toBeLessThan(alone + MAX_ADDED_PAGES);
+  expect(Math.max(...during)).toBeLessThan(2 * alone);
 });
