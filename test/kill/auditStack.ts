@@ -7,6 +7,7 @@ import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { webhookSecretOf } from '../../infra/postgres/webhookSecrets.ts';
 import { openOrders } from '../../providers/simulator/orders.ts';
 import type { HookReceiver } from '../acceptance/hookReceiver.ts';
+import { countBy } from '../harness/countBy.ts';
 import { until } from '../harness/until.ts';
 import { auditHooks, type HookReport } from './auditHooks.ts';
 import type { ErrandEnd } from './crowd.ts';
@@ -64,7 +65,7 @@ export async function auditStack(tools: Audited, played: Played): Promise<ChaosR
   expect(await tools.ledgerCheck()).toEqual({ code: 0, text: 'ledger: every invariant holds\n' });
   const refunds = [...jobs.values()].filter(({ refundId }) => refundId !== null).length;
   const takenBack = jobs.size - known.size;
-  return { ends: countsOf(ends), charges: jobs.size, refunds, takenBack, hooks, swept };
+  return { ends: countBy(ends.map(({ end }) => end)), charges: jobs.size, refunds, takenBack, hooks, swept };
 }
 
 /** As its client was told, as its service behaves, and at the price that was quoted. */
@@ -126,12 +127,6 @@ async function secretsOf({ pool }: Audited, payers: readonly Payer[]): Promise<M
     secrets.set(accountId, `whsec_${secret.toString('base64')}`);
   }
   return secrets;
-}
-
-function countsOf(ends: readonly ErrandEnd[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { end } of ends) counts[end] = (counts[end] ?? 0) + 1;
-  return counts;
 }
 
 async function openOf({ temporal }: Audited, type: 'generation' | 'webhook'): Promise<number> {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toneWav } from '../../bench/wav.ts';
 import { balanceOf, grant } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
+import { countBy } from '../harness/countBy.ts';
 import {
   awaitJob,
   completeJob,
@@ -63,18 +64,12 @@ async function manyAtOnce<T>(count: number, width: number, call: () => Promise<T
   return results;
 }
 
-function countBy<T>(items: readonly T[], nameOf: (item: T) => string): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const item of items) counts[nameOf(item)] = (counts[nameOf(item)] ?? 0) + 1;
-  return counts;
-}
-
 async function movesOf(payer: Payer): Promise<Record<string, number>> {
   const { rows } = await world.pool.query<{ kind: string }>(
     `select kind from transfers where account_id = $1 and kind in ('charge', 'refund')`,
     [payer.accountId],
   );
-  return countBy(rows, (row) => row.kind);
+  return countBy(rows.map((row) => row.kind));
 }
 
 async function jobsOf(payer: Payer): Promise<number> {
@@ -88,7 +83,7 @@ describe('a budget that many requests want at once, through two API processes', 
     const payer = await world.createPayer({ usdNano: BigInt(most) * PRICE_NANO });
     const client = clientOf(payer);
     const replies = await manyAtOnce(most + 70, 24, () => order(client, { model, source }));
-    expect(countBy(replies, ({ status }) => String(status))).toEqual({ 200: most, 402: 70 });
+    expect(countBy(replies.map(({ status }) => String(status)))).toEqual({ 200: most, 402: 70 });
     const refusals = replies.filter(({ status }) => status === 402);
     expect(new Set(refusals.map(({ body }) => body.toString())).size).toBe(1);
     expect((await balanceOf(world.pool, payer.accountId))?.usd).toBe(0n);
@@ -115,7 +110,7 @@ describe('an order with an Idempotency-Key, through two API processes', () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => order(client, { model, source, idempotencyKey })),
     );
-    expect(countBy(replies, ({ status }) => String(status))).toEqual({ 200: 20 });
+    expect(countBy(replies.map(({ status }) => String(status)))).toEqual({ 200: 20 });
     expect(new Set(replies.map(queueIdOf)).size).toBe(1);
     const first = replies.filter((reply) => reply.headers.get('idempotent-replayed') !== 'true');
     expect(first.length).toBe(1);
@@ -153,7 +148,7 @@ describe('an order with an Idempotency-Key, through two API processes', () => {
     const client = clientOf(payer);
     const idempotencyKey = randomUUID();
     const poor = await manyAtOnce(6, 3, () => order(client, { model, source, idempotencyKey }));
-    expect(countBy(poor, ({ status }) => String(status))).toEqual({ 402: 6 });
+    expect(countBy(poor.map(({ status }) => String(status)))).toEqual({ 402: 6 });
     expect(await movesOf(payer)).toEqual({});
     const credit = {
       accountId: payer.accountId,

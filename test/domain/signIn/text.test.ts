@@ -200,7 +200,7 @@ function expectSound(text: string): void {
   const isPlain =
     /^(?:https?:\/\/)?[a-z0-9.-]+(?::\d+)?$/i.test(read.domain) && /^\d+$/.test(read.chain ?? '');
   if (read.family !== 'evm' || !isPlain || text.includes('[')) return;
-  // It refuses addresses without a checksum; a signature is checked against an address in any case.
+  // The parser refuses addresses without a checksum. A signature is checked against an address in any case.
   const other = new ParsedMessage(text.replace(read.address, getAddress(read.address)));
   const { statement, uri: target, nonce, issuedAt, expirationTime, notBefore, requestId, resources } = read;
   expect(other).toMatchObject({ uri: target, nonce, issuedAt, address: getAddress(read.address) });
