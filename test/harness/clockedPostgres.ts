@@ -1,14 +1,9 @@
 /** A Postgres of a test's own whose clock it sets: the same server as everywhere, with libfaketime loaded into it. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { freePorts } from '../../dev/stack/freePorts.ts';
-import { locateParts } from '../../dev/stack/locate.ts';
-import { postgresUrl, preparePostgres, query } from '../../dev/stack/parts/postgres.ts';
-import { silentProgress } from '../../dev/stack/progress.ts';
-import { supervise } from '../../dev/stack/supervise.ts';
-import { processEnvironment } from '../../infra/config/environment.ts';
+import { query } from '../../dev/stack/parts/postgres.ts';
 import { fakedClock } from './fakedClock.ts';
+import { startOwnPostgres } from './ownPostgres.ts';
 import { databaseOf, makeTemplate } from './template.ts';
 
 export interface ClockedPostgres {
@@ -21,19 +16,14 @@ export interface ClockedPostgres {
 
 /** `folder` is made by this; the end of the test run stops what lives in it. */
 export async function startClockedPostgres(folder: string): Promise<ClockedPostgres> {
-  const [clock, { postgres }, [port = 0]] = await Promise.all([
-    fakedClock(),
-    locateParts(['postgres'], { environment: processEnvironment(), progress: silentProgress }),
-    freePorts(1),
-  ]);
-  const password = randomBytes(12).toString('hex');
-  const settings = { fsync: 'off', full_page_writes: 'off' };
-  const part = await preparePostgres({ program: postgres, folder, port, password, settings });
-  const offset = path.join(folder, 'clock');
+  const clock = await fakedClock();
+  const offset = `${folder}.clock`;
   setOffset(offset, 0);
-  const env = { ...part.env, ...clock.followed(offset) };
-  const server = await supervise({ ...part, name: 'clocked-postgres', env }, { folder });
-  const adminUrl = postgresUrl({ port, password, database: 'postgres' });
+  const { adminUrl, stop } = await startOwnPostgres({
+    ...{ folder, name: 'clocked-postgres' },
+    settings: { fsync: 'off', full_page_writes: 'off' },
+    env: clock.followed(offset),
+  });
   const template = await makeTemplate(adminUrl);
   return {
     async createDatabase() {
@@ -48,7 +38,7 @@ export async function startClockedPostgres(folder: string): Promise<ClockedPostg
       // A library that was not loaded must fail the test, not leave it looking at today.
       if (!(aheadMs > -1_000 && aheadMs < 60_000)) throw new Error(`${at} was asked for, it is ${row?.now}`);
     },
-    stop: () => server.stop(),
+    stop,
   };
 }
 

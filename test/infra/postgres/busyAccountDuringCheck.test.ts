@@ -1,9 +1,14 @@
 /** A check of the ledger reads in short snapshots: a long one would keep every old version of a busy account's row alive. */
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { charge } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
+import { type OwnPostgres, startOwnPostgres } from '../../harness/ownPostgres.ts';
+import { services } from '../../harness/services.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -13,10 +18,17 @@ const ACCOUNTS = 4_000;
 /** Charges of the busy account during one check. */
 const CHARGES = 1_500;
 
+let server: OwnPostgres;
 let world: LedgerWorld;
 let busy: string;
 beforeAll(async () => {
-  world = await createLedgerWorld();
+  // Postgres keeps old versions of a row as long as any transaction that writes is older, in whatever database of the server.
+  server = await startOwnPostgres({
+    folder: path.join(services().folder, randomUUID()),
+    name: 'quiet-postgres',
+  });
+  await migrate(server.adminUrl);
+  world = await createLedgerWorld(8, server.adminUrl);
   await world.owner.query(
     `insert into accounts (id, name) select gen_random_uuid(), 'idle' from generate_series(1, ${ACCOUNTS})`,
   );
@@ -32,6 +44,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.expectSound();
   await world.close();
+  await server.stop();
 });
 
 async function chargeBusy(times: number): Promise<void> {

@@ -1,39 +1,27 @@
 /** A Postgres of its own that is killed: what was signed in with before is known after it. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSignIn } from '../../../../api/auth/signIn/createSignIn.ts';
-import { freePorts } from '../../../../dev/stack/freePorts.ts';
-import { locateParts } from '../../../../dev/stack/locate.ts';
-import { postgresUrl, preparePostgres } from '../../../../dev/stack/parts/postgres.ts';
-import { silentProgress } from '../../../../dev/stack/progress.ts';
-import { type Supervised, supervise } from '../../../../dev/stack/supervise.ts';
-import { processEnvironment } from '../../../../infra/config/environment.ts';
 import { createLogger } from '../../../../infra/log.ts';
 import { migrate } from '../../../../infra/postgres/migrate.ts';
 import { openPool, type Sql } from '../../../../infra/postgres/pool.ts';
+import { type OwnPostgres, startOwnPostgres } from '../../../harness/ownPostgres.ts';
 import { services } from '../../../harness/services.ts';
 import { newEvmWallet, type Sent, signed } from '../../../harness/signIns.ts';
 import { until } from '../../../harness/until.ts';
 import { codeOf, OPEN_DOOR, SETTINGS } from './signInWorld.ts';
 
 let folder: string;
-let server: Supervised;
+let server: OwnPostgres;
 let pool: Sql;
 
 beforeAll(async () => {
   folder = path.join(services().folder, randomUUID());
-  const [{ postgres }, [port = 0]] = await Promise.all([
-    locateParts(['postgres'], { environment: processEnvironment(), progress: silentProgress }),
-    freePorts(1),
-  ]);
-  const password = randomBytes(12).toString('hex');
-  const part = await preparePostgres({ program: postgres, folder, port, password });
-  server = await supervise({ ...part, name: 'crashing-postgres' }, { folder });
-  const databaseUrl = postgresUrl({ port, password, database: 'postgres' });
-  await migrate(databaseUrl);
-  pool = openPool({ databaseUrl, applicationName: 'crash-test' });
+  server = await startOwnPostgres({ folder, name: 'crashing-postgres' });
+  await migrate(server.adminUrl);
+  pool = openPool({ databaseUrl: server.adminUrl, applicationName: 'crash-test' });
 });
 afterAll(async () => {
   await pool?.end();
