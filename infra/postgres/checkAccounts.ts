@@ -3,7 +3,7 @@
 import { ACCOUNT_RULES, PAGE_PARAMETERS } from './accountInvariants.ts';
 import { BookedSums } from './bookedSums.ts';
 import { startOfDay, timestampOf } from './checkSlice.ts';
-import { type Finding, findBroken, inSnapshot, type Read } from './ledgerSnapshots.ts';
+import { type Finding, type Findings, findBroken, inSnapshot, type Read } from './ledgerSnapshots.ts';
 import type { SqlClient } from './pool.ts';
 
 export interface OpenBooks {
@@ -19,8 +19,7 @@ export interface OpenBooks {
 
 const PAGE = 500;
 
-export async function checkAccounts(sql: SqlClient, books: OpenBooks): Promise<Finding[]> {
-  const findings: Finding[] = [];
+export async function checkAccounts(sql: SqlClient, books: OpenBooks, findings: Findings): Promise<void> {
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const page = await inSnapshot(sql, async (read) => {
@@ -30,10 +29,10 @@ export async function checkAccounts(sql: SqlClient, books: OpenBooks): Promise<F
     });
     // A transfer that was not committed when its slice was summed is in the rows now.
     if (page.findings.length > 0) {
-      findings.push(...(await inSnapshot(sql, (read) => checkPage(read, withoutSums(books), page))));
+      findings.add(await inSnapshot(sql, (read) => checkPage(read, withoutSums(books), page)));
     }
     const last = page.ids.at(-1);
-    if (last === undefined || page.ids.length < PAGE) return findings;
+    if (last === undefined || page.ids.length < PAGE) return;
     after = last;
   }
 }

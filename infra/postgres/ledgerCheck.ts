@@ -9,7 +9,7 @@ import { checkAccounts } from './checkAccounts.ts';
 import { dayOf } from './checkSlice.ts';
 import { LEDGER_INVARIANTS, STANDING_RULES } from './ledgerInvariants.ts';
 import { writeSeals } from './ledgerSeals.ts';
-import { type Finding, findBroken, inSnapshot, type Row } from './ledgerSnapshots.ts';
+import { type Finding, Findings, findBroken, inSnapshot, type Row } from './ledgerSnapshots.ts';
 import { MOVED_AS_SAID } from './operationInvariants.ts';
 import type { SqlClient } from './pool.ts';
 import { readExtent, walkBooks } from './walkBooks.ts';
@@ -45,19 +45,19 @@ export async function runLedgerCheck(
   sql: SqlClient,
   { full = false, seal = false }: LedgerCheckOptions = {},
 ): Promise<LedgerReport> {
-  const findings: Finding[] = [];
+  const findings = new Findings();
   await inSnapshot(sql, async (read) => {
-    for (const set of STANDING_RULES) findings.push(...(await findBroken(read, { set })));
+    for (const set of STANDING_RULES) findings.add(await findBroken(read, { set }));
   });
-  const extent = await inSnapshot(sql, (read) => readExtent(read, { full, seal }));
-  const walked = await walkBooks(sql, extent);
-  findings.push(...walked.findings, ...(await findUnmoved(sql, walked.unmoved)));
+  const extent = await readExtent(sql, { full, seal });
+  const walked = await walkBooks(sql, { extent, findings });
+  findings.add(await findUnmoved(sql, walked.unmoved));
   const { summedUntil, unsealedFrom } = extent;
-  findings.push(...(await checkAccounts(sql, { sums: walked.sums, summedUntil, unsealedFrom, full })));
-  const sound = findings.length === 0 && sql instanceof pg.Pool;
+  await checkAccounts(sql, { sums: walked.sums, summedUntil, unsealedFrom, full }, findings);
+  const broken = LEDGER_INVARIANTS.map((invariant) => ({ invariant, rows: findings.rowsOf(invariant) }));
   return {
-    broken: byInvariant(findings),
-    sealed: sound ? await writeSeals(sql, walked.sealable) : [],
+    broken: broken.filter(({ rows }) => rows.length > 0),
+    sealed: findings.isEmpty && sql instanceof pg.Pool ? await writeSeals(sql, walked.sealable) : [],
     ...(Number.isFinite(extent.archivedUntil) ? { archivedUntil: dayOf(extent.archivedUntil) } : {}),
   };
 }
@@ -72,15 +72,4 @@ async function findUnmoved(sql: SqlClient, operationIds: readonly string[]): Pro
   if (operationIds.length === 0) return [];
   const rows = await inSnapshot(sql, (read) => read(UNMOVED, [operationIds]));
   return rows.map((row) => ({ invariant: MOVED_AS_SAID, row }));
-}
-
-const MAX_ROWS_SHOWN = 100;
-
-function byInvariant(findings: readonly Finding[]): BrokenInvariant[] {
-  return LEDGER_INVARIANTS.map((invariant) => ({
-    invariant,
-    rows: findings.filter((finding) => finding.invariant === invariant).map(({ row }) => row),
-  }))
-    .filter(({ rows }) => rows.length > 0)
-    .map(({ invariant, rows }) => ({ invariant, rows: rows.slice(0, MAX_ROWS_SHOWN) }));
 }

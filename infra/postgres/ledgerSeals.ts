@@ -1,121 +1,66 @@
 /**
- * Seals of days that cannot change any more: what the day's transfers come to, and a digest of its rows. With them a check
+ * Seals of days that cannot change any more: what the day's transfers come to, and a hash of its rows. With them a check
  * reads only what came later; a full check reads the rows again and compares.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { BookedSums } from './bookedSums.ts';
-import { type BookedSum, type KindSum, rangeOf, type Slice } from './checkSlice.ts';
+import type { BookedSum, Hashed, HashedRows, KindSum } from './checkSlice.ts';
 import { SEALED_DAY } from './ledgerInvariants.ts';
 import type { Finding, Read, Row } from './ledgerSnapshots.ts';
 import { inTransaction } from './pool.ts';
-
-/**
- * What of a row never changes once its day is over, in a fixed order: columns that a later migration adds do not change an
- * old digest. Digested is the binary form of the wire protocol, which takes half as long to write as text. The refund of an operation comes later, and is a row of its own.
- */
-const DIGESTED = {
-  transfers: {
-    row: `row(id, created_at, operation_id, kind, account_id, house, currency, amount, day, key_id, details, sold)`,
-    order: 'created_at, id',
-  },
-  operations: {
-    row: `row(operation_id, kind, account_id, state, day, key_id, parent_key_id, price_usd, price_diem, held_diem,
-      held_bundled, held_usd, diem, bundled, usd, created_at)`,
-    order: 'created_at, operation_id, kind',
-  },
-  jobs: {
-    row: 'row(queue_id, account_id, price_usd_nano, charge_operation_id, created_at)',
-    order: 'created_at, queue_id',
-  },
-} as const;
-export type Digested = keyof typeof DIGESTED;
-const DIGESTED_TABLES = Object.keys(DIGESTED) as Digested[];
 
 /** The rows of one UTC day as they are read slice by slice. */
 export class DayRecord {
   readonly day: string;
   readonly sums = new BookedSums();
-  readonly #hashes: Record<Digested, Hash> = {
-    transfers: createHash('sha256'),
-    operations: createHash('sha256'),
-    jobs: createHash('sha256'),
-  };
-  readonly #counts: Record<Digested, number> = { transfers: 0, operations: 0, jobs: 0 };
+  readonly #counts: Record<Hashed, number> = { transfers: 0, operations: 0, jobs: 0 };
+  readonly #hashes: Record<Hashed, bigint> = { transfers: 0n, operations: 0n, jobs: 0n };
   readonly #totals = new Map<string, bigint>();
-  #seal: Seal | undefined;
 
   constructor(day: string) {
     this.day = day;
   }
 
-  /** Slices come in the order of time and begin at whole minutes. */
-  digests(slice: Slice, tables: readonly Digested[] = DIGESTED_TABLES): ((read: Read) => Promise<void>)[] {
-    return tables.map((table) => (read) => this.#digest(read, table, slice));
+  addSum(sum: KindSum): void {
+    this.sums.add([sum]);
+    const place = `${sum.currency} ${sum.kind}`;
+    this.#totals.set(place, (this.#totals.get(place) ?? 0n) + sum.amount);
+    this.addRows('transfers', sum.rows);
   }
 
-  async #digest(read: Read, table: Digested, slice: Slice): Promise<void> {
-    for (const { minute, rows, digest } of await digestMinutes(read, table, slice)) {
-      this.#hashes[table].update(`${minute} ${rows} ${digest}\n`);
-      this.#counts[table] += rows;
-    }
+  addRows(table: Hashed, { count, hash }: HashedRows): void {
+    this.#counts[table] += count;
+    this.#hashes[table] += hash;
   }
 
-  /** Those of a slice. */
-  add(sums: readonly KindSum[]): void {
-    this.sums.add(sums);
-    for (const { currency, kind, amount } of sums) {
-      const place = `${currency} ${kind}`;
-      this.#totals.set(place, (this.#totals.get(place) ?? 0n) + amount);
-    }
-  }
-
-  /** Of all slices of the day; nothing may be read after it. */
+  /** Of all slices of the day. */
   seal(): Seal {
-    if (this.#seal) return this.#seal;
-    const [transfers, operations, jobs] = [
-      this.#hashes.transfers.digest(),
-      this.#hashes.operations.digest(),
-      this.#hashes.jobs.digest(),
-    ];
-    this.#seal = {
+    return {
       day: this.day,
       ...this.#counts,
       totals: Object.fromEntries([...this.#totals].sort().map(([place, amount]) => [place, `${amount}`])),
-      digest: createHash('sha256').update(transfers).update(operations).digest('hex'),
-      operationsDigest: operations.toString('hex'),
-      jobsDigest: jobs.toString('hex'),
+      transfersHash: `${this.#hashes.transfers}`,
+      operationsHash: `${this.#hashes.operations}`,
+      jobsHash: `${this.#hashes.jobs}`,
       sumsDigest: digestOf(this.sums),
     };
-    return this.#seal;
   }
 }
 
-export interface Seal {
+interface Seal {
   day: string;
   transfers: number;
   operations: number;
   jobs: number;
   /** Nano units as decimal strings, by currency and kind ("usd charge"). */
   totals: Record<string, string>;
-  /** Digest of transfers and operations, hexadecimal. */
-  digest: string;
-  operationsDigest: string;
-  jobsDigest: string;
+  /** Sums of the hashes of the rows, decimal. */
+  transfersHash: string;
+  operationsHash: string;
+  jobsHash: string;
+  /** SHA-256, hexadecimal. */
   sumsDigest: string;
-}
-
-/** A digest for each minute: the rows of a day may be more than one value can hold. */
-async function digestMinutes(read: Read, table: Digested, slice: Slice) {
-  const { row, order } = DIGESTED[table];
-  const rows = await read(
-    `select extract(epoch from date_trunc('minute', created_at))::text as minute, count(*)::int as rows,
-        encode(sha256(string_agg(record_send(${row}), '' order by ${order})), 'hex') as digest
-      from ${table} where created_at >= $1 and created_at < $2
-      group by date_trunc('minute', created_at) order by date_trunc('minute', created_at)`,
-    rangeOf(slice),
-  );
-  return rows.map(({ minute, rows, digest }) => ({ minute, rows: Number(rows), digest }));
 }
 
 function digestOf(sums: Iterable<BookedSum>): string {
@@ -134,23 +79,23 @@ export async function unsealedFrom(read: Read): Promise<string | null> {
   return typeof row?.day === 'string' ? row.day : null;
 }
 
-/** Whether the transfers of a sealed day are there to be compared. */
-interface Comparison {
-  isArchived: boolean;
-}
-
 const COMPARED = [
   'transfers',
   'operations',
   'jobs',
   'totals',
-  'digest',
-  'operationsDigest',
-  'jobsDigest',
+  'transfersHash',
+  'operationsHash',
+  'jobsHash',
   'sumsDigest',
 ] as const;
 /** Operations and jobs stay when the transfers of their day are archived. */
-const COMPARED_ARCHIVED = ['operations', 'jobs', 'operationsDigest', 'jobsDigest'] as const;
+const COMPARED_ARCHIVED = ['operations', 'jobs', 'operationsHash', 'jobsHash'] as const;
+
+/** Whether the transfers of a sealed day are gone. */
+interface Comparison {
+  isArchived: boolean;
+}
 
 /** Compares a sealed day with its rows, and the sums that later checks build on with both. */
 export async function verifySeal(
@@ -173,8 +118,8 @@ export async function verifySeal(
   return problems.map((problem) => ({ invariant: SEALED_DAY, row: { day, problem } }));
 }
 
-const SEAL = `select transfers::int, operations::int, jobs::int, sums as totals, encode(digest, 'hex') as digest,
-    encode(operations_digest, 'hex') as "operationsDigest", encode(jobs_digest, 'hex') as "jobsDigest",
+const SEAL = `select transfers::int, operations::int, jobs::int, sums as totals, transfers_hash::text as "transfersHash",
+    operations_hash::text as "operationsHash", jobs_hash::text as "jobsHash",
     encode(sums_digest, 'hex') as "sumsDigest" from sealed_days where day = $1`;
 
 async function findWrongSums(read: Read, day: string, sealed: Row): Promise<string[]> {
@@ -188,7 +133,7 @@ async function findWrongSums(read: Read, day: string, sealed: Row): Promise<stri
     const found = sums.reduce((total, sum) => total + (sum.currency === currency ? sum.amount : 0n), 0n);
     if (due !== found) problems.push(`sums in ${currency}: sealed ${due}, sealed_sums come to ${found}`);
   }
-  const balances = await read(WRONG_BALANCES, [day]);
+  const balances = await read(WRONG_BALANCES, [day, day]);
   problems.push(...balances.map((row) => `sealed_balances of account ${row.account_id}: ${row.problem}`));
   return problems;
 }
@@ -214,68 +159,83 @@ async function sealedSums(read: Read, day: string): Promise<BookedSum[]> {
   }));
 }
 
-const BALANCES = `select s.account_id, $1::date as day,
-    coalesce(b.usd, 0) + coalesce(sum(s.amount) filter (where s.currency = 'usd'), 0) as usd,
-    coalesce(b.bundled, 0) + coalesce(sum(s.amount) filter (where s.currency = 'bundled'), 0) as bundled,
-    coalesce(b.vcu, 0) + coalesce(sum(s.amount) filter (where s.currency = 'vcu'), 0) as vcu
-  from sealed_sums s left join lateral (
-    select * from sealed_balances x where x.account_id = s.account_id and x.day < $1::date order by x.day desc limit 1
+/** From the first to the last of the days; no day after the first is sealed yet, or the first is the last. */
+const BALANCES = `select m.account_id, m.day, coalesce(b.usd, 0) + sum(m.usd) over of_account as usd,
+    coalesce(b.bundled, 0) + sum(m.bundled) over of_account as bundled, coalesce(b.vcu, 0) + sum(m.vcu) over of_account as vcu
+  from (
+    select account_id, day, coalesce(sum(amount) filter (where currency = 'usd'), 0) as usd,
+      coalesce(sum(amount) filter (where currency = 'bundled'), 0) as bundled,
+      coalesce(sum(amount) filter (where currency = 'vcu'), 0) as vcu
+    from sealed_sums where day between $1::date and $2::date group by account_id, day
+  ) m left join lateral (
+    select * from sealed_balances x where x.account_id = m.account_id and x.day < $1::date order by x.day desc limit 1
   ) b on true
-  where s.day = $1::date group by s.account_id, b.usd, b.bundled, b.vcu`;
+  window of_account as (partition by m.account_id order by m.day)`;
 
 const WRONG_BALANCES = `select account_id, concat_ws(', ', 'usd ' || w.usd, 'bundled ' || w.bundled, 'vcu ' || w.vcu) as problem
   from (${BALANCES}) w
-  full join (select * from sealed_balances where day = $1::date) b using (account_id)
+  full join (select * from sealed_balances where day between $1::date and $2::date) b using (account_id)
   where (w.usd, w.bundled, w.vcu) is distinct from (b.usd, b.bundled, b.vcu) limit 100`;
 
-const ROWS_PER_INSERT = 5_000;
+const SUMS_PER_INSERT = 5_000;
+/** A month in one transaction is a fraction of a second: a commit a day would take longer than the seals. */
+const DAYS_PER_TRANSACTION = 31;
 
 /** Seals days that were checked, oldest first; the days that another check has sealed meanwhile stay as they are. */
 export async function writeSeals(pool: pg.Pool, records: readonly DayRecord[]): Promise<string[]> {
   const sealed: string[] = [];
-  for (const record of records) {
+  for (let from = 0; from < records.length; from += DAYS_PER_TRANSACTION) {
+    const days = records.slice(from, from + DAYS_PER_TRANSACTION);
     const written = await inTransaction(pool, async (client) => {
       // The services cannot write seals; whoever runs the check connects as the owner of the tables.
       await client.query('set local role none');
       await client.query(`select pg_advisory_xact_lock(hashtext('farebox ledger seals'))`);
       const { rows } = await client.query<{ next: boolean }>(
         'select coalesce(max(day) + 1 = $1, true) as next from sealed_days',
-        [record.day],
+        [days[0]?.day],
       );
       if (rows[0]?.next !== true) return false;
-      await insertSeal(client, record);
+      for (const record of days) await insertSeal(client, record.seal());
+      await insertSums(client, days);
+      await client.query(`insert into sealed_balances (account_id, day, usd, bundled, vcu) ${BALANCES}`, [
+        days[0]?.day,
+        days.at(-1)?.day,
+      ]);
       return true;
     });
     if (!written) break;
-    sealed.push(record.day);
+    sealed.push(...days.map(({ day }) => day));
   }
   return sealed;
 }
 
-async function insertSeal(client: pg.PoolClient, record: DayRecord): Promise<void> {
-  const { day, ...seal } = record.seal();
+async function insertSeal(client: pg.PoolClient, { day, ...seal }: Seal): Promise<void> {
   await client.query(
     `with seal as (
       select (jsonb_populate_record(null::sealed_days, jsonb_build_object('day', $1::date, 'transfers', $2::bigint,
-        'operations', $3::bigint, 'jobs', $4::bigint, 'sums', $5::jsonb, 'digest', '\\x' || $6, 'operations_digest', '\\x' || $7,
-        'jobs_digest', '\\x' || $8, 'sums_digest', '\\x' || $9))).*
+        'operations', $3::bigint, 'jobs', $4::bigint, 'sums', $5::jsonb, 'transfers_hash', $6::numeric,
+        'operations_hash', $7::numeric, 'jobs_hash', $8::numeric, 'sums_digest', '\\x' || $9))).*
     ), before as (select chain from sealed_days order by day desc limit 1)
-    insert into sealed_days (day, transfers, operations, jobs, sums, digest, operations_digest, jobs_digest, sums_digest, chain)
-    select day, transfers, operations, jobs, sums, digest, operations_digest, jobs_digest, sums_digest,
+    insert into sealed_days (day, transfers, operations, jobs, sums, transfers_hash, operations_hash, jobs_hash,
+      sums_digest, chain)
+    select day, transfers, operations, jobs, sums, transfers_hash, operations_hash, jobs_hash, sums_digest,
       seal_chain((select chain from before), seal::sealed_days) from seal`,
     [
       ...[day, seal.transfers, seal.operations, seal.jobs, seal.totals],
-      ...[seal.digest, seal.operationsDigest, seal.jobsDigest, seal.sumsDigest],
+      ...[seal.transfersHash, seal.operationsHash, seal.jobsHash, seal.sumsDigest],
     ],
   );
-  const sums = [...record.sums];
-  for (let from = 0; from < sums.length; from += ROWS_PER_INSERT) {
-    const rows = sums.slice(from, from + ROWS_PER_INSERT);
+}
+
+async function insertSums(client: pg.PoolClient, days: readonly DayRecord[]): Promise<void> {
+  const sums = days.flatMap(({ day, sums }) => [...sums].map((sum) => ({ day, ...sum })));
+  for (let from = 0; from < sums.length; from += SUMS_PER_INSERT) {
+    const rows = sums.slice(from, from + SUMS_PER_INSERT);
     await client.query(
       `insert into sealed_sums (day, account_id, key_id, currency, booked_day, amount)
-        select $1, * from unnest($2::uuid[], $3::uuid[], $4::text[], $5::date[], $6::numeric[])`,
+        select * from unnest($1::date[], $2::uuid[], $3::uuid[], $4::text[], $5::date[], $6::numeric[])`,
       [
-        day,
+        rows.map(({ day }) => day),
         rows.map(({ accountId }) => accountId),
         rows.map(({ keyId }) => keyId),
         rows.map(({ currency }) => currency),
@@ -284,5 +244,4 @@ async function insertSeal(client: pg.PoolClient, record: DayRecord): Promise<voi
       ],
     );
   }
-  await client.query(`insert into sealed_balances (account_id, day, usd, bundled, vcu) ${BALANCES}`, [day]);
 }

@@ -16,8 +16,7 @@ export async function inSnapshot<T>(sql: SqlClient, work: (read: Read) => Promis
   const client = await sql.connect();
   let failure: Error | undefined;
   try {
-    await client.query('begin isolation level repeatable read');
-    await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}; set local work_mem = '64MB';
+    await client.query(`begin isolation level repeatable read; set local statement_timeout = ${STATEMENT_TIMEOUT_MS}; set local work_mem = '64MB';
       set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local jit = off`);
     const result = await work(readerOf(client));
     await client.query('commit');
@@ -56,6 +55,29 @@ function readerOf(client: pg.PoolClient): Read {
 export interface Finding {
   invariant: string;
   row: Row;
+}
+
+const MAX_ROWS_SHOWN = 100;
+
+/** What was found, with as many rows of each invariant as are shown: corrupt books may have millions. */
+export class Findings {
+  readonly #rows = new Map<string, Row[]>();
+
+  add(findings: Iterable<Finding>): void {
+    for (const { invariant, row } of findings) {
+      const rows = this.#rows.get(invariant) ?? [];
+      if (rows.length < MAX_ROWS_SHOWN) rows.push(row);
+      this.#rows.set(invariant, rows);
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#rows.size === 0;
+  }
+
+  rowsOf(invariant: string): Row[] {
+    return this.#rows.get(invariant) ?? [];
+  }
 }
 
 /** Broken rows of one statement: far more than are shown, so that no invariant hides another. */

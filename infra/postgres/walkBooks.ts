@@ -3,43 +3,41 @@ import { BookedSums } from './bookedSums.ts';
 import {
   checksOf,
   dayOf,
+  daysOf,
   endOfDay,
+  type Hashed,
+  hashSlice,
   rangeOf,
   type Slice,
   type SliceReport,
   startOfDay,
   sumSlice,
+  timestampOf,
 } from './checkSlice.ts';
 import { DayRecord, unsealedFrom, verifySeal } from './ledgerSeals.ts';
-import { type Finding, inSnapshot, inSnapshots, type Read } from './ledgerSnapshots.ts';
+import { type Findings, inSnapshot, inSnapshots, type Read } from './ledgerSnapshots.ts';
 import type { SqlClient } from './pool.ts';
 import { ARCHIVED_RANGES } from './ruleTerms.ts';
 
-/** Times in Unix ms. */
+/** Times in Unix ms, each the start of a day but `summedUntil`. */
 export interface Extent {
   first: number;
   /** What is booked from then on may still be on its way to its commit: it is not summed here. */
   summedUntil: number;
   /** The first day that is not sealed; null: none is. */
   unsealedFrom: string | null;
-  /** Days that ended before it cannot change any more. */
+  /** The days before it cannot change any more, and are to be sealed. */
   closedUntil: number;
   /** The transfers before it are archived; minus infinity: none are. */
   archivedUntil: number;
-  /** Slices end with their day, so that days can be sealed or compared with their seals. */
-  byDay: boolean;
 }
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
 /** Longer than any transaction of the ledger may take. */
 const COMMIT_MARGIN_MS = MINUTE_MS;
 /** Longer than any hold may live and any transaction may take, a clock that was set back a little included. */
 const CLOSING_MARGIN_MS = 120 * MINUTE_MS;
-
-const FIRST_ROWS = `select extract(epoch from least(
-    (select min(created_at) from transfers), (select min(created_at) from operations),
-    (select min(created_at) from jobs), (select min(changed_at) from top_ups),
-    (select min(day) from sealed_days)::timestamp at time zone 'UTC'))::float8 * 1000 as first`;
 
 /** A day with an open hold or a running job is not over: it may still be settled or refunded. */
 const OPEN_ROWS = `select extract(epoch from ledger_now())::float8 * 1000 as now, extract(epoch from least(
@@ -50,37 +48,62 @@ const ARCHIVED_UNTIL = `select extract(epoch from until)::float8 * 1000 as until
   where since is null and until is not null`;
 
 export async function readExtent(
-  read: Read,
+  sql: SqlClient,
   { full, seal }: { full: boolean; seal: boolean },
 ): Promise<Extent> {
+  const { unsealed, now, openSince, archivedUntil } = await inSnapshot(sql, readMarks);
+  const committedUntil = floorToMinute(now - COMMIT_MARGIN_MS);
+  const first = full || unsealed === null ? await findFirstDay(sql, committedUntil) : startOfDay(unsealed);
+  return {
+    first,
+    summedUntil: Math.max(first, committedUntil),
+    unsealedFrom: unsealed,
+    closedUntil: seal ? startOfDay(dayOf(Math.min(now - CLOSING_MARGIN_MS, openSince))) : first,
+    archivedUntil,
+  };
+}
+
+async function readMarks(read: Read) {
   const unsealed = await unsealedFrom(read);
   const [open] = await read(OPEN_ROWS);
   const [archived] = await read(ARCHIVED_UNTIL);
-  const now = Number(open?.now);
-  const openSince = typeof open?.open_since === 'number' ? open.open_since : Number.POSITIVE_INFINITY;
-  const summedUntil = floorToMinute(now - COMMIT_MARGIN_MS);
-  let first = unsealed === null ? summedUntil : startOfDay(unsealed);
-  if (full || unsealed === null) {
-    const [row] = await read(FIRST_ROWS);
-    if (typeof row?.first === 'number') first = floorToMinute(row.first);
-  }
-  if (full || seal) first = startOfDay(dayOf(first));
   return {
-    first,
-    summedUntil: Math.max(first, summedUntil),
-    unsealedFrom: unsealed,
-    closedUntil: seal ? Math.min(now - CLOSING_MARGIN_MS, openSince) : Number.NEGATIVE_INFINITY,
+    unsealed,
+    now: Number(open?.now),
+    openSince: typeof open?.open_since === 'number' ? open.open_since : Number.POSITIVE_INFINITY,
     archivedUntil: typeof archived?.until === 'number' ? archived.until : Number.NEGATIVE_INFINITY,
-    byDay: full || seal,
   };
+}
+
+const EARLIEST_DAY = startOfDay('0001-01-01');
+const ROWS_BEFORE = `select exists (select from transfers where created_at < $1)
+    or exists (select from operations where created_at < $1) or exists (select from jobs where created_at < $1)
+    or exists (select from top_ups where changed_at < $1) or exists (select from sealed_days where day < ($1 at time zone 'UTC')::date) as found`;
+
+/** The start of the first day of the books: by halves, because the smallest time of a table would take a scan of all of it. */
+async function findFirstDay(sql: SqlClient, end: number): Promise<number> {
+  let low = EARLIEST_DAY;
+  let high = startOfDay(dayOf(end));
+  while (low < high) {
+    const middle = low + Math.ceil((high - low) / 2 / DAY_MS) * DAY_MS;
+    const [row] = await inSnapshot(sql, (read) => read(ROWS_BEFORE, [timestampOf(middle)]));
+    if (row?.found === true) high = middle - DAY_MS;
+    else low = middle;
+  }
+  return low;
 }
 
 function floorToMinute(ms: number): number {
   return Math.floor(ms / MINUTE_MS) * MINUTE_MS;
 }
 
+interface Walked {
+  extent: Extent;
+  /** What breaks a rule is added to it. */
+  findings: Findings;
+}
+
 export interface WalkedBooks {
-  findings: Finding[];
   /** Of what is not sealed, until `summedUntil`. */
   sums: BookedSums;
   /** Operations that were settled without a transfer in any slice. */
@@ -91,79 +114,91 @@ export interface WalkedBooks {
 
 /** One check seals at most as many sums; the days that remain are sealed by the next ones. */
 const MAX_SEALED_SUMS = 1_000_000;
-const DAY_MS = 1_440 * MINUTE_MS;
 const MAX_SLICE_MS = 3_650 * DAY_MS;
 
-export async function walkBooks(sql: SqlClient, extent: Extent): Promise<WalkedBooks> {
-  const walk = new Walk(sql, extent);
-  let from = extent.first;
-  let lengthMs = extent.byDay ? DAY_MS : MAX_SLICE_MS;
-  while (from < extent.summedUntil) {
-    const end = extent.byDay ? Math.min(endOfDay(dayOf(from)), extent.summedUntil) : extent.summedUntil;
-    const to = await inSnapshot(sql, (read) => fitSlice(read, { from, to: Math.min(from + lengthMs, end) }));
-    await walk.readSlice({ from, to });
-    lengthMs = Math.min(Math.max((to - from) * 2, MINUTE_MS), MAX_SLICE_MS);
-    from = to;
+export async function walkBooks(sql: SqlClient, { extent, findings }: Walked): Promise<WalkedBooks> {
+  const walk = new Walk(sql, { extent, findings });
+  const slices: Slice[] = [];
+  let lengthMs = MAX_SLICE_MS;
+  const fitNext = async (read: Read, from: number) => {
+    if (from >= extent.summedUntil) return;
+    const ends = [...boundariesOf(extent).filter((at) => at > from), from + lengthMs];
+    const { to, operations } = await fitSlice(read, { from, to: Math.min(...ends) });
+    // As long as this one would be if it had nine tenths of what a slice may have.
+    const fullMs = ((to - from) * 0.9 * MAX_SLICE_OPERATIONS) / Math.max(operations, 1);
+    lengthMs = Math.min(Math.max(floorToMinute(fullMs), MINUTE_MS), MAX_SLICE_MS);
+    slices.push({ from, to });
+  };
+  await inSnapshot(sql, (read) => fitNext(read, extent.first));
+  for (let slice = slices.shift(); slice; slice = slices.shift()) {
+    const { to } = slice;
+    await walk.readSlice(slice, (read) => fitNext(read, to));
   }
-  return await walk.finish({ from, to: Number.POSITIVE_INFINITY });
+  return await walk.finish({ from: extent.summedUntil, to: Number.POSITIVE_INFINITY });
 }
 
-/** Some hundred milliseconds of work for the database: no snapshot lasts long. */
-const MAX_SLICE_ROWS = 200_000;
+/** No slice has days of two kinds: archived, sealed, to be sealed, open. */
+function boundariesOf({ archivedUntil, unsealedFrom, closedUntil, summedUntil }: Extent): number[] {
+  const unsealed = unsealedFrom === null ? [] : [startOfDay(unsealedFrom)];
+  return [archivedUntil, ...unsealed, closedUntil, summedUntil];
+}
 
-async function fitSlice(read: Read, { from, to }: Slice): Promise<number> {
+/** Some hundred milliseconds of work for the database: no snapshot lasts long. An operation has four transfers at most. */
+const MAX_SLICE_OPERATIONS = 200_000;
+
+/** As much of a slice, from its start, as is read at once. */
+async function fitSlice(read: Read, { from, to }: Slice): Promise<{ to: number; operations: number }> {
   for (let end = to; ; end = from + Math.max(floorToMinute((end - from) / 4), MINUTE_MS)) {
-    if (end - from <= MINUTE_MS || !(await isLong(read, { from, to: end }))) return end;
-  }
-}
-
-async function isLong(read: Read, slice: Slice): Promise<boolean> {
-  for (const table of ['transfers', 'operations']) {
     const [row] = await read(
-      `select count(*)::int as rows from (
-        select from ${table} where created_at >= $1 and created_at < $2 limit ${MAX_SLICE_ROWS + 1}) r`,
-      rangeOf(slice),
+      `select count(*)::int as operations from (
+        select from operations where created_at >= $1 and created_at < $2 limit ${MAX_SLICE_OPERATIONS + 1}) o`,
+      rangeOf({ from, to: end }),
     );
-    if (Number(row?.rows) > MAX_SLICE_ROWS) return true;
+    const operations = Number(row?.operations);
+    if (operations <= MAX_SLICE_OPERATIONS || end - from <= MINUTE_MS) return { to: end, operations };
   }
-  return false;
 }
 
 class Walk {
   readonly #sql: SqlClient;
   readonly #extent: Extent;
-  readonly #findings: Finding[] = [];
+  readonly #findings: Findings;
   readonly #sums = new BookedSums();
   readonly #unmoved = new Set<string>();
+  /** Days that are read now, oldest first. */
+  readonly #records = new Map<string, DayRecord>();
   readonly #sealable: DayRecord[] = [];
   #sealedSums = 0;
-  #record: DayRecord | undefined;
 
-  constructor(sql: SqlClient, extent: Extent) {
+  constructor(sql: SqlClient, { extent, findings }: Walked) {
     this.#sql = sql;
     this.#extent = extent;
+    this.#findings = findings;
   }
 
-  async readSlice(slice: Slice): Promise<void> {
+  /** `fitNext` finds the end of the next slice meanwhile. */
+  async readSlice(slice: Slice, fitNext: (read: Read) => Promise<void>): Promise<void> {
     const isSealed = this.#isSealed(dayOf(slice.from));
-    if (isSealed && slice.from < this.#extent.archivedUntil) return await this.#readArchived(slice);
-    const record = this.#recordOf(dayOf(slice.from));
+    const isArchived = isSealed && slice.from < this.#extent.archivedUntil;
+    for (const day of daysOf(slice)) this.#openRecord(day);
+    const hashed = this.#records.size > 0;
     const sum = async (read: Read) => {
-      const sums = await sumSlice(read, slice);
-      record?.add(sums);
+      const sums = await sumSlice(read, slice, { hashed });
+      for (const each of sums) this.#records.get(each.rows.day)?.addSum(each);
       if (!isSealed) this.#sums.add(sums);
     };
-    const parts = [...checksOf(slice, this.#note), sum, ...(record?.digests(slice) ?? [])];
-    await inSnapshots(this.#sql, parts);
-    if (record && slice.to === endOfDay(record.day)) await this.#endDay(record);
-  }
-
-  /** Operations, jobs and payments are still there; of the transfers there is what was sealed. */
-  async #readArchived(slice: Slice): Promise<void> {
-    const record = this.#recordOf(dayOf(slice.from));
-    const checks = checksOf(slice, this.#noteArchived, { isArchived: true });
-    await inSnapshots(this.#sql, [...checks, ...(record?.digests(slice, ['operations', 'jobs']) ?? [])]);
-    if (record && slice.to === endOfDay(record.day)) await this.#endDay(record, { isArchived: true });
+    const hash = (table: Hashed) => async (read: Read) => {
+      for (const rows of await hashSlice(read, table, slice))
+        this.#records.get(rows.day)?.addRows(table, rows);
+    };
+    await inSnapshots(this.#sql, [
+      // Of archived transfers there is what was sealed; operations, jobs and payments are still there.
+      ...checksOf(slice, isArchived ? this.#noteArchived : this.#note, { isArchived }),
+      ...(isArchived ? [] : [sum]),
+      ...(hashed ? [hash('operations'), hash('jobs')] : []),
+      fitNext,
+    ]);
+    await this.#endDays(slice.to, { isArchived });
   }
 
   /** The newest rows, which are summed with the balances. */
@@ -171,21 +206,14 @@ class Walk {
     await inSnapshot(this.#sql, async (read) => {
       for (const check of checksOf(slice, this.#note)) await check(read);
     });
-    return {
-      findings: this.#findings,
-      sums: this.#sums,
-      unmoved: [...this.#unmoved],
-      sealable: this.#sealable,
-    };
+    return { sums: this.#sums, unmoved: [...this.#unmoved], sealable: this.#sealable };
   }
 
   /** Charges of an archived month have no transfers that could be waited for. */
-  readonly #noteArchived = ({ findings }: SliceReport): void => {
-    for (const finding of findings) this.#findings.push(finding);
-  };
+  readonly #noteArchived = ({ findings }: SliceReport): void => this.#findings.add(findings);
 
   readonly #note = ({ findings, settledLater, settledHere }: SliceReport): void => {
-    for (const finding of findings) this.#findings.push(finding);
+    this.#findings.add(findings);
     for (const id of settledLater) this.#unmoved.add(id);
     for (const id of settledHere) this.#unmoved.delete(id);
   };
@@ -194,20 +222,23 @@ class Walk {
     return this.#extent.unsealedFrom !== null && day < this.#extent.unsealedFrom;
   }
 
-  #recordOf(day: string): DayRecord | undefined {
-    if (this.#record?.day === day) return this.#record;
+  #openRecord(day: string): void {
     const mayBeSealed = endOfDay(day) <= this.#extent.closedUntil && this.#sealedSums < MAX_SEALED_SUMS;
-    this.#record = this.#isSealed(day) || mayBeSealed ? new DayRecord(day) : undefined;
-    return this.#record;
+    if (this.#records.has(day) || !(this.#isSealed(day) || mayBeSealed)) return;
+    this.#records.set(day, new DayRecord(day));
   }
 
-  async #endDay(record: DayRecord, { isArchived = false } = {}): Promise<void> {
-    if (this.#isSealed(record.day)) {
-      const compared = await inSnapshot(this.#sql, (read) => verifySeal(read, record, { isArchived }));
-      this.#findings.push(...compared);
-    } else {
-      this.#sealedSums += record.sums.size;
-      this.#sealable.push(record);
+  /** Those that were read to their end. */
+  async #endDays(to: number, { isArchived }: { isArchived: boolean }): Promise<void> {
+    for (const [day, record] of this.#records) {
+      if (endOfDay(day) > to) return;
+      this.#records.delete(day);
+      if (this.#isSealed(day)) {
+        this.#findings.add(await inSnapshot(this.#sql, (read) => verifySeal(read, record, { isArchived })));
+      } else {
+        this.#sealedSums += record.sums.size;
+        this.#sealable.push(record);
+      }
     }
   }
 }

@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { charge, grant, refund } from '../../../infra/postgres/ledger.ts';
-import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { type BrokenInvariant, checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { LEDGER_INVARIANTS } from '../../../infra/postgres/ledgerInvariants.ts';
+import { Findings } from '../../../infra/postgres/ledgerSnapshots.ts';
 import { inTransaction } from '../../../infra/postgres/pool.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
 
@@ -44,6 +45,10 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 async function brokenBy(...statements: string[]): Promise<string[]> {
+  return (await brokenRows(...statements)).map(({ invariant }) => invariant);
+}
+
+async function brokenRows(...statements: string[]): Promise<BrokenInvariant[]> {
   // What protects the tables is switched off: the check has to notice on its own.
   const client = await world.owner.connect();
   try {
@@ -54,7 +59,7 @@ async function brokenBy(...statements: string[]): Promise<string[]> {
   }
   const broken = await checkLedger(world.pool);
   for (const finding of broken) expect(finding.rows.length).toBeGreaterThan(0);
-  return broken.map((finding) => finding.invariant);
+  return broken;
 }
 
 function named(found: string[], ...wanted: string[]): void {
@@ -103,28 +108,44 @@ describe('a sound ledger', () => {
 
   it('has an answer for every invariant of the list', () => {
     const numbers = new Set(LEDGER_INVARIANTS.map((name) => name.split(' ')[0]));
-    const known = [
-      'I2',
-      'I3',
-      'I4',
-      'I5',
-      'I6',
-      'I7',
-      'I8',
-      'I9',
-      'I10',
-      'I11',
-      'I12',
-      'I13',
-      'I14',
-      'I15',
-      'I16',
-    ];
+    const known = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map((number) => `I${number}`);
     expect([...numbers].sort()).toEqual(known.sort());
   });
 });
 
 describe('the check finds', () => {
+  it('as many broken rows as there are, and shows 100 of each rule', async () => {
+    const broken = await brokenRows(
+      dropChecks('transfers', 'transfers_check'),
+      `insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details)
+        select now() - interval '1 hour', 'none' || n, 'charge', gen_random_uuid(), 'issuance', 'usd', 1, '2001-01-01', '{}'
+        from generate_series(1, 30000) n`,
+    );
+    named(
+      broken.map(({ invariant }) => invariant),
+      ...['I7', 'I10'],
+    );
+    expect(Math.max(...broken.map(({ rows }) => rows.length))).toBe(100);
+  });
+
+  it('more broken rows than a call takes as arguments', () => {
+    const findings = new Findings();
+    findings.add(Array.from({ length: 1_000_000 }, (_, n) => ({ invariant: `I${n % 3}`, row: { n } })));
+    expect(findings.rowsOf('I1').map(({ n }) => n)).toEqual(Array.from({ length: 100 }, (_, n) => 3 * n + 1));
+    expect([findings.isEmpty, findings.rowsOf('I4'), new Findings().isEmpty]).toEqual([false, [], true]);
+  });
+
+  it('a broken row of long ago', async () => {
+    named(
+      await brokenBy(
+        dropChecks('transfers', 'transfers_check'),
+        `insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details)
+          values ('1999-12-31', 'none', 'charge', '${account}', 'issuance', 'usd', 1, '1999-12-31', '{}')`,
+      ),
+      'I7',
+    );
+  });
+
   it.each([
     'grant update on transfers to farebox_app',
     'grant update (amount) on transfers to farebox_app',

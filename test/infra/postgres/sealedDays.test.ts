@@ -1,9 +1,13 @@
 /** Days that are over are checked once and sealed: later checks build on the seals, a full one compares them with the rows. */
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { writeAccounts, writeCharges } from '../../../bench/booksData.ts';
 import { charge, refund } from '../../../infra/postgres/ledger.ts';
 import { runLedgerCheck } from '../../../infra/postgres/ledgerCheck.ts';
+import { migrate } from '../../../infra/postgres/migrate.ts';
+import { databaseBefore } from './databaseBefore.ts';
 import { both, createLedgerWorld, type LedgerWorld, order, storedJob } from './ledgerWorld.ts';
+import { longRun } from './longRun.ts';
 
 let world: LedgerWorld;
 let account: string;
@@ -109,6 +113,55 @@ describe('sealing', () => {
     expect((await seal()).sealed).toEqual([]);
   });
 
+  it('covers each row once, however the days are read: several at a time, or one in parts', async () => {
+    const charges = longRun(1_000, 201_000);
+    await writeAccounts(world.databaseUrl, '2026-03-05T00:00:00Z');
+    for (const day of ['2026-03-05', '2026-03-06', '2026-03-07']) {
+      const [from, to] = [`${day}T00:00:00Z`, `${day}T23:59:00Z`];
+      await writeCharges(world.databaseUrl, { charges, from, to, hasLines: true });
+    }
+    await world.setClock('2026-03-08T02:00:00Z');
+    expect(await seal()).toMatchObject({ broken: [], sealed: { length: 7 } });
+    const { rows } = await world.owner.query(
+      `select s.day::text, s.transfers, s.operations, s.transfers_hash, s.operations_hash, t.count as "rows", t.hash,
+          o.count as "rowsOfOperations", o.hash as "hashOfOperations"
+        from sealed_days s
+        cross join lateral (select count(*), coalesce(sum(hash_record_extended(row(id, created_at, operation_id, kind, account_id,
+          house, currency, amount, day, key_id, details, sold), 0)), 0) as hash
+          from transfers x where (x.created_at at time zone 'UTC')::date = s.day) t
+        cross join lateral (select count(*), coalesce(sum(hash_record_extended(row(operation_id, kind, account_id, state, day,
+          key_id, parent_key_id, price_usd, price_diem, held_diem, held_bundled, held_usd, diem, bundled, usd, created_at), 0)), 0)
+          as hash from operations x where (x.created_at at time zone 'UTC')::date = s.day) o
+        order by s.day`,
+    );
+    expect(rows.map(({ transfers }) => Number(transfers))).toEqual([
+      ...[6, 4, 0, 3],
+      ...[charges + 100, charges, charges],
+    ]);
+    for (const row of rows) {
+      expect(row).toMatchObject({
+        ...{ transfers: row.rows, transfers_hash: row.hash },
+        ...{ operations: row.rowsOfOperations, operations_hash: row.hashOfOperations },
+      });
+    }
+    expect(await full()).toEqual([]);
+  });
+
+  it('of an earlier version keeps its counts and sums', async () => {
+    const url = await databaseBefore('0071_seal_hashes');
+    const older = await createLedgerWorld(1, url);
+    const insert = `insert into sealed_days (day, transfers, operations, jobs, sums, digest, operations_digest, jobs_digest,
+        sums_digest, chain) values ('2026-03-01', $1, 0, 0, '{}', sha256('a'), sha256('b'), sha256('c'), sha256(''), sha256('d'))`;
+    await older.owner.query(insert, [0]);
+    await migrate(url);
+    await older.setClock('2026-03-02T10:00:00Z');
+    expect(await runLedgerCheck(older.pool, { full: true })).toEqual({ broken: [], sealed: [] });
+    await older.setClock('2026-03-03T10:00:00Z');
+    expect(await runLedgerCheck(older.pool, { seal: true })).toEqual({ broken: [], sealed: ['2026-03-02'] });
+    expect(await runLedgerCheck(older.pool, { full: true })).toEqual({ broken: [], sealed: [] });
+    await older.close();
+  });
+
   it('by several checks at once is done once', async () => {
     const reports = await Promise.all([seal(), seal(), seal()]);
     expect(reports.flatMap(({ broken }) => broken)).toEqual([]);
@@ -190,13 +243,13 @@ describe('after sealing', () => {
     [
       'a changed seal',
       'I15 seals',
-      () => `update sealed_days set digest = sha256('x') where day = '2026-03-02'`,
+      () => `update sealed_days set transfers_hash = 1 where day = '2026-03-02'`,
     ],
     ...['2026-03-04', '2999-01-01'].map((day): [string, string, () => string] => [
       `a seal of ${day}, which is not over`,
       'I15 seals',
-      () => `insert into sealed_days (day, transfers, operations, sums, digest, sums_digest, chain)
-        select '${day}', 0, 0, '{}', digest, sums_digest, chain from sealed_days limit 1`,
+      () => `insert into sealed_days (day, transfers, operations, sums, sums_digest, chain)
+        select '${day}', 0, 0, '{}', sums_digest, chain from sealed_days limit 1`,
     ]),
   ])('a quick check finds %s', async (_name, invariant, damage) => {
     expect(await quick()).toEqual([]);
