@@ -68,7 +68,7 @@ export interface HashedRows {
 /**
  * What of a row never changes once its day is over: columns that a later migration adds do not change an old hash. The refund
  * of an operation comes later, and is a row of its own. The hash of many rows is the sum of a 64-bit hash of each: it needs no
- * order, and takes a quarter of the time of SHA-256. It finds damage; it is no proof against somebody who can write seals.
+ * order, and takes a third of the time of SHA-256. It finds damage; it is no proof against somebody who can write seals.
  */
 const HASHED = {
   transfers:
@@ -81,8 +81,9 @@ export type Hashed = keyof typeof HASHED;
 
 const CREATED_DAY = `(created_at at time zone 'UTC')::date`;
 
+/** The hash of a record is linear in those of its columns: hashed once more, so that no two rows can exchange values. */
 function hashOf(table: Hashed): string {
-  return `sum(hash_record_extended(row(${HASHED[table]}), 0))`;
+  return `sum(hashtextextended(hash_record_extended(row(${HASHED[table]}), 0)::text, 0))`;
 }
 
 export async function sumSlice(

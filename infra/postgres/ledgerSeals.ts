@@ -178,14 +178,14 @@ const WRONG_BALANCES = `select account_id, concat_ws(', ', 'usd ' || w.usd, 'bun
   where (w.usd, w.bundled, w.vcu) is distinct from (b.usd, b.bundled, b.vcu) limit 100`;
 
 const SUMS_PER_INSERT = 5_000;
-/** A month in one transaction is a fraction of a second: a commit a day would take longer than the seals. */
-const DAYS_PER_TRANSACTION = 31;
+/** A fraction of a second in one transaction: a commit a day would take longer than the seals. */
+const MOST_AT_ONCE = { days: 31, sums: 20_000 };
 
 /** Seals days that were checked, oldest first; the days that another check has sealed meanwhile stay as they are. */
 export async function writeSeals(pool: pg.Pool, records: readonly DayRecord[]): Promise<string[]> {
   const sealed: string[] = [];
-  for (let from = 0; from < records.length; from += DAYS_PER_TRANSACTION) {
-    const days = records.slice(from, from + DAYS_PER_TRANSACTION);
+  while (sealed.length < records.length) {
+    const days = firstDays(records.slice(sealed.length));
     const written = await inTransaction(pool, async (client) => {
       // The services cannot write seals; whoever runs the check connects as the owner of the tables.
       await client.query('set local role none');
@@ -207,6 +207,15 @@ export async function writeSeals(pool: pg.Pool, records: readonly DayRecord[]): 
     sealed.push(...days.map(({ day }) => day));
   }
   return sealed;
+}
+
+/** One day at least. */
+function firstDays(records: readonly DayRecord[]): DayRecord[] {
+  let sums = 0;
+  return records.slice(0, MOST_AT_ONCE.days).filter((record, index) => {
+    sums += record.sums.size;
+    return index === 0 || sums <= MOST_AT_ONCE.sums;
+  });
 }
 
 async function insertSeal(client: pg.PoolClient, { day, ...seal }: Seal): Promise<void> {

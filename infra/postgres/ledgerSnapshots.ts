@@ -41,8 +41,13 @@ export async function inSnapshots(
     for (const part of parts) await part(readerOf(sql));
     return;
   }
-  const ended = await Promise.allSettled(parts.map((part) => inSnapshot(sql, part)));
-  for (const part of ended) if (part.status === 'rejected') throw part.reason;
+  const waiting = [...parts];
+  const readNext = async () => {
+    for (let part = waiting.shift(); part; part = waiting.shift()) await inSnapshot(sql, part);
+  };
+  // None waits in the queue of the pool, whose time is short.
+  const ended = await Promise.allSettled(Array.from({ length: sql.options.max }, readNext));
+  for (const reader of ended) if (reader.status === 'rejected') throw reader.reason;
 }
 
 function readerOf(client: pg.PoolClient): Read {

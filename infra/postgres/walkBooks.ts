@@ -123,9 +123,9 @@ export async function walkBooks(sql: SqlClient, { extent, findings }: Walked): P
   const fitNext = async (read: Read, from: number) => {
     if (from >= extent.summedUntil) return;
     const ends = [...boundariesOf(extent).filter((at) => at > from), from + lengthMs];
-    const { to, operations } = await fitSlice(read, { from, to: Math.min(...ends) });
+    const { to, rows } = await fitSlice(read, { from, to: Math.min(...ends) });
     // As long as this one would be if it had nine tenths of what a slice may have.
-    const fullMs = ((to - from) * 0.9 * MAX_SLICE_OPERATIONS) / Math.max(operations, 1);
+    const fullMs = ((to - from) * 0.9 * MAX_SLICE_ROWS) / Math.max(rows, 1);
     lengthMs = Math.min(Math.max(floorToMinute(fullMs), MINUTE_MS), MAX_SLICE_MS);
     slices.push({ from, to });
   };
@@ -143,20 +143,30 @@ function boundariesOf({ archivedUntil, unsealedFrom, closedUntil, summedUntil }:
   return [archivedUntil, ...unsealed, closedUntil, summedUntil];
 }
 
-/** Some hundred milliseconds of work for the database: no snapshot lasts long. An operation has four transfers at most. */
-const MAX_SLICE_OPERATIONS = 200_000;
+/** Some hundred milliseconds of work for the database: no snapshot lasts long. */
+const MAX_SLICE_ROWS = 200_000;
 
-/** As much of a slice, from its start, as is read at once. */
-async function fitSlice(read: Read, { from, to }: Slice): Promise<{ to: number; operations: number }> {
+/** As much of a slice, from its start, as is read at once; `rows` are those of the larger table. */
+async function fitSlice(read: Read, { from, to }: Slice): Promise<{ to: number; rows: number }> {
   for (let end = to; ; end = from + Math.max(floorToMinute((end - from) / 4), MINUTE_MS)) {
-    const [row] = await read(
-      `select count(*)::int as operations from (
-        select from operations where created_at >= $1 and created_at < $2 limit ${MAX_SLICE_OPERATIONS + 1}) o`,
-      rangeOf({ from, to: end }),
-    );
-    const operations = Number(row?.operations);
-    if (operations <= MAX_SLICE_OPERATIONS || end - from <= MINUTE_MS) return { to: end, operations };
+    const rows = await countRows(read, { from, to: end });
+    if (rows <= MAX_SLICE_ROWS || end - from <= MINUTE_MS) return { to: end, rows };
   }
+}
+
+/** Counts to one above the limit. */
+async function countRows(read: Read, slice: Slice): Promise<number> {
+  let most = 0;
+  for (const table of ['transfers', 'operations']) {
+    const [row] = await read(
+      `select count(*)::int as rows from (
+        select from ${table} where created_at >= $1 and created_at < $2 limit ${MAX_SLICE_ROWS + 1}) r`,
+      rangeOf(slice),
+    );
+    most = Math.max(most, Number(row?.rows));
+    if (most > MAX_SLICE_ROWS) break;
+  }
+  return most;
 }
 
 class Walk {
