@@ -51,7 +51,7 @@ export interface BookedSum {
   amount: bigint;
 }
 
-/** The part of a sum that transfers of one kind and one UTC day of `created_at` moved. */
+/** Part of a sum: the transfers of one kind that were created on one UTC day. */
 export interface KindSum extends BookedSum {
   kind: string;
   rows: HashedRows;
@@ -66,9 +66,10 @@ export interface HashedRows {
 }
 
 /**
- * What of a row never changes once its day is over: columns that a later migration adds do not change an old hash. The refund
- * of an operation comes later, and is a row of its own. The hash of many rows is the sum of a 64-bit hash of each: it needs no
- * order, and takes a third of the time of SHA-256. It finds damage; it is no proof against somebody who can write seals.
+ * Columns that never change once the day of a row is over. Columns that a later migration adds do not change an old hash. The
+ * refund of an operation comes later, as a row of its own. The hash of many rows is the sum of a 64-bit hash of each row. It
+ * needs no order and takes a third of the time of SHA-256. It finds damage, but it is no proof against an owner of the
+ * database who constructs rows for it.
  */
 const HASHED = {
   transfers:
@@ -81,7 +82,7 @@ export type Hashed = keyof typeof HASHED;
 
 const CREATED_DAY = `(created_at at time zone 'UTC')::date`;
 
-/** The hash of a record is linear in those of its columns: hashed once more, so that no two rows can exchange values. */
+/** The hash of a record is linear in those of its columns. The second hash detects values exchanged between rows. */
 function hashOf(table: Hashed): string {
   return `sum(hashtextextended(hash_record_extended(row(${HASHED[table]}), 0)::text, 0))`;
 }
@@ -141,7 +142,7 @@ export function endOfDay(day: string): number {
   return startOfDay(day) + DAY_MS;
 }
 
-/** The UTC days of a time that begins and ends with a day or within one. */
+/** UTC days of a slice, with the days that it covers in part. */
 export function daysOf({ from, to }: Slice): string[] {
   const days: string[] = [];
   for (let at = from; at < to; at = endOfDay(dayOf(at))) days.push(dayOf(at));

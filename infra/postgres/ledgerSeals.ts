@@ -34,7 +34,7 @@ export class DayRecord {
     this.#hashes[table] += hash;
   }
 
-  /** Of all slices of the day. */
+  /** Seal over all slices of the day. */
   seal(): Seal {
     return {
       day: this.day,
@@ -159,7 +159,7 @@ async function sealedSums(read: Read, day: string): Promise<BookedSum[]> {
   }));
 }
 
-/** From the first to the last of the days; no day after the first is sealed yet, or the first is the last. */
+/** Balances of the days from $1 to $2. No day after $1 is sealed yet, or both are the same day. */
 const BALANCES = `select m.account_id, m.day, coalesce(b.usd, 0) + sum(m.usd) over of_account as usd,
     coalesce(b.bundled, 0) + sum(m.bundled) over of_account as bundled, coalesce(b.vcu, 0) + sum(m.vcu) over of_account as vcu
   from (
@@ -178,7 +178,7 @@ const WRONG_BALANCES = `select account_id, concat_ws(', ', 'usd ' || w.usd, 'bun
   where (w.usd, w.bundled, w.vcu) is distinct from (b.usd, b.bundled, b.vcu) limit 100`;
 
 const SUMS_PER_INSERT = 5_000;
-/** A fraction of a second in one transaction: a commit a day would take longer than the seals. */
+/** Limits of one transaction, which takes a fraction of a second. A commit per day would take longer than the seals. */
 const MOST_AT_ONCE = { days: 31, sums: 20_000 };
 
 /** Seals days that were checked, oldest first; the days that another check has sealed meanwhile stay as they are. */
@@ -209,7 +209,7 @@ export async function writeSeals(pool: pg.Pool, records: readonly DayRecord[]): 
   return sealed;
 }
 
-/** One day at least. */
+/** The days of one transaction, at least one. */
 function firstDays(records: readonly DayRecord[]): DayRecord[] {
   let sums = 0;
   return records.slice(0, MOST_AT_ONCE.days).filter((record, index) => {

@@ -45,7 +45,7 @@ export async function inSnapshots(
   const readNext = async () => {
     for (let part = waiting.shift(); part; part = waiting.shift()) await inSnapshot(sql, part);
   };
-  // None waits in the queue of the pool, whose time is short.
+  // No part waits in the queue of the pool, which has a short timeout.
   const ended = await Promise.allSettled(Array.from({ length: sql.options.max }, readNext));
   for (const reader of ended) if (reader.status === 'rejected') throw reader.reason;
 }
@@ -64,7 +64,7 @@ export interface Finding {
 
 const MAX_ROWS_SHOWN = 100;
 
-/** What was found, with as many rows of each invariant as are shown: corrupt books may have millions. */
+/** Findings of a check, with at most as many rows per invariant as are shown. Corrupt books may have millions. */
 export class Findings {
   readonly #rows = new Map<string, Row[]>();
 

@@ -80,7 +80,7 @@ const ROWS_BEFORE = `select exists (select from transfers where created_at < $1)
     or exists (select from operations where created_at < $1) or exists (select from jobs where created_at < $1)
     or exists (select from top_ups where changed_at < $1) or exists (select from sealed_days where day < ($1 at time zone 'UTC')::date) as found`;
 
-/** The start of the first day of the books: by halves, because the smallest time of a table would take a scan of all of it. */
+/** Start of the first day of the books. A binary search, because the minimum over a table would scan all of it. */
 async function findFirstDay(sql: SqlClient, end: number): Promise<number> {
   let low = EARLIEST_DAY;
   let high = startOfDay(dayOf(end));
@@ -99,7 +99,7 @@ function floorToMinute(ms: number): number {
 
 interface Walked {
   extent: Extent;
-  /** What breaks a rule is added to it. */
+  /** Broken rows are added to it. */
   findings: Findings;
 }
 
@@ -124,7 +124,7 @@ export async function walkBooks(sql: SqlClient, { extent, findings }: Walked): P
     if (from >= extent.summedUntil) return;
     const ends = [...boundariesOf(extent).filter((at) => at > from), from + lengthMs];
     const { to, rows } = await fitSlice(read, { from, to: Math.min(...ends) });
-    // As long as this one would be if it had nine tenths of what a slice may have.
+    // The length at which the next slice has nine tenths of the limit, at the same rate.
     const fullMs = ((to - from) * 0.9 * MAX_SLICE_ROWS) / Math.max(rows, 1);
     lengthMs = Math.min(Math.max(floorToMinute(fullMs), MINUTE_MS), MAX_SLICE_MS);
     slices.push({ from, to });
@@ -137,7 +137,7 @@ export async function walkBooks(sql: SqlClient, { extent, findings }: Walked): P
   return await walk.finish({ from: extent.summedUntil, to: Number.POSITIVE_INFINITY });
 }
 
-/** No slice has days of two kinds: archived, sealed, to be sealed, open. */
+/** Slices end at these times, so that all days of a slice are archived, sealed, to be sealed or open. */
 function boundariesOf({ archivedUntil, unsealedFrom, closedUntil, summedUntil }: Extent): number[] {
   const unsealed = unsealedFrom === null ? [] : [startOfDay(unsealedFrom)];
   return [archivedUntil, ...unsealed, closedUntil, summedUntil];
@@ -146,7 +146,7 @@ function boundariesOf({ archivedUntil, unsealedFrom, closedUntil, summedUntil }:
 /** Some hundred milliseconds of work for the database: no snapshot lasts long. */
 const MAX_SLICE_ROWS = 200_000;
 
-/** As much of a slice, from its start, as is read at once; `rows` are those of the larger table. */
+/** End of the part of a slice that is read at once, from its start, and the row count of the larger table in it. */
 async function fitSlice(read: Read, { from, to }: Slice): Promise<{ to: number; rows: number }> {
   for (let end = to; ; end = from + Math.max(floorToMinute((end - from) / 4), MINUTE_MS)) {
     const rows = await countRows(read, { from, to: end });
@@ -175,7 +175,7 @@ class Walk {
   readonly #findings: Findings;
   readonly #sums = new BookedSums();
   readonly #unmoved = new Set<string>();
-  /** Days that are read now, oldest first. */
+  /** Days in progress, oldest first. */
   readonly #records = new Map<string, DayRecord>();
   readonly #sealable: DayRecord[] = [];
   #sealedSums = 0;
@@ -202,7 +202,7 @@ class Walk {
         this.#records.get(rows.day)?.addRows(table, rows);
     };
     await inSnapshots(this.#sql, [
-      // Of archived transfers there is what was sealed; operations, jobs and payments are still there.
+      // The transfers of an archived slice are not in the database. Its operations, jobs and payments are.
       ...checksOf(slice, isArchived ? this.#noteArchived : this.#note, { isArchived }),
       ...(isArchived ? [] : [sum]),
       ...(hashed ? [hash('operations'), hash('jobs')] : []),
@@ -238,7 +238,7 @@ class Walk {
     this.#records.set(day, new DayRecord(day));
   }
 
-  /** Those that were read to their end. */
+  /** Ends the records of days that were read completely. */
   async #endDays(to: number, { isArchived }: { isArchived: boolean }): Promise<void> {
     for (const [day, record] of this.#records) {
       if (endOfDay(day) > to) return;

@@ -58,6 +58,7 @@ export interface TestApiOptions {
 }
 
 const PLENTY = { failedPer30s: 1_000_000_000 };
+
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const environment = options.environment ?? (await createWorld()).environment;
   const loaded = loadConfig({ LOG_LEVEL: 'debug', ...environment, PORT: '0' });

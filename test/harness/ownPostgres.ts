@@ -1,4 +1,4 @@
-/** A Postgres of a test's own: the same server as everywhere, which nobody else writes to. */
+/** A Postgres server of one test, started as the shared one is. No other test writes to it. */
 import { randomBytes } from 'node:crypto';
 import { freePorts } from '../../dev/stack/freePorts.ts';
 import { locateParts } from '../../dev/stack/locate.ts';
@@ -14,15 +14,15 @@ export interface OwnPostgres {
 }
 
 interface OwnPostgresOptions {
-  /** Made by this; the end of the test run stops what lives in it. */
+  /** Is created. The end of the test run stops the processes in it. */
   folder: string;
-  /** Of the supervised process. */
+  /** Name of the supervised process. */
   name: string;
   settings?: Record<string, string>;
   env?: Record<string, string>;
 }
 
-/** It is started again when it dies. */
+/** The server is restarted when it dies. */
 export async function startOwnPostgres(options: OwnPostgresOptions): Promise<OwnPostgres> {
   const { folder, name, settings = {}, env = {} } = options;
   const [{ postgres }, [port = 0]] = await Promise.all([

@@ -311,8 +311,8 @@ describe('after sealing', () => {
     expect(await full()).toContainEqual(expect.stringMatching(/^I15/));
   });
 
-  // The hash of a record is linear in those of its columns: without a further step the sum of two rows would stay the same.
-  it('a full check finds values that two rows of a day have exchanged', async () => {
+  // The hash of a record is linear in those of its columns, so the plain sum of two rows would stay the same.
+  it('a full check finds values exchanged between two rows of a day', async () => {
     const sold: string[] = [];
     for (let count = 0; count < 9; count += 1) {
       const snapshot = { ...SNAPSHOT, requestId: `request ${count}` };
