@@ -66,7 +66,7 @@ export async function startEvmChain(options: EvmChainOptions = {}) {
     ...bank,
     ...dollarOf(client, bank, usdc),
     ...authorizationsOf(client, chainId, usdc),
-    ...timeOf(client),
+    ...timeOf(client, options.blockSeconds),
   };
 }
 
@@ -144,7 +144,7 @@ function authorizationsOf(client: Client, chainId: number, usdc: Address) {
   };
 }
 
-function timeOf(client: Client) {
+function timeOf(client: Client, blockSeconds: number | undefined) {
   return {
     /** Unix seconds of the last block. */
     now: async () => (await client.getBlock()).timestamp,
@@ -155,6 +155,15 @@ function timeOf(client: Client) {
     /** Replaces the last blocks by as many empty ones. */
     reorg: (depth: number) =>
       client.request({ method: 'anvil_reorg', params: [depth, []] } as never) as Promise<unknown>,
+    /** Runs `work` on a chain whose blocks do not come by time: each transaction is mined at once, and nothing after it. */
+    withoutBlockClock: async <T>(work: () => Promise<T>): Promise<T> => {
+      await client.setAutomine(true);
+      try {
+        return await work();
+      } finally {
+        if (blockSeconds !== undefined) await client.setIntervalMining({ interval: blockSeconds });
+      }
+    },
     /** Unix seconds of the next block, which is mined at once. */
     setTime: async (timestamp: bigint) => {
       await client.setNextBlockTimestamp({ timestamp });

@@ -47,8 +47,12 @@ export const LIES = {
   'success with a transaction that was reverted': async ({ response, ...of }) =>
     sendJson(response, 200, success(of, await revertedTransfer(of))),
   'success, and the block is gone a moment later': async ({ response, ...of }) => {
-    const said = await of.honest.settle(of.request);
-    await of.chain.reorg(1);
+    // A block after it would confirm the payment before it is taken back.
+    const said = await of.chain.withoutBlockClock(async () => {
+      const settled = await of.honest.settle(of.request);
+      await of.chain.reorg(1);
+      return settled;
+    });
     sendJson(response, 200, said);
   },
   'success in words only': ({ response }) => sendJson(response, 200, { success: true }),
