@@ -15,6 +15,7 @@ import {
 } from '../../domain/ledger.ts';
 import { INSUFFICIENT, keyLimitReached } from '../../domain/refusals.ts';
 import { point } from '../../infra/points.ts';
+import type { SettleRequest } from '../../infra/postgres/createLedger.ts';
 import { isUnavailable, unavailable } from '../../infra/postgres/failures.ts';
 import { withdrawHold } from '../../infra/postgres/ledger.ts';
 import { ledgerOverruns, ledgerOverrunUsd } from '../../infra/telemetry/counters.ts';
@@ -62,6 +63,7 @@ export interface Hold {
 }
 
 type Purse = Pick<Dependencies, 'ledger' | 'sql'>;
+type Settled = Awaited<ReturnType<Purse['ledger']['settle']>>;
 
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`. */
 export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
@@ -77,49 +79,131 @@ export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
     });
   if (held.outcome === 'insufficient') throw new FareboxError(INSUFFICIENT);
   if (held.outcome === 'key_limit') throw new FareboxError(keyLimitReached(held.currency));
-  const until = performance.now() + ttlMs;
-  let bill: Bill | undefined;
-  let billing: Promise<Settlement> | undefined;
-  call.request?.beforeLoss(async () => {
-    await billing?.catch(() => undefined);
-    await point('late-bill');
-    if (bill?.mayStand) await withdraw(purse.sql, call);
-    await point('late-bill-withdrawn');
-  });
-  return {
-    state: held.state,
-    async settle(price, details, most) {
-      if (call.request?.expired) throw tooLate();
-      const taken = most === 'within the hold' ? lesser(price, bound) : price;
-      const isCut = taken.usd < price.usd || taken.diem < price.diem;
-      bill = {
-        price,
-        taken,
-        details: isCut ? { ...details, upToHold: true } : details,
-        until,
-        mayStand: false,
-      };
-      billing = settle(purse, call, bill);
-      return await billing;
-    },
-    async release() {
-      // Also where it is not certain that the bill stands: the first of both decides.
-      const isBilled = await billing?.then(
-        () => true,
-        () => false,
-      );
-      if (!isBilled) await insist(call, until, () => ledger.release({ operationId, accountId }));
-    },
-  };
+  return new OpenHold(purse, call, held.state);
 }
 
-/** The deadline passed: the client is not told so before its bill is undone, and cannot come back. */
+/** A class: closures for its members cost batches of calls of chain nodes a twentieth (docs/performance.md). */
+class OpenHold implements Hold {
+  readonly state: ChargeState;
+  readonly #purse: Purse;
+  readonly #call: PaidCall;
+  readonly #until: number;
+  #bill: Bill | undefined = undefined;
+  #billing: Promise<Settlement> | undefined = undefined;
+
+  constructor(purse: Purse, call: PaidCall, state: ChargeState) {
+    this.state = state;
+    this.#purse = purse;
+    this.#call = call;
+    this.#until = performance.now() + call.ttlMs;
+    call.request?.beforeLoss(() => this.#undo());
+  }
+
+  get logOwner(): LogOwner {
+    return this.#call.logOwner;
+  }
+
+  /** The client was told that it is not billed any more. */
+  isLost(): boolean {
+    return this.#call.request?.expired === true;
+  }
+
+  settle(price: LedgerPrice, details: Partial<PriceSnapshot>, most?: 'within the hold'): Promise<Settlement> {
+    if (this.isLost()) return Promise.reject(tooLate());
+    const taken = most === 'within the hold' ? lesser(price, this.#call.bound) : price;
+    const isCut = taken.usd < price.usd || taken.diem < price.diem;
+    this.#bill = {
+      price,
+      taken,
+      details: isCut ? { ...details, upToHold: true } : details,
+      mayStand: false,
+    };
+    this.#billing = this.#write(this.#bill);
+    return this.#billing;
+  }
+
+  async release(): Promise<void> {
+    // Also where it is not certain that the bill stands: the first of both decides.
+    const isBilled = await this.#billing?.then(
+      () => true,
+      () => false,
+    );
+    if (isBilled) return;
+    const { requestId: operationId, caller, logOwner } = this.#call;
+    const { accountId } = caller;
+    await insist({ logOwner }, this.#until, () => this.#purse.ledger.release({ operationId, accountId }));
+  }
+
+  /** The deadline passed: the client is told so after its bill is undone, and the bill cannot come back. */
+  async #undo(): Promise<void> {
+    await this.#billing?.catch(() => undefined);
+    await point('late-bill');
+    if (this.#bill?.mayStand) await withdraw(this.#purse.sql, this.#call);
+    await point('late-bill-withdrawn');
+  }
+
+  async #write(bill: Bill): Promise<Settlement> {
+    const { price, taken, details } = bill;
+    const { requestId: operationId, caller, bound, request } = this.#call;
+    const settle: SettleRequest = {
+      operationId,
+      accountId: caller.accountId,
+      price: taken,
+      snapshot: details,
+    };
+    if (request) settle.isGivenUp = () => this.isLost() || performance.now() > this.#until;
+    try {
+      const settled = await insist(this, this.#until, () => this.#settleOnce(bill, settle));
+      if (settled.outcome === 'given_up') {
+        throw this.isLost() ? tooLate() : unavailable('the account stayed locked');
+      }
+      if (settled.outcome === 'settled') {
+        const isAbove = price.usd > bound.usd || price.diem > bound.diem;
+        if (!isAbove) return settlementOf(price, settled.parts);
+        const cause = price === taken ? 'above_hold' : 'left_above_hold';
+        return noteOverrun(this.#call, price, { cause, parts: settled.parts });
+      }
+      if (this.isLost()) throw tooLate();
+      const parts = await this.#takeLateBill(bill);
+      return noteOverrun(this.#call, price, { cause: settled.outcome, parts });
+    } catch (error) {
+      if (!this.isLost()) noteOverrun(this.#call, price, { cause: 'unwritten', parts: [] });
+      throw error;
+    }
+  }
+
+  async #settleOnce(bill: Bill, settle: SettleRequest): Promise<Settled> {
+    const mayStood = bill.mayStand;
+    bill.mayStand = true;
+    const settled = await this.#purse.ledger.settle(settle);
+    if (settled.outcome !== 'settled') bill.mayStand = mayStood;
+    return settled;
+  }
+
+  /** Charges a call whose hold expired before its bill came, or was ended by another process. */
+  async #takeLateBill(bill: Bill): Promise<Part[]> {
+    const { requestId: operationId, caller, snapshot } = this.#call;
+    const { accountId, keyId } = caller;
+    const { taken: price, details } = bill;
+    if (price.usd === 0n && price.diem === 0n) return [];
+    const notes = `${details.notes ?? snapshot.notes ?? 'API Inference'}; billed after its hold had ended`;
+    const described = { ...snapshot, ...details, notes, restOf: operationId };
+    const rest = { operationId, accountId, keyId, price, snapshot: described };
+    return await insist(this, performance.now() + LATE_BILL_MS, () => {
+      bill.mayStand = true;
+      return this.#purse.ledger.takeRest(rest);
+    });
+  }
+}
+
+/** Undoes a bill whose client was told nothing yet. */
 async function withdraw(sql: Purse['sql'], call: PaidCall): Promise<void> {
-  const { requestId: operationId, caller, ttlMs } = call;
+  const { requestId: operationId, caller, ttlMs, logOwner } = call;
   const withdrawal = { operationId, accountId: caller.accountId, reason: 'timed_out' };
-  const { outcome } = await insist(call, performance.now() + ttlMs, () => withdrawHold(sql, withdrawal));
-  if (outcome === 'refunded')
-    call.logOwner.log.warn({ operationId }, 'a bill came too late and was refunded');
+  const { outcome } = await insist({ logOwner }, performance.now() + ttlMs, () =>
+    withdrawHold(sql, withdrawal),
+  );
+  if (outcome === 'refunded') logOwner.log.warn({ operationId }, 'a bill came too late and was refunded');
 }
 
 function lesser(left: LedgerPrice, right: LedgerPrice): LedgerPrice {
@@ -134,75 +218,12 @@ interface Bill {
   /** Amount that is taken; less than the price only where no more than the hold may be taken. */
   taken: LedgerPrice;
   details: Partial<PriceSnapshot>;
-  until: number;
   /** It was written, or may be: a statement was sent whose outcome is unknown. */
   mayStand: boolean;
 }
 
-async function settle(purse: Purse, call: PaidCall, bill: Bill): Promise<Settlement> {
-  const { price, taken, details, until } = bill;
-  const { accountId } = call.caller;
-  const isLost = () => call.request?.expired === true;
-  const isGivenUp = () => isLost() || performance.now() > until;
-  const request = {
-    operationId: call.requestId,
-    accountId,
-    price: taken,
-    snapshot: details,
-    ...(call.request && { isGivenUp }),
-  };
-  try {
-    const settled = await insist({ logOwner: call.logOwner, isLost }, until, () =>
-      writing(bill, () => purse.ledger.settle(request)),
-    );
-    if (settled.outcome === 'given_up') throw isLost() ? tooLate() : unavailable('the account stayed locked');
-    if (settled.outcome === 'settled') {
-      const isAbove = price.usd > call.bound.usd || price.diem > call.bound.diem;
-      return isAbove
-        ? noteOverrun(call, price, {
-            cause: price === taken ? 'above_hold' : 'left_above_hold',
-            parts: settled.parts,
-          })
-        : settlementOf(price, settled.parts);
-    }
-    if (isLost()) throw tooLate();
-    const parts = await takeLateBill(purse, call, { bill, isLost });
-    return noteOverrun(call, price, { cause: settled.outcome, parts });
-  } catch (error) {
-    if (!isLost()) noteOverrun(call, price, { cause: 'unwritten', parts: [] });
-    throw error;
-  }
-}
-
 /** Beyond the end of the hold: this bill needs no hold to be written. */
 const LATE_BILL_MS = 30_000;
-
-/** Charges a call whose hold expired before its bill came, or was ended by another process. */
-async function takeLateBill(
-  { ledger }: Purse,
-  call: PaidCall,
-  { bill, isLost }: { bill: Bill; isLost(): boolean },
-): Promise<Part[]> {
-  const { requestId: operationId, caller, snapshot } = call;
-  const { accountId, keyId } = caller;
-  const { taken: price, details } = bill;
-  if (price.usd === 0n && price.diem === 0n) return [];
-  const notes = `${details.notes ?? snapshot.notes ?? 'API Inference'}; billed after its hold had ended`;
-  const described = { ...snapshot, ...details, notes, restOf: operationId };
-  const rest = { operationId, accountId, keyId, price, snapshot: described };
-  return await insist({ logOwner: call.logOwner, isLost }, performance.now() + LATE_BILL_MS, () =>
-    writing(bill, () => ledger.takeRest(rest)),
-  );
-}
-
-/** Notes on the bill whether it stands, or may stand. */
-async function writing<T extends object>(bill: Bill, write: () => Promise<T>): Promise<T> {
-  const mayStood = bill.mayStand;
-  bill.mayStand = true;
-  const written = await write();
-  if ('outcome' in written && written.outcome !== 'settled') bill.mayStand = mayStood;
-  return written;
-}
 
 /** Its client was told so when the deadline passed, and perhaps asks again: it does not pay for what came after. */
 export function tooLate(internal?: string): FareboxError {
@@ -257,19 +278,15 @@ interface Insistence {
 }
 
 /** Until it is written down, or the hold has expired and there is nothing left to write. */
-async function insist<T>(
-  { logOwner, isLost }: Insistence,
-  until: number,
-  write: () => Promise<T>,
-): Promise<T> {
+async function insist<T>(insistence: Insistence, until: number, write: () => Promise<T>): Promise<T> {
   for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       return await write();
     } catch (error) {
-      if (performance.now() + pauseMs > until || isLost?.()) throw error;
-      logOwner.log.warn({ err: error }, 'a resolution could not be written yet');
+      if (performance.now() + pauseMs > until || insistence.isLost?.()) throw error;
+      insistence.logOwner.log.warn({ err: error }, 'a resolution could not be written yet');
       await sleep(pauseMs);
-      if (isLost?.()) throw error;
+      if (insistence.isLost?.()) throw error;
     }
   }
 }

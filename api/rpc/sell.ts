@@ -17,7 +17,7 @@ import type { RpcAdmission } from './rpcLimits.ts';
 
 export type RpcVisit = Pick<
   RouteRequest<unknown, unknown, 'buyer'>,
-  'caller' | 'requestId' | 'log' | 'signal' | 'waitFor'
+  'caller' | 'requestId' | 'log' | 'whenGone' | 'waitFor'
 >;
 export type RpcMeans = Pick<Dependencies, 'config' | 'ledger' | 'rpc' | 'limits' | 'sql'>;
 
@@ -224,12 +224,11 @@ function openLine(visit: RpcVisit, { goesOn }: RpcOrder) {
     controller.abort(new FareboxError({ code: 'cancelled', message: 'The client went away.' }));
   let timer: NodeJS.Timeout | undefined = setTimeout(end, UPSTREAM_MS);
   let extended = false;
-  if (!goesOn && visit.signal.aborted) leave();
-  if (!goesOn) visit.signal.addEventListener('abort', leave, { once: true });
+  const stay = goesOn ? undefined : visit.whenGone(leave);
   const close = () => {
     clearTimeout(timer);
     timer = undefined;
-    if (!goesOn) visit.signal.removeEventListener('abort', leave);
+    stay?.();
   };
   return {
     signal: controller.signal,
