@@ -48,7 +48,7 @@ const RETRYABLE: Record<ErrorCode, boolean> = {
 };
 
 /** Whether doing the same again can help; everything unknown may be a machine that comes back. */
-export function isRetryable(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   return error instanceof FareboxError ? RETRYABLE[error.code] : true;
 }
 

@@ -14,7 +14,7 @@ import type { MeasureResult, Refusal } from './types.ts';
 import { soon } from './unseal.ts';
 
 /** Maximum size of a source (AUDIO-3). */
-export const MAX_SOURCE_BYTES = 25 * 1024 * 1024;
+const MAX_SOURCE_BYTES = 25 * 1024 * 1024;
 
 const FETCH_LIMIT_MS = 30_000;
 

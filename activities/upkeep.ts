@@ -26,7 +26,7 @@ const PAGE = 500;
 const LARGE_PAGE = 5_000;
 const HOUR_MS = 3_600_000;
 /** An object without a job may belong to an order that is being taken right now. */
-export const ORPHAN_GRACE_MS = HOUR_MS;
+const ORPHAN_GRACE_MS = HOUR_MS;
 /** The workflow of a job ends it in its time; one that did not by then is ended without it. */
 const OVERDUE_GRACE_MS = 180_000;
 const IDEMPOTENCY_LIFE_MS = 24 * HOUR_MS;
@@ -145,7 +145,7 @@ async function expireDueHolds({ pool, log }: ActivityDependencies): Promise<numb
 }
 
 /** Removes objects that no job needs: no row, or a job that has ended, and older than the grace. */
-export async function sweepObjects(dependencies: ActivityDependencies, graceMs: number): Promise<number> {
+async function sweepObjects(dependencies: ActivityDependencies, graceMs: number): Promise<number> {
   let removed = 0;
   for (const prefix of [INCOMING, OUTPUT]) {
     let next: string | undefined;

@@ -39,7 +39,7 @@ interface Measured {
   p99Ms: number;
 }
 
-export interface LedgerBenchRow extends Measured {
+interface LedgerBenchRow extends Measured {
   shape: string;
   mode: string;
 }

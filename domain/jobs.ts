@@ -46,23 +46,21 @@ export function isRunning(state: JobState): boolean {
 }
 
 /** What the timeline of a job can say, in the order in which it normally happens. */
-export const TIMELINE_EVENTS = [
-  'consented',
-  'measured',
-  'charged',
-  'submitted',
-  'acknowledged',
-  'stored',
-  'delivered',
-  'completed',
-  'deleted',
-  'expired',
-  'failed',
-  'timed_out',
-  'cancelled',
-  'refunded',
-] as const;
-export type TimelineEvent = (typeof TIMELINE_EVENTS)[number];
+export type TimelineEvent =
+  | 'consented'
+  | 'measured'
+  | 'charged'
+  | 'submitted'
+  | 'acknowledged'
+  | 'stored'
+  | 'delivered'
+  | 'completed'
+  | 'deleted'
+  | 'expired'
+  | 'failed'
+  | 'timed_out'
+  | 'cancelled'
+  | 'refunded';
 
 export const JOB_KINDS = ['voice-changer', 'audio', 'video'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];

@@ -13,7 +13,7 @@ export interface Part {
   amount: Nano;
 }
 
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 /** What was sold at which price, frozen when it was admitted: a price edited later changes nothing. */
 export interface PriceSnapshot {

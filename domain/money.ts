@@ -8,8 +8,7 @@ export const NANO_PER_UNIT = 1_000_000_000n;
 
 /** The currencies an account can hold, in the order in which a price is taken from them. */
 export const SPEND_ORDER = ['diem', 'bundled', 'usd'] as const;
-export const CURRENCIES = ['diem', 'bundled', 'usd', 'vcu'] as const;
-export type Currency = (typeof CURRENCIES)[number];
+export type Currency = 'diem' | 'bundled' | 'usd' | 'vcu';
 
 /** A money amount as it crosses a JSON boundary between our own parts: a decimal string of nano units. */
 export type NanoString = string;

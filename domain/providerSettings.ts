@@ -13,7 +13,7 @@ export interface ProviderTimeouts {
 }
 
 /** What a foreign service is reached with. An entry whose `apiKeyEnv` names an unset variable is absent: its models are offline. */
-export interface RemoteSettings {
+interface RemoteSettings {
   /** Absolute http(s) address; each adapter has the published one of its service as a default. */
   baseUrl?: string;
   /** Name of the environment variable that holds the secret; each adapter has a default. */
@@ -32,12 +32,12 @@ export interface ProviderLimits {
 }
 
 /** Of the entries that queued jobs go to. */
-export interface QueuedSettings {
+interface QueuedSettings {
   limits?: ProviderLimits;
 }
 
 /** Of those that can call back. */
-export interface CallingSettings extends QueuedSettings {
+interface CallingSettings extends QueuedSettings {
   /** Whether it is told where; left out: where our public address is https and leads outside. */
   callbacks?: boolean;
 }
@@ -51,7 +51,7 @@ export interface LocalSettings extends QueuedSettings {
   hears?: boolean;
 }
 
-export interface ElevenLabsSettings extends RemoteSettings, QueuedSettings {
+interface ElevenLabsSettings extends RemoteSettings, QueuedSettings {
   kind: 'elevenlabs';
 }
 
@@ -71,7 +71,7 @@ export const SIMULATOR_OUTCOMES = [
   'empty-output',
   'truncated-output',
 ] as const;
-export type SimulatorOutcome = (typeof SIMULATOR_OUTCOMES)[number];
+type SimulatorOutcome = (typeof SIMULATOR_OUTCOMES)[number];
 
 export const SIMULATOR_FAULTS = [
   /** The service did its part, the caller never learns: answered `unknown`. At submit the order is accepted. */
@@ -160,7 +160,7 @@ export const ON_DISCONNECT = ['abort', 'drain'] as const;
 export type OnDisconnect = (typeof ON_DISCONNECT)[number];
 
 /** Entries whose models answer in streams of text. */
-export interface StreamingSettings {
+interface StreamingSettings {
   /** Default: `abort`. A model may say otherwise. */
   onDisconnect?: OnDisconnect;
 }
@@ -196,12 +196,12 @@ export interface AnthropicSettings extends RemoteSettings, StreamingSettings {
 }
 
 /** The default of `apiKeyEnv` is REPLICATE_API_TOKEN. */
-export interface ReplicateSettings extends RemoteSettings, CallingSettings {
+interface ReplicateSettings extends RemoteSettings, CallingSettings {
   kind: 'replicate';
 }
 
 /** The default of `apiKeyEnv` is FAL_KEY. A `baseUrl` stands for all of the service's hosts: queue, storage and keys. */
-export interface FalSettings extends RemoteSettings, CallingSettings {
+interface FalSettings extends RemoteSettings, CallingSettings {
   kind: 'fal';
 }
 

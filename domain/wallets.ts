@@ -1,7 +1,6 @@
 /** A wallet as a caller and as a payer. One owner has one account, whatever the spelling of the address. */
 
-export const WALLET_FAMILIES = ['evm', 'solana'] as const;
-export type WalletFamily = (typeof WALLET_FAMILIES)[number];
+export type WalletFamily = 'evm' | 'solana';
 
 export interface Wallet {
   family: WalletFamily;

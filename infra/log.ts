@@ -94,7 +94,7 @@ interface ErrorFields {
 const DEEPEST_CAUSE = 4;
 
 /** Name, words, code, stack and causes; never the other properties, where libraries keep requests and parameters. */
-export function describeError(error: unknown, depth = 0): ErrorFields | string {
+function describeError(error: unknown, depth = 0): ErrorFields | string {
   if (!(error instanceof Error)) return scrub(String(error));
   const { code, internal } = error as { code?: unknown; internal?: unknown };
   const stack = framesOf(error);

@@ -34,8 +34,6 @@ export const audioQueueBody = z.strictObject({
   ...webhookFields,
 });
 
-export type AudioQueueBody = z.output<typeof audioQueueBody>;
-
 export const audioQuoteAnswer = z.strictObject({ quote: z.number().min(0).meta({ description: 'USD.' }) });
 
 export const queuedAudioAnswer = z

@@ -8,7 +8,7 @@ export const scrapeAnswer = z.strictObject({
   format: z.literal('markdown'),
 });
 
-export const SEARCH_ENGINES = ['brave', 'google'] as const;
+const SEARCH_ENGINES = ['brave', 'google'] as const;
 export const searchBody = z.strictObject({
   query: z.string().min(1).max(400),
   limit: z.int().min(1).max(20).default(10),

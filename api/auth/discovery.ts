@@ -7,7 +7,7 @@ import { type SignInOfferConfig, signInOffer } from './signInOffer.ts';
 /** Ten dollars, which is what is proposed to whoever asks for no amount. */
 export const SUGGESTED_AMOUNT = '10000000';
 
-export type DiscoveryConfig = SignInOfferConfig & Pick<Config, 'catalogue'>;
+type DiscoveryConfig = SignInOfferConfig & Pick<Config, 'catalogue'>;
 
 export interface Discovery {
   config: DiscoveryConfig;

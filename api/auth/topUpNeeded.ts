@@ -9,7 +9,7 @@ import { paymentRequired, SUGGESTED_AMOUNT, x402Offer } from './discovery.ts';
 import { signInChallenge } from './signInOffer.ts';
 
 /** In USD, as the public edge says it. */
-export const TOP_UP = { minimumUsd: 5, suggestedUsd: 10, leastToConsumeUsd: 0.1 } as const;
+const TOP_UP = { minimumUsd: 5, suggestedUsd: 10, leastToConsumeUsd: 0.1 } as const;
 
 type Offering = Pick<Dependencies, 'config' | 'payments' | 'offers'>;
 

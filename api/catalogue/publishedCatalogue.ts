@@ -7,7 +7,7 @@ import { etagOf } from '../http/etag.ts';
 
 /** The ten types, `all`, and `code`: the text models that are made for programming. */
 export const LISTED_TYPES = [...MODEL_TYPES, 'all', 'code'] as const;
-export type ListedType = (typeof LISTED_TYPES)[number];
+type ListedType = (typeof LISTED_TYPES)[number];
 
 export interface Prepared {
   bytes: Buffer;

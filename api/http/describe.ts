@@ -22,10 +22,10 @@ export const GROUPS = {
   Billing: 'What the account can spend, and what it has spent on what.',
   Audit: 'Every administrative act on the account.',
 } as const;
-export type Group = keyof typeof GROUPS;
+type Group = keyof typeof GROUPS;
 
 /** One kind of body that an answer may have. */
-export interface AnswerBody {
+interface AnswerBody {
   /** Left out for bytes. */
   schema?: z.ZodType;
   /** application/json unless told. */

@@ -160,7 +160,7 @@ export interface ReplayName {
   visibleTo: string | null;
 }
 
-export type RequestHead = Pick<RouteRequest<unknown, unknown, 'open'>, 'params' | 'address'>;
+type RequestHead = Pick<RouteRequest<unknown, unknown, 'open'>, 'params' | 'address'>;
 
 export interface RouteDefinition<Body, Query, A extends Access> {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';

@@ -27,7 +27,7 @@ export const ONE_IMAGE_JSON_BYTES = 35 * MEGABYTE;
 const MULTI_JSON_BYTES = 105 * MEGABYTE;
 const MULTI_FORM_BYTES = 75 * MEGABYTE;
 const MOST_FILES = 10;
-export const LARGEST_FILE_BYTES = SOURCE_BYTES - 1;
+const LARGEST_FILE_BYTES = SOURCE_BYTES - 1;
 export const SPOOLS = { maxFileBytes: LARGEST_FILE_BYTES };
 /** The one file of a form, named `image`. */
 export const ONE_IMAGE_FORM = {

@@ -19,7 +19,7 @@ export interface Telling {
   times?: TellingTimes;
 }
 
-export interface TellingTimes {
+interface TellingTimes {
   /** Between two words at most: proxies cut what is silent. */
   heartbeatMs: number;
   /** A stream at most; the client goes on with another. */

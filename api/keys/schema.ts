@@ -133,7 +133,7 @@ const shown = {
   last6Chars: z.string().length(6),
 };
 
-export const keyShown = z.strictObject(shown).meta({ id: 'ApiKey' });
+const keyShown = z.strictObject(shown).meta({ id: 'ApiKey' });
 
 const keyWithUsage = z
   .strictObject({

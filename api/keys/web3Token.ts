@@ -12,7 +12,7 @@ import { SOLANA_MAINNET, toWallet, type Wallet } from '../../domain/wallets.ts';
 import { addressText } from '../auth/signIn/signedText.ts';
 
 export const WEB3_KEY_PATH = '/api_keys/generate_web3_key';
-export const TOKEN_LIFE_MS = 15 * 60_000;
+const TOKEN_LIFE_MS = 15 * 60_000;
 export const LONGEST_TOKEN = 4_000;
 
 const PURPOSE = 'generate_web3_key';

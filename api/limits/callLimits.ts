@@ -57,7 +57,7 @@ export function createLimits(config: Config, limiter: Limiter): Limits {
 }
 
 /** What a call is about, as far as its body tells. */
-export interface Subject {
+interface Subject {
   /** The route's pattern below `/api/v1`. */
   path: string;
   /** `model` of the body, when it is a string. */

@@ -11,7 +11,7 @@ export const LOOK_EVERY_MS = 5_000;
 
 /** Of one account in one process: each costs a connection and a look every few seconds. */
 export const WATCHES_PER_ACCOUNT = 100;
-export const WATCHES_PER_PROCESS = 1_000;
+const WATCHES_PER_PROCESS = 1_000;
 /** When more than half are taken, an account gets a part of the rest: a few accounts never take all of it. */
 const CROWDED_SHARE = 0.1;
 

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 
 const MAX_TURN_MS = 30;
 
-export class TurnGuard {
+class TurnGuard {
   /** From the first chunk of a turn on. Tests shorten it. */
   maxTurnMs = MAX_TURN_MS;
   readonly #open = new Set<Socket>();

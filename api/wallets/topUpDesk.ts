@@ -46,7 +46,7 @@ export interface Seen {
   known: boolean;
 }
 
-export interface Presentation {
+interface Presentation {
   network: PaymentNetwork;
   payment: SignedPayment;
   requestId: string;

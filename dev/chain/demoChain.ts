@@ -20,7 +20,7 @@ import { TEST_USD } from './testUsd.ts';
 import { untilMined } from './untilMined.ts';
 
 /** That of Base Sepolia, whose place the chain takes. */
-export const DEMO_CHAIN_ID = 84532;
+const DEMO_CHAIN_ID = 84532;
 export const DEMO_NETWORK = `eip155:${DEMO_CHAIN_ID}`;
 /** Its name where chain nodes are named. */
 export const DEMO_RPC_NETWORK = 'base-sepolia';

@@ -28,7 +28,7 @@ export interface SuperviseOptions {
   liveness?: Liveness;
 }
 
-export interface Liveness {
+interface Liveness {
   everyMs: number;
   limitMs: number;
 }

@@ -19,7 +19,7 @@ export interface Asked extends Wanted {
 /** What a key says of models. */
 export type Permission = Pick<Caller, 'modelPrivacy' | 'models'>;
 
-export interface Attempt {
+interface Attempt {
   model: Model;
   deprecated?: Retirement;
 }

@@ -42,7 +42,7 @@ export function mergeModels(configured: readonly Model[]): Model[] {
 }
 
 /** Names of one type of model, each with the id it stands for. */
-export type Names = Readonly<Record<ModelType, ReadonlyMap<string, string>>>;
+type Names = Readonly<Record<ModelType, ReadonlyMap<string, string>>>;
 
 export interface Catalogue {
   models: readonly Model[];

@@ -128,7 +128,7 @@ interface ResolutionChoice {
   readonly defaultQuality?: Quality;
 }
 
-export interface UpscaleFactors {
+interface UpscaleFactors {
   readonly '2x': PublishedPrice;
   readonly '4x': PublishedPrice;
 }

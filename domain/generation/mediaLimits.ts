@@ -2,7 +2,7 @@
 import type { AudioFormat } from '../catalogue/model.ts';
 import type { MediaRole } from './media.ts';
 
-export interface ImageLimits {
+interface ImageLimits {
   kind: 'image';
   maxBytes: number;
   /** Width times height. */
@@ -17,7 +17,7 @@ export interface AudioLimits {
   accepted: readonly AudioFormat[];
 }
 
-export interface VideoLimits {
+interface VideoLimits {
   kind: 'video';
   maxBytes: number;
   minSeconds?: number;

@@ -4,7 +4,7 @@ import type { CameraPoint, OmniReferenceTask, UpscaleOrder } from './videoOrder.
 
 type Maybe<T> = { [Key in keyof T]?: T[Key] | undefined };
 
-export interface VideoElement {
+interface VideoElement {
   frontal_image_url?: string | undefined;
   reference_image_urls?: readonly string[] | undefined;
   video_url?: string | undefined;

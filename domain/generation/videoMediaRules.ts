@@ -5,7 +5,7 @@ import type { VideoNeeds } from './videoNeeds.ts';
 import type { CameraPoint } from './videoOrder.ts';
 
 /** Key frames count in frames of this rate, whatever rate the output has. */
-export const KEYFRAME_RATE = 24;
+const KEYFRAME_RATE = 24;
 const MOST_TURNS = 32;
 
 export function wrongMedia(

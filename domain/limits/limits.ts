@@ -31,12 +31,12 @@ export interface LimitOverride {
 }
 
 /** A minute, of one account, to all routes together that count for no model and have no limit of their own. */
-export const ROUTES_PER_MINUTE = 1_200;
+const ROUTES_PER_MINUTE = 1_200;
 /** A minute, of one account, to what clients ask again and again about jobs. */
 export const JOBS_PER_MINUTE = 60_000;
-export const CALLS_IN_FLIGHT = 2_000;
+const CALLS_IN_FLIGHT = 2_000;
 /** Calls of a wallet in flight (LIMIT-5). */
-export const WALLET_CALLS_IN_FLIGHT = 5;
+const WALLET_CALLS_IN_FLIGHT = 5;
 export const FETCHED_BYTES = 1_000_000_000;
 /** Fetched media of one account that a process keeps in memory while it answers calls. */
 export const MEDIA_BYTES_IN_MEMORY = 128 * 1024 * 1024;

@@ -1,3 +1,9 @@
+export const SLOTS = 60;
+
+export function slotMsOf(windowMs: number): number {
+  return windowMs / SLOTS;
+}
+
 /**
  * A sliding window that never admits more than its limit in any span of its length, in little space: what was counted
  * is kept by slots, a sixtieth of the window each, and a slot is forgotten only when all of it is too old. In a burst
@@ -5,17 +11,6 @@
  *
  * The same rule runs inside Redis (infra/redis/limitScripts.ts), where all processes share it.
  */
-export interface WindowShape {
-  limit: number;
-  windowMs: number;
-}
-
-export const SLOTS = 60;
-
-export function slotMsOf(windowMs: number): number {
-  return windowMs / SLOTS;
-}
-
 export class SlidingWindow {
   readonly #counts = new Map<number, number>();
   #total = 0;

@@ -26,7 +26,7 @@ export interface PaymentNetworkSettings {
 }
 
 /** Decimals of the coin in which a network's fees are paid. */
-export const COIN_DECIMALS: Record<WalletFamily, number> = { evm: 18, solana: 9 };
+const COIN_DECIMALS: Record<WalletFamily, number> = { evm: 18, solana: 9 };
 
 const BUDGET_DECIMALS = 9;
 

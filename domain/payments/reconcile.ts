@@ -16,7 +16,7 @@ export interface BookedPayment extends Omit<ChainPayment, 'transaction' | 'amoun
   creditedUnits: string | undefined;
 }
 
-export type DifferenceKind =
+type DifferenceKind =
   /** Paid on the chain, and not on the books. */
   | 'not booked'
   /** Paid on the chain; on the books it ended without a credit. */

@@ -2,7 +2,7 @@
 import type { Nano } from '../money.ts';
 import type { SignedPayment } from './signedPayment.ts';
 
-export const TOP_UP_STATES = [
+const TOP_UP_STATES = [
   /** Written down; nothing was handed in, or its transaction was dropped and it is handed in again. */
   'recorded',
   /** It is being handed in, or was when its worker died: from here on it may be on its way to the chain. */
@@ -89,7 +89,7 @@ export function pauseOfRefusedMs(look: number, leftMs: number): number {
 export const SUGGESTED_TOP_UP_USD = 10;
 
 /** A token with more decimals than the ledger would not be credited exactly. */
-export const MOST_DECIMALS = 9;
+const MOST_DECIMALS = 9;
 
 /** What so many smallest units of a dollar token are in the ledger: exact. Throws RangeError for more than nine decimals. */
 export function nanoOfUnits(units: string, decimals: number): Nano {

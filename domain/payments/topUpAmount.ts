@@ -2,7 +2,7 @@
 import type { Refusal } from './envelope.ts';
 
 export const LEAST_TOP_UP_USD = 5;
-export const MOST_TOP_UP_USD = 10_000;
+const MOST_TOP_UP_USD = 10_000;
 
 /** As many digits as 2^256 has. */
 const CANONICAL = /^(0|[1-9][0-9]{0,77})$/;

@@ -3,7 +3,7 @@ import type { LedgerPrice, Part } from '../ledger.ts';
 import { formatNanoFixed } from '../money.ts';
 
 /** An item that a node answered, but not with a result. */
-export const ERROR_CREDITS = 5;
+const ERROR_CREDITS = 5;
 
 /** `error` stands for every kind of answer without a result; `none` for no answer. */
 export type BilledAs = 'result' | 'error' | 'none';

@@ -8,9 +8,9 @@ import type { CallMethod } from './rpcCalls.ts';
 import { SOLANA_METHODS } from './solanaMethods.ts';
 import { STARKNET_METHODS } from './starknetMethods.ts';
 
-export type RpcTier = 'standard' | 'advanced' | 'large';
+type RpcTier = 'standard' | 'advanced' | 'large';
 
-export const TIER_MULTIPLIER: Record<RpcTier, number> = { standard: 1, advanced: 2, large: 4 };
+const TIER_MULTIPLIER: Record<RpcTier, number> = { standard: 1, advanced: 2, large: 4 };
 
 /** Methods with one tier and one set of chains. */
 export interface MethodGroup {

@@ -115,7 +115,7 @@ function notAdmitted(network: RpcNetwork, unknown: readonly string[]): FareboxEr
 const LONGEST_NAME = 64;
 
 /** In quotes, cut, and in ASCII: a name that only looks like another one does not look like it here. */
-export function shownName(name: string): string {
+function shownName(name: string): string {
   const cut = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
   return JSON.stringify(cut).replace(
     /[\u007f-\uffff]/g,

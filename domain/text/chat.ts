@@ -91,13 +91,13 @@ export interface FunctionTool {
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
 
-export type ResponseFormat =
+type ResponseFormat =
   | { type: 'text' }
   | { type: 'json_object' }
   | { type: 'json_schema'; json_schema: Record<string, unknown> };
 
-export type ReasoningSummary = 'auto' | 'concise' | 'detailed';
-export type Verbosity = 'low' | 'medium' | 'high' | 'auto';
+type ReasoningSummary = 'auto' | 'concise' | 'detailed';
+type Verbosity = 'low' | 'medium' | 'high' | 'auto';
 
 /** Left out: the service's own default. All bounds were checked. */
 export interface Sampling {
@@ -142,8 +142,7 @@ export interface ChatRequest {
   e2eeHeaders?: Record<string, string>;
 }
 
-export const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
-export type FinishReason = (typeof FINISH_REASONS)[number];
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 export interface TokenLogprob {
   token: string;

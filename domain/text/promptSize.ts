@@ -14,7 +14,7 @@ export const TOKENS_PER_MESSAGE = 8;
  * Services that cut pictures into tiles count up to 2,000 tokens for a small one; those that count pixels one for 784 of
  * them, 16,384 at most. A second of video is 258 tokens or two frames of 384, a second of sound 32 or fewer.
  */
-export const DEFAULT_MEDIA_TOKENS: MediaTokenRates = {
+const DEFAULT_MEDIA_TOKENS: MediaTokenRates = {
   pixelsPerToken: 500,
   minPerImage: 2_000,
   maxPerImage: 16_384,

@@ -1,29 +1,27 @@
 /** Why an upstream did not answer a synchronous call, in the words that decide what happens next. */
-export const UPSTREAM_FAILURES = [
+export type UpstreamFailureReason =
   /** The request itself is wrong for the service: the client's to mend. */
-  'refused',
+  | 'refused'
   /** The prompt is longer than the context of the model: another one may have room for it. */
-  'context_length',
-  'content_policy',
+  | 'context_length'
+  | 'content_policy'
   /** Too many requests or tokens: `retryAfterMs` where the service says so. */
-  'rate_limited',
-  'overloaded',
+  | 'rate_limited'
+  | 'overloaded'
   /** Our credential was not accepted or our account there is empty: the operator's to mend. */
-  'credential',
+  | 'credential'
   /** It does not have the model: the operator's to mend. */
-  'no_model',
+  | 'no_model'
   /** It answered that it failed. */
-  'failed',
+  | 'failed'
   /** It answered what is no answer: HTML, a cut body, another shape. */
-  'garbage',
+  | 'garbage'
   /** No connection: nothing was sent. */
-  'unreachable',
+  | 'unreachable'
   /** No answer, or no more of it, in time. */
-  'timeout',
+  | 'timeout'
   /** The connection broke after the request was sent. */
-  'lost',
-] as const;
-export type UpstreamFailureReason = (typeof UPSTREAM_FAILURES)[number];
+  | 'lost';
 
 export interface UpstreamFailureParameters {
   reason: UpstreamFailureReason;

@@ -25,7 +25,7 @@ import type { ConfigurationFile } from './schema/file.ts';
 import { toModel } from './toModel.ts';
 import { type X402Settings, x402Settings } from './x402.ts';
 
-export interface S3Config {
+interface S3Config {
   endpoint: string;
   region: string;
   bucket: string;

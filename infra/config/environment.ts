@@ -119,7 +119,7 @@ export const REQUIRED_VARIABLES = [
   'S3_SECRET_ACCESS_KEY',
   'TEMPORAL_ADDRESS',
 ] as const;
-export type RequiredVariable = (typeof REQUIRED_VARIABLES)[number];
+type RequiredVariable = (typeof REQUIRED_VARIABLES)[number];
 
 /** Variables that hold a secret: each may be given as `NAME_FILE`, the path of a file with the value, instead. */
 const SECRET_VARIABLES: readonly VariableName[] = [
@@ -162,7 +162,7 @@ export function secretFilePaths(): string[] {
  * The value of a variable that holds a secret: of `name`, or the content of the file that `name_FILE` names, trimmed.
  * Undefined when neither is set. Throws ConfigError, without any value in it, when both are or the file cannot be read.
  */
-export function readSecret(source: NodeJS.ProcessEnv, name: string): string | undefined {
+function readSecret(source: NodeJS.ProcessEnv, name: string): string | undefined {
   const value = source[name]?.trim();
   const file = source[`${name}_FILE`]?.trim();
   if (!file) return value || undefined;

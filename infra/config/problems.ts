@@ -35,7 +35,7 @@ export function problem(path: Path, found: string, allowed: string): string {
 }
 
 /** `models[0].spec["a key"]`, as a person would write it. */
-export function pathText(path: Path): string {
+function pathText(path: Path): string {
   let written = '';
   for (const step of path) {
     if (typeof step === 'number') written += `[${step}]`;

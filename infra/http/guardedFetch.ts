@@ -18,7 +18,7 @@ import { TargetRefused } from './targetUrl.ts';
 
 export type { GuardedFetchOptions } from './guardedGet.ts';
 
-export interface DownloadTarget {
+interface DownloadTarget {
   /** A file that does not exist yet; it exists afterwards only when all of it arrived. */
   path: string;
   maxBytes: number;

@@ -15,7 +15,7 @@ import {
 import { parseTarget } from './targetUrl.ts';
 import { unpaused } from './unpaused.ts';
 
-export interface Posted {
+interface Posted {
   /** Everything that a foreign host learns about us beside the body. */
   headers: Readonly<Record<string, string>>;
   body: string;

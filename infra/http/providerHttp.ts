@@ -14,7 +14,7 @@ import type { ResolveHost } from './resolveHost.ts';
 import { BodyTooLarge, saveBody } from './saveBody.ts';
 import { unpaused } from './unpaused.ts';
 
-export interface ProviderTimeouts {
+interface ProviderTimeouts {
   connectMs: number;
   /** From the request sent to the head of the answer. */
   firstByteMs: number;
@@ -66,7 +66,7 @@ export interface ProviderReply {
   body: Buffer;
 }
 
-export type ProviderDownload =
+type ProviderDownload =
   | { saved: true; status: number; headers: Record<string, string>; sizeBytes: number; sha256: string }
   /** Any status outside 200–299; nothing was written. */
   | ({ saved: false } & ProviderReply);

@@ -53,7 +53,7 @@ export interface RefusedCall {
   rateLimitTier: string;
 }
 
-export interface Refusal extends RefusedCall {
+interface Refusal extends RefusedCall {
   rateLimitType: LimitType;
   /** Unix ms. */
   at: number;
@@ -67,7 +67,7 @@ export interface LimitedCall {
   readonly about?: RefusedCall;
 }
 
-export interface Change {
+interface Change {
   count: number;
   /** Unix ms; left out: now. */
   at?: number;

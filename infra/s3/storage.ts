@@ -28,7 +28,7 @@ export interface StorageOptions {
   timeoutMs?: number;
 }
 
-export interface ByteRange {
+interface ByteRange {
   /** First and last byte, both included. */
   start: number;
   end: number;
@@ -40,20 +40,20 @@ export interface StoredObject {
   modifiedAt: Date;
 }
 
-export interface StoredPage {
+interface StoredPage {
   objects: StoredObject[];
   next: string | undefined;
   /** The store's own clock at its answer: the age of an object is told by no other. */
   at: Date;
 }
 
-export interface PutOptions {
+interface PutOptions {
   contentType: string;
   /** Lower-case hex: the store refuses what arrives otherwise. */
   sha256?: string;
 }
 
-export interface GetFileOptions {
+interface GetFileOptions {
   path: string;
   /** Lower-case hex: what comes otherwise is an error. */
   sha256?: string | undefined;

@@ -9,7 +9,7 @@ export const EDIT = '/image/edit';
 export const CUTOUT = '/image/background-remove';
 export const UPSCALE = '/image/upscale';
 export const GENERATE = '/image/generate';
-export const GENERATIONS = '/images/generations';
+const GENERATIONS = '/images/generations';
 const EDITS = '/images/edits';
 /** Of the simulator's test card, but for the two style references that it takes. */
 export const STYLED_MODEL = 'styled-card';
@@ -32,7 +32,7 @@ function invalid(field: string): unknown {
 }
 
 /** A picture that is wrong is told with its place. */
-export function wrongPicture(words: string | RegExp): unknown {
+function wrongPicture(words: string | RegExp): unknown {
   return { error: expect.stringMatching(words) };
 }
 

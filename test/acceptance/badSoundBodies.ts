@@ -7,7 +7,7 @@ import { multipart, type Part } from './multipart.ts';
 
 export const TRANSCRIPTIONS = '/audio/transcriptions';
 export const VOICES = '/audio/voices';
-export const SPEECH = '/audio/speech';
+const SPEECH = '/audio/speech';
 export const TRANSCRIBER = 'local-transcribe';
 export const SPEAKER = 'local-speech-sync';
 /** Clones, by a service that is not there. */

@@ -15,7 +15,7 @@ import { toneWav } from './recordings.ts';
 export const TOKEN = 'secret-in-the-hook';
 export const short = toneWav(1);
 
-export interface HookOrder {
+interface HookOrder {
   model?: string;
   /** Path at the receiver. */
   hook: string;

@@ -13,7 +13,7 @@ export interface ImportFact {
   names: string[];
 }
 
-export interface FunctionFact {
+interface FunctionFact {
   line: number;
   lines: number;
   parameters: number;
@@ -22,7 +22,7 @@ export interface FunctionFact {
 }
 
 /** A use of something that only some floors may touch: `fetch`, `process.env`, `Date.now`, `http.request` … */
-export interface UseFact {
+interface UseFact {
   line: number;
   what: string;
 }

@@ -7,7 +7,7 @@ import { lineFinder } from './facts.ts';
 import { FLOORS } from './floors.ts';
 import { ROOT, readSource } from './sources.ts';
 
-export interface Passage {
+interface Passage {
   line: number;
   /** On one line, without the marks of a comment. */
   text: string;
@@ -51,7 +51,7 @@ export function hasComments(name: string): boolean {
 }
 
 /** Comments of any file; of code also the titles of tests and the names of the ledger's invariants. */
-export function passagesOf(file: string, source: string): Passage[] {
+function passagesOf(file: string, source: string): Passage[] {
   if (CODE.test(file)) return passagesOfCode(file, source);
   const comment = LINE_COMMENTS.find(([kind]) => kind.test(file))?.[1];
   if (comment === undefined) return [];

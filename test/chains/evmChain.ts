@@ -24,8 +24,7 @@ import { untilMined } from '../../dev/chain/untilMined.ts';
 import { type AnvilChoices, launchAnvil } from './anvil.ts';
 import { type Artifact, testContract } from './artifact.ts';
 
-export const BASE = 8453;
-export const BASE_SEPOLIA = 84532;
+const BASE_SEPOLIA = 84532;
 /** anvil's own: worth nothing, known to everybody. */
 export const MNEMONIC = 'test test test test test test test test test test test junk';
 
@@ -35,7 +34,7 @@ export interface EvmChainOptions extends AnvilChoices {
   token?: Artifact;
 }
 
-export interface Call {
+interface Call {
   address: Address;
   abi: Abi;
   functionName: string;
@@ -173,7 +172,7 @@ function timeOf(client: Client, blockSeconds: number | undefined) {
 }
 
 /** For `signTypedData`. */
-export function transferTypedData(of: { chainId: number; usdc: Address; message: Authorization }) {
+function transferTypedData(of: { chainId: number; usdc: Address; message: Authorization }) {
   return {
     domain: { name: 'USD Coin', version: '2', chainId: of.chainId, verifyingContract: of.usdc },
     types: TRANSFER_TYPES,

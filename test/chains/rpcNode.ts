@@ -5,14 +5,14 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface RpcCall {
+interface RpcCall {
   jsonrpc: string;
   id: unknown;
   method: string;
   params?: readonly unknown[];
 }
 
-export interface RpcReply {
+interface RpcReply {
   jsonrpc: string;
   id: unknown;
   result?: unknown;
@@ -20,7 +20,7 @@ export interface RpcReply {
 }
 
 /** What a node says instead of what the chain says; undefined leaves the reply as it is. */
-export type Rewrite = (call: RpcCall, reply: RpcReply) => RpcReply | undefined;
+type Rewrite = (call: RpcCall, reply: RpcReply) => RpcReply | undefined;
 
 /** Of the whole HTTP answer. */
 const FAILURES = {

@@ -5,7 +5,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ROOT } from './spawn.ts';
 
-export interface Operation {
+interface Operation {
   operationId: string;
   summary: string;
   description: string;

@@ -24,7 +24,7 @@ export interface JobOrder {
   headers?: Readonly<Record<string, string>>;
 }
 
-export interface Accepted {
+interface Accepted {
   queueId: string;
   durationSeconds: number;
   replayed: boolean;

@@ -10,7 +10,7 @@ export const FORMS = ['evm text', 'evm fields', 'Solana text', 'Solana fields'] 
 export type Form = (typeof FORMS)[number];
 
 export const DOMAIN = 'api.example.com';
-export const URI = 'https://api.example.com/api/v1/models';
+const URI = 'https://api.example.com/api/v1/models';
 export const BASE = 'eip155:8453';
 export const GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp';
 export const SOLANA = `solana:${GENESIS}`;
@@ -41,7 +41,7 @@ export function newSolanaWallet(): SolanaWallet {
   return { address: base58.encode(rawKey(publicKey)), sign: (message) => sign(null, message, privateKey) };
 }
 
-export function rawKey(key: KeyObject): Buffer {
+function rawKey(key: KeyObject): Buffer {
   return key.export({ type: 'spki', format: 'der' }).subarray(-32);
 }
 

@@ -96,7 +96,7 @@ const WAYS: Partial<Record<JobState, string[]>> = {
 };
 
 /** Everything that must have happened is told, in the order of time, and nothing that contradicts it. */
-export function auditTimeline(timeline: readonly TimelineEntry[], state: JobState, isMeasured = true): void {
+function auditTimeline(timeline: readonly TimelineEntry[], state: JobState, isMeasured = true): void {
   const wanted = WAYS[state] ?? [];
   const told = timeline.map((entry) => entry.event);
   // The word of a delivery follows its last byte: a process that dies in between leaves the deed and not the word.

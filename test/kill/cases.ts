@@ -2,7 +2,7 @@
 import type { FlowName } from './flows.ts';
 import { type CrashPoint, POINTS } from './points.ts';
 
-export type Fault = 'SIGKILL the worker' | 'SIGKILL the API' | 'lose the reply';
+type Fault = 'SIGKILL the worker' | 'SIGKILL the API' | 'lose the reply';
 
 export interface KillCase {
   title: string;

@@ -22,7 +22,7 @@ import type { Payer } from './payer.ts';
 import type { Chance } from './random.ts';
 import type { End, Ware } from './wares.ts';
 
-export interface Hook {
+interface Hook {
   /** Where the receiver is told. */
   path: string;
   url: string;

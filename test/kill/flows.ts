@@ -25,7 +25,7 @@ export interface FlowResult extends Job {
   end: JobEnd['ended'];
 }
 
-export interface FlowContext {
+interface FlowContext {
   world: KillWorld;
   client: JobClient;
   /** Called when the part of the flow begins that the case is about. */

@@ -3,7 +3,7 @@ import type { KillCase } from './cases.ts';
 import { type KillWorld, openKillWorld } from './killWorld.ts';
 import { runCase } from './runCase.ts';
 
-export interface Outcome {
+interface Outcome {
   /** Objects that only the sweep removed. */
   swept: number;
   seconds: number;

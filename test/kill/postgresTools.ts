@@ -8,7 +8,7 @@ import { onPath } from '../../dev/stack/onPath.ts';
 import { silentProgress } from '../../dev/stack/progress.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
 
-export type PostgresTool = 'pg_dump' | 'pg_restore' | 'psql';
+type PostgresTool = 'pg_dump' | 'pg_restore' | 'psql';
 
 export interface PostgresTools {
   run(tool: PostgresTool, ...args: string[]): Promise<void>;

@@ -9,9 +9,9 @@ import { type Spawned, spawnNode } from '../harness/spawn.ts';
 import { until } from '../harness/until.ts';
 
 export const STACK_PARTS = ['api', 'worker', 'postgres', 'redis', 's3', 'temporal'] as const;
-export type StackPart = (typeof STACK_PARTS)[number];
+type StackPart = (typeof STACK_PARTS)[number];
 
-export interface DevFile {
+interface DevFile {
   baseUrl: string;
   temporal: { address: string; namespace: string };
   databaseUrl: string;

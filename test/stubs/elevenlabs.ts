@@ -41,7 +41,7 @@ export interface ElevenLabsStub {
   close(): Promise<void>;
 }
 
-export interface StubSettings {
+interface StubSettings {
   conversionMs: number;
   maximumConcurrent: number;
   systemBusy: boolean;
@@ -50,7 +50,7 @@ export interface StubSettings {
   errors: 'current' | 'legacy';
 }
 
-export const STUB_VOICES = [
+const STUB_VOICES = [
   { voice_id: '9BWtsMINqrJLrRacOk9x', name: 'Aria', category: 'premade' },
   { voice_id: 'CwhRBWXzGAHq8TQ4Fs17', name: 'Roger', category: 'premade' },
   { voice_id: 'JBFqnCBsd6RMkjVDRZzb', name: 'George', category: 'premade' },

@@ -37,7 +37,7 @@ export interface AcceptedGeneration {
   body: unknown;
 }
 
-export interface InvalidField {
+interface InvalidField {
   loc: (string | number)[];
   msg: string;
   type: string;

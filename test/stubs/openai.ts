@@ -10,7 +10,7 @@ import { type Answer, chunkFrames, completionOf, planAnswer } from './openaiAnsw
 import { type ChatBody, checkChat, type Invalid } from './openaiRules.ts';
 import { type ChatScript, type Frame, toTokens } from './openaiScript.ts';
 
-export interface ReceivedCall {
+interface ReceivedCall {
   path: string;
   headers: IncomingMessage['headers'];
   body: ChatBody;

@@ -1,6 +1,6 @@
 /** What the stub of OpenAI's media operations takes and refuses: the rules of the published request schemas. */
 
-export interface SentFile {
+interface SentFile {
   name: string;
   filename: string;
   type: string;

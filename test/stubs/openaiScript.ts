@@ -3,7 +3,7 @@
 export type Frame = Record<string, unknown> | string;
 
 /** Of the first token: each alternative with its probability. */
-export type Alternatives = Readonly<Record<string, number>>;
+type Alternatives = Readonly<Record<string, number>>;
 
 export interface ChatScript {
   /** Before the head of the answer. */

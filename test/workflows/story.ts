@@ -29,7 +29,7 @@ import {
   type GenerationWorkflow,
 } from '../../workflows/contract.ts';
 
-export const SOURCE: MeasuredSource = {
+const SOURCE: MeasuredSource = {
   sizeBytes: 64_000,
   sha256: 'ab'.repeat(32),
   format: 'wav',
@@ -69,7 +69,7 @@ export interface Stage {
   ): Promise<Omit<Play, 'accepted'>>;
 }
 
-export interface Play {
+interface Play {
   input: GenerationInput;
   accepted: Promise<AcceptResult>;
   handle: ReturnType<Client['workflow']['getHandle']>;

@@ -4,7 +4,7 @@
 import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js';
 import { keccak256 } from 'viem';
 
-export interface Signer {
+interface Signer {
   /** In lower case with 0x. */
   address: string;
   /** Not one of the other spellings of the same signature: high s, or a v other than 27 and 28. */

@@ -2,7 +2,7 @@
 import type { Wallet } from '../../../domain/wallets.ts';
 
 // biome-ignore lint/performance/noBarrelFile: the front door finds all that it needs of sign-ins here
-export { SIGN_IN_CODES, type SignInCode, SignInRefused } from '../../../domain/signIn/refused.ts';
+export { SignInRefused } from '../../../domain/signIn/refused.ts';
 
 export interface SignIn {
   /**

@@ -26,7 +26,7 @@ export type EthCall = (
   signal: AbortSignal,
 ) => Promise<{ ok: true; data: string } | { ok: false }>;
 
-export interface ContractSignature {
+interface ContractSignature {
   network: string;
   /** In lower case with 0x. */
   address: Hex;

@@ -44,7 +44,7 @@ export function objectStoreProcess(options: ObjectStoreOptions): PartProcess {
 }
 
 /** Whether something accepts connections on a loopback port. */
-export function accepts(port: number): Promise<void> {
+function accepts(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ port, host: '127.0.0.1' });
     socket.setTimeout(2_000, () => socket.destroy(new Error('no connection in 2 s')));

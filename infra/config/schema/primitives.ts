@@ -71,7 +71,7 @@ export const filePath = text(4096);
 export const count = (least: number, most: number) => z.number().int().min(least).max(most);
 
 /** Milliseconds up to an hour. */
-export const milliseconds = count(1, 3_600_000);
+const milliseconds = count(1, 3_600_000);
 
 function isWholeNano(units: number): boolean {
   const nano = nanoFromNumber(units);

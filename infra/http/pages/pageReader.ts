@@ -44,7 +44,7 @@ export interface ReadPage {
 }
 
 /** Share of the account that asks for the page: of fetched bytes and of the children that convert. */
-export type PageShare = Pick<RequestShare, 'take' | 'inSlot'>;
+type PageShare = Pick<RequestShare, 'take' | 'inSlot'>;
 
 export interface PageReader {
   /**

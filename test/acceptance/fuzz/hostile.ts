@@ -54,18 +54,10 @@ const ODD: unknown[] = [
 ];
 
 export const hostileWord = fc.constantFrom(...WORDS);
-export const oddValue = fc.constantFrom(...ODD);
+const oddValue = fc.constantFrom(...ODD);
 
 /** Names with which objects are spoiled; as own members, the way JSON brings them. */
-export const hostileName = fc.constantFrom(
-  '__proto__',
-  'constructor',
-  'isAdmin',
-  'accountId',
-  '$ne',
-  '',
-  'id',
-);
+const hostileName = fc.constantFrom('__proto__', 'constructor', 'isAdmin', 'accountId', '$ne', '', 'id');
 
 /** The object with one member replaced, removed or added; anything else becomes odd. */
 export function spoiled(value: unknown): fc.Arbitrary<unknown> {

@@ -5,7 +5,7 @@ import { toneWav } from '../recordings.ts';
 import { fromSchema } from './fromSchema.ts';
 import { hostileWord, spoiled } from './hostile.ts';
 
-export interface FuzzRequest {
+interface FuzzRequest {
   operation: DescribedOperation;
   url: string;
   method: string;

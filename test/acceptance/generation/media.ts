@@ -4,11 +4,9 @@ import path from 'node:path';
 import { greyPng } from '../../engines/media/pictureFiles.ts';
 import { video, type WantedVideo } from '../../engines/media/videoFiles.ts';
 import { services } from '../../harness/services.ts';
-import { toneWav } from '../recordings.ts';
 
 /** The least that is taken: 65,536 pixels. */
 export const SQUARE = greyPng({ width: 256, height: 256 });
-export const TONE = toneWav(1);
 
 /** An MP4 of 160 × 120 at 10 pictures a second unless said otherwise. */
 export function clip(wanted: Omit<Partial<WantedVideo>, 'folder' | 'name'> = {}): Buffer {

@@ -170,7 +170,7 @@ const LISTS: Values = [
   ],
 ];
 
-export const MEDIA_FIELDS = ['image_url', 'end_image_url', 'audio_url', 'video_url'] as const;
+const MEDIA_FIELDS = ['image_url', 'end_image_url', 'audio_url', 'video_url'] as const;
 
 const NO_ADDRESSES = [
   ...[5, null, '', [URL], 'file:///etc/passwd', 'ftp://example.com/x', '//example.com/x', 'blob:x', '/x'],

@@ -8,7 +8,7 @@ import { clip, dataUrl, SQUARE } from './media.ts';
 import type { MediaServer } from './mediaServer.ts';
 
 /** Every place where an order can name a medium: the name in answers, and the fields with this address there. */
-export const PLACES: readonly (readonly [at: string, fields: (url: string) => object])[] = [
+const PLACES: readonly (readonly [at: string, fields: (url: string) => object])[] = [
   ['image_url', (url) => ({ image_url: url })],
   ['end_image_url', (url) => ({ image_url: GOOD_PICTURE, end_image_url: url })],
   ['audio_url', (url) => ({ audio_url: url })],

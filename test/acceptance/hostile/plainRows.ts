@@ -17,7 +17,7 @@ const VECTORS =
 const TOO_MANY_RULES = { status: 400, body: /too many rules for an address of this length/, charged: 0n };
 const letters = (count: number) => 'ab cd'.repeat(count / 5);
 
-export interface PlainTarget extends HostileTarget {
+interface PlainTarget extends HostileTarget {
   /** A site whose robots.txt has a thousand long rules that nearly match. */
   ruledSite: string;
 }

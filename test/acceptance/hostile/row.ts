@@ -39,7 +39,7 @@ export interface Sending {
   body?: object;
 }
 
-export function open(origin: string, path: string, sending: Sending): Promise<Response> {
+function open(origin: string, path: string, sending: Sending): Promise<Response> {
   const { key, body, method = body ? 'POST' : 'GET', signal } = sending;
   const isForm = body instanceof FormData;
   const headers = {

@@ -12,7 +12,7 @@ import { DEADLINE_MS, POLL_FIRST_MS, POLL_LONGEST_MS } from './timing.ts';
 /** Nano USD; every model of a kind costs the same. */
 export const PRICES: Record<OrderKind, bigint> = { audio: 70_000_000n, video: 110_000_000n };
 
-export interface RowModel {
+interface RowModel {
   id: string;
   kind: OrderKind;
   /** Name of the entry among the providers. */

@@ -49,7 +49,7 @@ function pngPart(name: string, body: Buffer): Buffer {
 export const CARD = png(320, 240);
 
 /** Does nothing, or what it was told; keeps what it was asked. */
-export class StubStudio implements MediaProvider {
+class StubStudio implements MediaProvider {
   /** False: the pictures are made plain before, and finished after. */
   readsAll = true;
   edits: ImageEdit[] = [];

@@ -134,7 +134,7 @@ export function openEvents(
 }
 
 /** By the rules of the format, knowing nothing of how it was written; an unfinished event is none. */
-export function readEvents(text: string): SeenEvent[] {
+function readEvents(text: string): SeenEvent[] {
   const blocks = text.split('\n\n').slice(0, -1);
   return blocks.flatMap((block) => {
     const fields = new Map(block.split('\n').map((line) => line.split(/: ?(.*)/s, 2) as [string, string]));

@@ -15,7 +15,7 @@ import type {
 } from '../../../providers/shared/mediaProvider.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
-export interface Script {
+interface Script {
   transcript: Transcript;
   chunks: Buffer[];
   /** Before each chunk. */
@@ -59,7 +59,7 @@ const QUIET: Script = {
 };
 
 /** Has a list of voices, one format, clones from one second on, and is to go one day. */
-export const LISTED: TtsModel = {
+const LISTED: TtsModel = {
   ...{ id: 'tts-listed', kind: 'tts', type: 'tts', provider: 'fal', upstreamModel: 'listed', name: 'Listed' },
   ...{ privacy: 'private', description: '', modelSource: '', created: 1 },
   listing: {

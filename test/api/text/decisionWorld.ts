@@ -12,7 +12,7 @@ export interface DecisionWorld extends TextWorld {
 }
 
 /** USD per million tokens, as the published model. */
-export const IN = 0.042;
+const IN = 0.042;
 
 export function decisionModel(changes: Partial<DecisionModel>): DecisionModel {
   return {

@@ -23,7 +23,7 @@ export interface TextWorld {
   close(): Promise<void>;
 }
 
-export interface Entry {
+interface Entry {
   amountNano: bigint;
   promptTokens: number;
   completionTokens: number;

@@ -52,7 +52,7 @@ export interface TransactionRecord {
   meta: TransactionMeta;
 }
 
-export type CompiledMessage = (LegacyCompiledTransactionMessage | V0CompiledTransactionMessage) &
+type CompiledMessage = (LegacyCompiledTransactionMessage | V0CompiledTransactionMessage) &
   CompiledTransactionMessageWithLifetime;
 
 export interface Submission {

@@ -97,7 +97,7 @@ export async function fundedSigner(chain: SolanaChain): Promise<KeyPairSigner> {
 }
 
 /** One transaction, executed at once whatever the chain does with those of others. Returns its signature. */
-export async function runInstructions(
+async function runInstructions(
   chain: SolanaChain,
   feePayer: KeyPairSigner,
   instructions: readonly Instruction[],

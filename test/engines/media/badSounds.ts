@@ -31,7 +31,7 @@ export function whole(folder: string, name: string, seconds = 3): Buffer {
 }
 
 /** What ffmpeg makes with these options. */
-export function made(folder: string, name: string, ...options: string[]): Buffer {
+function made(folder: string, name: string, ...options: string[]): Buffer {
   const path = join(folder, name);
   ffmpeg([...options, path]);
   return readFileSync(path);

@@ -55,13 +55,13 @@ export function endless(_: IncomingMessage, response: ServerResponse): void {
   more();
 }
 
-export function slow(_: IncomingMessage, response: ServerResponse): void {
+function slow(_: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200);
   const timer = setInterval(() => response.write('x'), 200);
   response.on('close', () => clearInterval(timer));
 }
 
-export function silentAfterHead(_: IncomingMessage, response: ServerResponse): void {
+function silentAfterHead(_: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, { 'content-length': '1000' });
   response.write('first');
 }

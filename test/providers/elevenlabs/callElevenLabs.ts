@@ -29,7 +29,7 @@ export interface Call {
 }
 
 /** What came back, and what then lay in the folder of the call. */
-export type Answer = Outcome & { files: string[] };
+type Answer = Outcome & { files: string[] };
 
 export interface Caller {
   sourcePath: string;

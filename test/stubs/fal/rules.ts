@@ -54,7 +54,7 @@ export const STUB_MODELS: Readonly<Record<string, Rule>> = {
 };
 
 /** Prompts with this word are refused by the content checker. */
-export const FORBIDDEN_WORD = 'forbidden';
+const FORBIDDEN_WORD = 'forbidden';
 
 export function errorsOf(model: string, input: Record<string, unknown>): FieldError[] {
   const rule = STUB_MODELS[model];

@@ -1,7 +1,7 @@
 /** The storage of the stub: uploads that are opened, put whole or in parts, and read again by their address. */
 import type { IncomingMessage } from 'node:http';
 
-export interface StoredFile {
+interface StoredFile {
   name: string;
   contentType: string;
   /** What the upload was opened with. */
@@ -10,7 +10,7 @@ export interface StoredFile {
   bytes: Buffer;
 }
 
-export interface StorageCall {
+interface StorageCall {
   method: string;
   url: URL;
   headers: IncomingMessage['headers'];

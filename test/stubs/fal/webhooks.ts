@@ -28,7 +28,7 @@ export interface WebhookContent {
   body: unknown;
 }
 
-export const STUB_USER = 'auth0|stub-user';
+const STUB_USER = 'auth0|stub-user';
 
 export function signedCall({ requestId, timestamp, body }: WebhookContent, key: SigningKey): Callback {
   const bytes = Buffer.from(JSON.stringify(body));

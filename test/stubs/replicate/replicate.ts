@@ -23,7 +23,7 @@ export interface Moment {
   started_at?: string | null;
 }
 
-export interface StubPrediction extends Moment {
+interface StubPrediction extends Moment {
   id: string;
   model: string;
   version: string;

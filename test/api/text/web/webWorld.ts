@@ -149,7 +149,7 @@ export async function stream({ text }: WebWorld, body: object): Promise<Chunk[]>
   return chunksOf(await response.text());
 }
 
-export function chunksOf(text: string): Chunk[] {
+function chunksOf(text: string): Chunk[] {
   const frames = text.split('\n\n').filter((frame) => frame.startsWith('data: {'));
   return frames.map((frame) => JSON.parse(frame.slice('data: '.length)) as Chunk);
 }

@@ -123,7 +123,7 @@ export async function createSolanaWorld(options: WorldOptions = {}): Promise<Wor
 }
 
 /** What a payment is made of, before anything is bent. */
-export interface Draft {
+interface Draft {
   feePayer: Address;
   blockhash: string;
   instructions: Instruction[];
