@@ -40,7 +40,7 @@ export interface PaidCall {
 type LogOwner = Pick<RouteRequest<unknown, unknown, 'key'>, 'log'>;
 export type ExpiringRequest = Pick<RouteRequest<unknown, unknown, 'key'>, 'expired' | 'beforeLoss'>;
 
-export interface Settlement {
+interface Settlement {
   /** Taken in all, from the hold and beyond it. */
   parts: Part[];
   /** The cost as the client is told: the price less what could not be taken. */

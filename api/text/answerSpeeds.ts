@@ -13,7 +13,7 @@ const MIN_TOKENS = 100;
 /** A high rate, because a low one bills less than was made; the slowest answers waited in a queue. */
 const SHARE_BELOW = 0.8;
 
-export interface WrittenAnswer {
+interface WrittenAnswer {
   /** As the service told them. */
   completionTokens: number;
   /** From the call to the end. */

@@ -33,7 +33,7 @@ const filePart = z.object({
   cache_control: cacheControl.exactOptional(),
 });
 
-export const userPart = z.discriminatedUnion('type', [textPart, imagePart, audioPart, videoPart, filePart]);
+const userPart = z.discriminatedUnion('type', [textPart, imagePart, audioPart, videoPart, filePart]);
 export type SentPart = z.output<typeof userPart>;
 
 const texts = z.array(textPart);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const count = z.int().min(0);
 const cost = z.strictObject({ usd: z.number().min(0), diem: z.number().min(0) });
 
-export const usageAnswer = z.strictObject({
+const usageAnswer = z.strictObject({
   prompt_tokens: count,
   completion_tokens: count,
   total_tokens: count,

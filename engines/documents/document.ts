@@ -36,17 +36,15 @@ export interface Hints {
   claimedType: string;
 }
 
-export const REFUSALS = [
-  'unsupported',
-  'legacy_office',
-  'protected',
-  'damaged',
-  'no_text',
-  'too_large',
-  'too_much_text',
-  'too_complex',
-] as const;
-export type Refusal = (typeof REFUSALS)[number];
+export type Refusal =
+  | 'unsupported'
+  | 'legacy_office'
+  | 'protected'
+  | 'damaged'
+  | 'no_text'
+  | 'too_large'
+  | 'too_much_text'
+  | 'too_complex';
 
 /** Ends the reading of a document: it cannot be read, and that is not our fault. */
 export class Unreadable extends Error {

@@ -12,7 +12,7 @@ import type { WorkFolders } from '../child/workFolders.ts';
 import { type DocumentAnswer, type DocumentQuestion, INPUT_FILE, TEXT_FILE } from './childWords.ts';
 import { type Hints, MAX_DOCUMENT_BYTES, type Reading, type Refusal } from './document.ts';
 
-export interface GivenDocument {
+interface GivenDocument {
   bytes: Buffer;
   /** A hint to which plain text it is; for all else the bytes decide. */
   filename?: string;

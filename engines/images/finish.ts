@@ -13,7 +13,7 @@ export interface FinishInput extends SourceImage {
   note?: ImageNote;
 }
 
-export interface ImageNote {
+interface ImageNote {
   /** The program that made it. */
   software: string;
   description: string;

@@ -8,7 +8,7 @@ import { testCard } from './testCard.ts';
 /** A task takes and answers what can be cloned, and throws ImageRefusal where the file is at fault. */
 export const IMAGE_TASKS = { makePlain, finish, edit, enlarge, testCard };
 
-export type ImageTasks = typeof IMAGE_TASKS;
+type ImageTasks = typeof IMAGE_TASKS;
 export type ImageTaskName = keyof ImageTasks;
 export type ImageTaskInput<Name extends ImageTaskName> = Parameters<ImageTasks[Name]>[0];
 export type ImageTaskResult<Name extends ImageTaskName> = Awaited<ReturnType<ImageTasks[Name]>>;

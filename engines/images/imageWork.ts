@@ -20,7 +20,7 @@ export interface ImageWorkOptions {
   maxWaitMs?: number;
 }
 
-export interface Asker {
+interface Asker {
   /** The field of the request that the image came in ("images[1]"). */
   field?: string;
   signal?: AbortSignal | undefined;

@@ -22,7 +22,7 @@ export interface Inspection {
 }
 
 /** Sources are at most 25 MB; above this nothing is read into memory. */
-export const MAX_INSPECTED_BYTES = 64 * 1024 * 1024;
+const MAX_INSPECTED_BYTES = 64 * 1024 * 1024;
 
 const FORMATS: Record<string, SoundFormat | undefined> = {
   mp3: 'mp3',

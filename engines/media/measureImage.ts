@@ -21,7 +21,7 @@ export interface ImageRequest {
   signal?: AbortSignal | undefined;
 }
 
-export interface MeasuredImage {
+interface MeasuredImage {
   contentType: string;
   /** ffmpeg's name of the demuxer that read it. */
   demuxer: string;

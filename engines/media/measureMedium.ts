@@ -18,9 +18,9 @@ export interface MediumRequest {
 }
 
 /** Size and checksum are known to whoever took the file. */
-export type MediumFound = Omit<MeasuredMedium, 'sizeBytes' | 'sha256'>;
+type MediumFound = Omit<MeasuredMedium, 'sizeBytes' | 'sha256'>;
 /** `fields` as in the body of an error (API-8). */
-export type MediumRefusal = MediaRefusal & { fields: Record<string, string[]> };
+type MediumRefusal = MediaRefusal & { fields: Record<string, string[]> };
 export type MediumOutcome = { ok: true; medium: MediumFound } | MediumRefusal;
 
 type Found = Omit<MediumFound, keyof MediaPlace | 'kind'>;

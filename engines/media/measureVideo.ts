@@ -30,7 +30,7 @@ export interface VideoRequest {
   signal?: AbortSignal | undefined;
 }
 
-export interface MeasuredVideo {
+interface MeasuredVideo {
   contentType: string;
   /** ffmpeg's name of the demuxer that read it. */
   demuxer: string;
@@ -49,7 +49,7 @@ export interface MeasuredVideo {
 export type VideoOutcome = { ok: true; video: MeasuredVideo } | MediaRefusal;
 
 /** What encoders of sound add at both ends is nobody's length, and clocks of two tracks never end together. */
-export const TOLERATED_SECONDS = 0.15;
+const TOLERATED_SECONDS = 0.15;
 const TOLERATED_SHARE = 0.02;
 const MOST_TOLERATED_SECONDS = 1;
 /** Cameras for slow motion record so many; more in a second are there to make a short video long. */

@@ -22,7 +22,7 @@ export interface ConvertAnswer extends ChildAnswer {
 }
 
 /** More is cut, and says so. */
-export const MAX_CHARACTERS = 2_000_000;
+const MAX_CHARACTERS = 2_000_000;
 
 type Kind = 'html' | 'plain' | { fence: string };
 

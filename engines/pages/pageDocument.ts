@@ -2,7 +2,7 @@
 import { parseHTML } from 'linkedom';
 
 /** The little of the DOM that is used here; this program is not compiled with the types of browsers. */
-export interface PageNode {
+interface PageNode {
   nodeType: number;
   parentNode: PageNode | null;
   firstChild: PageNode | null;

@@ -17,7 +17,7 @@ export interface EmbedAnswer extends ChildAnswer {
   vectors: Float32Array[];
 }
 
-export interface EmbedOrder extends EmbedQuestion {
+interface EmbedOrder extends EmbedQuestion {
   /** Whose turn it is. */
   account: string;
 }

@@ -16,7 +16,7 @@ export const CHARACTER_SORTS = [
   'mostRecent',
   'ratingCount',
 ] as const;
-export type CharacterSort = (typeof CHARACTER_SORTS)[number];
+type CharacterSort = (typeof CHARACTER_SORTS)[number];
 
 export interface CharacterSearch {
   /** Of one list any is enough, of several lists each must agree; letter case does not count. Empty: no filter. */

@@ -52,7 +52,7 @@ export interface SettleRequest extends ReleaseRequest {
 }
 
 /** A bill whose hold has ended without it. */
-export interface RestRequest {
+interface RestRequest {
   /** The id of the hold. */
   operationId: string;
   accountId: string;
@@ -70,7 +70,7 @@ export type ResolveOutcome =
   | { outcome: 'no_hold' };
 
 /** `given_up`: nothing was written, and nothing will be. */
-export type SettleOutcome = ResolveOutcome | { outcome: 'given_up'; parts: Part[]; replayed: boolean };
+type SettleOutcome = ResolveOutcome | { outcome: 'given_up'; parts: Part[]; replayed: boolean };
 
 export interface LedgerOptions {
   /** Most calls in one statement; 256 by default. */

@@ -25,10 +25,10 @@ import {
 } from './keys.ts';
 import { inTransaction } from './pool.ts';
 
-export const MOST_ACTIVE_KEYS = 500;
-export const MOST_CREATIONS_A_MINUTE = 20;
+const MOST_ACTIVE_KEYS = 500;
+const MOST_CREATIONS_A_MINUTE = 20;
 /** Replaced secrets of one key that still work. */
-export const MOST_OVERLAPS = 10;
+const MOST_OVERLAPS = 10;
 
 export interface KeyAct {
   actor: Actor;

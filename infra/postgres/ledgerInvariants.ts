@@ -32,7 +32,7 @@ const OVERDUE_GRACE = "interval '1 hour'";
 const TOKENS = `((t.details -> 'promptTokens')::numeric + (t.details -> 'completionTokens')::numeric)`;
 
 /** Transfers of the slice by themselves. */
-export const TRANSFER_RULES: RuleSet = {
+const TRANSFER_RULES: RuleSet = {
   columns: `t.id::text, t.operation_id, t.kind, t.account_id, t.house, t.currency, t.amount, t.day::text, t.created_at,
     t.details ->> 'unit' as unit, ${UNITS} as units, t.details ->> 'promptTokens' as prompt_tokens,
     t.details ->> 'completionTokens' as completion_tokens, t.details ->> 'queueId' as queue_id`,
@@ -85,7 +85,7 @@ export const TRANSFER_RULES: RuleSet = {
   ],
 };
 
-export const JOB_RULES: RuleSet = {
+const JOB_RULES: RuleSet = {
   columns: `j.queue_id, j.state as job_state, j.account_id, j.price_usd_nano, j.refund_id, c.state as charge_state,
     c.account_id as payer, c.price_usd, c.counterpart`,
   from: `from (select * from jobs where created_at >= $1 and created_at < $2) j
@@ -108,7 +108,7 @@ export const JOB_RULES: RuleSet = {
 };
 
 /** Not of a slice: few jobs run at a time. */
-export const OVERDUE_RULES: RuleSet = {
+const OVERDUE_RULES: RuleSet = {
   columns: 'j.queue_id, j.account_id, j.state, j.deadline_at',
   from: `from (select * from jobs where state in ('accepted', 'submitted')) j`,
   rules: [
@@ -120,7 +120,7 @@ export const OVERDUE_RULES: RuleSet = {
 };
 
 /** Not of a slice: few holds are open at a time. */
-export const HOLD_RULES: RuleSet = {
+const HOLD_RULES: RuleSet = {
   columns: 'h.operation_id, h.account_id, h.expires_at, o.state',
   from: `from holds h left join lateral (
       select * from operations x where x.operation_id = h.operation_id and x.kind = 'charge' limit 1
@@ -139,7 +139,7 @@ const WALLET_DIGEST = `substring(sha256(convert_to('farebox wallet ' || p.payer_
 const WALLET_ACCOUNT = `encode(set_byte(set_byte(${WALLET_DIGEST}, 6, get_byte(${WALLET_DIGEST}, 6) & 15 | 128),
   8, get_byte(${WALLET_DIGEST}, 8) & 63 | 128), 'hex')::uuid`;
 
-export const PAYMENT_RULES: RuleSet = {
+const PAYMENT_RULES: RuleSet = {
   columns: `p.id as payment, p.state, p.payer_family, p.payer, p.amount::text, p.credited_units::text, p.credited_nano::text,
     p.account_id, w.account_id as wallet_account, o.account_id as booked_for, o.usd as booked`,
   from: `from (select * from top_ups where changed_at >= $1 and changed_at < $2) p
@@ -201,7 +201,7 @@ const GUARD_BODY = String.raw`^begin (if tg_op = 'UPDATE' and current_setting\('
 /** The bits of pg_trigger.tgtype: before update, delete and truncate, for each statement. */
 const GUARD_BITS = { all: 2 + 8 + 16 + 32, row: 1 };
 
-export const PROTECTION_RULES: RuleSet = {
+const PROTECTION_RULES: RuleSet = {
   columns: 'p.tab as "table", p.privilege',
   from: `from (select tab, guarded, guard, privilege from ${APPEND_ONLY_TABLES} t
       cross join unnest(array['UPDATE', 'DELETE', 'TRUNCATE']) as privilege
@@ -222,7 +222,7 @@ export const PROTECTION_RULES: RuleSet = {
   ],
 };
 
-export const ARCHIVE_RULES: RuleSet = {
+const ARCHIVE_RULES: RuleSet = {
   columns: `g.since, g.until, g.sealed_until, 'the transfers of this time are in no partition' as problem`,
   from: `from (
       select since, until, (select max(day) + 1 from sealed_days)::timestamp at time zone 'UTC' as sealed_until

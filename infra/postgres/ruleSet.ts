@@ -1,5 +1,5 @@
 /** Rules of the ledger over the rows of one query. */
-export interface Rule {
+interface Rule {
   name: string;
   /** SQL condition; null is not broken. */
   broken: string;

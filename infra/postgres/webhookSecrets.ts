@@ -15,7 +15,7 @@ export interface WebhookSecret {
 
 const SECRET_BYTES = 32;
 /** How long receivers have to learn of a new secret. */
-export const OVERLAP_HOURS = 24;
+const OVERLAP_HOURS = 24;
 
 interface SecretRow {
   secret: Buffer;

@@ -19,7 +19,7 @@ const errorBody = z.object({
   error_type: z.string().nullish().catch(undefined),
 });
 
-export interface ServiceError {
+interface ServiceError {
   /** fal's names for it; empty where it gave none. */
   types: readonly string[];
   message: string;
@@ -139,7 +139,7 @@ function isName(text: string): boolean {
   return /^[\w .-]{1,100}$/.test(text);
 }
 
-export function readError(body: Buffer): ServiceError | undefined {
+function readError(body: Buffer): ServiceError | undefined {
   const parsed = errorBody.safeParse(parseJson(body));
   if (!parsed.success) return undefined;
   const { detail, error_type: kind } = parsed.data;

@@ -2,16 +2,11 @@
  * What a top-up needs of a network on which wallets pay, in our words: offer, read, check, settle, look for. Each family
  * has one (evm/, solana/). A facilitator is believed in nothing: whatever it answers, only `find` says what happened.
  */
-import {
-  PAYMENT_REFUSALS,
-  type PaymentEnvelope,
-  type PaymentRefusal,
-  type Refusal,
-} from '../../domain/payments/envelope.ts';
+import type { PaymentEnvelope, PaymentRefusal, Refusal } from '../../domain/payments/envelope.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 
 export type { SignedPayment } from '../../domain/payments/signedPayment.ts';
-export { PAYMENT_REFUSALS, type PaymentEnvelope, type PaymentRefusal };
+export type { PaymentEnvelope, PaymentRefusal };
 
 /** Entry of `accepts` (WALLET-7); a type, not an interface, so that it is JSON. */
 export type PaymentRequirement = {

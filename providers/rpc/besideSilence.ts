@@ -8,7 +8,7 @@ import type { RpcOutcome, RpcStream } from './rpcUpstreams.ts';
 const SILENT_MS = 10_000;
 
 /** How a node is asked. */
-export interface Hearing {
+interface Hearing {
   /** The client's, or what another node answered has made this one needless. */
   signal: AbortSignal;
   timeoutMs: number;

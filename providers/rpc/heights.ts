@@ -174,7 +174,7 @@ function chainOf(answer: unknown): string | undefined {
 }
 
 /** Of `0x1f` or a plain number. */
-export function numberOf(value: unknown): number | undefined {
+function numberOf(value: unknown): number | undefined {
   const isHex = typeof value === 'string' && /^0x[0-9a-fA-F]{1,13}$/.test(value);
   const number = isHex ? Number(value) : value;
   return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;

@@ -12,7 +12,7 @@ const LARGEST_KEPT = 256 * 1024;
 const TTL_SECONDS = 24 * 3_600;
 
 /** Where an answer is kept. */
-export interface Place {
+interface Place {
   key: string;
   keeping: Keeping;
 }

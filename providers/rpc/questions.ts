@@ -192,6 +192,6 @@ function isNull({ json }: Reading, { start }: Span): boolean {
   return json.bytes[start] === 0x6e;
 }
 
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
+function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, '[hidden]'), text);
 }

@@ -15,7 +15,7 @@ import type { RpcOutcome, RpcStream } from './rpcUpstreams.ts';
 
 /** What is smaller is read whole, so that all of it is known before anything is billed. */
 const STREAMED_FROM_BYTES = 1024 * 1024;
-export const MOST_STREAMED_BYTES = 256 * 1024 * 1024;
+const MOST_STREAMED_BYTES = 256 * 1024 * 1024;
 /** However slowly its reader goes. */
 const LONGEST_STREAM_MS = 5 * 60_000;
 const MOST_ATTEMPTS = 3;

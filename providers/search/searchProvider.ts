@@ -11,7 +11,7 @@ export interface SearchResult {
   date: string;
 }
 
-export interface SearchOptions {
+interface SearchOptions {
   /** At most so many results. */
   limit: number;
   signal?: AbortSignal | undefined;

@@ -32,7 +32,7 @@ export interface ChoiceOptions<Provider, Name extends string> {
   random?: (() => number) | undefined;
 }
 
-export interface Asking<Name extends string> {
+interface Asking<Name extends string> {
   call: Name;
   signal: AbortSignal;
 }

@@ -45,7 +45,6 @@ export interface MediaFile extends MeasuredMedium {
 }
 
 export type GenerationRequest = VoiceChangeRequest | AudioRequest | VideoRequest;
-export type GenerationKind = GenerationRequest['kind'];
 
 /** Where the output was put: a file below the `workFolder` that the caller gave; the caller deletes the folder. */
 export interface GenerationOutput {

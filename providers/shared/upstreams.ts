@@ -4,7 +4,7 @@ import type { AddressState } from './addressHealth.ts';
 import type { TextProvider } from './textProvider.ts';
 import { type StreamEnds, WatchedEvents } from './watchedEvents.ts';
 
-export type TextCallName = 'complete' | 'stream' | 'embed';
+type TextCallName = 'complete' | 'stream' | 'embed';
 export type TextOutcome = CallOutcome<TextCallName>;
 export type UpstreamsOptions = ChoiceOptions<TextProvider, TextCallName>;
 

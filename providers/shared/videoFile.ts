@@ -1,7 +1,7 @@
 /** Is this file a video at all, and all of it? A look at its outermost structure, cheap enough to do before it is stored. */
 import { type FileHandle, open } from 'node:fs/promises';
 
-export type VideoContentType = 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/x-matroska';
+type VideoContentType = 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/x-matroska';
 
 export type VideoCheck =
   | { ok: true; contentType: VideoContentType; sizeBytes: number }
@@ -36,7 +36,7 @@ export async function checkVideoFile(path: string): Promise<VideoCheck> {
 }
 
 /** The type that the first bytes of a file show; undefined when they are of no video container. */
-export function videoContentType(head: Buffer): VideoContentType | undefined {
+function videoContentType(head: Buffer): VideoContentType | undefined {
   const ascii = head.toString('latin1');
   const box = ascii.slice(4, 8);
   if (box === 'ftyp') return typeOfBrand(ascii.slice(8, 12));

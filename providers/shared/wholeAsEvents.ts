@@ -2,7 +2,7 @@ import type { ChatDelta, ChatEvent, Completion } from '../../domain/text/chat.ts
 import type { ChatStream } from './textProvider.ts';
 
 /** The events of a stream that would have said the same. */
-export function wholeAsEvents({ choices, usage }: Completion): ChatEvent[] {
+function wholeAsEvents({ choices, usage }: Completion): ChatEvent[] {
   const events = choices.flatMap(({ index, message, finishReason, logprobs }): ChatEvent[] => {
     const { content, tool_calls: calls, ...rest } = message;
     const delta: ChatDelta = { ...rest };

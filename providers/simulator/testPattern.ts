@@ -9,7 +9,7 @@ import type { FfmpegEnd } from '../../engines/media/runFfmpeg.ts';
 import type { CallContext } from '../shared/provider.ts';
 import { bannerPgm } from './banner.ts';
 
-export const PATTERN_FRAMES_PER_SECOND = 8;
+const PATTERN_FRAMES_PER_SECOND = 8;
 const COMMENT = 'comment=Farebox simulator: a test pattern, not a generated video';
 /** 20 dB below the source's own quiet tone of 18 dB below full scale. */
 const QUIET = 'volume=-20dB';

@@ -46,7 +46,7 @@ const item = z.union([
   }),
 ]);
 
-export const responseAnswer = z.strictObject({
+const responseAnswer = z.strictObject({
   id: z.string(),
   object: z.literal('response'),
   created_at: z.int(),

@@ -17,7 +17,7 @@ export const FILLERS: ReadonlySet<string> = new Set(
 export type Head =
   | { op: 'tone'; tone: Tone; sign: 1 | -1; isNoun?: boolean }
   | { op: Operation; sign?: 1 | -1; soft?: boolean };
-export const OPERATIONS = [
+const OPERATIONS = [
   'grey',
   'sepia',
   'invert',

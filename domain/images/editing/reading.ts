@@ -31,7 +31,7 @@ export interface Amount {
 }
 
 /** 0 stands for "the other image". */
-export interface Reference {
+interface Reference {
   image: number;
   at: number;
 }

@@ -15,7 +15,7 @@ type Option =
   | 'thinking_level'
   | 'enable_safety_checker';
 
-export type ImageSizing =
+type ImageSizing =
   /** `image_size`: pixels. */
   | 'pixels'
   /** `image_size`: the nearest of the three of OpenAI's models. */

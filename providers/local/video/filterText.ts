@@ -6,7 +6,7 @@ export function optionValue(value: string): string {
 }
 
 /** A number without exponent and without digits that no pixel shows. */
-export function decimal(value: number): string {
+function decimal(value: number): string {
   const text = value.toFixed(4).replace(/\.?0+$/, '');
   return text === '-0' ? '0' : text;
 }

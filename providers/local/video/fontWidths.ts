@@ -22,7 +22,7 @@ export function shippedFont(): FontWidths {
   return shipped;
 }
 
-export function readFontWidths(font: Buffer): FontWidths {
+function readFontWidths(font: Buffer): FontWidths {
   const tables = tableOffsets(font);
   const at = (name: string) => {
     const offset = tables.get(name);

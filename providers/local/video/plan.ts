@@ -37,7 +37,7 @@ export interface VideoPlan {
   texts: readonly { path: string; text: string }[];
 }
 
-export const MOST_SECONDS = 30;
+const MOST_SECONDS = 30;
 const DEFAULT_SECONDS = 5;
 
 /** A string is a refusal, in words for the client. `pathOf` says where a file of that name may be written. */

@@ -35,7 +35,7 @@ interface Anchor {
  * Pictures that stand at given frames, in order of these. Between two of them the first is seen, then a fade, then the
  * second; at neither of their frames is there anything of the other.
  */
-export function anchoredShots(anchors: readonly Anchor[], frames: number): PictureShot[] {
+function anchoredShots(anchors: readonly Anchor[], frames: number): PictureShot[] {
   const fades = anchors.slice(1).map((next, index) => fadeBetween(anchors[index]?.still ?? 0, next.still));
   return anchors.map((anchor, index) => ({
     ...anchor,

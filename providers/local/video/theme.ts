@@ -1,14 +1,14 @@
 /** What a scene looks like, read out of its words: a place, a weather and colours. The same words give the same theme. */
 import { createHash } from 'node:crypto';
 
-export const PLACES = ['hills', 'forest', 'sea', 'city', 'space', 'drift', 'fractal', 'cells'] as const;
+const PLACES = ['hills', 'forest', 'sea', 'city', 'space', 'drift', 'fractal', 'cells'] as const;
 export type Place = (typeof PLACES)[number];
 export type Weather = 'rain' | 'snow' | 'embers';
 
 /** Red, green, blue, 0 to 255. */
 export type Colour = readonly [number, number, number];
 
-export interface Palette {
+interface Palette {
   skyTop: Colour;
   skyLow: Colour;
   far: Colour;

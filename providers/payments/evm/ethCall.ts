@@ -6,14 +6,14 @@ import { bytes, CallReverted, type ChainNode } from './node.ts';
 
 type Hex = `0x${string}`;
 
-export interface ContractCall {
+interface ContractCall {
   /** Undefined: `data` is code that runs without being deployed. */
   to?: Hex;
   data: Hex;
   gas: bigint;
 }
 
-export type ContractAnswer = { ok: true; data: Hex } | { ok: false };
+type ContractAnswer = { ok: true; data: Hex } | { ok: false };
 
 export interface EthCalls {
   /**
