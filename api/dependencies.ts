@@ -15,6 +15,7 @@ import type { Ledger } from '../infra/postgres/createLedger.ts';
 import type { DatabaseClock } from '../infra/postgres/databaseClock.ts';
 import type { OpenCircuits } from '../infra/postgres/providerHealth.ts';
 import type { SignInNonces } from '../infra/postgres/signInNonces.ts';
+import type { Crowd } from '../infra/redis/crowd.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
@@ -32,7 +33,6 @@ import type { JobWatch } from './queue/jobWatch.ts';
 import type { AnswerSpeeds } from './text/answerSpeeds.ts';
 import type { PaymentOffers } from './wallets/paymentOffers.ts';
 import type { TopUpDesk } from './wallets/topUpDesk.ts';
-import type { WalletDesk } from './wallets/walletCall.ts';
 
 export interface Dependencies {
   config: Config;
@@ -78,7 +78,7 @@ export interface Dependencies {
   /** What those offer. */
   offers: PaymentOffers;
   /** What wallets have, and how many of their calls are in flight. */
-  wallets: WalletDesk;
+  wallets: Pick<Crowd, 'enter'>;
   fundsGate: FundsGate;
   /** Takes their payments. */
   topUps: TopUpDesk;

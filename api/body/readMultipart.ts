@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
 import type { Holding } from '../../infra/byteBudget.ts';
-import type { UploadedFile } from '../http/route.ts';
+import type { FileParts, UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import { bodyChunks } from './bodyStream.ts';
 import { freeChunk } from './freeChunk.ts';
@@ -10,15 +10,6 @@ import { type MultipartEvent, MultipartParser } from './multipartParser.ts';
 import type { PartHead } from './partHeaders.ts';
 import { bodyTooLarge, fileTooLarge } from './tooLarge.ts';
 import { Upload } from './upload.ts';
-
-/** The parts that are files: their name, how many there may be, and their bytes together. */
-export interface FileParts {
-  name: string;
-  /** Another name for the same, as some clients write lists. */
-  alsoNamed?: string;
-  most: number;
-  maxTotalBytes: number;
-}
 
 export interface MultipartOptions {
   boundary: string;

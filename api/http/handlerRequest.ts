@@ -9,7 +9,7 @@ import type { Logger } from '../../infra/log.ts';
 import type { Admission, LimitedCall } from '../../infra/redis/limiter.ts';
 import type { ReadBody } from '../body/readBody.ts';
 import type { CallLimits } from '../limits/callLimits.ts';
-import { type FreePass, requireFreeModel } from '../paid/fundsGate.ts';
+import { type FreePass, requireFreeModel } from '../paid/requireFunds.ts';
 import type { ApiContext } from './requestState.ts';
 import type { Route, RouteRequest, UploadedFile } from './route.ts';
 

@@ -2,9 +2,11 @@
 import { FareboxError } from '../../domain/errors.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
 import { callerNetwork } from '../../infra/http/callerNetwork.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Limits } from '../limits/callLimits.ts';
 
-type Counting = Pick<Dependencies, 'limits'>;
+interface Counting {
+  limits: Limits;
+}
 
 export interface RouteLimit {
   accountId: string;

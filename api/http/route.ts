@@ -14,7 +14,6 @@ import type { Config } from '../../infra/config/config.ts';
 import type { Logger } from '../../infra/log.ts';
 import type { SqlClient } from '../../infra/postgres/pool.ts';
 import type { Admission, LimitedCall } from '../../infra/redis/limiter.ts';
-import type { FileParts } from '../body/readMultipart.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from './answer.ts';
 import type { RouteDescription } from './describe.ts';
@@ -22,7 +21,7 @@ import type { RouteDescription } from './describe.ts';
 /**
  * `open`: everybody, a credential is not even looked at; `key`: any API key; `admin`: a key of type ADMIN; `caller`: any
  * API key, or a wallet's sign-in; `buyer`: as `caller`, for what costs something: a caller that cannot pay the smallest
- * price of the route gets its 402 before its body is read (fundsGate.ts); `catalogue` and `quote`: as `key` and `caller`, but where the configuration says
+ * price of the route gets its 402 before its body is read (requireFunds.ts); `catalogue` and `quote`: as `key` and `caller`, but where the configuration says
  * `catalogue.openWithoutKey` no credential is one, too; `own-wallet`: a wallet's sign-in and nothing else.
  */
 export type Access = 'open' | 'key' | 'admin' | 'caller' | 'buyer' | 'catalogue' | 'quote' | 'own-wallet';
@@ -32,6 +31,15 @@ type CallerOf<A extends Access> = A extends 'open' | 'catalogue' | 'quote'
   : A extends 'own-wallet'
     ? Caller & { wallet: Wallet }
     : Caller;
+
+/** The parts that are files: their name, how many there may be, and their bytes together. */
+export interface FileParts {
+  name: string;
+  /** Another name for the same, as some clients write lists. */
+  alsoNamed?: string;
+  most: number;
+  maxTotalBytes: number;
+}
 
 export interface MultipartSpec<Body> {
   /** Gets every text field as a string; fields sent twice are refused before it. */

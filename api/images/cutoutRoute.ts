@@ -1,7 +1,6 @@
 /** POST /image/background-remove (IMAGE-9). */
 import type { ImageModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
-import { SOURCE_PIXELS } from '../../domain/images/images.ts';
 import { priceOfImages } from '../../domain/images/price.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/answer.ts';
@@ -14,7 +13,7 @@ import { paidDelivery } from '../paid/paidDelivery.ts';
 import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type CutoutBody, cutoutBody, cutoutFields } from './schema.ts';
-import { type SentImage, takeImages } from './sources.ts';
+import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
   type Asking,
   DEADLINE_MS,
@@ -30,7 +29,6 @@ import {
 
 /** The published one, and ours for when it is away. */
 const MODELS = ['bria-bg-remover', 'local-cutout'] as const;
-export const ANY_SIZE = { least: 1, most: SOURCE_PIXELS.most };
 
 export const cutoutRoute = defineRoute<'buyer', CutoutBody>({
   method: 'POST',

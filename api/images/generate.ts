@@ -16,9 +16,8 @@ import { invalid, invalidOffer } from '../http/invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { dryRun } from '../paid/fixedPrice.ts';
 import { paidDelivery } from '../paid/paidDelivery.ts';
-import { ANY_SIZE } from './cutoutRoute.ts';
 import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
-import { type SentImage, takeImages } from './sources.ts';
+import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
   type Asking,
   finished,

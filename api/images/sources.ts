@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
-import { SOURCE_BYTES } from '../../domain/images/images.ts';
+import { SOURCE_BYTES, SOURCE_PIXELS } from '../../domain/images/images.ts';
 import { lookAtImage } from '../../engines/images/lookAtImage.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
 import type { ImageFile } from '../../providers/shared/mediaProvider.ts';
@@ -27,6 +27,8 @@ export interface Taking {
   signal: AbortSignal;
   share: RequestShare;
 }
+
+export const ANY_SIZE = { least: 1, most: SOURCE_PIXELS.most };
 
 type Tools = Pick<Dependencies, 'downloads'>;
 

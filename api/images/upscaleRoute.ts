@@ -10,11 +10,10 @@ import { invalid } from '../http/invalid.ts';
 import { defineRoute } from '../http/route.ts';
 import type { NamedModel } from '../models.ts';
 import { paidDelivery } from '../paid/paidDelivery.ts';
-import { ANY_SIZE } from './cutoutRoute.ts';
 import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type UpscaleBody, upscaleBody, upscaleFields } from './schema.ts';
-import { type SentImage, takeImages } from './sources.ts';
+import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
   type Asking,
   type Bench,

@@ -2,10 +2,9 @@
  * Funds before work: whether a caller can pay the smallest price of a route, asked before its body is read. One check for
  * API keys, child keys and wallets. The ledger still decides about each charge.
  */
-import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { type Caller, keyScopeOf } from '../../domain/caller.ts';
-import type { Model } from '../../domain/catalogue/model.ts';
+import type { Caller } from '../../domain/caller.ts';
+import type { Model, ModelType } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { canConsume, type LedgerPrice, splitPrice } from '../../domain/ledger.ts';
 import { isOffline } from '../../domain/modelAccess.ts';
@@ -18,15 +17,19 @@ import {
 } from '../../domain/smallestPrices.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Funds, FundsReader, Payer } from '../../infra/postgres/funds.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { Route } from '../http/route.ts';
-import { isDryRun } from './fixedPrice.ts';
 
 /** A payer that had funds is believed for this long. */
 const FRESH_MS = 1_000;
 /** A busy payer is read again in the background: its calls never wait for that. */
 const MAX_AGE_MS = 2_000;
 const MAX_KNOWN = 10_000;
+
+/** The members of a route that say what it sells. */
+interface SellingRoute {
+  body?: { modelType?: ModelType };
+  sells?(model: Model): boolean;
+  fixedPrice?(config: Config): LedgerPrice;
+}
 
 export interface FundsGate {
   /** Undefined at once for a payer that could pay this when it was last read; else what a fresh read finds. */
@@ -38,7 +41,7 @@ export interface FundsGate {
   requireActive(accountId: string): Promise<Funds>;
   /** The account's status changed. */
   forget(accountId: string): void;
-  smallestPrices(route: Route): SmallestPrices;
+  smallestPrices(route: SellingRoute): SmallestPrices;
 }
 
 interface Known {
@@ -51,7 +54,7 @@ interface Known {
 
 export function createFundsGate(reader: FundsReader, config: Config): FundsGate {
   const { read, recent, forget } = createFundsCache(reader);
-  const prices = new WeakMap<Route, SmallestPrices>();
+  const prices = new WeakMap<SellingRoute, SmallestPrices>();
   const standing = async (payer: Payer) => recent(payer)?.funds ?? (await read(payer));
 
   /** Holds of a process that died keep funds until somebody expires them: their owner need not wait for that. */
@@ -158,61 +161,10 @@ function lackOf(funds: Funds, payer: Payer, prices: readonly LedgerPrice[]): Far
   return new FareboxError(limited ? keyLimitReached(limited.currency) : INSUFFICIENT);
 }
 
-function pricesOf(config: Config, { body, sells = () => true, fixedPrice }: Route): SmallestPrices {
+function pricesOf(config: Config, { body, sells = () => true, fixedPrice }: SellingRoute): SmallestPrices {
   if (fixedPrice) return toSmallestPrices([fixedPrice(config)]);
   const isOnline = (model: Model) =>
     !isOffline(model, config.providers, (name) => config.secret(name) !== undefined);
   const sold = config.models.filter((model) => model.type === body?.modelType && sells(model));
   return smallestPricesOf(sold.filter(isOnline));
-}
-
-export interface UnfundedCall {
-  route: Route;
-  caller: Caller;
-  headers: IncomingHttpHeaders;
-}
-
-/** Why a caller without funds is served all the same. */
-export interface FreePass {
-  by: 'dry run' | 'replay' | 'free model';
-  /** What it is told where the call would cost something, or us some work. */
-  lack: FareboxError;
-}
-
-/**
- * Undefined at once for callers that are known to have funds. Throws FareboxError `insufficient_balance` or
- * `key_limit_exceeded` for a caller that can pay nothing of what the route sells.
- */
-export function requireFunds(
-  dependencies: Pick<Dependencies, 'fundsGate' | 'sql'>,
-  call: UnfundedCall,
-): Promise<FreePass | undefined> | undefined {
-  const { fundsGate } = dependencies;
-  const { paid, hasFree } = fundsGate.smallestPrices(call.route);
-  const checked = fundsGate.refusalOf(call.caller, paid);
-  return checked?.then(async (lack) => {
-    if (!lack) return undefined;
-    const by = await freePassOf(dependencies, call, hasFree);
-    if (by === undefined) throw lack;
-    return { by, lack };
-  });
-}
-
-async function freePassOf(
-  { fundsGate, sql }: Pick<Dependencies, 'fundsGate' | 'sql'>,
-  { route, caller, headers }: UnfundedCall,
-  hasFree: boolean,
-): Promise<FreePass['by'] | undefined> {
-  // Wallets cost nothing to make: one that never paid has nothing to repeat, and no price to ask for.
-  if (caller.keyId === null && (await fundsGate.standing(caller)).account === 'none') return undefined;
-  if (isDryRun({ headers })) return route.pricesMedia ? undefined : 'dry run';
-  const key = headers['idempotency-key'];
-  const name = { accountId: caller.accountId, visibleTo: keyScopeOf(caller) };
-  if (typeof key === 'string' && (await route.isReplay?.(sql, { ...name, key }))) return 'replay';
-  return hasFree ? 'free model' : undefined;
-}
-
-/** Throws for a model with a price, which nobody without funds may call. */
-export function requireFreeModel({ by, lack }: FreePass, model: Model | undefined): void {
-  if (by === 'free model' && model && !smallestPricesOf([model]).hasFree) throw lack;
 }

@@ -15,8 +15,10 @@ import {
   MOST_SETTLEMENTS,
 } from '../../domain/payments/topUp.ts';
 import { isSameWallet } from '../../domain/wallets.ts';
+import type { Logger } from '../../infra/log.ts';
 import { point } from '../../infra/points.ts';
 import { unavailable } from '../../infra/postgres/failures.ts';
+import type { Sql } from '../../infra/postgres/pool.ts';
 import {
   findTopUp,
   paymentIdOf,
@@ -27,6 +29,7 @@ import {
 } from '../../infra/postgres/topUps.ts';
 import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
 import { createSemaphore } from '../../infra/semaphore.ts';
+import type { Temporal } from '../../infra/temporal/connect.ts';
 import { type PaymentNetwork, PaymentRefused, UsedBefore } from '../../providers/payments/paymentNetwork.ts';
 import {
   PRESENTED_SIGNAL,
@@ -35,7 +38,6 @@ import {
   type TopUpInput,
   topUpOptions,
 } from '../../workflows/contract.ts';
-import type { Dependencies } from '../dependencies.ts';
 
 /** What is known of a payment when its presenter is answered. */
 export interface Seen {
@@ -75,7 +77,10 @@ const MOST_FLIGHTS = 200;
 /** Told to a payer whose payments failed: the next one may be hours away. */
 const RETRY_AFTER_FAILURES_SECONDS = 3_600;
 
-interface Desk extends Pick<Dependencies, 'sql' | 'temporal' | 'log'> {
+interface Desk {
+  sql: Sql;
+  temporal: Temporal;
+  log: Logger;
   settleWaitMs: number;
 }
 

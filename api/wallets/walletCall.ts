@@ -7,7 +7,7 @@ import { canConsume } from '../../domain/ledger.ts';
 import { callsInFlightOf } from '../../domain/limits/limits.ts';
 import { formatNano } from '../../domain/money.ts';
 import type { Funds, Payer } from '../../infra/postgres/funds.ts';
-import type { Crowd, Leave } from '../../infra/redis/crowd.ts';
+import type { Leave } from '../../infra/redis/crowd.ts';
 import { topUpNeeded } from '../auth/topUpNeeded.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
@@ -15,10 +15,6 @@ import type { ApiContext } from '../http/requestState.ts';
 import { setHeaders } from '../http/respond.ts';
 import type { CallLimits } from '../limits/callLimits.ts';
 import type { FundsGate } from '../paid/fundsGate.ts';
-
-export interface WalletDesk {
-  enter: Crowd['enter'];
-}
 
 function isSolvent(funds: Funds): boolean {
   return funds.account === 'active' && canConsume(funds);

@@ -10,6 +10,7 @@ import type {
   ImageSpec,
   InpaintSpec,
   Listing,
+  MediaTokenRates,
   MusicSpec,
   PublishedPrice,
   TextSpec,
@@ -92,17 +93,6 @@ export interface ModelBase {
 /** Size classes (LIMIT-1): they decide the request and token limits of text and embedding models. */
 export const MODEL_SIZES = ['XS', 'S', 'M', 'L'] as const;
 export type ModelSize = (typeof MODEL_SIZES)[number];
-
-/** The most tokens that a service counts for the media of a prompt. */
-export interface MediaTokenRates {
-  /** A picture counts its pixels by this, within the two bounds. */
-  readonly pixelsPerToken: number;
-  readonly minPerImage: number;
-  readonly maxPerImage: number;
-  /** For the pictures of a video; its sound is counted beside them. */
-  readonly perVideoSecond: number;
-  readonly perAudioSecond: number;
-}
 
 /** A model whose `spec` says everything about it; `kind` is its type. */
 interface PlainModel<Type extends ModelType, Spec> extends ModelBase {

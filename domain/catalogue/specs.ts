@@ -10,6 +10,17 @@ export interface PublishedPrice {
   readonly diem: number;
 }
 
+/** The most tokens that a service counts for the media of a prompt. */
+export interface MediaTokenRates {
+  /** A picture counts its pixels by this, within the two bounds. */
+  readonly pixelsPerToken: number;
+  readonly minPerImage: number;
+  readonly maxPerImage: number;
+  /** For the pictures of a video; its sound is counted beside them. */
+  readonly perVideoSecond: number;
+  readonly perAudioSecond: number;
+}
+
 export interface Deprecation {
   readonly autoRemap: boolean;
   /** ISO date or time: when the announcement takes effect. */

@@ -1,5 +1,5 @@
 /** Methods of the EVM chains, by where they are described. */
-import type { MethodGroup } from './methods.ts';
+import type { MethodGroup } from './methodGroup.ts';
 
 /** ethereum/execution-apis, `eth` without filters, keys and mining; those that geth and Erigon have had for years, too. */
 const ETH = [

@@ -3,26 +3,13 @@
  * everything else is refused, with the reason where it is one that its callers can act on.
  */
 import { EVM_METHODS } from './evmMethods.ts';
-import type { RpcChain, RpcFamily, RpcNetwork } from './networks.ts';
+import type { MethodGroup, RpcTier } from './methodGroup.ts';
+import type { RpcFamily, RpcNetwork } from './networks.ts';
 import type { CallMethod } from './rpcCalls.ts';
 import { SOLANA_METHODS } from './solanaMethods.ts';
 import { STARKNET_METHODS } from './starknetMethods.ts';
 
-type RpcTier = 'standard' | 'advanced' | 'large';
-
 const TIER_MULTIPLIER: Record<RpcTier, number> = { standard: 1, advanced: 2, large: 4 };
-
-/** Methods with one tier and one set of chains. */
-export interface MethodGroup {
-  tier: RpcTier;
-  /** Left out: every chain of the family. */
-  chains?: readonly RpcChain[];
-  /** Left out: every network of those chains. */
-  networks?: readonly string[];
-  /** Hands in something that must not happen twice. */
-  writes?: boolean;
-  methods: readonly string[];
-}
 
 const GROUPS: Record<RpcFamily, readonly MethodGroup[]> = {
   evm: EVM_METHODS,

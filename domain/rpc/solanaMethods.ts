@@ -2,7 +2,7 @@
  * Methods of solana.com/docs/rpc/http, without those that it calls removed (`getConfirmed…`) and without the
  * `getAsset…` of other services (RPC-4).
  */
-import type { MethodGroup } from './methods.ts';
+import type { MethodGroup } from './methodGroup.ts';
 
 const HTTP_METHODS = [
   ...['getAccountInfo', 'getBalance', 'getBlock', 'getBlockCommitment', 'getBlockHeight'],

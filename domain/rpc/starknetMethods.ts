@@ -2,7 +2,7 @@
  * starkware-libs/starknet-specs 0.10.4, all of it: starknet_api_openrpc.json, starknet_executables.json,
  * starknet_trace_api_openrpc.json and starknet_write_api.json.
  */
-import type { MethodGroup } from './methods.ts';
+import type { MethodGroup } from './methodGroup.ts';
 
 const READS = [
   ...['starknet_blockHashAndNumber', 'starknet_blockNumber', 'starknet_call', 'starknet_chainId'],

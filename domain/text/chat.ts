@@ -2,8 +2,7 @@
  * Chat completion in our words, between the routes and the providers (TEXT-16, TEXT-20). A name of the published API
  * means the same here; media are bytes, never the URL of a user (FETCH-7).
  */
-import type { MediaTokenRates } from '../catalogue/model.ts';
-import type { ReasoningEffort } from '../catalogue/specs.ts';
+import type { MediaTokenRates, ReasoningEffort } from '../catalogue/specs.ts';
 
 export interface CacheControl {
   type: 'ephemeral';

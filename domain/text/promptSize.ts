@@ -2,7 +2,7 @@
  * How many tokens a prompt can come to, before any service has counted it: what is held for it. On the high side: what a
  * prompt costs beyond its hold is nobody's bill but ours.
  */
-import type { MediaTokenRates } from '../catalogue/model.ts';
+import type { MediaTokenRates } from '../catalogue/specs.ts';
 import type { ChatMessage, ChatRequest, MediaPart, TextPart, UserPart } from './chat.ts';
 import { COST, stepFrom, TOKEN } from './tokenSteps.ts';
 

@@ -1,15 +1,19 @@
 /** Holds that a caller gave up because their outcome stayed unknown: released in the background, not left to expire. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abandonedHolds } from '../telemetry/counters.ts';
-import type { ReleaseRequest, ResolveOutcome } from './createLedger.ts';
+
+interface UnknownHold {
+  operationId: string;
+  accountId: string;
+}
 
 export interface AbandonedHolds {
   /** Beyond a limit the hold is left to its expiry. */
-  add(hold: Required<ReleaseRequest>): void;
+  add(hold: UnknownHold): void;
   close(): void;
 }
 
-interface AbandonedHold extends Required<ReleaseRequest> {
+interface AbandonedHold extends UnknownHold {
   since: number;
 }
 
@@ -21,7 +25,7 @@ const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
 
 export function createAbandonedHolds(
-  release: (hold: ReleaseRequest) => Promise<ResolveOutcome>,
+  release: (hold: UnknownHold) => Promise<{ outcome: string }>,
 ): AbandonedHolds {
   const holds = new Map<string, AbandonedHold>();
   const closing = new AbortController();

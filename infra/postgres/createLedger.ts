@@ -3,7 +3,7 @@ import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain
 import { inSpan } from '../telemetry/spans.ts';
 import { ledgerSpan } from '../telemetry/watchLedger.ts';
 import { createAbandonedHolds } from './abandonedHolds.ts';
-import { createLedgerCalls, type LedgerCalls } from './ledgerCalls.ts';
+import { createLedgerCalls, type LedgerCalls, type LedgerOptions } from './ledgerCalls.ts';
 import {
   type AdmitRow,
   checkHold,
@@ -36,7 +36,7 @@ export type HoldOutcome =
   | { outcome: 'insufficient' }
   | { outcome: 'key_limit'; currency: 'usd' | 'diem' };
 
-export interface ReleaseRequest {
+interface ReleaseRequest {
   operationId: string;
   /** The payer: told, the call goes past the common batches while that account's row is locked. */
   accountId?: string;
@@ -65,27 +65,12 @@ interface RestRequest {
  * The first resolution stands: settling a hold that was released or expired returns that, and takes nothing. `parts` are
  * those of the hold and of the operation that took the rest.
  */
-export type ResolveOutcome =
+type ResolveOutcome =
   | { outcome: 'settled' | 'released' | 'expired'; parts: Part[]; replayed: boolean }
   | { outcome: 'no_hold' };
 
 /** `given_up`: nothing was written, and nothing will be. */
 type SettleOutcome = ResolveOutcome | { outcome: 'given_up'; parts: Part[]; replayed: boolean };
-
-export interface LedgerOptions {
-  /** Most calls in one statement; 256 by default. */
-  maxBatch?: number;
-  /**
-   * Statements under way at once; by default 2 on the one connection of a pipelined pool, where the second follows the first,
-   * and 1 of any other: there two would wait for the row of the same account. What comes meanwhile shares the next statement
-   * and its commit.
-   */
-  maxInFlight?: number;
-  /** Most calls waiting; 10,000 by default. Above it a call is refused as unavailable. */
-  maxWaiting?: number;
-  /** Longest a call may take; 10 s by default. */
-  deadlineMs?: number;
-}
 
 export interface Ledger {
   /**

@@ -4,11 +4,25 @@
  * the others go on. An account whose last call found it locked stays apart until one gets through.
  */
 import { createBatcher } from './batcher.ts';
-import type { LedgerOptions } from './createLedger.ts';
 import { isLockTimeout, unavailable } from './failures.ts';
 import { type Lane, openLane } from './lane.ts';
 import { type LedgerCall, type LedgerRow, runLedgerCalls } from './ledgerStatements.ts';
 import { inTransaction, type Sql, type SqlClient } from './pool.ts';
+
+export interface LedgerOptions {
+  /** Most calls in one statement; 256 by default. */
+  maxBatch?: number;
+  /**
+   * Statements under way at once; by default 2 on the one connection of a pipelined pool, where the second follows the first,
+   * and 1 of any other: there two would wait for the row of the same account. What comes meanwhile shares the next statement
+   * and its commit.
+   */
+  maxInFlight?: number;
+  /** Most calls waiting; 10,000 by default. Above it a call is refused as unavailable. */
+  maxWaiting?: number;
+  /** Longest a call may take; 10 s by default. */
+  deadlineMs?: number;
+}
 
 export interface LedgerCalls {
   /**

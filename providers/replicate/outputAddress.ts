@@ -1,5 +1,5 @@
 /** Where in a prediction's output the file is: models answer an address, a list of them, or an object that names some. */
-import type { MediumKind } from './prediction.ts';
+export type MediumKind = 'audio' | 'video';
 
 const MAX_ADDRESSES = 50;
 const MAX_DEPTH = 4;

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Outcome } from '../shared/provider.ts';
-import { outputAddress } from './outputAddress.ts';
+import { type MediumKind, outputAddress } from './outputAddress.ts';
 import { clean, isContentPolicy } from './words.ts';
 
 const prediction = z.object({
@@ -17,8 +17,6 @@ const prediction = z.object({
   started_at: z.unknown().optional(),
 });
 export type Prediction = z.infer<typeof prediction>;
-
-export type MediumKind = 'audio' | 'video';
 
 export type Standing =
   | { is: 'running'; percent?: number }

@@ -26,14 +26,8 @@ import { checkVideoFile } from '../shared/videoFile.ts';
 import { outcomeOfQuestion, outcomeOfSubmission } from './errorReply.ts';
 import { addressMedia, withAddresses } from './mediaInputs.ts';
 import { modelInputs } from './modelInputs.ts';
-import {
-  endedUnstarted,
-  failed,
-  type MediumKind,
-  type Prediction,
-  readPrediction,
-  standingOf,
-} from './prediction.ts';
+import type { MediumKind } from './outputAddress.ts';
+import { endedUnstarted, failed, type Prediction, readPrediction, standingOf } from './prediction.ts';
 import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateService } from './service.ts';
 import { createWebhookCheck } from './webhook.ts';
 

@@ -1,6 +1,6 @@
 /** Text models (MODEL-5): prices per million tokens. */
-import { DEFAULT_CREATED, type MediaTokenRates, type ModelSize, type TextModel } from '../model.ts';
-import type { Capabilities, CapabilityFlag, ReasoningEffort } from '../specs.ts';
+import { DEFAULT_CREATED, type ModelSize, type TextModel } from '../model.ts';
+import type { Capabilities, CapabilityFlag, MediaTokenRates, ReasoningEffort } from '../specs.ts';
 import { type BuiltInProvider, base, price } from './entry.ts';
 
 /** The words of the published table for what a model can do. */

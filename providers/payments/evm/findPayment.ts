@@ -6,7 +6,7 @@ import type { PaymentNetworkSettings } from '../../../domain/payments/networkSet
 import { foundBy, type Sighting } from '../nodes/foundBy.ts';
 import { type Found, type SignedPayment, UsedBefore } from '../paymentNetwork.ts';
 import type { Chain } from './chain.ts';
-import { findUse } from './findUse.ts';
+import { findUse, type Sought } from './findUse.ts';
 import type { ChainNode } from './node.ts';
 import { type Block, depthOf, type Receipt, readBlock, readReceipt, readWaiting } from './readChain.ts';
 import { asTopic, CANCELED_EVENT, isAuthorizationUsed, TRANSFER_EVENT, USED_EVENT } from './token.ts';
@@ -43,15 +43,6 @@ export async function findPayment(
     throw new UsedBefore('the authorization was used, but no event says where');
   }
   return foundBy(readings, payment, 'the authorization was used, but did not move what was signed');
-}
-
-export interface Sought {
-  token: Hex;
-  confirmations: bigint;
-  payment: SignedPayment;
-  hint: string | undefined;
-  /** Whether the transaction of the hint is our own, and so one that we may send again. */
-  isOurs: boolean;
 }
 
 async function readFrom(node: ChainNode, sought: Sought): Promise<Reading> {

@@ -1,8 +1,18 @@
 /** Looks for the event that used or cancelled an authorization, in the blocks of its own window, the latest first. */
-import type { Sought } from './findPayment.ts';
+import type { Hex } from 'viem';
+import type { SignedPayment } from '../paymentNetwork.ts';
 import { type ChainNode, NodeRefused } from './node.ts';
 import { type Block, type Log, readBlock, readLogs } from './readChain.ts';
 import { asTopic, CANCELED_EVENT, USED_EVENT } from './token.ts';
+
+export interface Sought {
+  token: Hex;
+  confirmations: bigint;
+  payment: SignedPayment;
+  hint: string | undefined;
+  /** Whether the transaction of the hint is our own, and so one that we may send again. */
+  isOurs: boolean;
+}
 
 /** Somebody else may have handed it in before it came to us. A window that began earlier is searched from there. */
 const SECONDS_BEFORE = 86_400n;

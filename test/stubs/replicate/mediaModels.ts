@@ -1,5 +1,14 @@
 /** The input schemas of models whose results are waited for. Source: as in models.ts. */
-import type { Schema } from './models.ts';
+
+export interface Property {
+  type: 'string' | 'integer' | 'number' | 'boolean' | 'uri' | 'uris';
+  enum?: readonly (string | number)[];
+  min?: number;
+  max?: number;
+  required?: true;
+}
+
+export type Schema = Readonly<Record<string, Property>>;
 
 const TEXT = { type: 'string' } as const;
 const NEEDED = { type: 'string', required: true } as const;

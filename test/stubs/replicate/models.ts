@@ -2,17 +2,7 @@
  * The input schemas of a few hosted models, as the service publishes them per version (replicate.com/<owner>/<name>/versions/
  * <version>/api); those of wan-2.5, kling-v2.1 and seedance-1-pro by services that resell them.
  */
-import { MEDIA_MODELS } from './mediaModels.ts';
-
-interface Property {
-  type: 'string' | 'integer' | 'number' | 'boolean' | 'uri' | 'uris';
-  enum?: readonly (string | number)[];
-  min?: number;
-  max?: number;
-  required?: true;
-}
-
-export type Schema = Readonly<Record<string, Property>>;
+import { MEDIA_MODELS, type Property, type Schema } from './mediaModels.ts';
 
 const TEXT = { type: 'string' } as const;
 const PROMPT = { type: 'string', required: true } as const;
