@@ -104,14 +104,31 @@ describe('a planted violation is caught', () => {
     expect(violations(file, source).join('\n')).toContain(expected);
   });
 
-  test('a circle of imports, and only of those that are there at run time', () => {
-    const circle = (kind: string) => [
+  test.each([
+    "import { a } from '../a.ts';",
+    "import type { a } from '../a.ts';",
+    "type A = import('../a.ts').A;",
+  ])('a circle of imports, also of types: %s', (last) => {
+    const circle = [
       readFacts('infra/a.ts', "import { b } from './b.ts';"),
       readFacts('infra/b.ts', "import { c } from './deep/c.ts';"),
-      readFacts('infra/deep/c.ts', `import ${kind} { a } from '../a.ts';`),
+      readFacts('infra/deep/c.ts', last),
     ];
-    expect(importCycles(circle(''))).toEqual([['infra/a.ts', 'infra/b.ts', 'infra/deep/c.ts']]);
-    expect(importCycles(circle('type'))).toEqual([]);
+    expect(importCycles(circle)).toEqual([['infra/a.ts', 'infra/b.ts', 'infra/deep/c.ts']]);
+    expect(importCycles(circle.slice(0, 2))).toEqual([]);
+  });
+
+  test('the facts that are counted', () => {
+    const source = `/** Two
+ * lines. */
+export interface A {}
+type B = 1; // One.
+class C {}
+const run = (list: number[]) => list.map((each) => each);
+`;
+    const facts = readFacts('api/a.ts', source);
+    expect([facts.lines, facts.commentLines, facts.types]).toEqual([6, 3, ['A', 'B', 'C']]);
+    expect(facts.functions.map(({ inline }) => inline).sort()).toEqual([false, true]);
   });
 
   test('a file that does not parse', () => {

@@ -1,9 +1,12 @@
 import type { FileFacts } from './facts.ts';
 import { ownTarget } from './rules.ts';
 
-/** Circles of run-time imports, each as the list of its files: whoever loads first finds the others half made. */
+/**
+ * Circles of imports, each as the list of its files. At run time the first file loaded finds the others half made;
+ * files that only name each other's types cannot be read or moved apart.
+ */
 export function importCycles(files: readonly FileFacts[]): string[][] {
-  const targets = new Map(files.map((facts) => [facts.path, runtimeTargets(facts)]));
+  const targets = new Map(files.map((facts) => [facts.path, targetsOf(facts)]));
   const done = new Set<string>();
   const cycles: string[][] = [];
   const visit = (file: string, trail: string[]): void => {
@@ -17,9 +20,9 @@ export function importCycles(files: readonly FileFacts[]): string[][] {
   return cycles;
 }
 
-function runtimeTargets(facts: FileFacts): string[] {
-  return facts.imports.flatMap(({ specifier, typeOnly }) => {
-    const target = specifier === undefined || typeOnly ? undefined : ownTarget(facts.path, specifier);
+function targetsOf(facts: FileFacts): string[] {
+  return facts.imports.flatMap(({ specifier }) => {
+    const target = specifier === undefined ? undefined : ownTarget(facts.path, specifier);
     return target === undefined ? [] : [target];
   });
 }

@@ -19,6 +19,8 @@ interface FunctionFact {
   parameters: number;
   /** The callback of `describe(…)`: a list of tests, not a function to read. */
   testSuite: boolean;
+  /** An argument of a call: read as a part of its function. */
+  inline: boolean;
 }
 
 /** A use of something that only some floors may touch: `fetch`, `process.env`, `Date.now`, `http.request` … */
@@ -30,6 +32,10 @@ interface UseFact {
 export interface FileFacts {
   path: string;
   lines: number;
+  /** Lines that carry a comment. */
+  commentLines: number;
+  /** Names of the interfaces, type aliases and classes of the module. */
+  types: string[];
   imports: ImportFact[];
   functions: FunctionFact[];
   uses: UseFact[];
@@ -47,6 +53,8 @@ export function readFacts(path: string, source: string): FileFacts {
   const facts: FileFacts = {
     path,
     lines: lineOf(source.trimEnd().length),
+    commentLines: countCommentLines(parsed.comments, lineOf),
+    types: parsed.program.body.flatMap(declaredType),
     imports: [],
     functions: [],
     uses: [],
@@ -54,10 +62,10 @@ export function readFacts(path: string, source: string): FileFacts {
   const add: Collector = {
     import: (node, fact) => void facts.imports.push({ line: lineOf(node.start), ...fact }),
     use: (node, what) => void facts.uses.push({ line: lineOf(node.start), what }),
-    function: (node, testSuite) => {
+    function: (node, place) => {
       const line = lineOf(node.start);
       const lines = lineOf(node.end) - line + 1;
-      facts.functions.push({ line, lines, parameters: parameterCount(node), testSuite });
+      facts.functions.push({ line, lines, parameters: parameterCount(node), ...place });
     },
   };
   new Visitor({ ...importVisitor(add), ...useVisitor(add, parsed.program), ...functionVisitor(add) }).visit(
@@ -69,7 +77,7 @@ export function readFacts(path: string, source: string): FileFacts {
 interface Collector {
   import(node: ESTree.Span, fact: Omit<ImportFact, 'line'>): void;
   use(node: ESTree.Span, what: string): void;
-  function(node: FunctionNode, testSuite: boolean): void;
+  function(node: FunctionNode, place: Pick<FunctionFact, 'testSuite' | 'inline'>): void;
 }
 
 function importVisitor(add: Collector): VisitorObject {
@@ -128,15 +136,40 @@ function namesOfHttp(program: ESTree.Program): Set<string> {
 
 function functionVisitor(add: Collector): VisitorObject {
   const suites = new Set<unknown>();
+  const inline = new Set<unknown>();
+  const addExpression = (node: FunctionNode) =>
+    add.function(node, { testSuite: suites.has(node), inline: inline.has(node) });
   return {
     CallExpression(node) {
       if (node.callee.type === 'Identifier') add.use(node, `${node.callee.name}()`);
-      if (opensSuite(node.callee)) for (const argument of node.arguments) suites.add(argument);
+      for (const argument of node.arguments) {
+        inline.add(argument);
+        if (opensSuite(node.callee)) suites.add(argument);
+      }
     },
-    FunctionDeclaration: (node) => add.function(node, false),
-    FunctionExpression: (node) => add.function(node, suites.has(node)),
-    ArrowFunctionExpression: (node) => add.function(node, suites.has(node)),
+    FunctionDeclaration: (node) => add.function(node, { testSuite: false, inline: false }),
+    FunctionExpression: addExpression,
+    ArrowFunctionExpression: addExpression,
   };
+}
+
+function declaredType(node: ESTree.Program['body'][number]): string[] {
+  const declared = node.type === 'ExportNamedDeclaration' ? node.declaration : node;
+  switch (declared?.type) {
+    case 'TSInterfaceDeclaration':
+    case 'TSTypeAliasDeclaration':
+    case 'ClassDeclaration':
+      return declared.id === null ? [] : [declared.id.name];
+    default:
+      return [];
+  }
+}
+
+function countCommentLines(comments: readonly ESTree.Span[], lineOf: (offset: number) => number): number {
+  const lines = new Set<number>();
+  for (const { start, end } of comments)
+    for (let line = lineOf(start); line <= lineOf(end); line += 1) lines.add(line);
+  return lines.size;
 }
 
 /** `describe(…)`, `describe.skipIf(…)(…)`, `describe.each(…)(…)`. */
