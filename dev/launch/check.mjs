@@ -1,4 +1,8 @@
-/** `npm run check`: types, lint and format, architecture. All three are run, whichever fails. */
+/**
+ * `npm run check`: types, lint and format, unused code, architecture. All are run, whichever fails.
+ * `npm run check -- --numbers` prints the sizes of the floors and the targets instead; with `--list` also what a missed
+ * target counts.
+ */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { ready, say } from './ready.mjs';
@@ -7,6 +11,7 @@ import { ROOT } from './root.mjs';
 const CHECKS = {
   types: ['typescript/bin/tsc', '-p', 'tsconfig.json'],
   'lint and format': ['@biomejs/biome/bin/biome', 'check', '--error-on-warnings'],
+  'unused code': ['knip/bin/knip.js', '--no-progress'],
   architecture: [
     'vitest/vitest.mjs',
     'run',
@@ -16,9 +21,33 @@ const CHECKS = {
 };
 
 await ready({ builds: false });
-const failed = Object.entries(CHECKS).filter(([, [program, ...args]]) => {
-  const tool = path.join(ROOT, 'node_modules', program);
-  return spawnSync(process.execPath, [tool, ...args], { cwd: ROOT, stdio: 'inherit' }).status !== 0;
-});
-say(failed.length === 0 ? 'check passed' : `check failed: ${failed.map(([name]) => name).join(', ')}`);
-process.exitCode = failed.length === 0 ? 0 : 1;
+if (process.argv.includes('--numbers')) {
+  const { printNumbers } = await loadNumbers();
+  printNumbers({ deadExports: findDeadExports(), lists: process.argv.includes('--list') });
+} else check();
+
+function check() {
+  const failed = Object.entries(CHECKS).filter(([, [program, ...args]]) => {
+    const tool = path.join(ROOT, 'node_modules', program);
+    return spawnSync(process.execPath, [tool, ...args], { cwd: ROOT, stdio: 'inherit' }).status !== 0;
+  });
+  say(failed.length === 0 ? 'check passed' : `check failed: ${failed.map(([name]) => name).join(', ')}`);
+  process.exitCode = failed.length === 0 ? 0 : 1;
+}
+
+/** Node 20 runs no TypeScript. */
+async function loadNumbers() {
+  const { rolldown } = await import('rolldown');
+  const bundle = await rolldown({ cwd: ROOT, input: 'test/architecture/numbers.ts', external: /^[^./]/ });
+  const file = path.join(ROOT, 'dist/test/numbers.mjs');
+  await bundle.write({ file });
+  return import(file);
+}
+
+function findDeadExports() {
+  const knip = path.join(ROOT, 'node_modules/knip/bin/knip.js');
+  const args = [knip, '--no-exit-code', '--reporter', 'json', '--include', 'exports,types'];
+  const { stdout } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
+  const namesIn = ({ file, exports, types }) => [...exports, ...types].map(({ name }) => `${file}: ${name}`);
+  return JSON.parse(stdout).issues.flatMap(namesIn);
+}

@@ -87,7 +87,6 @@ export const SHARED_API_FOLDERS = [
  */
 export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   '@aws-sdk/client-s3': ['infra/s3/', 'dev/'],
-  '@aws-sdk/lib-storage': ['infra/s3/'],
   '@bitauth/libauth': ['api/auth/signIn/'],
   '@joplin/turndown-plugin-gfm': ['engines/pages/'],
   '@koa/router': ['api/'],
@@ -117,7 +116,6 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   sharp: ['engines/'],
   solc: ['dev/launch/'],
   'lru-cache': ['api/', 'infra/', 'engines/'],
-  'music-metadata': ['engines/media/'],
   'node-pg-migrate': ['infra/postgres/'],
   'pdfjs-dist': ['engines/documents/'],
   pg: ['infra/postgres/', 'dev/'],

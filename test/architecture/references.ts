@@ -5,7 +5,7 @@ import type * as ESTree from 'oxc-parser';
 import { parseSync, Visitor } from 'oxc-parser';
 import { lineFinder } from './facts.ts';
 import { FLOORS } from './floors.ts';
-import { ROOT, readSource } from './sources.ts';
+import { filesWith, ROOT, readSource } from './sources.ts';
 
 interface Passage {
   line: number;
@@ -138,6 +138,19 @@ export function documentViolations(file: string, source: string, rules: RuleBook
       .filter((target) => linkFault(file, target, source) !== undefined)
       .map((target) => `${file}:${index + 1}: ${target}: leads nowhere`),
   ]);
+}
+
+/** The violations of the whole repository. */
+export function allReferenceViolations(): string[] {
+  const documents = filesWith((name) => name.endsWith('.md'), ['docs']);
+  const reference = documents.filter((file) => file.startsWith('docs/reference/'));
+  const rules = readRules(reference.map(readSource));
+  return [
+    ...filesWith(hasComments, [...FLOORS, 'examples']).flatMap((file) =>
+      referenceViolations(file, readSource(file), rules),
+    ),
+    ...documents.flatMap((file) => documentViolations(file, readSource(file), rules)),
+  ];
 }
 
 function unknownRules(text: string, { ids, cited }: RuleBook): string[] {
