@@ -2,12 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   CHARGE_STATES,
+  canConsume,
+  type LedgerPrice,
   LIMIT_PERIODS,
   type Means,
+  type Part,
   periodStart,
   restInUsd,
   type Split,
   splitPrice,
+  unpaidPart,
 } from '../../domain/ledger.ts';
 
 function means(given: Partial<Means>): Means {
@@ -161,6 +165,106 @@ describe('every split', () => {
         expect((rest - 1n) * diem).toBeLessThan(exact);
       }),
     );
+  });
+});
+
+describe('what is left unpaid of a price', () => {
+  const same = { usd: 10n, diem: 20n };
+  it.each<[string, LedgerPrice, Part[], LedgerPrice]>([
+    ['all of it without a part', same, [], same],
+    ['nothing of what diem paid', same, [{ currency: 'diem', amount: 20n }], { usd: 0n, diem: 0n }],
+    ['nothing of what usd paid', same, [{ currency: 'usd', amount: 10n }], { usd: 0n, diem: 0n }],
+    ['half of what diem paid half', same, [{ currency: 'diem', amount: 10n }], { usd: 5n, diem: 10n }],
+    [
+      'half of what bundled credit paid half',
+      same,
+      [{ currency: 'bundled', amount: 5n }],
+      { usd: 5n, diem: 10n },
+    ],
+    [
+      'what both leave',
+      same,
+      [
+        { currency: 'diem', amount: 10n },
+        { currency: 'bundled', amount: 2n },
+        { currency: 'usd', amount: 2n },
+      ],
+      { usd: 1n, diem: 2n },
+    ],
+    [
+      'a whole nano of a part of one',
+      { usd: 3n, diem: 2n },
+      [{ currency: 'diem', amount: 1n }],
+      { usd: 2n, diem: 1n },
+    ],
+    [
+      'diem alone of what is sold for diem alone',
+      { usd: 0n, diem: 9n },
+      [{ currency: 'diem', amount: 4n }],
+      { usd: 0n, diem: 5n },
+    ],
+    [
+      'usd alone of what is sold for usd alone',
+      { usd: 9n, diem: 0n },
+      [{ currency: 'usd', amount: 4n }],
+      { usd: 5n, diem: 0n },
+    ],
+    ['nothing where more was paid', same, [{ currency: 'usd', amount: 99n }], { usd: 0n, diem: 0n }],
+    ['nothing of nothing', { usd: 0n, diem: 0n }, [], { usd: 0n, diem: 0n }],
+  ])('is %s', (_what, price, parts, unpaid) => {
+    expect(unpaidPart(price, parts)).toEqual(unpaid);
+  });
+
+  it('is no more than the price, and paid in usd it leaves nothing', () => {
+    const part = fc.record({
+      currency: fc.constantFrom('diem', 'bundled', 'usd'),
+      amount: fc.bigInt({ min: 0n, max: 60n }),
+    });
+    const prices = fc.record({
+      usd: fc.bigInt({ min: 1n, max: 99n }),
+      diem: fc.bigInt({ min: 0n, max: 99n }),
+    });
+    fc.assert(
+      fc.property(prices, fc.array(part, { maxLength: 3 }), (price, parts) => {
+        const unpaid = unpaidPart(price, parts);
+        for (const currency of ['usd', 'diem'] as const) {
+          expect(unpaid[currency]).toBeGreaterThanOrEqual(0n);
+          expect(unpaid[currency]).toBeLessThanOrEqual(price[currency]);
+        }
+        const paid = [...parts, { currency: 'usd' as const, amount: unpaid.usd }];
+        expect(unpaidPart(price, paid)).toEqual({ usd: 0n, diem: 0n });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is nothing of a price that was covered', () => {
+    const amount = fc.bigInt({ min: 0n, max: 2n ** 62n });
+    const funds = fc.record({ diem: amount, bundled: amount, usd: amount });
+    fc.assert(
+      fc.property(funds, amount, amount, (account, usd, diem) => {
+        const split = splitPrice({ usd, diem }, means(account));
+        if (split.outcome !== 'covered') return;
+        const parts = (['diem', 'bundled', 'usd'] as const).map((currency) => ({
+          currency,
+          amount: split[currency],
+        }));
+        expect(unpaidPart({ usd, diem }, parts)).toEqual({ usd: 0n, diem: 0n });
+      }),
+    );
+  });
+});
+
+describe('an account', () => {
+  it.each([
+    [{ diem: 0n, bundled: 0n, usd: 0n }, false],
+    [{ diem: 0n, bundled: 0n, usd: 99_999_999n }, false],
+    [{ diem: 0n, bundled: 0n, usd: 100_000_000n }, true],
+    [{ diem: 100_000_000n, bundled: 0n, usd: 0n }, true],
+    [{ diem: 33_333_333n, bundled: 33_333_333n, usd: 33_333_334n }, true],
+    [{ diem: 33_333_333n, bundled: 33_333_333n, usd: 33_333_333n }, false],
+  ])('with %j can pay for anything at all: %s', (funds, can) => {
+    expect(canConsume(funds)).toBe(can);
   });
 });
 

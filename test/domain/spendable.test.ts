@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { splitPrice } from '../../domain/ledger.ts';
 import { type LimitRoom, spendableWithin } from '../../domain/spendable.ts';
 
 const NONE: LimitRoom = { usd: undefined, diem: undefined };
@@ -36,4 +38,39 @@ it.each<[string, LimitRoom[], { usd: bigint; bundled: bigint; diem: bigint }]>([
   ],
 ])('leaves %s', (_what, rooms, expected) => {
   expect(spendableWithin(FUNDS, rooms)).toEqual(expected);
+});
+
+describe('what a key is told that it can spend', () => {
+  const amount = fc.bigInt({ min: 0n, max: 200n });
+  const room = fc.option(fc.bigInt({ min: -20n, max: 200n }), { nil: undefined });
+  const account = fc.record({ usd: amount, bundled: amount, diem: amount });
+
+  it('is exactly what the ledger would let it spend, in each currency', () => {
+    fc.assert(
+      fc.property(account, room, room, amount, (funds, keyUsd, keyDiem, price) => {
+        const told = spendableWithin(funds, [{ usd: keyUsd, diem: keyDiem }]);
+        const covers = (each: { usd: bigint; diem: bigint }) =>
+          splitPrice(each, { ...funds, keyUsd, keyDiem }).outcome === 'covered';
+        expect(covers({ usd: price, diem: 0n })).toBe(price <= told.usd + told.bundled);
+        if (price > 0n) expect(covers({ usd: 0n, diem: price })).toBe(price <= told.diem);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is never more with a further limit, nor more than the account has', () => {
+    const rooms = fc.array(fc.record({ usd: room, diem: room }), { maxLength: 3 });
+    fc.assert(
+      fc.property(account, rooms, (funds, limits) => {
+        const told = spendableWithin(funds, limits);
+        const before = spendableWithin(funds, limits.slice(1));
+        for (const currency of ['usd', 'bundled', 'diem'] as const) {
+          expect(told[currency]).toBeGreaterThanOrEqual(0n);
+          expect(told[currency]).toBeLessThanOrEqual(funds[currency]);
+        }
+        expect(told.usd + told.bundled).toBeLessThanOrEqual(before.usd + before.bundled);
+        expect(told.diem).toBeLessThanOrEqual(before.diem);
+      }),
+    );
+  });
 });

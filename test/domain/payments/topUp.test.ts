@@ -1,5 +1,15 @@
 import { describe, expect, it, test } from 'vitest';
-import { endOfWindowMs, pauseOfRefusedMs } from '../../../domain/payments/topUp.ts';
+import {
+  canReopen,
+  endOfWindowMs,
+  FINAL_TOP_UP_STATES,
+  isFinalTopUp,
+  MOST_SETTLEMENTS,
+  nanoOfUnits,
+  pauseOfRefusedMs,
+  type TopUpState,
+  topUpPredecessors,
+} from '../../../domain/payments/topUp.ts';
 
 describe('the end of a payment\u2019s window', () => {
   it('is what its payer signed, or the life of a blockhash', () => {
@@ -26,5 +36,59 @@ describe('the pause before a look at a refused payment', () => {
     let looks = 0;
     for (let leftMs = 3_600_000; leftMs > 0; looks += 1) leftMs -= pauseOfRefusedMs(looks, leftMs);
     expect(looks).toBeLessThanOrEqual(12);
+  });
+});
+
+const STATES: TopUpState[] = [
+  ...(['recorded', 'settling', 'sent', 'unknown', 'refused'] as const),
+  ...FINAL_TOP_UP_STATES,
+];
+
+describe('the states of a top-up', () => {
+  const OPEN = ['recorded', 'settling', 'sent', 'unknown', 'refused'];
+
+  it.each<[TopUpState, string[]]>([
+    ['recorded', ['sent', 'unknown']],
+    ['settling', ['recorded', 'refused']],
+    ['sent', ['recorded', 'settling', 'unknown', 'refused']],
+    ['unknown', ['settling']],
+    ['refused', ['settling']],
+    ['credited', OPEN],
+    ['failed', OPEN],
+    ['wrong', OPEN],
+  ])('%s is entered from %j only', (to, from) => {
+    expect(topUpPredecessors(to)).toEqual(from);
+  });
+
+  it('are final when nothing follows them, and no final one is ever left', () => {
+    for (const state of STATES) {
+      const isFinal = (FINAL_TOP_UP_STATES as readonly string[]).includes(state);
+      expect([state, isFinalTopUp(state)]).toEqual([state, isFinal]);
+      expect(STATES.some((to) => topUpPredecessors(to).includes(state))).toBe(!isFinal);
+    }
+  });
+
+  it.each(STATES)('%s: handed in again only after a drop, and not without end', (state) => {
+    const mayDrop = state === 'sent' || state === 'unknown';
+    expect(canReopen({ state, settlements: 1 })).toBe(mayDrop);
+    expect(canReopen({ state, settlements: MOST_SETTLEMENTS - 1 })).toBe(mayDrop);
+    expect(canReopen({ state, settlements: MOST_SETTLEMENTS })).toBe(false);
+  });
+});
+
+describe('what units of a token are worth', () => {
+  test.each([
+    ['5000000', 6, 5_000_000_000n],
+    ['1', 6, 1_000n],
+    ['1', 9, 1n],
+    ['7', 0, 7_000_000_000n],
+    ['0', 6, 0n],
+    ['115792089237316195423570985008687907853', 9, 115792089237316195423570985008687907853n],
+  ])('%s of a token of %i decimals are %d nano', (units, decimals, nano) => {
+    expect(nanoOfUnits(units, decimals)).toBe(nano);
+  });
+
+  test.each([10, 18, -1, 6.5, Number.NaN])('a token of %d decimals cannot be credited', (decimals) => {
+    expect(() => nanoOfUnits('1', decimals)).toThrow(RangeError);
   });
 });

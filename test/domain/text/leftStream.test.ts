@@ -5,6 +5,7 @@ import type { ProviderSettings } from '../../../domain/providerSettings.ts';
 import type { TokenUsage } from '../../../domain/text/chat.ts';
 import {
   DEFAULT_TOKENS_PER_SECOND,
+  isReasoningOff,
   mayHideReasoning,
   onDisconnectOf,
   withUnseenReasoning,
@@ -20,6 +21,22 @@ const USAGE: TokenUsage = {
   ...{ promptTokens: 10, cachedTokens: 0, cacheWriteTokens: 0 },
   ...{ completionTokens: 20, reasoningTokens: 5 },
 };
+
+describe('reasoning', () => {
+  it.each([
+    [undefined, false],
+    [{}, false],
+    [{ enabled: true }, false],
+    [{ enabled: false }, true],
+    [{ effort: 'none' }, true],
+    [{ effort: 'none', enabled: true }, true],
+    // An effort counts before the switch.
+    [{ effort: 'low', enabled: false }, false],
+    [{ effort: 'max' }, false],
+  ] as const)('asked for with %j is off: %s', (reasoning, isOff) => {
+    expect(isReasoningOff(reasoning === undefined ? {} : { reasoning })).toBe(isOff);
+  });
+});
 
 describe('onDisconnect', () => {
   const openai = (more: object = {}): ProviderSettings => ({ kind: 'openai', ...more });

@@ -1,0 +1,202 @@
+/** Which models a configuration brings online, and which of them a key may call. */
+import { describe, expect, it } from 'vitest';
+import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
+import type { Model, ModelKind } from '../../domain/catalogue/model.ts';
+import { offlineReason, providersOf, serves, whyForbidden } from '../../domain/modelAccess.ts';
+import type { ProviderKind, ProviderSettings } from '../../domain/providerSettings.ts';
+
+const KINDS: ModelKind[] = [...new Set(BUILT_IN_MODELS.map(({ kind }) => kind))];
+
+function isSold(model: Model): boolean {
+  if (model.listing?.offline === true) return false;
+  if (model.kind === 'video') return model.price !== undefined;
+  return model.kind !== 'inpaint' || model.spec.pricing !== undefined;
+}
+
+function modelOf(kind: ModelKind, more: Partial<Model> = {}): Model {
+  const found = BUILT_IN_MODELS.find((model) => model.kind === kind && isSold(model));
+  if (!found) throw new Error(`no model of kind ${kind}`);
+  return { ...found, provider: 'mine', ...more } as Model;
+}
+
+/** The reason with one entry, where these variables are set. */
+function reasonOf(model: Model, settings: ProviderSettings, ...secrets: string[]): string | undefined {
+  return offlineReason(model, { mine: settings }, (name) => secrets.includes(name));
+}
+
+const MISSING = 'its provider "mine" is not configured';
+
+describe('the kinds of models', () => {
+  it('each have a provider that can be asked for them', () => {
+    expect(KINDS.length).toBe(11);
+    for (const kind of KINDS) expect(providersOf(kind)).not.toEqual([]);
+  });
+
+  it.each([
+    ['voice-changer', ['local', 'simulator', 'elevenlabs']],
+    ['text', ['simulator', 'openai', 'anthropic']],
+    ['embedding', ['local', 'openai']],
+    ['decision', ['simulator', 'openai', 'anthropic']],
+    ['video', ['local', 'simulator', 'fal', 'replicate']],
+    ['upscale', ['local', 'fal', 'replicate']],
+  ] as [ModelKind, ProviderKind[]][])('%s is served by %j and by nobody else', (kind, providers) => {
+    expect(providersOf(kind)).toEqual(providers);
+    for (const provider of providers) expect(serves(provider, kind)).toBe(true);
+  });
+});
+
+describe('a model of a text service is online', () => {
+  const text = modelOf('text');
+  const own = 'https://llm.example/v1';
+
+  it.each<[string, ProviderSettings, string[], boolean]>([
+    ['with the key for OpenAI, where no address is named', { kind: 'openai' }, ['OPENAI_API_KEY'], true],
+    ['not without that key', { kind: 'openai' }, ['ANTHROPIC_API_KEY'], false],
+    ['with an address of its own, which needs no key', { kind: 'openai', baseUrl: own }, [], true],
+    [
+      'not with a key that it names and that is not set',
+      { kind: 'openai', baseUrl: own, apiKeyEnv: 'OWN' },
+      ['OPENAI_API_KEY'],
+      false,
+    ],
+    ['with a key that it names', { kind: 'openai', baseUrl: own, apiKeyEnv: 'OWN' }, ['OWN'], true],
+    ['with the key for Anthropic', { kind: 'anthropic' }, ['ANTHROPIC_API_KEY'], true],
+    ['not without it, whatever its address', { kind: 'anthropic', baseUrl: own }, ['OPENAI_API_KEY'], false],
+    [
+      'with the key of one of its addresses',
+      {
+        kind: 'openai',
+        upstreams: [
+          { baseUrl: own, apiKeyEnv: 'A' },
+          { baseUrl: own, apiKeyEnv: 'B' },
+        ],
+      },
+      ['B'],
+      true,
+    ],
+    [
+      'not with the key of none of them',
+      {
+        kind: 'openai',
+        upstreams: [
+          { baseUrl: own, apiKeyEnv: 'A' },
+          { baseUrl: own, apiKeyEnv: 'B' },
+        ],
+      },
+      ['OPENAI_API_KEY'],
+      false,
+    ],
+    [
+      'with an address beside them that needs no key',
+      { kind: 'openai', upstreams: [{ baseUrl: own, apiKeyEnv: 'A' }, { baseUrl: own }] },
+      [],
+      true,
+    ],
+    [
+      'not with addresses of which there are none',
+      { kind: 'openai', upstreams: [] },
+      ['OPENAI_API_KEY'],
+      false,
+    ],
+  ])('%s', (_when, settings, secrets, isOnline) => {
+    expect(reasonOf(text, settings, ...secrets)).toBe(isOnline ? undefined : MISSING);
+  });
+});
+
+describe('a model is offline', () => {
+  const ALL_KEYS = [
+    'OPENAI_API_KEY',
+    'ANTHROPIC_API_KEY',
+    'ELEVENLABS_API_KEY',
+    'REPLICATE_API_TOKEN',
+    'FAL_KEY',
+  ];
+  const simulator: ProviderSettings = {
+    ...{ kind: 'simulator', models: {}, latencyMs: 0, outcome: 'done', faults: [] },
+    ...{ lookup: true, synchronous: false },
+  };
+
+  it.each(KINDS)('with a provider that serves no %s', (kind) => {
+    const all: ProviderSettings[] = [
+      { kind: 'local', speaks: true, hears: true },
+      simulator,
+      ...(['elevenlabs', 'openai', 'anthropic', 'fal', 'replicate'] as const).map((each) => ({ kind: each })),
+    ];
+    for (const settings of all) {
+      const reason = reasonOf(modelOf(kind), settings, ...ALL_KEYS);
+      if (!serves(settings.kind, kind)) expect(reason).toBe('this release does not serve such models');
+      else expect(reason).toBeUndefined();
+    }
+  });
+
+  it('with a price that nobody gave it, before its provider is looked at', () => {
+    const inpaint = modelOf('inpaint');
+    if (inpaint.kind !== 'inpaint') throw new Error('no inpaint model');
+    const { pricing: _, ...spec } = inpaint.spec;
+    expect(offlineReason({ ...inpaint, spec }, {}, () => true)).toBe('it has no price');
+    const { price: __, ...video } = modelOf('video') as Extract<Model, { kind: 'video' }>;
+    expect(offlineReason(video, {}, () => true)).toBe('it has no price');
+  });
+
+  it.each<[ModelKind, 'speaks' | 'hears' | undefined, string]>([
+    ['music', 'speaks', 'ESPEAK_PATH'],
+    ['tts', 'speaks', 'ESPEAK_PATH'],
+    ['asr', 'hears', 'POCKETSPHINX_PATH'],
+    ['embedding', undefined, ''],
+    ['voice-changer', undefined, ''],
+  ])('on this machine where %s needs a program that is not there (%s)', (kind, program, variable) => {
+    const reason = reasonOf(modelOf(kind), { kind: 'local' });
+    if (program === undefined) expect(reason).toBeUndefined();
+    else {
+      expect(reason).toContain(variable);
+      expect(reasonOf(modelOf(kind), { kind: 'local', [program]: true })).toBeUndefined();
+    }
+  });
+});
+
+describe('a key that may not call a model', () => {
+  const anonymized = (kind: ModelKind) => modelOf(kind, { id: 'some-model', privacy: 'anonymized' });
+
+  it.each([
+    [
+      'of other models',
+      anonymized('image'),
+      { models: ['another'], modelPrivacy: 'ALL' },
+      'other models only',
+    ],
+    ['of no models', anonymized('image'), { models: [], modelPrivacy: 'ALL' }, 'other models only'],
+    [
+      'of private texts',
+      anonymized('text'),
+      { models: null, modelPrivacy: 'PRIVATE_TEXT' },
+      '(PRIVATE_TEXT)',
+    ],
+    [
+      'of private models',
+      anonymized('image'),
+      { models: null, modelPrivacy: 'PRIVATE_ONLY' },
+      '(PRIVATE_ONLY)',
+    ],
+    [
+      'of this model, as far as it is private',
+      anonymized('text'),
+      { models: ['some-model'], modelPrivacy: 'PRIVATE_ONLY' },
+      '(PRIVATE_ONLY)',
+    ],
+  ] as const)('says why: it is a key %s', (_which, model, permission, words) => {
+    const message = whyForbidden(model, permission);
+    expect(message).toContain(words);
+    expect(message).toContain('some-model');
+  });
+
+  it.each([
+    [anonymized('image'), { models: null, modelPrivacy: 'PRIVATE_TEXT' }],
+    [anonymized('text'), { models: ['some-model'], modelPrivacy: 'ALL' }],
+    [
+      { ...anonymized('text'), privacy: 'private' },
+      { models: null, modelPrivacy: 'PRIVATE_ONLY' },
+    ],
+  ] as const)('is none of the others (%#)', (model, permission) => {
+    expect(whyForbidden(model, permission)).toBeUndefined();
+  });
+});
