@@ -1,0 +1,105 @@
+/** What a failed step says across the Temporal boundary: whether to try again, and nothing that is for the log. */
+import { ApplicationFailure, cancellationSignal } from '@temporalio/activity';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+import { asActivity } from '../../activities/failures.ts';
+import { waiting } from '../../activities/waiting.ts';
+import { ERROR_CODES, type ErrorCode, FareboxError } from '../../domain/errors.ts';
+
+/** Trying again may help: a limit, a busy provider, a part that is away, a fault that nobody knows. */
+const TRIED_AGAIN: readonly ErrorCode[] = [
+  'rate_limited',
+  'provider_busy',
+  'timed_out',
+  'unavailable',
+  'internal',
+];
+
+async function failureOf(thrown: unknown): Promise<ApplicationFailure> {
+  const step = () => asActivity(() => Promise.reject(thrown));
+  const failure = await new MockActivityEnvironment().run(step).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(failure instanceof ApplicationFailure)) throw new Error('the step threw something else');
+  return failure;
+}
+
+describe('a step that throws one of our errors', () => {
+  it.each(ERROR_CODES)('%s: is tried again only where that can help', async (code) => {
+    const failure = await failureOf(new FareboxError({ code, message: 'words for the client' }));
+    expect(failure).toMatchObject({ type: code, message: 'words for the client' });
+    expect(failure.nonRetryable).toBe(!TRIED_AGAIN.includes(code));
+  });
+
+  it('keeps what is for the log, and its cause, out of the history', async () => {
+    const failure = await failureOf(
+      new FareboxError({
+        code: 'unavailable',
+        message: 'Try again.',
+        internal: 'redis-7',
+        cause: new Error('10.0.0.5'),
+      }),
+    );
+    expect(JSON.stringify([failure.message, failure.details, failure.cause, failure.stack])).not.toMatch(
+      /redis-7|10\.0\.0\.5/,
+    );
+  });
+});
+
+describe('a step that throws anything else', () => {
+  it.each([
+    ['an error of a program', new TypeError('undefined is not a function'), 'TypeError'],
+    [
+      'an error with a secret in it',
+      Object.assign(new Error('password=hunter2'), { name: 'PgError' }),
+      'PgError',
+    ],
+    ['no error at all', 'hunter2', undefined],
+    ['nothing', undefined, undefined],
+  ])('%s: is tried again, and tells its kind alone', async (_what, thrown, name) => {
+    const failure = await failureOf(thrown);
+    expect(failure).toMatchObject({ type: 'internal', message: 'The step failed; the log says why.' });
+    expect(failure.nonRetryable).toBe(false);
+    expect(failure.cause?.message).toBe(name);
+    expect(JSON.stringify([failure.message, failure.cause?.message])).not.toMatch(/hunter2|not a function/);
+  });
+});
+
+describe('a step that asks for another attempt', () => {
+  it.each([
+    [undefined, undefined],
+    [0, 0],
+    [3_000, 3_000],
+  ])('is passed on as it is, with its pause of %s ms', async (retryAfterMs, pause) => {
+    const asked = waiting({ type: 'StillRunning', message: 'The provider is still working.' }, retryAfterMs);
+    const failure = await failureOf(asked);
+    expect(failure).toBe(asked);
+    expect(failure).toMatchObject({ type: 'StillRunning', nonRetryable: false, category: 'BENIGN' });
+    expect(failure.nextRetryDelay).toBe(pause);
+  });
+});
+
+describe('a step', () => {
+  it('passes on what it comes to', async () => {
+    const environment = new MockActivityEnvironment();
+    expect(await environment.run(() => asActivity(async () => ({ kind: 'stored' })))).toEqual({
+      kind: 'stored',
+    });
+  });
+
+  it('that ends when it is cancelled is a failure of the step, not a result', async () => {
+    const environment = new MockActivityEnvironment();
+    const step = () =>
+      asActivity(
+        () =>
+          new Promise<never>((_resolve, reject) => {
+            const signal = cancellationSignal();
+            signal.addEventListener('abort', () => reject(signal.reason as Error));
+          }),
+      );
+    const running = environment.run(step);
+    setTimeout(() => environment.cancel('WORKER_SHUTDOWN'), 10);
+    await expect(running).rejects.toMatchObject({ type: 'internal', nonRetryable: false });
+  });
+});
