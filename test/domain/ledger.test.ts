@@ -263,7 +263,7 @@ describe('an account', () => {
     [{ diem: 100_000_000n, bundled: 0n, usd: 0n }, true],
     [{ diem: 33_333_333n, bundled: 33_333_333n, usd: 33_333_334n }, true],
     [{ diem: 33_333_333n, bundled: 33_333_333n, usd: 33_333_333n }, false],
-  ])('with %j can pay for anything at all: %s', (funds, can) => {
+  ])('can pay for anything at all from a tenth of a unit on, whatever its currencies (%#)', (funds, can) => {
     expect(canConsume(funds)).toBe(can);
   });
 });
