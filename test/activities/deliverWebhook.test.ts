@@ -12,6 +12,7 @@ import { keepWebhook } from '../../infra/postgres/jobWebhooks.ts';
 import { deliveriesOf } from '../../infra/postgres/webhookDeliveries.ts';
 import { rotateWebhookSecret, webhookSecretOf } from '../../infra/postgres/webhookSecrets.ts';
 import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
+import { setJobState } from './setJobState.ts';
 
 const URL = 'https://receiver.test/hook';
 
@@ -98,10 +99,7 @@ describe('an event that is told', () => {
   it('has the same words and the same id in every attempt, whatever became of the job meanwhile', async () => {
     const { queueId } = await jobWith(['job.stored'], async () => 503);
     await deliver({ queueId, event: 'job.stored' });
-    await world.ledger.owner.query(
-      `update jobs set state = 'deleted', ended_at = now() where queue_id = $1`,
-      [queueId],
-    );
+    await setJobState(world, queueId, 'deleted');
     await deliver({ queueId, event: 'job.stored', attempt: 2 }, 'run-1 2');
     await deliver({ queueId, event: 'job.stored' }, 'run-2 1');
     expect(sent).toHaveLength(3);
@@ -113,10 +111,7 @@ describe('an event that is told', () => {
     const { queueId } = await jobWith(['job.stored']);
     await world.finish(queueId);
     await recordEvents(world.ledger.pool, queueId, [{ event: 'stored' }, { event: 'deleted' }]);
-    await world.ledger.owner.query(
-      `update jobs set state = 'deleted', ended_at = now() where queue_id = $1`,
-      [queueId],
-    );
+    await setJobState(world, queueId, 'deleted');
     await deliver({ queueId, event: 'job.stored' });
     const { data } = JSON.parse(sent[0]?.body ?? '{}');
     expect(data).toMatchObject({ state: 'stored', ended_at: null });

@@ -18,6 +18,7 @@ import type {
 } from '../../workflows/contract.ts';
 import { toneWav } from '../acceptance/recordings.ts';
 import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
+import { setJobState } from './setJobState.ts';
 
 const WAV = toneWav(1);
 
@@ -172,11 +173,11 @@ describe('an output that is not', () => {
 });
 
 describe('an output that comes too late', () => {
-  it.each(['failed', 'timed_out', 'cancelled', 'deleted', 'expired'])(
+  it.each(['failed', 'timed_out', 'cancelled', 'deleted', 'expired'] as const)(
     'for a job that is %s belongs to nobody',
     async (state) => {
       const job = await newJob();
-      await world.ledger.owner.query('update jobs set state = $2 where queue_id = $1', [job.queueId, state]);
+      await setJobState(world, job.queueId, state);
       const stored = storage();
       expect(await store(job, WAV, { stored })).toEqual({ kind: 'ended' });
       expect(stored.removed).toEqual(stored.puts.map(({ key }) => key));

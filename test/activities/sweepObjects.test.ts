@@ -12,6 +12,7 @@ import { readJob } from '../../infra/postgres/jobs.ts';
 import { mediaKey, outputKey, sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
 import type { StoredObject } from '../../infra/s3/storage.ts';
 import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
+import { setJobState } from './setJobState.ts';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const HOUR_MS = 3_600_000;
@@ -50,11 +51,7 @@ function sweep(storage: object, orphanGraceMs?: number) {
 
 async function jobIn(state: JobState): Promise<string> {
   const [queueId = ''] = await world.jobs(await world.account(), 1);
-  const columns = state === 'stored' ? ", output_key = 'key'" : '';
-  await world.ledger.owner.query(`update jobs set state = $2${columns} where queue_id = $1`, [
-    queueId,
-    state,
-  ]);
+  await setJobState(world, queueId, state);
   return queueId;
 }
 
