@@ -27,6 +27,8 @@ export function walkWav(file: Buffer): Structure {
     dataSeen ||= id === 'data';
     position = end + (size % 2);
   }
+  // It ends within its head: no audio of it is there.
+  if (!dataSeen && promisedBytes(file) > file.length) return { cut: true };
   return { ...stray(file, position, dataSeen), ...(seconds === undefined ? {} : { seconds }) };
 }
 
@@ -35,7 +37,11 @@ function stray(file: Buffer, position: number, dataSeen: boolean): Structure {
 }
 
 function beyond(file: Buffer, end: number): Structure {
-  const promised = file.readUInt32LE(4) + 8;
+  const promised = promisedBytes(file);
   const agrees = promised >= end && promised < PLACEHOLDER_FROM;
   return agrees ? { cut: true } : { cut: false, falseLength: true };
+}
+
+function promisedBytes(file: Buffer): number {
+  return file.readUInt32LE(4) + 8;
 }
