@@ -8,7 +8,7 @@ export interface Structure {
   foreign?: boolean;
   /** What the units add up to, where they tell it; for show, never for a bill. */
   seconds?: number;
-  /** How many of each kind an MP4 has. */
+  /** How many of each kind an MP4 has; of a WAV only that there are none. */
   tracks?: { audio: number; video: number };
 }
 

@@ -6,6 +6,10 @@ const PLACEHOLDER_FROM = 0x4000_0000;
 /** Bytes after the last chunk that are taken for padding of a careless writer. */
 const MAX_STRAY_BYTES = 512;
 
+const CUT_OFF: Structure = { cut: true };
+const FALSE_LENGTH: Structure = { cut: false, falseLength: true };
+const WITHOUT_AUDIO: Structure = { cut: false, tracks: { audio: 0, video: 0 } };
+
 /**
  * Walks the chunks. A file whose RIFF and data sizes agree on more than is there was cut; one whose data size fits nothing
  * around it tells a wrong length, and everything after its head is audio to a reader that ignores lengths.
@@ -20,26 +24,29 @@ export function walkWav(file: Buffer): Structure {
     const size = file.readUInt32LE(position + 4);
     const end = position + 8 + size;
     if (!CHUNK_ID.test(id)) return stray(file, position, dataSeen);
-    if (id === 'data' && size === 0) return { cut: false, falseLength: true };
+    if (id === 'data' && size === 0) return end === file.length ? WITHOUT_AUDIO : FALSE_LENGTH;
     if (end > file.length) return beyond(file, end);
     if (id === 'fmt ' && size >= 16) bytesPerSecond = file.readUInt32LE(position + 16);
     if (id === 'data' && bytesPerSecond > 0) seconds ??= size / bytesPerSecond;
     dataSeen ||= id === 'data';
     position = end + (size % 2);
   }
-  // It ends within its head: no audio of it is there.
-  if (!dataSeen && promisedBytes(file) > file.length) return { cut: true };
+  if (!dataSeen) return withoutData(file);
   return { ...stray(file, position, dataSeen), ...(seconds === undefined ? {} : { seconds }) };
 }
 
 function stray(file: Buffer, position: number, dataSeen: boolean): Structure {
-  return dataSeen && file.length - position > MAX_STRAY_BYTES ? { cut: false, falseLength: true } : WHOLE;
+  return dataSeen && file.length - position > MAX_STRAY_BYTES ? FALSE_LENGTH : WHOLE;
+}
+
+function withoutData(file: Buffer): Structure {
+  return promisedBytes(file) > file.length ? CUT_OFF : WITHOUT_AUDIO;
 }
 
 function beyond(file: Buffer, end: number): Structure {
   const promised = promisedBytes(file);
   const agrees = promised >= end && promised < PLACEHOLDER_FROM;
-  return agrees ? { cut: true } : { cut: false, falseLength: true };
+  return agrees ? CUT_OFF : FALSE_LENGTH;
 }
 
 function promisedBytes(file: Buffer): number {

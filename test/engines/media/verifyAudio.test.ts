@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { toneWav } from '../../../bench/wav.ts';
 import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
 import { smallMp4 } from '../../stubs/smallMedia.ts';
 import { ffmpeg } from './recordings.ts';
@@ -9,6 +10,29 @@ import { video } from './videoFiles.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'farebox-verify-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('what a provider delivers in a WAV', () => {
+  const written = (bytes: Buffer) => {
+    const path = join(folder, 'answer.wav');
+    writeFileSync(path, bytes);
+    return verifyAudio(path);
+  };
+  /** The samples are the last of its chunks. */
+  const whole = toneWav(0.01);
+  const head = Buffer.from(whole.subarray(0, 36));
+  head.writeUInt32LE(head.length - 8, 4);
+
+  it('is a recording when there are samples in it', async () => {
+    expect(await written(whole)).toMatchObject({ format: 'wav', contentType: 'audio/wav' });
+  });
+
+  it.each([
+    ['the chunk of samples is empty', toneWav(0)],
+    ['there is no chunk of samples', head],
+  ])('is no recording when %s', async (_case, bytes) => {
+    expect(await written(bytes)).toBeUndefined();
+  });
+});
 
 describe('what a provider delivers in an MP4', () => {
   it('is a recording when there is sound in it and nothing else', async () => {
