@@ -96,11 +96,21 @@ async function untilLeft(): Promise<void> {
   await left;
 }
 
+/** Resolves when the server sees the connection of the next call closed; a stranger's connection does not count. */
+function closeOfNextCall(): Promise<void> {
+  return new Promise((resolve) => {
+    const onRequest = ({ url, socket }: http.IncomingMessage) => {
+      if (url !== '/api/v1/test/sold') return;
+      api.server.off('request', onRequest);
+      socket.once('close', () => resolve());
+    };
+    api.server.on('request', onRequest);
+  });
+}
+
 /** A client that looks at the response, or at nothing, and then goes away. */
 function leaving(when: 'before the head' | 'after the first bytes'): Promise<void> {
-  left = new Promise((resolve) => {
-    api.server.once('connection', (socket) => socket.once('close', () => resolve()));
-  });
+  left = closeOfNextCall();
   return new Promise((resolve) => {
     const request = http.request(`${api.baseUrl}/test/sold`, {
       ...{ method: 'POST', headers: { authorization: `Bearer ${key}` }, agent: false },
