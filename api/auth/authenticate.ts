@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { looksLikeSecret } from '../../domain/keySecret.ts';
+import { SignInRefused } from '../../domain/signIn/refused.ts';
 import type { Wallet } from '../../domain/wallets.ts';
 import type { DatabaseClock } from '../../infra/postgres/databaseClock.ts';
 import type { FoundKey } from '../../infra/postgres/keys.ts';
@@ -12,7 +13,7 @@ import { type Discovery, discoveryAnswer } from './discovery.ts';
 import type { KeyCache } from './keyCache.ts';
 import type { KeyUse } from './keyUse.ts';
 import { readCredential } from './readCredential.ts';
-import { type SignIn, SignInRefused } from './signIn/signIn.ts';
+import type { SignIn } from './signIn/signIn.ts';
 import type { SignInDoor } from './signInDoor.ts';
 import type { WalletCaller } from './walletCallers.ts';
 

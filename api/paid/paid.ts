@@ -79,11 +79,11 @@ export async function openHold(purse: Purse, call: PaidCall): Promise<Hold> {
     });
   if (held.outcome === 'insufficient') throw new FareboxError(INSUFFICIENT);
   if (held.outcome === 'key_limit') throw new FareboxError(keyLimitReached(held.currency));
-  return new OpenHold(purse, call, held.state);
+  return new LedgerHold(purse, call, held.state);
 }
 
 /** A class: closures for its members cost batches of calls of chain nodes a twentieth (docs/performance.md). */
-class OpenHold implements Hold {
+class LedgerHold implements Hold {
   readonly state: ChargeState;
   readonly #purse: Purse;
   readonly #call: PaidCall;
@@ -123,7 +123,7 @@ class OpenHold implements Hold {
   }
 
   async release(): Promise<void> {
-    // Also where it is not certain that the bill stands: the first of both decides.
+    // Also where it is not certain that the bill stands: whichever of the two is written first decides.
     const isBilled = await this.#billing?.then(
       () => true,
       () => false,
@@ -134,7 +134,7 @@ class OpenHold implements Hold {
     await insist({ logOwner }, this.#until, () => this.#purse.ledger.release({ operationId, accountId }));
   }
 
-  /** The deadline passed: the client is told so after its bill is undone, and the bill cannot come back. */
+  /** The deadline passed: the bill is undone before the client is told so, and cannot come back. */
   async #undo(): Promise<void> {
     await this.#billing?.catch(() => undefined);
     await point('late-bill');
@@ -196,7 +196,7 @@ class OpenHold implements Hold {
   }
 }
 
-/** Undoes a bill whose client was told nothing yet. */
+/** Undoes a bill before its client is told that the answer is lost. */
 async function withdraw(sql: Purse['sql'], call: PaidCall): Promise<void> {
   const { requestId: operationId, caller, ttlMs, logOwner } = call;
   const withdrawal = { operationId, accountId: caller.accountId, reason: 'timed_out' };

@@ -17,7 +17,7 @@ export interface UnfundedCall {
 /** Why a caller without funds is served all the same. */
 export interface FreePass {
   by: 'dry run' | 'replay' | 'free model';
-  /** What it is told where the call would cost something, or us some work. */
+  /** Error that answers it where the call would cost something, or us some work. */
   lack: FareboxError;
 }
 

@@ -5,11 +5,11 @@
 import { FareboxError } from '../../domain/errors.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 import { LEAST_TOP_UP_USD } from '../../domain/payments/topUpAmount.ts';
+import { SignInRefused } from '../../domain/signIn/refused.ts';
 import { isSameWallet } from '../../domain/wallets.ts';
 import { unavailable } from '../../infra/postgres/failures.ts';
 import { ownerOf } from '../../infra/postgres/walletAccounts.ts';
 import { PaymentRefused } from '../../providers/payments/paymentNetwork.ts';
-import { SignInRefused } from '../auth/signIn/signIn.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { limitAddress } from '../http/limitRoute.ts';

@@ -25,9 +25,9 @@ export async function freePorts(count: number): Promise<number[]> {
       if (attempt === ATTEMPTS) throw new Error(`no ${count} free ports from ${LOWEST} to ${HIGHEST}`);
       const server = await listen(randomInt(LOWEST, HIGHEST + 1), '127.0.0.1').catch(() => undefined);
       if (server === undefined) continue;
-      // Held open until all are known, also against others that reserve the same one.
-      servers.push(server);
-      if (!reserve(portOf(server))) await close(servers.pop() as net.Server);
+      // Stays open until all ports are known, so that no other process finds it free meanwhile.
+      if (reserve(portOf(server))) servers.push(server);
+      else await close(server);
     }
     return servers.map(portOf);
   } finally {
@@ -42,7 +42,7 @@ function reserve(port: number): boolean {
   try {
     if (isAlive(JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity)) return false;
   } catch {
-    // Nobody's, or half written by a process that was killed.
+    // No owner, or a record that a killed process left half written.
   }
   try {
     mkdirSync(folder, { recursive: true });

@@ -280,7 +280,7 @@ describe('a message that is written late', () => {
       ...{ type: 'job.stored', state: 'stored', ended_at: null },
     });
     expect(data.timeline.at(-1)?.event).toBe('stored');
-    // The worker passes `webhook-sent` before it records the attempt: the next test is to arm no message of this one.
+    // The worker passes `webhook-sent` before it records the attempt: the kill point of the next test must not meet it.
     await world.attempted(queueId, 1);
   });
 });

@@ -1,4 +1,4 @@
-/** What a failed step says across the Temporal boundary: whether to try again, and nothing that is for the log. */
+/** Failures as they cross the Temporal boundary: whether to try again, and nothing that is for the log. */
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What a measured order is charged for: by what was decoded, and never by what the client or a header said. */
+/** The terms of a measured order: charged by what was decoded, never by what the client or a header said. */
 import { describe, expect, it } from 'vitest';
 import { jobTerms } from '../../activities/jobTerms.ts';
 import { type MeasuredOrder, measuredOrder } from '../../activities/measuredOrder.ts';

@@ -1,4 +1,4 @@
-/** What a step works with: the sealed order, the files of its media, a folder of its own. */
+/** The sealed order that a step works with, the files of its media, and its own folder. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** What an attempt of a step leaves in the figures: how it ended, and nothing for attempts that only wait. */
+/** Metrics of the attempts of a step: how each ended, and nothing for attempts that only wait. */
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';

@@ -18,7 +18,7 @@ interface Target {
   value: number;
   /** Largest allowed value, or the smallest one. */
   bound: { max: number } | { min: number };
-  /** What is counted. */
+  /** The places that are counted. */
   found?: readonly string[];
 }
 

@@ -1,13 +1,9 @@
 /** References of comments, test titles and documents resolve. Needs no service: part of `npm run check`. */
 import { describe, expect, test } from 'vitest';
-import { FLOORS } from './floors.ts';
-import { documentViolations, hasComments, readRules, referenceViolations } from './references.ts';
-import { filesWith, readSource } from './sources.ts';
+import { documentViolations, readRepository, readRules, referenceViolations } from './references.ts';
+import { readSource } from './sources.ts';
 
-const documents = filesWith((name) => name.endsWith('.md'), ['docs']);
-const reference = documents.filter((file) => file.startsWith('docs/reference/'));
-const rules = readRules(reference.map(readSource));
-const files = filesWith(hasComments, [...FLOORS, 'examples']);
+const { files, documents, reference, rules } = readRepository();
 
 describe('the rules of docs/reference', () => {
   test('are where the test looks for them', () => {

@@ -46,7 +46,7 @@ const LINE_COMMENTS: readonly [RegExp, RegExp][] = [
 ];
 
 /** Files whose comments are read. */
-export function hasComments(name: string): boolean {
+function hasComments(name: string): boolean {
   return CODE.test(name) || LINE_COMMENTS.some(([kind]) => kind.test(name));
 }
 
@@ -140,15 +140,27 @@ export function documentViolations(file: string, source: string, rules: RuleBook
   ]);
 }
 
-/** The violations of the whole repository. */
-export function allReferenceViolations(): string[] {
+export interface ReferringFiles {
+  /** Files of any floor that may have comments. */
+  files: string[];
+  documents: string[];
+  /** The documents that state the rules. */
+  reference: string[];
+  rules: RuleBook;
+}
+
+export function readRepository(): ReferringFiles {
   const documents = filesWith((name) => name.endsWith('.md'), ['docs']);
   const reference = documents.filter((file) => file.startsWith('docs/reference/'));
   const rules = readRules(reference.map(readSource));
+  return { files: filesWith(hasComments, [...FLOORS, 'examples']), documents, reference, rules };
+}
+
+/** The violations of the whole repository. */
+export function allReferenceViolations(): string[] {
+  const { files, documents, rules } = readRepository();
   return [
-    ...filesWith(hasComments, [...FLOORS, 'examples']).flatMap((file) =>
-      referenceViolations(file, readSource(file), rules),
-    ),
+    ...files.flatMap((file) => referenceViolations(file, readSource(file), rules)),
     ...documents.flatMap((file) => documentViolations(file, readSource(file), rules)),
   ];
 }

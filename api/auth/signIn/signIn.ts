@@ -1,9 +1,6 @@
 /** Sign-in with a wallet, as the authentication needs it (WALLET-1, WALLET-2). */
 import type { Wallet } from '../../../domain/wallets.ts';
 
-// biome-ignore lint/performance/noBarrelFile: the front door finds all that it needs of sign-ins here
-export { SignInRefused } from '../../../domain/signIn/refused.ts';
-
 export interface SignIn {
   /**
    * The wallet that signed this header's value, whose nonce is used up by it. `from`: the client's address. Throws

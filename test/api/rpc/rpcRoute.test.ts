@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { resultOf } from '../../../providers/rpc/outcomes.ts';
 import type { RpcOutcome } from '../../../providers/rpc/rpcUpstreams.ts';
+import { PUBLISHED_NETWORKS } from '../../fixtures/publishedNetworks.ts';
 import {
   booked,
   call,
@@ -35,14 +36,7 @@ const creditsOf = (reply: { headers: Headers }) => reply.headers.get('x-service-
 it('the networks are twenty-seven, in the order of the alphabet', async () => {
   const response = await world.api.call('/crypto/rpc/networks', { key: payer.key });
   const { networks } = (await response.json()) as { networks: string[] };
-  expect(networks).toEqual([
-    ...['arbitrum-mainnet', 'arbitrum-sepolia', 'avalanche-fuji', 'avalanche-mainnet', 'base-mainnet'],
-    ...['base-sepolia', 'blast-mainnet', 'blast-sepolia', 'bsc-mainnet', 'bsc-testnet', 'ethereum-holesky'],
-    ...['ethereum-mainnet', 'ethereum-sepolia', 'linea-mainnet', 'linea-sepolia', 'optimism-mainnet'],
-    ...['optimism-sepolia', 'polygon-amoy', 'polygon-mainnet', 'robinhood-mainnet', 'robinhood-testnet'],
-    ...['solana-devnet', 'solana-mainnet', 'starknet-mainnet', 'starknet-sepolia', 'zksync-mainnet'],
-    'zksync-sepolia',
-  ]);
+  expect(networks).toEqual(PUBLISHED_NETWORKS);
 });
 
 describe('an answer', () => {

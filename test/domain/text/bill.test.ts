@@ -1,4 +1,4 @@
-/** What a text call is billed for. The ledger recomputes each price from the lines that the bill notes (I5). */
+/** The bill of a text call. The ledger recomputes each price from the lines that the bill notes (I5). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TextModel } from '../../../domain/catalogue/model.ts';

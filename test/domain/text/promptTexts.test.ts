@@ -1,4 +1,4 @@
-/** What of a request counts as its prompt, and how much of a text comes to so many tokens. */
+/** The parts of a request that count as its prompt, and the length of text that a number of tokens covers. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage, ChatRequest } from '../../../domain/text/chat.ts';
