@@ -11,6 +11,9 @@ export const DATA_FORMAT = 1;
 
 const LOCK = 'supervisor.lock';
 
+/** Work folders of an API, a worker or a command that ran before the first `npm start`. */
+const WORK_FOLDERS = 'tmp';
+
 export class DataFolderError extends Error {
   override name = 'DataFolderError';
 }
@@ -72,7 +75,7 @@ function checkFormat(folder: string): void {
   const written = readJson<{ format?: unknown }>(path.join(folder, 'format.json'))?.format;
   if (written === undefined) {
     // The lock of a start that was killed, or is, at its very beginning says nothing about the folder.
-    if (readdirSync(folder).every((name) => name.startsWith(LOCK))) return;
+    if (readdirSync(folder).every((name) => name.startsWith(LOCK) || name === WORK_FOLDERS)) return;
     throw new DataFolderError(
       `${folder} is not empty and not a data folder of Farebox: name another one by FAREBOX_DATA`,
     );

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -63,6 +63,16 @@ test('a data folder that a newer release wrote is refused', () => {
 test('a folder with other things in it is never taken for a data folder', () => {
   mkdirSync(folder);
   writeFileSync(path.join(folder, 'thesis.txt'), 'mine');
+  expect(problemOf(() => openDataFolder(folder, BASE_URL)).message).toContain('not a data folder of Farebox');
+});
+
+test('a folder that holds only the work folders of an API or a worker becomes a data folder and keeps them', () => {
+  const work = path.join(folder, 'tmp', 'of a killed process');
+  mkdirSync(work, { recursive: true });
+  openDataFolder(folder, BASE_URL).release();
+  expect(existsSync(work)).toBe(true);
+  writeFileSync(path.join(folder, 'thesis.txt'), 'mine');
+  rmSync(path.join(folder, 'format.json'));
   expect(problemOf(() => openDataFolder(folder, BASE_URL)).message).toContain('not a data folder of Farebox');
 });
 
