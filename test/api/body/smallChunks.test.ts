@@ -33,7 +33,13 @@ const SPOOLED = {
 const FORM = { boundary: 'B', maxFileBytes: 1_000_000, createFolder, holding, noteSpooled: () => undefined };
 const FILES = { name: 'file', most: 1, maxTotalBytes: 1_000_000 };
 
-const READERS: [string, { read: Read; start: string; letters?: number }][] = [
+interface Reader {
+  read: Read;
+  start: string;
+  letters?: number;
+}
+
+const READERS: [string, Reader][] = [
   ['a raw body', { read: (request) => readRaw(request, { maxBytes: 1_000_000, holding }), start: '' }],
   [
     'a JSON body',
@@ -63,7 +69,12 @@ const READERS: [string, { read: Read; start: string; letters?: number }][] = [
 ];
 
 it.each(READERS)('%s keeps few bytes for each byte of a body in chunks of one', async (_name, reader) => {
-  const { read, start, letters = SENT_BYTES } = reader;
+  // The median of three: other work of this process may leave something behind during one of them.
+  const kept = [await keptPerByte(reader), await keptPerByte(reader), await keptPerByte(reader)];
+  expect(kept.sort((left, right) => left - right)[1]).toBeLessThan(MAX_KEPT_PER_BYTE);
+});
+
+async function keptPerByte({ read, start, letters = SENT_BYTES }: Reader): Promise<number> {
   const chunks = Buffer.from(`${start.length.toString(16)}\r\n${start}\r\n`);
   const oneByteChunks = Buffer.from('1\r\n1\r\n'.repeat(letters));
   let received = 0;
@@ -86,8 +97,8 @@ it.each(READERS)('%s keeps few bytes for each byte of a body in chunks of one', 
   const kept = (await keptBytes()) - before;
   socket.destroy();
   await new Promise((resolve) => server.close(resolve));
-  expect(kept / letters).toBeLessThan(MAX_KEPT_PER_BYTE);
-});
+  return kept / letters;
+}
 
 async function keptBytes(): Promise<number> {
   for (let turn = 0; turn < 3; turn += 1) {
