@@ -67,7 +67,7 @@ const LONGEST = [
   'infra/http/pages/pageTurns',
   'acceptance/fuzz/fuzz',
   'cli/withoutServices',
-  'api/paid/paidDelivery',
+  'api/paid/purchase',
   'acceptance/operatorUi',
   'kill/rpc',
 ];

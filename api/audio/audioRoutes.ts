@@ -8,7 +8,7 @@ import { type Answer, json, withHeaders } from '../http/answer.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { requireAudioModel, requireCallable } from '../models.ts';
-import { dryRun, isDryRun } from '../paid/fixedPrice.ts';
+import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
 import { completeRouteOf, retrieveRouteOf } from '../queue/jobRoutes.ts';
 import {

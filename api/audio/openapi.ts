@@ -8,7 +8,7 @@ import {
   UNTIL_STORED,
   WAITED_HEADERS,
 } from '../http/describe.ts';
-import { dryRunCost } from '../paid/fixedPrice.ts';
+import { dryRunCost } from '../paid/dryRun.ts';
 import { completeAnswer, failedAnswer, processingAnswer, suggestionAnswer } from '../queue/jobBodies.ts';
 import { audioQuoteAnswer, queuedAudioAnswer } from './schema.ts';
 

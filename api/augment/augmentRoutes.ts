@@ -9,8 +9,7 @@ import { json, stream } from '../http/answer.ts';
 import { invalid } from '../http/invalid.ts';
 import { limitRoute } from '../http/limitRoute.ts';
 import { defineRoute } from '../http/route.ts';
-import { type FixedPrice, paidOnce, saleOf } from '../paid/fixedPrice.ts';
-import { paidDelivery } from '../paid/paidDelivery.ts';
+import { purchaseAnswer, type Sale } from '../paid/purchase.ts';
 import { readWithinBudget } from '../paid/readings.ts';
 import { AUGMENT_DESCRIPTIONS } from './openapi.ts';
 import { parserFields, scrapeBody, searchBody } from './schema.ts';
@@ -19,15 +18,21 @@ const SMALL_JSON_BYTES = 64 * 1024;
 const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
 const PER_MINUTE = 20;
 const DEADLINE_MS = 90_000;
+const TTL_MS = 180_000;
 /** Published estimate of tokens (TEXT-32). */
 const LETTERS_PER_TOKEN = 3.2;
 
-type Sold = 'scrape' | 'search' | 'text-parser';
+const UNITS = { scrape: 'page', search: 'search', 'text-parser': 'document' };
+type Sold = keyof typeof UNITS;
 
-function offerOf({ prices }: Config, sold: Sold): FixedPrice {
+function saleOf({ prices }: Config, sold: Sold, requestId: string): Sale {
   const price = sold === 'search' ? prices.search : prices.scrape;
-  const unit = { scrape: 'page', search: 'search', 'text-parser': 'document' }[sold];
-  return { sku: `augment-${sold}`, unit, price, provider: sold === 'search' ? 'search' : 'local' };
+  const sku = `augment-${sold}`;
+  const snapshot = {
+    ...{ sku, modelId: sku, provider: sold === 'search' ? 'search' : 'local', requestId },
+    ...{ unit: UNITS[sold], units: '1', pricePerUnitUsd: price.usd.toString(), notes: 'API Inference' },
+  };
+  return { price, snapshot, ttlMs: TTL_MS };
 }
 
 /** Of an account, whatever its key: these reach out to others in our name. */
@@ -47,8 +52,9 @@ export const scrapeRoute = defineRoute({
   async handler(dependencies, request) {
     const { body, caller, signal } = request;
     await limitPerMinute(dependencies, caller.accountId, '/augment/scrape');
-    return await paidOnce(dependencies, request, {
-      offer: offerOf(dependencies.config, 'scrape'),
+    return await purchaseAnswer(dependencies, request, {
+      sale: saleOf(dependencies.config, 'scrape', request.requestId),
+      settles: 'before the answer',
       work: async () => {
         const { share } = request;
         const read = () => dependencies.pages.read(body.url, { signal, share });
@@ -75,12 +81,13 @@ export const searchRoute = defineRoute({
       const message = `Search by ${body.search_provider} is not configured on this service.`;
       throw new FareboxError({ code: 'unsupported_feature', message });
     }
-    return await paidDelivery(dependencies, request, {
-      sale: saleOf(offerOf(dependencies.config, 'search'), request.requestId),
+    return await purchaseAnswer(dependencies, request, {
+      sale: saleOf(dependencies.config, 'search', request.requestId),
+      settles: 'at its first byte',
       work: async () => {
         const { query, limit } = body;
         const results = await request.waitFor(search.search(query, { limit, signal }));
-        return { answer: { ...json({ query, results }), compressible: true } };
+        return { ...json({ query, results }), compressible: true };
       },
     });
   },
@@ -97,8 +104,9 @@ export const parserRoute = defineRoute({
   async handler(dependencies, request) {
     const { body, caller, file, signal } = request;
     if (!file) throw invalid('file', 'Required');
-    return await paidOnce(dependencies, request, {
-      offer: offerOf(dependencies.config, 'text-parser'),
+    return await purchaseAnswer(dependencies, request, {
+      sale: saleOf(dependencies.config, 'text-parser', request.requestId),
+      settles: 'before the answer',
       work: async () => {
         const bytes = 'bytes' in file.content ? file.content.bytes : await readFile(file.content.path);
         const given = { bytes, claimedType: file.claimedContentType };

@@ -1,6 +1,6 @@
 /** How the augment routes describe themselves. */
 import type { RouteDescription } from '../http/describe.ts';
-import { dryRunCost } from '../paid/fixedPrice.ts';
+import { dryRunCost } from '../paid/dryRun.ts';
 import { READING_BUDGET } from '../paid/readings.ts';
 import { parserAnswer, scrapeAnswer, searchAnswer } from './schema.ts';
 

@@ -9,8 +9,7 @@ import { type Authentication, authenticate } from '../auth/authenticate.ts';
 import { type ReadBody, readBody } from '../body/readBody.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { openCall } from '../limits/callLimits.ts';
-import { isDryRun } from '../paid/fixedPrice.ts';
-import { tooLate } from '../paid/paid.ts';
+import { isDryRun } from '../paid/dryRun.ts';
 import { type FreePass, requireFreeModel, requireFunds } from '../paid/requireFunds.ts';
 import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
 import type { InFlight } from '../server/inFlight.ts';
@@ -31,6 +30,7 @@ import { readQuery } from './readQuery.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
 import { type Respond, setHeaders } from './respond.ts';
 import { type BodySpec, DEFAULT_DEADLINE_MS, type Route } from './route.ts';
+import { tooLate } from './upstreamErrors.ts';
 
 export interface Frame {
   dependencies: Dependencies;

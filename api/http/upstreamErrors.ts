@@ -49,6 +49,12 @@ export function toClientError(error: unknown): unknown {
   });
 }
 
+/** Its client was told so when the deadline passed, and perhaps asks again: it does not pay for what came after. */
+export function tooLate(internal?: string): FareboxError {
+  const message = 'The request took too long.';
+  return new FareboxError({ code: 'timed_out', message, ...(internal !== undefined && { internal }) });
+}
+
 /** The process ends before there is an answer. */
 export function restarting(): FareboxError {
   const message = 'The service is restarting. Nothing was charged; please try again.';

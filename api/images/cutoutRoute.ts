@@ -8,8 +8,8 @@ import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
 import { defineRoute, type UploadedFile } from '../http/route.ts';
 import type { NamedModel } from '../models.ts';
-import { dryRun } from '../paid/fixedPrice.ts';
-import { paidDelivery } from '../paid/paidDelivery.ts';
+import { dryRun } from '../paid/dryRun.ts';
+import { purchaseAnswer } from '../paid/purchase.ts';
 import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type CutoutBody, cutoutBody, cutoutFields } from './schema.ts';
@@ -80,8 +80,9 @@ async function cutOut(
   return await inWorkFolder(dependencies, async (folder) => {
     const bench = { folder, signal, share: request.share };
     const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
-    return await paidDelivery(dependencies, request, {
+    return await purchaseAnswer(dependencies, request, {
       sale: saleOf(model, { price, unit: 'cutout', units: 1, requestId }),
+      settles: 'at its first byte',
       work: async (noteMade) => {
         const [plain = sources[0]] = await request.waitFor(
           prepared(dependencies, maker, { ...bench, sources, sent: [image] }),
@@ -96,7 +97,7 @@ async function cutOut(
           { provider: maker, made: [cut] },
           { ...bench, format: 'png' },
         );
-        return { answer: await fileAnswer(made[0] ?? cut, headersOf(named, made)) };
+        return await fileAnswer(made[0] ?? cut, headersOf(named, made));
       },
     });
   });

@@ -20,8 +20,8 @@ import type { Answer } from '../http/answer.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { dryRun } from '../paid/fixedPrice.ts';
-import { paidDelivery } from '../paid/paidDelivery.ts';
+import { dryRun } from '../paid/dryRun.ts';
+import { purchaseAnswer } from '../paid/purchase.ts';
 import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
 import { type SentImage, takeImages } from './sources.ts';
 import {
@@ -76,15 +76,16 @@ export async function editImages(
     );
     const edit = toEdit(request, { named, order, images, tier, isSafe });
     maker.checkEdit?.(edit);
-    return await paidDelivery(dependencies, request, {
+    return await purchaseAnswer(dependencies, request, {
       sale,
+      settles: 'at its first byte',
       work: async (noteMade) => {
         const prompt = enhancer && (await rewritten(enhancer, rewritingOf(named.model, edit), request));
         const final = { ...edit, ...(prompt !== undefined && { prompt }) };
         const making = { maker, edit: final, sent: order.images, bench, noteMade };
         const made = await make(dependencies, request, making);
         const headers = { ...headersOf(named, [made]), ...(prompt !== undefined && promptHeader(prompt)) };
-        return { answer: await present(made, headers) };
+        return await present(made, headers);
       },
     });
   });

@@ -14,8 +14,8 @@ import type { Answer } from '../http/answer.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { dryRun } from '../paid/fixedPrice.ts';
-import { paidDelivery } from '../paid/paidDelivery.ts';
+import { dryRun } from '../paid/dryRun.ts';
+import { purchaseAnswer } from '../paid/purchase.ts';
 import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
 import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
@@ -100,8 +100,9 @@ export async function generateImages(
     const bench = { folder, signal: request.signal, share: request.share };
     const sent = order.references.map(({ image }) => image);
     const sources = await request.waitFor(takeImages(dependencies, sent, { ...bench, bounds: ANY_SIZE }));
-    return await paidDelivery(dependencies, request, {
+    return await purchaseAnswer(dependencies, request, {
       sale,
+      settles: 'at its first byte',
       work: async (noteMade) => {
         const asked = toOrder(request, { model, order, tier, isSafe });
         const limit = model.spec.constraints?.promptCharacterLimit ?? order.prompt.length + LONGEST_GROWTH;
@@ -130,7 +131,7 @@ export async function generateImages(
           preprocessing: askedAt - startedAt,
           total: performance.now() - startedAt,
         };
-        return { answer: await present({ made, headers, timing }) };
+        return await present({ made, headers, timing });
       },
     });
   });

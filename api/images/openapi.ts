@@ -1,7 +1,7 @@
 /** How the image routes describe themselves. */
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { AnswerDescription, RouteDescription } from '../http/describe.ts';
-import { dryRunCost } from '../paid/fixedPrice.ts';
+import { dryRunCost } from '../paid/dryRun.ts';
 import { generateAnswer, generationsAnswer, stylesAnswer } from './schema.ts';
 
 const PAID =

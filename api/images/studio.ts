@@ -15,7 +15,7 @@ import { headerText } from '../http/headerText.ts';
 import { invalid } from '../http/invalid.ts';
 import type { RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import type { Sale } from '../paid/paidDelivery.ts';
+import type { Sale } from '../paid/purchase.ts';
 import type { SentImage } from './sources.ts';
 
 export type Asking<Body> = RouteRequest<Body, unknown, 'buyer'>;

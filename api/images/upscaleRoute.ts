@@ -9,7 +9,7 @@ import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
 import { defineRoute } from '../http/route.ts';
 import type { NamedModel } from '../models.ts';
-import { paidDelivery } from '../paid/paidDelivery.ts';
+import { purchaseAnswer } from '../paid/purchase.ts';
 import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type UpscaleBody, upscaleBody, upscaleFields } from './schema.ts';
@@ -76,8 +76,9 @@ async function enlarge(
     const scale = scaleWithin(request.body.scale ?? USUAL_SCALE, source);
     const price = priceOfUpscale(model.spec, scale);
     const remarks = [`${scale.toFixed(2)} times the size`];
-    return await paidDelivery(dependencies, request, {
+    return await purchaseAnswer(dependencies, request, {
       sale: saleOf(model, { price, unit: 'upscale', units: 1, requestId, remarks }),
+      settles: 'at its first byte',
       work: async (noteMade) => {
         const made = await enlarged(dependencies, request, {
           maker,
@@ -88,7 +89,7 @@ async function enlarge(
           bench,
           noteMade,
         });
-        return { answer: await fileAnswer(made, headersOf(named, [made])) };
+        return await fileAnswer(made, headersOf(named, [made]));
       },
     });
   });

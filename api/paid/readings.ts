@@ -9,10 +9,10 @@ import type { Refusal } from '../../engines/documents/document.ts';
 import type { Counter } from '../../infra/redis/limiter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
-import { isDryRun } from './fixedPrice.ts';
-import { openHold } from './paid.ts';
+import { isDryRun } from './dryRun.ts';
+import type { Buyer, LedgerClient } from './ledgerHold.ts';
+import { purchase } from './purchase.ts';
 
-type Buyer = Pick<RouteRequest<unknown, unknown, 'buyer'>, 'caller' | 'requestId' | 'log'>;
 type Budget = Pick<Dependencies, 'limits'>;
 
 /** The price of one document of the text parser. */
@@ -22,27 +22,18 @@ const HOLD_TTL_MS = 200_000;
 
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded` before any work. The hold is released in any case. */
 export async function holdForReading<T>(
-  { ledger, sql }: Pick<Dependencies, 'ledger' | 'sql'>,
-  buyer: Buyer,
+  client: LedgerClient,
+  request: Buyer & { requestId: string },
   work: () => Promise<T>,
 ): Promise<T> {
-  const { caller, requestId } = buyer;
-  const hold = await openHold(
-    { ledger, sql },
-    {
-      ...{ requestId: `${requestId}:reading`, caller, bound: READING_HOLD, ttlMs: HOLD_TTL_MS },
-      logOwner: buyer,
-      snapshot: {
-        ...{ sku: 'reading', modelId: 'reading', provider: 'local', unit: 'request', units: '1', requestId },
-        pricePerUnitUsd: READING_HOLD.usd.toString(),
-      },
+  const { requestId } = request;
+  return await purchase(client, request, {
+    ...{ operationId: `${requestId}:reading`, bound: READING_HOLD, ttlMs: HOLD_TTL_MS, work },
+    snapshot: {
+      ...{ sku: 'reading', modelId: 'reading', provider: 'local', unit: 'request', units: '1', requestId },
+      pricePerUnitUsd: READING_HOLD.usd.toString(),
     },
-  );
-  try {
-    return await work();
-  } finally {
-    await hold.release();
-  }
+  });
 }
 
 const BUDGET_MS = 10 * MINUTE_MS;

@@ -6,7 +6,7 @@ import type { FareboxError } from '../../domain/errors.ts';
 import { smallestPricesOf } from '../../domain/smallestPrices.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Route } from '../http/route.ts';
-import { isDryRun } from './fixedPrice.ts';
+import { isDryRun } from './dryRun.ts';
 
 export interface UnfundedCall {
   route: Route;

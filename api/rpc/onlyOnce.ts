@@ -130,7 +130,8 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
       return operationId;
     };
     const sold = await sell(means, visit, {
-      ...{ network: keyed.network, asked: keyed.asked, admission, known, anotherId, goesOn: true },
+      ...{ network: keyed.network, asked: keyed.asked, admission, known, anotherId },
+      ...{ goesOn: true, keepsBill: true },
       operationId: claimed.operationId,
     });
     if (sold.kind === 'failed') {

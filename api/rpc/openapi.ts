@@ -1,7 +1,7 @@
 /** How the JSON-RPC routes describe themselves. */
 import { z } from 'zod';
 import { answersWith, type RouteDescription } from '../http/describe.ts';
-import { dryRunCost } from '../paid/fixedPrice.ts';
+import { dryRunCost } from '../paid/dryRun.ts';
 import { networksAnswer, rpcAnswer } from './schema.ts';
 
 const CALL = `One JSON-RPC 2.0 call, or a batch of at most 100 in an array; at most 1 MB. A batch with one method that is not admitted is refused as a whole, and every such method is named.

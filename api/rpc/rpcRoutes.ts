@@ -8,7 +8,7 @@ import type { LimitedCall } from '../../infra/redis/limiter.ts';
 import { invalidJson } from '../body/readJson.ts';
 import { json } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
-import { dryRun, isDryRun } from '../paid/fixedPrice.ts';
+import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import { readIdempotencyKey } from '../queue/idempotency.ts';
 import { isKeyedReplay, onlyOnce } from './onlyOnce.ts';
 import { RPC_DESCRIPTIONS } from './openapi.ts';
@@ -60,7 +60,7 @@ export const rpcRoute = defineRoute({
     if (key !== undefined) return await onlyOnce(dependencies, request, { network, asked, key });
     const sold = await sell(dependencies, request, {
       ...{ network, asked, admission, operationId: request.requestId, known: NOTHING },
-      ...{ goesOn: writes(asked), expiring: request },
+      ...{ goesOn: writes(asked), keepsBill: false },
     });
     if (sold.kind === 'failed') throw sold.error;
     return await toAnswer(sold, { asked, credit: dependencies.config.prices.rpcCredit });

@@ -10,15 +10,14 @@ import { resultOf } from '../../providers/rpc/outcomes.ts';
 import type { RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
-import { type ExpiringRequest, type Hold, openHold } from '../paid/paid.ts';
+import type { Buyer, LedgerHold } from '../paid/ledgerHold.ts';
+import { type PurchaseTerms, purchase } from '../paid/purchase.ts';
 import { type Room, takeRoom } from './roomForAnswers.ts';
 import { type AllFailed, allFailed, billOf, bodyOf, type RpcBill, sizeOfBody } from './rpcAnswer.ts';
 import type { RpcAdmission } from './rpcLimits.ts';
 
-export type RpcVisit = Pick<
-  RouteRequest<unknown, unknown, 'buyer'>,
-  'caller' | 'requestId' | 'log' | 'whenGone' | 'waitFor'
->;
+export type RpcVisit = Buyer &
+  Pick<RouteRequest<unknown, unknown, 'buyer'>, 'requestId' | 'whenGone' | 'waitFor'>;
 export type RpcMeans = Pick<Dependencies, 'config' | 'ledger' | 'rpc' | 'limits' | 'sql'>;
 
 export interface RpcOrder {
@@ -33,8 +32,8 @@ export interface RpcOrder {
   known: ReadonlyMap<number, string>;
   /** The charge under that id was given back: under which the next one is to be. */
   anotherId?: () => Promise<string>;
-  /** Not billed after its deadline. Left out: its answer is kept, and is there for whoever asks again. */
-  expiring?: ExpiringRequest;
+  /** Its answer is kept for a repetition, which gets it for the same bill: the deadline does not undo that. */
+  keepsBill: boolean;
 }
 
 export type Sold =
@@ -55,8 +54,7 @@ export async function sell(means: RpcMeans, visit: RpcVisit, order: RpcOrder): P
   const { admission } = order;
   let used = 0;
   try {
-    const hold = await openRpcHold(means, visit, order);
-    const sold = await askAndSettle(means, visit, { order, hold });
+    const sold = await purchase(means, visit, termsOf(means, visit, order));
     if (sold.kind !== 'failed') used = sold.bill.credits;
     return sold;
   } finally {
@@ -64,9 +62,9 @@ export async function sell(means: RpcMeans, visit: RpcVisit, order: RpcOrder): P
   }
 }
 
-async function openRpcHold(means: RpcMeans, visit: RpcVisit, order: RpcOrder): Promise<Hold> {
-  const { caller, requestId } = visit;
-  const { network, asked } = order;
+function termsOf(means: RpcMeans, visit: RpcVisit, order: RpcOrder): PurchaseTerms<Sold> {
+  const { requestId } = visit;
+  const { network, asked, operationId, anotherId, keepsBill } = order;
   const credit = means.config.prices.rpcCredit;
   const sku = `crypto-rpc-${network.slug}`;
   const snapshot = {
@@ -79,25 +77,21 @@ async function openRpcHold(means: RpcMeans, visit: RpcVisit, order: RpcOrder): P
     pricePerUnitUsd: credit.usd.toString(),
     notes: 'API Inference',
   };
-  const open = (operationId: string) =>
-    openHold(means, {
-      requestId: operationId,
-      caller,
-      snapshot,
-      logOwner: visit,
-      ttlMs: HOLD_MS,
-      bound: priceOfCredits(asked.credits, credit),
-      ...(order.expiring && { request: order.expiring }),
-    });
-  const hold = await open(order.operationId);
-  if (hold.state === 'held' || hold.state === 'settled' || !order.anotherId) return hold;
-  return await open(await order.anotherId());
+  return {
+    operationId,
+    anotherId,
+    keepsBill,
+    snapshot,
+    ttlMs: HOLD_MS,
+    bound: priceOfCredits(asked.credits, credit),
+    work: (hold) => askAndSettle(means, visit, { order, hold }),
+  };
 }
 
 async function askAndSettle(
   means: RpcMeans,
   visit: RpcVisit,
-  { order, hold }: { order: RpcOrder; hold: Hold },
+  { order, hold }: { order: RpcOrder; hold: LedgerHold },
 ): Promise<Sold> {
   const { asked } = order;
   const line = openLine(visit, order);
@@ -108,10 +102,7 @@ async function askAndSettle(
     const told = tell(visit, asked, await visit.waitFor(ask(means, order, line.signal)));
     room = told.kind === 'whole' ? told.room : undefined;
     await point('rpc-answered');
-    if (told.kind === 'failed') {
-      await hold.release();
-      return told;
-    }
+    if (told.kind === 'failed') return told;
     const { bill } = told;
     const executionMs = Math.round(performance.now() - startedAt);
     const credits = await settle(hold, {
@@ -126,8 +117,6 @@ async function askAndSettle(
   } catch (error) {
     line.close();
     room?.leave?.();
-    // After a bill that stands this changes nothing.
-    await hold.release();
     if (line.isLate()) return { kind: 'failed', ...(allFailed(lateOutcomes(asked)) as AllFailed) };
     throw error;
   } finally {
@@ -164,7 +153,7 @@ function tell({ caller }: RpcVisit, asked: RpcRequest, answered: RpcOutcome[] | 
 
 /** The credits that were really taken: an earlier attempt may have settled it already, and the first bill stands. */
 async function settle(
-  hold: Hold,
+  hold: LedgerHold,
   { credits, executionMs, credit }: { credits: number; executionMs: number; credit: LedgerPrice },
 ): Promise<number> {
   // An item can be free, an entry over nothing would say nothing.

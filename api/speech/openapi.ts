@@ -1,7 +1,7 @@
 /** How the routes of transcripts and speech describe themselves. */
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { RouteDescription } from '../http/describe.ts';
-import { dryRunCost } from '../paid/fixedPrice.ts';
+import { dryRunCost } from '../paid/dryRun.ts';
 import { READING_BUDGET } from '../paid/readings.ts';
 import { transcriptionAnswer, voiceAnswer } from './schema.ts';
 

@@ -12,7 +12,7 @@ import { endUserOf } from '../http/endUser.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { paidDelivery } from '../paid/paidDelivery.ts';
+import { purchaseAnswer } from '../paid/purchase.ts';
 import { SPEECH_DESCRIPTIONS } from './openapi.ts';
 import { type SpeechBody, speechBody, USUAL_SPEAKER } from './schema.ts';
 import { streamedSpeech, wholeSpeech } from './spokenAnswer.ts';
@@ -87,12 +87,13 @@ async function spoken(
   const late = AbortSignal.timeout(LONGEST_STREAM_MS);
   const signal = AbortSignal.any([request.signal, late]);
   const characters = charactersOf(body.input);
-  return await paidDelivery(dependencies, request, {
+  return await purchaseAnswer(dependencies, request, {
     sale: {
       price: priceOfSpeech(model, characters),
       snapshot: speechSnapshot(model, { characters, requestId }),
       ttlMs: (body.streaming ? LONGEST_STREAM_MS : DEADLINE_MS) + SETTLING_MS,
     },
+    settles: body.streaming ? 'at its end' : 'at its first byte',
     work: async () => {
       const workFolder = await dependencies.folders.create();
       const done = () => dependencies.folders.remove(workFolder);
@@ -101,10 +102,7 @@ async function spoken(
         const form = body.streaming ? streamedSpeech : wholeSpeech;
         const made: Promise<Answer> = form(speech, { format: order.format, workFolder, late, done });
         const answer = await request.waitFor(made);
-        return {
-          answer: { ...answer, headers: answeredBy(request, named) },
-          isUnfinished: body.streaming,
-        };
+        return { ...answer, headers: answeredBy(request, named) };
       } catch (error) {
         await done();
         throw speechError(error, 'invalid_request');

@@ -10,7 +10,7 @@ import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { paidDelivery } from '../paid/paidDelivery.ts';
+import { purchaseAnswer } from '../paid/purchase.ts';
 import { readWithinBudget, sellReading } from '../paid/readings.ts';
 import { SPEECH_DESCRIPTIONS } from './openapi.ts';
 import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
@@ -95,18 +95,19 @@ async function transcribed(
     ...(body.language === undefined ? {} : { language: body.language }),
   };
   dependencies.mediaProviders.get(model.provider)?.checkTranscription?.(order);
-  return await paidDelivery(dependencies, request, {
+  return await purchaseAnswer(dependencies, request, {
     sale: {
       price: priceOfRecording(model, ms),
       snapshot: recordingSnapshot(model, { ms, requestId }),
       ttlMs: TTL_MS,
     },
+    settles: 'at its first byte',
     work: async () => {
       const asked = transcribe(order, { workFolder: folder, signal });
       const transcript = await request.waitFor(asked).catch((error: unknown) => {
         throw speechError(error, 'provider_refused');
       });
-      return { answer: present(transcript, { body, ms, headers: answeredBy(request, named) }) };
+      return present(transcript, { body, ms, headers: answeredBy(request, named) });
     },
   });
 }

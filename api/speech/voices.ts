@@ -18,7 +18,7 @@ import { endUserOf } from '../http/endUser.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../http/route.ts';
 import { requireCallable, requireModel } from '../models.ts';
-import { paidDelivery, type Sale } from '../paid/paidDelivery.ts';
+import { purchaseAnswer, type Sale } from '../paid/purchase.ts';
 import { readWithinBudget } from '../paid/readings.ts';
 import { SPEECH_DESCRIPTIONS } from './openapi.ts';
 import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
@@ -59,17 +59,16 @@ export const voicesRoute = defineRoute({
     if (model.kind !== 'tts') throw invalid('model', 'This endpoint takes speech models only');
     const cloning = requireCloning(model);
     requireCallable(dependencies.config, model, caller);
-    return await paidDelivery(dependencies, request, {
+    return await purchaseAnswer(dependencies, request, {
       sale: saleOf(dependencies, model, request.requestId),
+      settles: 'at its first byte',
       work: async () => {
         await requireRoom(dependencies, caller.accountId);
         const serviceVoice = await cloned(dependencies, request, { model, cloning, file });
         const id = `vv_${randomBytes(HANDLE_BYTES).toString('hex')}`;
         const voice = { id, accountId: caller.accountId, modelId: model.id, serviceVoice };
         await keepVoice(dependencies.sql, voice, cloning.retention_days);
-        return {
-          answer: json({ id, model: model.id }, { headers: answeredBy(request, { model, headers }) }),
-        };
+        return json({ id, model: model.id }, { headers: answeredBy(request, { model, headers }) });
       },
     });
   },

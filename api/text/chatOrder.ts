@@ -6,8 +6,8 @@ import type { Holding } from '../../infra/byteBudget.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
+import { releaseWithinBudget } from '../paid/purchase.ts';
 import { holdForReading } from '../paid/readings.ts';
-import { releaseWithinBudget } from '../paid/refundBudget.ts';
 import type { AnswerForm } from './answerForm.ts';
 import {
   attemptsThatSee,
@@ -89,7 +89,7 @@ async function informed(
     if (isAsked && request.hasLeft && !errand.visits) {
       await releaseWithinBudget(dependencies, request, {
         usd: priceOfAddOns(errand.addOns).usd,
-        release: () => call.hold.release(),
+        hold: call.hold,
         bill: () => settleSearch(call, errand.addOns),
       });
     }

@@ -9,9 +9,9 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Answer, events, json, releasing } from '../http/answer.ts';
 import { answeredBy } from '../http/answeredBy.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
-import { restarting } from '../http/upstreamErrors.ts';
-import { isDryRun } from '../paid/fixedPrice.ts';
-import { tooLate } from '../paid/paid.ts';
+import { restarting, tooLate } from '../http/upstreamErrors.ts';
+import { isDryRun } from '../paid/dryRun.ts';
+import { settleAfterStream } from '../paid/purchase.ts';
 import { countUnpaidReading } from '../paid/readings.ts';
 import type { AnswerForm } from './answerForm.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
@@ -152,7 +152,8 @@ async function streamed(dependencies: Dependencies, order: ChatOrder, form: Answ
     if (request.expired) throw tooLate();
     const writer = form.stream({ heading: headingOf(order, call), call });
     const terms: StreamTerms = { call, stream, writer, request, onSettled };
-    return events((take) => tellChat(terms, take), { headers: answeredBy(request, call.attempt) });
+    const tell = settleAfterStream(call.hold, (take) => tellChat(terms, take));
+    return events(tell, { headers: answeredBy(request, call.attempt) });
   });
 }
 

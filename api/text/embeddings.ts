@@ -21,8 +21,8 @@ import { invalid } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { toClientError } from '../http/upstreamErrors.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import { isDryRun } from '../paid/fixedPrice.ts';
-import { openHold } from '../paid/paid.ts';
+import { isDryRun } from '../paid/dryRun.ts';
+import { purchase } from '../paid/purchase.ts';
 import { isLeft } from './chatCall.ts';
 import { streamEmbeddings } from './embeddingsAnswer.ts';
 import { chatId, openLine, requireRecipient, WHOLE_DRAIN_MS } from './modelCall.ts';
@@ -125,45 +125,42 @@ async function paidEmbeddings(
   const { caller, requestId } = request;
   const embed = dependencies.textProviders.get(model.provider)?.embed;
   if (!embed) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
+  const order = {
+    ...{ upstreamModel: model.upstreamModel, inputs, endUser: endUserOf(caller.accountId, undefined) },
+    ...(dimensions === undefined ? {} : { dimensions }),
+  };
   const snapshot = snapshotOf(model, chatId(requestId));
-  const hold = await openHold(dependencies, {
-    requestId,
-    caller,
+  return await purchase(dependencies, request, {
+    operationId: requestId,
     bound,
     snapshot,
     ttlMs: TTL_MS,
-    logOwner: request,
-    request,
+    async work(hold) {
+      const line = openLine(request, { drainMs: WHOLE_DRAIN_MS });
+      const startedAt = performance.now();
+      const bill = async (told?: number) => {
+        const tokens = told ?? (await countTokens(inputs.join('\n')));
+        const lines = linesFor(model, tokens);
+        await hold.settle(sumOf(lines), {
+          ...listLines(lines),
+          ...{ units: millions(tokens), promptTokens: tokens, completionTokens: 0 },
+          inferenceExecutionTime: Math.round(performance.now() - startedAt),
+          notes: told === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
+        });
+        return tokens;
+      };
+      try {
+        const found = await request.waitFor(embed(order, { signal: line.signal }));
+        requireRecipient(request);
+        return { found, tokens: await bill(found.promptTokens) };
+      } catch (error) {
+        if (isLeft(line, error)) await bill();
+        throw toClientError(error);
+      } finally {
+        line.end();
+      }
+    },
   });
-  const line = openLine(request, { drainMs: WHOLE_DRAIN_MS });
-  const startedAt = performance.now();
-  const bill = async (told?: number) => {
-    const tokens = told ?? (await countTokens(inputs.join('\n')));
-    const lines = linesFor(model, tokens);
-    await hold.settle(sumOf(lines), {
-      ...listLines(lines),
-      ...{ units: millions(tokens), promptTokens: tokens, completionTokens: 0 },
-      inferenceExecutionTime: Math.round(performance.now() - startedAt),
-      notes: told === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
-    });
-    return tokens;
-  };
-  try {
-    const order = {
-      ...{ upstreamModel: model.upstreamModel, inputs, endUser: endUserOf(caller.accountId, undefined) },
-      ...(dimensions === undefined ? {} : { dimensions }),
-    };
-    const found = await request.waitFor(embed(order, { signal: line.signal }));
-    requireRecipient(request);
-    return { found, tokens: await bill(found.promptTokens) };
-  } catch (error) {
-    if (isLeft(line, error)) await bill();
-    // After a bill that stands this changes nothing.
-    await hold.release();
-    throw toClientError(error);
-  } finally {
-    line.end();
-  }
 }
 
 interface Presented {

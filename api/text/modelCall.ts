@@ -7,9 +7,10 @@ import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
 import type { TextProvider } from '../../providers/shared/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
-import { mayFallBack, restarting, toClientError } from '../http/upstreamErrors.ts';
+import { mayFallBack, restarting, toClientError, tooLate } from '../http/upstreamErrors.ts';
 import type { NamedModel } from '../models.ts';
-import { type Hold, openHold, tooLate } from '../paid/paid.ts';
+import type { LedgerHold } from '../paid/ledgerHold.ts';
+import { purchase } from '../paid/purchase.ts';
 import type { AnswerSpeeds } from './answerSpeeds.ts';
 import type { Counted } from './tally.ts';
 
@@ -40,7 +41,7 @@ export type ModelCall<Model extends Answering, Priced> = Priced & OpenCall<Model
 interface OpenCall<Model extends Answering> {
   attempt: NamedModel<Model>;
   provider: TextProvider;
-  hold: Hold;
+  hold: LedgerHold;
   answerSpeeds: AnswerSpeeds;
   /** Ends the upstream call. */
   signal: AbortSignal;
@@ -74,22 +75,25 @@ export async function firstThatAnswers<Model extends Answering, Priced extends B
   order: CallOrder<Model, Priced, unknown>,
   ask: (call: ModelCall<Model, Priced>) => Promise<T>,
 ): Promise<T> {
+  const { request } = order;
   let failure: unknown;
   for (const [index, attempt] of order.attempts.entries()) {
-    const call = await openCall(desk, order, { attempt, index }).catch((error: unknown) => {
-      // What was only the second choice is passed over: the client is told why the first did not answer.
-      if (failure === undefined || !isNoRoom(error)) throw error;
-    });
-    if (!call) continue;
-    try {
+    let isHeld = false;
+    const work = async (call: ModelCall<Model, Priced>) => {
+      isHeld = true;
       return await ask(await informed(call, order));
+    };
+    try {
+      return await purchaseCall(desk, order, { attempt, index, work });
     } catch (error) {
-      call.end();
-      // After a bill that stands this changes nothing.
-      await call.hold.release();
-      order.request.log.warn({ err: error, model: attempt.model.id }, 'a model did not answer');
-      failure = error;
-      if (!mayFallBack(error) || order.request.signal.aborted || order.request.ending.aborted) break;
+      if (isHeld) {
+        request.log.warn({ err: error, model: attempt.model.id }, 'a model did not answer');
+        failure = error;
+        if (!mayFallBack(error) || request.signal.aborted || request.ending.aborted) break;
+      } else if (failure === undefined || !isNoRoom(error)) {
+        // What was only the second choice is passed over: the client is told why the first did not answer.
+        throw error;
+      }
     }
   }
   throw toClientError(failure);
@@ -102,33 +106,41 @@ function isNoRoom(error: unknown): boolean {
   return error instanceof FareboxError && NO_ROOM.has(error.code);
 }
 
-async function openCall<Model extends Answering, Priced extends Bounded>(
-  { ledger, sql, textProviders, answerSpeeds }: Desk,
+interface CallWork<Model extends Answering, Priced extends Bounded, T> {
+  attempt: NamedModel<Model>;
+  index: number;
+  work(call: ModelCall<Model, Priced>): Promise<T>;
+}
+
+async function purchaseCall<Model extends Answering, Priced extends Bounded, T>(
+  desk: Desk,
   { request, price, drainMs, isStream }: CallOrder<Model, Priced, unknown>,
-  { attempt, index }: { attempt: NamedModel<Model>; index: number },
-): Promise<ModelCall<Model, Priced>> {
-  const { caller } = request;
+  { attempt, index, work }: CallWork<Model, Priced, T>,
+): Promise<T> {
   await request.admitModel(attempt.model.id);
   const priced = price(attempt);
-  const provider = textProviders.get(attempt.model.provider);
+  const provider = desk.textProviders.get(attempt.model.provider);
   if (!provider)
     throw toClientError(new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' }));
-  // The second model that is tried is an operation of its own: a hold that was released stays so.
-  const requestId = index === 0 ? request.requestId : `${request.requestId}:${index + 1}`;
-  const hold = await openHold(
-    { ledger, sql },
-    {
-      requestId,
-      caller,
-      request,
-      logOwner: request,
-      bound: priced.bound,
-      snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
-      ttlMs: LONGEST_CALL_MS + drainMs(attempt.model) + RESOLVE_MS,
+  const restMs = drainMs(attempt.model);
+  const { answerSpeeds } = desk;
+  return await purchase(desk, request, {
+    // The second model that is tried is an operation of its own: a hold that was released stays so.
+    operationId: index === 0 ? request.requestId : `${request.requestId}:${index + 1}`,
+    bound: priced.bound,
+    snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
+    ttlMs: LONGEST_CALL_MS + restMs + RESOLVE_MS,
+    async work(hold) {
+      const line = openLine(request, { drainMs: restMs, isStream });
+      const startedAt = performance.now();
+      try {
+        return await work({ attempt, provider, hold, answerSpeeds, startedAt, ...line, ...priced });
+      } catch (error) {
+        line.end();
+        throw error;
+      }
     },
-  );
-  const line = openLine(request, { drainMs: drainMs(attempt.model), isStream });
-  return { attempt, provider, hold, answerSpeeds, startedAt: performance.now(), ...line, ...priced };
+  });
 }
 
 async function informed<Model extends Answering, Priced extends Bounded>(

@@ -9,7 +9,7 @@ import {
   UNTIL_STORED,
   WAITED_HEADERS,
 } from '../http/describe.ts';
-import { dryRunCost } from '../paid/fixedPrice.ts';
+import { dryRunCost } from '../paid/dryRun.ts';
 import { completeAnswer, contentPolicyAnswer, failedAnswer, linkedStatusAnswer } from '../queue/jobBodies.ts';
 import { needsConsentAnswer, queuedVideoAnswer, videoQuoteAnswer } from './schema.ts';
 

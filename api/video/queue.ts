@@ -12,7 +12,7 @@ import { type Answer, json, withHeaders } from '../http/answer.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { isLinked, requireCallable, requireVideoModel } from '../models.ts';
-import { dryRun, isDryRun } from '../paid/fixedPrice.ts';
+import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import {
   isOrderReplay,
   jobOf,

@@ -8,7 +8,7 @@ import {
   UNTIL_STORED,
   WAITED_HEADERS,
 } from '../http/describe.ts';
-import { dryRunCost } from '../paid/fixedPrice.ts';
+import { dryRunCost } from '../paid/dryRun.ts';
 import { completeAnswer, failedAnswer, processingAnswer } from '../queue/jobBodies.ts';
 import { queuedAnswer, quoteAnswer } from './schema.ts';
 

@@ -14,7 +14,7 @@ import { type Answer, json, withHeaders } from '../http/answer.ts';
 import { invalid } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../http/route.ts';
 import { requireCallable, requireVoiceChanger } from '../models.ts';
-import { dryRun, isDryRun } from '../paid/fixedPrice.ts';
+import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import { countUnpaidReading, readWithinBudget } from '../paid/readings.ts';
 import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
 import {

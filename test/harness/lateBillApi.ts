@@ -1,7 +1,7 @@
 /** An API process with one more route, `POST /test/sold`: it costs 0.005 USD, and its deadline is short. */
 import { json } from '../../api/http/answer.ts';
 import { defineRoute, type Route } from '../../api/http/route.ts';
-import { paidDelivery } from '../../api/paid/paidDelivery.ts';
+import { purchaseAnswer } from '../../api/paid/purchase.ts';
 import { ROUTES } from '../../api/routes.ts';
 
 const PRICE = { usd: 5_000_000n, diem: 5_000_000n };
@@ -22,7 +22,11 @@ const sold = defineRoute({
       requestId,
     };
     const sale = { price: PRICE, snapshot: { ...snapshot, pricePerUnitUsd: '5000000' }, ttlMs: 60_000 };
-    return paidDelivery(dependencies, request, { sale, work: async () => ({ answer: json({}) }) });
+    return purchaseAnswer(dependencies, request, {
+      sale,
+      settles: 'at its first byte',
+      work: async () => json({}),
+    });
   },
 });
 

@@ -10,7 +10,7 @@ import { endUserOf } from '../../http/endUser.ts';
 import { invalid } from '../../http/invalid.ts';
 import { defineRoute } from '../../http/route.ts';
 import { requireCallable, requireModel } from '../../models.ts';
-import { isDryRun } from '../../paid/fixedPrice.ts';
+import { isDryRun } from '../../paid/dryRun.ts';
 import {
   type CallOrder,
   DRAIN_MS,

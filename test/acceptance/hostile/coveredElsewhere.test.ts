@@ -31,7 +31,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
     'jobs that are cancelled again and again, and Cancel-After':
       'cancels within the budget, answers 409 beyond it, and lets the job go on with its charge',
   }),
-  ...inFile('api/paid/paidDelivery.test.ts', {
+  ...inFile('api/paid/purchase.test.ts', {
     'images and transcripts that are left before their answer':
       'a client that leaves before its answer begins, again and again',
   }),
@@ -160,7 +160,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
     'a deadline between the bill and its answer':
       'gives back what was taken where the deadline passes between the bill and the answer',
   }),
-  ...inFile('api/paid/paid.test.ts', {
+  ...inFile('api/paid/ledgerHold.test.ts', {
     'a bill whose hold has expired': 'of a hold that was %s before is taken without it, once',
   }),
   ...inFile('workers/prepareServer.test.ts', {

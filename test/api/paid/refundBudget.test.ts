@@ -1,6 +1,6 @@
 /** The budget of a day's refunds for work whose client has left. */
 import { expect, it } from 'vitest';
-import { releaseWithinBudget } from '../../../api/paid/refundBudget.ts';
+import { releaseWithinBudget } from '../../../api/paid/purchase.ts';
 import { refundedPerDayOf } from '../../../domain/limits/refundedPerDay.ts';
 import { loadConfig } from '../../../infra/config/config.ts';
 import { refundBudgetFailures } from '../../../infra/telemetry/counters.ts';
@@ -22,7 +22,7 @@ it('that cannot be read bills nothing, and that is counted', async () => {
     request as unknown as Parameters<typeof releaseWithinBudget>[1],
     {
       usd: 1n,
-      release: async () => void done.push('released'),
+      hold: { release: async () => void done.push('released') },
       bill: async () => void done.push('billed'),
     },
   );

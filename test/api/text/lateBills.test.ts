@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json } from '../../../api/http/answer.ts';
 import { defineRoute, type Route } from '../../../api/http/route.ts';
-import { paidOnce } from '../../../api/paid/fixedPrice.ts';
-import { paidDelivery } from '../../../api/paid/paidDelivery.ts';
+import { type AnswerTerms, purchaseAnswer } from '../../../api/paid/purchase.ts';
 import { chatRoute } from '../../../api/text/chatRoute.ts';
 import { decisionRoutes } from '../../../api/text/decisions/decisionRoutes.ts';
 import { embeddingsRoute } from '../../../api/text/embeddings.ts';
@@ -19,30 +18,25 @@ import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
 
 const DEADLINE_MS = 2_500;
 const PRICE = { usd: 5_000_000n, diem: 5_000_000n };
-const OFFER = { sku: 'test-sold', unit: 'file', price: PRICE, provider: 'test' };
 
-const sold = defineRoute({
-  method: 'POST',
-  path: '/test/sold',
-  access: 'key',
-  deadlineMs: DEADLINE_MS,
-  handler: (dependencies, request) => {
-    const { requestId } = request;
-    const snapshot = { ...OFFER, price: undefined, modelId: 'test', units: '1', requestId };
-    const sale = { price: PRICE, snapshot: { ...snapshot, pricePerUnitUsd: '5000000' }, ttlMs: 60_000 };
-    const work = async () => ({ answer: json(await workOn()) });
-    return paidDelivery(dependencies, request, { sale, work });
-  },
-});
-
-const once = defineRoute({
-  method: 'POST',
-  path: '/test/once',
-  access: 'key',
-  deadlineMs: DEADLINE_MS,
-  handler: (dependencies, request) =>
-    paidOnce(dependencies, request, { offer: OFFER, work: async () => json(await workOn()) }),
-});
+const soldAt = (path: string, settles: AnswerTerms['settles']) =>
+  defineRoute({
+    method: 'POST',
+    path,
+    access: 'key',
+    deadlineMs: DEADLINE_MS,
+    handler: (dependencies, request) => {
+      const snapshot = {
+        ...{ sku: 'test-sold', modelId: 'test', provider: 'test', unit: 'file', units: '1' },
+        ...{ pricePerUnitUsd: '5000000', requestId: request.requestId },
+      };
+      const sale = { price: PRICE, snapshot, ttlMs: 60_000 };
+      const work = async () => json(await workOn());
+      return purchaseAnswer(dependencies, request, { sale, settles, work });
+    },
+  });
+const sold = soldAt('/test/sold', 'at its first byte');
+const once = soldAt('/test/once', 'before the answer');
 
 let world: TextWorld;
 /** The work of the two routes of this test. */

@@ -1,6 +1,6 @@
 /** A hold whose outcome its caller never learned is given back in the background. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { openHold } from '../../../api/paid/paid.ts';
+import { openHold } from '../../../api/paid/ledgerHold.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import type { Logger } from '../../../infra/log.ts';
 import { createAbandonedHolds } from '../../../infra/postgres/abandonedHolds.ts';
@@ -36,14 +36,18 @@ it('a hold that is written although its answer was lost is released', async () =
     },
   };
   const accountId = await world.account({ usd: 100n });
-  const { operationId: requestId, snapshot } = order(accountId, both(10n));
-  const call = { requestId, caller: { accountId, keyId: null } as Caller, bound: both(10n), snapshot };
-  const logOwner = { log: { warn: () => undefined } as unknown as Logger };
-  const opened = openHold({ ledger: forgetful, sql: world.pool }, { ...call, ttlMs: 600_000, logOwner });
+  const { operationId, snapshot } = order(accountId, both(10n));
+  const request = {
+    caller: { accountId, keyId: null } as Caller,
+    log: { warn: () => undefined } as unknown as Logger,
+    ...{ expired: false, beforeLoss: () => undefined },
+  };
+  const terms = { operationId, bound: both(10n), snapshot, ttlMs: 600_000 };
+  const opened = openHold({ ledger: forgetful, sql: world.pool }, request, terms);
   await expect(opened).rejects.toMatchObject({ code: 'unavailable' });
   expect(await world.balance(accountId)).toMatchObject({ usd: 90n, held: { usd: 10n } });
   await until('it is counted', async () => (await counted()).released === 1);
-  expect((await findCharge(world.pool, requestId))?.state).toBe('released');
+  expect((await findCharge(world.pool, operationId))?.state).toBe('released');
   expect(await world.balance(accountId)).toMatchObject({ usd: 100n, held: { usd: 0n } });
 });
 

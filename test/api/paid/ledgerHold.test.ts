@@ -1,7 +1,7 @@
 /** A hold and its bill: what the bill exceeds the hold by is taken, and what cannot be taken is told. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openHold } from '../../../api/paid/paid.ts';
+import { openHold } from '../../../api/paid/ledgerHold.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import { unpaidPart } from '../../../domain/ledger.ts';
 import type { Logger } from '../../../infra/log.ts';
@@ -39,16 +39,10 @@ async function openCall(funds: { usd?: bigint; diem?: bigint }, bound = 10_000_0
   const accountId = await world.account(funds);
   const requestId = randomUUID();
   const caller = { accountId, keyId: null } as Caller;
-  const call = {
-    requestId,
-    caller,
-    bound: both(bound),
-    snapshot: SNAPSHOT,
-    ttlMs: 60_000,
-    logOwner: { log },
-  };
+  const request = { caller, log, expired: false, beforeLoss: () => undefined };
+  const terms = { operationId: requestId, bound: both(bound), snapshot: SNAPSHOT, ttlMs: 60_000 };
   warnings.length = 0;
-  return { accountId, requestId, hold: await openHold({ ledger, sql: world.pool }, call) };
+  return { accountId, requestId, hold: await openHold({ ledger, sql: world.pool }, request, terms) };
 }
 
 const USD = 1_000_000_000n;

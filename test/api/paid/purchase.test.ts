@@ -1,12 +1,13 @@
-/** A file or a text that is paid for: charged when the client begins to get it, and not a moment before. */
+/** A paid request: charged at the moment that its policy names, and not before; released on every other way out. */
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, binary, json, stream } from '../../../api/http/answer.ts';
+import { type Answer, binary, events, json, stream } from '../../../api/http/answer.ts';
 import { defineRoute } from '../../../api/http/route.ts';
-import { paidDelivery } from '../../../api/paid/paidDelivery.ts';
+import type { LedgerHold } from '../../../api/paid/ledgerHold.ts';
+import { purchase, purchaseAnswer, settleAfterStream } from '../../../api/paid/purchase.ts';
 import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
 import { until } from '../../harness/until.ts';
@@ -29,21 +30,38 @@ const sold = defineRoute({
   access: 'key',
   deadlineMs: DEADLINE_MS,
   handler: async (dependencies, request) => {
-    const snapshot = {
-      ...{ sku: 'test-sold', modelId: 'test', provider, unit: 'file', units: '1' },
-      ...{ pricePerUnitUsd: '5000000', requestId: request.requestId },
-    };
-    const sale = { price: PRICE, snapshot, ttlMs: 60_000 };
-    return await paidDelivery(dependencies, request, { sale, work: async () => ({ answer: await work() }) });
+    const sale = { price: PRICE, snapshot: snapshotOf(request.requestId), ttlMs: 60_000 };
+    return await purchaseAnswer(dependencies, request, { sale, settles: 'at its first byte', work });
   },
 });
+
+/** Set by each test of a hold that its work does not settle. */
+let leaveOpen: (hold: LedgerHold) => Promise<Answer>;
+
+const open = defineRoute({
+  method: 'POST',
+  path: '/test/open',
+  access: 'key',
+  handler: async (dependencies, request) => {
+    const { requestId: operationId } = request;
+    const terms = { operationId, bound: PRICE, snapshot: snapshotOf(operationId), ttlMs: 60_000 };
+    return await purchase(dependencies, request, { ...terms, work: leaveOpen });
+  },
+});
+
+function snapshotOf(requestId: string) {
+  return {
+    ...{ sku: 'test-sold', modelId: 'test', provider, unit: 'file', units: '1' },
+    ...{ pricePerUnitUsd: '5000000', requestId },
+  };
+}
 
 let api: TestApi;
 let key: string;
 let accountId: string;
 
 beforeAll(async () => {
-  api = await startApi({ routes: [sold] });
+  api = await startApi({ routes: [sold, open] });
   ({ secret: key, accountId } = await api.newKey('INFERENCE'));
   const amount = 10n ** 9n;
   const { sql } = api.opened.dependencies;
@@ -268,3 +286,19 @@ it('work that fails costs nothing, whatever it throws', async () => {
   });
   expect([charges, statuses]).toEqual([0, [422, 500]]);
 });
+
+it.each([
+  ['answers without a bill', async () => json({})],
+  ['answers in a stream that breaks before its bill', breakingStream],
+])('a hold is released where its work %s', async (_how, work) => {
+  leaveOpen = work;
+  const charges = await chargesOf(async () => {
+    const response = await api.call('/test/open', { method: 'POST', key });
+    await response.text().catch(() => undefined);
+  });
+  expect(charges).toBe(0);
+});
+
+async function breakingStream(hold: LedgerHold): Promise<Answer> {
+  return events(settleAfterStream(hold, () => Promise.reject(new Error('the stream broke'))));
+}
