@@ -10,7 +10,7 @@ const OWN_JOBS = {
   message: 'Other jobs of this account are worked at; it is tried again.',
 };
 
-/** Waits for a turn, and leaves the worker where its account has too much waiting: Temporal tries it again by itself. */
+/** Waits for a turn, and leaves the worker where its account has too much waiting: Temporal tries it again (bench `jobs`). */
 export async function inShare<T>(
   { shares, mediaTurns }: Pick<ActivityDependencies, 'shares' | 'mediaTurns'>,
   accountId: string,

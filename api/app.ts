@@ -54,7 +54,7 @@ interface Served {
   handler: RouterMiddleware<RequestState>;
 }
 
-/** A path without parameters, as it is written: the router would try the patterns of all routes on it. */
+/** A path without parameters, as it is written: the router would try the patterns of all routes on it (bench `front`). */
 function lookUp(served: readonly Served[]): Koa.Middleware<RequestState> {
   const handlers = new Map(
     served

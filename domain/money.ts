@@ -47,7 +47,7 @@ const MOST_EXACT: Nano = 2n ** 53n;
 
 /** Nano units as a JSON number of whole units, for the public edge only. */
 export function nanoToNumber(amount: Nano): number {
-  // Both are exact, so their quotient is the double that is nearest to the amount: what its decimal text would read as.
+  // Both are exact, so their quotient is the double that is nearest to the amount (bench `usage`), as its decimal text reads.
   if (amount <= MOST_EXACT && amount >= -MOST_EXACT) return Number(amount) / Number(NANO_PER_UNIT);
   return Number(formatNano(amount));
 }

@@ -5,7 +5,8 @@
  *
  * V8 learns that rows of a query often outlive a few collections and then makes all of them in the old space, where each of
  * them stays, with all its strings, until the next full collection. And it lets the old space grow to four times of what
- * lived before it makes one. An API of 40 MB of living objects came to anything between 160 and 260 MB by that.
+ * lived before it makes one. An API of 40 MB of living objects came to anything between 160 and 260 MB by that. Benches
+ * `memory` and `jobs`.
  */
 import { readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -23,7 +24,7 @@ const NICENESS = 15;
  * Where a process has one core, up to three of V8's threads mark the heap beside the thread that serves, and each would get
  * as much of the core as it does: for a tenth of a second every stream stands still. Behind it they take what it leaves, and
  * where they do not come through, it does their work in small steps. When it waits for them, the core is theirs. Only Linux
- * has a priority for each thread; elsewhere, and where it is not granted, all goes on as it was.
+ * has a priority for each thread; elsewhere, and where it is not granted, all goes on as it was. Bench `chat`.
  */
 function collectBehindTheLoop(): void {
   if (process.platform !== 'linux') return;

@@ -19,7 +19,7 @@ export function timeOrderedHex(): string {
 let writtenAt = 0;
 let written = '';
 
-/** Unix milliseconds as 12 hexadecimal digits, written once for all requests of a millisecond. */
+/** Unix milliseconds as 12 hexadecimal digits, written once for all requests of a millisecond (bench `front`). */
 function timeDigits(): string {
   const now = Date.now();
   if (now === writtenAt) return written;

@@ -1,4 +1,4 @@
-/** Long work on the event loop is done in short turns, so that other requests are served between them. */
+/** Long work on the event loop is done in short turns, so that other requests are served between them (bench `stalls`). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const MAX_TURN_MS = 4;

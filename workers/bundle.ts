@@ -19,7 +19,7 @@ export function workflowModules() {
     workflowsPath,
     workflowInterceptorModules: [interceptorsPath],
     // Read once per worker and not once per execution. None of ours keeps anything between calls (the architecture test
-    // allows no variable of a module): what an execution knows is in its story, or with the SDK's activator.
+    // allows no variable of a module): what an execution knows is in its story, or with the SDK's activator. Bench `jobs`.
     preloadModules: ['@temporalio/workflow', workflowsPath, interceptorsPath],
   };
 }
@@ -33,7 +33,7 @@ export async function writeBundle(target = bundlePath()): Promise<void> {
 
 const SOURCE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
 
-/** A stack trace names file and line by the map alone; the text of every file beside it is half of the bundle. */
+/** A stack trace names file and line by the map alone; the text of the files is half of the bundle (bench `waiting`). */
 function withoutSources(code: string): string {
   const at = code.lastIndexOf(SOURCE_MAP);
   if (at < 0) throw new Error('the bundle has no source map');

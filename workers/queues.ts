@@ -28,7 +28,7 @@ export function mediaStepsAtOnce(configured?: number): number {
   return configured ?? 2 * (availableParallelism() + 1);
 }
 
-/** Steps that wait in the process, for each that works: what Temporal tries again later comes too late to keep cores busy. */
+/** Steps that wait in the process, for each that works: Temporal's retries come too late to keep cores busy (bench `jobs`). */
 export const MEDIA_WAITING = 4;
 
 function mediaSlots(configured?: number): number {
@@ -63,7 +63,7 @@ function usualPlan(queue: TaskQueue): QueuePlan {
   }
 }
 
-/** Workflows kept in memory per process: a job that waits for its retention to end is read again when it is needed. */
+/** Workflows kept in memory per process: a job that waits for its retention to end is read again (bench `waiting`). */
 export const MAX_CACHED_WORKFLOWS = 100;
 /** A process that is gone cannot take back the workflows it had in memory: this late they go to any other. */
 export const STICKY_LIMIT_MS = 3_000;

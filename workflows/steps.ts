@@ -6,12 +6,12 @@ import type { GenerationInput } from './contract.ts';
 export interface Steps {
   /** On the media queue: fetch, check the signature, decode. */
   media: MediaActivities;
-  /** Beside the workflow, for the ledger: short, idempotent, a database round trip. */
+  /** Beside the workflow, for the ledger: short, idempotent, a database round trip (bench `jobs`). */
   ledger: Pick<JobsActivities, 'acceptJob' | 'discardSource'>;
   /** Never given up: what the user must get back, and what must not be left lying about. */
   sure: Pick<JobsActivities, 'endJob' | 'abandonJob' | 'removeMedia'>;
   provider: Pick<ProviderActivities, 'generate'>;
-  /** Retried with growing pauses until there is an outcome: the pauses add nothing to the history. */
+  /** Retried with growing pauses until there is an outcome: the pauses add nothing to the history (bench `waiting`). */
   polling: Pick<ProviderActivities, 'awaitOutcome'>;
 }
 

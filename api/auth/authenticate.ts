@@ -142,7 +142,7 @@ function refused(internal: string, message = 'Authentication failed'): FareboxEr
   return new FareboxError({ code: 'credential_invalid', message, internal });
 }
 
-/** The same caller as long as the same is known of the key: what others work out for it need not be worked out again. */
+/** The same caller as long as the same is known of the key: what is worked out for it is kept (bench `front`). */
 const callers = new WeakMap<FoundKey, Caller>();
 
 function toCaller(key: FoundKey): Caller {

@@ -2,7 +2,7 @@
  * What is known about keys, so that a busy key costs one lookup in some seconds. A change is heard at once
  * (infra/postgres/keyChanges.ts); the ages below only bound what a silent loss of that channel can do: 5 s while it is
  * thought to live, 1 s while it is known to be down. Unknown keys are remembered for a second, apart from the known ones,
- * so that a flood of invented keys pushes none of those out.
+ * so that a flood of invented keys pushes none of those out. Bench `front`.
  */
 import { LRUCache } from 'lru-cache';
 import type { KeyChange } from '../../infra/postgres/keyChanges.ts';

@@ -1,4 +1,4 @@
-/** Notes when keys were last used: gathered in memory, written together, each key at most once a minute. */
+/** Notes when keys were last used: gathered in memory, written together, each key at most once a minute (bench `front`). */
 import { LRUCache } from 'lru-cache';
 import type { DatabaseClock } from '../../infra/postgres/databaseClock.ts';
 

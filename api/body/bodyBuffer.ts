@@ -1,5 +1,7 @@
-/** Bytes of a body in one buffer that grows: a Buffer for each chunk would cost 200 bytes and more, also for one byte. */
-import type { Holding } from '../../infra/byteBudget.ts';
+/** Bytes of a body in one buffer that grows: a Buffer for each chunk would cost 200 bytes and more (bench `memory`). */
+import { getHeapStatistics } from 'node:v8';
+import { FareboxError } from '../../domain/errors.ts';
+import { createByteBudget, type HeldBytes, type Holding } from '../../infra/byteBudget.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 /** The second chunk gets at least this much, so that the chunks after it need no buffer of their own. */
@@ -33,14 +35,14 @@ export class BodyBuffer {
     this.#length = length;
   }
 
-  /** All bytes, until the next `append` or `clear`. */
+  /** All bytes, until the next `append` or `cut`. */
   bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Keeps the memory for the bytes that follow. */
-  clear(): void {
-    this.#length = 0;
+  /** Keeps so many bytes, and the memory for those that follow. */
+  cut(length: number): void {
+    this.#length = length;
   }
 
   #grow(length: number): void {
@@ -53,4 +55,37 @@ export class BodyBuffer {
     this.#bytes = Buffer.allocUnsafe(capacity);
     this.#bytes.set(before.subarray(0, this.#length));
   }
+}
+
+/** Bodies up to this size may use the whole budget: large ones of a few callers do not keep out the usual requests. */
+const SMALL_BODY_BYTES = 256 * 1024;
+const LARGE_BODIES_SHARE = 0.75;
+/** Share of the memory for large bodies that one account or address may use. The largest body always fits. */
+const OWNER_SHARE = 0.5;
+const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
+const RETRY_AFTER_SECONDS = 2;
+/** A parsed body may take two bytes of the heap for each byte that was sent, and twice that while it is parsed. */
+const HEAP_SHARE = 0.25;
+
+/**
+ * How many bytes of request bodies this process holds in memory at once, for all requests together. `maxBytes`: a quarter of
+ * its heap by default.
+ */
+export function createBodyBudget(maxBytes = getHeapStatistics().heap_size_limit * HEAP_SHARE): HeldBytes {
+  const maxLargeBytes = maxBytes * LARGE_BODIES_SHARE;
+  const maxOwnerBytes = Math.max(maxLargeBytes * OWNER_SHARE, LARGEST_BODY_BYTES);
+  return createByteBudget(({ ofRequest, ofOwner, ofAll }) => {
+    const isSmall = ofRequest <= SMALL_BODY_BYTES;
+    if (ofAll > (isSmall ? maxBytes : maxLargeBytes)) throw noRoom(ofAll);
+    if (!isSmall && ofOwner > maxOwnerBytes) throw noRoom(ofOwner);
+  });
+}
+
+function noRoom(wantedBytes: number): FareboxError {
+  return new FareboxError({
+    code: 'unavailable',
+    message: `Too many large requests are being read at the moment; try again in ${RETRY_AFTER_SECONDS} seconds`,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    internal: `${wantedBytes} bytes of bodies would be held`,
+  });
 }

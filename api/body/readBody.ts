@@ -5,11 +5,13 @@ import type { Holding } from '../../infra/byteBudget.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { BodySpec, UploadedFile } from '../http/route.ts';
 import { checkModel, validate } from '../http/validate.ts';
+import { BodyBuffer } from './bodyBuffer.ts';
+import { takeChunks } from './bodyStream.ts';
 import { bodyKind } from './contentType.ts';
 import { readJson } from './readJson.ts';
 import { readMultipart } from './readMultipart.ts';
-import { readRaw } from './readRaw.ts';
 import { readSpooledJson } from './spooledJson.ts';
+import { bodyTooLarge } from './tooLarge.ts';
 
 export interface ReadBody {
   body: unknown;
@@ -66,6 +68,19 @@ export async function readBody(
   }
   if (spec.wrongKind !== undefined) throw wrongType(spec.wrongKind);
   throw wrongType(spec.json ? NOT_JSON : `'Content-Type' must be 'multipart/form-data'`);
+}
+
+const RAW_TIMEOUT_MS = 10_000;
+
+/** A body as it came, for those whose signature is over the very bytes. Throws `body_too_large` and `unavailable`. */
+export async function readRaw(
+  request: IncomingMessage,
+  { maxBytes, holding }: { maxBytes: number; holding: Holding },
+): Promise<Buffer> {
+  const body = new BodyBuffer({ maxBytes, holding });
+  const limits = { maxBytes, timeoutMs: RAW_TIMEOUT_MS, tooLarge: bodyTooLarge };
+  await takeChunks(request, limits, (chunk) => body.append(chunk));
+  return body.bytes();
 }
 
 const NOT_JSON = `'Content-Type' must be 'application/json'`;

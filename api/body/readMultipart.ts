@@ -1,11 +1,12 @@
 /** A multipart body: text fields, and files that are measured and hashed while they come. */
+
 import type { IncomingMessage } from 'node:http';
+import { MessageChannel } from 'node:worker_threads';
 import { FareboxError } from '../../domain/errors.ts';
 import type { Holding } from '../../infra/byteBudget.ts';
 import type { FileParts, UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import { bodyChunks } from './bodyStream.ts';
-import { freeChunk } from './freeChunk.ts';
 import { type MultipartEvent, MultipartParser } from './multipartParser.ts';
 import type { PartHead } from './partHeaders.ts';
 import { bodyTooLarge, fileTooLarge } from './tooLarge.ts';
@@ -143,4 +144,22 @@ function decode(bytes: Buffer): string {
 
 function malformed(reason: string): FareboxError {
   return new FareboxError({ code: 'invalid_request', message: `Invalid multipart request: ${reason}.` });
+}
+
+/** Smaller ones are not worth it, and may share their memory with others. */
+const MIN_FREED_BYTES = 16 * 1024;
+
+/** What is handed over to a closed port is gone; Node 20 has no other way to let go of a buffer (`transfer` comes with 22). */
+const { port1: nowhere, port2: otherEnd } = new MessageChannel();
+nowhere.close();
+otherEnd.close();
+
+/**
+ * Gives back the memory of a body's piece at once (bench `memory`): the chunk is empty from then on. A collection would do it
+ * too, but what lies outside the heap counts as if it were in it: of twenty uploads every 25 MB would cost a full one.
+ */
+export function freeChunk(chunk: Buffer): void {
+  const { buffer } = chunk;
+  const isItsOwn = chunk.length >= MIN_FREED_BYTES && buffer.byteLength === chunk.length;
+  if (isItsOwn && buffer instanceof ArrayBuffer) nowhere.postMessage(undefined, [buffer]);
 }

@@ -5,10 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
+import { JsonBytes } from '../../domain/json/jsonBytes.ts';
+import { JsonReader, MORE, NAME, QUOTE, VALUE } from '../../domain/json/jsonReader.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import { bodyChunks } from './bodyStream.ts';
-import { createJsonScanner } from './jsonScanner.ts';
-import { invalidJson, parseJson, tooComplex } from './readJson.ts';
+import { invalidJson, isNoJson, JSON_LIMITS, parseJson } from './readJson.ts';
 import { Spool, type SpooledText, type SpoolOptions } from './spooledText.ts';
 import { bodyTooLarge } from './tooLarge.ts';
 
@@ -23,10 +24,6 @@ const LARGEST_REST_BYTES = 4 * 1024 * 1024;
 const MOST_SPOOLS = 16;
 const UPLOAD_TIMEOUT_MS = 120_000;
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const CLOSING = Buffer.from('"');
-
 /**
  * The body with a SpooledText where a long string was. Throws `body_too_large`, `payload_too_large`, `invalid_json`, or
  * `invalid_request` for one that is too deep, has too many members, or more long strings than any route takes.
@@ -40,8 +37,6 @@ export async function readSpooledJson(
     const limits = { maxBytes, timeoutMs: UPLOAD_TIMEOUT_MS, tooLarge: bodyTooLarge };
     for await (const chunk of bodyChunks(request, limits)) await reader.push(chunk);
     return reader.finish();
-  } catch (error) {
-    throw error instanceof SyntaxError ? invalidJson() : error;
   } finally {
     await reader.close();
   }
@@ -49,43 +44,40 @@ export async function readSpooledJson(
 
 class SpoolingReader {
   readonly #options: SpoolOptions;
-  readonly #scanner = createJsonScanner();
+  readonly #reader = new JsonReader(JSON_LIMITS);
+  #isJson = true;
   /** In the place of long strings; nobody outside can know them. */
   readonly #mark = `spooled ${randomUUID()} `;
   readonly #spooled: SpooledText[] = [];
   /** The body without its long strings. */
   readonly #rest: BodyBuffer;
-  #inString = false;
-  /** The bytes before ended with a backslash that escapes. */
-  #isEscaped = false;
-  /** Of the string that is being read, as long as it is short. */
-  readonly #string: BodyBuffer;
+  /** Where a string that is longer than its piece begins in the rest; it goes to a spool when it is long. */
+  #stringAt = 0;
   #spool: Spool | undefined;
+  /** Bytes of the body before the chunk. */
+  #offset = 0;
+  /** Bytes of the chunk that are kept already. */
+  #kept = 0;
 
   constructor(options: SpoolOptions) {
     this.#options = options;
-    const { holding } = options;
-    this.#rest = new BodyBuffer({ maxBytes: LARGEST_REST_BYTES, holding });
-    this.#string = new BodyBuffer({ maxBytes: 2 * IN_MEMORY_BYTES, holding });
+    this.#rest = new BodyBuffer({
+      maxBytes: LARGEST_REST_BYTES + 2 * IN_MEMORY_BYTES,
+      holding: options.holding,
+    });
   }
 
   async push(chunk: Buffer): Promise<void> {
-    let from = 0;
-    while (from < chunk.length) {
-      if (!this.#inString) {
-        from = this.#between(chunk, from);
-        continue;
-      }
-      const end = this.#endOfString(chunk, from);
-      const until = end < 0 ? chunk.length : end;
-      await this.#take(chunk.subarray(from, until));
-      if (end >= 0) await this.#endString();
-      from = end < 0 ? until : end + 1;
+    if (!this.#isJson) return;
+    try {
+      await this.#read(chunk);
+    } catch (error) {
+      this.#isJson = !isNoJson(error);
     }
   }
 
   finish(): unknown {
-    if (this.#inString) throw invalidJson();
+    if (!this.#isJson) throw invalidJson();
     return this.#withSpooled(parseJson(this.#rest.bytes()));
   }
 
@@ -93,58 +85,46 @@ class SpoolingReader {
     await this.#spool?.close();
   }
 
-  /** Up to and with the next opening quote. */
-  #between(chunk: Buffer, from: number): number {
-    const quote = chunk.indexOf(QUOTE, from);
-    const until = quote < 0 ? chunk.length : quote + 1;
-    const piece = chunk.subarray(from, until);
-    const excess = this.#scanner.scan(piece);
-    if (excess) throw tooComplex(excess);
-    this.#keep(piece);
-    this.#inString = quote >= 0;
-    return until;
-  }
-
-  /** Where the closing quote is: one before which the number of backslashes is even. -1: not in this chunk. */
-  #endOfString(chunk: Buffer, from: number): number {
-    for (let at = from; ; ) {
-      const quote = chunk.indexOf(QUOTE, at);
-      const end = quote < 0 ? chunk.length : quote;
-      let run = 0;
-      while (end - run > from && chunk[end - run - 1] === BACKSLASH) run += 1;
-      const before = end - run === from && this.#isEscaped ? 1 : 0;
-      const isEscaped = (run + before) % 2 === 1;
-      if (quote < 0 || !isEscaped) {
-        this.#isEscaped = quote < 0 && isEscaped;
-        return quote;
-      }
-      at = quote + 1;
+  async #read(chunk: Buffer): Promise<void> {
+    const reader = this.#reader;
+    reader.write(new JsonBytes(chunk));
+    this.#kept = 0;
+    for (let step = reader.next(); step !== MORE; step = reader.next()) {
+      const isString = step === NAME || (step === VALUE && reader.first === QUOTE);
+      const isWhole = reader.stringAt >= this.#offset && reader.end - reader.stringAt <= IN_MEMORY_BYTES;
+      if (!isString || isWhole) continue;
+      await this.#keepString(chunk, reader.end - 1 - this.#offset);
+      await this.#endString();
     }
+    if (reader.isInString()) await this.#keepString(chunk, chunk.length);
+    else this.#keep(chunk.subarray(this.#kept));
+    this.#offset += chunk.length;
   }
 
-  async #take(piece: Buffer): Promise<void> {
+  /** A part of a string, up to here, and what stands before it. */
+  async #keepString(chunk: Buffer, end: number): Promise<void> {
+    const start = this.#reader.stringAt + 1 - this.#offset;
+    if (start > 0) {
+      this.#keep(chunk.subarray(this.#kept, start));
+      this.#stringAt = this.#rest.length;
+    }
+    const piece = chunk.subarray(Math.max(start, 0), end);
+    this.#kept = end;
     if (this.#spool) return await this.#spool.push(piece);
-    this.#string.append(piece);
-    if (this.#string.length <= IN_MEMORY_BYTES) return;
+    this.#rest.append(piece);
+    if (this.#rest.length - this.#stringAt <= IN_MEMORY_BYTES) return;
     if (this.#spooled.length === MOST_SPOOLS) throw tooMany();
     this.#spool = new Spool(this.#options, `spooled-${this.#spooled.length}`);
-    await this.#spool.push(this.#string.bytes());
-    this.#string.clear();
+    await this.#spool.push(this.#rest.bytes().subarray(this.#stringAt));
+    this.#rest.cut(this.#stringAt);
   }
 
   async #endString(): Promise<void> {
-    if (this.#spool) {
-      this.#keep(Buffer.from(`${this.#mark}${this.#spooled.length}`));
-      this.#spooled.push(await this.#spool.finish());
-      await this.#spool.close();
-      this.#spool = undefined;
-    } else {
-      this.#keep(this.#string.bytes());
-    }
-    this.#string.clear();
-    this.#inString = false;
-    this.#scanner.scan(CLOSING);
-    this.#keep(CLOSING);
+    if (!this.#spool) return;
+    this.#rest.append(Buffer.from(`${this.#mark}${this.#spooled.length}`));
+    this.#spooled.push(await this.#spool.finish());
+    await this.#spool.close();
+    this.#spool = undefined;
   }
 
   #keep(bytes: Buffer): void {
@@ -152,7 +132,7 @@ class SpoolingReader {
     this.#rest.append(bytes);
   }
 
-  /** Depth and members are bounded by the scanner. Names of members stay as they are: no schema knows such a one. */
+  /** Depth and members are bounded by the reader. Names of members stay as they are: no schema knows such a one. */
   #withSpooled(value: unknown): unknown {
     if (this.#spooled.length === 0) return value;
     if (typeof value === 'string' && value.startsWith(this.#mark)) {

@@ -6,14 +6,14 @@ import type { Holding } from '../../infra/byteBudget.ts';
 import type { UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 
-/** Most recordings that are spoken to a program; each request that is being read holds at most this much. */
+/** Most recordings that are spoken to a program; each request that is being read holds at most this much (bench `jobs`). */
 export const IN_MEMORY_BYTES = 256 * 1024;
 
 let line: Promise<unknown> = Promise.resolve();
 
 /**
  * One piece of all uploads at a time, each in its turn: twenty that come as fast as they can would otherwise keep the event
- * loop and the disk to themselves, and whoever only asks for a route would wait for all of them.
+ * loop and the disk to themselves, and a call for any other route would wait for them (benches `media`, `memory`).
  */
 function inLine<T>(work: () => Promise<T>): Promise<T> {
   const turn = line.then(work);
@@ -60,7 +60,7 @@ export class Upload {
     this.#hash.update(gathered);
     this.#disk ??= await this.#openFile();
     await this.#disk.handle.writeFile(gathered);
-    this.#gathered.clear();
+    this.#gathered.cut(0);
   }
 
   async #openFile() {

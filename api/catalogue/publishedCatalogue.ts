@@ -1,4 +1,4 @@
-/** Answers of the catalogue routes, prepared once: they change with the configuration only (MODEL-6). */
+/** Answers of the catalogue routes, prepared once (bench `models`): they change with the configuration only (MODEL-6). */
 import { MODEL_TYPES, type Model } from '../../domain/catalogue/model.ts';
 import { presentModel } from '../../domain/catalogue/presentModel.ts';
 import { isOffline } from '../../domain/modelAccess.ts';

@@ -58,7 +58,7 @@ export function requestLimitOf({ countsItself, requestLimit }: Route): 'jobs' | 
   return countsItself ? 'own' : requestLimit;
 }
 
-/** What handlers see of a request. The dearer members are made when they are asked for. */
+/** What handlers see of a request. The dearer members are made when they are asked for (bench `front`). */
 export class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly body: unknown;
   readonly files: readonly UploadedFile[];

@@ -12,7 +12,7 @@ const known = new WeakMap<Route, LRUCache<string, object>>();
 
 /**
  * Throws `invalid_request`. What was checked once is not checked again: the schemas of queries look at nothing but the
- * query. The result is frozen, as several requests may get the same.
+ * query. The result is frozen, as several requests may get the same. Bench `models`.
  */
 export function readQuery(route: Route, ctx: Pick<ApiContext, 'querystring' | 'query'>): unknown {
   if (!route.query) return undefined;

@@ -25,7 +25,7 @@ export class RequestState {
     this.#log = log;
   }
 
-  /** Made on first use: most requests log one line, at their end. */
+  /** Made on first use: most requests log one line, at their end (bench `front`). */
   get log(): Logger {
     this.#child ??= this.#log.child({ requestId: this.requestId });
     return this.#child;

@@ -81,7 +81,7 @@ function sendPrepared(ctx: ApiContext, { bytes }: PreparedAnswer): void {
   ctx.res.end(bytes);
 }
 
-/** What is whole already is sent as it is: Koa would look at it once more. */
+/** What is whole already is sent as it is: Koa would look at it once more (bench `models`). */
 function announce(ctx: ApiContext, sizeBytes: number): void {
   ctx.respond = false;
   ctx.res.setHeader('Content-Type', JSON_TYPE);

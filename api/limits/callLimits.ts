@@ -92,7 +92,7 @@ export interface CallLimits {
   ended(status: number, code: ErrorCode | undefined): Promise<void> | undefined;
 }
 
-/** What is counted for every call of one key to one route and model; made once, as long as the key is known. */
+/** Counted for every call of one key to one route and model; made once while the key is known (bench `front`). */
 interface Counted extends LimitedCall {
   failed: Counter;
   unsupported: Counter | undefined;
@@ -128,7 +128,7 @@ function countedOf(limits: Limits, caller: Caller, subject: Subject): Counted {
 
 const joinedBefore = new WeakMap<LimitedCall, WeakMap<LimitedCall, LimitedCall>>();
 
-/** Always the same object for the same two: what waits for Redis goes together by it. */
+/** Always the same object for the same two: what waits for Redis goes together by it (benches `front` and `rpc`). */
 function joined(counted: LimitedCall, own: LimitedCall): LimitedCall {
   const known = joinedBefore.get(counted) ?? new WeakMap<LimitedCall, LimitedCall>();
   joinedBefore.set(counted, known);

@@ -18,7 +18,7 @@ import {
 import type { Config } from '../../infra/config/config.ts';
 import type { Funds, FundsReader, Payer } from '../../infra/postgres/funds.ts';
 
-/** A payer that had funds is believed for this long. */
+/** A payer that had funds is believed for this long (benches `front` and `chat`). */
 const FRESH_MS = 1_000;
 /** A busy payer is read again in the background: its calls never wait for that. */
 const MAX_AGE_MS = 2_000;
@@ -48,7 +48,7 @@ interface Known {
   accountId: string;
   funds: Funds;
   readAt: number;
-  /** Lists of prices of which these funds can pay one. */
+  /** Lists of prices of which these funds can pay one (bench `pairs`). */
   payable: Set<readonly LedgerPrice[]>;
 }
 

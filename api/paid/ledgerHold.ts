@@ -85,7 +85,7 @@ export async function openHold(client: LedgerClient, request: Buyer, terms: Hold
   return hold;
 }
 
-/** A class: closures for its members cost batches of calls of chain nodes a twentieth (docs/performance.md). */
+/** A class: closures for its members cost batches of calls of chain nodes a twentieth (bench `pairs`). */
 export class LedgerHold {
   /** Other than `held` only when an earlier call with this id has resolved it already. */
   state: ChargeState = 'held';

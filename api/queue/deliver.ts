@@ -165,7 +165,7 @@ async function depart(dependencies: Dependencies, queueId: string, how: Delivere
 const AVERAGE_LIFE_MS = 15_000;
 const averages = new LRUCache<string, Promise<number | undefined>>({ max: 1_000, ttl: AVERAGE_LIFE_MS });
 
-/** P80 of the last executions, read at most every few seconds per model and process. */
+/** P80 of the last executions, read at most every few seconds per model and process (bench `retrieve`). */
 async function averageMs(sql: SqlClient, modelId: string, defaultMs: number): Promise<number> {
   const known = averages.get(modelId);
   if (known) return (await known) ?? defaultMs;

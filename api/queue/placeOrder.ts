@@ -48,7 +48,7 @@ export interface Order {
 export interface OrderParts {
   /**
    * Small enough to be on its way together with its order, whose way is the longer one: the step that measures it waits a
-   * moment for it. What no step looks at before the charge is there before its order.
+   * moment for it (bench `jobs`). What no step looks at before the charge is there before its order.
    */
   together: boolean;
   put(queueId: string): Promise<void>;

@@ -25,10 +25,11 @@ import {
 import { transactionHash } from '../../providers/rpc/transactionHash.ts';
 import { type Answer, prepared } from '../http/answer.ts';
 import { idempotencyMismatch } from '../queue/idempotency.ts';
-import { relayHeaders } from './rpcAnswer.ts';
+import { relayHeaders } from './answerCalls.ts';
+import { UPSTREAM_MS } from './askNodes.ts';
+import { type PaidCalls, payForCalls, type RpcMeans, type RpcOrder, type RpcVisit } from './payForCalls.ts';
 import { admitRpc } from './rpcLimits.ts';
-import { type RpcMeans, type RpcOrder, type RpcVisit, type Sold, sell, UPSTREAM_MS } from './sell.ts';
-import { type Keeping, toAnswer } from './toAnswer.ts';
+import { type AnswerKeeper, toAnswer } from './toAnswer.ts';
 
 export interface KeyedRequest extends Pick<RpcOrder, 'network' | 'asked'> {
   key: string;
@@ -129,20 +130,20 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
       await renameCharge(means.sql, own, operationId);
       return operationId;
     };
-    const sold = await sell(means, visit, {
+    const paid = await payForCalls(means, visit, {
       ...{ network: keyed.network, asked: keyed.asked, admission, known, anotherId },
       ...{ goesOn: true, keepsBill: true },
       operationId: claimed.operationId,
     });
-    if (sold.kind === 'failed') {
-      mayHaveBeenSent ||= sold.maybeSent && writes(keyed.asked);
-      throw sold.error;
+    if (paid.kind === 'failed') {
+      mayHaveBeenSent ||= paid.maybeSent && writes(keyed.asked);
+      throw paid.error;
     }
     // It is paid: whoever comes with the key gets it for that money, also if it cannot be kept now.
     mayHaveBeenSent = true;
-    return await toAnswer(sold, {
+    return await toAnswer(paid, {
       ...{ asked: keyed.asked, credit: means.config.prices.rpcCredit },
-      keeping: keeping(means, visit, { request, sold, end: lease.end }),
+      keeper: keeperOf(means, visit, { request, paid, end: lease.end }),
     });
   } catch (error) {
     lease.end();
@@ -165,13 +166,13 @@ function isCertain(error: unknown): boolean {
 }
 
 /** A whole answer is kept before it is given; one in pieces when its end has come, or it is asked for anew. */
-function keeping(
+function keeperOf(
   { sql }: RpcMeans,
   { requestId, log }: RpcVisit,
-  { request, sold, end }: { request: OwnRequest; sold: Exclude<Sold, { kind: 'failed' }>; end: () => void },
-): Keeping {
+  { request, paid, end }: { request: OwnRequest; paid: PaidCalls; end: () => void },
+): AnswerKeeper {
   const { own, claimed } = request;
-  const { credits, cached } = sold.bill;
+  const { credits, cached } = paid.bill;
   async function keep(body: Buffer | undefined): Promise<void> {
     end();
     const kept = await keepAnswer(sql, own, { status: 200, body, credits, requestId, cached });

@@ -1,8 +1,37 @@
-/** How the JSON-RPC routes describe themselves. */
+/** How the JSON-RPC routes describe themselves, and what they take and give: the proxy reads its bodies by itself. */
 import { z } from 'zod';
+import { MOST_ITEMS } from '../../domain/rpc/request.ts';
 import { answersWith, type RouteDescription } from '../http/describe.ts';
 import { dryRunCost } from '../paid/dryRun.ts';
-import { networksAnswer, rpcAnswer } from './schema.ts';
+
+const rpcId = z.union([z.string(), z.number(), z.null()]).meta({ description: 'Returned as it was sent.' });
+
+const rpcCall = z
+  .strictObject({
+    jsonrpc: z.literal('2.0').optional(),
+    method: z.string(),
+    params: z.array(z.unknown()).optional(),
+    id: rpcId,
+  })
+  .meta({ id: 'JsonRpcCall' });
+
+export const rpcBody = z.union([rpcCall, z.array(rpcCall).min(1).max(MOST_ITEMS)]);
+
+const rpcItem = z
+  .strictObject({
+    jsonrpc: z.literal('2.0'),
+    id: rpcId,
+    result: z.unknown().optional(),
+    error: z
+      .looseObject({ code: z.number(), message: z.string(), data: z.unknown().optional() })
+      .optional()
+      .meta({ description: "The node's error, or ours for an item that no node answered." }),
+  })
+  .meta({ id: 'JsonRpcItem' });
+
+const rpcAnswer = z.union([rpcItem, z.array(rpcItem)]);
+
+const networksAnswer = z.strictObject({ networks: z.array(z.string()) });
 
 const CALL = `One JSON-RPC 2.0 call, or a batch of at most 100 in an array; at most 1 MB. A batch with one method that is not admitted is refused as a whole, and every such method is named.
 

@@ -61,7 +61,7 @@ export async function admitRpc(
   };
 }
 
-/** Calls of a kind that wait for Redis together go as one question, when they are the same object. */
+/** Calls of a kind that wait for Redis together go as one question, when they are the same object (bench `rpc`). */
 const limitedCalls = new LRUCache<string, LimitedCall>({ max: 10_000 });
 
 function limitedCall(limits: Limits, accountId: string, count: RpcCount): LimitedCall {

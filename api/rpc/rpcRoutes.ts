@@ -11,10 +11,9 @@ import { defineRoute } from '../http/route.ts';
 import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import { readIdempotencyKey } from '../queue/idempotency.ts';
 import { isKeyedReplay, onlyOnce } from './onlyOnce.ts';
-import { RPC_DESCRIPTIONS } from './openapi.ts';
+import { RPC_DESCRIPTIONS, rpcBody } from './openapi.ts';
+import { payForCalls } from './payForCalls.ts';
 import { admitRpc } from './rpcLimits.ts';
-import { rpcBody } from './schema.ts';
-import { sell } from './sell.ts';
 import { toAnswer } from './toAnswer.ts';
 
 export const rpcNetworksRoute = defineRoute({
@@ -58,12 +57,12 @@ export const rpcRoute = defineRoute({
     const { network, asked, key } = read.found;
     if (dry) return dryRun(priceOfCredits(asked.credits, dependencies.config.prices.rpcCredit));
     if (key !== undefined) return await onlyOnce(dependencies, request, { network, asked, key });
-    const sold = await sell(dependencies, request, {
+    const paid = await payForCalls(dependencies, request, {
       ...{ network, asked, admission, operationId: request.requestId, known: NOTHING },
       ...{ goesOn: writes(asked), keepsBill: false },
     });
-    if (sold.kind === 'failed') throw sold.error;
-    return await toAnswer(sold, { asked, credit: dependencies.config.prices.rpcCredit });
+    if (paid.kind === 'failed') throw paid.error;
+    return await toAnswer(paid, { asked, credit: dependencies.config.prices.rpcCredit });
   },
 });
 

@@ -6,7 +6,7 @@ import { isArmed, point } from '../../infra/points.ts';
 
 /**
  * So much may wait for the client while more is read. With a stream's own 16 kB each piece is read only when the one before
- * has gone out, and neither side is ever busy while the other is.
+ * has gone out, and neither side is ever busy while the other is. Bench `delivery`.
  */
 const MOST_WAITING_BYTES = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 /**
  * Ends long turns of the event loop that many small chunks of bodies cause. The parser calls us for each chunk: the 64 kB
  * of one read may be ten thousand chunks of one byte and take it 17 ms, and a turn reads every connection that has sent
- * something, each up to 32 times. Connections whose turn is over are read again in the next turn.
+ * something, each up to 32 times. Connections whose turn is over are read again in the next turn. Bench `stalls`.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';

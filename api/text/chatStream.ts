@@ -66,7 +66,7 @@ async function relay(relayed: Relay): Promise<{ whole: boolean; failure?: unknow
     } catch (failure) {
       return { whole: false, failure };
     }
-    // No wait for what was taken at once: it would be one per token of every stream.
+    // No wait for what was taken at once: it would be one per token of every stream (bench `chat`).
     const taken = text === '' || take(text);
     if (taken === true) continue;
     relayed.isPaced = false;

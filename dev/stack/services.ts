@@ -12,13 +12,13 @@ export interface ServiceOptions {
 
 /**
  * Of an API process. Of the 16 MB that the space for new objects may grow to, all are used sooner or later; with half of
- * them it is as quick, and collects for half as long at a time.
+ * them it is as quick, and collects for half as long at a time. Bench `memory`.
  */
 export const API_FLAGS: readonly string[] = ['--max-semi-space-size=8'];
 
 /**
  * Of a worker process. The space for new objects grows to 32 MB in each of its two threads and stays there; with a quarter
- * of that it does as much.
+ * of that it does as much. Bench `waiting`.
  */
 export const WORKER_FLAGS: readonly string[] = ['--max-semi-space-size=4'];
 

@@ -58,7 +58,7 @@ export function priceOf(published: PublishedPrice): Price {
   return price;
 }
 
-/** Every request asks for a dozen prices of the same entries, and reading decimals is slow. An entry never changes. */
+/** Every request asks for a dozen prices of entries that never change, and reading decimals is slow (bench `chat`). */
 const prices = new WeakMap<PublishedPrice, Price>();
 
 function toNano(units: number): Nano {

@@ -1,32 +1,16 @@
 /** Which calls make a node work for long, or answer with much: they are sent alone and given more time. */
+import { namesIn } from './methodGroups.ts';
 import type { CallMethod, RpcCalls } from './rpcCalls.ts';
 
-const HEAVY = new Set([
-  'eth_getLogs',
-  'eth_getBlockReceipts',
-  'eth_simulateV1',
-  'eth_getProof',
-  'getProgramAccounts',
-  'getLargestAccounts',
-  'getSupply',
-  'getBlock',
-  'getBlocks',
-  'getLeaderSchedule',
-  'getClusterNodes',
-  'getVoteAccounts',
-  'getTokenLargestAccounts',
-  'starknet_getEvents',
-  'starknet_getStateUpdate',
-  'starknet_getBlockWithTxs',
-  'starknet_getBlockWithReceipts',
-  'starknet_traceTransaction',
-  'starknet_traceBlockTransactions',
-  'starknet_simulateTransactions',
-  'starknet_getStorageProof',
-  'zks_getL1BatchDetails',
-  'zks_getRawBlockTransactions',
-  'zks_getProof',
-]);
+const HEAVY = new Set(
+  namesIn(`
+    eth_getLogs eth_getBlockReceipts eth_simulateV1 eth_getProof getProgramAccounts getLargestAccounts
+    getSupply getBlock getBlocks getLeaderSchedule getClusterNodes getVoteAccounts getTokenLargestAccounts
+    starknet_getEvents starknet_getStateUpdate starknet_getBlockWithTxs starknet_getBlockWithReceipts
+    starknet_traceTransaction starknet_traceBlockTransactions starknet_simulateTransactions
+    starknet_getStorageProof zks_getL1BatchDetails zks_getRawBlockTransactions zks_getProof
+  `),
+);
 
 const HEAVY_FAMILIES = ['debug_', 'trace_', 'arbtrace_', 'txpool_'];
 
@@ -35,47 +19,29 @@ export function isHeavy(method: string): boolean {
 }
 
 /** What runs the code of a client, or of contracts and programs of his choosing; of a family all, whatever it is called. */
-const RUNS_CODE = [
-  ...['eth_call', 'eth_createAccessList', 'eth_estimate', 'eth_send', 'eth_simulate'],
-  ...['debug_', 'trace_', 'arbtrace_', 'zks_', 'linea_', 'pimlico_'],
-  ...['simulate', 'send'],
-  ...['starknet_add', 'starknet_call', 'starknet_estimate', 'starknet_simulate'],
-];
+const RUNS_CODE = namesIn(`
+  eth_call eth_createAccessList eth_estimate eth_send eth_simulate debug_ trace_ arbtrace_ zks_ linea_
+  pimlico_ simulate send starknet_add starknet_call starknet_estimate starknet_simulate
+`);
 
 export function runsCode(method: string): boolean {
   return RUNS_CODE.some((family) => method.startsWith(family));
 }
 
-/** Light as a rule, and yet of as many accounts, slots or blocks as the params name, or of a size that they choose. */
-const UNBOUNDED = new Set([
-  'eth_feeHistory',
-  // A bundler looks for it in the logs of many blocks.
-  'eth_getUserOperationByHash',
-  'eth_getUserOperationReceipt',
-  // Bor finds out anew who signed long ago.
-  'bor_getRootHash',
-  'bor_getSigners',
-  'bor_getSignersAtHash',
-  'bor_getSnapshot',
-  'bor_getSnapshotAtHash',
-  'bor_getSnapshotProposer',
-  'bor_getSnapshotProposerSequence',
-  'getAccountInfo',
-  'getBlockProduction',
-  'getBlocksWithLimit',
-  'getInflationReward',
-  'getMultipleAccounts',
-  'getSignatureStatuses',
-  'getSignaturesForAddress',
-  'getSlotLeaders',
-  'getTokenAccountsByDelegate',
-  'getTokenAccountsByOwner',
-  'getTransaction',
-  'starknet_getClass',
-  'starknet_getClassAt',
-  'starknet_getCompiledCasm',
-  'starknet_getMessagesStatus',
-]);
+/**
+ * Light as a rule, and yet of as many accounts, slots or blocks as the params name, or of a size that they choose. A bundler
+ * looks for operations in the logs of many blocks, and Bor finds out anew who signed long ago.
+ */
+const UNBOUNDED = new Set(
+  namesIn(`
+    eth_feeHistory eth_getUserOperationByHash eth_getUserOperationReceipt bor_getRootHash bor_getSigners
+    bor_getSignersAtHash bor_getSnapshot bor_getSnapshotAtHash bor_getSnapshotProposer
+    bor_getSnapshotProposerSequence getAccountInfo getBlockProduction getBlocksWithLimit getInflationReward
+    getMultipleAccounts getSignatureStatuses getSignaturesForAddress getSlotLeaders
+    getTokenAccountsByDelegate getTokenAccountsByOwner getTransaction starknet_getClass starknet_getClassAt
+    starknet_getCompiledCasm starknet_getMessagesStatus
+  `),
+);
 
 /** Whether a client chooses how long a node works on it: then being late says nothing of the node. */
 export function costIsChosen(method: string): boolean {

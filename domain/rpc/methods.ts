@@ -2,12 +2,16 @@
  * Methods that the proxy admits, with their networks and tiers (RPC-2). A method is known by exactly this spelling;
  * everything else is refused, with the reason where it is one that its callers can act on.
  */
-import { EVM_METHODS } from './evmMethods.ts';
-import type { MethodGroup, RpcTier } from './methodGroup.ts';
+import {
+  EVM_METHODS,
+  type MethodGroup,
+  namesIn,
+  type RpcTier,
+  SOLANA_METHODS,
+  STARKNET_METHODS,
+} from './methodGroups.ts';
 import type { RpcFamily, RpcNetwork } from './networks.ts';
 import type { CallMethod } from './rpcCalls.ts';
-import { SOLANA_METHODS } from './solanaMethods.ts';
-import { STARKNET_METHODS } from './starknetMethods.ts';
 
 const TIER_MULTIPLIER: Record<RpcTier, number> = { standard: 1, advanced: 2, large: 4 };
 
@@ -61,16 +65,20 @@ export const REFUSAL_WORDS: Record<Refusal, string> = {
  */
 const WEBSOCKET = new Set(['eth_subscribe', 'eth_unsubscribe', 'starknet_unsubscribe']);
 const WEBSOCKET_SHAPES = /^(?:[a-z][A-Za-z]*(?:Subscribe|Unsubscribe)|starknet_subscribe[A-Za-z]+)$/;
-const FILTERS = new Set([
-  ...['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter'],
-  ...['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter'],
-]);
+const FILTERS = new Set(
+  namesIn(`
+    eth_newFilter eth_newBlockFilter eth_newPendingTransactionFilter eth_getFilterChanges eth_getFilterLogs
+    eth_uninstallFilter
+  `),
+);
 /** Methods that use the keys or the mining of a node (RPC-4), as nodes have had them. */
-const KEYS = new Set([
-  ...['eth_sign', 'eth_accounts', 'eth_mining', 'eth_hashrate', 'eth_getWork', 'eth_submitWork'],
-  ...['eth_submitHashrate', 'eth_coinbase', 'eth_signTransaction', 'eth_sendTransaction'],
-  ...['eth_signTypedData', 'eth_signTypedData_v3', 'eth_signTypedData_v4', 'personal_sign'],
-]);
+const KEYS = new Set(
+  namesIn(`
+    eth_sign eth_accounts eth_mining eth_hashrate eth_getWork eth_submitWork eth_submitHashrate eth_coinbase
+    eth_signTransaction eth_sendTransaction eth_signTypedData eth_signTypedData_v3 eth_signTypedData_v4
+    personal_sign
+  `),
+);
 const ANYWHERE = new Set(Object.values(GROUPS).flatMap((groups) => groups.flatMap(({ methods }) => methods)));
 
 /** Of a name that `methodsOf` does not have. */
@@ -79,4 +87,15 @@ export function refusalOfMethod(name: string): Refusal {
   if (FILTERS.has(name)) return 'filter';
   if (KEYS.has(name)) return 'keys';
   return ANYWHERE.has(name) ? 'elsewhere' : 'unknown';
+}
+
+const MAX_SHOWN_LETTERS = 64;
+
+/** In quotes, cut, and in ASCII: a name that only looks like another one does not look like it here. */
+export function shownName(name: string): string {
+  const cut = name.length > MAX_SHOWN_LETTERS ? `${name.slice(0, MAX_SHOWN_LETTERS)}…` : name;
+  return JSON.stringify(cut).replace(
+    /[\u007f-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

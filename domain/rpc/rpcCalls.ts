@@ -1,9 +1,10 @@
 /**
  * The calls of one request side by side. A batch has up to a hundred, and they live as long as a node takes to answer: as
- * objects of their own, with a text for each id and each list of params, they would cost more to keep than to read.
+ * objects of their own, with a text for each id and each list of params, they would cost more to keep than to read. Bench
+ * `rpc`.
  */
-import { JsonBytes } from './jsonBytes.ts';
-import type { JsonWriter } from './jsonWriter.ts';
+import { JsonBytes } from '../json/jsonBytes.ts';
+import type { JsonWriter } from '../json/jsonWriter.ts';
 
 /** The same object for all calls of it. */
 export interface CallMethod {

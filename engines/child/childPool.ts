@@ -1,6 +1,6 @@
 /**
  * Pool of child processes that parse files of strangers (PARSE-1): a parser that loops or grows is killed with its
- * child, and the event loop of this process never waits for one. Children are kept for the next file.
+ * child, and the event loop of this process never waits for one. Children are kept for the next file (bench `media`).
  */
 import { TooManyWait } from '../../infra/tooBusy.ts';
 import { type ChildPlan, hold, type KeptChild, letGo, startChild } from './keptChild.ts';

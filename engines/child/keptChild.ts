@@ -1,4 +1,7 @@
-/** Child processes of our own program that are kept for the next piece of work and never keep this process alive idle. */
+/**
+ * Child processes of our own program that are kept for the next piece of work (bench `media`) and never keep this process
+ * alive idle.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { isolatedCommand } from './isolation.ts';

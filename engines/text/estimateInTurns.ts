@@ -1,4 +1,4 @@
-/** Estimates the tokens of long texts without holding up the event loop: 35 MB take a tenth of a second. */
+/** Estimates the tokens of long texts in turns: 35 MB take a tenth of a second of the event loop (bench `stalls`). */
 import { estimateTokens, TokenEstimate } from '../../domain/text/promptSize.ts';
 import { createTurnLimit } from '../../infra/turnLimit.ts';
 

@@ -1,33 +1,33 @@
 /**
- * Parses a large JSON body as JSON.parse does, in short turns: at once, 35 MB of texts take up to a tenth of a second of
- * the event loop, and as much again for the memory that they need. Depth and members of what clients send were bounded by the
- * scanner before.
+ * Parses a large JSON body as JSON.parse does, in short turns (bench `stalls`): at once, 35 MB of texts take up to a tenth of
+ * a second of the event loop, and as much again for the memory that they need.
  */
 import { isUtf8 } from 'node:buffer';
-import { createTurnLimit } from '../../infra/turnLimit.ts';
+import { JsonBytes } from '../../domain/json/jsonBytes.ts';
+import { NO_LIMITS } from '../../domain/json/jsonLimits.ts';
 import {
   BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  OPEN_BRACE,
+  BEGIN,
+  END,
+  JsonReader,
+  MORE,
   OPEN_BRACKET,
   QUOTE,
-} from './jsonMarks.ts';
+  VALUE,
+} from '../../domain/json/jsonReader.ts';
+import { createTurnLimit } from '../../infra/turnLimit.ts';
 
 /** Well below a millisecond of work. */
 const STEP_BYTES = 64 * 1024;
-
+/** What clients send is bounded before, at much less. */
+const LIMITS = { ...NO_LIMITS, depth: 5_000 };
 const LETTER_U = 0x75;
-const WHITE_SPACE = new Set<number | undefined>([0x20, 0x09, 0x0a, 0x0d]);
-const ENDS_LITERAL = new Set<number | undefined>([...WHITE_SPACE, COMMA, CLOSE_BRACKET, CLOSE_BRACE]);
 
-/** Throws SyntaxError for what is no JSON in UTF-8, RangeError for what is nested too deeply. */
+/** Throws SyntaxError for what is no UTF-8, JsonProblem for what is no JSON or nested too deeply. */
 export async function parseInTurns(bytes: Buffer): Promise<unknown> {
   if (!isUtf8(bytes)) throw new SyntaxError('the text is not in UTF-8');
   const endTurn = createTurnLimit();
-  const steps = new JsonText(bytes).parse();
+  const steps = new JsonValues(bytes).parse();
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done) return step.value;
     const next = endTurn();
@@ -35,131 +35,82 @@ export async function parseInTurns(bytes: Buffer): Promise<unknown> {
   }
 }
 
-/** Each generator yields between two steps. */
-class JsonText {
+/** Arrays and objects that are open. */
+interface Branch {
+  value: unknown[] | Record<string, unknown>;
+  /** Of the member that follows. */
+  name: string;
+}
+
+class JsonValues {
   readonly #bytes: Buffer;
-  #at = 0;
-  /** End of the step before. */
-  #stepped = 0;
+  readonly #reader = new JsonReader(LIMITS);
+  readonly #open: Branch[] = [];
+  #root: unknown;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
   }
 
+  /** Yields between two pieces. */
   *parse(): Generator<void, unknown> {
-    const value = yield* this.#value();
-    yield* this.#skipSpace();
-    if (this.#at < this.#bytes.length) throw new SyntaxError('text behind the value');
-    return value;
-  }
-
-  *#value(): Generator<void, unknown> {
-    if (WHITE_SPACE.has(this.#bytes[this.#at])) yield* this.#skipSpace();
-    switch (this.#bytes[this.#at]) {
-      case QUOTE:
-        return yield* this.#text();
-      case OPEN_BRACKET:
-        return yield* this.#list();
-      case OPEN_BRACE:
-        return yield* this.#fields();
-      default:
-        return yield* this.#literal();
-    }
-  }
-
-  *#list(): Generator<void, unknown[]> {
-    const values: unknown[] = [];
-    for (let more = yield* this.#opens(CLOSE_BRACKET); more; more = yield* this.#goesOn(CLOSE_BRACKET)) {
-      values.push(yield* this.#value());
-    }
-    return values;
-  }
-
-  *#fields(): Generator<void, object> {
-    const fields: Record<string, unknown> = {};
-    for (let more = yield* this.#opens(CLOSE_BRACE); more; more = yield* this.#goesOn(CLOSE_BRACE)) {
-      yield* this.#skipSpace();
-      const name = yield* this.#text();
-      yield* this.#skipSpace();
-      this.#take(COLON);
-      const value = yield* this.#value();
-      if (name !== '__proto__') fields[name] = value;
-      else
-        Object.defineProperty(fields, name, {
-          ...{ value, configurable: true, enumerable: true, writable: true },
-        });
-    }
-    return fields;
-  }
-
-  /** Behind the opening mark: whether there is a first member. */
-  *#opens(end: number): Generator<void, boolean> {
-    this.#at += 1;
-    yield* this.#skipSpace();
-    if (this.#bytes[this.#at] !== end) return true;
-    this.#at += 1;
-    return false;
-  }
-
-  /** Behind a member: whether there is another one. */
-  *#goesOn(end: number): Generator<void, boolean> {
-    if (WHITE_SPACE.has(this.#bytes[this.#at])) yield* this.#skipSpace();
-    const isEnd = this.#bytes[this.#at] === end;
-    this.#take(isEnd ? end : COMMA);
-    return !isEnd;
-  }
-
-  /** A long text is read in pieces, which end neither within a character nor within an escape. */
-  *#text(): Generator<void, string> {
-    this.#take(QUOTE);
-    let text = '';
-    let from = this.#at;
-    for (;;) {
-      const byte = this.#bytes[this.#at];
-      if (byte === undefined) throw new SyntaxError('a text without an end');
-      const isEnd = byte === QUOTE;
-      const isCut = this.#at - from >= STEP_BYTES && (byte & 0xc0) !== 0x80;
-      if (isEnd || isCut) {
-        text += JSON.parse(`"${this.#bytes.toString('utf8', from, this.#at)}"`);
-        from = this.#at;
-        yield* this.#step();
+    const reader = this.#reader;
+    const bytes = this.#bytes;
+    for (let at = 0, isLast = false; !isLast; at += STEP_BYTES) {
+      isLast = at + STEP_BYTES >= bytes.length;
+      reader.write(new JsonBytes(bytes.subarray(at, at + STEP_BYTES)), isLast);
+      for (let step = reader.next(); step !== MORE; step = reader.next()) {
+        if (step === BEGIN) this.#open.push({ value: reader.first === OPEN_BRACKET ? [] : {}, name: '' });
+        else if (step === END) this.#put(this.#open.pop()?.value);
+        else if (step === VALUE && reader.first !== QUOTE) this.#put(this.#plainValue());
+        else {
+          const isLong = reader.end - reader.stringAt > STEP_BYTES;
+          const text = isLong ? yield* this.#longText() : this.#text(reader.stringAt + 1, reader.end - 1);
+          if (step === VALUE) this.#put(text);
+          else (this.#open.at(-1) as Branch).name = text;
+        }
       }
-      this.#at += byte === BACKSLASH ? this.#escapeLength() : 1;
-      if (isEnd) return text;
+      yield;
     }
-  }
-
-  #escapeLength(): number {
-    return this.#bytes[this.#at + 1] === LETTER_U ? 6 : 2;
+    return this.#root;
   }
 
   /** A number, true, false or null. */
-  *#literal(): Generator<void, unknown> {
-    const from = this.#at;
-    while (this.#at < this.#bytes.length && !ENDS_LITERAL.has(this.#bytes[this.#at])) {
-      this.#at += 1;
-      // A generator for each digit would take longer than all the rest.
-      if (this.#at - this.#stepped >= STEP_BYTES) yield* this.#step();
+  #plainValue(): unknown {
+    const { start, end } = this.#reader;
+    return JSON.parse(this.#bytes.toString('latin1', start, end));
+  }
+
+  #put(value: unknown): void {
+    const branch = this.#open.at(-1);
+    if (branch === undefined) this.#root = value;
+    else if (Array.isArray(branch.value)) branch.value.push(value);
+    else if (branch.name !== '__proto__') branch.value[branch.name] = value;
+    else
+      Object.defineProperty(branch.value, branch.name, {
+        ...{ value, configurable: true, enumerable: true, writable: true },
+      });
+  }
+
+  #text(from: number, to: number): string {
+    const text = this.#bytes.toString('utf8', from, to);
+    return this.#reader.isEscaped() ? (JSON.parse(`"${text}"`) as string) : text;
+  }
+
+  /** In pieces, which end neither within a character nor within an escape. */
+  *#longText(): Generator<void, string> {
+    const bytes = this.#bytes;
+    const end = this.#reader.end - 1;
+    let text = '';
+    for (let from = this.#reader.stringAt + 1; from < end; ) {
+      const least = Math.min(from + STEP_BYTES, end);
+      let to = from;
+      while (to < least) to += bytes[to] === BACKSLASH ? (bytes[to + 1] === LETTER_U ? 6 : 2) : 1;
+      while (((bytes[to] ?? 0) & 0xc0) === 0x80) to += 1;
+      text += this.#text(from, to);
+      from = to;
+      yield;
     }
-    return JSON.parse(this.#bytes.toString('latin1', from, this.#at));
-  }
-
-  *#skipSpace(): Generator<void, void> {
-    while (WHITE_SPACE.has(this.#bytes[this.#at])) {
-      this.#at += 1;
-      yield* this.#step();
-    }
-  }
-
-  *#step(): Generator<void, void> {
-    if (this.#at - this.#stepped < STEP_BYTES) return;
-    this.#stepped = this.#at;
-    yield;
-  }
-
-  #take(mark: number): void {
-    if (this.#bytes[this.#at] !== mark)
-      throw new SyntaxError(`no ${String.fromCharCode(mark)} at ${this.#at}`);
-    this.#at += 1;
+    return text;
   }
 }

@@ -1,4 +1,4 @@
-/** JSON of a request to a service: a large one is written in turns, since 35 MB of it would take up to a third of a second. */
+/** JSON of a request to a service, in turns where it is large: 35 MB take a third of a second (bench `stalls`). */
 import { createTurnLimit, type TurnLimit } from '../turnLimit.ts';
 
 /** Below it JSON.stringify takes a millisecond or two, whatever is in the strings. */

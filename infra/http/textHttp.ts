@@ -1,7 +1,7 @@
 /**
  * Synchronous calls to the text services that the operator configured, over connections that are kept: one per running
  * call, so a stream never waits behind another one. Redirects are never followed, every body has a cap and every wait a
- * deadline; a failure says whether the request can have reached the service.
+ * deadline; a failure says whether the request can have reached the service. Kept connections: benches `chat` and `rpc`.
  */
 import { Agent, type Dispatcher } from 'undici';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';

@@ -1,6 +1,6 @@
 /**
  * Collects the calls of one tick into one statement. Bounded everywhere: calls waiting, batches in flight, calls per
- * batch, and how long a call may take.
+ * batch, and how long a call may take. Bench `ledger`.
  */
 import { isRetryable, isUnavailable, unavailable } from './failures.ts';
 import { pauseWithJitter } from './pool.ts';
@@ -192,7 +192,7 @@ async function runOnce<Request, Result>(
   const results = await run();
   if (results.length !== open.length)
     throw new Error(`${results.length} answers to ${open.length} ledger calls`);
-  // What has waited goes before these go on: until they are through, the database would have nothing to do.
+  // What has waited goes before these go on: until they are through, the database would have nothing to do (bench `chat`).
   answered?.();
   open.forEach((entry, index) => {
     end(entry, () => entry.resolve(results[index] as Result));

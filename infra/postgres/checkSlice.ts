@@ -68,8 +68,8 @@ export interface HashedRows {
 /**
  * Columns that never change once the day of a row is over. Columns that a later migration adds do not change an old hash. The
  * refund of an operation comes later, as a row of its own. The hash of many rows is the sum of a 64-bit hash of each row. It
- * needs no order and takes a third of the time of SHA-256. It finds damage, but it is no proof against an owner of the
- * database who constructs rows for it.
+ * needs no order and takes a third of the time of SHA-256 (bench `ledger-check`). It finds damage, but it is no proof against
+ * an owner of the database who constructs rows for it.
  */
 const HASHED = {
   transfers:

@@ -1,7 +1,7 @@
 /**
  * The calls of a ledger, batched. Calls of all accounts share statements, and with them the wait for a row that another
  * transaction has locked: after a short while the calls of that account leave, wait apart on connections of their own, and
- * the others go on. An account whose last call found it locked stays apart until one gets through.
+ * the others go on. An account whose last call found it locked stays apart until one gets through. Bench `ledger`.
  */
 import { createBatcher } from './batcher.ts';
 import { isLockTimeout, unavailable } from './failures.ts';

@@ -39,7 +39,7 @@ export function admitArguments(requests: readonly AdmitRequest[]): string[] {
   ];
 }
 
-/** As Postgres reads it: the library would go through each element three times, which for JSON takes a while. */
+/** As Postgres reads it: the library would go through each element three times (bench `ledger`). */
 export function arrayText<T>(items: readonly T[], write: (item: T) => string): string {
   let text = '';
   for (const item of items) text += text === '' ? write(item) : `,${write(item)}`;

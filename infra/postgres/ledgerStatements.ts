@@ -71,7 +71,7 @@ const BOTH = {
 
 /**
  * A row as one text of words and numbers: Postgres describes the columns with each answer, and the library makes its parsers
- * of them each time.
+ * of them each time. Bench `ledger`.
  */
 function told(columns: string): string {
   return `concat_ws(',', ${columns}) as told`;

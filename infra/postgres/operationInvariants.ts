@@ -35,7 +35,7 @@ const AMOUNTS_OF_TWO = [
 ];
 /**
  * Most text calls have two lines, input and output, and nothing else: in the statement itself they take half the time of the
- * function, which the check of a book spends mostly on them.
+ * function, which the check of a book spends mostly on them. Bench `ledger-check`.
  */
 const LISTED_PRICE = `case when jsonb_typeof(t.details -> 'lines') = 'array' and not t.details ? 'addOns'
       and jsonb_array_length(t.details -> 'lines') = 4

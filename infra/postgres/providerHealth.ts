@@ -30,7 +30,7 @@ export interface OpenCircuits {
 
 const READ_EVERY_MS = 1_000;
 
-/** For those who only look: read at most once a second, however often it is asked for. */
+/** For those who only look: read at most once a second, however often it is asked for (bench `jobs`). */
 export function watchCircuits(sql: SqlClient, now: () => number = () => performance.now()): OpenCircuits {
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<ReadonlyMap<string, number>> | undefined;

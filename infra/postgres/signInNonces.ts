@@ -28,7 +28,7 @@ interface Claim {
 
 /**
  * The uses of a tick go as one statement, and one at a time: wallets cost nothing to make, and however many sign in, they
- * take one connection of the pool and wait for each other, not the ledger for them.
+ * take one connection of the pool and wait for each other, not the ledger for them. Bench `wallets`.
  */
 const LIMITS = { maxBatch: 256, maxInFlight: 1, maxWaiting: 4_096, deadlineMs: 5_000 } as const;
 

@@ -1,6 +1,6 @@
 /**
  * The same entries as RFC 4180 text, written by the database: a whole history is one column of text per batch, which
- * costs this process next to nothing per entry. Amounts are exact decimals.
+ * costs this process next to nothing per entry (bench `usage`). Amounts are exact decimals.
  */
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';

@@ -143,7 +143,7 @@ function boundariesOf({ archivedUntil, unsealedFrom, closedUntil, summedUntil }:
   return [archivedUntil, ...unsealed, closedUntil, summedUntil];
 }
 
-/** Some hundred milliseconds of work for the database: no snapshot lasts long. */
+/** Some hundred milliseconds of work for the database: no snapshot lasts long (bench `ledger-check`). */
 const MAX_SLICE_ROWS = 200_000;
 
 /** End of the part of a slice that is read at once, from its start, and the row count of the larger table in it. */

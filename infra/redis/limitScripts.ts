@@ -1,7 +1,7 @@
 /**
  * The sliding windows of domain/limits/slidingWindow.ts inside Redis. A window is a hash: one field per slot, `t` their
- * sum, `o` the oldest slot. A call reads and writes each window once: Redis does nothing else meanwhile. Redis' clock is
- * the only one, so processes need not agree on theirs.
+ * sum, `o` the oldest slot. A call reads and writes each window once: Redis does nothing else meanwhile (bench `front`). Its
+ * clock is the only one, so processes need not agree on theirs.
  */
 import { SLOTS } from '../../domain/limits/slidingWindow.ts';
 

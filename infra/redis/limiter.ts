@@ -59,7 +59,7 @@ interface Refusal extends RefusedCall {
   at: number;
 }
 
-/** Never changed once it was asked for: calls of a kind share one, and with it what is sent for them. */
+/** Never changed once it was asked for: calls of a kind share one, and with it what is sent for them (bench `front`). */
 export interface LimitedCall {
   readonly accountId: string;
   readonly counters: readonly Counter[];

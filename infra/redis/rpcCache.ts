@@ -1,6 +1,6 @@
 /**
  * Answers of chains that can never change, kept in Redis for all processes, the last used ones in this process too. Redis
- * that does not answer is as if nothing were kept.
+ * that does not answer is as if nothing were kept. Bench `rpc`.
  */
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';

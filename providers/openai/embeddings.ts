@@ -18,7 +18,7 @@ export function toEmbeddingBody(request: EmbeddingRequest, dialect: Dialect): Fi
   };
 }
 
-/** In short turns: 2,048 vectors of 3,072 numbers take up to a fifth of a second. */
+/** In short turns: 2,048 vectors of 3,072 numbers take up to a fifth of a second (bench `stalls`). */
 export async function readEmbeddings(body: unknown, request: EmbeddingRequest): Promise<Embeddings> {
   const error = errorIn(body);
   if (error !== undefined) throw failureOfError(error);

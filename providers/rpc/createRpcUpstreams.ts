@@ -4,14 +4,18 @@ import { anyHeavy, isHeavy } from '../../domain/rpc/methodCost.ts';
 import { RPC_NETWORKS } from '../../domain/rpc/networks.ts';
 import type { RpcSettings } from '../../domain/rpc/nodeSettings.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { createKeptAnswers, type KeptAnswers } from './keptAnswers.ts';
+import { KeptAnswers } from './keptAnswers.ts';
 import { knowsTransaction } from './knowsTransaction.ts';
 import { openDoor } from './nodeDoor.ts';
-import { MOST_BYTES, RpcFleet, type Work } from './rpcFleet.ts';
-import { RpcNode } from './rpcNode.ts';
-import type { RpcTools } from './rpcTools.ts';
-import type { RpcOutcome, RpcStream, RpcUpstreams } from './rpcUpstreams.ts';
-import { readStreamed } from './streamedRead.ts';
+import { RpcFleet, type Work } from './rpcFleet.ts';
+import { type Attempt, RpcNode } from './rpcNode.ts';
+import {
+  MAX_WHOLE_BYTES,
+  type RpcOutcome,
+  type RpcStream,
+  type RpcTools,
+  type RpcUpstreams,
+} from './rpcUpstreams.ts';
 
 export interface RpcConfiguration {
   rpc: RpcSettings;
@@ -28,27 +32,31 @@ const MOST_HEAVY = 4;
 export function createRpcUpstreams(configuration: RpcConfiguration, tools: RpcTools = {}): RpcUpstreams {
   const fleets = openFleets(configuration, tools);
   const { cache, observe = () => undefined, deadlineMs = DEADLINE_MS } = tools;
-  const kept = cache && createKeptAnswers(cache, observe);
+  const kept = cache && new KeptAnswers(cache, observe);
   const fleetOf = (network: string): RpcFleet => {
     const fleet = fleets.get(network);
     if (fleet === undefined) throw new Error('a network without nodes');
     return fleet;
   };
   const workOf = (fleet: RpcFleet, calls: RpcCalls, signal: AbortSignal): Work => {
-    return { calls, signal, until: fleet.now() + deadlineMs, maxBytes: MOST_BYTES, heavy: false };
+    return { calls, signal, until: fleet.now() + deadlineMs, maxBytes: MAX_WHOLE_BYTES, heavy: false };
+  };
+  const orKept = (fleet: RpcFleet, calls: RpcCalls, ask: (rest: RpcCalls) => Promise<RpcOutcome[]>) => {
+    fleet.heights.used();
+    return kept ? kept.orAsk(fleet, calls, ask) : ask(calls);
   };
   return {
     networks: new Set(fleets.keys()),
     async batch(network, calls, signal) {
       signal.throwIfAborted();
       const fleet = fleetOf(network);
-      return await orKept({ kept, fleet, calls }, (rest) => askBatch(fleet, workOf(fleet, rest, signal)));
+      return await orKept(fleet, calls, (rest) => askBatch(fleet, workOf(fleet, rest, signal)));
     },
     async single(network, call, signal) {
       signal.throwIfAborted();
       const fleet = fleetOf(network);
       let stream: RpcStream | undefined;
-      const [outcome] = await orKept({ kept, fleet, calls: call }, async () => {
+      const [outcome] = await orKept(fleet, call, async () => {
         const answer = await askSingle(fleet, workOf(fleet, call, signal));
         if (answer.kind !== 'stream') return [answer];
         stream = answer;
@@ -88,42 +96,16 @@ function openFleets({ rpc, secret }: RpcConfiguration, tools: RpcTools): Map<str
   return new Map(opened);
 }
 
-interface Keeping {
-  kept: KeptAnswers | undefined;
-  fleet: RpcFleet;
-  calls: RpcCalls;
-}
-
-/** Asks only for what is not kept. */
-async function orKept(
-  { kept, fleet, calls }: Keeping,
-  ask: (rest: RpcCalls) => Promise<RpcOutcome[]>,
-): Promise<RpcOutcome[]> {
-  fleet.heights.used();
-  const places = kept?.placesOf(fleet, calls);
-  // Nothing of it can ever be kept.
-  if (kept === undefined || places === undefined) return await ask(calls);
-  const found = await kept.find(fleet, places);
-  const open = found.flatMap((outcome, index) => (outcome === undefined ? [index] : []));
-  const answered =
-    open.length === 0 ? [] : await ask(open.length === calls.length ? calls : calls.only(open));
-  for (const [at, index] of open.entries()) {
-    const outcome = answered[at] ?? fleet.nobody();
-    found[index] = outcome;
-    kept.keep(fleet, places[index], outcome);
-  }
-  return found as RpcOutcome[];
-}
-
 async function askSingle(fleet: RpcFleet, work: Work): Promise<RpcOutcome | RpcStream> {
   const method = work.calls.method(0);
-  if (method.isWrite) return (await fleet.write(work)).outcome;
-  if (isHeavy(method.name)) return await readStreamed(fleet, { ...work, heavy: true });
-  const [outcome = fleet.nobody()] = await fleet.read(work);
-  // Nobody expected that much of it.
-  return outcome.kind === 'failed' && outcome.reason === 'too_large'
-    ? await readStreamed(fleet, work)
-    : outcome;
+  if (method.isWrite) return await fleet.write(work);
+  const heavy = isHeavy(method.name);
+  const first = await fleet.read({ ...work, heavy, streams: heavy });
+  const [outcome] = first.outcomes;
+  const isTooLarge = outcome?.kind === 'failed' && outcome.reason === 'too_large';
+  // Of a light call nobody expected that much.
+  const answered = isTooLarge && !heavy ? await fleet.read({ ...work, streams: true }) : first;
+  return answered.stream ?? answered.outcomes[0] ?? fleet.nobody();
 }
 
 /** What a node says of a transaction that it took: its hash, or what was wrong with it. */
@@ -137,7 +119,7 @@ async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
   // All of it to one node, which then speaks of one state of the chain.
   const preferred = fleet.pick(new Set());
   const together = { ...work, preferred };
-  if (!calls.some(({ isWrite }) => isWrite) && !anyHeavy(calls)) return await fleet.read(together);
+  if (!calls.some(({ isWrite }) => isWrite) && !anyHeavy(calls)) return (await fleet.read(together)).outcomes;
   // Each part listens; they are at most as many as the calls.
   setMaxListeners(0, work.signal);
   const outcomes: RpcOutcome[] = new Array(calls.length).fill(LATE);
@@ -150,7 +132,7 @@ async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
     return { ...together, calls: calls.only(part), maxBytes: budget.leftBytes };
   };
   const counted = new Set<unknown>();
-  const store = (part: readonly number[], answered: readonly RpcOutcome[]) => {
+  const store = (part: readonly number[], { outcomes: answered }: Attempt) => {
     for (const [at, index] of part.entries()) {
       const outcome = answered[at] ?? fleet.nobody();
       // A result keeps all of the answer that it is a part of.
@@ -165,8 +147,7 @@ async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
     light.length === 0 ? undefined : fleet.read(partOf(light)).then((answered) => store(light, answered)),
     inTurn(indices.filter(isWrite), 1, async (index) => {
       // What it did is told whatever the others answer.
-      const { outcome } = await fleet.write({ ...partOf([index]), maxBytes: MOST_WRITTEN_BYTES });
-      outcomes[index] = outcome;
+      outcomes[index] = await fleet.write({ ...partOf([index]), maxBytes: MOST_WRITTEN_BYTES });
     }),
     inTurn(indices.filter(isLone), MOST_HEAVY, async (index) => {
       if (fleet.now() >= work.until || budget.leftBytes <= 0) return;

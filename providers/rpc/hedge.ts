@@ -1,21 +1,25 @@
-/** A second node for a call whose first is slower than it usually is: few calls, so that a slow fleet is not asked twice. */
-import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { mayBeAskedElsewhere } from './outcomes.ts';
-import type { Asking, Attempt, RpcNode } from './rpcNode.ts';
+/** A second node for a call whose first is slow: few calls, so that a slow fleet is not asked twice. */
+
+import type { Attempt, Running } from './rpcNode.ts';
+import type { RpcOutcome } from './rpcUpstreams.ts';
 
 const SHARE = 0.05;
-export const MOST_SAVED = 10;
+const MAX_SAVED = 10;
 
 /** One call in twenty, and a few at once. */
 export class HedgeBudget {
   private saved: number;
 
-  constructor(saved = 1) {
+  constructor(saved: number) {
     this.saved = saved;
   }
 
+  static full(): HedgeBudget {
+    return new HedgeBudget(MAX_SAVED);
+  }
+
   called(): void {
-    this.saved = Math.min(MOST_SAVED, this.saved + SHARE);
+    this.saved = Math.min(MAX_SAVED, this.saved + SHARE);
   }
 
   take(): boolean {
@@ -25,62 +29,29 @@ export class HedgeBudget {
   }
 }
 
-export interface HedgedCall {
-  calls: RpcCalls;
-  asking: Asking;
-  budget: HedgeBudget;
-  /** Undefined: nobody else is there. */
-  other: () => RpcNode | undefined;
+/** Another node may know better than one that lies, limits, refuses or fails; what is too large is so everywhere. */
+export function mayBeAskedElsewhere(outcome: RpcOutcome): boolean {
+  switch (outcome.kind) {
+    case 'failed':
+      return outcome.reason !== 'too_large';
+    case 'mismatched':
+    case 'rejected':
+      return true;
+    default:
+      return false;
+  }
 }
 
-/** The first good answer of the two; else the last bad one. */
-export function askHedged(node: RpcNode, call: HedgedCall): Promise<Attempt> {
-  const { calls, asking, budget } = call;
-  budget.called();
-  const first = node.ask(calls, asking);
-  const afterMs = node.latencies.hedgeAfterMs(calls.length);
-  if (afterMs === undefined || afterMs >= asking.timeoutMs) return first.done;
-  return race(first, {
-    afterMs,
-    isBad: isOpen,
-    second: () => {
-      const second = budget.take() ? call.other() : undefined;
-      return second?.ask(calls, { ...asking, timeoutMs: asking.timeoutMs - afterMs });
-    },
-  });
-}
-
-/** Whether another node may do better. */
-export function isOpen({ outcomes }: Attempt): boolean {
-  return outcomes.some(mayBeAskedElsewhere);
-}
-
-/** One node at work. */
-export interface Racer<T> {
-  done: Promise<T>;
-  /** Its answer is of no more interest. */
-  stop(): void;
-}
-
-export interface Race<T> {
-  afterMs: number;
-  /** Undefined: the first one stays alone. */
-  second: () => Racer<T> | undefined;
-  isBad: (answer: T) => boolean;
-  /** Given what comes after the end, all the same. */
-  drop?: ((answer: T) => void) | undefined;
-}
-
-/** The first good answer of the two; else the last bad one. */
-export function race<T>(first: Racer<T>, { afterMs, second, isBad, drop }: Race<T>): Promise<T> {
+/** The first good answer of the two; else the last bad one. `second`: undefined where the first one stays alone. */
+export function race(first: Running, afterMs: number, second: () => Running | undefined): Promise<Attempt> {
   return new Promise((resolve, reject) => {
     const running = new Set([first]);
     let over = false;
-    const follow = (each: Racer<T>) => {
+    const follow = (each: Running) => {
       each.done.then((answer) => {
         running.delete(each);
-        if (over) return drop?.(answer);
-        if (running.size > 0 && isBad(answer)) return;
+        if (over) return drop(answer);
+        if (running.size > 0 && answer.outcomes.some(mayBeAskedElsewhere)) return;
         over = true;
         clearTimeout(timer);
         for (const loser of running) loser.stop();
@@ -95,4 +66,11 @@ export function race<T>(first: Racer<T>, { afterMs, second, isBad, drop }: Race<
     }, afterMs);
     follow(first);
   });
+}
+
+/** The node of a stream goes on sending otherwise. */
+function drop({ stream }: Attempt): void {
+  stream?.value[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => undefined);
 }

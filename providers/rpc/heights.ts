@@ -4,9 +4,8 @@
  */
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import { ownCall, type RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { textOf } from './outcomes.ts';
 import type { RpcNode } from './rpcNode.ts';
-import type { RpcEvent } from './rpcTools.ts';
+import { type RpcEvent, textOf } from './rpcUpstreams.ts';
 
 export interface Heights {
   /** A call came: looks go on for a while. */

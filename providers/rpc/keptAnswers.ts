@@ -1,12 +1,10 @@
-/** Answers that can never change, kept for all processes under what was asked of which chain. */
+/** Answers that can never change, kept for all processes under what was asked of which chain (bench `rpc`). */
 import { createHash } from 'node:crypto';
+import { jsonBytes } from '../../domain/json/jsonBytes.ts';
 import { isEverKept, type Keeping, keepingOf, mayBeKept } from '../../domain/rpc/finality.ts';
-import { jsonBytes } from '../../domain/rpc/jsonBytes.ts';
 import type { CallMethod, RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { resultOf, textOf } from './outcomes.ts';
 import type { RpcFleet } from './rpcFleet.ts';
-import type { RpcCache, RpcEvent } from './rpcTools.ts';
-import type { RpcOutcome } from './rpcUpstreams.ts';
+import { type RpcCache, type RpcEvent, type RpcOutcome, resultOf, textOf } from './rpcUpstreams.ts';
 
 const LARGEST_KEPT = 256 * 1024;
 const TTL_SECONDS = 24 * 3_600;
@@ -19,50 +17,66 @@ interface Place {
 
 type Places = readonly (Place | undefined)[];
 
-export interface KeptAnswers {
-  /** For each call; undefined where no answer to any of them is ever kept. */
-  placesOf(fleet: RpcFleet, calls: RpcCalls): Places | undefined;
-  /** What is there. Never throws. */
-  find(fleet: RpcFleet, places: Places): Promise<(RpcOutcome | undefined)[]>;
-  /** Keeps what was answered and can never change; nobody waits for it. */
-  keep(fleet: RpcFleet, place: Place | undefined, outcome: RpcOutcome): void;
+export class KeptAnswers {
+  readonly #cache: RpcCache;
+  readonly #observe: (event: RpcEvent) => void;
+
+  constructor(cache: RpcCache, observe: (event: RpcEvent) => void) {
+    this.#cache = cache;
+    this.#observe = observe;
+  }
+
+  /** Asks only for what is not kept, and keeps what can be. */
+  async orAsk(
+    fleet: RpcFleet,
+    calls: RpcCalls,
+    ask: (rest: RpcCalls) => Promise<RpcOutcome[]>,
+  ): Promise<RpcOutcome[]> {
+    const places = placesOf(fleet, calls);
+    if (places === undefined) return await ask(calls);
+    const outcomes = await this.#find(fleet, places);
+    const open = outcomes.flatMap((outcome, index) => (outcome === undefined ? [index] : []));
+    const answered =
+      open.length === 0 ? [] : await ask(open.length === calls.length ? calls : calls.only(open));
+    for (const [at, index] of open.entries()) {
+      const outcome = answered[at] ?? fleet.nobody();
+      outcomes[index] = outcome;
+      this.#keep(fleet, places[index], outcome);
+    }
+    return outcomes as RpcOutcome[];
+  }
+
+  async #find({ network }: RpcFleet, places: Places): Promise<(RpcOutcome | undefined)[]> {
+    const keys = places.flatMap((place) => place?.key ?? []);
+    const values = await this.#cache.get(keys).catch(() => []);
+    const left = values.values();
+    const found = places.map((place) => {
+      const value = place && left.next().value;
+      return value === undefined ? undefined : resultOf(value, true);
+    });
+    const hits = found.filter((outcome) => outcome !== undefined).length;
+    if (hits > 0) this.#observe({ kind: 'cache', network, outcome: 'hit', count: hits });
+    const missed = keys.length - hits;
+    if (missed > 0) this.#observe({ kind: 'cache', network, outcome: 'miss', count: missed });
+    return found;
+  }
+
+  /** Nobody waits for it. */
+  #keep({ network, heights }: RpcFleet, place: Place | undefined, outcome: RpcOutcome): void {
+    if (place === undefined || outcome.kind !== 'result' || outcome.cached) return;
+    if (outcome.end - outcome.start > LARGEST_KEPT) return;
+    const { keeping, key } = place;
+    const value = textOf(outcome);
+    // Null is all that counts of what is not read.
+    const isRead = keeping.kind === 'member' || keeping.kind === 'status';
+    const read: unknown = isRead ? JSON.parse(value) : value === 'null' ? null : true;
+    if (!mayBeKept(keeping, read, heights.finalized())) return;
+    this.#observe({ kind: 'cache', network, outcome: 'stored', count: 1 });
+    this.#cache.set(key, value, TTL_SECONDS).catch(() => undefined);
+  }
 }
 
-export function createKeptAnswers(cache: RpcCache, observe: (event: RpcEvent) => void): KeptAnswers {
-  return {
-    placesOf,
-    async find({ network }, places) {
-      const asked = places.filter((place) => place !== undefined);
-      const values = await cache.get(asked.map(({ key }) => key)).catch(() => []);
-      let next = 0;
-      let hits = 0;
-      const found = places.map((place): RpcOutcome | undefined => {
-        if (place === undefined) return undefined;
-        const value = values[next];
-        next += 1;
-        if (value === undefined) return undefined;
-        hits += 1;
-        return resultOf(value, true);
-      });
-      if (hits > 0) observe({ kind: 'cache', network, outcome: 'hit', count: hits });
-      if (hits < asked.length)
-        observe({ kind: 'cache', network, outcome: 'miss', count: asked.length - hits });
-      return found;
-    },
-    keep(fleet, place, outcome) {
-      if (place === undefined || outcome.kind !== 'result' || outcome.cached) return;
-      if (outcome.end - outcome.start > LARGEST_KEPT) return;
-      const { keeping, key } = place;
-      const value = textOf(outcome);
-      const read: unknown =
-        keeping.kind === 'member' || keeping.kind === 'status' ? JSON.parse(value) : nullOr(value);
-      if (!mayBeKept(keeping, read, fleet.heights.finalized())) return;
-      observe({ kind: 'cache', network: fleet.network, outcome: 'stored', count: 1 });
-      cache.set(key, value, TTL_SECONDS).catch(() => undefined);
-    },
-  };
-}
-
+/** For each call; undefined where no answer to any of them is ever kept. */
 function placesOf(fleet: RpcFleet, calls: RpcCalls): Places | undefined {
   const chain = fleet.heights.chain();
   if (chain === undefined) return undefined;
@@ -108,9 +122,4 @@ function placeOf(
     .update(`${chain}\n${method}\n${params ?? '[]'}`)
     .digest('base64url');
   return { keeping, key: `${fleet.network}:${asked}` };
-}
-
-/** All that counts of what is not read. */
-function nullOr(value: string): null | true {
-  return value === 'null' ? null : true;
 }

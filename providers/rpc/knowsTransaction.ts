@@ -2,9 +2,8 @@
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import { ownCall, type RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { memberOf } from './heights.ts';
-import { textOf } from './outcomes.ts';
 import type { RpcFleet } from './rpcFleet.ts';
-import type { RpcOutcome } from './rpcUpstreams.ts';
+import { type RpcOutcome, textOf } from './rpcUpstreams.ts';
 
 const LONGEST_MS = 5_000;
 const LARGEST_BYTES = 4 * 1024 * 1024;

@@ -73,7 +73,7 @@ function secretsOf({ pathname, searchParams }: URL, apiKey: string | undefined):
   return [...new Set([...parts, ...(apiKey ? [apiKey] : [])])];
 }
 
-/** The pieces of a buffered answer as they come. Ended by leaving the loop. By hand: a generator would cost thrice as much. */
+/** The pieces of a buffered answer as they come. By hand: a generator would cost three times as much (bench `rpc`). */
 export function piecesOf(body: TextBody): AsyncIterableIterator<Buffer> {
   return {
     async next() {

@@ -1,10 +1,9 @@
 /** What is sent to a node, under ids of our own, and what its answer says of each call. */
-import { JsonBytes, jsonBytes } from '../../domain/rpc/jsonBytes.ts';
-import { JsonWriter } from '../../domain/rpc/jsonWriter.ts';
+import { JsonBytes, jsonBytes } from '../../domain/json/jsonBytes.ts';
+import { JsonWriter } from '../../domain/json/jsonWriter.ts';
 import { isRefusedForNow } from '../../domain/rpc/refusedForNow.ts';
 import type { CallMethod, RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { AnswerScanner, type ScannedAnswer, type Span } from './answerScanner.ts';
-import { readPlainAnswer } from './plainAnswer.ts';
+import { type AnswerMember, ERROR, ID, NodeAnswers, RESULT } from './nodeAnswers.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 
 const MOST_IDS = 1_000_000_000;
@@ -68,63 +67,38 @@ export const BROKEN: RpcOutcome = { kind: 'failed', reason: 'broken', sent: true
 interface Reading {
   asked: Asked;
   json: JsonBytes;
+  answers: NodeAnswers;
 }
 
-/** One outcome per call. `scanner`: has read all of it already. Throws NotJson. */
-export function readOutcomes(asked: Asked, bytes: Buffer, scanner?: AnswerScanner): RpcOutcome[] {
-  const reading = { asked, json: new JsonBytes(bytes) };
-  const outcomes = scanner === undefined ? plainOutcomes(reading) : undefined;
-  return outcomes ?? scannedOutcomes(reading, scanner ?? scan(bytes));
-}
-
-/** Undefined where the answer is not plain, or not an answer to each call. */
-function plainOutcomes(reading: Reading): RpcOutcome[] | undefined {
-  const { asked, json } = reading;
+/** One outcome per call. `answers`: has read all of it already. Throws JsonProblem. */
+export function readOutcomes(asked: Asked, bytes: Buffer, answers?: NodeAnswers): RpcOutcome[] {
   const { length } = asked.calls;
-  const outcomes: RpcOutcome[] = new Array(length);
-  let missing = length;
-  const read = readPlainAnswer(json, (answer) => {
-    const position = positionOf(reading, answer);
-    if (position === undefined || outcomes[position] !== undefined) return;
-    outcomes[position] = outcomeOf(reading, position, answer);
-    missing -= 1;
-  });
-  return read !== undefined && read.isBatch === length > 1 && missing === 0 ? outcomes : undefined;
-}
-
-function scan(bytes: Buffer): AnswerScanner {
-  const scanner = new AnswerScanner();
-  scanner.write(bytes);
-  scanner.end();
-  return scanner;
-}
-
-function scannedOutcomes(reading: Reading, { answers, isBatch }: AnswerScanner): RpcOutcome[] {
-  const { length } = reading.asked.calls;
+  const reading = { asked, json: new JsonBytes(bytes), answers: answers ?? new NodeAnswers(length) };
+  if (answers === undefined) reading.answers.write(reading.json, true);
+  const { count, isBatch } = reading.answers;
   const outcomes: RpcOutcome[] = new Array(length);
   // An object for a batch speaks of the batch; a batch for an object is none of ours.
-  if (length > 1 && !isBatch) return outcomes.fill(ofWholeBatch(reading, answers[0]));
+  if (length > 1 && !isBatch) return outcomes.fill(ofWholeBatch(reading));
   if (length === 1 && isBatch) return [BROKEN];
-  for (const answer of answers) {
+  for (let answer = 0; answer < count; answer += 1) {
     const position = positionOf(reading, answer);
     if (position === undefined || outcomes[position] !== undefined) continue;
     outcomes[position] = outcomeOf(reading, position, answer);
   }
   for (let position = 0; position < length; position += 1) {
-    if (outcomes[position] !== undefined) continue;
-    const answer = answers[position];
-    const isStranger = answer?.isObject === true && positionOf(reading, answer) === undefined;
-    outcomes[position] = isStranger ? strangerOf(reading, position, answer) : BROKEN;
+    outcomes[position] ??= position < count ? strangerOf(reading, position) : BROKEN;
   }
   return outcomes;
 }
 
 /** By its id; undefined for an id that is none of those that were sent. */
-function positionOf({ asked, json }: Reading, { id }: ScannedAnswer): number | undefined {
+function positionOf({ asked, json, answers }: Reading, answer: number): number | undefined {
   const { bytes } = json;
-  if (id === undefined || id.end - id.start > 10) return undefined;
+  const start = answers.start(answer, ID);
+  const end = answers.endOf(answer, ID);
+  if (start === 0 || end - start > 10) return undefined;
   let number = 0;
-  for (let at = id.start; at < id.end; at += 1) {
+  for (let at = start; at < end; at += 1) {
     const digit = (bytes[at] as number) - 0x30;
     if (digit < 0 || digit > 9) return undefined;
     number = number * 10 + digit;
@@ -133,32 +107,36 @@ function positionOf({ asked, json }: Reading, { id }: ScannedAnswer): number | u
   return position >= 0 && position < asked.calls.length ? position : undefined;
 }
 
-function outcomeOf(reading: Reading, position: number, answer: ScannedAnswer): RpcOutcome {
-  const { result, error, twice } = answer;
+function outcomeOf(reading: Reading, position: number, answer: number): RpcOutcome {
+  const { answers, json } = reading;
+  const hasResult = answers.has(answer, RESULT);
   // `"error":null` beside a result is how JSON-RPC 1.0 says success, and some nodes still do.
-  const failed = error !== undefined && !isNull(reading, error) ? error : undefined;
-  const empty = failed !== undefined && result !== undefined && isNull(reading, result);
-  if (!twice && failed !== undefined && (result === undefined || empty)) {
-    return errorOf(reading, position, failed);
+  const hasError = answers.has(answer, ERROR) && !isNull(reading, answer, ERROR);
+  if (answers.isTwice(answer)) return MISMATCHED;
+  if (hasError && (!hasResult || isNull(reading, answer, RESULT))) {
+    return errorOf(reading, position, answer);
   }
-  if (!twice && failed === undefined && result !== undefined) {
-    return { kind: 'result', json: reading.json, start: result.start, end: result.end, cached: false };
-  }
-  return MISMATCHED;
+  if (hasError || !hasResult) return MISMATCHED;
+  const start = answers.start(answer, RESULT);
+  return { kind: 'result', json, start, end: answers.endOf(answer, RESULT), cached: false };
 }
 
 /** Where an answer stands at the place of a call, but under another id. */
-function strangerOf(reading: Reading, position: number, answer: ScannedAnswer): RpcOutcome {
-  const { id, error, result, twice } = answer;
-  const unread = id === undefined || isNull(reading, id);
+function strangerOf(reading: Reading, position: number): RpcOutcome {
+  const { answers } = reading;
+  if (!answers.isObject(position) || positionOf(reading, position) !== undefined) return BROKEN;
+  const isUnread = !answers.has(position, ID) || isNull(reading, position, ID);
+  const hasError = answers.has(position, ERROR) && !isNull(reading, position, ERROR);
   // A node that could not read a call answers without its id.
-  if (unread && error !== undefined && !isNull(reading, error) && result === undefined && !twice) {
-    return errorOf(reading, position, error);
+  if (isUnread && hasError && !answers.has(position, RESULT) && !answers.isTwice(position)) {
+    return errorOf(reading, position, position);
   }
   return MISMATCHED;
 }
 
-function errorOf({ asked, json }: Reading, position: number, { start, end }: Span): RpcOutcome {
+function errorOf({ asked, json, answers }: Reading, position: number, answer: number): RpcOutcome {
+  const start = answers.start(answer, ERROR);
+  const end = answers.endOf(answer, ERROR);
   if (end - start > MOST_ERROR_BYTES) return MISMATCHED;
   const text = json.text(start, end);
   const value = withoutSecrets(text, asked.secrets);
@@ -180,16 +158,16 @@ function isRpcError(error: unknown): boolean {
   );
 }
 
-function ofWholeBatch(reading: Reading, answer: ScannedAnswer | undefined): RpcOutcome {
-  if (answer?.error === undefined || answer.result !== undefined) return BROKEN;
-  const outcome = errorOf(reading, 0, answer.error);
+function ofWholeBatch(reading: Reading): RpcOutcome {
+  if (!reading.answers.has(0, ERROR) || reading.answers.has(0, RESULT)) return BROKEN;
+  const outcome = errorOf(reading, 0, 0);
   // Whatever it says, it is an answer to none of the calls.
   return outcome.kind === 'failed' ? outcome : BROKEN;
 }
 
 /** Of JSON: no other word begins so. */
-function isNull({ json }: Reading, { start }: Span): boolean {
-  return json.bytes[start] === 0x6e;
+function isNull({ json, answers }: Reading, answer: number, member: AnswerMember): boolean {
+  return json.bytes[answers.start(answer, member)] === 0x6e;
 }
 
 function withoutSecrets(text: string, secrets: readonly string[]): string {

@@ -1,31 +1,45 @@
 /** A node that refuses a call by its HTTP status often says why all the same, as JSON-RPC says it: a revert, say. */
+import { retryAfterMs } from '../shared/retryAfter.ts';
 import { plainPieces } from './nodeDoor.ts';
 import { type Asked, readOutcomes } from './questions.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
+import type { Answered } from './verdict.ts';
 
 /** Longer words are a page of a gateway. */
 const MOST_BYTES = 64 * 1024;
 /** About our key, or of a proxy before the node: nothing about the call. */
 const NOT_OF_THE_CALL: ReadonlySet<number> = new Set([401, 403, 407]);
 
-interface RefusedReply {
+interface NodeReply {
+  status: number;
   headers: Record<string, string | string[] | undefined>;
   body: AsyncIterable<Buffer>;
 }
 
-/** One outcome per call: what the node says of it, or `refused`. Never throws. */
-export async function readRefusal(
-  asked: Asked,
-  reply: RefusedReply,
-  refused: RpcOutcome,
-): Promise<RpcOutcome[]> {
-  const silent = refused.kind !== 'rejected' || NOT_OF_THE_CALL.has(refused.status);
+/** Redirects are never followed, and are no answer. */
+export function isRefusal(status: number): boolean {
+  return status < 200 || status > 299;
+}
+
+/** One outcome per call: what the node says of it, or how it refused all. Never throws. */
+export async function readRefusal(asked: Asked, reply: NodeReply): Promise<Answered> {
+  const { status, headers } = reply;
+  const refused = refusalOf(status);
+  const silent = refused.kind !== 'rejected' || NOT_OF_THE_CALL.has(status);
   const told = silent ? undefined : await toldBy(asked, reply).catch(() => undefined);
-  return told ?? new Array(asked.calls.length).fill(refused);
+  const outcomes = told ?? new Array<RpcOutcome>(asked.calls.length).fill(refused);
+  return { status, outcomes, retryAfterMs: retryAfterMs(headers['retry-after']?.toString(), Date.now()) };
+}
+
+function refusalOf(status: number): RpcOutcome {
+  // Refused before anything was done with it.
+  if (status === 402 || status === 429) return { kind: 'failed', reason: 'capacity', sent: false };
+  if (status >= 400 && status <= 499) return { kind: 'rejected', status };
+  return { kind: 'failed', reason: status === 503 ? 'capacity' : 'broken', sent: true };
 }
 
 /** Undefined: no JSON-RPC error for each call. */
-async function toldBy(asked: Asked, { headers, body }: RefusedReply): Promise<RpcOutcome[] | undefined> {
+async function toldBy(asked: Asked, { headers, body }: NodeReply): Promise<RpcOutcome[] | undefined> {
   const encoding = headers['content-encoding'];
   const pieces: Buffer[] = [];
   let sizeBytes = 0;

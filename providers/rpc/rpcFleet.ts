@@ -2,23 +2,14 @@
 import { setMaxListeners } from 'node:events';
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { askBesideSilence, type HeavyCall } from './besideSilence.ts';
-import { askHedged, HedgeBudget, isOpen, MOST_SAVED } from './hedge.ts';
-import { type Heights, watchHeights } from './heights.ts';
-import { better, isLate, mayBeAskedElsewhere } from './outcomes.ts';
-import { isReady, pickNode } from './pickNode.ts';
-import type { Attempt, Patience, RpcNode } from './rpcNode.ts';
-import type { RpcEvent } from './rpcTools.ts';
+import { HedgeBudget, mayBeAskedElsewhere, race } from './hedge.ts';
+import { type Heights, type HeightsOptions, watchHeights } from './heights.ts';
+import type { Patience } from './nodeCall.ts';
+import type { Attempt, RpcNode } from './rpcNode.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 
-export interface FleetOptions {
-  network: string;
-  family: RpcFamily;
-  nodes: readonly RpcNode[];
-  now: () => number;
+interface FleetOptions extends HeightsOptions {
   random: () => number;
-  observe: (event: RpcEvent) => void;
-  pollMs: number;
 }
 
 export interface Work {
@@ -29,6 +20,8 @@ export interface Work {
   until: number;
   maxBytes: number;
   heavy: boolean;
+  /** A large result of the only call is passed on as it comes. */
+  streams?: boolean;
   preferred?: RpcNode | undefined;
 }
 
@@ -38,17 +31,16 @@ interface Progress {
   attempts: number;
 }
 
-export interface HeavyAsking<T> extends Pick<HeavyCall<T>, 'ask' | 'isBad' | 'drop'> {
-  tried: Set<RpcNode>;
-}
-
 const MOST_ATTEMPTS = 3;
 /** Of a light call, where another attempt can follow. */
 const LONGEST_LIGHT_MS = 10_000;
 const SHORTEST_LIGHT_MS = 1_000;
 /** Calls that a slow one among them held up go on in parts of so many. */
 const PART = 10;
-export const MOST_BYTES = 25 * 1024 * 1024;
+/** A node at work says the head of its answer sooner, but for the heaviest of reads. */
+const SILENT_MS = 10_000;
+/** Of a node that failed again and again so many calls at once find out, where there is no other. */
+const MAX_ON_OPEN = 4;
 
 export class RpcFleet {
   readonly network: string;
@@ -56,9 +48,9 @@ export class RpcFleet {
   readonly nodes: readonly RpcNode[];
   readonly heights: Heights;
   private readonly options: FleetOptions;
-  private readonly budget = new HedgeBudget();
-  /** Apart: of light calls one in twenty is late by what late means, and they would leave nothing. */
-  private readonly heavyBudget = new HedgeBudget(MOST_SAVED);
+  private readonly budget = new HedgeBudget(1);
+  /** Separate: light calls would exhaust it, since one in twenty of them is late by the meaning of late. */
+  private readonly heavyBudget = HedgeBudget.full();
 
   constructor(options: FleetOptions) {
     this.options = options;
@@ -72,39 +64,59 @@ export class RpcFleet {
     return this.options.now();
   }
 
+  /** One that answers and keeps up, by weight; else one that lags; else one that failed lately. */
   pick(tried: ReadonlySet<RpcNode>, preferred?: RpcNode): RpcNode | undefined {
-    const { random } = this.options;
-    return pickNode(this.nodes, { tried, random, preferred, unfit: this.heights.unfit });
+    const { unfit } = this.heights;
+    const free = this.nodes.filter((node) => !tried.has(node) && unfit(node) !== 'foreign');
+    const ready = free.filter((node) => node.isReady());
+    const fit = ready.filter((node) => unfit(node) === undefined);
+    if (preferred !== undefined && fit.includes(preferred)) return preferred;
+    if (fit.length > 0) return this.pickByWeight(fit);
+    if (ready.length > 0) return this.pickByWeight(ready);
+    return this.pickByWeight(free.filter((node) => node.state() === 'open' && node.running < MAX_ON_OPEN));
   }
 
-  failedOver(): void {
+  private pickByWeight(nodes: readonly RpcNode[]): RpcNode | undefined {
+    if (nodes.length === 1) return nodes[0];
+    let left = this.options.random() * nodes.reduce((sum, node) => sum + node.pull(), 0);
+    for (const node of nodes) {
+      left -= node.pull();
+      if (left < 0) return node;
+    }
+    return nodes.at(-1);
+  }
+
+  private failedOver(): void {
     this.options.observe({ kind: 'failover', network: this.network });
   }
 
-  /** Reads: one outcome per call. Throws only the signal's reason. */
-  async read(work: Work): Promise<RpcOutcome[]> {
+  /** Reads. Throws only the signal's reason. */
+  async read(work: Work): Promise<Attempt> {
     this.heights.used();
     const progress: Progress = { tried: new Set(), attempts: 0 };
-    const outcomes = await this.askOnce(work, progress, undefined);
-    if (outcomes === undefined) return new Array(work.calls.length).fill(this.nobody());
+    const first = await this.askOnce(work, progress, undefined);
+    if (first === undefined) return { outcomes: new Array(work.calls.length).fill(this.nobody()) };
+    const { outcomes } = first;
     const isOpen = (index: number) => mayBeAskedElsewhere(outcomes[index] as RpcOutcome);
-    if (!outcomes.some(mayBeAskedElsewhere)) return outcomes;
+    if (first.stream || !outcomes.some(mayBeAskedElsewhere)) return first;
     let pending = outcomes.map((_, index) => index).filter(isOpen);
     while (pending.length > 0) {
       if (pending.length > 1 && pending.every((index) => isLate(outcomes[index]))) {
         await this.inParts(work, pending, outcomes);
         break;
       }
-      if (progress.attempts === MOST_ATTEMPTS) break;
+      // Of streams the nodes count that were asked beside others, too.
+      if ((work.streams ? progress.tried.size : progress.attempts) >= MOST_ATTEMPTS) break;
       const calls = pending.length === outcomes.length ? work.calls : work.calls.only(pending);
       const answered = await this.askOnce({ ...work, calls }, progress, outcomes[pending[0] as number]);
       if (answered === undefined) break;
+      if (answered.stream) return answered;
       for (const [at, index] of pending.entries()) {
-        outcomes[index] = better(outcomes[index], answered[at]);
+        outcomes[index] = better(outcomes[index], answered.outcomes[at]);
       }
       pending = pending.filter(isOpen);
     }
-    return outcomes;
+    return { outcomes };
   }
 
   /** Undefined: no other node is there, or no time. `last`: how the call ended before. */
@@ -112,7 +124,7 @@ export class RpcFleet {
     work: Work,
     progress: Progress,
     last: RpcOutcome | undefined,
-  ): Promise<RpcOutcome[] | undefined> {
+  ): Promise<Attempt | undefined> {
     const { tried } = progress;
     const leftMs = work.until - this.now();
     const node = leftMs > 0 ? this.next(tried, work, last) : undefined;
@@ -120,13 +132,13 @@ export class RpcFleet {
     tried.add(node);
     progress.attempts += 1;
     if (last !== undefined) this.failedOver();
-    const { outcomes } = await this.attempt(node, work, progress);
+    const attempt = await this.attempt(node, work, progress);
     work.signal.throwIfAborted();
-    return outcomes;
+    return attempt;
   }
 
   /** One node gets it; another one only when the first has certainly not taken it. */
-  async write(work: Work): Promise<{ outcome: RpcOutcome; node: RpcNode | undefined }> {
+  async write(work: Work): Promise<RpcOutcome> {
     this.heights.used();
     const tried = new Set<RpcNode>();
     let outcome = this.nobody();
@@ -140,9 +152,9 @@ export class RpcFleet {
       const answered = await node.ask(work.calls, asking).done;
       work.signal.throwIfAborted();
       outcome = answered.outcomes[0] ?? outcome;
-      if (outcome.kind !== 'failed' || outcome.sent) return { outcome, node };
+      if (outcome.kind !== 'failed' || outcome.sent) break;
     }
-    return { outcome, node: undefined };
+    return outcome;
   }
 
   /** What a call ends with that no node was asked for. */
@@ -159,16 +171,15 @@ export class RpcFleet {
   /** A node that is alone is asked again when the connection broke: it may have been closing as the request came. */
   private next(tried: Set<RpcNode>, work: Work, last: RpcOutcome | undefined): RpcNode | undefined {
     const untried = this.pick(tried, work.preferred);
-    if (untried !== undefined || tried.size === 0) return untried;
+    if (untried !== undefined || tried.size === 0 || work.streams) return untried;
     if (last?.kind !== 'failed' || last.reason !== 'broken') return undefined;
     const [first] = tried;
-    return first !== undefined && isReady(first) ? first : undefined;
+    return first?.isReady() ? first : undefined;
   }
 
   /** So that another attempt has time, where one can follow: the last one gets all that is left. */
-  private patience(node: RpcNode, { calls, until, heavy }: Work, progress: Progress): Patience | undefined {
-    if (heavy) return undefined;
-    const usual = node.latencies.hedgeAfterMs(calls.length);
+  private patience(node: RpcNode, { calls, until }: Work, progress: Progress): Patience {
+    const usual = node.latencies(calls).hedgeAfterMs();
     const wanted = usual === undefined ? LONGEST_LIGHT_MS : Math.max(SHORTEST_LIGHT_MS, usual * 10);
     return {
       ms: Math.min(wanted, LONGEST_LIGHT_MS, (until - this.now()) / 2),
@@ -181,30 +192,32 @@ export class RpcFleet {
 
   private readyBeside(tried: ReadonlySet<RpcNode>): RpcNode | undefined {
     const other = this.pick(tried);
-    return other !== undefined && isReady(other) ? other : undefined;
+    return other?.isReady() ? other : undefined;
   }
 
+  /** Another node is asked as well when a light call takes longer than usual, or when the node of a heavy one says nothing. */
   private attempt(node: RpcNode, work: Work, progress: Progress): Promise<Attempt> {
-    const { calls, signal, maxBytes, heavy, until } = work;
-    const patience = this.patience(node, work, progress);
-    const asking = { signal, timeoutMs: until - this.now(), patience, maxBytes };
-    if (this.nodes.length === 1) return node.ask(calls, asking).done;
-    if (heavy) {
-      const ask: HeavyAsking<Attempt>['ask'] = (each, hearing) =>
-        each.ask(calls, { maxBytes, ...hearing }).done;
-      return this.askHeavy(node, work, { tried: progress.tried, ask, isBad: isOpen });
-    }
-    return askHedged(node, {
-      ...{ calls, asking, budget: this.budget },
-      other: () => this.hedge(progress.tried),
-    });
-  }
-
-  /** Another one is asked as well when the node is silent for long. */
-  askHeavy<T>(node: RpcNode, { signal, until }: Work, { tried, ...asking }: HeavyAsking<T>): Promise<T> {
-    return askBesideSilence(node, {
-      ...{ ...asking, signal, leftMs: until - this.now(), budget: this.heavyBudget },
-      other: () => this.hedge(tried),
+    const { calls, signal, maxBytes, until, streams = false } = work;
+    const isHeavy = work.heavy || streams;
+    const timeoutMs = until - this.now();
+    // Nobody knows how long a heavy read may take.
+    const patience = isHeavy ? undefined : this.patience(node, work, progress);
+    let isSilent = true;
+    const onHead = () => {
+      isSilent = false;
+    };
+    const asking = { signal, timeoutMs, maxBytes, streams, patience, onHead };
+    const first = node.ask(calls, asking);
+    if (this.nodes.length === 1) return first.done;
+    const budget = isHeavy ? this.heavyBudget : this.budget;
+    budget.called();
+    // Where there is little time, in time for the other.
+    const afterMs = isHeavy ? Math.min(SILENT_MS, timeoutMs / 3) : node.latencies(calls).hedgeAfterMs();
+    if (afterMs === undefined || afterMs >= timeoutMs) return first.done;
+    return race(first, afterMs, () => {
+      const isWanted = (!isHeavy || isSilent) && budget.take();
+      const other = isWanted ? this.hedge(progress.tried) : undefined;
+      return other?.ask(calls, { ...asking, timeoutMs: timeoutMs - afterMs });
     });
   }
 
@@ -224,9 +237,19 @@ export class RpcFleet {
     for (let at = 0; at < pending.length; at += size) parts.push(pending.slice(at, at + size));
     await Promise.all(
       parts.map(async (part) => {
-        const answered = await this.read({ ...work, calls: work.calls.only(part) });
+        const { outcomes: answered } = await this.read({ ...work, calls: work.calls.only(part) });
         for (const [at, index] of part.entries()) outcomes[index] = better(outcomes[index], answered[at]);
       }),
     );
   }
+}
+
+function isLate(outcome: RpcOutcome | undefined): boolean {
+  return outcome?.kind === 'failed' && outcome.reason === 'timeout';
+}
+
+/** Of two attempts: a node's answer, of whatever kind, says more than none. */
+function better(before: RpcOutcome | undefined, after: RpcOutcome | undefined): RpcOutcome {
+  if (after === undefined) return before ?? { kind: 'failed', reason: 'broken', sent: false };
+  return after.kind === 'failed' && before !== undefined && before.kind !== 'failed' ? before : after;
 }

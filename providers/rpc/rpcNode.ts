@@ -1,42 +1,22 @@
 /** One node of a network: what it answers, how fast, and whether it is worth asking. */
-import { anyCostIsChosen, anyHeavy } from '../../domain/rpc/methodCost.ts';
+import { JsonBytes } from '../../domain/json/jsonBytes.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
-import { TextHttpError } from '../../infra/http/textHttpError.ts';
 import { AddressHealth, type AddressState } from '../shared/addressHealth.ts';
-import { retryAfterMs } from '../shared/retryAfter.ts';
-import { AnswerScanner } from './answerScanner.ts';
-import { Latencies } from './latencies.ts';
+import { NodeAnswers } from './nodeAnswers.ts';
+import { type Asking, isStopped, NodeCall } from './nodeCall.ts';
 import { type NodeDoor, piecesOf, plainPieces } from './nodeDoor.ts';
-import { BROKEN, questionOf, readOutcomes, takeIds } from './questions.ts';
-import { readRefusal } from './refusal.ts';
-import type { NodeOutcome } from './rpcTools.ts';
-import type { RpcOutcome } from './rpcUpstreams.ts';
+import { questionOf, readOutcomes } from './questions.ts';
+import { isRefusal, readRefusal } from './refusal.ts';
+import type { NodeOutcome, RpcOutcome, RpcStream } from './rpcUpstreams.ts';
+import { StreamedAnswer } from './streamedAnswer.ts';
+import { type Answered, failureOf, type Verdict, verdictOf } from './verdict.ts';
 
-/** Of a call that may be taken elsewhere. */
-export interface Patience {
-  ms: number;
-  /** Whether the call can go on elsewhere now; while it cannot, waiting is its best chance. */
-  isOver: () => boolean;
-}
-
-export interface Asking {
-  /** The client's; when it is aborted nothing that is answered counts. */
-  signal: AbortSignal;
-  timeoutMs: number;
-  /** Undefined: all the time there is. */
-  patience?: Patience | undefined;
-  maxBytes: number;
-  /** Must not happen twice. */
-  once?: boolean;
-  /** The head of an answer has come. */
-  onHead?: () => void;
-}
-
+/** One outcome for each call, or the stream of the only one. */
 export interface Attempt {
-  node: RpcNode;
   outcomes: RpcOutcome[];
+  stream?: RpcStream | undefined;
 }
 
 export interface Running {
@@ -51,12 +31,48 @@ export interface NodeSurroundings {
   observe: (outcome: NodeOutcome, durationMs: number) => void;
 }
 
+const KEPT_TIMES = 128;
+/** With fewer nothing is known. */
+const MIN_TIMES = 20;
+/** The order is found anew after so many more. */
+const SORTED_EVERY = 16;
+const MIN_HEDGE_MS = 20;
+
+/** How long calls of one kind took lately, and when to lose patience. */
+class Latencies {
+  private readonly times: number[] = [];
+  private next = 0;
+  private sinceSorted = SORTED_EVERY;
+  private late = 0;
+
+  add(ms: number): void {
+    this.times[this.next] = ms;
+    this.next = (this.next + 1) % KEPT_TIMES;
+    this.sinceSorted += 1;
+  }
+
+  /** After so long another node is asked as well; undefined while too little is known. */
+  hedgeAfterMs(): number | undefined {
+    const { times } = this;
+    if (times.length < MIN_TIMES) return undefined;
+    if (this.sinceSorted >= SORTED_EVERY) {
+      const sorted = [...times].sort((left, right) => left - right);
+      this.late = Math.max(MIN_HEDGE_MS, sorted[Math.floor(sorted.length * 0.95)] ?? 0);
+      this.sinceSorted = 0;
+    }
+    return this.late;
+  }
+}
+
 /** Of the share of answers that were faults: about the last twenty count. */
 const ERROR_WEIGHT = 0.05;
+/** However slowly its reader goes. */
+const MAX_STREAM_MS = 5 * 60_000;
 
 export class RpcNode {
   readonly door: NodeDoor;
-  readonly latencies = new Latencies();
+  private readonly singles = new Latencies();
+  private readonly batches = new Latencies();
   /** Of the newest block that it knows; undefined until it was asked. */
   height: number | undefined;
   /** Tells chains apart; undefined until it was asked. */
@@ -79,230 +95,141 @@ export class RpcNode {
     return this.health.state(this.surroundings.now());
   }
 
+  /** A node that answers and did not fail lately, or is to be tried again. */
+  isReady(): boolean {
+    const state = this.state();
+    return state === 'closed' || state === 'half-open';
+  }
+
   /** A node that fails often is asked less, and never not at all. */
   pull(): number {
     return this.door.weight * Math.max(0.02, (1 - this.errorShare) ** 4);
   }
 
-  /** Never throws; an answer that nobody waited for is `failed`. */
-  ask(calls: RpcCalls, asking: Asking): Running {
-    const control = new AbortController();
-    const stop = () => control.abort(STOPPED);
-    const stopClock = startClock(asking, () => control.abort(LATE));
-    asking.signal.addEventListener('abort', stop, { once: true });
-    if (asking.signal.aborted) stop();
-    const done = this.exchange(calls, { ...asking, signal: control.signal }).finally(() => {
-      stopClock();
-      asking.signal.removeEventListener('abort', stop);
-    });
-    return { done, stop };
+  latencies({ length }: RpcCalls): Latencies {
+    return length === 1 ? this.singles : this.batches;
   }
 
-  /** What comes before an answer: of a half-open node one call at a time finds out. */
-  begin(): number {
-    const startedAt = this.surroundings.now();
-    this.health.asked(startedAt);
+  /** Never throws; an answer that nobody waited for is `failed`. */
+  ask(calls: RpcCalls, asking: Asking): Running {
+    const call = new NodeCall(calls, asking);
+    return { done: this.exchange(call), stop: () => call.stop() };
+  }
+
+  private async exchange(call: NodeCall): Promise<Attempt> {
+    const { calls, asking } = call;
+    call.startedAt = this.surroundings.now();
+    // Of a half-open node one call at a time finds out.
+    this.health.asked(call.startedAt);
     this.running += 1;
-    return startedAt;
+    let answered: Answered;
+    try {
+      const read = asking.streams ? await this.stream(call) : await this.post(call);
+      if (read instanceof StreamedAnswer) {
+        call.extend(MAX_STREAM_MS);
+        const ended = (failed: boolean) => {
+          call.stop();
+          this.end(call, { outcomes: [], stopped: failed });
+        };
+        return { outcomes: [], stream: { kind: 'stream', value: read.result(ended) } };
+      }
+      answered = read;
+    } catch (error) {
+      const late = asking.streams === true && call.isLate();
+      if (asking.streams) call.stop();
+      const outcome = late ? TIMEOUT : failureOf(error);
+      answered = { outcomes: new Array(calls.length).fill(outcome), stopped: !late && isStopped(error) };
+    }
+    this.end(call, answered);
+    return answered;
+  }
+
+  private async post({ calls, firstId, asking, signal }: NodeCall): Promise<Answered> {
+    const { maxBytes, once = false } = asking;
+    const reply = await this.door.post(questionOf(calls, firstId), { signal, maxBytes, once });
+    asking.onHead?.();
+    const { status, headers, body } = reply;
+    const asked = { calls, firstId, secrets: this.door.secrets };
+    if (isRefusal(status)) {
+      const refused = await readRefusal(asked, { status, headers, body: piecesOf(body) });
+      body.release();
+      return refused;
+    }
+    const pieces = plainPieces(piecesOf(body), headers['content-encoding'], maxBytes);
+    const { whole, answers } = await readWhole(pieces, maxBytes);
+    return { status, outcomes: readOutcomes(asked, whole, answers) };
+  }
+
+  private async stream(call: NodeCall): Promise<Answered | StreamedAnswer> {
+    const { calls, firstId, asking, signal } = call;
+    const reply = await this.door.stream(questionOf(calls, firstId), signal);
+    asking.onHead?.();
+    const asked = { calls, firstId, secrets: this.door.secrets };
+    if (isRefusal(reply.status)) {
+      const refused = await readRefusal(asked, reply);
+      call.stop();
+      return refused;
+    }
+    const answer = new StreamedAnswer(reply, firstId);
+    return (await answer.begins())
+      ? answer
+      : { outcomes: readOutcomes(asked, answer.body(), answer.answers) };
   }
 
   /** What an answer says of the node. */
-  end(startedAt: number, verdict: Verdict): void {
+  private end(call: NodeCall, answered: Answered): void {
+    call.end();
+    const { surroundings, health } = this;
+    const { calls, asking, startedAt } = call;
+    const verdict = verdictOf(calls, answered);
+    const now = surroundings.now();
     this.running -= 1;
-    const now = this.surroundings.now();
-    this.surroundings.observe(verdict.outcome, now - startedAt);
-    if (verdict.outcome === 'stopped') {
-      this.health.abandoned();
-      return;
-    }
-    if (verdict.fault === undefined) {
+    surroundings.observe(verdict.outcome, now - startedAt);
+    if (verdict.outcome === 'answered' && !asking.streams) this.latencies(calls).add(now - startedAt);
+    if (verdict.outcome === 'stopped') health.abandoned();
+    else if (verdict.fault !== undefined) this.fail(verdict.fault, verdict);
+    else {
       this.errorShare *= 1 - ERROR_WEIGHT;
       this.inDoubt = false;
-      this.health.succeeded();
-      return;
+      health.succeeded();
     }
-    const { fault, provoked = false, retryAfterMs: pauseMs } = verdict;
+  }
+
+  private fail(fault: UpstreamFailureReason, { outcome, provoked = false, retryAfterMs }: Verdict): void {
     // All nodes alike are asked less for it: no client can turn others away from one.
     if (!PROVOKED.has(fault)) this.errorShare += (1 - this.errorShare) * ERROR_WEIGHT;
     const reason = provoked && !this.inDoubt ? 'garbage' : fault;
     if (!provoked && !PROVOKED.has(fault) && fault !== 'rate_limited') this.inDoubt = true;
-    const failure = {
-      reason,
-      detail: verdict.outcome,
-      ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
-    };
-    this.health.failed(new UpstreamFailure(failure), now);
+    const failure = { reason, detail: outcome, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    this.health.failed(new UpstreamFailure(failure), this.surroundings.now());
   }
-
-  private async exchange(calls: RpcCalls, asking: Asking): Promise<Attempt> {
-    const startedAt = this.begin();
-    const firstId = takeIds(calls.length);
-    let answered: Answered;
-    try {
-      answered = await this.post(calls, { ...asking, firstId });
-    } catch (error) {
-      answered = { outcomes: fill(calls, failureOf(error)), ...(isStopped(error) && { stopped: true }) };
-    }
-    const verdict = verdictOf(calls, answered);
-    this.end(startedAt, verdict);
-    if (verdict.outcome === 'answered') this.latencies.add(calls.length, this.surroundings.now() - startedAt);
-    return { node: this, outcomes: answered.outcomes };
-  }
-
-  private async post(calls: RpcCalls, asking: Asking & { firstId: number }): Promise<Answered> {
-    const { signal, maxBytes, firstId, once = false } = asking;
-    const { status, headers, body } = await this.door.post(questionOf(calls, firstId), {
-      signal,
-      maxBytes,
-      once,
-    });
-    asking.onHead?.();
-    const asked = { calls, firstId, secrets: this.door.secrets };
-    const refused = refusalOf(status);
-    if (refused !== undefined) {
-      const outcomes = await readRefusal(asked, { headers, body: piecesOf(body) }, refused);
-      body.release();
-      const pauseMs = retryAfterMs(headers['retry-after'], Date.now());
-      return {
-        status,
-        outcomes,
-        ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
-      };
-    }
-    const pieces = plainPieces(piecesOf(body), headers['content-encoding'], maxBytes);
-    const { whole, scanner } = await readWhole(pieces, maxBytes);
-    return { status, outcomes: readOutcomes(asked, whole, scanner) };
-  }
-}
-
-/** Rings when the time is over, or the patience. Returns what stops it. */
-function startClock({ timeoutMs, patience }: Asking, ring: () => void): () => void {
-  const ms = Math.min(timeoutMs, patience?.ms ?? timeoutMs);
-  let leftMs = timeoutMs;
-  let timer: NodeJS.Timeout;
-  const wait = () => {
-    const turnMs = Math.min(ms, leftMs);
-    timer = setTimeout(() => {
-      leftMs -= turnMs;
-      if (leftMs <= 0 || patience?.isOver()) ring();
-      else wait();
-    }, turnMs);
-  };
-  wait();
-  return () => clearTimeout(timer);
 }
 
 /** By a request, which says nothing of the node. */
 const PROVOKED: ReadonlySet<UpstreamFailureReason> = new Set(['refused', 'garbage']);
-const STOPPED = new Error('of no more interest');
-const LATE = new Error('no answer in time');
-
-export interface Answered {
-  outcomes: RpcOutcome[];
-  /** Undefined: none came. */
-  status?: number;
-  retryAfterMs?: number;
-  stopped?: boolean;
-}
-
-export interface Verdict {
-  outcome: NodeOutcome;
-  /** Undefined: the node does its work. */
-  fault?: UpstreamFailureReason;
-  /** Perhaps by the call: the node is at fault only when it fails at what no client makes long, too, as its looks. */
-  provoked?: boolean;
-  retryAfterMs?: number;
-}
+const TIMEOUT: RpcOutcome = { kind: 'failed', reason: 'timeout', sent: true };
 
 /** So much is read in one go: a larger answer is read as it comes, while others have their turn. */
-const MOST_AT_ONCE = 256 * 1024;
+const MAX_AT_ONCE = 256 * 1024;
 
-/** `scanner`: has read it all, where it is large. Throws BodyTooLarge, and NotJson. */
+/** `answers`: have been read, where they are large. Throws BodyTooLarge, and JsonProblem. */
 async function readWhole(
   body: AsyncIterable<Buffer>,
   maxBytes: number,
-): Promise<{ whole: Buffer; scanner: AnswerScanner | undefined }> {
+): Promise<{ whole: Buffer; answers: NodeAnswers | undefined }> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
-  let scanner: AnswerScanner | undefined;
+  let answers: NodeAnswers | undefined;
   for await (const piece of body) {
     sizeBytes += piece.length;
     if (sizeBytes > maxBytes) throw new BodyTooLarge(`more than ${maxBytes} bytes`);
     pieces.push(piece);
-    if (scanner !== undefined) scanner.write(piece);
-    else if (sizeBytes > MOST_AT_ONCE) {
-      scanner = new AnswerScanner();
-      for (const each of pieces) scanner.write(each);
+    if (sizeBytes <= MAX_AT_ONCE) continue;
+    for (const unread of answers === undefined ? pieces : [piece]) {
+      answers ??= new NodeAnswers(0);
+      answers.write(new JsonBytes(unread));
     }
   }
-  scanner?.end();
-  return { whole: pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces), scanner };
-}
-
-/** Undefined: it is an answer. Redirects are never followed, and no answer. */
-export function refusalOf(status: number): RpcOutcome | undefined {
-  if (status >= 200 && status <= 299) return undefined;
-  // Refused before anything was done with it.
-  if (status === 402 || status === 429) return { kind: 'failed', reason: 'capacity', sent: false };
-  if (status >= 400 && status <= 499) return { kind: 'rejected', status };
-  return { kind: 'failed', reason: status === 503 ? 'capacity' : 'broken', sent: true };
-}
-
-export function failureOf(error: unknown): RpcOutcome {
-  if (error instanceof BodyTooLarge) return { kind: 'failed', reason: 'too_large', sent: true };
-  if (!(error instanceof TextHttpError)) return BROKEN;
-  const sent = error.sent !== 'not_sent';
-  if (error.cause instanceof BodyTooLarge) return { kind: 'failed', reason: 'too_large', sent };
-  const late = error.failure === 'timeout' || error.failure === 'stopped';
-  return { kind: 'failed', reason: late ? 'timeout' : 'broken', sent };
-}
-
-export function isStopped(error: unknown): boolean {
-  return error instanceof TextHttpError && error.failure === 'stopped' && error.cause !== LATE;
-}
-
-function fill(calls: RpcCalls, outcome: RpcOutcome): RpcOutcome[] {
-  return new Array(calls.length).fill(outcome);
-}
-
-/**
- * What a call of a client's choosing can provoke by being too much for the node is no reason to close the node to everybody:
- * only of light calls a failure counts, and being late only of those whose cost no client chooses.
- */
-export function verdictOf(calls: RpcCalls, answered: Answered): Verdict {
-  const { outcomes, status, stopped, retryAfterMs: pauseMs } = answered;
-  if (stopped) return { outcome: 'stopped' };
-  const worst =
-    outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind !== 'result');
-  if (worst === undefined) return { outcome: 'answered' };
-  const light = !anyHeavy(calls);
-  switch (worst.kind) {
-    case 'failed':
-      return verdictOfFailure(worst, { calls, status, pauseMs });
-    case 'rejected':
-      return {
-        outcome: 'rejected',
-        fault: worst.status === 401 || worst.status === 403 ? 'credential' : 'refused',
-      };
-    default:
-      if (!outcomes.some(({ kind }) => kind === 'mismatched')) return { outcome: 'answered' };
-      return { outcome: 'mismatched', fault: light ? 'failed' : 'garbage' };
-  }
-}
-
-function verdictOfFailure(
-  { reason, sent }: Extract<RpcOutcome, { kind: 'failed' }>,
-  { calls, status, pauseMs }: { calls: RpcCalls; status: number | undefined; pauseMs: number | undefined },
-): Verdict {
-  if (reason === 'capacity') {
-    const fault = status === 503 ? 'overloaded' : 'rate_limited';
-    return { outcome: reason, fault, ...(pauseMs !== undefined && { retryAfterMs: pauseMs }) };
-  }
-  if (!sent) return { outcome: reason, fault: 'unreachable' };
-  const faults = { broken: 'failed', timeout: 'timeout', too_large: 'garbage' } as const;
-  // A gateway in front of a node says by 504 that it was late.
-  if ((reason === 'timeout' || status === 504) && anyCostIsChosen(calls)) {
-    return { outcome: reason, fault: faults[reason], provoked: true };
-  }
-  return { outcome: reason, fault: anyHeavy(calls) ? 'garbage' : faults[reason] };
+  answers?.finish();
+  return { whole: pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces), answers };
 }

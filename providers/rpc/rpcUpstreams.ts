@@ -2,8 +2,11 @@
  * What the JSON-RPC proxy's route needs of the chain nodes behind it. The route has admitted, priced and held; the
  * upstreams choose a node, fail over, hedge, cache and say for each item what happened, in the order of the request.
  */
-import type { JsonBytes } from '../../domain/rpc/jsonBytes.ts';
+import { type JsonBytes, jsonBytes } from '../../domain/json/jsonBytes.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
+
+/** A larger answer is passed on as it comes, or is too large. */
+export const MAX_WHOLE_BYTES = 25 * 1024 * 1024;
 
 /** JSON where it stands in the bytes of an answer. */
 export interface RpcResult {
@@ -47,4 +50,54 @@ export interface RpcUpstreams {
    */
   knowsTransaction(network: string, hash: string, signal: AbortSignal): Promise<boolean | undefined>;
   close(): Promise<void>;
+}
+
+/** Memory that all processes share; anything that fails is as if nothing were kept. */
+export interface RpcCache {
+  /** In the order of the keys. */
+  get(keys: readonly string[]): Promise<(string | undefined)[]>;
+  /** `ttl` in seconds. What is too large is not kept. */
+  set(key: string, value: string, ttl: number): Promise<void>;
+}
+
+/** `stopped`: nobody waited for the end. `answered`: errors of the node's own included. */
+export type NodeOutcome =
+  | 'answered'
+  | 'mismatched'
+  | 'rejected'
+  | 'capacity'
+  | 'broken'
+  | 'timeout'
+  | 'too_large'
+  | 'stopped';
+
+export type RpcEvent =
+  /** One HTTP request to a node, when it is over. `upstream`: its place in the list and its host, never its path. */
+  | { kind: 'request'; network: string; upstream: string; outcome: NodeOutcome; durationMs: number }
+  /** `circuit`: 0 closed, 1 half open, 2 open, 3 limits us. `behind`: blocks behind the best, where known. */
+  | { kind: 'node'; network: string; upstream: string; circuit: 0 | 1 | 2 | 3; behind: number | undefined }
+  | { kind: 'hedge' | 'failover'; network: string }
+  | { kind: 'cache'; network: string; outcome: 'hit' | 'miss' | 'stored'; count: number };
+
+export interface RpcTools {
+  cache?: RpcCache;
+  observe?: (event: RpcEvent) => void;
+  /** Milliseconds that only grow. */
+  now?: () => number;
+  random?: () => number;
+  /** Until an answer of all items; 30 s. */
+  deadlineMs?: number;
+  /** Between two looks at the heights of a network that is in use; 5 s. */
+  pollMs?: number;
+}
+
+/** `text`: JSON. */
+export function resultOf(text: string, cached: boolean): RpcResult {
+  const json = jsonBytes(text);
+  return { kind: 'result', json, start: 0, end: json.length, cached };
+}
+
+/** JSON. */
+export function textOf({ json, start, end }: RpcResult): string {
+  return json.text(start, end);
 }

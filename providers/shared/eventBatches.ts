@@ -66,7 +66,7 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
     return OVER;
   }
 
-  /** The only wait per piece: each further one would cost hundreds of streams more than the reading of their frames. */
+  /** The only wait per piece: each further one costs hundreds of streams more than their frames (bench `chat`). */
   private async more(): Promise<Step> {
     const events: ChatEvent[] = [];
     while (events.length === 0) {

@@ -24,7 +24,8 @@ const DYNAMIC_CONFIG = [
   'history.transferProcessorMaxPollRPS=2000',
   // One account's thousand jobs do not delay another's first.
   'matching.enableFairness=true',
-  // One queue, one order: of several partitions, which one node does not need, a task may wait long in a forgotten one.
+  // One queue, one order: of several partitions, which one node does not need, a task may wait in a forgotten one.
+  // Bench `jobs`.
   'matching.numTaskqueueReadPartitions=1',
   'matching.numTaskqueueWritePartitions=1',
   // A workflow task that several dying workers held in turn is else given up later each time, after ten minutes at last.

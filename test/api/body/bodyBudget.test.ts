@@ -2,7 +2,7 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createBodyBudget } from '../../../api/body/bodyBudget.ts';
+import { createBodyBudget } from '../../../api/body/bodyBuffer.ts';
 import { json } from '../../../api/http/answer.ts';
 import { defineRoute } from '../../../api/http/route.ts';
 import { startApi, type TestApi } from '../startApi.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { freeChunk } from '../../../api/body/freeChunk.ts';
+import { freeChunk } from '../../../api/body/readMultipart.ts';
 
 describe('freeing a piece of a body', () => {
   it('gives its memory back at once, without a collection', () => {

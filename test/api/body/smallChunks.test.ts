@@ -5,10 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { createBodyBudget } from '../../../api/body/bodyBudget.ts';
+import { createBodyBudget } from '../../../api/body/bodyBuffer.ts';
+import { readRaw } from '../../../api/body/readBody.ts';
 import { readJson } from '../../../api/body/readJson.ts';
 import { readMultipart } from '../../../api/body/readMultipart.ts';
-import { readRaw } from '../../../api/body/readRaw.ts';
 import { readSpooledJson } from '../../../api/body/spooledJson.ts';
 
 setFlagsFromString('--expose-gc');

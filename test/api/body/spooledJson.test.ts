@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBodyBudget } from '../../../api/body/bodyBudget.ts';
+import { createBodyBudget } from '../../../api/body/bodyBuffer.ts';
 import { readSpooledJson } from '../../../api/body/spooledJson.ts';
 import { SpooledText } from '../../../api/body/spooledText.ts';
 

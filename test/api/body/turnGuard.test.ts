@@ -5,9 +5,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createBodyBudget } from '../../../api/body/bodyBudget.ts';
+import { createBodyBudget } from '../../../api/body/bodyBuffer.ts';
+import { readRaw } from '../../../api/body/readBody.ts';
 import { readMultipart } from '../../../api/body/readMultipart.ts';
-import { readRaw } from '../../../api/body/readRaw.ts';
 import { lingerOver } from '../../../api/server/linger.ts';
 import { turnGuard } from '../../../api/server/turnGuard.ts';
 

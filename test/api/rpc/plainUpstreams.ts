@@ -1,7 +1,6 @@
 /** Asks one node over HTTP for each request, and says what became of its items: no more than the route needs. */
 import type { RpcCalls } from '../../../domain/rpc/rpcCalls.ts';
-import { resultOf } from '../../../providers/rpc/outcomes.ts';
-import type { RpcOutcome, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import { type RpcOutcome, type RpcUpstreams, resultOf } from '../../../providers/rpc/rpcUpstreams.ts';
 
 export interface PlainUpstreams extends RpcUpstreams {
   /** What networks say of a transaction; undefined: nothing. */

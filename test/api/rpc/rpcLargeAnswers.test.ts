@@ -1,7 +1,7 @@
 /** Large answers of the JSON-RPC proxy: what is kept of them for an Idempotency-Key, and what room they take. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resultOf } from '../../../providers/rpc/outcomes.ts';
+import { resultOf } from '../../../providers/rpc/rpcUpstreams.ts';
 import {
   booked,
   call,

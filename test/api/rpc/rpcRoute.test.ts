@@ -1,8 +1,7 @@
 /** The JSON-RPC proxy: what is admitted, what comes back, and what it costs to the last nano. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
-import { resultOf } from '../../../providers/rpc/outcomes.ts';
-import type { RpcOutcome } from '../../../providers/rpc/rpcUpstreams.ts';
+import { type RpcOutcome, resultOf } from '../../../providers/rpc/rpcUpstreams.ts';
 import { PUBLISHED_NETWORKS } from '../../fixtures/publishedNetworks.ts';
 import {
   booked,

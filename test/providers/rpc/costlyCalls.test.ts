@@ -1,7 +1,6 @@
 /** Calls that cost as much as their client likes: that nodes are late with them keeps nobody else from the nodes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RpcTools } from '../../../providers/rpc/rpcTools.ts';
-import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import type { RpcTools, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, type NodeCall, type Reply, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read } from './openUpstreams.ts';
 

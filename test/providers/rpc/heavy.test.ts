@@ -1,8 +1,7 @@
 /** Heavy reads take as long as they take; a node that says nothing at all does not hold them up while another is there. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RpcEvent } from '../../../providers/rpc/rpcTools.ts';
-import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import type { RpcEvent, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, itemText, type Respond, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read, together, told } from './openUpstreams.ts';
 

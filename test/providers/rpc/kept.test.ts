@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RpcCache } from '../../../providers/rpc/rpcTools.ts';
-import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import type { RpcCache, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read, together, told } from './openUpstreams.ts';
 

@@ -1,8 +1,12 @@
 import { type CallMethod, placeCalls, RpcCalls } from '../../../domain/rpc/rpcCalls.ts';
 import { createRpcUpstreams } from '../../../providers/rpc/createRpcUpstreams.ts';
-import { textOf } from '../../../providers/rpc/outcomes.ts';
-import type { RpcEvent, RpcTools } from '../../../providers/rpc/rpcTools.ts';
-import type { RpcOutcome, RpcStream } from '../../../providers/rpc/rpcUpstreams.ts';
+import {
+  type RpcEvent,
+  type RpcOutcome,
+  type RpcStream,
+  type RpcTools,
+  textOf,
+} from '../../../providers/rpc/rpcUpstreams.ts';
 
 export const NETWORK = 'base-sepolia';
 

@@ -1,7 +1,9 @@
-/** What an answer says of each call, read in the quick way or by the scanner: the same. */
+/** What an answer says of each call, read as a whole or as it comes: the same. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NotJson } from '../../../providers/rpc/answerScanner.ts';
+import { JsonBytes } from '../../../domain/json/jsonBytes.ts';
+import { JsonProblem } from '../../../domain/json/jsonLimits.ts';
+import { NodeAnswers } from '../../../providers/rpc/nodeAnswers.ts';
 import { questionOf, readOutcomes } from '../../../providers/rpc/questions.ts';
 import { read, together, told } from './openUpstreams.ts';
 
@@ -9,12 +11,18 @@ const RUNS = process.env.FAREBOX_TEST_LONG ? 200_000 : 5_000;
 const FIRST_ID = 998;
 const SECRETS = ['hidden-key'];
 
-function outcomes(count: number, text: string): unknown {
+/** `pieceBytes`: the answer was read as it came. */
+function outcomes(count: number, text: string, pieceBytes?: number): unknown {
   const calls = together(Array.from({ length: count }, () => read()));
+  const bytes = Buffer.from(text);
   try {
-    return readOutcomes({ calls, firstId: FIRST_ID, secrets: SECRETS }, Buffer.from(text)).map(told);
+    const answers = pieceBytes === undefined ? undefined : new NodeAnswers(0);
+    for (let at = 0; answers && at < bytes.length; at += pieceBytes ?? 1)
+      answers.write(new JsonBytes(bytes.subarray(at, at + (pieceBytes ?? 1))));
+    answers?.finish();
+    return readOutcomes({ calls, firstId: FIRST_ID, secrets: SECRETS }, bytes, answers).map(told);
   } catch (error) {
-    if (error instanceof NotJson) return 'not JSON';
+    if (error instanceof JsonProblem) return 'not JSON';
     throw error;
   }
 }
@@ -54,12 +62,18 @@ const answer = fc.oneof(
 );
 
 describe('an answer', () => {
-  it('says the same when it is plain as when it is not', () => {
+  it('says the same with white space around it, and when it is read as it comes', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 3 }), answer, (count, text) => {
-        // Only the scanner takes white space.
-        expect(outcomes(count, text), text).toEqual(outcomes(count, ` ${text}`));
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 3 }),
+        answer,
+        fc.integer({ min: 1, max: 20 }),
+        (count, text, pieceBytes) => {
+          const whole = outcomes(count, text);
+          expect(outcomes(count, ` ${text}\n`), text).toEqual(whole);
+          expect(outcomes(count, text, pieceBytes), text).toEqual(whole);
+        },
+      ),
       { numRuns: RUNS },
     );
   });

@@ -1,8 +1,7 @@
 /** Two nodes, of which one goes wrong while calls come: nearly all are answered, and no transaction is handed in twice. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RpcEvent } from '../../../providers/rpc/rpcTools.ts';
-import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import type { RpcEvent, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, itemText, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read, together, told, write } from './openUpstreams.ts';
 

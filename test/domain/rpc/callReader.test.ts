@@ -1,17 +1,28 @@
-/** The quick way to read calls: what it takes is read as the strict way reads it, and all else is left to that one. */
+/** Calls as they were sent: what is taken so is read as the same text is that was rewritten. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
+import { jsonBytes } from '../../../domain/json/jsonBytes.ts';
+import { JsonProblem } from '../../../domain/json/jsonLimits.ts';
+import { CallReader } from '../../../domain/rpc/callReader.ts';
 import { RPC_NETWORKS, type RpcNetwork } from '../../../domain/rpc/networks.ts';
-import { readPlainCalls } from '../../../domain/rpc/plainCalls.ts';
 import { MOST_ITEMS, RPC_JSON_LIMITS, readRpcRequest } from '../../../domain/rpc/request.ts';
 import { RpcCalls } from '../../../domain/rpc/rpcCalls.ts';
 
 const RUNS = process.env.FAREBOX_TEST_LONG ? 200_000 : 5_000;
 const NETWORK = RPC_NETWORKS.get('ethereum-mainnet') as RpcNetwork;
-const LIMITS = { ...RPC_JSON_LIMITS, items: MOST_ITEMS };
+const LIMITS = { json: RPC_JSON_LIMITS, items: MOST_ITEMS };
 
-const plain = (text: string) => readPlainCalls(Buffer.from(text), LIMITS);
+/** Undefined where the text is to be rewritten first. */
+function plain(text: string): CallReader | undefined {
+  const reader = new CallReader(jsonBytes(text), LIMITS);
+  try {
+    return reader.read() ? reader : undefined;
+  } catch (error) {
+    if (error instanceof JsonProblem) return undefined;
+    throw error;
+  }
+}
 
 function listOf(calls: RpcCalls) {
   return Array.from({ length: calls.length }, (_, index) => {
@@ -19,7 +30,7 @@ function listOf(calls: RpcCalls) {
   });
 }
 
-/** All that is made of a text; of one that begins with white space only the strict way makes anything. */
+/** All that is made of a text; one that begins with white space is rewritten first. */
 function made(text: string): unknown {
   try {
     const { calls, canonical, ...read } = readRpcRequest(Buffer.from(text), NETWORK);
@@ -75,12 +86,12 @@ const sent = fc.oneof(
   fc.array(item, { maxLength: 4 }).map((items) => `[${items.join(',')}]`),
 );
 
-describe('the quick way to read calls', () => {
-  it('reads what it takes as the strict way does', () => {
+describe('calls as they were sent', () => {
+  it('are read as they are when they were rewritten', () => {
     fc.assert(fc.property(sent, expectSame), { numRuns: RUNS });
   });
 
-  it('does so of damaged texts, too', () => {
+  it('are so of damaged texts, too', () => {
     const letter = fc.constantFrom(...'{}[],:"\\u0019-+.eEtfnl \n\u0001é'.split(''));
     const damaged = fc
       .tuple(sent, fc.nat(), letter, fc.constantFrom(0, 1))
@@ -91,7 +102,7 @@ describe('the quick way to read calls', () => {
     fc.assert(fc.property(damaged, expectSame), { numRuns: RUNS * 2 });
   });
 
-  it('takes what programs write', () => {
+  it('are those that programs write', () => {
     const text = fc.stringMatching(/^[ !#-[\]-~]{0,20}$/);
     const written = fc.record({
       jsonrpc: fc.constant('2.0'),
@@ -107,7 +118,8 @@ describe('the quick way to read calls', () => {
     });
     fc.assert(
       fc.property(fc.array(written, { minLength: 1, maxLength: MOST_ITEMS }), (calls) => {
-        const { placed, names = [] } = plain(JSON.stringify(calls)) ?? {};
+        const { placed, names = [], problem } = plain(JSON.stringify(calls)) ?? {};
+        expect(problem).toBeUndefined();
         const methods = names.map((name) => ({ name, isWrite: false, credits: 0 }));
         expect(placed && listOf(new RpcCalls(placed, methods))).toEqual(
           calls.map(({ id, params }, index) => {
@@ -120,7 +132,7 @@ describe('the quick way to read calls', () => {
     );
   });
 
-  it('takes what clients write in any letters', () => {
+  it('are those that clients write in any letters', () => {
     const text = call('["é",{"ключ":"值"},"😀\u2028"]');
     expect(plain(text)).toBeDefined();
     expectSame(text);
@@ -134,12 +146,21 @@ describe('the quick way to read calls', () => {
     ['an escape', call('["\\u0061"]')],
     ['too deep', call('['.repeat(64) + ']'.repeat(64))],
     ['too many values', call(`[${'1,'.repeat(20_000)}1]`)],
-    ['too many items', `[${Array.from({ length: 101 }, () => call('[]')).join(',')}]`],
-    ['no items', '[]'],
     ['more than one value', `${call('[]')}1`],
     ['nothing', ''],
-  ])('leaves to the strict way: %s', (_what, text) => {
+  ])('are rewritten: %s', (_what, text) => {
     expect(plain(text)).toBeUndefined();
+    expectSame(text);
+  });
+
+  it.each([
+    ['too many items', `[${Array.from({ length: 101 }, () => call('[]')).join(',')}]`],
+    ['no items', '[]'],
+    ['what is no call', `[${call('[]')},1,{"id":1}]`],
+    ['the version twice', '{"jsonrpc":"2.0","jsonrpc":"1.0","id":1,"method":"eth_call"}'],
+    ['escapes in names', '{"\\u0069d":1,"method":"eth\\u005fcall","a\\u0062":1}'],
+    ['two members that no call has', '[{"b":[{"c":1}],"a":"x","method":"eth_call","id":1}]'],
+  ])('are read as when they were rewritten: %s', (_what, text) => {
     expectSame(text);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonBytes } from '../../../domain/rpc/jsonBytes.ts';
-import { JsonWriter } from '../../../domain/rpc/jsonWriter.ts';
+import { jsonBytes } from '../../../domain/json/jsonBytes.ts';
+import { JsonWriter } from '../../../domain/json/jsonWriter.ts';
 
 describe('JSON that is put together', () => {
   it('is what was put, whatever room was reckoned with', () => {

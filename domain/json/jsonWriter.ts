@@ -1,6 +1,6 @@
 /**
  * Puts JSON together in bytes of its own. A hundred texts on the way to one would be garbage, of which a hundred KB cost the
- * process as much as all else that it does for a batch; this leaves nothing behind.
+ * process as much as all else that it does for a batch; this leaves nothing behind. Bench `rpc`.
  */
 import { JsonBytes } from './jsonBytes.ts';
 

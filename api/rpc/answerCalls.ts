@@ -1,20 +1,57 @@
-/** Answer to a request from the outcomes of its items, and its price (RPC-6, RPC-7). */
+/** Answer to a request from the outcomes of its items, its price, and the memory that it takes (RPC-6, RPC-7). */
+import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
+import { jsonBytes } from '../../domain/json/jsonBytes.ts';
+import { JsonWriter } from '../../domain/json/jsonWriter.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { type BilledAs, costOfCredits, creditsFor } from '../../domain/rpc/bill.ts';
-import { jsonBytes } from '../../domain/rpc/jsonBytes.ts';
-import { JsonWriter } from '../../domain/rpc/jsonWriter.ts';
-import type { RpcRequest } from '../../domain/rpc/request.ts';
+import { type RpcRequest, writes } from '../../domain/rpc/request.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import type { RpcOutcome } from '../../providers/rpc/rpcUpstreams.ts';
+import type { RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
 
-export interface RpcBill {
+interface RpcBill {
   credits: number;
   /** Of `X-Service-RPC-Cache`; undefined: nothing was from memory. */
   cached: string | undefined;
 }
 
-export function billOf(calls: RpcCalls, outcomes: readonly RpcOutcome[]): RpcBill {
+export interface FailedCalls {
+  kind: 'failed';
+  error: FareboxError;
+  /** Something may have arrived all the same. */
+  maybeSent: boolean;
+}
+
+export type AnsweredCalls =
+  /** `leave`: gives back the room of a large answer, once it is with the client or nobody takes it any more. */
+  | { kind: 'whole'; body: Buffer; bill: RpcBill; leave: (() => void) | undefined }
+  | { kind: 'stream'; value: RpcStream['value']; bill: RpcBill }
+  | FailedCalls;
+
+/** As it is sent. */
+export function answerCalls(
+  { accountId }: Caller,
+  asked: RpcRequest,
+  answered: readonly RpcOutcome[] | RpcStream,
+): AnsweredCalls {
+  if ('kind' in answered) {
+    return { kind: 'stream', value: answered.value, bill: { credits: asked.credits, cached: undefined } };
+  }
+  const failed = allFailed(answered);
+  if (failed) return failed;
+  const sizeBytes = sizeOfBody(asked, answered);
+  const leave = takeRoom(accountId, sizeBytes);
+  // What changed the chain is told whatever room it takes.
+  if (leave === NO_ROOM && !writes(asked)) return NO_ROOM_FAILURE;
+  return {
+    kind: 'whole',
+    body: bodyOf(asked, answered, sizeBytes),
+    bill: billOf(asked.calls, answered),
+    leave: leave === NO_ROOM ? undefined : leave,
+  };
+}
+
+function billOf(calls: RpcCalls, outcomes: readonly RpcOutcome[]): RpcBill {
   let credits = 0;
   const hits: number[] = [];
   outcomes.forEach((outcome, index) => {
@@ -39,7 +76,7 @@ function cachedWords(hits: readonly number[], items: number): string | undefined
 }
 
 /** About what `bodyOf` comes to, before it is written. */
-export function sizeOfBody({ calls }: RpcRequest, outcomes: readonly RpcOutcome[]): number {
+function sizeOfBody({ calls }: RpcRequest, outcomes: readonly RpcOutcome[]): number {
   let bytes = calls.length * ABOUT_BYTES;
   for (const outcome of outcomes) {
     if (outcome.kind === 'result') bytes += outcome.end - outcome.start;
@@ -49,9 +86,8 @@ export function sizeOfBody({ calls }: RpcRequest, outcomes: readonly RpcOutcome[
 }
 
 /** JSON: each item under the id that the client gave it, in its order. */
-export function bodyOf(request: RpcRequest, outcomes: readonly RpcOutcome[]): Buffer {
-  const { calls, isBatch } = request;
-  const body = new JsonWriter(sizeOfBody(request, outcomes));
+function bodyOf({ calls, isBatch }: RpcRequest, outcomes: readonly RpcOutcome[], sizeBytes: number): Buffer {
+  const body = new JsonWriter(sizeBytes);
   if (isBatch) body.put(BATCH);
   for (let index = 0; index < calls.length; index += 1) {
     const outcome = outcomes[index];
@@ -110,17 +146,11 @@ const FAILURE_WORDS: Record<Reason, string> = {
   too_large: 'The answer is too large. Nothing was charged for it.',
 };
 
-export interface AllFailed {
-  error: FareboxError;
-  /** Something may have arrived all the same. */
-  maybeSent: boolean;
-}
-
 /**
  * Undefined when a node has answered at least one item: then failures are items of the answer. Otherwise the request
  * gets 500, or 503 where no node has room (RPC-10).
  */
-export function allFailed(outcomes: readonly RpcOutcome[]): AllFailed | undefined {
+function allFailed(outcomes: readonly RpcOutcome[]): FailedCalls | undefined {
   if (outcomes.some(({ kind }) => kind !== 'failed')) return undefined;
   const failures = outcomes.flatMap((outcome) => (outcome.kind === 'failed' ? [outcome] : []));
   const reasons = new Set(failures.map(({ reason }) => reason));
@@ -131,7 +161,13 @@ export function allFailed(outcomes: readonly RpcOutcome[]): AllFailed | undefine
     reason === 'capacity'
       ? new FareboxError({ code: 'provider_busy', message, retryAfterSeconds: 1 })
       : new FareboxError({ code: 'provider_failed', message });
-  return { error, maybeSent: failures.some(({ sent }) => sent) };
+  return { kind: 'failed', error, maybeSent: failures.some(({ sent }) => sent) };
+}
+
+/** After the time of the nodes nobody waits for what they may still answer. */
+export function lateCalls(): FailedCalls {
+  const error = new FareboxError({ code: 'provider_failed', message: FAILURE_WORDS.timeout });
+  return { kind: 'failed', error, maybeSent: true };
 }
 
 /** Headers of relayed answers and of their replays (RPC-7). */
@@ -141,4 +177,45 @@ export function relayHeaders({ credits, cached }: RpcBill, credit: LedgerPrice):
     'X-Service-RPC-Cost-USD': costOfCredits(credits, credit),
     ...(cached !== undefined && { 'X-Service-RPC-Cache': cached }),
   };
+}
+
+/**
+ * Large answers are whole in memory until their client has read them. A client that asks on and does not read must not use up
+ * the process's memory, nor the others' share of it. Smaller ones are not counted: the connections are.
+ */
+const LARGE_BYTES = 1024 * 1024;
+/** A few of the largest (providers/rpc: 25 MB). */
+const MAX_ACCOUNT_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 512 * 1024 * 1024;
+const NO_ROOM = 'no room';
+const NO_ROOM_FAILURE: FailedCalls = {
+  kind: 'failed',
+  error: new FareboxError({
+    ...{ code: 'provider_busy', retryAfterSeconds: 1 },
+    message: 'Too many large answers wait to be read. Nothing was charged for this one.',
+  }),
+  maybeSent: false,
+};
+
+let heldBytes = 0;
+const heldByAccount = new Map<string, number>();
+
+/** Gives it back, once; undefined for an answer that is not large. */
+function takeRoom(accountId: string, sizeBytes: number): (() => void) | undefined | typeof NO_ROOM {
+  if (sizeBytes <= LARGE_BYTES) return undefined;
+  const own = heldByAccount.get(accountId) ?? 0;
+  if (own + sizeBytes > MAX_ACCOUNT_BYTES || heldBytes + sizeBytes > MAX_BYTES) return NO_ROOM;
+  holdBytes(accountId, sizeBytes);
+  let isHeld = true;
+  return () => {
+    if (isHeld) holdBytes(accountId, -sizeBytes);
+    isHeld = false;
+  };
+}
+
+function holdBytes(accountId: string, sizeBytes: number): void {
+  heldBytes += sizeBytes;
+  const own = (heldByAccount.get(accountId) ?? 0) + sizeBytes;
+  if (own === 0) heldByAccount.delete(accountId);
+  else heldByAccount.set(accountId, own);
 }

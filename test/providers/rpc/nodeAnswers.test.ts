@@ -1,20 +1,34 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AnswerScanner, NotJson } from '../../../providers/rpc/answerScanner.ts';
+import { JsonBytes } from '../../../domain/json/jsonBytes.ts';
+import { JsonProblem } from '../../../domain/json/jsonLimits.ts';
+import { ERROR, ID, NodeAnswers, RESULT } from '../../../providers/rpc/nodeAnswers.ts';
 
 const RUNS = process.env.FAREBOX_TEST_LONG ? 100_000 : 3_000;
+const MEMBERS = { id: ID, result: RESULT, error: ERROR } as const;
 
-function scan(text: string, cut: number): AnswerScanner | undefined {
+function scan(text: string, cut: number): NodeAnswers | undefined {
   const bytes = Buffer.from(text);
-  const scanner = new AnswerScanner();
+  const answers = new NodeAnswers(1);
   try {
-    for (let at = 0; at < bytes.length; at += cut) scanner.write(bytes.subarray(at, at + cut));
-    scanner.end();
-    return scanner;
+    for (let at = 0; at < bytes.length; at += cut) answers.write(new JsonBytes(bytes.subarray(at, at + cut)));
+    answers.finish();
+    return answers;
   } catch (error) {
-    if (error instanceof NotJson) return undefined;
+    if (error instanceof JsonProblem) return undefined;
     throw error;
   }
+}
+
+/** Text of a member; undefined where the answer has none. */
+function shown(
+  text: string,
+  answers: NodeAnswers | undefined,
+  [answer, name]: [number, keyof typeof MEMBERS],
+) {
+  const member = MEMBERS[name];
+  if (!answers?.has(answer, member)) return undefined;
+  return Buffer.from(text).toString('utf8', answers.start(answer, member), answers.endOf(answer, member));
 }
 
 function parses(text: string): boolean {
@@ -30,7 +44,7 @@ const spaced = fc
   .json({ maxDepth: 4 })
   .chain((text) => fc.constantFrom(text, ` ${text}\n`, JSON.stringify(JSON.parse(text), undefined, 2)));
 
-describe('the scanner of answers', () => {
+describe('the answers of a node', () => {
   it('takes what JSON.parse takes, in pieces of any length', () => {
     fc.assert(
       fc.property(spaced, fc.integer({ min: 1, max: 40 }), (text, cut) => scan(text, cut) !== undefined),
@@ -73,19 +87,14 @@ describe('the scanner of answers', () => {
         (items, one, cut) => {
           const first = items[0];
           const text = one && first ? written(first) : `[${items.map(written).join(',')}]`;
-          const bytes = Buffer.from(text);
-          const found = scan(text, cut)?.answers ?? [];
+          const found = scan(text, cut);
           const expected = one && first ? [first] : items;
-          expect(found).toHaveLength(expected.length);
+          expect([found?.count, found?.isBatch]).toEqual([expected.length, !(one && first)]);
           for (const [index, members] of expected.entries()) {
-            const answer = found[index];
             for (const name of ['id', 'result', 'error'] as const) {
               const value = members.find(([key]) => JSON.parse(`"${key}"`) === name)?.[1];
-              const span = answer?.[name];
-              const shown = span && bytes.toString('utf8', span.start, span.end);
-              expect(shown?.trim()).toBe(value?.trim());
+              expect(shown(text, found, [index, name])?.trim()).toBe(value?.trim());
             }
-            expect(bytes.toString('utf8', answer?.start, answer?.end)).toBe(written(members));
           }
         },
       ),
@@ -93,20 +102,46 @@ describe('the scanner of answers', () => {
     );
   });
 
+  it('finds them in any letters', () => {
+    const text = fc.string({ unit: 'grapheme' });
+    const value = fc.oneof(text, fc.integer(), fc.constant(null), fc.array(fc.dictionary(text, text)));
+    const written = fc.record({ jsonrpc: fc.constant('2.0'), id: fc.nat(), result: value });
+    fc.assert(
+      fc.property(fc.array(written, { minLength: 1 }), fc.integer({ min: 1, max: 99 }), (answers, cut) => {
+        const whole = `${JSON.stringify(answers)}\n`;
+        const found = scan(whole, cut);
+        const results = answers.map((_, index) => shown(whole, found, [index, 'result']));
+        expect(results).toEqual(answers.map(({ result }) => JSON.stringify(result)));
+      }),
+      { numRuns: RUNS / 10 },
+    );
+  });
+
   it('says when a member is there twice, however it is written', () => {
     for (const text of ['{"id":1,"id":2}', '{"result":1,"r\\u0065sult":2}', '[{"error":1,"error":{}}]']) {
-      expect(scan(text, 3)?.answers[0]?.twice).toBe(true);
+      expect(scan(text, 3)?.isTwice(0)).toBe(true);
     }
-    expect(scan('{"result":{"id":1,"result":2},"id":1}', 5)?.answers[0]?.twice).toBe(false);
+    expect(scan('{"result":{"id":1,"result":2},"id":1}', 5)?.isTwice(0)).toBe(false);
   });
 
   it('keeps a number of twenty digits', () => {
     const text = '{"result":12345678901234567890,"id":1}';
-    const span = scan(text, 7)?.answers[0]?.result;
-    expect(text.slice(span?.start, span?.end)).toBe('12345678901234567890');
+    expect(shown(text, scan(text, 7), [0, 'result'])).toBe('12345678901234567890');
   });
+
+  it.each(['', '[', '{}{}', '{"id":1', '[{"id":1},]', '{"id":01}', '{"result":"a', '{"error":tru}'])(
+    'refuses %s',
+    (text) => {
+      expect(scan(text, 100)).toBeUndefined();
+    },
+  );
 
   it('refuses a depth that would cost its memory', () => {
     expect(scan('['.repeat(20_000) + ']'.repeat(20_000), 1_000)).toBeUndefined();
+  });
+
+  it('refuses more answers than were ever asked for', () => {
+    expect(scan(`[${'1,'.repeat(999)}1]`, 1_000)?.count).toBe(1_000);
+    expect(scan(`[${'1,'.repeat(1_000)}1]`, 1_000)).toBeUndefined();
   });
 });

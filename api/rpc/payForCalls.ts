@@ -1,0 +1,125 @@
+/** One paid request to a network: hold the most that it can cost, ask the nodes, settle what it did cost. */
+import type { LedgerPrice } from '../../domain/ledger.ts';
+import { creditsOfParts, priceOfCredits } from '../../domain/rpc/bill.ts';
+import { point } from '../../infra/points.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { RouteRequest } from '../http/route.ts';
+import type { Buyer, LedgerHold } from '../paid/ledgerHold.ts';
+import { type PurchaseTerms, purchase } from '../paid/purchase.ts';
+import { type AnsweredCalls, answerCalls, type FailedCalls, lateCalls } from './answerCalls.ts';
+import { askNodes, type NodeOrder, NodeTime } from './askNodes.ts';
+import type { RpcAdmission } from './rpcLimits.ts';
+
+export type RpcVisit = Buyer &
+  Pick<RouteRequest<unknown, unknown, 'buyer'>, 'requestId' | 'whenGone' | 'waitFor'>;
+export type RpcMeans = Pick<Dependencies, 'config' | 'ledger' | 'rpc' | 'limits' | 'sql'>;
+
+export interface RpcOrder extends NodeOrder {
+  admission: Extract<RpcAdmission, { refusal: undefined }>;
+  /** Of the charge. */
+  operationId: string;
+  /** Its answer is kept, or it changes the chain: it goes on when the client leaves. */
+  goesOn: boolean;
+  /** The charge under that id was given back: under which the next one is to be. */
+  anotherId?: () => Promise<string>;
+  /** Its answer is kept for a repetition, which gets it for the same bill: the deadline does not undo that. */
+  keepsBill: boolean;
+}
+
+/** `stop`: ends what its node still sends. */
+export type PaidCalls =
+  | Extract<AnsweredCalls, { kind: 'whole' }>
+  | (Extract<AnsweredCalls, { kind: 'stream' }> & { stop(): void });
+
+/** Longer than the nodes may take, with a stream, and settling. */
+const HOLD_MS = 240_000;
+
+/** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`, and what comes of a client that went away. */
+export async function payForCalls(
+  means: RpcMeans,
+  visit: RpcVisit,
+  order: RpcOrder,
+): Promise<PaidCalls | FailedCalls> {
+  const { admission } = order;
+  let used = 0;
+  try {
+    const paid = await purchase(means, visit, termsOf(means, visit, order));
+    if (paid.kind !== 'failed') used = paid.bill.credits;
+    return paid;
+  } finally {
+    await admission.correct(used);
+  }
+}
+
+function termsOf(means: RpcMeans, visit: RpcVisit, order: RpcOrder): PurchaseTerms<PaidCalls | FailedCalls> {
+  const { network, asked, operationId, anotherId, keepsBill } = order;
+  const credit = means.config.prices.rpcCredit;
+  const sku = `crypto-rpc-${network.slug}`;
+  const snapshot = {
+    sku,
+    modelId: sku,
+    provider: 'rpc',
+    unit: 'credit',
+    units: String(asked.credits),
+    requestId: visit.requestId,
+    pricePerUnitUsd: credit.usd.toString(),
+    notes: 'API Inference',
+  };
+  return {
+    operationId,
+    anotherId,
+    keepsBill,
+    snapshot,
+    ttlMs: HOLD_MS,
+    bound: priceOfCredits(asked.credits, credit),
+    work: (hold) => askAndSettle(means, visit, { order, hold }),
+  };
+}
+
+async function askAndSettle(
+  means: RpcMeans,
+  visit: RpcVisit,
+  { order, hold }: { order: RpcOrder; hold: LedgerHold },
+): Promise<PaidCalls | FailedCalls> {
+  const { asked } = order;
+  const time = new NodeTime(visit, order.goesOn);
+  const startedAt = performance.now();
+  let answered: AnsweredCalls | undefined;
+  try {
+    await point('rpc-held');
+    // The outcomes have no name: nothing of them is kept while the bill is written.
+    answered = answerCalls(visit.caller, asked, await visit.waitFor(askNodes(means.rpc, order, time.signal)));
+    await point('rpc-answered');
+    if (answered.kind === 'failed') return answered;
+    const executionMs = Math.round(performance.now() - startedAt);
+    const credit = means.config.prices.rpcCredit;
+    // An earlier attempt may have settled it already, and the first bill stands.
+    answered.bill.credits = await settle(hold, { credits: answered.bill.credits, executionMs, credit });
+    await point('rpc-settled');
+    if (answered.kind === 'whole') return answered;
+    time.extend();
+    return { ...answered, stop: () => time.end() };
+  } catch (error) {
+    time.end();
+    if (answered?.kind === 'whole') answered.leave?.();
+    if (time.isOver) return lateCalls();
+    throw error;
+  } finally {
+    if (!time.isExtended) time.end();
+  }
+}
+
+/** Returns the credits that were really taken. */
+async function settle(
+  hold: LedgerHold,
+  { credits, executionMs, credit }: { credits: number; executionMs: number; credit: LedgerPrice },
+): Promise<number> {
+  // An item can be free, an entry over nothing would say nothing.
+  if (credits === 0 && hold.state === 'held') {
+    await hold.release();
+    return 0;
+  }
+  const details = { units: String(credits), inferenceExecutionTime: executionMs };
+  const { parts } = await hold.settle(priceOfCredits(credits, credit), details);
+  return credit.usd === 0n && credit.diem === 0n ? credits : creditsOfParts(parts, credit);
+}

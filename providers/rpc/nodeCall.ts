@@ -1,0 +1,97 @@
+/** One call to one node: how long it may take, and who ends it. */
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
+import { TextHttpError } from '../../infra/http/textHttpError.ts';
+import { takeIds } from './questions.ts';
+
+/** Of a call that may be taken elsewhere. */
+export interface Patience {
+  ms: number;
+  /** Whether the call can go on elsewhere now; while it cannot, waiting is its best chance. */
+  isOver: () => boolean;
+}
+
+export interface Asking {
+  /** The client's; when it is aborted nothing that is answered counts. */
+  signal: AbortSignal;
+  timeoutMs: number;
+  /** Undefined: all the time there is. */
+  patience?: Patience | undefined;
+  maxBytes: number;
+  /** Must not happen twice. */
+  once?: boolean;
+  /** The only call's result is passed on as it comes when it is large. */
+  streams?: boolean;
+  /** The head of an answer has come. */
+  onHead?: (() => void) | undefined;
+}
+
+const STOPPED = new Error('of no more interest');
+const LATE = new Error('no answer in time');
+
+/** One call under way. Ends when its time or its patience is over, when its client leaves, or when nobody needs it any more. */
+export class NodeCall {
+  readonly calls: RpcCalls;
+  readonly asking: Asking;
+  readonly firstId: number;
+  startedAt = 0;
+  private readonly control = new AbortController();
+  private leftMs: number;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(calls: RpcCalls, asking: Asking) {
+    this.calls = calls;
+    this.asking = asking;
+    this.firstId = takeIds(calls.length);
+    this.leftMs = asking.timeoutMs;
+    this.wait();
+    asking.signal.addEventListener('abort', this, { once: true });
+    if (asking.signal.aborted) this.stop();
+  }
+
+  get signal(): AbortSignal {
+    return this.control.signal;
+  }
+
+  isLate(): boolean {
+    return this.signal.reason === LATE;
+  }
+
+  /** The client's signal. */
+  handleEvent(): void {
+    this.stop();
+  }
+
+  stop(): void {
+    this.control.abort(STOPPED);
+  }
+
+  extend(ms: number): void {
+    clearTimeout(this.timer);
+    this.leftMs = ms;
+    this.wait();
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+    this.asking.signal.removeEventListener('abort', this);
+  }
+
+  wait(): void {
+    const turnMs = Math.min(this.leftMs, this.asking.patience?.ms ?? this.leftMs);
+    this.timer = setTimeout(endTurn, turnMs, this, turnMs);
+  }
+
+  endTurn(turnMs: number): void {
+    this.leftMs -= turnMs;
+    if (this.leftMs <= 0 || this.asking.patience?.isOver()) this.control.abort(LATE);
+    else this.wait();
+  }
+}
+
+function endTurn(call: NodeCall, turnMs: number): void {
+  call.endTurn(turnMs);
+}
+
+export function isStopped(error: unknown): boolean {
+  return error instanceof TextHttpError && error.failure === 'stopped' && error.cause !== LATE;
+}

@@ -1,0 +1,129 @@
+/** An answer that may be more than is kept in memory: its result is passed on as it comes. */
+import { JsonBytes } from '../../domain/json/jsonBytes.ts';
+import { BodyTooLarge } from '../../infra/http/saveBody.ts';
+import type { StreamedReply } from '../../infra/http/streamedHttp.ts';
+import { type AnswerMember, ERROR, ID, NodeAnswers, RESULT } from './nodeAnswers.ts';
+import { plainPieces } from './nodeDoor.ts';
+import { MAX_WHOLE_BYTES } from './rpcUpstreams.ts';
+
+/** What is smaller is read whole, so that all of it is known before anything is billed. */
+const STREAMED_FROM_BYTES = 1024 * 1024;
+const MAX_STREAMED_BYTES = 256 * 1024 * 1024;
+/** Ids of ours are numbers of ten digits at most. */
+const MAX_ID = 32;
+
+export class StreamedAnswer {
+  readonly answers = new NodeAnswers(1);
+  private readonly id: string;
+  private readonly source: AsyncIterator<Buffer>;
+  /** Read, and not passed on yet. */
+  private pieces: Buffer[] = [];
+  private sizeBytes = 0;
+
+  constructor({ body, headers }: StreamedReply, id: number) {
+    this.id = String(id);
+    this.source = plainPieces(body, headers['content-encoding'], MAX_STREAMED_BYTES)[Symbol.asyncIterator]();
+  }
+
+  /** False: all of it is there. True: it is large, its result has begun, and nothing yet says that it is not of this call. */
+  async begins(): Promise<boolean> {
+    const { answers } = this;
+    for (let piece = await this.next(); piece !== undefined; piece = await this.next()) {
+      this.pieces.push(piece);
+      const hasResult = !answers.isBatch && answers.has(0, RESULT) && !answers.has(0, ERROR);
+      if (this.sizeBytes >= STREAMED_FROM_BYTES && hasResult && !this.isOfAnother()) return true;
+      if (this.sizeBytes >= MAX_WHOLE_BYTES) throw new BodyTooLarge('and no result');
+    }
+    return false;
+  }
+
+  body(): Buffer {
+    return Buffer.concat(this.pieces);
+  }
+
+  /**
+   * The bytes of the result, once it has begun. Throws when the rest of the answer does not bear it out. By hand around the
+   * generator: one that has not begun does nothing when it is left, and its node would go on sending.
+   */
+  result(ended: (failed: boolean) => void): AsyncIterableIterator<Buffer> {
+    const pieces = this.passOn(ended);
+    let begun = false;
+    return {
+      next() {
+        begun = true;
+        return pieces.next();
+      },
+      return: async () => {
+        if (!begun) {
+          begun = true;
+          await this.leave();
+          ended(true);
+        }
+        return await pieces.return(undefined);
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  private async *passOn(ended: (failed: boolean) => void): AsyncGenerator<Buffer> {
+    const { answers } = this;
+    let failed = true;
+    try {
+      const texts = new TextDecoder('utf-8', { fatal: true });
+      let id = '';
+      let offset = 0;
+      let piece: Buffer | undefined = this.body();
+      this.pieces = [];
+      for (; piece !== undefined; piece = await this.next()) {
+        if (this.sizeBytes > MAX_STREAMED_BYTES) throw new Error('the answer is too large');
+        if (answers.isTwice(0) || answers.has(0, ERROR)) throw new Error('more than a result');
+        texts.decode(piece, { stream: true });
+        const result = this.partOf(piece, offset, RESULT);
+        if (result.length > 0) yield result;
+        // It may stand before the result or after it, and be cut anywhere.
+        if (id.length < MAX_ID) id += this.partOf(piece, offset, ID).toString('latin1', 0, MAX_ID);
+        offset += piece.length;
+      }
+      if (id !== this.id) throw new Error('not the answer to the call');
+      failed = false;
+    } finally {
+      if (failed) await this.leave();
+      ended(failed);
+    }
+  }
+
+  /** Undefined: it has ended, as JSON. */
+  private async next(): Promise<Buffer | undefined> {
+    const { value, done } = await this.source.next();
+    if (done) {
+      this.answers.finish();
+      return undefined;
+    }
+    const piece: Buffer = value;
+    this.sizeBytes += piece.length;
+    this.answers.write(new JsonBytes(piece));
+    return piece;
+  }
+
+  private isOfAnother(): boolean {
+    const { answers } = this;
+    const start = answers.start(0, ID);
+    const end = answers.endOf(0, ID);
+    return end > 0 && this.body().toString('latin1', start, Math.min(end, start + MAX_ID)) !== this.id;
+  }
+
+  /** Bytes of a member in a piece that begins at `offset`. */
+  private partOf(piece: Buffer, offset: number, member: AnswerMember): Buffer {
+    const { answers } = this;
+    if (!answers.has(0, member)) return piece.subarray(0, 0);
+    const end = answers.endOf(0, member);
+    const from = Math.max(0, answers.start(0, member) - offset);
+    return piece.subarray(from, end === 0 ? piece.length : Math.max(from, end - offset));
+  }
+
+  private async leave(): Promise<void> {
+    await Promise.resolve(this.source.return?.(undefined)).catch(() => undefined);
+  }
+}

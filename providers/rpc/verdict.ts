@@ -1,0 +1,79 @@
+/** What an answer, or its absence, says of the node that was asked. */
+import { anyCostIsChosen, anyHeavy } from '../../domain/rpc/methodCost.ts';
+import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
+import type { UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import { BodyTooLarge } from '../../infra/http/saveBody.ts';
+import { TextHttpError } from '../../infra/http/textHttpError.ts';
+import { BROKEN } from './questions.ts';
+import type { NodeOutcome, RpcOutcome } from './rpcUpstreams.ts';
+
+/** What one node answered to a call. */
+export interface Answered {
+  outcomes: RpcOutcome[];
+  /** Undefined: none came. */
+  status?: number;
+  retryAfterMs?: number | undefined;
+  /** Nobody waited for the end. */
+  stopped?: boolean;
+}
+
+export interface Verdict {
+  outcome: NodeOutcome;
+  /** Undefined: the node does its work. */
+  fault?: UpstreamFailureReason;
+  /** Perhaps by the call: the node is at fault only when it fails at what no client makes long, too, as its looks. */
+  provoked?: boolean;
+  retryAfterMs?: number | undefined;
+}
+
+export function failureOf(error: unknown): RpcOutcome {
+  if (error instanceof BodyTooLarge) return { kind: 'failed', reason: 'too_large', sent: true };
+  if (!(error instanceof TextHttpError)) return BROKEN;
+  const sent = error.sent !== 'not_sent';
+  if (error.cause instanceof BodyTooLarge) return { kind: 'failed', reason: 'too_large', sent };
+  const late = error.failure === 'timeout' || error.failure === 'stopped';
+  return { kind: 'failed', reason: late ? 'timeout' : 'broken', sent };
+}
+
+/**
+ * What a call of a client's choosing can provoke by being too much for the node is no reason to close the node to everybody:
+ * only of light calls a failure counts, and being late only of those whose cost no client chooses.
+ */
+export function verdictOf(calls: RpcCalls, answered: Answered): Verdict {
+  const { outcomes, stopped } = answered;
+  if (stopped) return { outcome: 'stopped' };
+  const worst =
+    outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind !== 'result');
+  if (worst === undefined) return { outcome: 'answered' };
+  const light = !anyHeavy(calls);
+  switch (worst.kind) {
+    case 'failed':
+      return verdictOfFailure(worst, calls, answered);
+    case 'rejected':
+      return {
+        outcome: 'rejected',
+        fault: worst.status === 401 || worst.status === 403 ? 'credential' : 'refused',
+      };
+    default:
+      if (!outcomes.some(({ kind }) => kind === 'mismatched')) return { outcome: 'answered' };
+      return { outcome: 'mismatched', fault: light ? 'failed' : 'garbage' };
+  }
+}
+
+function verdictOfFailure(
+  { reason, sent }: Extract<RpcOutcome, { kind: 'failed' }>,
+  calls: RpcCalls,
+  { status, retryAfterMs }: Answered,
+): Verdict {
+  if (reason === 'capacity') {
+    const fault = status === 503 ? 'overloaded' : 'rate_limited';
+    return { outcome: reason, fault, retryAfterMs };
+  }
+  if (!sent) return { outcome: reason, fault: 'unreachable' };
+  const faults = { broken: 'failed', timeout: 'timeout', too_large: 'garbage' } as const;
+  // A gateway in front of a node says by 504 that it was late.
+  if ((reason === 'timeout' || status === 504) && anyCostIsChosen(calls)) {
+    return { outcome: reason, fault: faults[reason], provoked: true };
+  }
+  return { outcome: reason, fault: anyHeavy(calls) ? 'garbage' : faults[reason] };
+}
