@@ -76,5 +76,7 @@ function isDown(outcome: Outcome | undefined): boolean {
 
 function describe(outcome: Outcome | undefined): string {
   if (outcome === undefined) return 'not_known';
-  return 'reason' in outcome ? `${outcome.status}_${outcome.reason}` : outcome.status;
+  if (!('reason' in outcome)) return outcome.status;
+  // The label is older than the word.
+  return `${outcome.status}_${outcome.reason === 'refused' ? 'invalid_request' : outcome.reason}`;
 }

@@ -173,7 +173,7 @@ function pauseMs(job: GenerationInput): number {
 }
 
 const REFUSALS: Record<RefusalReason, ErrorCode> = {
-  invalid_request: 'invalid_request',
+  refused: 'invalid_request',
   content_policy: 'provider_refused',
   failed: 'provider_failed',
   credential: 'unavailable',

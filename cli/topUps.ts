@@ -18,7 +18,7 @@ import {
   type FoundPayment,
 } from '../infra/postgres/bookedTopUps.ts';
 import { paymentIdOf } from '../infra/postgres/topUps.ts';
-import { createTransferReader } from '../providers/payments/createTransferReader.ts';
+import { createTransferReader } from '../providers/payments/createPaymentNetworks.ts';
 import type { IncomingTransfer } from '../providers/payments/incomingTransfer.ts';
 import { CommandError, errorLine } from './commandError.ts';
 import { print, table } from './output.ts';

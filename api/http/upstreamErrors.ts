@@ -1,6 +1,6 @@
 /** What a client is told when an upstream did not answer, and whether another model may be tried instead. */
 import { type ErrorParameters, FareboxError } from '../../domain/errors.ts';
-import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 
 const BUSY_SECONDS = 30;
 

@@ -7,7 +7,7 @@ import type { ImageFormat } from '../../domain/images/images.ts';
 import { chooseTier } from '../../domain/images/offer.ts';
 import { ENHANCEMENT, priceOfImages, type Tier } from '../../domain/images/price.ts';
 import { plus } from '../../domain/text/price.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { ImageFile, ImageOrder, MadeImage } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/answer.ts';

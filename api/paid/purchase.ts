@@ -14,7 +14,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice, PriceSnapshot } from '../../domain/ledger.ts';
 import { refundedPerDayOf } from '../../domain/limits/refundedPerDay.ts';
 import type { Nano } from '../../domain/money.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { point } from '../../infra/points.ts';
 import { inTransaction } from '../../infra/postgres/pool.ts';
 import { takeRefundBudget } from '../../infra/postgres/refundBudget.ts';

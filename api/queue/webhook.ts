@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { DEFAULT_WEBHOOK_EVENTS, WEBHOOK_EVENTS, WEBHOOK_URL_CHARACTERS } from '../../domain/webhooks.ts';
 import type { Config } from '../../infra/config/config.ts';
-import { isPlainlyRefused } from '../../infra/http/plainlyRefused.ts';
+import { isPlainlyRefused } from '../../infra/http/targetUrl.ts';
 import { dropWebhook, type JobWebhook, keepWebhook } from '../../infra/postgres/jobWebhooks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../http/invalid.ts';

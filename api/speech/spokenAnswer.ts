@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { Speech, SpeechFormat } from '../../providers/shared/mediaProvider.ts';
 import { type BinaryAnswer, binary, type StreamAnswer, stream } from '../http/answer.ts';
 import { speechError } from './upstream.ts';

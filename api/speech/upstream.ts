@@ -1,7 +1,7 @@
 /** Errors for a client when the service behind a speech model failed (API-11). */
 import type { AsrModel, TtsModel } from '../../domain/catalogue/model.ts';
 import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { MediaProvider } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { toClientError } from '../http/upstreamErrors.ts';

@@ -3,7 +3,7 @@ import type { TextModel } from '../../domain/catalogue/model.ts';
 import type { AddOn } from '../../domain/text/addOns.ts';
 import type { ChatMessage, TokenUsage } from '../../domain/text/chat.ts';
 import { mayHideReasoning, withUnseenReasoning } from '../../domain/text/leftStream.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { addOnsOf, type PricedRequest } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 import { type CallOrder, type ModelCall, type Settled, settleCall } from './modelCall.ts';

@@ -3,7 +3,7 @@ import type { DecisionModel, TextModel } from '../../domain/catalogue/model.ts';
 import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { billOf, NOTHING, type Produced, snapshotOf } from '../../domain/text/bill.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { TextProvider } from '../../providers/shared/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';

@@ -12,7 +12,6 @@ export const BACKSLASH = 0x5c;
 export const OPEN_BRACKET = 0x5b;
 export const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;
-const CLOSE_BRACE = 0x7d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 

@@ -3,7 +3,7 @@
  * this process, and one that makes its decoder loop or grow ends with its child (PARSE-1).
  */
 import { FareboxError } from '../../domain/errors.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { tooBusy } from '../../infra/tooBusy.ts';
 import { createChildPool } from '../child/childPool.ts';
 import { shippedChild } from '../child/keptChild.ts';

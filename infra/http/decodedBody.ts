@@ -1,7 +1,11 @@
-/** Undoes a content encoding that nobody asked for, a piece at a time: the reader's cap counts decoded bytes. */
+/** Bodies of strangers, a piece at a time: an encoding that nobody asked for is undone, and one that comes too slowly is cut. */
 import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Dispatcher } from 'undici';
 import { BodyTooLarge } from './saveBody.ts';
+
+const GRACE_MS = 5_000;
+const MIN_BYTES_PER_SECOND = 10_000;
 
 const DECODERS: Record<string, (() => NodeJS.ReadWriteStream) | undefined> = {
   gzip: createGunzip,
@@ -10,6 +14,17 @@ const DECODERS: Record<string, (() => NodeJS.ReadWriteStream) | undefined> = {
   br: createBrotliDecompress,
 };
 
+/** Throws while it is read where the body is too slow, or its encoded form larger than the cap. */
+export function plainBody(
+  { headers, body }: Dispatcher.ResponseData,
+  maxEncodedBytes: number,
+  signal: AbortSignal,
+): AsyncIterable<Buffer> {
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
+  return decodedBody(paced(body, signal), { encoding, maxEncodedBytes });
+}
+
+/** The reader's cap counts decoded bytes. */
 export function decodedBody(
   body: AsyncIterable<Buffer>,
   options: { encoding: string; maxEncodedBytes: number },
@@ -30,6 +45,24 @@ async function* capped(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGene
   for await (const chunk of body) {
     received += chunk.length;
     if (received > maxBytes) throw new BodyTooLarge('encoded body');
+    yield chunk;
+  }
+}
+
+/**
+ * Passes the chunks on; throws when the average since the start falls below the minimum after the grace time: a sender may not
+ * hold a slot for ever with a byte a second.
+ */
+async function* paced(body: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const startedAt = performance.now();
+  let received = 0;
+  for await (const chunk of body) {
+    signal.throwIfAborted();
+    received += chunk.length;
+    const elapsedMs = performance.now() - startedAt;
+    if (elapsedMs > GRACE_MS && received < (elapsedMs / 1_000) * MIN_BYTES_PER_SECOND) {
+      throw new Error('body too slow');
+    }
     yield chunk;
   }
 }

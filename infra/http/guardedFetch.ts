@@ -4,7 +4,7 @@
  */
 import type { Dispatcher } from 'undici';
 import { FareboxError } from '../../domain/errors.ts';
-import { decodedBody } from './decodedBody.ts';
+import { plainBody } from './decodedBody.ts';
 import {
   describeFailure,
   type GuardedFetchOptions,
@@ -12,7 +12,6 @@ import {
   openDoor,
   settleFailure,
 } from './guardedGet.ts';
-import { paced } from './paced.ts';
 import { BodyTooLarge, type SavedBody, saveBody } from './saveBody.ts';
 import { TargetRefused } from './targetUrl.ts';
 
@@ -74,11 +73,9 @@ async function save(
   signal: AbortSignal,
 ): Promise<Downloaded> {
   if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
-  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
   const announced = Number(response.headers['content-length'] ?? 0);
   if (announced > target.maxBytes) throw new BodyTooLarge('announced');
-  const body = decodedBody(paced(response.body, signal), { encoding, maxEncodedBytes: target.maxBytes });
-  const saved = await saveBody(body, target);
+  const saved = await saveBody(plainBody(response, target.maxBytes, signal), target);
   const contentType = response.headers['content-type'];
   return { ...saved, contentType: typeof contentType === 'string' ? contentType : undefined };
 }

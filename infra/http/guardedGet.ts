@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
+import { orAborted } from '../orAborted.ts';
 import { guardedConnector } from './guardedConnector.ts';
 import type { ResolveHost } from './resolveHost.ts';
 import { type AllowedHosts, allowedHosts, effectivePort, hostnameOf, parseTarget } from './targetUrl.ts';
@@ -56,7 +57,18 @@ export async function guardedGet<Result>(door: Door, url: string, get: GuardedGe
   let next = parseTarget(url, door.hosts);
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     await get.mayVisit?.(next, signal);
-    const answer = await visit(door, next, { get, signal });
+    const visited = next;
+    const answer = await exchange<Answer<Result>>(door, visited, {
+      method: 'GET',
+      headers: get.headers,
+      maxWireBytes: get.maxWireBytes,
+      signal,
+      receive: async (response) => {
+        const { location } = response.headers;
+        if (REDIRECTS.includes(response.statusCode) && typeof location === 'string') return { location };
+        return { received: await get.receive(response, visited, signal) };
+      },
+    });
     if ('received' in answer) return answer.received;
     const location = new URL(answer.location, next);
     if (next.protocol === 'https:' && location.protocol !== 'https:')
@@ -67,40 +79,36 @@ export async function guardedGet<Result>(door: Door, url: string, get: GuardedGe
 }
 
 type Answer<Result> = { received: Result } | { location: string };
-interface Visit<Result> {
-  get: GuardedGet<Result>;
+
+interface Exchange<Result> {
+  method: 'GET' | 'POST';
+  headers: Readonly<Record<string, string>>;
+  body?: string;
+  maxWireBytes: number;
   signal: AbortSignal;
+  receive(response: Dispatcher.ResponseData): Promise<Result>;
 }
 
-/** One hop over a connection of its own, which ends with the hop. */
-async function visit<Result>(door: Door, url: URL, { get, signal }: Visit<Result>): Promise<Answer<Result>> {
+/** One request over a connection of its own, which is checked as it is made and ends with the request. */
+export async function exchange<Result>(
+  door: Door,
+  url: URL,
+  { method, headers, body, maxWireBytes, signal, receive }: Exchange<Result>,
+): Promise<Result> {
   const client = openClient(door, url);
   try {
     const path = `${url.pathname}${url.search}`;
-    const reader = client.compose(unpaused(get.maxWireBytes));
-    const response = await orAborted(
-      reader.request({ method: 'GET', path, headers: { ...get.headers }, signal }),
-      signal,
-    );
-    const location = response.headers.location;
-    if (REDIRECTS.includes(response.statusCode) && typeof location === 'string') return { location };
-    return { received: await get.receive(response, url, signal) };
+    const sender = client.compose(unpaused(maxWireBytes));
+    const sent = sender.request({ method, path, headers: { ...headers }, body: body ?? null, signal });
+    // The client itself hears of an abort only once it is connected.
+    return await receive(await orAborted(sent, signal));
   } finally {
     // Not waited for: while a connection is still being made, it would take as long as that.
     client.destroy().catch(() => {});
   }
 }
 
-/** The client itself hears of an abort only once it is connected. */
-export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    work.then(resolve, reject);
-  });
-}
-
-/** For one exchange: the connection is checked as it is made, and ends with it. */
-export function openClient({ options, hosts }: Door, url: URL): Client {
+function openClient({ options, hosts }: Door, url: URL): Client {
   const connect = guardedConnector({
     isTrustedHost: (hostname, port) => hosts.has(hostname, port),
     connectTimeoutMs: CONNECT_TIMEOUT_MS,

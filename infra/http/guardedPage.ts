@@ -1,8 +1,7 @@
 /** Reads a page that a user named into memory: the guarded GET with what a reader of pages accepts. */
 import type { Dispatcher } from 'undici';
-import { decodedBody } from './decodedBody.ts';
+import { plainBody } from './decodedBody.ts';
 import { type Door, guardedGet } from './guardedGet.ts';
-import { paced } from './paced.ts';
 import { BodyTooLarge } from './saveBody.ts';
 
 export interface FetchedPage {
@@ -60,14 +59,12 @@ async function readBody(
   { maxBytes, cut, noteBytes }: PageGet,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
   const announced = Number(response.headers['content-length'] ?? 0);
   if (announced > maxBytes && !cut) throw new BodyTooLarge('announced');
-  const body = decodedBody(paced(response.body, signal), { encoding, maxEncodedBytes: maxBytes });
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   try {
-    for await (const chunk of body) {
+    for await (const chunk of plainBody(response, maxBytes, signal)) {
       noteBytes?.(chunk.length);
       chunks.push(chunk);
       sizeBytes += chunk.length;

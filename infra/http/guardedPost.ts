@@ -6,14 +6,12 @@ import { FareboxError } from '../../domain/errors.ts';
 import {
   type Door,
   describeFailure,
+  exchange,
   type GuardedFetchOptions,
-  openClient,
   openDoor,
-  orAborted,
   settleFailure,
 } from './guardedGet.ts';
 import { parseTarget } from './targetUrl.ts';
-import { unpaused } from './unpaused.ts';
 
 interface Posted {
   /** Everything that a foreign host learns about us beside the body. */
@@ -42,7 +40,7 @@ export function createGuardedPost(options: GuardedFetchOptions): GuardedPost {
     async post(url, posted) {
       const startedAt = performance.now();
       try {
-        return await exchange(door, parseTarget(url, door.hosts), posted);
+        return await send(door, parseTarget(url, door.hosts), posted);
       } catch (error) {
         if (posted.signal?.aborted) throw posted.signal.reason;
         await settleFailure(door, startedAt);
@@ -57,23 +55,18 @@ export function createGuardedPost(options: GuardedFetchOptions): GuardedPost {
   };
 }
 
-async function exchange(door: Door, url: URL, posted: Posted): Promise<number> {
-  const deadline = AbortSignal.timeout(posted.timeoutMs);
-  const signal = posted.signal === undefined ? deadline : AbortSignal.any([posted.signal, deadline]);
-  const client = openClient(door, url);
-  try {
-    const sender = client.compose(unpaused(MOST_ANSWER_BYTES));
-    const path = `${url.pathname}${url.search}`;
-    const { headers, body } = posted;
-    const response = await orAborted(
-      sender.request({ method: 'POST', path, headers: { ...headers }, body, signal }),
-      signal,
-    );
-    const limit = MOST_ANSWER_BYTES;
-    await response.body.dump({ limit, signal: AbortSignal.timeout(ANSWER_BODY_MS) }).catch(() => undefined);
-    return response.statusCode;
-  } finally {
-    // Not waited for: while a connection is still being made, it would take as long as that.
-    client.destroy().catch(() => {});
-  }
+async function send(door: Door, url: URL, { headers, body, timeoutMs, signal }: Posted): Promise<number> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const limit = MOST_ANSWER_BYTES;
+  return await exchange(door, url, {
+    method: 'POST',
+    headers,
+    body,
+    maxWireBytes: limit,
+    signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+    receive: async (response) => {
+      await response.body.dump({ limit, signal: AbortSignal.timeout(ANSWER_BODY_MS) }).catch(() => undefined);
+      return response.statusCode;
+    },
+  });
 }

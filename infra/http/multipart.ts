@@ -1,4 +1,4 @@
-/** A multipart/form-data body that streams its files, with the length known before the first byte. */
+/** Bodies that stream files, with the length known before the first byte: stores refuse uploads of unknown length. */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -17,13 +17,28 @@ export interface MultipartParts {
   files: MultipartFile[];
 }
 
-export interface MultipartBody {
+export interface BodyFile {
+  path: string;
   contentType: string;
-  sizeBytes: number;
-  stream: Readable;
+  /** In bytes; all of the file when left out. `end` is the first byte that is not sent. */
+  range?: { start: number; end: number };
 }
 
-export async function multipartBody(parts: MultipartParts): Promise<MultipartBody> {
+interface StreamedBody {
+  contentType: string;
+  sizeBytes: number;
+  /** Undefined: the body is empty. */
+  stream: Readable | undefined;
+}
+
+export async function fileBody({ path, contentType, range }: BodyFile): Promise<StreamedBody> {
+  const { start, end } = range ?? { start: 0, end: (await stat(path)).size };
+  // A stream always sends the byte at `end`, so there is none of nothing.
+  const stream = end > start ? createReadStream(path, { start, end: end - 1 }) : undefined;
+  return { contentType, sizeBytes: end - start, stream };
+}
+
+export async function multipartBody(parts: MultipartParts): Promise<StreamedBody> {
   const boundary = `farebox-${randomBytes(18).toString('hex')}`;
   const fields = Object.entries(parts.fields).flatMap(([name, values]) =>
     [values]

@@ -1,4 +1,6 @@
 /** One WHATWG parse; from here on only the parsed object counts (FETCH-3). */
+import { isIP } from 'node:net';
+import { isPublicAddress, isPublicName } from './publicAddress.ts';
 
 export interface AllowedHosts {
   has(hostname: string, port: number): boolean;
@@ -45,4 +47,17 @@ export function effectivePort(url: URL): number {
 /** The host as sockets want it (`::1`), or as URLs want it (`[::1]`). */
 export function hostnameOf(url: URL, style: 'bare' | 'bracketed' = 'bare'): string {
   return style === 'bracketed' ? url.hostname : url.hostname.replace(/^\[|\]$/g, '');
+}
+
+/** True for a URL that will be refused whenever it is asked for; where a name leads is looked at then. */
+export function isPlainlyRefused(text: string, allowPrivateHosts: readonly string[]): boolean {
+  const hosts = allowedHosts(allowPrivateHosts);
+  try {
+    const url = parseTarget(text, hosts);
+    const hostname = hostnameOf(url);
+    if (hosts.has(hostname, effectivePort(url))) return false;
+    return isIP(hostname) === 0 ? !isPublicName(hostname) : !isPublicAddress(hostname);
+  } catch {
+    return true;
+  }
 }

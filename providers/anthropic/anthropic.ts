@@ -1,22 +1,21 @@
 /** Anthropic's Messages API. One call each, never repeated here: it takes no idempotency key. */
 import type { ChatRequest, Completion } from '../../domain/text/chat.ts';
 import {
-  createTextHttp,
-  type TextHttp,
-  type TextHttpOptions,
-  type TextReply,
-} from '../../infra/http/textHttp.ts';
-import { openChatStream } from '../shared/eventBatches.ts';
+  createServiceHttp,
+  type ServiceHttp,
+  type ServiceHttpOptions,
+  type ServiceReply,
+} from '../../infra/http/serviceHttp.ts';
+import { openChatStream, wholeAsStream } from '../shared/eventBatches.ts';
 import { inOurWords } from '../shared/textFailures.ts';
 import type { ChatStream, TextCallContext, TextProvider } from '../shared/textProvider.ts';
 import { errorReplyOf, jsonOf } from '../shared/textReply.ts';
-import { wholeAsStream } from '../shared/wholeAsEvents.ts';
 import { failureOfReply } from './errorReply.ts';
 import { AnthropicFrames } from './frames.ts';
 import { readMessage } from './reply.ts';
 import { mayReason, toMessagesBody } from './request.ts';
 
-export interface AnthropicOptions extends Omit<TextHttpOptions, 'baseUrl' | 'headers'> {
+export interface AnthropicOptions extends Omit<ServiceHttpOptions, 'baseUrl' | 'headers'> {
   /** Default: the published address. */
   baseUrl?: string | undefined;
   apiKey: string;
@@ -30,38 +29,47 @@ export function createAnthropic(
   options: AnthropicOptions,
 ): Required<Omit<TextProvider, 'embed' | 'embeddingLimits'>> {
   const { baseUrl = BASE_URL, apiKey, ...rest } = options;
-  const http = createTextHttp({
+  const http = createServiceHttp({
     ...rest,
     baseUrl: baseUrl.replace(/\/+(v1\/*)?$/, ''),
     headers: { 'x-api-key': apiKey, 'anthropic-version': VERSION },
+    keepsConnections: true,
   });
   return {
     complete: (request, context) => inOurWords(() => complete(http, request, context)),
     stream: (request, context) => inOurWords(() => stream(http, request, context)),
     mayReason,
-    close: () => http.close(),
+    close: () => http.destroy(),
   };
 }
 
-async function complete(http: TextHttp, request: ChatRequest, context: TextCallContext): Promise<Completion> {
-  return readMessage(await jsonOf(await send(http, toMessagesBody(request, false), { request, context })));
+async function complete(
+  http: ServiceHttp,
+  request: ChatRequest,
+  context: TextCallContext,
+): Promise<Completion> {
+  return readMessage(await jsonOf(await send(http, request, { context, stream: false })));
 }
 
-async function stream(http: TextHttp, request: ChatRequest, context: TextCallContext): Promise<ChatStream> {
-  const reply = await send(http, toMessagesBody(request, true), { request, context });
+async function stream(
+  http: ServiceHttp,
+  request: ChatRequest,
+  context: TextCallContext,
+): Promise<ChatStream> {
+  const reply = await send(http, request, { context, stream: true });
   const kind = reply.headers['content-type'] ?? '';
   if (kind.includes('event-stream')) return openChatStream(reply.body, new AnthropicFrames());
   return wholeAsStream(readMessage(await jsonOf(reply)));
 }
 
-interface Call {
-  request: ChatRequest;
-  context: TextCallContext;
-}
-
-async function send(http: TextHttp, json: unknown, { request, context }: Call): Promise<TextReply> {
-  const headers = request.e2eeHeaders ?? {};
-  const reply = await http.post({ path: '/v1/messages', json, headers, signal: context.signal });
+async function send(
+  http: ServiceHttp,
+  request: ChatRequest,
+  { context: { signal }, stream }: { context: TextCallContext; stream: boolean },
+): Promise<ServiceReply> {
+  const { e2eeHeaders: foreignHeaders } = request;
+  const json = toMessagesBody(request, stream);
+  const reply = await http.post({ path: '/v1/messages', json, foreignHeaders, signal });
   if (reply.status === 200) return reply;
   throw failureOfReply(await errorReplyOf(reply), Date.now());
 }

@@ -1,8 +1,8 @@
 /** What an error of the Messages API means: `{type: "error", error: {type, message, details}, request_id}`. */
-import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
+import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import { failureOf, pauseOf, reasonOfStatus } from '../shared/failedReply.ts';
 import { type Fields, isFields, name, parseJson, words } from '../shared/textFailures.ts';
-import type { ErrorReply } from '../shared/textReply.ts';
 
 const BY_TYPE: Record<string, UpstreamFailureReason> = {
   invalid_request_error: 'refused',
@@ -20,8 +20,8 @@ const BY_TYPE: Record<string, UpstreamFailureReason> = {
 /** The status that each type comes with, for those that come inside a stream. */
 const STATUS: Record<string, number> = { overloaded_error: 529, rate_limit_error: 429, api_error: 500 };
 
-export function failureOfReply(reply: ErrorReply, nowMs: number): UpstreamFailure {
-  const body = parseJson(reply.body.toString('utf8'));
+export function failureOfReply(reply: WholeReply, nowMs: number): UpstreamFailure {
+  const body = parseJson(reply.body);
   const error = isFields(body) && isFields(body.error) ? body.error : undefined;
   return failureOf({
     status: reply.status,

@@ -7,7 +7,7 @@ import type {
   TextPart,
   UserPart,
 } from '../../domain/text/chat.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { type Fields, isFields, parseJson } from '../shared/textFailures.ts';
 import { THINKING_FORMAT } from './thinking.ts';
 

@@ -1,19 +1,12 @@
 /** Brave Search: GET /res/v1/web/search with the key as X-Subscription-Token (api-dashboard.search.brave.com/documentation). */
 import { z } from 'zod';
-import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
-import { createProviderHttp, type ProviderReply } from '../../infra/http/providerHttp.ts';
-import { askEngine, garbage, jsonOf } from '../search/askEngine.ts';
+import { createServiceHttp, type WholeReply } from '../../infra/http/serviceHttp.ts';
+import { askEngine, jsonOf } from '../search/askEngine.ts';
 import { plainText } from '../search/plainText.ts';
 import type { SearchProvider, SearchResult } from '../search/searchProvider.ts';
+import type { ServiceAccess } from '../shared/serviceAccess.ts';
+import { garbage } from '../shared/textFailures.ts';
 import { failureOfReply } from './errorReply.ts';
-
-export interface BraveOptions {
-  apiKey: string;
-  /** Default: the published address. */
-  baseUrl?: string | undefined;
-  allowPrivateNetwork?: boolean | undefined;
-  timeouts?: Partial<ProviderTimeouts> | undefined;
-}
 
 const BASE_URL = 'https://api.search.brave.com';
 const TIMEOUTS = { firstByteMs: 10_000, idleMs: 5_000 };
@@ -32,8 +25,8 @@ const answer = z.object({
     .nullish(),
 });
 
-export function createBrave(options: BraveOptions): SearchProvider {
-  const http = createProviderHttp({
+export function createBrave(options: ServiceAccess): SearchProvider {
+  const http = createServiceHttp({
     baseUrl: (options.baseUrl ?? BASE_URL).replace(/\/+(res\/v1\/*)?$/, ''),
     allowPrivateNetwork: options.allowPrivateNetwork,
     headers: { 'x-subscription-token': options.apiKey },
@@ -45,7 +38,7 @@ export function createBrave(options: BraveOptions): SearchProvider {
       const reply = await askEngine(http, {
         path: '/res/v1/web/search',
         query: { q: query, count: String(count), result_filter: 'web', text_decorations: 'false' },
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       });
       if (reply.status !== 200) throw failureOfReply(reply);
       return resultsOf(reply).slice(0, count);
@@ -54,9 +47,9 @@ export function createBrave(options: BraveOptions): SearchProvider {
   };
 }
 
-function resultsOf(reply: ProviderReply): SearchResult[] {
+function resultsOf(reply: WholeReply): SearchResult[] {
   const parsed = answer.safeParse(jsonOf(reply));
-  if (!parsed.success) throw garbage('another shape', parsed.error);
+  if (!parsed.success) throw garbage('another shape');
   // Without hits the part is left out.
   const results = parsed.data.web?.results ?? [];
   return results.map(({ title, url, description, page_age, age }) => ({

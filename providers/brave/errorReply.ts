@@ -1,9 +1,9 @@
 /** What an error reply of Brave means. A wrong key is a 422 like a wrong query: only the code tells them apart. */
 import { z } from 'zod';
-import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
-import type { ProviderReply } from '../../infra/http/providerHttp.ts';
-import { retryAfterMs } from '../shared/retryAfter.ts';
-import { name } from '../shared/textFailures.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
+import type { WholeReply } from '../../infra/http/serviceHttp.ts';
+import { retryAfterMs } from '../shared/failedReply.ts';
+import { name, parseJson } from '../shared/textFailures.ts';
 
 const errorBody = z.object({ error: z.object({ code: z.string() }) });
 
@@ -11,19 +11,18 @@ const CREDENTIAL_CODE =
   /SUBSCRIPTION|AUTHENTICATION|API_KEY|TOKEN_INVALID|OPTION_NOT_IN_PLAN|RESOURCE_NOT_ALLOWED/;
 const QUOTA_CODE = /QUOTA|USAGE_LIMIT|BILLING/;
 
-export function failureOfReply(reply: ProviderReply): UpstreamFailure {
+export function failureOfReply(reply: WholeReply): UpstreamFailure {
   const code = codeOf(reply.body);
   const reason = reasonOf(reply, code);
-  const pauseMs = reason === 'rate_limited' ? pauseOf(reply.headers) : undefined;
   return new UpstreamFailure({
     reason,
     detail: ['HTTP', reply.status, name(code)].join(' ').trim(),
     status: reply.status,
-    ...(pauseMs === undefined ? {} : { retryAfterMs: pauseMs }),
+    retryAfterMs: reason === 'rate_limited' ? pauseOf(reply.headers) : undefined,
   });
 }
 
-function reasonOf({ status, headers }: ProviderReply, code: string): UpstreamFailureReason {
+function reasonOf({ status, headers }: WholeReply, code: string): UpstreamFailureReason {
   if (CREDENTIAL_CODE.test(code) || QUOTA_CODE.test(code)) return 'credential';
   if (status === 429) return isMonthUsedUp(headers) ? 'credential' : 'rate_limited';
   if (status === 401 || status === 402 || status === 403) return 'credential';
@@ -65,11 +64,6 @@ function pauseOf(headers: Record<string, string>): number | undefined {
 }
 
 function codeOf(body: Buffer): string {
-  try {
-    const parsed = errorBody.safeParse(JSON.parse(body.toString('utf8')));
-    const code = parsed.success ? parsed.data.error.code : '';
-    return /^[\w.-]{1,80}$/.test(code) ? code : '';
-  } catch {
-    return '';
-  }
+  const code = errorBody.safeParse(parseJson(body)).data?.error.code ?? '';
+  return /^[\w.-]{1,80}$/.test(code) ? code : '';
 }

@@ -7,33 +7,32 @@
  * another; a lost reply stays unknown and the job is refunded.
  */
 import { join } from 'node:path';
-import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
-import { createProviderHttp, type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
-import { BodyTooLarge } from '../../infra/http/saveBody.ts';
+import { createServiceHttp, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { checkAudioFile } from '../shared/audioFile.ts';
-import { withHeartbeat } from '../shared/heartbeat.ts';
-import type { CallContext, GenerationProvider, Outcome } from '../shared/provider.ts';
+import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../shared/provider.ts';
+import { outcomeOfLostOrder } from '../shared/queuedJobs.ts';
+import type { ServiceAccess } from '../shared/serviceAccess.ts';
 import { unserved } from '../shared/unserved.ts';
 import { planAudio } from './audio.ts';
-import { outcomeOfError } from './errorReply.ts';
-import type { PlannedCall } from './plannedCall.ts';
-import { replyFacts } from './replyFacts.ts';
-import { planVoiceChange } from './voiceChange.ts';
-
-export interface ElevenLabsOptions {
-  apiKey: string;
-  /** Default: the published address. */
-  baseUrl?: string | undefined;
-  allowPrivateNetwork?: boolean | undefined;
-  timeouts?: Partial<ProviderTimeouts> | undefined;
-}
+import { outcomeOfError, replyFacts } from './errorReply.ts';
+import {
+  maxOutputBytes,
+  OUTPUT_FORMAT,
+  type Plan,
+  type PlannedCall,
+  pathVoice,
+  refuseOrder,
+} from './plannedCall.ts';
 
 const BASE_URL = 'https://api.elevenlabs.io';
 /** The service converts before it answers; its own client waits as long. */
 const FIRST_BYTE_MS = 240_000;
+/** Seeds of the service are unsigned 32-bit; ours are any integer from 0. */
+const SEED_RANGE = 2 ** 32;
 
-export function createElevenLabs(options: ElevenLabsOptions): GenerationProvider {
-  const http = createProviderHttp({
+export function createElevenLabs(options: ServiceAccess): GenerationProvider {
+  const http = createServiceHttp({
     baseUrl: serviceAddress(options),
     allowPrivateNetwork: options.allowPrivateNetwork,
     headers: { 'xi-api-key': options.apiKey },
@@ -45,17 +44,43 @@ export function createElevenLabs(options: ElevenLabsOptions): GenerationProvider
       if (request.kind === 'video') return unserved(request);
       const plan = request.kind === 'audio' ? planAudio(request) : planVoiceChange(request);
       if ('status' in plan) return plan;
-      return await withHeartbeat(context, () => perform(http, plan, context));
+      return await perform(http, plan, context);
     },
   };
 }
 
 /** Without the version, which is a part of each path. */
-export function serviceAddress({ baseUrl = BASE_URL }: Pick<ElevenLabsOptions, 'baseUrl'>): string {
+export function serviceAddress({ baseUrl = BASE_URL }: Pick<ServiceAccess, 'baseUrl'>): string {
   return baseUrl.replace(/\/+(v1\/*)?$/, '');
 }
 
-async function perform(http: ProviderHttp, plan: PlannedCall, context: CallContext): Promise<Outcome> {
+/** POST /v1/speech-to-speech/{voice_id} with the recording as multipart. */
+function planVoiceChange(request: VoiceChangeRequest): Plan {
+  const voice = pathVoice(request.voice);
+  if (voice === undefined) return refuseOrder('The voice id is malformed.');
+  const fields: Record<string, string> = {
+    model_id: request.upstreamModel,
+    remove_background_noise: String(request.removeBackgroundNoise),
+    file_format: 'other',
+  };
+  if (request.seed !== undefined) fields.seed = String(request.seed % SEED_RANGE);
+  const audio = {
+    name: 'audio',
+    path: request.sourcePath,
+    // The service goes by the content; the name says nothing about the person's file.
+    filename: 'source',
+    contentType: request.sourceContentType,
+  };
+  const call = {
+    method: 'POST' as const,
+    path: `/v1/speech-to-speech/${encodeURIComponent(voice.id)}`,
+    query: { output_format: OUTPUT_FORMAT },
+    multipart: { fields, files: [audio] },
+  };
+  return { call, maxBytes: maxOutputBytes(request.sourceSeconds), custom: voice.custom };
+}
+
+async function perform(http: ServiceHttp, plan: PlannedCall, context: CallContext): Promise<Outcome> {
   const path = join(context.workFolder, 'elevenlabs.mp3');
   const call = { ...plan.call, signal: context.signal };
   try {
@@ -63,8 +88,8 @@ async function perform(http: ProviderHttp, plan: PlannedCall, context: CallConte
     if (!reply.saved) return outcomeOfError(reply, plan.custom);
     return await delivered(path, reply.headers);
   } catch (error) {
-    if (error instanceof ProviderHttpError) return outcomeOfFailure(error);
-    throw error;
+    if (error instanceof ServiceHttpError && error.isTooLarge) return unusable(error.message);
+    return outcomeOfLostOrder(error);
   }
 }
 
@@ -80,14 +105,6 @@ async function delivered(path: string, headers: Record<string, string>): Promise
   }
   const output = { path, contentType: check.contentType, providerReference: `elevenlabs${told}` };
   return { status: 'done', output };
-}
-
-function outcomeOfFailure(error: ProviderHttpError): Outcome {
-  const detail = error.message;
-  // Refused, unresolvable, no TLS: nothing was accepted, so another try is safe.
-  if (error.sent === 'not_sent') return { status: 'busy', reason: 'overloaded', detail };
-  if (error.cause instanceof BodyTooLarge) return unusable(detail);
-  return { status: 'unknown', detail };
 }
 
 function unusable(detail: string): Outcome {

@@ -5,10 +5,10 @@
  * its OpenAPI description.
  */
 import { z } from 'zod';
-import type { ProviderReply } from '../../infra/http/providerHttp.ts';
-import type { Outcome, RefusalReason } from '../shared/provider.ts';
-import { retryAfterMs } from '../shared/retryAfter.ts';
-import { replyFacts } from './replyFacts.ts';
+import type { WholeReply } from '../../infra/http/serviceHttp.ts';
+import { busy, GATEWAY_STATUSES } from '../shared/failedReply.ts';
+import type { FailedOutcome, RefusalReason } from '../shared/provider.ts';
+import { parseJson } from '../shared/textFailures.ts';
 
 const detail = z.union([
   z.object({
@@ -70,9 +70,6 @@ const CONTENT_CODES = new Set([
   'detected_captcha_voice',
 ]);
 
-/** Answered by gateways before or between the service's servers: the order may be running behind them. */
-const GATEWAY_STATUSES = new Set([502, 503, 504, 520, 522, 524]);
-
 const CONCURRENCY_CODES = new Set(['too_many_concurrent_requests', 'concurrent_limit_exceeded']);
 const OVERLOAD_CODES = new Set(['system_busy']);
 const EMPTY_CODES = new Set(['quota_exceeded', 'insufficient_credits']);
@@ -83,7 +80,7 @@ const MAX_NAME = 60;
 const MAX_SUGGESTION = 5_000;
 
 /** For every status but 2xx. `custom`: the client chose a voice id of its own. */
-export function outcomeOfError(reply: ProviderReply, custom: boolean): Outcome {
+export function outcomeOfError(reply: WholeReply, custom: boolean): FailedOutcome {
   const error = readError(reply.body);
   const told = [`HTTP ${reply.status}`, ...(error?.names ?? [])].join(' ') + replyFacts(reply.headers);
   if (reply.status === 429) return busyOrEmpty(reply, error, told);
@@ -96,7 +93,7 @@ export function outcomeOfError(reply: ProviderReply, custom: boolean): Outcome {
 }
 
 /** Two kinds of 429 that need opposite answers: our own slots are full, or the whole service is. */
-function busyOrEmpty(reply: ProviderReply, error: ServiceError | undefined, told: string): Outcome {
+function busyOrEmpty(reply: WholeReply, error: ServiceError | undefined, told: string): FailedOutcome {
   if (isOneOf(error, CONCURRENCY_CODES)) return busy(reply, 'concurrency', told);
   if (isOneOf(error, OVERLOAD_CODES)) return busy(reply, 'overloaded', told);
   if (!isOneOf(error, EMPTY_CODES)) return busy(reply, 'rate_limited', told);
@@ -108,7 +105,7 @@ function isOneOf(error: ServiceError | undefined, codes: ReadonlySet<string>): b
   return error?.names.some((name) => codes.has(name)) ?? false;
 }
 
-function serverError(reply: ProviderReply, error: ServiceError | undefined, told: string): Outcome {
+function serverError(reply: WholeReply, error: ServiceError | undefined, told: string): FailedOutcome {
   const overloaded = isOneOf(error, OVERLOAD_CODES) || (reply.status === 503 && error !== undefined);
   if (overloaded) return busy(reply, 'overloaded', told);
   // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
@@ -116,23 +113,14 @@ function serverError(reply: ProviderReply, error: ServiceError | undefined, told
   return { status: 'refused', reason: 'failed', message: publicMessage('failed', error), detail: told };
 }
 
-function busy(
-  reply: ProviderReply,
-  reason: 'concurrency' | 'overloaded' | 'rate_limited',
-  told: string,
-): Outcome {
-  const pauseMs = retryAfterMs(reply.headers['retry-after'], Date.now());
-  return { status: 'busy', reason, detail: told, ...(pauseMs !== undefined && { retryAfterMs: pauseMs }) };
-}
-
 function refusalReason(status: number, error: ServiceError | undefined, custom: boolean): RefusalReason {
   if (isOneOf(error, CONTENT_CODES)) return 'content_policy';
-  if (isOneOf(error, ORDER_CODES)) return 'invalid_request';
-  if (custom && isOneOf(error, VOICE_PLAN_CODES)) return 'invalid_request';
+  if (isOneOf(error, ORDER_CODES)) return 'refused';
+  if (custom && isOneOf(error, VOICE_PLAN_CODES)) return 'refused';
   if (isOneOf(error, CREDENTIAL_CODES)) return 'credential';
   if (status === 401 || status === 402 || status === 403) return 'credential';
   // Without the service's own words a 4xx, like a redirect, comes from something in front of it.
-  return error === undefined || status < 400 ? 'failed' : 'invalid_request';
+  return error === undefined || status < 400 ? 'failed' : 'refused';
 }
 
 function publicMessage(reason: RefusalReason, error: ServiceError | undefined): string {
@@ -163,14 +151,6 @@ function readError(body: Buffer): ServiceError | undefined {
   };
 }
 
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Foreign words on one line and of bounded length, before they reach a client or a log. */
 function clean(text: string, maxLength: number): string {
   const line = text
@@ -179,4 +159,14 @@ function clean(text: string, maxLength: number): string {
     .slice(0, maxLength);
   // Half a character at the cut could not be stored as JSON.
   return line.replace(/\p{Cs}$/u, '');
+}
+
+const TOLD = ['request-id', 'current-concurrent-requests', 'maximum-concurrent-requests'] as const;
+
+/** What a reply's headers tell an operator: the service's request id and how many of our slots there are taken. */
+export function replyFacts(headers: Record<string, string>): string {
+  return TOLD.flatMap((name) => {
+    const value = headers[name];
+    return value !== undefined && /^[\w.-]{1,100}$/.test(value) ? [` ${name}=${value}`] : [];
+  }).join('');
 }

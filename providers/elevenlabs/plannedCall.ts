@@ -1,10 +1,10 @@
-import type { ProviderCall } from '../../infra/http/providerHttp.ts';
+import type { ServiceCall } from '../../infra/http/serviceHttp.ts';
 import type { Outcome } from '../shared/provider.ts';
 import { toVoice, type Voice } from './voices.ts';
 
 /** One call of the service whose answer is the audio. */
 export interface PlannedCall {
-  call: Omit<ProviderCall, 'signal'>;
+  call: Omit<ServiceCall, 'signal'>;
   /** What no answer to this order can exceed. */
   maxBytes: number;
   /** The client named a voice by an id of its own: whether it may be used is then the client's matter. */
@@ -38,5 +38,5 @@ export function pathVoice(nameOrId: string): Voice | undefined {
 }
 
 export function refuseOrder(message: string): Refused {
-  return { status: 'refused', reason: 'invalid_request', message };
+  return { status: 'refused', reason: 'refused', message };
 }

@@ -4,9 +4,10 @@
  * the pages "Model Errors" and "Request Error Types" of its documentation, and its OpenAPI description of the queue.
  */
 import { z } from 'zod';
-import type { ProviderReply } from '../../infra/http/providerHttp.ts';
-import type { Outcome, RefusalReason } from '../shared/provider.ts';
-import { retryAfterMs } from '../shared/retryAfter.ts';
+import type { WholeReply } from '../../infra/http/serviceHttp.ts';
+import { busy, GATEWAY_STATUSES } from '../shared/failedReply.ts';
+import type { FailedOutcome, RefusalReason } from '../shared/provider.ts';
+import { parseJson } from '../shared/textFailures.ts';
 
 const place = z.union([z.string(), z.number()]);
 const fieldError = z.object({
@@ -42,9 +43,6 @@ const FAILED_TYPES = new Set([
   'startup_timeout',
 ]);
 
-/** Answered by gateways before or between the service's servers: the order may be running behind them. */
-const GATEWAY_STATUSES = new Set([502, 503, 504, 520, 522, 524]);
-
 /** With a status 400, to who asks for a result before its time; it has no type, and is never the client's fault. */
 const NOT_YET = 'Request is still in progress';
 
@@ -58,7 +56,7 @@ const MOST_FIELDS = 5;
 export type Stage = 'submit' | 'status' | 'result';
 
 /** For every status but 2xx. */
-export function outcomeOfError(reply: ProviderReply, stage: Stage): Outcome {
+export function outcomeOfError(reply: WholeReply, stage: Stage): FailedOutcome {
   const error = readError(reply.body);
   const told = toldBy(reply, error);
   const { status } = reply;
@@ -77,7 +75,11 @@ interface Told {
   told: string;
 }
 
-function serverError(reply: ProviderReply, error: ServiceError | undefined, { stage, told }: Told): Outcome {
+function serverError(
+  reply: WholeReply,
+  error: ServiceError | undefined,
+  { stage, told }: Told,
+): FailedOutcome {
   const named = error !== undefined && error.types.length > 0;
   // Of an accepted order the service repeats the error of the model, after it tried again by itself.
   if (stage !== 'submit' && named) return refusedAs(contentOr(error, 'failed'), error, told);
@@ -90,31 +92,22 @@ function serverError(reply: ProviderReply, error: ServiceError | undefined, { st
   return refusedAs(contentOr(error, 'failed'), error, told);
 }
 
-function refusedAs(reason: RefusalReason, error: ServiceError | undefined, told: string): Outcome {
+function refusedAs(reason: RefusalReason, error: ServiceError | undefined, told: string): FailedOutcome {
   return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
-}
-
-function busy(reply: ProviderReply, reason: 'overloaded' | 'rate_limited', told: string): Outcome {
-  const pauseMs = retryAfterMs(reply.headers['retry-after'], Date.now());
-  return { status: 'busy', reason, detail: told, ...(pauseMs !== undefined && { retryAfterMs: pauseMs }) };
 }
 
 function contentOr(error: ServiceError | undefined, otherwise: RefusalReason): RefusalReason {
   return error?.types.some((type) => CONTENT_TYPES.has(type)) ? 'content_policy' : otherwise;
 }
 
-function refusalReason(
-  { status }: ProviderReply,
-  error: ServiceError | undefined,
-  stage: Stage,
-): RefusalReason {
+function refusalReason({ status }: WholeReply, error: ServiceError | undefined, stage: Stage): RefusalReason {
   if (status === 401 || status === 402 || status === 403) return 'credential';
   // An unknown endpoint is a wrong `upstreamModel`; an unknown order is one that fal forgot.
   if (status === 404) return stage === 'submit' && error !== undefined ? 'credential' : 'failed';
   // Without the service's own words a 4xx, like a redirect, comes from something in front of it.
   if (error === undefined || status < 400) return 'failed';
   if (error.types.some((type) => FAILED_TYPES.has(type))) return 'failed';
-  return contentOr(error, 'invalid_request');
+  return contentOr(error, 'refused');
 }
 
 function publicMessage(reason: RefusalReason, error: ServiceError | undefined): string {
@@ -127,7 +120,7 @@ function publicMessage(reason: RefusalReason, error: ServiceError | undefined): 
     : 'The media service refused the request.';
 }
 
-function toldBy({ status, headers }: ProviderReply, error: ServiceError | undefined): string {
+function toldBy({ status, headers }: WholeReply, error: ServiceError | undefined): string {
   const header = headers['x-fal-error-type'];
   const types = [...(error?.types ?? []), ...(header === undefined ? [] : [header])];
   const requestId = headers['x-fal-request-id'];
@@ -154,14 +147,6 @@ function readError(body: Buffer): ServiceError | undefined {
 function wordsOf({ loc, msg }: z.infer<typeof fieldError>): string {
   const field = loc.filter((part, index) => index > 0 || part !== 'body').join('.');
   return field === '' ? msg : `${field}: ${msg}`;
-}
-
-export function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Foreign words on one line and of bounded length, without addresses: those are of the client's media as fal keeps them. */

@@ -3,7 +3,7 @@
  * family says where its names differ. Source: the endpoint types of fal's own client (fal-ai/fal-js,
  * libs/client/src/types/endpoints.ts, versions of August 2026 and before) and the pages of the models.
  */
-import { longestFitting } from './longestFitting.ts';
+import { longestFitting } from './service.ts';
 
 /** `text`: "5"; `number`: 5; `suffixed`: "5s"; `frames`: as many as that length has at this rate. */
 export type DurationForm = 'text' | 'number' | 'suffixed' | { readonly frames: number };

@@ -3,8 +3,8 @@
  * (fal.ai/docs/api-reference/inference-api/openapi/queue.json) and the types of its own client (fal-ai/fal-js).
  */
 import { z } from 'zod';
-import type { ProviderReply } from '../../infra/http/providerHttp.ts';
-import { parseJson } from './errorReply.ts';
+import type { WholeReply } from '../../infra/http/serviceHttp.ts';
+import { parseJson } from '../shared/textFailures.ts';
 
 const requestId = z.string().regex(/^[A-Za-z0-9_-]{1,100}$/);
 
@@ -38,11 +38,11 @@ export interface QueueStatus {
 }
 
 /** The id of the accepted order; undefined when the answer has none. */
-export function readSubmitted({ body }: ProviderReply): string | undefined {
+export function readSubmitted({ body }: WholeReply): string | undefined {
   return submitted.safeParse(parseJson(body)).data?.request_id;
 }
 
-export function readStatus({ body }: ProviderReply): QueueStatus | undefined {
+export function readStatus({ body }: WholeReply): QueueStatus | undefined {
   const found = status.safeParse(parseJson(body)).data;
   if (found === undefined) return undefined;
   return {
@@ -52,9 +52,9 @@ export function readStatus({ body }: ProviderReply): QueueStatus | undefined {
   };
 }
 
-/** The address of the output; undefined when the answer names none. Models differ in the name, not in what it means. */
-export function readOutputUrl({ body }: ProviderReply, kind: 'audio' | 'video'): string | undefined {
-  const found = output.safeParse(parseJson(body)).data;
+/** The address of the output; undefined when the result names none. Models differ in the name, not in what it means. */
+export function readOutputUrl(result: unknown, kind: 'audio' | 'video'): string | undefined {
+  const found = output.safeParse(result).data;
   if (found === undefined) return undefined;
   return kind === 'audio'
     ? (found.audio ?? found.audio_file ?? found.audio_url ?? found.audios)

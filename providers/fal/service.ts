@@ -1,29 +1,20 @@
 /** What all calls of fal have in common: its hosts, what is sent with every order, and how an order is named there. */
-import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import type { GuardedFetch } from '../../infra/http/guardedFetch.ts';
 import {
-  createProviderHttp,
-  type ProviderHttp,
-  type ProviderHttpOptions,
-} from '../../infra/http/providerHttp.ts';
+  createServiceHttp,
+  type ServiceHttp,
+  type ServiceHttpOptions,
+} from '../../infra/http/serviceHttp.ts';
+import type { OutputSource } from '../shared/fetchOutput.ts';
+import type { ServiceAccess } from '../shared/serviceAccess.ts';
 import type { Storage } from './upload.ts';
 
-export interface FalOptions {
-  /** "key-id:key-secret". */
-  apiKey: string;
-  /** Stands for all of the service's hosts; default: the published ones. */
-  baseUrl?: string | undefined;
-  allowPrivateNetwork?: boolean | undefined;
-  timeouts?: Partial<ProviderTimeouts> | undefined;
-}
-
 export interface FalService {
-  queue: ProviderHttp;
-  queueUrl: string;
+  queue: ServiceHttp;
+  outputs: OutputSource;
   storage: Storage;
-  guardedFetch: GuardedFetch;
   /** What it is reached with, for connections of other bounds. */
-  rest: ProviderHttpOptions;
+  rest: ServiceHttpOptions;
 }
 
 const QUEUE_URL = 'https://queue.fal.run';
@@ -35,23 +26,26 @@ const KEPT_SECONDS = 24 * 3_600;
 /** An endpoint id: owner, app and mostly a path; two names may stand before the owner. */
 export const ENDPOINT = /^(?:(?:workflows|comfy)\/)?[A-Za-z0-9_-][\w.-]*(?:\/[A-Za-z0-9_-][\w.-]*)+$/;
 
-/** `maxReplyBytes`: of an answer of the queue; default 1 MB. */
+/**
+ * The key is "key-id:key-secret", and a base URL stands for all hosts of the service. `maxReplyBytes`: of an answer of the
+ * queue; default 1 MB.
+ */
 export function openService(
-  options: FalOptions,
+  options: ServiceAccess,
   guardedFetch: GuardedFetch,
-  bounds: Pick<ProviderHttpOptions, 'maxReplyBytes'> = {},
+  bounds: Pick<ServiceHttpOptions, 'maxReplyBytes'> = {},
 ): FalService {
   const { allowPrivateNetwork, timeouts } = options;
   const queueUrl = options.baseUrl ?? QUEUE_URL;
   const restUrl = options.baseUrl ?? REST_URL;
   const headers = { authorization: `Key ${options.apiKey}` };
   const reached = { allowPrivateNetwork, timeouts };
-  const rest = createProviderHttp({ baseUrl: restUrl, ...reached, headers });
+  const queue = createServiceHttp({ baseUrl: queueUrl, ...reached, headers, ...bounds });
+  const rest = createServiceHttp({ baseUrl: restUrl, ...reached, headers });
   return {
-    queue: createProviderHttp({ baseUrl: queueUrl, ...reached, headers, ...bounds }),
-    queueUrl,
+    queue,
+    outputs: { http: queue, baseUrl: queueUrl, guardedFetch },
     storage: { rest, restUrl, ...reached, keptSeconds: KEPT_SECONDS },
-    guardedFetch,
     rest: { baseUrl: restUrl, ...reached },
   };
 }
@@ -72,4 +66,14 @@ export function orderPath({ endpoint, requestId }: { endpoint: string; requestId
   const segments = endpoint.split('/');
   const app = segments.slice(0, /^(workflows|comfy)$/.test(segments[0] ?? '') ? 3 : 2);
   return `/${app.join('/')}/requests/${requestId}`;
+}
+
+/** The row of the longest beginning of an endpoint id, in whole segments. */
+export function longestFitting<Row>(rows: Readonly<Record<string, Row>>, endpoint: string): Row | undefined {
+  const segments = endpoint.split('/');
+  for (let count = segments.length; count > 0; count -= 1) {
+    const beginning = segments.slice(0, count).join('/');
+    if (Object.hasOwn(rows, beginning)) return rows[beginning];
+  }
+  return undefined;
 }

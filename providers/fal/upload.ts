@@ -5,13 +5,19 @@
  */
 import { z } from 'zod';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
-import { createProviderHttp, type ProviderHttp, type ProviderReply } from '../../infra/http/providerHttp.ts';
-import type { MediaFile, Outcome } from '../shared/provider.ts';
-import { outcomeOfError, parseJson } from './errorReply.ts';
+import {
+  createServiceHttp,
+  isSuccess,
+  type ServiceHttp,
+  type WholeReply,
+} from '../../infra/http/serviceHttp.ts';
+import type { FailedOutcome, MediaFile } from '../shared/provider.ts';
+import { parseJson } from '../shared/textFailures.ts';
+import { outcomeOfError } from './errorReply.ts';
 
 export interface Storage {
   /** The host that opens uploads, with the credential. */
-  rest: ProviderHttp;
+  rest: ServiceHttp;
   /** Its address. */
   restUrl: string;
   allowPrivateNetwork: boolean | undefined;
@@ -23,7 +29,7 @@ export interface Storage {
 /** What is told of a file that goes there. */
 export type StoredMedium = Pick<MediaFile, 'role' | 'index' | 'path' | 'contentType' | 'sizeBytes'>;
 
-export type Uploaded = { ok: true; url: string } | { ok: false; outcome: Outcome };
+export type Uploaded = { ok: true; url: string } | { ok: false; outcome: FailedOutcome };
 
 /** From this size on in parts: the service's own client draws the line here. */
 const PARTS_FROM_BYTES = 90 * 1024 * 1024;
@@ -37,14 +43,14 @@ const part = z.object({ etag: z.string().min(1).max(1_000) });
 
 interface Upload {
   /** Speaks to the host that the service named for the bytes, without the credential. */
-  place: ProviderHttp;
+  place: ServiceHttp;
   path: string;
   search: string;
   medium: StoredMedium;
   signal: AbortSignal;
 }
 
-/** Throws ProviderHttpError when the storage is not reached. */
+/** Throws ServiceHttpError when the storage is not reached. */
 export async function upload(storage: Storage, medium: StoredMedium, signal: AbortSignal): Promise<Uploaded> {
   const inParts = medium.sizeBytes > PARTS_FROM_BYTES;
   const reply = await storage.rest.request({
@@ -62,7 +68,7 @@ export async function upload(storage: Storage, medium: StoredMedium, signal: Abo
   const address = places && new URL(places.upload_url);
   if (!places || !address || !mayGoTo(storage, address))
     return unusable('the storage named no usable address');
-  const place = createProviderHttp({
+  const place = createServiceHttp({
     baseUrl: address.origin,
     // Only the configured address may be on a private network, never one that an answer names.
     allowPrivateNetwork: isOwn(storage, address) && storage.allowPrivateNetwork,
@@ -115,10 +121,6 @@ async function putParts({ place, path, search, medium, signal }: Upload): Promis
   return isSuccess(reply) ? undefined : { ok: false, outcome: notTaken(reply) };
 }
 
-function isSuccess({ status }: ProviderReply): boolean {
-  return status >= 200 && status <= 299;
-}
-
 function isOwn({ restUrl }: Storage, address: URL): boolean {
   return address.origin === new URL(restUrl).origin;
 }
@@ -130,9 +132,9 @@ function mayGoTo(storage: Storage, address: URL): boolean {
 }
 
 /** The client has no part in this: what is wrong here is never its order. */
-function notTaken(reply: ProviderReply): Outcome {
+function notTaken(reply: WholeReply): FailedOutcome {
   const outcome = outcomeOfError(reply, 'submit');
-  const detail = `storage: ${outcome.status === 'done' || outcome.status === 'running' ? '' : outcome.detail}`;
+  const detail = `storage: ${outcome.detail}`;
   if (outcome.status === 'busy') return { ...outcome, detail };
   if (outcome.status === 'refused' && outcome.reason === 'credential') return { ...outcome, detail };
   if (reply.status >= 500) return { status: 'busy', reason: 'overloaded', detail };
@@ -143,7 +145,7 @@ function unusable(detail: string): Uploaded {
   return { ok: false, outcome: failed(detail) };
 }
 
-function failed(detail: string): Outcome {
+function failed(detail: string): FailedOutcome {
   return { status: 'refused', reason: 'failed', message: 'The media service failed.', detail };
 }
 

@@ -1,16 +1,16 @@
 /**
  * Whether a call comes from fal: an Ed25519 signature over the ids, the time and the hash of the body, by one of the keys
  * that fal publishes. Source: the page "Webhooks" of its documentation (verifying your webhook).
- *
- * What is kept here is a process's own and may be lost: the keys, and which calls of the last minutes were seen. Another
- * replica may therefore take a call that this one has seen; all that a genuine call does is to wake a job.
+ * The keys that are kept here are a process's own and may be lost.
  */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
-import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
-import { orAborted } from '../shared/orAborted.ts';
+import type { ServiceHttp } from '../../infra/http/serviceHttp.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
+import { orAborted } from '../../infra/orAborted.ts';
 import type { Callback } from '../shared/provider.ts';
-import { parseJson } from './errorReply.ts';
+import { createSeenCalls } from '../shared/seenCalls.ts';
+import { parseJson } from '../shared/textFailures.ts';
 
 /** How far the time of a call may be from ours, as published. */
 const TOLERANCE_MS = 300_000;
@@ -21,7 +21,6 @@ const USABLE_MS = 24 * 3_600_000;
 const PAUSE_MS = 60_000;
 const FETCH_MS = 10_000;
 const MOST_KEYS = 20;
-const MOST_SEEN = 10_000;
 
 const id = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 const signedHeaders = z.object({
@@ -40,10 +39,10 @@ interface Keys {
 
 /** `rest`: the host that publishes the keys; it needs no credential. */
 export function createWebhookCheck(
-  rest: ProviderHttp,
+  rest: ServiceHttp,
 ): (call: Callback, signal: AbortSignal) => Promise<boolean> {
   const keysNow = createKeyring(rest);
-  const isFirst = createSeen();
+  const isFirst = createSeenCalls();
   return async ({ headers, body }, signal) => {
     const read = signedHeaders.safeParse(headers);
     if (!read.success) return false;
@@ -68,7 +67,7 @@ function signedMessage(headers: z.infer<typeof signedHeaders>, body: Buffer): Bu
 }
 
 /** `newer`: a key may have been added since the kept ones were fetched. Answers none when there are none to be had. */
-function createKeyring(rest: ProviderHttp) {
+function createKeyring(rest: ServiceHttp) {
   let kept: Keys = { list: [], fetchedAtMs: Number.NEGATIVE_INFINITY };
   let triedAtMs = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | undefined;
@@ -91,7 +90,7 @@ function createKeyring(rest: ProviderHttp) {
   };
 }
 
-async function fetchKeys(rest: ProviderHttp): Promise<KeyObject[]> {
+async function fetchKeys(rest: ServiceHttp): Promise<KeyObject[]> {
   try {
     const signal = AbortSignal.timeout(FETCH_MS);
     const reply = await rest.request({ method: 'GET', path: '/.well-known/jwks.json', signal });
@@ -99,7 +98,7 @@ async function fetchKeys(rest: ProviderHttp): Promise<KeyObject[]> {
     const found = keySet.safeParse(parseJson(reply.body)).data?.keys ?? [];
     return found.slice(0, MOST_KEYS).flatMap(toKey);
   } catch (error) {
-    if (error instanceof ProviderHttpError) return [];
+    if (error instanceof ServiceHttpError) return [];
     throw error;
   }
 }
@@ -113,19 +112,4 @@ function toKey(entry: unknown): KeyObject[] {
     // 32 bytes that are no key: as if it were not there.
     return [];
   }
-}
-
-/** Remembers as long as a call could be repeated at all; when there are too many the oldest go first. */
-function createSeen(): (message: string, untilMs: number) => boolean {
-  const seen = new Map<string, number>();
-  return (message, untilMs) => {
-    const nowMs = Date.now();
-    for (const [old, endMs] of seen) {
-      if (endMs >= nowMs && seen.size < MOST_SEEN) break;
-      seen.delete(old);
-    }
-    if (seen.has(message)) return false;
-    seen.set(message, untilMs);
-    return true;
-  };
 }

@@ -39,7 +39,7 @@ async function speakAgain(
 ): Promise<Outcome> {
   const voice = localVoice(request.voice);
   if (voice === undefined) {
-    return { status: 'refused', reason: 'invalid_request', message: `Unknown voice: ${request.voice}.` };
+    return { status: 'refused', reason: 'refused', message: `Unknown voice: ${request.voice}.` };
   }
   // Without a seed each job is another take, and yet each attempt at one job the same.
   const seed = request.seed === undefined ? `job ${request.reference}` : `seed ${request.seed}`;

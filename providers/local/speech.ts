@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { RunEnd } from '../../engines/child/runLimited.ts';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
-import { withHeartbeat } from '../shared/heartbeat.ts';
 import type { AudioRequest, CallContext, Outcome } from '../shared/provider.ts';
 import { unserved } from '../shared/unserved.ts';
 import { asMp3, MP3_CONTENT_TYPE } from './mp3.ts';
@@ -38,14 +37,12 @@ export async function speak(
   if (espeakPath === undefined) return unserved(request);
   const plan = planOf(request);
   if (typeof plan === 'string') return wrongOrder(plan);
-  return await withHeartbeat(context, async () => {
-    const { end, wavPath } = await synthesise(espeakPath, plan, context);
-    if (end === 'too_long') return tooLong();
-    if (end !== 'finished') return failedBy(end);
-    const heard = await listen(wavPath);
-    if (!heard.isAudible) return wrongOrder('There is nothing in the prompt that can be spoken.');
-    return await encode(tools, { ...plan, wavPath, seconds: heard.seconds / plan.stretch }, context);
-  });
+  const { end, wavPath } = await synthesise(espeakPath, plan, context);
+  if (end === 'too_long') return tooLong();
+  if (end !== 'finished') return failedBy(end);
+  const heard = await listen(wavPath);
+  if (!heard.isAudible) return wrongOrder('There is nothing in the prompt that can be spoken.');
+  return await encode(tools, { ...plan, wavPath, seconds: heard.seconds / plan.stretch }, context);
 }
 
 /** A string says what is wrong with the order. */
@@ -107,7 +104,7 @@ async function encode(
 }
 
 function wrongOrder(message: string): Outcome {
-  return { status: 'refused', reason: 'invalid_request', message };
+  return { status: 'refused', reason: 'refused', message };
 }
 
 function failedBy(end: RunEnd): Outcome {

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { RunEnd } from '../../engines/child/runLimited.ts';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';

@@ -3,7 +3,7 @@
  * each. What answers and is no Ollama is asked nothing further; nothing that it says can make this throw.
  */
 import type { EmbeddingModel, TextModel } from '../../domain/catalogue/model.ts';
-import { createProviderHttp, type ProviderHttp } from '../../infra/http/providerHttp.ts';
+import { createServiceHttp, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
 import { type Fields, isFields, parseJson } from '../shared/textFailures.ts';
 import { toModel } from './toModel.ts';
 
@@ -35,7 +35,7 @@ const MAX_REPLY_BYTES = 8 * 1024 * 1024;
 export async function findOllama(options: LookOptions): Promise<FoundOllama | undefined> {
   const { address, listMs = LIST_MS, showMs = SHOW_MS } = options;
   const timeouts = { connectMs: listMs, totalMs: Math.max(listMs, showMs) };
-  const service = createProviderHttp({
+  const service = createServiceHttp({
     ...{ baseUrl: address, allowPrivateNetwork: true, maxReplyBytes: MAX_REPLY_BYTES, timeouts },
   });
   try {
@@ -56,7 +56,7 @@ interface Listed {
 }
 
 /** Without what it only hands on to a service elsewhere (`remote_host`): that is neither here nor free. */
-async function listOf(service: ProviderHttp, signal: AbortSignal): Promise<Listed[] | undefined> {
+async function listOf(service: ServiceHttp, signal: AbortSignal): Promise<Listed[] | undefined> {
   const body = await ask(service, { method: 'GET', path: '/api/tags', signal });
   if (body === undefined || !Object.hasOwn(body, 'models')) return undefined;
   const entries: unknown = body.models ?? [];
@@ -73,7 +73,7 @@ function lastChangedFirst(left: Listed, right: Listed): number {
   return String(right.modifiedAt).localeCompare(String(left.modifiedAt));
 }
 
-async function describeAll(service: ProviderHttp, listed: readonly Listed[], signal: AbortSignal) {
+async function describeAll(service: ServiceHttp, listed: readonly Listed[], signal: AbortSignal) {
   const found = new Array<TextModel | EmbeddingModel | undefined>(listed.length);
   const left = listed.entries();
   const line = async () => {
@@ -88,12 +88,12 @@ async function describeAll(service: ProviderHttp, listed: readonly Listed[], sig
 
 /** The object that it answers with status 200; undefined for whatever else happens. */
 async function ask(
-  service: ProviderHttp,
-  call: Parameters<ProviderHttp['request']>[0],
+  service: ServiceHttp,
+  call: Parameters<ServiceHttp['request']>[0],
 ): Promise<Fields | undefined> {
   try {
     const { status, body } = await service.request(call);
-    const json = status === 200 ? parseJson(body.toString('utf8')) : undefined;
+    const json = status === 200 ? parseJson(body) : undefined;
     return isFields(json) ? json : undefined;
   } catch {
     return undefined;

@@ -2,10 +2,10 @@
  * What an error of a service with OpenAI's API means. OpenAI names errors by `error.type` and `error.code`; vLLM put them
  * at the top level for long, Ollama's is sometimes a bare string, FastAPI in front of anything answers `detail`.
  */
-import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
+import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import { failureOf, pauseOf, reasonOfStatus } from '../shared/failedReply.ts';
 import { type Fields, isFields, name, parseJson, words } from '../shared/textFailures.ts';
-import type { ErrorReply } from '../shared/textReply.ts';
 
 const BY_NAME: Record<string, UpstreamFailureReason> = {
   context_length_exceeded: 'context_length',
@@ -41,8 +41,8 @@ const BY_NAME: Record<string, UpstreamFailureReason> = {
   rate_limit_error: 'rate_limited',
 };
 
-export function failureOfReply(reply: ErrorReply, nowMs: number): UpstreamFailure {
-  const error = errorIn(parseJson(reply.body.toString('utf8')));
+export function failureOfReply(reply: WholeReply, nowMs: number): UpstreamFailure {
+  const error = errorIn(parseJson(reply.body));
   const named = error === undefined ? undefined : reasonOfNames(error);
   return failureOf({
     status: reply.status,

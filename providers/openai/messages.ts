@@ -1,6 +1,6 @@
 /** Our messages in the words of chat completions. */
 import type { ChatMessage, MediaPart, TextPart, UserPart } from '../../domain/text/chat.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { Fields } from '../shared/textFailures.ts';
 import type { Dialect } from './dialects.ts';
 

@@ -5,12 +5,12 @@
 import type { OpenAiDialect, XSearchForm } from '../../domain/providerSettings.ts';
 import type { ChatRequest, Completion } from '../../domain/text/chat.ts';
 import {
-  createTextHttp,
-  type TextHttp,
-  type TextHttpOptions,
-  type TextReply,
-} from '../../infra/http/textHttp.ts';
-import { openChatStream } from '../shared/eventBatches.ts';
+  createServiceHttp,
+  type ServiceHttp,
+  type ServiceHttpOptions,
+  type ServiceReply,
+} from '../../infra/http/serviceHttp.ts';
+import { openChatStream, wholeAsStream } from '../shared/eventBatches.ts';
 import { garbage, inOurWords } from '../shared/textFailures.ts';
 import type {
   ChatStream,
@@ -20,7 +20,6 @@ import type {
   TextProvider,
 } from '../shared/textProvider.ts';
 import { errorReplyOf, jsonOf, largeJsonOf } from '../shared/textReply.ts';
-import { wholeAsStream } from '../shared/wholeAsEvents.ts';
 import { type Dialect, dialectOf } from './dialects.ts';
 import { readEmbeddings, toEmbeddingBody } from './embeddings.ts';
 import { failureOfReply } from './errorReply.ts';
@@ -28,7 +27,7 @@ import { OpenAiFrames } from './frames.ts';
 import { readCompletion } from './reply.ts';
 import { mayReason, toChatBody } from './request.ts';
 
-export interface OpenAiOptions extends Omit<TextHttpOptions, 'baseUrl' | 'headers'> {
+export interface OpenAiOptions extends Omit<ServiceHttpOptions, 'baseUrl' | 'headers'> {
   /** Default: the published address. */
   baseUrl?: string | undefined;
   /** Servers of one's own often need none. */
@@ -45,18 +44,19 @@ export function createOpenAi(options: OpenAiOptions): Required<Omit<TextProvider
   const { baseUrl = OPENAI_BASE_URL, apiKey, dialect: chosen, xSearch, ...rest } = options;
   const dialect = { ...dialectOf(baseUrl, chosen), xSearch };
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  const service: Service = { http: createTextHttp({ ...rest, baseUrl, headers }), dialect };
+  const http = createServiceHttp({ ...rest, baseUrl, headers, keepsConnections: true });
+  const service: Service = { http, dialect };
   return {
     complete: (request, context) => inOurWords(() => complete(service, request, context)),
     stream: (request, context) => inOurWords(() => stream(service, request, context)),
     mayReason: (request) => mayReason(request, dialect),
     embed: (request, context) => inOurWords(() => embed(service, request, context)),
-    close: () => service.http.close(),
+    close: () => http.destroy(),
   };
 }
 
 interface Service {
-  http: TextHttp;
+  http: ServiceHttp;
   dialect: Dialect;
 }
 
@@ -96,14 +96,14 @@ interface Chat {
   context: TextCallContext;
 }
 
-async function chat({ http }: Service, json: unknown, { request, context }: Chat): Promise<TextReply> {
-  const headers = request.e2eeHeaders && { headers: request.e2eeHeaders };
+async function chat({ http }: Service, json: unknown, { request, context }: Chat): Promise<ServiceReply> {
+  const { e2eeHeaders: foreignHeaders } = request;
   const { signal } = context;
-  const reply = await http.post({ path: '/chat/completions', json, signal, ...headers });
+  const reply = await http.post({ path: '/chat/completions', json, foreignHeaders, signal });
   await checkStatus(reply);
   return reply;
 }
 
-async function checkStatus(reply: TextReply): Promise<void> {
+async function checkStatus(reply: ServiceReply): Promise<void> {
   if (reply.status !== 200) throw failureOfReply(await errorReplyOf(reply), Date.now());
 }

@@ -2,8 +2,11 @@
 import type { PaymentNetworkSettings } from '../../domain/payments/networkSettings.ts';
 import type { WalletFamily } from '../../domain/wallets.ts';
 import { createEvmPayments } from './evm/createEvmPayments.ts';
+import { createEvmTransfers } from './evm/readTransfers.ts';
+import type { TransferReader } from './incomingTransfer.ts';
 import type { PaymentNetwork } from './paymentNetwork.ts';
 import { createSolanaPayments } from './solana/createSolanaPayments.ts';
+import { createSolanaTransfers } from './solana/readTransfers.ts';
 
 export interface PaymentConfiguration {
   x402: { networks: readonly PaymentNetworkSettings[] };
@@ -40,4 +43,9 @@ export function paymentNetworkNamed(
   spelling: string,
 ): PaymentNetwork | undefined {
   return networks.get(spelling) ?? [...networks.values()].find(({ names }) => names.includes(spelling));
+}
+
+/** It needs the nodes of the network and no key. */
+export function createTransferReader(settings: PaymentNetworkSettings): TransferReader {
+  return settings.family === 'evm' ? createEvmTransfers(settings) : createSolanaTransfers(settings);
 }

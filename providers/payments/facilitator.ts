@@ -1,6 +1,8 @@
 /** Hands payments in through a facilitator (WALLET-14). Its answer proves only that it may have done something. */
 import { z } from 'zod';
-import { createProviderHttp, ProviderHttpError, type ProviderReply } from '../../infra/http/providerHttp.ts';
+import { createServiceHttp, type WholeReply } from '../../infra/http/serviceHttp.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
+import { parseJson } from '../shared/textFailures.ts';
 import type { PaymentRequirement, SettleOutcome, SignedPayment } from './paymentNetwork.ts';
 import type { Settler } from './settler.ts';
 
@@ -32,12 +34,12 @@ export interface FacilitatorOptions {
 }
 
 export interface Facilitator extends Settler {
-  /** What it says that it supports, unchecked (GET /supported). Throws ProviderHttpError. */
+  /** What it says that it supports, unchecked (GET /supported). Throws ServiceHttpError. */
   supported(): Promise<unknown>;
 }
 
 export function createFacilitator(options: FacilitatorOptions): Facilitator {
-  const service = createProviderHttp({
+  const service = createServiceHttp({
     baseUrl: options.url,
     allowPrivateNetwork: options.allowPrivateNetwork,
     timeouts: TIMEOUTS,
@@ -50,7 +52,7 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
         path: '/supported',
         signal: AbortSignal.timeout(SUPPORTED_MS),
       });
-      return jsonOf(body);
+      return parseJson(body);
     },
     async settle(payment, signal) {
       const paymentRequirements = options.requirementOf(payment);
@@ -60,7 +62,7 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
         return outcomeOf(await service.request({ method: 'POST', path: '/settle', json, signal }), options);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        if (!(error instanceof ProviderHttpError)) throw error;
+        if (!(error instanceof ServiceHttpError)) throw error;
         const reason = `the facilitator: ${error.message}`;
         return { outcome: error.sent === 'not_sent' ? 'refused' : 'unknown', reason };
       }
@@ -69,8 +71,8 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
   };
 }
 
-function outcomeOf({ status, body }: ProviderReply, { toTransaction }: FacilitatorOptions): SettleOutcome {
-  const parsed = reply.safeParse(jsonOf(body));
+function outcomeOf({ status, body }: WholeReply, { toTransaction }: FacilitatorOptions): SettleOutcome {
+  const parsed = reply.safeParse(parseJson(body));
   if (!parsed.success) {
     const reason = `the facilitator answered HTTP ${status}`;
     return { outcome: TURNED_AWAY.includes(status) ? 'refused' : 'unknown', reason };
@@ -81,12 +83,4 @@ function outcomeOf({ status, body }: ProviderReply, { toTransaction }: Facilitat
   const reason = /^[a-z0-9_]{1,100}$/.test(errorReason ?? '') ? String(errorReason) : 'not said';
   if (named === undefined && BEFORE_SENDING.test(reason)) return { outcome: 'refused', reason };
   return { outcome: 'unknown', reason, ...(named === undefined ? {} : { transaction: named }) };
-}
-
-function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -4,10 +4,11 @@
  * "Your rate limit resets in ~30s."), and the replies quoted in the threads of its JavaScript client.
  */
 import { z } from 'zod';
-import type { ProviderReply } from '../../infra/http/providerHttp.ts';
-import type { Outcome, RefusalReason } from '../shared/provider.ts';
-import { retryAfterMs } from '../shared/retryAfter.ts';
-import { failed, parseJson } from './prediction.ts';
+import type { WholeReply } from '../../infra/http/serviceHttp.ts';
+import { GATEWAY_STATUSES, retryAfterMs } from '../shared/failedReply.ts';
+import type { FailedOutcome, RefusalReason } from '../shared/provider.ts';
+import { parseJson } from '../shared/textFailures.ts';
+import { failed } from './prediction.ts';
 import { clean, isContentPolicy } from './words.ts';
 
 const text = z.string().optional().catch(undefined);
@@ -21,12 +22,10 @@ const problem = z.object({
 });
 type Problem = z.infer<typeof problem>;
 
-/** Answered by gateways before or between the service's servers: the order may be running behind them. */
-const GATEWAY_STATUSES = new Set([502, 503, 504, 520, 522, 524]);
 const MAX_FIELDS = 5;
 
 /** For every status but 2xx in reply to a new order. */
-export function outcomeOfSubmission(reply: ProviderReply): Outcome {
+export function outcomeOfSubmission(reply: WholeReply): FailedOutcome {
   const told = readProblem(reply.body);
   const detail = describe(reply, told);
   const waiting = waitOf(reply, told);
@@ -41,7 +40,7 @@ export function outcomeOfSubmission(reply: ProviderReply): Outcome {
 }
 
 /** For every status but 2xx in reply to a question about an order: only what cannot change ends it. */
-export function outcomeOfQuestion(reply: ProviderReply): Outcome {
+export function outcomeOfQuestion(reply: WholeReply): FailedOutcome {
   const told = readProblem(reply.body);
   const detail = describe(reply, told);
   const waiting = waitOf(reply, told);
@@ -54,21 +53,20 @@ export function outcomeOfQuestion(reply: ProviderReply): Outcome {
 }
 
 /** Known not to have been taken in. */
-function waitOf(reply: ProviderReply, told: Problem | undefined): Outcome | undefined {
+function waitOf(reply: WholeReply, told: Problem | undefined): FailedOutcome | undefined {
   const overloaded = reply.status === 503 && told !== undefined;
   const early = reply.status === 408 || reply.status === 425 || reply.status === 429;
   if (!early && !overloaded) return undefined;
-  const pauseMs = pauseOf(reply, told);
   return {
     status: 'busy',
     reason: reply.status === 429 ? 'rate_limited' : 'overloaded',
     detail: describe(reply, told),
-    ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
+    retryAfterMs: pauseOf(reply, told),
   };
 }
 
 /** By the header, by `retry_after`, or by the sentence: "Expected available in 1 second.", "resets in ~30s." */
-function pauseOf(reply: ProviderReply, told: Problem | undefined): number | undefined {
+function pauseOf(reply: WholeReply, told: Problem | undefined): number | undefined {
   const said = /(?:available|resets) in ~?(\d{1,6})(?:\.\d+)? ?s/i.exec(told?.detail ?? '')?.[1];
   const pause = reply.headers['retry-after'] ?? told?.retry_after?.toString() ?? said;
   return retryAfterMs(pause, Date.now());
@@ -88,7 +86,7 @@ function reasonOf(status: number, told: Problem | undefined): RefusalReason {
   const fields = told.invalid_fields ?? [];
   // What is wrong outside the model's input is of our making, e.g. the address for the callback.
   const ours = fields.length > 0 && fields.every(({ field }) => !/^input\b/.test(field ?? ''));
-  return ours ? 'failed' : 'invalid_request';
+  return ours ? 'failed' : 'refused';
 }
 
 function publicMessage(reason: RefusalReason, told: Problem | undefined): string {
@@ -108,7 +106,7 @@ function wordsOf(told: Problem | undefined): string {
 }
 
 /** For the log: the title is one of the service's own few, while the detail may repeat what the client wrote. */
-function describe(reply: ProviderReply, told: Problem | undefined): string {
+function describe(reply: WholeReply, told: Problem | undefined): string {
   return `HTTP ${reply.status} ${clean(told?.title ?? '')}`.trim();
 }
 

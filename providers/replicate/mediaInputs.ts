@@ -5,10 +5,12 @@
  */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
-import type { CallContext, MediaFile, Outcome } from '../shared/provider.ts';
+import { isSuccess, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
+import type { CallContext, FailedOutcome, MediaFile } from '../shared/provider.ts';
+import { parseJson } from '../shared/textFailures.ts';
 import { outcomeOfSubmission } from './errorReply.ts';
-import { failed, parseJson } from './prediction.ts';
+import { failed } from './prediction.ts';
 
 const MAX_DATA_URL_BYTES = 256 * 1024;
 /** Of one order, since the service repeats the whole input in every answer about it. */
@@ -29,17 +31,19 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 export type SentMedium = Pick<MediaFile, 'role' | 'path' | 'contentType' | 'sizeBytes'>;
 
 /** Either every medium has an address, or the order ends with an outcome. */
-export type Addresses = { ok: true; of: ReadonlyMap<SentMedium, string> } | { ok: false; outcome: Outcome };
+export type Addresses =
+  | { ok: true; of: ReadonlyMap<SentMedium, string> }
+  | { ok: false; outcome: FailedOutcome };
 
 export async function addressMedia(
-  api: ProviderHttp,
+  api: ServiceHttp,
   media: readonly SentMedium[],
   context: Pick<CallContext, 'signal'>,
 ): Promise<Addresses> {
   const tooLarge = media.find(({ sizeBytes }) => sizeBytes >= MAX_UPLOAD_BYTES);
   if (tooLarge) {
     const message = `The ${tooLarge.role} is too large for the model: at most 100 MB are taken.`;
-    return { ok: false, outcome: { status: 'refused', reason: 'invalid_request', message } };
+    return { ok: false, outcome: { status: 'refused', reason: 'refused', message } };
   }
   const addresses = new Map<SentMedium, string>();
   let inlineBytes = 0;
@@ -73,10 +77,10 @@ async function dataUrl({ path, contentType }: SentMedium): Promise<string> {
 }
 
 async function upload(
-  api: ProviderHttp,
+  api: ServiceHttp,
   { path, contentType, role }: SentMedium,
   { signal }: Pick<CallContext, 'signal'>,
-): Promise<string | Outcome> {
+): Promise<string | FailedOutcome> {
   // The name says nothing about the person's file; some models go by the ending.
   const filename = `${role}.${EXTENSIONS[contentType] ?? contentType.replace(/^.*\/|[^a-z0-9]/g, '')}`;
   const content = { name: 'content', path, filename, contentType };
@@ -87,16 +91,16 @@ async function upload(
       multipart: { fields: {}, files: [content] },
       signal,
     });
-    if (reply.status < 200 || reply.status > 299) return lostIsHarmless(outcomeOfSubmission(reply));
+    if (!isSuccess(reply)) return lostIsHarmless(outcomeOfSubmission(reply));
     const parsed = uploaded.safeParse(parseJson(reply.body));
     return parsed.success ? parsed.data.urls.get : failed('the upload was answered without an address');
   } catch (error) {
-    if (!(error instanceof ProviderHttpError)) throw error;
+    if (!(error instanceof ServiceHttpError)) throw error;
     return { status: 'busy', reason: 'overloaded', detail: `the upload: ${error.message}` };
   }
 }
 
-function lostIsHarmless(outcome: Outcome): Outcome {
+function lostIsHarmless(outcome: FailedOutcome): FailedOutcome {
   if (outcome.status !== 'unknown') return outcome;
   return { status: 'busy', reason: 'overloaded', detail: `the upload: ${outcome.detail}` };
 }

@@ -1,5 +1,5 @@
 /** Where in a prediction's output the file is: models answer an address, a list of them, or an object that names some. */
-export type MediumKind = 'audio' | 'video';
+import type { MediumKind } from '../shared/queuedJobs.ts';
 
 const MAX_ADDRESSES = 50;
 const MAX_DEPTH = 4;

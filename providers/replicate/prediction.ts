@@ -3,8 +3,11 @@
  * `prediction_response` of the service's OpenAPI description (api.replicate.com/openapi.json).
  */
 import { z } from 'zod';
-import type { Outcome } from '../shared/provider.ts';
-import { type MediumKind, outputAddress } from './outputAddress.ts';
+import type { FailedOutcome } from '../shared/provider.ts';
+import type { MediumKind } from '../shared/queuedJobs.ts';
+import { parseJson } from '../shared/textFailures.ts';
+import type { QueueState } from '../shared/waitFor.ts';
+import { outputAddress } from './outputAddress.ts';
 import { clean, isContentPolicy } from './words.ts';
 
 const prediction = z.object({
@@ -18,11 +21,7 @@ const prediction = z.object({
 });
 export type Prediction = z.infer<typeof prediction>;
 
-export type Standing =
-  | { is: 'running'; percent?: number }
-  /** The output is at this address. */
-  | { is: 'succeeded'; url: string }
-  | { is: 'over'; outcome: Outcome };
+export type PredictionTicket = { id: string };
 
 /** Undefined when the body is no prediction. */
 export function readPrediction(body: Buffer): Prediction | undefined {
@@ -34,30 +33,27 @@ export function readPrediction(body: Buffer): Prediction | undefined {
  * A status that is not known yet counts as running: the job's deadline ends it. A prediction is `aborted` when its time was
  * over before it began, and `canceled` when it was over later or somebody cancelled it in the service's console.
  */
-export function standingOf(found: Prediction, kind: MediumKind): Standing {
-  if (found.status === 'succeeded') return succeeded(found, kind);
-  const outcome = endOf(found);
-  return outcome === undefined ? { is: 'running', ...percentOf(found) } : { is: 'over', outcome };
-}
-
-function succeeded(found: Prediction, kind: MediumKind): Standing {
-  const url = outputAddress(found.output, kind);
-  if (url !== undefined) return { is: 'succeeded', url };
-  const why = found.data_removed === true ? 'its output was removed' : 'its output names no file';
-  return { is: 'over', outcome: failed(`prediction ${found.id} succeeded and ${why}`) };
-}
-
-/** How a prediction ended that has not succeeded; undefined while it runs, and when it has. */
-export function endOf(found: Prediction): Outcome | undefined {
+export function stateOf(found: Prediction): QueueState<PredictionTicket, Prediction> {
+  const ticket = { id: found.id };
   switch (found.status) {
+    case 'succeeded':
+      return { status: 'succeeded', ticket, result: found };
     case 'failed':
       return failure(found);
     case 'canceled':
     case 'aborted':
       return failed(`prediction ${found.id} was ${found.status}`);
     default:
-      return undefined;
+      return { status: 'running', ticket, percent: percentOf(found) };
   }
+}
+
+/** The address of the output of a prediction that succeeded, or what is wrong with it. */
+export function outputOf(found: Prediction, kind: MediumKind): { url: string } | FailedOutcome {
+  const url = outputAddress(found.output, kind);
+  if (url !== undefined) return { url };
+  const why = found.data_removed === true ? 'its output was removed' : 'its output names no file';
+  return failed(`prediction ${found.id} succeeded and ${why}`);
 }
 
 /** The service bills the time that a prediction ran, also of one that was cancelled; one that never started costs nothing. */
@@ -69,7 +65,7 @@ export function endedUnstarted({ status, started_at: startedAt }: Prediction): b
  * The service says in one sentence what went wrong; only the sentence tells whose fault it is. It may repeat what the client
  * wrote, so the log gets its code alone; the operator reads the rest in the service's console under the id.
  */
-function failure({ id, error: told }: Prediction): Outcome {
+function failure({ id, error: told }: Prediction): FailedOutcome {
   const error = typeof told === 'string' ? told : '';
   const words = clean(error);
   const detail = [`prediction ${id} failed`, ...(/\bE\d{3,4}\b/.exec(words) ?? [])].join(' ');
@@ -79,29 +75,21 @@ function failure({ id, error: told }: Prediction): Outcome {
   }
   // The check of the input that the service does when it hands the order to the model.
   if (/^Input validation error/i.test(words)) {
-    return { status: 'refused', reason: 'invalid_request', message: words, detail };
+    return { status: 'refused', reason: 'refused', message: words, detail };
   }
   return failed(detail);
 }
 
-export function failed(detail: string): Outcome {
+export function failed(detail: string): FailedOutcome {
   return { status: 'refused', reason: 'failed', message: 'The provider failed.', detail };
 }
 
 const LOG_TAIL = 4_096;
 
 /** Models print how far they are as tqdm does, `42%|████ | 21/50`; the last one counts. */
-function percentOf({ logs }: Prediction): { percent?: number } {
-  if (typeof logs !== 'string') return {};
+function percentOf({ logs }: Prediction): number | undefined {
+  if (typeof logs !== 'string') return undefined;
   const last = [...logs.slice(-LOG_TAIL).matchAll(/(?<![\d.])(\d{1,3})(?:\.\d+)?%/g)].at(-1)?.[1];
   const percent = Number(last);
-  return last === undefined || percent > 100 ? {} : { percent: Math.min(99, percent) };
-}
-
-export function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return last === undefined || percent > 100 ? undefined : Math.min(99, percent);
 }

@@ -1,6 +1,6 @@
 /**
- * Replicate's HTTP API: an order is a prediction, created, asked for by its id, and cancelled there. Source: the service's
- * OpenAPI description (api.replicate.com/openapi.json) and its pages on predictions, files and webhooks.
+ * Jobs by Replicate's HTTP API. Source: the service's OpenAPI description (api.replicate.com/openapi.json) and its pages on
+ * predictions, files and webhooks.
  *
  * There is no `find`. A prediction takes no reference of ours and no idempotency key: unknown members of a request are
  * refused, and the list of predictions shows ids, times, inputs (of the last hour only) and statuses, by which two equal
@@ -9,25 +9,23 @@
  * costs, since the service then ends it at the latest when the job's time is over.
  */
 import { join } from 'node:path';
-import { ProviderHttpError } from '../../infra/http/providerHttp.ts';
 import { checkAudioFile } from '../shared/audioFile.ts';
 import { fetchOutput } from '../shared/fetchOutput.ts';
-import { withHeartbeat } from '../shared/heartbeat.ts';
 import type {
   AudioRequest,
   CallContext,
+  FailedOutcome,
   GenerationProvider,
-  OperationHandle,
   Outcome,
   VideoRequest,
 } from '../shared/provider.ts';
+import { createQueuedJobs, type MediumKind, type QueueHandle } from '../shared/queuedJobs.ts';
 import { unserved } from '../shared/unserved.ts';
 import { checkVideoFile } from '../shared/videoFile.ts';
-import { outcomeOfQuestion, outcomeOfSubmission } from './errorReply.ts';
 import { addressMedia, withAddresses } from './mediaInputs.ts';
 import { modelInputs } from './modelInputs.ts';
-import type { MediumKind } from './outputAddress.ts';
-import { endedUnstarted, failed, type Prediction, readPrediction, standingOf } from './prediction.ts';
+import { failed, outputOf, type Prediction, type PredictionTicket } from './prediction.ts';
+import { createReplicateQueue, type PredictionOrder } from './queue.ts';
 import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateService } from './service.ts';
 import { createWebhookCheck } from './webhook.ts';
 
@@ -43,140 +41,68 @@ const OUTPUT_LIMITS: Record<MediumKind, { maxBytes: number; timeoutMs: number }>
 
 export function createReplicate(options: ReplicateOptions): GenerationProvider {
   const service = openReplicate(options, options.deadlineMs);
-  const { api } = service;
+  const jobs = createQueuedJobs({
+    queue: createReplicateQueue(service),
+    readHandle: ({ id, kind }) => ({ id: String(id), kind: kind === 'video' ? 'video' : 'audio' }),
+    deliver: (found, handle, context) => deliver(service, { found, handle }, context),
+  });
   return {
     repeatable: false,
     async start(request, context) {
       if (request.kind === 'voice-changer') return unserved(request);
-      return await withHeartbeat(context, () => submit(service, request, context));
+      const order = await orderOf(service, request, context);
+      return 'status' in order ? order : await jobs.submit(order, request.kind, context);
     },
-    async check(operation, context) {
-      return await withHeartbeat(context, () => ask(service, operation, context));
-    },
-    async cancel({ id }, { signal }) {
-      const path = `/v1/predictions/${encodeURIComponent(String(id))}/cancel`;
-      const reply = await api.request({ method: 'POST', path, signal }).catch(unlessOurs);
-      const found = reply && readPrediction(reply.body);
-      return found !== undefined && endedUnstarted(found);
-    },
-    isGenuine: createWebhookCheck(api),
+    check: jobs.check,
+    cancel: jobs.cancel,
+    isGenuine: createWebhookCheck(service.api),
   };
 }
 
-async function submit(
-  service: ReplicateService,
+async function orderOf(
+  { api }: ReplicateService,
   request: AudioRequest | VideoRequest,
   context: CallContext,
-): Promise<Outcome> {
+): Promise<PredictionOrder | FailedOutcome> {
   const address = orderAddress(request.upstreamModel);
   if (address === undefined) return notServed(request.upstreamModel);
-  const { model, path, version } = address;
+  const { model, ...place } = address;
   const inputs = modelInputs(model, request);
-  if (!inputs.ok) return { status: 'refused', reason: 'invalid_request', message: inputs.message };
-  const media = await addressMedia(service.api, request.kind === 'video' ? request.media : [], context);
+  if (!inputs.ok) return { status: 'refused', reason: 'refused', message: inputs.message };
+  const media = await addressMedia(api, request.kind === 'video' ? request.media : [], context);
   if (!media.ok) return media.outcome;
-  const input = withAddresses(inputs.input, media.of);
-  try {
-    const reply = await service.api.request({
-      method: 'POST',
-      path,
-      headers: { 'cancel-after': service.cancelAfter },
-      json: { ...(version !== undefined && { version }), input, ...webhookOf(context) },
-      signal: context.signal,
-    });
-    if (reply.status < 200 || reply.status > 299) return outcomeOfSubmission(reply);
-    const found = readPrediction(reply.body);
-    if (!found) return { status: 'unknown', detail: 'the order was accepted without a usable id' };
-    return await conclude(service, { id: found.id, kind: request.kind, found }, context);
-  } catch (error) {
-    if (!(error instanceof ProviderHttpError)) throw error;
-    const detail = error.message;
-    // Refused, unresolvable, no TLS: nothing was accepted, so another try is safe.
-    return error.sent === 'not_sent'
-      ? { status: 'busy', reason: 'overloaded', detail }
-      : { status: 'unknown', detail };
-  }
+  return { ...place, input: withAddresses(inputs.input, media.of), callbackUrl: context.callbackUrl };
 }
 
-function notServed(upstreamModel: string): Outcome {
+function notServed(upstreamModel: string): FailedOutcome {
   const message = 'The model is not available at the moment.';
   const detail = `not of the form owner/name or owner/name:version: ${upstreamModel.slice(0, 200)}`;
   return { status: 'refused', reason: 'credential', message, detail };
 }
 
-/** The service calls back by https only, and would refuse the whole order for any other address. */
-function webhookOf({ callbackUrl }: CallContext): Record<string, unknown> {
-  if (!callbackUrl?.startsWith('https://')) return {};
-  return { webhook: callbackUrl, webhook_events_filter: ['completed'] };
-}
-
-async function ask(
-  service: ReplicateService,
-  operation: OperationHandle,
-  context: CallContext,
-): Promise<Outcome> {
-  const id = String(operation.id);
-  const kind = operation.kind === 'video' ? 'video' : 'audio';
-  try {
-    const path = `/v1/predictions/${encodeURIComponent(id)}`;
-    const reply = await service.api.request({ method: 'GET', path, signal: context.signal });
-    if (reply.status < 200 || reply.status > 299) return outcomeOfQuestion(reply);
-    const found = readPrediction(reply.body);
-    if (!found) return { status: 'unknown', detail: 'the answer is no prediction' };
-    return await conclude(service, { id, kind, found }, context);
-  } catch (error) {
-    if (error instanceof ProviderHttpError) return { status: 'unknown', detail: error.message };
-    throw error;
-  }
-}
-
-interface Answer {
-  id: string;
-  kind: MediumKind;
+interface Delivered {
   found: Prediction;
-}
-
-async function conclude(
-  service: ReplicateService,
-  { id, kind, found }: Answer,
-  context: CallContext,
-): Promise<Outcome> {
-  if (found.id !== id) return { status: 'unknown', detail: 'the answer is about another prediction' };
-  const standing = standingOf(found, kind);
-  switch (standing.is) {
-    case 'running': {
-      const { percent } = standing;
-      return { status: 'running', operation: { id, kind }, ...(percent !== undefined && { percent }) };
-    }
-    case 'over':
-      return standing.outcome;
-    case 'succeeded':
-      return await deliver(service, { id, kind, url: standing.url }, context);
-  }
+  handle: QueueHandle<PredictionTicket>;
 }
 
 /** An output that could not be fetched now does not make the order a lost one: by its id it is asked for again. */
 async function deliver(
   service: ReplicateService,
-  { id, kind, url }: { id: string; kind: MediumKind; url: string },
+  { found, handle }: Delivered,
   context: CallContext,
 ): Promise<Outcome> {
+  const { id, kind } = handle;
+  const output = outputOf(found, kind);
+  if ('status' in output) return output;
   const path = join(context.workFolder, 'replicate.output');
   const target = { path, ...OUTPUT_LIMITS[kind] };
-  const fetched = await fetchOutput({ ...service, http: service.api }, url, { target, context });
+  const fetched = await fetchOutput(service.outputs, output.url, { target, context });
   if (!fetched.ok) {
-    return fetched.outcome.status === 'unknown'
-      ? { status: 'running', operation: { id, kind } }
-      : fetched.outcome;
+    const isLost = fetched.outcome.status === 'unknown';
+    return isLost ? { status: 'running', operation: handle } : fetched.outcome;
   }
   const check = await (kind === 'video' ? checkVideoFile(path) : checkAudioFile(path));
   if (!check.ok) return failed(`prediction ${id}: ${check.detail}`);
   const providerReference = `replicate prediction ${id}`;
   return { status: 'done', output: { path, contentType: check.contentType, providerReference } };
-}
-
-/** A cancellation that did not arrive is made up for by `Cancel-After`. */
-function unlessOurs(error: unknown): undefined {
-  if (!(error instanceof ProviderHttpError)) throw error;
-  return undefined;
 }

@@ -1,21 +1,16 @@
 /** What all calls of the service have in common. */
-import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import type { GuardedFetch } from '../../infra/http/guardedFetch.ts';
-import { createProviderHttp, type ProviderHttp } from '../../infra/http/providerHttp.ts';
+import { createServiceHttp, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
+import type { OutputSource } from '../shared/fetchOutput.ts';
+import type { ServiceAccess } from '../shared/serviceAccess.ts';
 
-export interface ReplicateAccess {
-  apiKey: string;
-  /** Default: the published address. */
-  baseUrl?: string | undefined;
-  allowPrivateNetwork?: boolean | undefined;
-  timeouts?: Partial<ProviderTimeouts> | undefined;
+export interface ReplicateAccess extends ServiceAccess {
   guardedFetch: GuardedFetch;
 }
 
 export interface ReplicateService {
-  api: ProviderHttp;
-  baseUrl: string;
-  guardedFetch: GuardedFetch;
+  api: ServiceHttp;
+  outputs: OutputSource;
   /** The header that bounds what a prediction costs that nobody asks for any more. */
   cancelAfter: string;
 }
@@ -32,7 +27,7 @@ const MODEL = /^([\w.-]{1,100}\/[\w.-]{1,100})(?::(\w{1,128}))?$/;
 
 export function openReplicate(options: ReplicateAccess, deadlineMs: number): ReplicateService {
   const baseUrl = (options.baseUrl ?? BASE_URL).replace(/\/+(v1\/*)?$/, '');
-  const api = createProviderHttp({
+  const api = createServiceHttp({
     baseUrl,
     allowPrivateNetwork: options.allowPrivateNetwork,
     headers: { authorization: `Bearer ${options.apiKey}` },
@@ -40,7 +35,8 @@ export function openReplicate(options: ReplicateAccess, deadlineMs: number): Rep
     maxReplyBytes: MAX_REPLY_BYTES,
   });
   const seconds = Math.max(MIN_CANCEL_AFTER_SECONDS, Math.ceil(deadlineMs / 1_000));
-  return { api, baseUrl, guardedFetch: options.guardedFetch, cancelAfter: `${seconds}s` };
+  const outputs = { http: api, baseUrl, guardedFetch: options.guardedFetch };
+  return { api, outputs, cancelAfter: `${seconds}s` };
 }
 
 /** Where an order of this model is handed in, and what of the model its body says; undefined when it is no name of one. */

@@ -5,14 +5,14 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
+import type { ServiceHttp } from '../../infra/http/serviceHttp.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import type { Callback } from '../shared/provider.ts';
-import { parseJson } from './prediction.ts';
+import { createSeenCalls } from '../shared/seenCalls.ts';
+import { parseJson } from '../shared/textFailures.ts';
 
 const TOLERANCE_MS = 5 * 60_000;
 const MAX_SIGNATURES = 16;
-/** Calls remembered so that a repeated one is known; more within ten minutes only lets a copy wake a job once more. */
-const MAX_REMEMBERED = 10_000;
 /** A secret is believed for so long, and asked for at most once in a minute, however many forged calls arrive. */
 const SECRET_LIFE_MS = 60 * 60_000;
 const SECRET_PAUSE_MS = 60_000;
@@ -20,21 +20,14 @@ const SECRET_WAIT_MS = 10_000;
 
 const secretBody = z.object({ key: z.string().regex(/^(whsec_)?[A-Za-z0-9+/]{16,500}={0,2}$/) });
 
-/**
- * The memory is this process's own: another replica takes a copy of a call once more, which only wakes a job that is then
- * looked up anyway.
- */
-export function createWebhookCheck(api: ProviderHttp): (call: Callback) => Promise<boolean> {
+export function createWebhookCheck(api: ServiceHttp): (call: Callback) => Promise<boolean> {
   const secret = createSecret(api);
-  const remembered = new Map<string, number>();
+  const isFirst = createSeenCalls();
   return async (call) => {
     const signed = readSigned(call, Date.now());
     if (!signed) return false;
     const genuine = await secret.some((key) => isSignedWith(key, signed, call.body));
-    if (!genuine || remembered.has(signed.id)) return false;
-    remembered.set(signed.id, Date.now() + 2 * TOLERANCE_MS);
-    forget(remembered, Date.now());
-    return true;
+    return genuine && isFirst(signed.id, Date.now() + 2 * TOLERANCE_MS);
   };
 }
 
@@ -62,20 +55,12 @@ function isSignedWith(key: Buffer, { id, timestamp, signatures }: Signed, body: 
   return signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected));
 }
 
-/** From the oldest on, as they were put in. */
-function forget(remembered: Map<string, number>, nowMs: number): void {
-  for (const [id, untilMs] of remembered) {
-    if (untilMs > nowMs && remembered.size <= MAX_REMEMBERED) return;
-    remembered.delete(id);
-  }
-}
-
 interface Secret {
   /** Tries the secret that is known, and once more after asking when it is old or does not fit, since it may be replaced. */
   some(fits: (key: Buffer) => boolean): Promise<boolean>;
 }
 
-function createSecret(api: ProviderHttp): Secret {
+function createSecret(api: ServiceHttp): Secret {
   let known: { key: Buffer; readAtMs: number } | undefined;
   let askedAtMs = Number.NEGATIVE_INFINITY;
   let asking: Promise<void> | undefined;
@@ -101,7 +86,7 @@ function createSecret(api: ProviderHttp): Secret {
 }
 
 /** Undefined when the service does not tell it now: the jobs that wait are polled anyway. */
-async function readSecret(api: ProviderHttp): Promise<Buffer | undefined> {
+async function readSecret(api: ServiceHttp): Promise<Buffer | undefined> {
   try {
     const signal = AbortSignal.timeout(SECRET_WAIT_MS);
     const reply = await api.request({ method: 'GET', path: '/v1/webhooks/default/secret', signal });
@@ -109,7 +94,7 @@ async function readSecret(api: ProviderHttp): Promise<Buffer | undefined> {
     if (reply.status !== 200 || !parsed.success) return undefined;
     return Buffer.from(parsed.data.key.replace(/^whsec_/, ''), 'base64');
   } catch (error) {
-    if (error instanceof ProviderHttpError) return undefined;
+    if (error instanceof ServiceHttpError) return undefined;
     throw error;
   }
 }

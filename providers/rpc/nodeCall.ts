@@ -1,6 +1,6 @@
 /** One call to one node: how long it may take, and who ends it. */
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { TextHttpError } from '../../infra/http/textHttpError.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { takeIds } from './questions.ts';
 
 /** Of a call that may be taken elsewhere. */
@@ -93,5 +93,5 @@ function endTurn(call: NodeCall, turnMs: number): void {
 }
 
 export function isStopped(error: unknown): boolean {
-  return error instanceof TextHttpError && error.failure === 'stopped' && error.cause !== LATE;
+  return error instanceof ServiceHttpError && error.failure === 'stopped' && error.cause !== LATE;
 }

@@ -2,9 +2,8 @@
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import type { RpcEndpoint, RpcNetworkSettings } from '../../domain/rpc/nodeSettings.ts';
 import { decodedBody } from '../../infra/http/decodedBody.ts';
-import { createStreamedHttp, type StreamedReply } from '../../infra/http/streamedHttp.ts';
-import { createTextHttp, type TextReply } from '../../infra/http/textHttp.ts';
-import type { TextBody } from '../../infra/http/textHttpError.ts';
+import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
+import { createServiceHttp, type ServiceReply } from '../../infra/http/serviceHttp.ts';
 
 export interface NodeDoor {
   /** For operators: place and host. */
@@ -15,8 +14,9 @@ export interface NodeDoor {
   post(
     question: Buffer,
     options: { signal: AbortSignal; maxBytes: number; once: boolean },
-  ): Promise<TextReply>;
-  stream(question: Buffer, signal: AbortSignal): Promise<StreamedReply>;
+  ): Promise<ServiceReply>;
+  /** The connection is read only as fast as the body's reader goes. */
+  stream(question: Buffer, options: { signal: AbortSignal; maxBytes: number }): Promise<ServiceReply>;
   close(): Promise<void>;
 }
 
@@ -40,15 +40,15 @@ export function openDoor({ network, index, endpoint, settings, apiKey }: DoorOpt
   const url = new URL(written.replaceAll('{key}', encodeURIComponent(apiKey ?? '')));
   const bearer = apiKey !== undefined && !inUrl ? { authorization: `Bearer ${apiKey}` } : {};
   const shared = {
+    baseUrl: `${url.origin}${url.pathname}`,
     allowPrivateNetwork: settings.allowPrivateNetwork,
     headers: { ...IDENTITY, ...bearer },
     timeouts: { ...TIMEOUTS, ...settings.timeouts },
   };
-  const baseUrl = `${url.origin}${url.pathname}`;
   const name = `rpc:${network}`;
-  const reads = createTextHttp({ ...shared, name, baseUrl });
-  const writes = createTextHttp({ ...shared, name, baseUrl, freshConnections: true });
-  const streams = createStreamedHttp({ ...shared, url: url.href });
+  const reads = createServiceHttp({ ...shared, name, keepsConnections: true });
+  const writes = createServiceHttp({ ...shared, name });
+  const streams = createServiceHttp({ ...shared, pauses: true });
   // The door takes a slash at the end away.
   const path = url.pathname.endsWith('/') ? '/' : '';
   const query = url.search === '' ? {} : { query: Object.fromEntries(url.searchParams) };
@@ -58,10 +58,9 @@ export function openDoor({ network, index, endpoint, settings, apiKey }: DoorOpt
     secrets: secretsOf(url, apiKey),
     post: (question, { once, ...call }) =>
       (once ? writes : reads).post({ path, ...query, text: question, ...call }),
-    stream: (question, signal) => streams.post(question, signal),
-    async close() {
-      streams.close();
-      await Promise.all([reads.close(), writes.close()]);
+    stream: (question, call) => streams.post({ path: `${path}${url.search}`, text: question, ...call }),
+    close: async () => {
+      await Promise.all([streams.destroy(), reads.destroy(), writes.destroy()]);
     },
   };
 }
@@ -73,8 +72,20 @@ function secretsOf({ pathname, searchParams }: URL, apiKey: string | undefined):
   return [...new Set([...parts, ...(apiKey ? [apiKey] : [])])];
 }
 
-/** The pieces of a buffered answer as they come. By hand: a generator would cost three times as much (bench `rpc`). */
-export function piecesOf(body: TextBody): AsyncIterableIterator<Buffer> {
+/** The pieces of an answer. Nobody asked for an encoding; what has one all the same is decoded, and its size counted twice. */
+export function plainPieces(
+  body: ServiceBody,
+  encoding: string | undefined,
+  maxEncodedBytes: number,
+): AsyncIterable<Buffer> {
+  const written = encoding?.trim().toLowerCase() ?? '';
+  const pieces = piecesOf(body);
+  if (written === '' || written === 'identity') return pieces;
+  return decodedBody(pieces, { encoding: written, maxEncodedBytes });
+}
+
+/** As they come. Ended by leaving the loop. By hand: a generator would cost three times as much (bench `rpc`). */
+function piecesOf(body: ServiceBody): AsyncIterableIterator<Buffer> {
   return {
     async next() {
       const value = await body.next();
@@ -91,14 +102,3 @@ export function piecesOf(body: TextBody): AsyncIterableIterator<Buffer> {
 }
 
 const ENDED: IteratorReturnResult<undefined> = { done: true, value: undefined };
-
-/** Nobody asked for an encoding; what has one all the same is decoded, and its size counted twice. */
-export function plainPieces(
-  body: AsyncIterable<Buffer>,
-  encoding: string | undefined,
-  maxEncodedBytes: number,
-): AsyncIterable<Buffer> {
-  const written = encoding?.trim().toLowerCase() ?? '';
-  if (written === '' || written === 'identity') return body;
-  return decodedBody(body, { encoding: written, maxEncodedBytes });
-}

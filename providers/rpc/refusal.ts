@@ -1,5 +1,6 @@
 /** A node that refuses a call by its HTTP status often says why all the same, as JSON-RPC says it: a revert, say. */
-import { retryAfterMs } from '../shared/retryAfter.ts';
+import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
+import { retryAfterMs } from '../shared/failedReply.ts';
 import { plainPieces } from './nodeDoor.ts';
 import { type Asked, readOutcomes } from './questions.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
@@ -10,25 +11,19 @@ const MOST_BYTES = 64 * 1024;
 /** About our key, or of a proxy before the node: nothing about the call. */
 const NOT_OF_THE_CALL: ReadonlySet<number> = new Set([401, 403, 407]);
 
-interface NodeReply {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: AsyncIterable<Buffer>;
-}
-
 /** Redirects are never followed, and are no answer. */
 export function isRefusal(status: number): boolean {
   return status < 200 || status > 299;
 }
 
 /** One outcome per call: what the node says of it, or how it refused all. Never throws. */
-export async function readRefusal(asked: Asked, reply: NodeReply): Promise<Answered> {
+export async function readRefusal(asked: Asked, reply: ServiceReply): Promise<Answered> {
   const { status, headers } = reply;
   const refused = refusalOf(status);
   const silent = refused.kind !== 'rejected' || NOT_OF_THE_CALL.has(status);
   const told = silent ? undefined : await toldBy(asked, reply).catch(() => undefined);
   const outcomes = told ?? new Array<RpcOutcome>(asked.calls.length).fill(refused);
-  return { status, outcomes, retryAfterMs: retryAfterMs(headers['retry-after']?.toString(), Date.now()) };
+  return { status, outcomes, retryAfterMs: retryAfterMs(headers['retry-after'], Date.now()) };
 }
 
 function refusalOf(status: number): RpcOutcome {
@@ -39,11 +34,10 @@ function refusalOf(status: number): RpcOutcome {
 }
 
 /** Undefined: no JSON-RPC error for each call. */
-async function toldBy(asked: Asked, { headers, body }: NodeReply): Promise<RpcOutcome[] | undefined> {
-  const encoding = headers['content-encoding'];
+async function toldBy(asked: Asked, { headers, body }: ServiceReply): Promise<RpcOutcome[] | undefined> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
-  for await (const piece of plainPieces(body, encoding?.toString(), MOST_BYTES)) {
+  for await (const piece of plainPieces(body, headers['content-encoding'], MOST_BYTES)) {
     sizeBytes += piece.length;
     if (sizeBytes > MOST_BYTES) return undefined;
     pieces.push(piece);

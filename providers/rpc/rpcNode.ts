@@ -1,16 +1,16 @@
 /** One node of a network: what it answers, how fast, and whether it is worth asking. */
 import { JsonBytes } from '../../domain/json/jsonBytes.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import type { UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import { AddressHealth, type AddressState } from '../shared/addressHealth.ts';
 import { NodeAnswers } from './nodeAnswers.ts';
 import { type Asking, isStopped, NodeCall } from './nodeCall.ts';
-import { type NodeDoor, piecesOf, plainPieces } from './nodeDoor.ts';
+import { type NodeDoor, plainPieces } from './nodeDoor.ts';
 import { questionOf, readOutcomes } from './questions.ts';
 import { isRefusal, readRefusal } from './refusal.ts';
 import type { NodeOutcome, RpcOutcome, RpcStream } from './rpcUpstreams.ts';
-import { StreamedAnswer } from './streamedAnswer.ts';
+import { MAX_STREAMED_BYTES, StreamedAnswer } from './streamedAnswer.ts';
 import { type Answered, failureOf, type Verdict, verdictOf } from './verdict.ts';
 
 /** One outcome for each call, or the stream of the only one. */
@@ -151,18 +151,21 @@ export class RpcNode {
     const { status, headers, body } = reply;
     const asked = { calls, firstId, secrets: this.door.secrets };
     if (isRefusal(status)) {
-      const refused = await readRefusal(asked, { status, headers, body: piecesOf(body) });
+      const refused = await readRefusal(asked, reply);
       body.release();
       return refused;
     }
-    const pieces = plainPieces(piecesOf(body), headers['content-encoding'], maxBytes);
+    const pieces = plainPieces(body, headers['content-encoding'], maxBytes);
     const { whole, answers } = await readWhole(pieces, maxBytes);
     return { status, outcomes: readOutcomes(asked, whole, answers) };
   }
 
   private async stream(call: NodeCall): Promise<Answered | StreamedAnswer> {
     const { calls, firstId, asking, signal } = call;
-    const reply = await this.door.stream(questionOf(calls, firstId), signal);
+    const reply = await this.door.stream(questionOf(calls, firstId), {
+      signal,
+      maxBytes: MAX_STREAMED_BYTES,
+    });
     asking.onHead?.();
     const asked = { calls, firstId, secrets: this.door.secrets };
     if (isRefusal(reply.status)) {
@@ -195,13 +198,12 @@ export class RpcNode {
     }
   }
 
-  private fail(fault: UpstreamFailureReason, { outcome, provoked = false, retryAfterMs }: Verdict): void {
+  private fail(fault: UpstreamFailureReason, { provoked = false, retryAfterMs }: Verdict): void {
     // All nodes alike are asked less for it: no client can turn others away from one.
     if (!PROVOKED.has(fault)) this.errorShare += (1 - this.errorShare) * ERROR_WEIGHT;
     const reason = provoked && !this.inDoubt ? 'garbage' : fault;
     if (!provoked && !PROVOKED.has(fault) && fault !== 'rate_limited') this.inDoubt = true;
-    const failure = { reason, detail: outcome, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-    this.health.failed(new UpstreamFailure(failure), this.surroundings.now());
+    this.health.failed({ reason, retryAfterMs }, this.surroundings.now());
   }
 }
 

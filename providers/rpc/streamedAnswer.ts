@@ -1,14 +1,14 @@
 /** An answer that may be more than is kept in memory: its result is passed on as it comes. */
 import { JsonBytes } from '../../domain/json/jsonBytes.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
-import type { StreamedReply } from '../../infra/http/streamedHttp.ts';
+import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
 import { type AnswerMember, ERROR, ID, NodeAnswers, RESULT } from './nodeAnswers.ts';
 import { plainPieces } from './nodeDoor.ts';
 import { MAX_WHOLE_BYTES } from './rpcUpstreams.ts';
 
 /** What is smaller is read whole, so that all of it is known before anything is billed. */
 const STREAMED_FROM_BYTES = 1024 * 1024;
-const MAX_STREAMED_BYTES = 256 * 1024 * 1024;
+export const MAX_STREAMED_BYTES = 256 * 1024 * 1024;
 /** Ids of ours are numbers of ten digits at most. */
 const MAX_ID = 32;
 
@@ -20,7 +20,7 @@ export class StreamedAnswer {
   private pieces: Buffer[] = [];
   private sizeBytes = 0;
 
-  constructor({ body, headers }: StreamedReply, id: number) {
+  constructor({ body, headers }: ServiceReply, id: number) {
     this.id = String(id);
     this.source = plainPieces(body, headers['content-encoding'], MAX_STREAMED_BYTES)[Symbol.asyncIterator]();
   }

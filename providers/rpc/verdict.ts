@@ -1,9 +1,9 @@
 /** What an answer, or its absence, says of the node that was asked. */
 import { anyCostIsChosen, anyHeavy } from '../../domain/rpc/methodCost.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import type { UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import type { UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
-import { TextHttpError } from '../../infra/http/textHttpError.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { BROKEN } from './questions.ts';
 import type { NodeOutcome, RpcOutcome } from './rpcUpstreams.ts';
 
@@ -28,9 +28,9 @@ export interface Verdict {
 
 export function failureOf(error: unknown): RpcOutcome {
   if (error instanceof BodyTooLarge) return { kind: 'failed', reason: 'too_large', sent: true };
-  if (!(error instanceof TextHttpError)) return BROKEN;
+  if (!(error instanceof ServiceHttpError)) return BROKEN;
   const sent = error.sent !== 'not_sent';
-  if (error.cause instanceof BodyTooLarge) return { kind: 'failed', reason: 'too_large', sent };
+  if (error.isTooLarge) return { kind: 'failed', reason: 'too_large', sent };
   const late = error.failure === 'timeout' || error.failure === 'stopped';
   return { kind: 'failed', reason: late ? 'timeout' : 'broken', sent };
 }

@@ -1,19 +1,18 @@
 /** SearXNG: GET /search?format=json on the operator's own instance (docs.searxng.org/dev/search_api.html). */
 import { z } from 'zod';
-import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
-import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
-import { createProviderHttp, type ProviderReply } from '../../infra/http/providerHttp.ts';
-import { askEngine, garbage, jsonOf } from '../search/askEngine.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
+import { createServiceHttp, type WholeReply } from '../../infra/http/serviceHttp.ts';
+import { askEngine, jsonOf } from '../search/askEngine.ts';
 import { plainText } from '../search/plainText.ts';
 import type { SearchProvider, SearchResult } from '../search/searchProvider.ts';
-import { retryAfterMs } from '../shared/retryAfter.ts';
+import { retryAfterMs } from '../shared/failedReply.ts';
+import type { ServiceAccess } from '../shared/serviceAccess.ts';
+import { garbage } from '../shared/textFailures.ts';
 
-export interface SearxngOptions {
+export interface SearxngOptions extends Omit<ServiceAccess, 'apiKey' | 'baseUrl'> {
   baseUrl: string;
   /** For an instance behind a door of its own: sent as a bearer token. */
   apiKey?: string | undefined;
-  allowPrivateNetwork?: boolean | undefined;
-  timeouts?: Partial<ProviderTimeouts> | undefined;
 }
 
 /** It waits for many engines, of which the slowest decides. */
@@ -26,10 +25,10 @@ const answer = z.object({
 });
 
 export function createSearxng(options: SearxngOptions): SearchProvider {
-  const http = createProviderHttp({
+  const http = createServiceHttp({
     baseUrl: options.baseUrl,
     allowPrivateNetwork: options.allowPrivateNetwork,
-    ...(options.apiKey === undefined ? {} : { headers: { authorization: `Bearer ${options.apiKey}` } }),
+    headers: options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` },
     timeouts: { ...TIMEOUTS, ...options.timeouts },
   });
   return {
@@ -37,7 +36,7 @@ export function createSearxng(options: SearxngOptions): SearchProvider {
       const reply = await askEngine(http, {
         path: '/search',
         query: { q: query, format: 'json' },
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       });
       if (reply.status !== 200) throw failureOfReply(reply);
       return resultsOf(reply).slice(0, limit);
@@ -46,9 +45,9 @@ export function createSearxng(options: SearxngOptions): SearchProvider {
   };
 }
 
-function resultsOf(reply: ProviderReply): SearchResult[] {
+function resultsOf(reply: WholeReply): SearchResult[] {
   const parsed = answer.safeParse(jsonOf(reply));
-  if (!parsed.success) throw garbage('another shape', parsed.error);
+  if (!parsed.success) throw garbage('another shape');
   const { results, unresponsive_engines } = parsed.data;
   if (results.length === 0 && unresponsive_engines.length > 0) {
     // Nothing found because nobody looked: not an answer that may be charged.
@@ -64,13 +63,12 @@ function resultsOf(reply: ProviderReply): SearchResult[] {
 }
 
 /** It answers errors as pages. 403 is also what it says when JSON is not among the formats of its settings. */
-function failureOfReply({ status, headers }: ProviderReply): UpstreamFailure {
-  const pauseMs = status === 429 ? retryAfterMs(headers['retry-after'], Date.now()) : undefined;
+function failureOfReply({ status, headers }: WholeReply): UpstreamFailure {
   return new UpstreamFailure({
     reason: REASONS[status] ?? (status >= 500 ? 'failed' : 'garbage'),
     detail: `HTTP ${status}`,
     status,
-    ...(pauseMs === undefined ? {} : { retryAfterMs: pauseMs }),
+    retryAfterMs: status === 429 ? retryAfterMs(headers['retry-after'], Date.now()) : undefined,
   });
 }
 

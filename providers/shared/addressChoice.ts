@@ -3,7 +3,7 @@
  * before anything of an answer came, and only where the first one has certainly not begun to work for it: what was made
  * twice would be paid twice.
  */
-import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { AddressHealth, type AddressState } from './addressHealth.ts';
 import type { StreamEnds } from './watchedEvents.ts';
 

@@ -1,5 +1,5 @@
 /** Whether an address of a service is worth asking: a circuit that opens when it fails again and again. */
-import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 
 export type AddressState = 'closed' | 'half-open' | 'open' | 'limited';
 
@@ -80,7 +80,7 @@ export class AddressHealth {
     this.trialUntil = 0;
   }
 
-  failed({ reason, retryAfterMs }: UpstreamFailure, nowMs: number): void {
+  failed({ reason, retryAfterMs }: Pick<UpstreamFailure, 'reason' | 'retryAfterMs'>, nowMs: number): void {
     const limited = reason === 'rate_limited' || (reason === 'overloaded' && retryAfterMs !== undefined);
     if (limited) this.limitedUntil = Math.max(this.limitedUntil, nowMs + (retryAfterMs ?? LIMITED_MS));
     if (MEANING[reason] === 'answered') this.succeeded();

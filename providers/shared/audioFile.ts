@@ -1,5 +1,5 @@
 /** Is this file audio at all? A look at the first bytes, cheap enough to do before any output is stored. */
-import { open } from 'node:fs/promises';
+import { type FileCheck, inspectFile } from './fileHead.ts';
 
 export type AudioContentType =
   | 'audio/mpeg'
@@ -10,31 +10,19 @@ export type AudioContentType =
   | 'audio/aac'
   | 'audio/webm';
 
-export type AudioCheck =
-  | { ok: true; contentType: AudioContentType; sizeBytes: number }
-  | { ok: false; detail: string };
-
-const HEAD_BYTES = 64;
-
 /**
  * Tells the container by its signature, never by what anybody says about it. Not audio, empty, or a RIFF file that ends
  * before the length it declares: not ok. It reads 64 bytes and parses nothing that could be made to hang.
  */
-export async function checkAudioFile(path: string): Promise<AudioCheck> {
-  const file = await open(path, 'r');
-  try {
-    const { size } = await file.stat();
-    if (size === 0) return { ok: false, detail: 'the output is empty' };
-    const head = Buffer.alloc(Math.min(HEAD_BYTES, size));
-    await file.read(head, 0, head.length, 0);
+export function checkAudioFile(path: string): Promise<FileCheck<AudioContentType>> {
+  return inspectFile(path, (head, sizeBytes) => {
+    if (sizeBytes === 0) return { ok: false, detail: 'the output is empty' };
     const contentType = audioContentType(head);
     if (contentType === undefined) return { ok: false, detail: 'the output is not audio' };
-    if (contentType === 'audio/wav' && isCut(head, size))
+    if (contentType === 'audio/wav' && isCut(head, sizeBytes))
       return { ok: false, detail: 'the output is cut off' };
-    return { ok: true, contentType, sizeBytes: size };
-  } finally {
-    await file.close();
-  }
+    return { ok: true, contentType, sizeBytes };
+  });
 }
 
 /** The type that the first bytes of a file show; undefined when they are of no audio container. */

@@ -1,6 +1,7 @@
 /** From the pieces of an answer to events of a chat, one list per piece of the network. */
-import type { ChatEvent } from '../../domain/text/chat.ts';
-import { type TextBody, TextHttpError } from '../../infra/http/textHttpError.ts';
+import type { ChatDelta, ChatEvent, Completion } from '../../domain/text/chat.ts';
+import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { EventStreamParser } from './eventStream.ts';
 import { asFailure, garbage, lost } from './textFailures.ts';
 import type { ChatStream } from './textProvider.ts';
@@ -15,7 +16,7 @@ export interface FrameReader {
 }
 
 /** Resolves with the first event, so that a service that fails at once can still be told by a status. */
-export async function openChatStream(body: TextBody, reader: FrameReader): Promise<ChatStream> {
+export async function openChatStream(body: ServiceBody, reader: FrameReader): Promise<ChatStream> {
   const batches = new EventBatches(body, reader);
   await batches.begin();
   return {
@@ -32,7 +33,7 @@ const OVER: Step = { done: true, value: undefined };
 
 class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
   private readonly parser = new EventStreamParser();
-  private readonly body: TextBody;
+  private readonly body: ServiceBody;
   private readonly reader: FrameReader;
   private first: Step | undefined;
   private anyBytes = false;
@@ -40,7 +41,7 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
   private over = false;
   private failure: unknown;
 
-  constructor(body: TextBody, reader: FrameReader) {
+  constructor(body: ServiceBody, reader: FrameReader) {
     this.body = body;
     this.reader = reader;
   }
@@ -95,9 +96,9 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
     if (piece === undefined) this.end();
   }
 
-  /** Only the body fails with a TextHttpError: what a reader makes of its frames has other names. */
+  /** Only the body fails with a ServiceHttpError: what a reader makes of its frames has other names. */
   private fail(error: unknown): void {
-    const broke = error instanceof TextHttpError && error.failure !== 'stopped';
+    const broke = error instanceof ServiceHttpError && error.failure !== 'stopped';
     if (broke && this.reader.complete()) {
       this.over = true;
       return;
@@ -113,4 +114,28 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
       ? garbage('no event stream')
       : lost('the stream ended in the middle');
   }
+}
+
+/** The events of a stream that would have said the same. */
+function wholeAsEvents({ choices, usage }: Completion): ChatEvent[] {
+  const events = choices.flatMap(({ index, message, finishReason, logprobs }): ChatEvent[] => {
+    const { content, tool_calls: calls, ...rest } = message;
+    const delta: ChatDelta = { ...rest };
+    if (content !== null && content !== '') delta.content = content;
+    if (calls !== undefined) {
+      delta.tool_calls = calls.map((call, at) => ({ index: at, id: call.id, ...call.function }));
+    }
+    const told = { type: 'delta', index, delta, ...(logprobs === undefined ? {} : { logprobs }) } as const;
+    const finish = { type: 'finish', index, reason: finishReason } as const;
+    return Object.keys(delta).length > 0 || logprobs !== undefined ? [told, finish] : [finish];
+  });
+  return usage === undefined ? events : [...events, { type: 'usage', usage }];
+}
+
+/** Of a service that does not stream: all of it came at once. */
+export function wholeAsStream(completion: Completion): ChatStream {
+  async function* once(): AsyncGenerator<ChatEvent[]> {
+    yield wholeAsEvents(completion);
+  }
+  return { events: once(), upstreamId: completion.upstreamId };
 }

@@ -1,10 +1,7 @@
-/** What a status that is no success means where the service says no more; shared by the adapters of text services. */
-import {
-  UpstreamFailure,
-  type UpstreamFailureParameters,
-  type UpstreamFailureReason,
-} from '../../domain/text/upstreamFailure.ts';
-import { retryAfterMs } from './retryAfter.ts';
+/** Meaning of a status that is no success, where the service says no more. */
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
+import type { WholeReply } from '../../infra/http/serviceHttp.ts';
+import type { FailedOutcome } from './provider.ts';
 import { idOf, name } from './textFailures.ts';
 
 const BY_STATUS: Record<number, UpstreamFailureReason> = {
@@ -22,6 +19,18 @@ const BY_STATUS: Record<number, UpstreamFailureReason> = {
   524: 'timeout',
   529: 'overloaded',
 };
+
+/** Answered by gateways before or between the service's servers: an order may be running behind them. */
+export const GATEWAY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504, 520, 522, 524]);
+
+/** Of an order that the service has no room for now. */
+export function busy(
+  { headers }: WholeReply,
+  reason: Extract<FailedOutcome, { status: 'busy' }>['reason'],
+  detail: string,
+): FailedOutcome {
+  return { status: 'busy', reason, detail, retryAfterMs: retryAfterMs(headers['retry-after'], Date.now()) };
+}
 
 /** `spoke`: in the service's own words; without them a 4xx comes from something in front of it. */
 export function reasonOfStatus(status: number, spoke: boolean): UpstreamFailureReason {
@@ -52,22 +61,16 @@ export function failureOf(told: Told): UpstreamFailure {
   const { status, reason } = told;
   const id = idOf(told.requestId);
   const names = told.names.map(name).filter((each) => each !== '');
-  const parameters: UpstreamFailureParameters = {
+  const standard = WORDS[reason];
+  const usual = status === 413 ? 'The request is too large for the model.' : standard;
+  const isBusy = reason === 'rate_limited' || reason === 'overloaded';
+  return new UpstreamFailure({
     reason,
     detail: [`HTTP ${status}`, ...names, ...(id === '' ? [] : [`request ${id}`])].join(' '),
     status,
-  };
-  const standard = WORDS[reason];
-  if (standard !== undefined) {
-    parameters.message = told.message === '' ? tooLarge(status, standard) : told.message;
-  }
-  const waits = reason === 'rate_limited' || reason === 'overloaded';
-  if (waits && told.retryAfterMs !== undefined) parameters.retryAfterMs = told.retryAfterMs;
-  return new UpstreamFailure(parameters);
-}
-
-function tooLarge(status: number, standard: string): string {
-  return status === 413 ? 'The request is too large for the model.' : standard;
+    message: standard && (told.message || usual),
+    retryAfterMs: isBusy ? told.retryAfterMs : undefined,
+  });
 }
 
 /** What the headers ask to wait: milliseconds, seconds or a date. */
@@ -77,4 +80,21 @@ export function pauseOf(headers: Readonly<Record<string, string>>, nowMs: number
     return retryAfterMs(String(Number(exact) / 1_000), nowMs);
   }
   return retryAfterMs(headers['retry-after'], nowMs);
+}
+
+/** Longer than this no job waits for a place; its own deadline ends it anyway. */
+const LONGEST_MS = 10 * 60_000;
+
+/** `Retry-After` in milliseconds: seconds or an HTTP date; undefined when absent or neither. Bounded. */
+export function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  const text = value.trim();
+  const pauseMs = /^\d{1,9}(\.\d+)?$/.test(text) ? Number(text) * 1_000 : dateMs(text) - nowMs;
+  if (!Number.isFinite(pauseMs)) return undefined;
+  return Math.min(LONGEST_MS, Math.max(0, Math.round(pauseMs)));
+}
+
+/** Only the form with a name of a day, as HTTP has it: Date.parse alone would read nearly anything as a date. */
+function dateMs(text: string): number {
+  return /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN;
 }

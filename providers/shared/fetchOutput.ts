@@ -5,13 +5,12 @@
  */
 import { FareboxError } from '../../domain/errors.ts';
 import { type GuardedFetch, isRefusedTarget } from '../../infra/http/guardedFetch.ts';
-import { type ProviderHttp, ProviderHttpError } from '../../infra/http/providerHttp.ts';
-import { BodyTooLarge } from '../../infra/http/saveBody.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import type { CallContext, Outcome } from './provider.ts';
+import type { ServiceHttp } from '../../infra/http/serviceHttp.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
+import type { CallContext, FailedOutcome } from './provider.ts';
 
 export interface OutputSource {
-  http: ProviderHttp;
+  http: ServiceHttp;
   /** The configured address of the service, of which only the origin counts. */
   baseUrl: string;
   guardedFetch: GuardedFetch;
@@ -28,34 +27,33 @@ export type FetchedOutput =
   /** `contentType` as the server declared it, in lower case and without parameters; '' when it said nothing. */
   | { ok: true; contentType: string }
   /** `unknown`: ask for the order again later; `refused`: this address will never give a usable output. */
-  | { ok: false; outcome: Outcome };
+  | { ok: false; outcome: FailedOutcome };
 
 export async function fetchOutput(
   source: OutputSource,
   url: string,
-  { target, context }: { target: OutputTarget; context: CallContext },
+  fetching: Fetching,
 ): Promise<FetchedOutput> {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   const own = address?.origin === new URL(source.baseUrl).origin;
-  return await withHeartbeat(context, async () => {
-    try {
-      return address && own
-        ? await fromService(source.http, address, { target, context })
-        : await fromElsewhere(source.guardedFetch, url, { target, context });
-    } catch (error) {
-      if (context.signal.aborted) throw context.signal.reason;
-      return failureOf(error);
-    }
-  });
+  try {
+    return address && own
+      ? await fromService(source.http, address, fetching)
+      : await fromElsewhere(source.guardedFetch, url, fetching);
+  } catch (error) {
+    const { signal } = fetching.context;
+    if (signal.aborted) throw signal.reason;
+    return failureOf(error);
+  }
 }
 
 interface Fetching {
   target: OutputTarget;
-  context: CallContext;
+  context: Pick<CallContext, 'signal'>;
 }
 
 async function fromService(
-  http: ProviderHttp,
+  http: ServiceHttp,
   address: URL,
   { target, context }: Fetching,
 ): Promise<FetchedOutput> {
@@ -77,8 +75,8 @@ async function fromElsewhere(
 }
 
 function failureOf(error: unknown): FetchedOutput {
-  if (error instanceof ProviderHttpError) {
-    return error.cause instanceof BodyTooLarge ? never('it is too large') : later(error.message);
+  if (error instanceof ServiceHttpError) {
+    return error.isTooLarge ? never('it is too large') : later(error.message);
   }
   if (!(error instanceof FareboxError)) throw error;
   if (error.code === 'payload_too_large') return never('it is too large');

@@ -2,40 +2,26 @@
  * What went wrong at a service with a queue, for a client that waits: the outcomes in which such services are read, and
  * whatever a call can throw, as UpstreamFailure.
  */
-import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { isRefusedTarget } from '../../infra/http/guardedFetch.ts';
-import { ProviderHttpError } from '../../infra/http/providerHttp.ts';
-import { BodyTooLarge } from '../../infra/http/saveBody.ts';
-import type { Outcome, RefusalReason } from './provider.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
+import type { FailedOutcome } from './provider.ts';
 
-const REFUSALS: Record<RefusalReason, UpstreamFailureReason> = {
-  invalid_request: 'refused',
-  content_policy: 'content_policy',
-  failed: 'failed',
-  credential: 'credential',
-};
-
-/** The words of an outcome reach the client where the order is at fault, and nobody else. */
-export function failureOfOutcome(outcome: Outcome): UpstreamFailure {
+/** The words of an outcome reach the client where the order is at fault, and nobody else. `status`: of the reply. */
+export function failureOfOutcome(outcome: FailedOutcome, status?: number): UpstreamFailure {
   switch (outcome.status) {
     case 'refused': {
-      const reason = REFUSALS[outcome.reason];
-      const told = reason === 'refused' || reason === 'content_policy' ? { message: outcome.message } : {};
-      return new UpstreamFailure({ reason, detail: outcome.detail ?? outcome.reason, ...told });
+      const { reason, detail = reason } = outcome;
+      const isTold = reason === 'refused' || reason === 'content_policy';
+      return new UpstreamFailure({ reason, detail, status, message: isTold ? outcome.message : undefined });
     }
     case 'busy': {
-      const { retryAfterMs } = outcome;
-      return new UpstreamFailure({
-        reason: outcome.reason === 'rate_limited' ? 'rate_limited' : 'overloaded',
-        detail: outcome.detail ?? outcome.reason,
-        ...(retryAfterMs !== undefined && { retryAfterMs }),
-      });
+      const { retryAfterMs, detail = outcome.reason } = outcome;
+      const reason = outcome.reason === 'overloaded' ? 'overloaded' : 'rate_limited';
+      return new UpstreamFailure({ reason, detail, status, retryAfterMs });
     }
     case 'unknown':
-      return new UpstreamFailure({ reason: 'lost', detail: outcome.detail });
-    case 'running':
-    case 'done':
-      throw new Error(`no failure: ${outcome.status}`);
+      return new UpstreamFailure({ reason: 'lost', detail: outcome.detail, status });
   }
 }
 
@@ -46,32 +32,31 @@ export function failureOfOutcome(outcome: Outcome): UpstreamFailure {
 export function asMediaFailure(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof UpstreamFailure) return error;
   if (signal.aborted) return givenUp(signal);
-  if (!(error instanceof ProviderHttpError)) return error;
+  if (!(error instanceof ServiceHttpError)) return error;
   const { message: detail, cause } = error;
-  if (cause instanceof BodyTooLarge) return new UpstreamFailure({ reason: 'garbage', detail });
-  if (isTimeout(cause)) return new UpstreamFailure({ reason: 'timeout', detail, cause });
-  if (error.sent === 'not_sent') {
-    const reason = isRefusedTarget(error) ? 'failed' : 'unreachable';
-    return new UpstreamFailure({ reason, detail, cause });
-  }
-  return new UpstreamFailure({ reason: 'lost', detail, cause });
+  return new UpstreamFailure({
+    reason: isRefusedTarget(error) ? 'failed' : reasonOfCall(error),
+    detail,
+    cause,
+  });
+}
+
+/** Of a call whose reply is read whole: an answer that is no HTTP is lost as one that was cut, and may be asked for again. */
+export function reasonOfCall({ sent, isTooLarge, isLate }: ServiceHttpError): UpstreamFailureReason {
+  if (isTooLarge) return 'garbage';
+  if (isLate) return 'timeout';
+  return sent === 'not_sent' ? 'unreachable' : 'lost';
 }
 
 export function givenUp(signal: AbortSignal): UpstreamFailure {
-  return isTimeout(signal.reason)
+  const isDeadline = signal.reason instanceof Error && signal.reason.name === 'TimeoutError';
+  return isDeadline
     ? new UpstreamFailure({ reason: 'timeout', detail: 'not done at the deadline', cause: signal.reason })
     : new UpstreamFailure({
         reason: 'lost',
         detail: 'given up: nobody waits any more',
         cause: signal.reason,
       });
-}
-
-const TIMEOUT_CODES = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'];
-
-function isTimeout(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return error.name === 'TimeoutError' || ('code' in error && TIMEOUT_CODES.includes(String(error.code)));
 }
 
 /** Runs a call in our words. */
@@ -81,6 +66,15 @@ export async function inMediaWords<T>(signal: AbortSignal, work: () => Promise<T
   } catch (error) {
     throw asMediaFailure(error, signal);
   }
+}
+
+/** The operations of an adapter, each in our words. */
+export function operationsOf<Service>(service: Service) {
+  return <Order, Context extends { signal: AbortSignal }, Result>(
+    work: (service: Service, order: Order, context: Context) => Promise<Result>,
+  ) =>
+    (order: Order, context: Context) =>
+      inMediaWords(context.signal, () => work(service, order, context));
 }
 
 /** All of them, or the first failure; then the others are given up. */

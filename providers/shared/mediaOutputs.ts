@@ -1,15 +1,16 @@
 /** Fetches what a service made from where it says that it is, and looks at its first bytes: what anybody says it is counts for nothing. */
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { sniffImage } from '../../engines/media/image/sniffImage.ts';
 import { audioContentType } from './audioFile.ts';
 import { fetchOutput, type OutputSource } from './fetchOutput.ts';
 import { readHead } from './fileHead.ts';
-import { givenUp, inMediaWords } from './mediaFailures.ts';
-import type { MadeImage, MediaCallContext, Speech, SpeechFormat } from './mediaProvider.ts';
-import { pause } from './pause.ts';
+import { allOrNone, givenUp, inMediaWords } from './mediaFailures.ts';
+import type { ImageOrder, MadeImage, MediaCallContext, Speech, SpeechFormat } from './mediaProvider.ts';
+import { SPEECH_CONTAINERS } from './speechStream.ts';
 import { garbage, lost } from './textFailures.ts';
+import { pause } from './waitFor.ts';
 
 const LIMITS = {
   /** A picture of 16.7 million pixels of 32 bits, with room to spare. */
@@ -24,22 +25,14 @@ const PAUSE_MS = 200;
 
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/avif']);
 
-const SOUNDS: Record<Exclude<SpeechFormat, 'pcm'>, string> = {
-  mp3: 'audio/mpeg',
-  opus: 'audio/ogg',
-  aac: 'audio/aac',
-  flac: 'audio/flac',
-  wav: 'audio/wav',
-};
-
-export interface Named {
+interface Named {
   url: string;
   /** Of the file in the work folder; no two of a call are the same. */
   name: string;
 }
 
 /** Throws UpstreamFailure: `garbage` for what can never be used, `lost` where it could not be had. */
-export async function fetchImage(
+async function fetchImage(
   source: OutputSource,
   { url, name }: Named,
   context: MediaCallContext,
@@ -49,6 +42,19 @@ export async function fetchImage(
   const contentType = sniffImage(head);
   if (contentType === undefined || !PICTURES.has(contentType)) throw garbage('the output is no picture');
   return { path, contentType };
+}
+
+/** All of them, or the first failure; then the others are given up. */
+export function fetchImages(
+  source: OutputSource,
+  { urls, name }: { urls: readonly string[]; name: string },
+  context: MediaCallContext,
+): Promise<MadeImage[]> {
+  const works = urls.map(
+    (url, index) => (signal: AbortSignal) =>
+      fetchImage(source, { url, name: `${name}-${index}` }, { ...context, signal }),
+  );
+  return allOrNone(works, context.signal);
 }
 
 /** The file is open when this answers, so that its name is not needed any more; unread it is closed when nobody waits. */
@@ -61,7 +67,7 @@ export async function fetchSpeech(
   const head = await fetchTo(source, { url, path, ...LIMITS.speech }, context);
   const found = audioContentType(head);
   // Samples without a container cannot be told from noise; a container can be told from samples.
-  const fits = format === 'pcm' ? !isContainer(head) : found === SOUNDS[format];
+  const fits = format === 'pcm' ? !isContainer(head) : found === SPEECH_CONTAINERS[format];
   if (!fits) throw garbage(`the output is ${found ?? 'no audio'} where ${format} was ordered`);
   return { bytes: readOnce(await open(path, 'r'), context.signal) };
 }
@@ -91,13 +97,13 @@ interface Fetched {
 async function fetchTo(
   source: OutputSource,
   { url, ...target }: Fetched,
-  { workFolder, signal }: MediaCallContext,
+  context: MediaCallContext,
 ): Promise<Buffer> {
   if (url.startsWith('data:')) {
     await writeFile(target.path, inlineBytes(url), { flag: 'wx' });
     return await headOf(target.path);
   }
-  const context = { workFolder, signal, heartbeat: () => undefined };
+  const { signal } = context;
   let failure: UpstreamFailure | undefined;
   for (let tried = 0; tried < MOST_TRIES; tried += 1) {
     if (tried > 0) await pause(PAUSE_MS * tried, signal);
@@ -121,4 +127,19 @@ async function headOf(path: string): Promise<Buffer> {
   const head = await readHead(path);
   if (head.length === 0) throw garbage('the output is empty');
   return head;
+}
+
+/** As many as were ordered, by whatever works that takes; all of them, or the failure of one. */
+export async function orderedPictures<Picture>(
+  { styleReferences, count }: Pick<ImageOrder, 'styleReferences' | 'count'>,
+  works: () => readonly ((signal: AbortSignal) => Promise<readonly Picture[]>)[],
+  signal: AbortSignal,
+): Promise<Picture[]> {
+  if (styleReferences.length > 0) {
+    const message = 'The model takes no style references.';
+    throw new UpstreamFailure({ reason: 'refused', detail: 'not ordered: style references', message });
+  }
+  const pictures = (await allOrNone(works(), signal)).flat();
+  if (pictures.length < count) throw garbage(`${pictures.length} pictures where ${count} were ordered`);
+  return pictures.slice(0, count);
 }

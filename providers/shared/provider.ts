@@ -1,11 +1,12 @@
 /**
  * What every provider of queued media speaks. An adapter is stateless: it gets a source file and our words, calls its
- * service, and answers one of three values. A lost reply is `unknown`, never a guess: the caller decides what to ask next.
+ * service, and answers with an outcome. A lost reply is `unknown`, never a guess: the caller decides what to ask next.
  */
 
 import type { AudioOrder } from '../../domain/generation/audioOrder.ts';
 import type { MeasuredMedium } from '../../domain/generation/media.ts';
 import type { VideoOrder } from '../../domain/generation/videoOrder.ts';
+import type { UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 
 /** A voice-changer order in our words. The source is the very file that was measured. */
 export interface VoiceChangeRequest {
@@ -59,28 +60,27 @@ export type OperationHandle = { [key: string]: string | number | boolean };
 
 export type Outcome =
   | { status: 'done'; output: GenerationOutput }
-  | { status: 'running'; operation: OperationHandle; retryAfterMs?: number; percent?: number }
+  | { status: 'running'; operation: OperationHandle; retryAfterMs?: number; percent?: number | undefined }
   /** `message` may be shown to the client where the order is at fault; `detail` is for the log only. */
   | { status: 'refused'; reason: RefusalReason; message: string; suggestedPrompt?: string; detail?: string }
   /** Known not to have been accepted because the service has no room now: try again after a pause. */
   | {
       status: 'busy';
-      reason: 'concurrency' | 'overloaded' | 'rate_limited';
-      retryAfterMs?: number;
+      reason: 'concurrency' | Extract<UpstreamFailureReason, 'overloaded' | 'rate_limited'>;
+      retryAfterMs?: number | undefined;
       /** For the log: what the service told about its limits. */
       detail?: string;
     }
   /** The request may have been accepted: never to be repeated blindly. */
   | { status: 'unknown'; detail: string };
 
-export type RefusalReason =
-  /** The order itself is wrong for the service, e.g. an unknown custom voice: the client's to mend. */
-  | 'invalid_request'
-  | 'content_policy'
-  /** The service answered that it failed, or answered what cannot be an output. */
-  | 'failed'
-  /** Our credential was not accepted or our account there is empty: the operator's to mend. */
-  | 'credential';
+export type FailedOutcome = Extract<Outcome, { status: 'refused' | 'busy' | 'unknown' }>;
+
+/** `failed`: also of an answer that cannot be an output. */
+export type RefusalReason = Extract<
+  UpstreamFailureReason,
+  'refused' | 'content_policy' | 'failed' | 'credential'
+>;
 
 export interface CallContext {
   /** A private folder for this call; deleted by the caller afterwards. */

@@ -1,6 +1,7 @@
 /** Speech as a service sends it: looked at when it begins, then passed on as it comes. */
-import type { TextReply } from '../../infra/http/textHttp.ts';
-import type { TextBody } from '../../infra/http/textHttpError.ts';
+
+import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
+import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
 import { type AudioContentType, audioContentType } from './audioFile.ts';
 import type { Speech, SpeechFormat } from './mediaProvider.ts';
 import { asFailure, garbage } from './textFailures.ts';
@@ -9,7 +10,7 @@ import { asFailure, garbage } from './textFailures.ts';
 export const MAX_SPEECH_BYTES = 64 * 1024 * 1024;
 
 /** Undefined: samples without a container. */
-const CONTAINERS: Record<SpeechFormat, AudioContentType | undefined> = {
+export const SPEECH_CONTAINERS: Record<SpeechFormat, AudioContentType | undefined> = {
   mp3: 'audio/mpeg',
   opus: 'audio/ogg',
   aac: 'audio/aac',
@@ -23,7 +24,7 @@ const NO_SAMPLES: readonly (AudioContentType | undefined)[] = ['audio/wav', 'aud
 const HEAD_BYTES = 12;
 
 /** Of a reply with status 200. Throws UpstreamFailure where it does not begin like the format that was ordered. */
-export async function openSpeech(reply: TextReply, format: SpeechFormat): Promise<Speech> {
+export async function openSpeech(reply: ServiceReply, format: SpeechFormat): Promise<Speech> {
   const { body, status } = reply;
   const declared = reply.headers['content-type'] ?? '';
   try {
@@ -31,7 +32,7 @@ export async function openSpeech(reply: TextReply, format: SpeechFormat): Promis
     const head = await firstBytes(body);
     if (head.length === 0) throw garbage('the audio is empty', status);
     const found = audioContentType(head);
-    const wanted = CONTAINERS[format];
+    const wanted = SPEECH_CONTAINERS[format];
     if (wanted === undefined ? NO_SAMPLES.includes(found) : found !== wanted) {
       throw garbage(`${found ?? 'something else'} in place of ${format}`, status);
     }
@@ -42,7 +43,7 @@ export async function openSpeech(reply: TextReply, format: SpeechFormat): Promis
   }
 }
 
-async function firstBytes(body: TextBody): Promise<Buffer> {
+async function firstBytes(body: ServiceBody): Promise<Buffer> {
   let head: Buffer = Buffer.alloc(0);
   while (head.length < HEAD_BYTES) {
     const piece = await body.next();
@@ -55,10 +56,10 @@ async function firstBytes(body: TextBody): Promise<Buffer> {
 /** No generator: one that is left before it began would keep its connection. */
 class SpeechBytes implements AsyncIterableIterator<Buffer, undefined> {
   private head: Buffer | undefined;
-  private readonly body: TextBody;
+  private readonly body: ServiceBody;
   private passedBytes = 0;
 
-  constructor(head: Buffer, body: TextBody) {
+  constructor(head: Buffer, body: ServiceBody) {
     this.head = head;
     this.body = body;
   }

@@ -1,9 +1,9 @@
 /** What the adapters of text services share about failures: words for the log, and never a word of a prompt or a reply. */
-import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/text/upstreamFailure.ts';
-import { TextHttpError, type TextHttpFailure } from '../../infra/http/textHttpError.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
+import { ServiceHttpError, type ServiceHttpFailure } from '../../infra/http/serviceHttpError.ts';
 import { FrameTooLong } from './eventStream.ts';
 
-const REASONS: Record<Exclude<TextHttpFailure, 'stopped'>, UpstreamFailureReason> = {
+const REASONS: Record<Exclude<ServiceHttpFailure, 'stopped' | 'unprepared'>, UpstreamFailureReason> = {
   unreachable: 'unreachable',
   timeout: 'timeout',
   lost: 'lost',
@@ -15,11 +15,11 @@ const REASONS: Record<Exclude<TextHttpFailure, 'stopped'>, UpstreamFailureReason
 export function asFailure(error: unknown): unknown {
   if (error instanceof UpstreamFailure) return error;
   if (error instanceof FrameTooLong) return garbage('a frame is too long');
-  if (!(error instanceof TextHttpError)) return error;
-  const reason = reasonOf(error);
-  const message = 'The headers of the request cannot be passed on.';
-  const told = reason === 'refused' ? { message } : {};
-  return new UpstreamFailure({ reason, detail: describe(error), cause: error, ...told });
+  if (!(error instanceof ServiceHttpError)) return error;
+  if (error.failure === 'unprepared') return error.cause;
+  const reason = reasonOf(error.failure, error);
+  const message = reason === 'refused' ? 'The headers of the request cannot be passed on.' : undefined;
+  return new UpstreamFailure({ reason, detail: describe(error), cause: error, message });
 }
 
 export async function inOurWords<T>(work: () => Promise<T>): Promise<T> {
@@ -31,14 +31,17 @@ export async function inOurWords<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Given up by a deadline is the service's silence; given up by the client is a connection that we broke, if there was one. */
-function reasonOf({ failure, sent, cause }: TextHttpError): UpstreamFailureReason {
+function reasonOf(
+  failure: Exclude<ServiceHttpFailure, 'unprepared'>,
+  { isLate, sent }: ServiceHttpError,
+): UpstreamFailureReason {
   if (failure !== 'stopped') return REASONS[failure];
-  if (cause instanceof Error && cause.name === 'TimeoutError') return 'timeout';
+  if (isLate) return 'timeout';
   return sent === 'not_sent' ? 'unreachable' : 'lost';
 }
 
 /** Codes of the chain of causes; their messages may name addresses. */
-function describe(error: TextHttpError): string {
+function describe(error: ServiceHttpError): string {
   const codes: string[] = [];
   for (let each: unknown = error.cause; each instanceof Error && codes.length < 5; each = each.cause) {
     codes.push('code' in each && typeof each.code === 'string' ? each.code : each.name);
@@ -47,7 +50,7 @@ function describe(error: TextHttpError): string {
 }
 
 export function garbage(detail: string, status?: number): UpstreamFailure {
-  return new UpstreamFailure({ reason: 'garbage', detail, ...(status === undefined ? {} : { status }) });
+  return new UpstreamFailure({ reason: 'garbage', detail, status });
 }
 
 export function lost(detail: string): UpstreamFailure {
@@ -77,9 +80,10 @@ export function words(value: unknown): string {
     .slice(0, MAX_WORDS);
 }
 
-export function parseJson(text: string): unknown {
+/** Undefined: it is none. */
+export function parseJson(text: string | Buffer): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.toString());
   } catch {
     return undefined;
   }

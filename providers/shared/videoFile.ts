@@ -1,13 +1,9 @@
 /** Is this file a video at all, and all of it? A look at its outermost structure, cheap enough to do before it is stored. */
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { type FileCheck, inspectFile } from './fileHead.ts';
 
 type VideoContentType = 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/x-matroska';
 
-export type VideoCheck =
-  | { ok: true; contentType: VideoContentType; sizeBytes: number }
-  | { ok: false; detail: string };
-
-const HEAD_BYTES = 64;
 const BOX_HEAD_BYTES = 16;
 /** Fragmented files have two boxes a fragment; this is hours of them. */
 const MOST_BOXES = 20_000;
@@ -18,21 +14,15 @@ const FIRST_BOXES = ['ftyp', 'moov', 'mdat', 'wide', 'free', 'skip'];
  * Tells the container by its signature, never by what anybody says about it. Not video, empty, or an MP4 that ends before
  * the lengths it declares or has no index: not ok. It reads the heads of the boxes and decodes nothing.
  */
-export async function checkVideoFile(path: string): Promise<VideoCheck> {
-  const file = await open(path, 'r');
-  try {
-    const { size } = await file.stat();
-    if (size === 0) return { ok: false, detail: 'the output is empty' };
-    const head = Buffer.alloc(Math.min(HEAD_BYTES, size));
-    await file.read(head, 0, head.length, 0);
+export function checkVideoFile(path: string): Promise<FileCheck<VideoContentType>> {
+  return inspectFile(path, async (head, sizeBytes, file) => {
+    if (sizeBytes === 0) return { ok: false, detail: 'the output is empty' };
     const contentType = videoContentType(head);
     if (contentType === undefined) return { ok: false, detail: 'the output is not video' };
     const boxed = contentType === 'video/mp4' || contentType === 'video/quicktime';
-    if (boxed && !(await isWhole(file, size))) return { ok: false, detail: 'the output is cut off' };
-    return { ok: true, contentType, sizeBytes: size };
-  } finally {
-    await file.close();
-  }
+    if (boxed && !(await isWhole(file, sizeBytes))) return { ok: false, detail: 'the output is cut off' };
+    return { ok: true, contentType, sizeBytes };
+  });
 }
 
 /** The type that the first bytes of a file show; undefined when they are of no video container. */

@@ -36,7 +36,7 @@ export function refusal(kind: SimulatorFaultKind, retryAfterMs?: number): Outcom
   const pause = retryAfterMs === undefined ? {} : { retryAfterMs };
   switch (kind) {
     case 'refused':
-      return { status: 'refused', reason: 'invalid_request', message: 'Simulated refusal of the order.' };
+      return { status: 'refused', reason: 'refused', message: 'Simulated refusal of the order.' };
     case 'content_policy':
       return { status: 'refused', reason: 'content_policy', message: 'Simulated content policy refusal.' };
     case 'failed':

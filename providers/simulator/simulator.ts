@@ -48,7 +48,7 @@ export function createSimulator(
     async start(request, context) {
       const output = orderedOutput(request);
       if (typeof output === 'string') {
-        return { status: 'refused', reason: 'invalid_request', message: output };
+        return { status: 'refused', reason: 'refused', message: output };
       }
       return await submit(service, behaviour(request.upstreamModel), { request, output, context });
     },

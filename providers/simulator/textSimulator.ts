@@ -3,6 +3,7 @@
  * demonstrations and tests on a machine without any model.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { optionsIn } from '../../domain/decisions/prompt.ts';
 import type { SimulatorSettings } from '../../domain/providerSettings.ts';
 import type {
   ChatEvent,
@@ -14,7 +15,6 @@ import type {
 } from '../../domain/text/chat.ts';
 import { promptTokensOf } from '../../domain/text/promptSize.ts';
 import type { TextCallContext, TextProvider } from '../shared/textProvider.ts';
-import { simulatedLabel } from './simulatedChoice.ts';
 
 /** A longer answer is no label: it is asked for a text. */
 const LONGEST_LABEL = 4;
@@ -94,4 +94,32 @@ async function* eventsOf(request: ChatRequest): AsyncGenerator<ChatEvent[]> {
   }
   yield choices.map((index) => ({ type: 'finish', index, reason: said.cut ? 'length' : 'stop' }));
   yield [{ type: 'usage', usage: usageOf(request, said) }];
+}
+
+/**
+ * The likeliest label with all of them as its alternatives; undefined where the prompt asks for no label. The more words an
+ * option shares with the text before the options, the likelier its label: what they mean is not known here.
+ */
+function simulatedLabel(prompt: string, top: number): TokenLogprob | undefined {
+  const found = optionsIn(prompt);
+  if (found === undefined) return undefined;
+  const known = wordsIn(found.before);
+  const weights = found.options.map(({ words }) =>
+    Math.exp([...wordsIn(words)].filter((word) => known.has(word)).length),
+  );
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  const listed = found.options
+    .map(({ label }, at) => ({ token: label, logprob: Math.log((weights[at] ?? 0) / sum), bytes: null }))
+    .sort((one, other) => other.logprob - one.logprob);
+  const [first] = listed;
+  return first && { ...first, top_logprobs: listed.slice(0, top) };
+}
+
+function wordsIn(text: string): Set<string> {
+  return new Set(
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [],
+  );
 }

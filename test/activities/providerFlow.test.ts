@@ -144,7 +144,7 @@ const ANSWERS: [string, Outcome, boolean][] = [
   ['an unknown outcome', { status: 'unknown', detail: 'connection refused' }, true],
   ['an overloaded service', { status: 'busy', reason: 'overloaded' }, true],
   ['a credential that is not accepted', { status: 'refused', reason: 'credential', message: 'no' }, true],
-  ['a refused order', { status: 'refused', reason: 'invalid_request', message: 'no' }, false],
+  ['a refused order', { status: 'refused', reason: 'refused', message: 'no' }, false],
   ['a content policy', { status: 'refused', reason: 'content_policy', message: 'no' }, false],
   ['a failed generation', { status: 'refused', reason: 'failed', message: 'no' }, false],
   ['too many requests', { status: 'busy', reason: 'rate_limited' }, false],

@@ -39,8 +39,7 @@ const BOUNDED: Record<string, number> = {
   // A format code of a spreadsheet.
   'engines/documents/office/cellFormats.ts /"[^"]*"|\\\\.|_.|\\*.|\\[[^\\]]*\\]/g': 255,
   // The operator's addresses of services.
-  'infra/http/providerHttp.ts /\\/+$/': 1_000,
-  'infra/http/textHttp.ts /\\/+$/': 1_000,
+  'infra/http/serviceHttp.ts /\\/+$/': 1_000,
   'infra/telemetry/openTelemetry.ts /\\/+$/': 1_000,
   'providers/anthropic/anthropic.ts /\\/+(v1\\/*)?$/': 1_000,
   'providers/brave/brave.ts /\\/+(res\\/v1\\/*)?$/': 1_000,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES, FareboxError, isErrorCode } from '../../domain/errors.ts';
 import { INSUFFICIENT, keyLimitReached } from '../../domain/refusals.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 
 describe('an error', () => {
   it('keeps what is for the log apart from its words', () => {

@@ -1,5 +1,5 @@
 import type { ChatEvent, ChatRequest, TokenUsage } from '../../domain/text/chat.ts';
-import { UpstreamFailure } from '../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { ChatStream, TextCallContext } from '../../providers/shared/textProvider.ts';
 
 export function chatRequest(change: Partial<ChatRequest> = {}): ChatRequest {

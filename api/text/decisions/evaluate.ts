@@ -5,7 +5,7 @@ import { messagesFor, questionText } from '../../../domain/decisions/prompt.ts';
 import { answerTo, type DecisionAnswer, labelsOf } from '../../../domain/decisions/question.ts';
 import { inRounds } from '../../../domain/decisions/rounds.ts';
 import type { ChatRequest, Completion, TokenUsage } from '../../../domain/text/chat.ts';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import type { TextProvider } from '../../../providers/shared/textProvider.ts';
 import type { ModelCall } from '../modelCall.ts';
 import { type Counted, countCompletion } from '../tally.ts';

@@ -2,7 +2,7 @@
 import { FareboxError } from '../../../domain/errors.ts';
 import type { LedgerPrice } from '../../../domain/ledger.ts';
 import type { AddOn } from '../../../domain/text/addOns.ts';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import type { PageReader } from '../../../infra/http/pages/pageReader.ts';
 import type { SearchProvider, SearchResult } from '../../../providers/search/searchProvider.ts';
 import type { RouteRequest } from '../../http/route.ts';

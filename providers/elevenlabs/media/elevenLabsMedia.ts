@@ -1,16 +1,32 @@
 /** Speech, transcripts and voices of ElevenLabs while the client waits. One call each, never repeated here. */
-import { createTextHttp, type TextCall, type TextReply } from '../../../infra/http/textHttp.ts';
-import type { MediaCallContext, MediaProvider } from '../../shared/mediaProvider.ts';
+import { randomUUID } from 'node:crypto';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
+import {
+  createServiceHttp,
+  type ServicePost,
+  type ServiceReply,
+  type WholeReply,
+} from '../../../infra/http/serviceHttp.ts';
+import { reasonOfStatus } from '../../shared/failedReply.ts';
+import { failureOfOutcome } from '../../shared/mediaFailures.ts';
+import type {
+  MediaProvider,
+  Transcript,
+  TranscriptionOrder,
+  VoiceSample,
+} from '../../shared/mediaProvider.ts';
+import { recordingPart } from '../../shared/recordingUpload.ts';
+import type { ServiceAccess } from '../../shared/serviceAccess.ts';
 import { MAX_SPEECH_BYTES, openSpeech } from '../../shared/speechStream.ts';
-import { inOurWords } from '../../shared/textFailures.ts';
+import { garbage, inOurWords, isFields } from '../../shared/textFailures.ts';
 import { errorReplyOf, jsonOf } from '../../shared/textReply.ts';
-import { type ElevenLabsOptions, serviceAddress } from '../elevenlabs.ts';
-import { failureOfReply } from './failures.ts';
+import { spanIn, textIn } from '../../shared/timedWords.ts';
+import { serviceAddress } from '../elevenlabs.ts';
+import { outcomeOfError } from '../errorReply.ts';
+import { pathVoice } from '../plannedCall.ts';
 import { speechCall } from './speech.ts';
-import { readTranscript, transcriptionCall } from './transcription.ts';
-import { cloneCall, readVoice } from './voiceClone.ts';
 
-export interface ElevenLabsMediaOptions extends ElevenLabsOptions {
+export interface ElevenLabsMediaOptions extends ServiceAccess {
   /** The provider entry, for the metrics. */
   name: string;
 }
@@ -22,39 +38,91 @@ const MAX_VOICE_BYTES = 64 * 1024;
 
 export function createElevenLabsMedia(options: ElevenLabsMediaOptions): ElevenLabsMedia {
   const { name, apiKey, allowPrivateNetwork, timeouts } = options;
-  const http = createTextHttp({
+  const http = createServiceHttp({
     ...{ name, allowPrivateNetwork, timeouts },
     baseUrl: serviceAddress(options),
     headers: { 'xi-api-key': apiKey },
+    keepsConnections: true,
   });
-  const post = async (call: Omit<TextCall, 'signal'>, asked: Asked): Promise<TextReply> => {
-    const reply = await http.post({ ...call, signal: asked.context.signal });
-    if (reply.status !== 200) throw failureOfReply(await errorReplyOf(reply), asked.custom);
+  /** `custom`: the client named a voice by an id of its own. */
+  const post = async (call: ServicePost, custom = false): Promise<ServiceReply> => {
+    const reply = await http.post(call);
+    if (reply.status !== 200) throw failureOfReply(await errorReplyOf(reply), custom);
     return reply;
   };
   return {
-    speak: (order, context) =>
+    speak: (order, { signal }) =>
       inOurWords(async () => {
         const { call, custom } = speechCall(order);
-        const reply = await post({ ...call, maxBytes: MAX_SPEECH_BYTES }, { context, custom });
+        const reply = await post({ ...call, maxBytes: MAX_SPEECH_BYTES, signal }, custom);
         return await openSpeech(reply, order.format);
       }),
-    transcribe: (order, context) =>
+    transcribe: (order, { signal }) =>
       inOurWords(async () => {
-        const call = { ...transcriptionCall(order), maxBytes: MAX_TRANSCRIPT_BYTES };
-        return readTranscript(await jsonOf(await post(call, { context, custom: false })), order);
+        const call = { ...transcriptionCall(order), maxBytes: MAX_TRANSCRIPT_BYTES, signal };
+        return readTranscript(await jsonOf(await post(call)), order);
       }),
-    cloneVoice: (sample, context) =>
+    cloneVoice: (sample, { signal }) =>
       inOurWords(async () => {
-        const call = { ...cloneCall(sample), maxBytes: MAX_VOICE_BYTES };
-        return readVoice(await jsonOf(await post(call, { context, custom: false })));
+        const call = { ...cloneCall(sample), maxBytes: MAX_VOICE_BYTES, signal };
+        return readVoice(await jsonOf(await post(call)));
       }),
-    close: () => http.close(),
+    close: () => http.destroy(),
   };
 }
 
-interface Asked {
-  context: MediaCallContext;
-  /** The client named a voice by an id of its own. */
-  custom: boolean;
+function failureOfReply(reply: WholeReply, custom: boolean): UpstreamFailure {
+  const { status } = reply;
+  const outcome = outcomeOfError(reply, custom);
+  if (outcome.status !== 'unknown' && status >= 400) return failureOfOutcome(outcome, status);
+  // A redirect, or a page of something that stands before the service.
+  return new UpstreamFailure({
+    reason: reasonOfStatus(status, false),
+    detail: outcome.detail ?? `HTTP ${status}`,
+    status,
+  });
+}
+
+/** POST /v1/speech-to-text. */
+function transcriptionCall(order: TranscriptionOrder): Pick<ServicePost, 'path' | 'multipart'> {
+  const { upstreamModel, recording, language, timestamps } = order;
+  const fields = {
+    model_id: upstreamModel,
+    ...(language !== undefined && { language_code: language }),
+    timestamps_granularity: timestamps ? 'word' : 'none',
+    // "(laughter)" is no word.
+    tag_audio_events: 'false',
+    diarize: 'false',
+  };
+  return { path: '/v1/speech-to-text', multipart: { fields, files: [recordingPart('file', recording)] } };
+}
+
+function readTranscript(json: unknown, { timestamps }: TranscriptionOrder): Transcript {
+  if (!isFields(json) || typeof json.text !== 'string') throw garbage('no transcript');
+  if (!timestamps) return { text: json.text };
+  if (!Array.isArray(json.words)) throw garbage('no times');
+  const words = json.words.flatMap((entry: unknown) => {
+    // Between two words there is one of the type "spacing".
+    if (isFields(entry) && entry.type !== 'word') return [];
+    const span = spanIn(entry);
+    return span === undefined ? [] : [{ word: textIn(entry, 'text'), ...span }];
+  });
+  return { text: json.text, words };
+}
+
+/** POST /v1/voices/add: a voice from a recording, at once. */
+function cloneCall({ recording }: VoiceSample): Pick<ServicePost, 'path' | 'multipart'> {
+  // The account lists its voices by name; ours says whose it is to nobody.
+  const fields = { name: `farebox-${randomUUID()}` };
+  return { path: '/v1/voices/add', multipart: { fields, files: [recordingPart('files', recording)] } };
+}
+
+function readVoice(json: unknown): string {
+  if (!isFields(json) || typeof json.voice_id !== 'string') throw garbage('no voice');
+  if (pathVoice(json.voice_id)?.id !== json.voice_id) throw garbage('a voice without a usable id');
+  if (json.requires_verification === true) {
+    const message = 'The speaker has to confirm the voice to the service before it can be used.';
+    throw new UpstreamFailure({ reason: 'refused', detail: 'the voice requires verification', message });
+  }
+  return json.voice_id;
 }

@@ -1,12 +1,11 @@
 /** POST /v1/text-to-speech/{voice_id}/stream. */
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
-import type { TextCall } from '../../../infra/http/textHttp.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
+import type { ServicePost } from '../../../infra/http/serviceHttp.ts';
 import type { SpeechFormat, SpeechOrder } from '../../shared/mediaProvider.ts';
 import { OUTPUT_FORMAT, pathVoice } from '../plannedCall.ts';
-import { languageCode } from './languages.ts';
 
 export interface SpeechCall {
-  call: Pick<TextCall, 'path' | 'query' | 'json'>;
+  call: Pick<ServicePost, 'path' | 'query' | 'json'>;
   /** The client named a voice by an id of its own. */
   custom: boolean;
 }
@@ -52,4 +51,22 @@ function refused(message: string): UpstreamFailure {
     detail: 'not sent: no such speech can be ordered',
     message,
   });
+}
+
+/** Languages with a code of ISO 639-1 that the newest models of the service take. */
+const CODES = (
+  'af ar hy as az be bn bs bg ca ny hr cs da nl en et fi fr gl ka de el gu ha he hi hu is id ga it ja jv kn kk ko ky ' +
+  'lv ln lt lb mk ms ml zh mr ne no nb ps fa pl pt pa ro ru sr sd sk sl so es sw sv ta te th tr uk ur vi cy'
+).split(' ');
+
+const NAMES = new Intl.DisplayNames('en', { type: 'language' });
+const BY_NAME: ReadonlyMap<string, string> = new Map(
+  CODES.map((code) => [(NAMES.of(code) ?? code).toLowerCase(), code] as const),
+);
+
+/** `said`: a code or an English name. Undefined: no such language is known, and the service hears it for itself. */
+function languageCode(said: string): string | undefined {
+  const text = said.trim().toLowerCase();
+  const code = text.split(/[-_]/)[0] ?? '';
+  return CODES.includes(code) ? code : BY_NAME.get(text);
 }

@@ -1,9 +1,9 @@
-/** Pictures, transcripts and speech of fal's models, for a client that waits. Sources: as in fal.ts and queued.ts. */
+/** Pictures, transcripts and speech of fal's models, for a client that waits. Sources: as in queue.ts. */
 import { stat } from 'node:fs/promises';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
-import { allOrNone, failureOfOutcome, inMediaWords } from '../../shared/mediaFailures.ts';
-import { fetchImage, fetchSpeech } from '../../shared/mediaOutputs.ts';
+import { allOrNone, failureOfOutcome, operationsOf } from '../../shared/mediaFailures.ts';
+import { fetchImages, fetchSpeech, orderedPictures } from '../../shared/mediaOutputs.ts';
 import type {
   Cutout,
   Enlargement,
@@ -18,39 +18,38 @@ import type {
   TranscriptionOrder,
   VoiceSample,
 } from '../../shared/mediaProvider.ts';
-import { orderedPictures } from '../../shared/orderedPictures.ts';
+import type { ServiceAccess } from '../../shared/serviceAccess.ts';
 import { garbage } from '../../shared/textFailures.ts';
 import { readTranscript } from '../../shared/transcripts.ts';
-import { type FalOptions, type FalService, openService } from '../service.ts';
+import { waitFor } from '../../shared/waitFor.ts';
+import { createFalQueue, type FalOrder } from '../queue.ts';
+import { ENDPOINT, type FalService, openService } from '../service.ts';
 import { upload } from '../upload.ts';
 import { checkSources, editInput, generationInputs } from './imageInput.ts';
-import { type FalOrder, runOrder } from './queued.ts';
 import { type AnsweredImage, readImages, readSpeechUrl, readVoice } from './results.ts';
 import { cloningOf, speechInput } from './speechFamilies.ts';
 import { cutoutInput, enlargeInput, transcriberOf, transcriptionInput } from './toolFamilies.ts';
 
 /** A day of speech with the times of its words. */
 const MAX_REPLY_BYTES = 32 * 1024 * 1024;
+/** Longest time for an order to be taken in. */
+const SUBMIT_MS = 30_000;
+const FIRST_PAUSE_MS = 100;
 /** Time for which a sample serves as a voice (AUDIO-7). */
 const VOICE_SECONDS = 7 * 24 * 3_600;
 
-export function createFalMedia(options: FalOptions, guardedFetch: GuardedFetch): MediaProvider {
+export function createFalMedia(options: ServiceAccess, guardedFetch: GuardedFetch): MediaProvider {
   const service = openService(options, guardedFetch, { maxReplyBytes: MAX_REPLY_BYTES });
-  const asked =
-    <Order, Result>(
-      work: (service: FalService, order: Order, context: MediaCallContext) => Promise<Result>,
-    ) =>
-    (order: Order, context: MediaCallContext) =>
-      inMediaWords(context.signal, () => work(service, order, context));
+  const operation = operationsOf(service);
   return {
     checkEdit: checkSources,
-    makeImages: asked(makeImages),
-    editImage: asked(editImage),
-    cutOut: asked(cutOut),
-    enlarge: asked(enlarge),
-    transcribe: asked(transcribe),
-    speak: asked(speak),
-    cloneVoice: asked(cloneVoice),
+    makeImages: operation(makeImages),
+    editImage: operation(editImage),
+    cutOut: operation(cutOut),
+    enlarge: operation(enlarge),
+    transcribe: operation(transcribe),
+    speak: operation(speak),
+    cloneVoice: operation(cloneVoice),
     close: async () => {
       await Promise.all([service.queue.close(), service.storage.rest.close()]);
     },
@@ -115,7 +114,7 @@ async function speak(service: FalService, order: SpeechOrder, context: MediaCall
   const { upstreamModel: endpoint, format } = order;
   const found = await runOrder(service, { endpoint, input: speechInput(order) }, context.signal);
   const output = { url: readSpeechUrl(found), name: 'fal-speech', format };
-  return await fetchSpeech(sourceOf(service), output, context);
+  return await fetchSpeech(service.outputs, output, context);
 }
 
 /** A model that imitates a sample with every order has the address of the sample as the name of the voice. */
@@ -136,6 +135,15 @@ async function cloneVoice(
   return readVoice(await runOrder(service, order, context.signal));
 }
 
+/** Answers the model's own result. */
+async function runOrder(service: FalService, order: FalOrder, signal: AbortSignal): Promise<unknown> {
+  if (!ENDPOINT.test(order.endpoint)) {
+    throw new UpstreamFailure({ reason: 'no_model', detail: 'upstreamModel is no endpoint of fal' });
+  }
+  const queue = createFalQueue(service, { readsLogs: false });
+  return await waitFor(queue, order, { signal, submitMs: SUBMIT_MS, firstPauseMs: FIRST_PAUSE_MS });
+}
+
 async function oneImage(service: FalService, order: FalOrder, context: MediaCallContext): Promise<MadeImage> {
   const images = readImages(await runOrder(service, order, context.signal));
   const [made] = await fetchAll(service, images.slice(0, 1), context);
@@ -148,14 +156,9 @@ async function fetchAll(
   images: readonly AnsweredImage[],
   context: MediaCallContext,
 ): Promise<MadeImage[]> {
-  return await allOrNone(
-    images.map(({ url, isAdult }, index) => async (signal: AbortSignal) => {
-      const named = { url, name: `fal-image-${index}` };
-      const made = await fetchImage(sourceOf(service), named, { ...context, signal });
-      return isAdult ? { ...made, isBlurred: true } : made;
-    }),
-    context.signal,
-  );
+  const urls = images.map(({ url }) => url);
+  const made = await fetchImages(service.outputs, { urls, name: 'fal-image' }, context);
+  return made.map((each, index) => (images[index]?.isAdult ? { ...each, isBlurred: true } : each));
 }
 
 interface StoredFiles {
@@ -178,8 +181,4 @@ async function store(
     }),
     context.signal,
   );
-}
-
-function sourceOf({ queue, queueUrl, guardedFetch }: FalService) {
-  return { http: queue, baseUrl: queueUrl, guardedFetch };
 }

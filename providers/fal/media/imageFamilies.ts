@@ -3,7 +3,7 @@
  * libs/client/src/types/endpoints.ts, version of August 2026) and the pages of the models.
  */
 import type { ImageFormat } from '../../../domain/images/images.ts';
-import { longestFitting } from '../longestFitting.ts';
+import { longestFitting } from '../service.ts';
 
 type Option =
   | 'negative_prompt'

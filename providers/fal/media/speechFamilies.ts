@@ -1,7 +1,7 @@
 /** What fal's models of speech take. Source: as in imageFamilies.ts. */
 import { languageName } from '../../shared/languageNames.ts';
 import type { SpeechOrder } from '../../shared/mediaProvider.ts';
-import { longestFitting } from '../longestFitting.ts';
+import { longestFitting } from '../service.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -3,7 +3,7 @@
  * imageFamilies.ts.
  */
 import type { Enlargement, TranscriptionOrder } from '../../shared/mediaProvider.ts';
-import { longestFitting } from '../longestFitting.ts';
+import { longestFitting } from '../service.ts';
 
 type Fixed = Readonly<Record<string, string | number | boolean>>;
 

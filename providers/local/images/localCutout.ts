@@ -1,6 +1,6 @@
 /** Background removal on this machine, without a learned model: no key, no network, and the picture is sent to nobody. */
 import { join } from 'node:path';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { type CutEnd, type CutterOptions, createCutter } from '../../../engines/cutout/cutter.ts';
 import type { MediaProvider } from '../../shared/mediaProvider.ts';
 

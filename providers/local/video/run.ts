@@ -27,5 +27,5 @@ export async function run(
 
 /** The order itself is at fault. */
 export function refused(message: string): Outcome {
-  return { status: 'refused', reason: 'invalid_request', message };
+  return { status: 'refused', reason: 'refused', message };
 }

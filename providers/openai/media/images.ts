@@ -1,12 +1,12 @@
 /** POST /images/generations and /images/edits. */
 import { readFile, stat } from 'node:fs/promises';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
-import type { TextCall } from '../../../infra/http/textHttp.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
+import type { ServicePost } from '../../../infra/http/serviceHttp.ts';
 import type { ImageEdit, ImageFile, ImageOrder } from '../../shared/mediaProvider.ts';
 import type { Dialect } from '../dialects.ts';
 import { familyOf } from './imageFamilies.ts';
 
-type Body = Pick<TextCall, 'path' | 'json' | 'multipart'>;
+type Body = Pick<ServicePost, 'path' | 'json' | 'multipart'>;
 
 export function orderCall(order: ImageOrder, dialect: Dialect): Body {
   if (order.styleReferences.length > 0) throw refused('The model takes no style references.');

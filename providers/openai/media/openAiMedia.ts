@@ -6,12 +6,12 @@
 import type { OpenAiDialect } from '../../../domain/providerSettings.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import {
-  createTextHttp,
-  type TextCall,
-  type TextHttp,
-  type TextReply,
-} from '../../../infra/http/textHttp.ts';
-import type { MediaCallContext, MediaProvider, Speech } from '../../shared/mediaProvider.ts';
+  createServiceHttp,
+  type ServiceHttp,
+  type ServicePost,
+  type ServiceReply,
+} from '../../../infra/http/serviceHttp.ts';
+import type { MediaCallContext, MediaProvider, Speech, SpeechOrder } from '../../shared/mediaProvider.ts';
 import { MAX_SPEECH_BYTES, openSpeech } from '../../shared/speechStream.ts';
 import { garbage, inOurWords } from '../../shared/textFailures.ts';
 import { errorReplyOf, jsonOf } from '../../shared/textReply.ts';
@@ -21,7 +21,6 @@ import { OPENAI_BASE_URL, type OpenAiOptions } from '../openai.ts';
 import { createFetchPicture, type FetchPicture } from './fetchPicture.ts';
 import { editCall, orderCall } from './images.ts';
 import { type Awaited, readPictures } from './pictures.ts';
-import { speechCall } from './speech.ts';
 import { readTranscript, transcriptionCall } from './transcription.ts';
 
 export interface OpenAiMediaOptions extends Omit<OpenAiOptions, 'xSearch'> {
@@ -63,39 +62,62 @@ export function createOpenAiMedia(options: OpenAiMediaOptions): OpenAiMedia {
         const call = { ...speechCall(order, dialect), maxBytes: MAX_SPEECH_BYTES };
         return await speechOf(await post(service, call, context), order.format);
       }),
-    close: () => service.http.close(),
+    close: () => service.http.destroy(),
   };
 }
 
 interface Service {
-  http: TextHttp;
+  http: ServiceHttp;
   dialect: Dialect;
   dialectName: OpenAiDialect;
   fetchPicture: FetchPicture;
 }
 
-type Asked = Omit<TextCall, 'signal'>;
+type Asked = Omit<ServicePost, 'signal'>;
 
 function openService({ guardedFetch, ...options }: OpenAiMediaOptions): Service {
-  const { baseUrl = OPENAI_BASE_URL, apiKey, dialect: chosen, ...rest } = options;
+  const { baseUrl = OPENAI_BASE_URL, apiKey, dialect: chosen, name, ...reached } = options;
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  const { timeouts, ...reached } = rest;
+  const access = { ...reached, baseUrl, headers };
   return {
-    http: createTextHttp({ ...rest, baseUrl, headers }),
+    http: createServiceHttp({ ...access, name, keepsConnections: true }),
     dialect: dialectOf(baseUrl, chosen),
     dialectName: dialectNameOf(baseUrl, chosen),
-    fetchPicture: createFetchPicture({ ...reached, timeouts, baseUrl, headers }, guardedFetch),
+    fetchPicture: createFetchPicture(access, guardedFetch),
   };
 }
 
-async function post({ http }: Service, call: Asked, { signal }: MediaCallContext): Promise<TextReply> {
+async function post({ http }: Service, call: Asked, { signal }: MediaCallContext): Promise<ServiceReply> {
   const reply = await http.post({ ...call, signal });
   if (reply.status !== 200) throw failureOfReply(await errorReplyOf(reply), Date.now());
   return reply;
 }
 
+/** `instructions` does not work with them. */
+const WITHOUT_INSTRUCTIONS = /^tts-1/;
+
+/** POST /audio/speech. */
+function speechCall(order: SpeechOrder, dialect: Dialect): Pick<ServicePost, 'path' | 'json'> {
+  const { upstreamModel, text, voice, format, speed, style } = order;
+  const json = {
+    model: upstreamModel,
+    input: text,
+    voice,
+    response_format: format,
+    ...(speed !== 1 && { speed }),
+    ...(style !== undefined && !WITHOUT_INSTRUCTIONS.test(upstreamModel) && { instructions: style }),
+    // OpenAI knows none of these: it hears the language from the text.
+    ...(!dialect.openAiFields && {
+      language: order.language,
+      temperature: order.temperature,
+      top_p: order.topP,
+    }),
+  };
+  return { path: '/audio/speech', json };
+}
+
 /** An error may come with status 200. */
-async function speechOf(reply: TextReply, format: Parameters<typeof openSpeech>[1]): Promise<Speech> {
+async function speechOf(reply: ServiceReply, format: SpeechOrder['format']): Promise<Speech> {
   if (!(reply.headers['content-type'] ?? '').includes('json')) return await openSpeech(reply, format);
   const error = errorIn(await jsonOf(reply));
   throw error === undefined ? garbage('JSON in place of audio') : failureOfError(error);

@@ -1,7 +1,7 @@
 /** The answer of picture making: base64 in place, or addresses to fetch. */
 import { join } from 'node:path';
 import { sniffImage } from '../../../engines/media/image/sniffImage.ts';
-import type { TextReply } from '../../../infra/http/textHttp.ts';
+import type { ServiceReply } from '../../../infra/http/serviceHttp.ts';
 import { readHead } from '../../shared/fileHead.ts';
 import type { MadeImage, MediaCallContext } from '../../shared/mediaProvider.ts';
 import { garbage, isFields, parseJson } from '../../shared/textFailures.ts';
@@ -18,7 +18,7 @@ export interface Awaited {
 }
 
 /** Exactly as many as were ordered, or an UpstreamFailure. */
-export async function readPictures(reply: TextReply, awaited: Awaited): Promise<MadeImage[]> {
+export async function readPictures(reply: ServiceReply, awaited: Awaited): Promise<MadeImage[]> {
   const { count, context } = awaited;
   const scanner = new PictureScanner(count, (index) => join(context.workFolder, `made-${index}`));
   try {

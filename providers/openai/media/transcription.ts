@@ -1,6 +1,6 @@
 /** POST /audio/transcriptions. */
 import type { OpenAiDialect } from '../../../domain/providerSettings.ts';
-import type { TextCall } from '../../../infra/http/textHttp.ts';
+import type { ServicePost } from '../../../infra/http/serviceHttp.ts';
 import type { Transcript, TranscriptionOrder } from '../../shared/mediaProvider.ts';
 import { recordingPart } from '../../shared/recordingUpload.ts';
 import { garbage, isFields } from '../../shared/textFailures.ts';
@@ -19,7 +19,7 @@ const TELLS_TIMES: Record<OpenAiDialect, RegExp> = {
 export function transcriptionCall(
   order: TranscriptionOrder,
   dialect: OpenAiDialect,
-): Pick<TextCall, 'path' | 'multipart'> {
+): Pick<ServicePost, 'path' | 'multipart'> {
   const { upstreamModel, recording, language, timestamps } = order;
   const timed = timestamps && TELLS_TIMES[dialect].test(upstreamModel);
   const fields: Record<string, string | readonly string[]> = {

@@ -1,6 +1,7 @@
 /** One JSON-RPC node of a chain. What it says is believed only after it has shown to be on the right chain. */
 import { z } from 'zod';
-import { createTextHttp, type TextHttp } from '../../../infra/http/textHttp.ts';
+import { createServiceHttp, type ServiceHttp } from '../../../infra/http/serviceHttp.ts';
+import { parseJson } from '../../shared/textFailures.ts';
 
 /** No usable answer: silent, another chain, a fault of its own. */
 export class NodeSilent extends Error {}
@@ -57,12 +58,13 @@ export interface ProvenNode {
 
 export function createRpcNode(settings: NodeSettings): ProvenNode {
   const address = new URL(settings.url);
-  const http = createTextHttp({
+  const http = createServiceHttp({
     name: `chain ${settings.network}`,
     baseUrl: address.origin,
     allowPrivateNetwork: settings.allowPrivateNetwork,
     timeouts: { connectMs: CONNECT_MS, firstByteMs: settings.callTimeoutMs ?? CALL_TIMEOUT_MS },
     maxReplyBytes: LARGEST_ANSWER_BYTES,
+    keepsConnections: true,
   });
   const { refine = (refused: NodeRefused) => refused } = settings;
   const post = createSender(http, address, settings.callTimeoutMs ?? CALL_TIMEOUT_MS);
@@ -79,7 +81,7 @@ export function createRpcNode(settings: NodeSettings): ProvenNode {
       provenUntilMs = Date.now() + PROVEN_MS;
       return node;
     },
-    close: () => http.close(),
+    close: () => http.destroy(),
   };
 }
 
@@ -89,7 +91,7 @@ interface RpcCall {
   signal: AbortSignal;
 }
 
-function createSender(http: TextHttp, address: URL, timeoutMs: number) {
+function createSender(http: ServiceHttp, address: URL, timeoutMs: number) {
   const path = address.pathname;
   const query = Object.fromEntries(address.searchParams);
   let lastId = 0;
@@ -109,7 +111,7 @@ function createSender(http: TextHttp, address: URL, timeoutMs: number) {
 }
 
 function resultOf(text: Buffer, id: number): unknown {
-  const parsed = reply.safeParse(jsonOf(text));
+  const parsed = reply.safeParse(parseJson(text));
   if (!parsed.success || parsed.data.id !== id) throw new NodeSilent('no JSON-RPC answer to this call');
   const { error, result } = parsed.data;
   if (error !== undefined) {
@@ -117,12 +119,4 @@ function resultOf(text: Buffer, id: number): unknown {
   }
   if (result === undefined) throw new NodeSilent('an answer without a result');
   return result;
-}
-
-function jsonOf(text: Buffer): unknown {
-  try {
-    return JSON.parse(text.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

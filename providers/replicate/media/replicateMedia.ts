@@ -1,7 +1,8 @@
 /** Pictures, transcripts and speech of the service's models, for a client that waits. Sources: as in replicate.ts. */
 import { stat } from 'node:fs/promises';
-import { allOrNone, failureOfOutcome, inMediaWords } from '../../shared/mediaFailures.ts';
-import { fetchImage, fetchSpeech } from '../../shared/mediaOutputs.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
+import { failureOfOutcome, operationsOf } from '../../shared/mediaFailures.ts';
+import { fetchImages, fetchSpeech, orderedPictures } from '../../shared/mediaOutputs.ts';
 import type {
   Cutout,
   Enlargement,
@@ -15,35 +16,36 @@ import type {
   Transcript,
   TranscriptionOrder,
 } from '../../shared/mediaProvider.ts';
-import { orderedPictures } from '../../shared/orderedPictures.ts';
 import { garbage } from '../../shared/textFailures.ts';
 import { readTranscript } from '../../shared/transcripts.ts';
+import { waitFor } from '../../shared/waitFor.ts';
 import { addressMedia, type SentMedium, withAddresses } from '../mediaInputs.ts';
+import { outputAddress, outputAddresses } from '../outputAddress.ts';
+import { createReplicateQueue } from '../queue.ts';
 import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateService } from '../service.ts';
 import { checkSources, editInput, generationInputs } from './imageModels.ts';
-import { imageUrls, speechUrl, transcriptOf } from './outputs.ts';
-import { runPrediction } from './predicted.ts';
 import { cutoutInput, enlargeInput, speechInput, transcriberOf } from './toolModels.ts';
 
 /** No client waits for longer, so no prediction of ours runs for longer. */
 const LONGEST_MS = 10 * 60_000;
+/** Shorter than the service allows: before its answer nobody knows the id by which an order is cancelled. */
+const WAIT_SECONDS = 10;
+/** Longest time for an order to be taken in. */
+const SUBMIT_MS = 60_000;
+const FIRST_PAUSE_MS = 250;
+const OUTPUT_NAME = 'replicate-image';
 
 export function createReplicateMedia(options: ReplicateAccess): MediaProvider {
   const service = openReplicate(options, LONGEST_MS);
-  const asked =
-    <Order, Result>(
-      work: (service: ReplicateService, order: Order, context: MediaCallContext) => Promise<Result>,
-    ) =>
-    (order: Order, context: MediaCallContext) =>
-      inMediaWords(context.signal, () => work(service, order, context));
+  const operation = operationsOf(service);
   return {
     checkEdit: (edit) => checkSources(nameOf(edit), edit),
-    makeImages: asked(makeImages),
-    editImage: asked(editImage),
-    cutOut: asked(cutOut),
-    enlarge: asked(enlarge),
-    transcribe: asked(transcribe),
-    speak: asked(speak),
+    makeImages: operation(makeImages),
+    editImage: operation(editImage),
+    cutOut: operation(cutOut),
+    enlarge: operation(enlarge),
+    transcribe: operation(transcribe),
+    speak: operation(speak),
     close: () => service.api.close(),
   };
 }
@@ -64,7 +66,8 @@ async function makeImages(
       (input) => async (signal: AbortSignal) =>
         imageUrls(await runPrediction(service, { upstreamModel, input }, signal)),
     );
-  return await fetchAll(service, await orderedPictures(order, works, context.signal), context);
+  const urls = await orderedPictures(order, works, context.signal);
+  return await fetchImages(service.outputs, { urls, name: OUTPUT_NAME }, context);
 }
 
 async function editImage(
@@ -119,7 +122,7 @@ async function speak(
   const input = speechInput(nameOf(order), order);
   const output = await runPrediction(service, { upstreamModel, input }, context.signal);
   const named = { url: speechUrl(output), name: 'replicate-speech', format };
-  return await fetchSpeech(sourceOf(service), named, context);
+  return await fetchSpeech(service.outputs, named, context);
 }
 
 interface FileOrder {
@@ -134,7 +137,7 @@ async function oneImage(
   context: MediaCallContext,
 ): Promise<MadeImage> {
   const urls = imageUrls(await run(service, order, context));
-  const [made] = await fetchAll(service, urls.slice(0, 1), context);
+  const [made] = await fetchImages(service.outputs, { urls: urls.slice(0, 1), name: OUTPUT_NAME }, context);
   if (made === undefined) throw garbage('the output names no picture');
   return made;
 }
@@ -151,18 +154,21 @@ async function run(
   return await runPrediction(service, { upstreamModel, input: addressed }, signal);
 }
 
-async function fetchAll(
+/** Answers the output. */
+async function runPrediction(
   service: ReplicateService,
-  urls: readonly string[],
-  context: MediaCallContext,
-): Promise<MadeImage[]> {
-  return await allOrNone(
-    urls.map((url, index) => (signal: AbortSignal) => {
-      const named = { url, name: `replicate-image-${index}` };
-      return fetchImage(sourceOf(service), named, { ...context, signal });
-    }),
-    context.signal,
-  );
+  { upstreamModel, input }: Pick<FileOrder, 'upstreamModel' | 'input'>,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const address = orderAddress(upstreamModel);
+  if (address === undefined) {
+    const detail = 'upstreamModel is not owner/name or owner/name:version';
+    throw new UpstreamFailure({ reason: 'no_model', detail });
+  }
+  const order = { ...address, input, waitSeconds: WAIT_SECONDS };
+  const waiting = { signal, submitMs: SUBMIT_MS, firstPauseMs: FIRST_PAUSE_MS };
+  const { output } = await waitFor(createReplicateQueue(service), order, waiting);
+  return output;
 }
 
 async function sent(
@@ -173,6 +179,33 @@ async function sent(
   return { role, path, contentType, sizeBytes };
 }
 
-function sourceOf({ api, baseUrl, guardedFetch }: ReplicateService) {
-  return { http: api, baseUrl, guardedFetch };
+/** Throws UpstreamFailure where there is none. */
+function imageUrls(output: unknown): string[] {
+  const found = addressesOf(output);
+  if (found.length === 0) throw garbage('the output names no picture');
+  return found;
+}
+
+function speechUrl(output: unknown): string {
+  const found = inlineOf(output)[0] ?? outputAddress(output, 'audio');
+  if (found === undefined) throw garbage('the output names no recording');
+  return found;
+}
+
+function addressesOf(output: unknown): string[] {
+  const inline = inlineOf(output);
+  return inline.length > 0 ? inline : outputAddresses(output);
+}
+
+/** A prediction that was waited for may have small files in its answer, as the service's own client knows. */
+function inlineOf(output: unknown): string[] {
+  const all: unknown[] = Array.isArray(output) ? output : [output];
+  return all.filter((each): each is string => typeof each === 'string' && each.startsWith('data:'));
+}
+
+/** Some answer the text alone, whole or in the pieces in which it was made. */
+function transcriptOf(output: unknown): unknown {
+  if (typeof output === 'string') return { text: output };
+  const pieces = Array.isArray(output) && output.every((each) => typeof each === 'string');
+  return pieces ? { text: output.join('') } : output;
 }

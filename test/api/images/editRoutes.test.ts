@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
-import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import { TIERED_EDIT } from './tieredEdit.ts';
 import { CARD, damagedPng, type ImageWorld, openImageWorld, png, withStub } from './world.ts';
 

@@ -8,7 +8,7 @@ import { type Answer, binary, events, json, stream } from '../../../api/http/ans
 import { defineRoute } from '../../../api/http/route.ts';
 import type { LedgerHold } from '../../../api/paid/ledgerHold.ts';
 import { purchase, purchaseAnswer, settleAfterStream } from '../../../api/paid/purchase.ts';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
 import { until } from '../../harness/until.ts';
 import { startApi, type TestApi } from '../startApi.ts';

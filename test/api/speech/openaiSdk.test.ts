@@ -2,7 +2,7 @@
 import { createReadStream, readFileSync } from 'node:fs';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { JFK } from '../../engines/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
-import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import type { SpeechOrder } from '../../../providers/shared/mediaProvider.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
 

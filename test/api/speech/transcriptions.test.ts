@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { countUnpaidReading } from '../../../api/paid/readings.ts';
 import { FareboxError } from '../../../domain/errors.ts';
-import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import type { TranscriptionOrder } from '../../../providers/shared/mediaProvider.ts';
 import { ENCODINGS, encode, ffmpeg, JFK, measure, testFolder } from '../../engines/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
 import type { GuardedFetchOptions } from '../../../infra/http/guardedGet.ts';
 import { createGuardedPost } from '../../../infra/http/guardedPost.ts';
-import { isPlainlyRefused } from '../../../infra/http/plainlyRefused.ts';
+import { isPlainlyRefused } from '../../../infra/http/targetUrl.ts';
 import { INTERNAL_HOSTS, LOOPBACK_URLS, OTHER_SCHEMES } from './vectors.ts';
 
 interface Seen {

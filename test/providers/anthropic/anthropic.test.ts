@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChatMessage, ChatRequest, MediaPart } from '../../../domain/text/chat.ts';
-import type { UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
+import type { UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import { createAnthropic } from '../../../providers/anthropic/anthropic.ts';
 import {
   type AnthropicScript,

@@ -3,13 +3,14 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ElevenLabsClient, ElevenLabsError } from '@elevenlabs/elevenlabs-js';
-import { createElevenLabs, type ElevenLabsOptions } from '../../../providers/elevenlabs/elevenlabs.ts';
+import { createElevenLabs } from '../../../providers/elevenlabs/elevenlabs.ts';
 import type {
   AudioRequest,
   GenerationRequest,
   Outcome,
   VoiceChangeRequest,
 } from '../../../providers/shared/provider.ts';
+import type { ServiceAccess } from '../../../providers/shared/serviceAccess.ts';
 import type { ElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
@@ -21,7 +22,7 @@ export const MUSIC = 'music_v1';
 export const SOUND = 'eleven_text_to_sound_v2';
 
 export interface Call {
-  options?: Partial<ElevenLabsOptions>;
+  options?: Partial<ServiceAccess>;
   order?: Partial<VoiceChangeRequest>;
   /** Instead of a voice change. */
   audio?: Pick<AudioRequest, 'upstreamModel'> & Partial<AudioRequest>;

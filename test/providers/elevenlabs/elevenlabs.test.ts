@@ -151,7 +151,7 @@ describe('an order', () => {
 
   it('never leaves the conversion path, whatever the voice is called', async () => {
     for (const voice of ['../voices', '..', 'a/b', '', 'x'.repeat(61), 'a?b', '%2e%2e']) {
-      expect(await run({ order: { voice } })).toMatchObject({ status: 'refused', reason: 'invalid_request' });
+      expect(await run({ order: { voice } })).toMatchObject({ status: 'refused', reason: 'refused' });
     }
     expect(stub.accepted).toHaveLength(0);
   });
@@ -174,7 +174,7 @@ describe('a refusal', () => {
       stub.settings.errors = errors;
       expect(await run({ order: { voice: 'nobody' } })).toMatchObject({
         status: 'refused',
-        reason: 'invalid_request',
+        reason: 'refused',
         message: expect.stringContaining('nobody'),
         detail: expect.stringContaining('voice_not_found'),
         files: [],
@@ -202,7 +202,7 @@ describe('a refusal', () => {
       body: { detail: { status: 'payment_required', message: 'No.' } },
     };
     const custom = await runWith(plan as StubBehaviour, { order: { voice: 'libraryVoice00000001' } });
-    expect(custom).toMatchObject({ status: 'refused', reason: 'invalid_request' });
+    expect(custom).toMatchObject({ status: 'refused', reason: 'refused' });
     expect(await runWith(plan as StubBehaviour)).toMatchObject({ status: 'refused', reason: 'credential' });
   });
 
@@ -210,7 +210,7 @@ describe('a refusal', () => {
     const detail = [{ loc: ['body', 'audio'], msg: `bad\n\u0000${'x'.repeat(1_000)}`, type: 'value_error' }];
     const outcome = await runWith({ kind: 'reply', status: 422, body: { detail } });
     if (outcome.status !== 'refused') throw new Error(outcome.status);
-    expect(outcome.reason).toBe('invalid_request');
+    expect(outcome.reason).toBe('refused');
     expect(outcome.message).toMatch(/^body\.audio: bad x+$/);
     expect(outcome.message.length).toBeLessThanOrEqual(300);
   });

@@ -259,7 +259,7 @@ describe('an order of audio', () => {
     ['a speed of music', music({ speed: 1 })],
   ];
   it.each(impossible)('with %s is refused before anything is sent', async (_, call) => {
-    expect(await run(call)).toMatchObject({ status: 'refused', reason: 'invalid_request' });
+    expect(await run(call)).toMatchObject({ status: 'refused', reason: 'refused' });
     expect(stub.generated).toHaveLength(0);
   });
 
@@ -299,7 +299,7 @@ describe('an order of audio', () => {
       const tooLong = 'a'.repeat((spec.prompt_character_limit ?? 0) + 1);
       const voice = spec.default_voice === undefined ? {} : { voice: spec.default_voice };
       expect(await run({ audio: { upstreamModel, prompt: tooLong, ...voice } })).toMatchObject({
-        reason: 'invalid_request',
+        reason: 'refused',
       });
     }
   });

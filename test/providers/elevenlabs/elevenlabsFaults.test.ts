@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ElevenLabsOptions } from '../../../providers/elevenlabs/elevenlabs.ts';
+import type { ServiceAccess } from '../../../providers/shared/serviceAccess.ts';
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { silentMp3, testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
@@ -68,7 +68,7 @@ describe('a lost reply', () => {
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port } = free.address() as { port: number };
     await new Promise((resolve) => free.close(resolve));
-    const unreachable: Partial<ElevenLabsOptions>[] = [
+    const unreachable: Partial<ServiceAccess>[] = [
       { baseUrl: `http://127.0.0.1:${port}` },
       { baseUrl: 'http://nowhere.invalid' },
       { allowPrivateNetwork: false },

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { MediaRole } from '../../../domain/generation/media.ts';
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createFal } from '../../../providers/fal/fal.ts';
-import type { FalOptions } from '../../../providers/fal/service.ts';
 import type {
   AudioRequest,
   CallContext,
@@ -15,16 +14,17 @@ import type {
   Outcome,
   VideoRequest,
 } from '../../../providers/shared/provider.ts';
+import type { ServiceAccess } from '../../../providers/shared/serviceAccess.ts';
 import type { FalStub } from '../../stubs/fal/fal.ts';
 
 export const MUSIC = 'fal-ai/stable-audio-25/text-to-audio';
 export const VIDEO = 'wan/v2.6/text-to-video';
 
 export interface Caller {
-  provider(options?: Partial<FalOptions>): GenerationProvider;
+  provider(options?: Partial<ServiceAccess>): GenerationProvider;
   context(change?: Partial<CallContext>): Promise<CallContext>;
   /** Hands in and asks until it is not running any more. */
-  run(request: AudioRequest | VideoRequest, options?: Partial<FalOptions>): Promise<Outcome>;
+  run(request: AudioRequest | VideoRequest, options?: Partial<ServiceAccess>): Promise<Outcome>;
   medium(role: MediaRole, bytes: Buffer, place?: Partial<MediaFile>): Promise<MediaFile>;
   close(): Promise<void>;
 }

@@ -182,7 +182,7 @@ const SUBMIT: Row[] = [
     'wrong fields',
     'submit',
     reply(422, fields('missing', 'float_type')),
-    refused('invalid_request', {
+    refused('refused', {
       message: 'prompt: it is missing; prompt: it is float_type',
       detail: 'HTTP 422 missing float_type',
     }),
@@ -191,19 +191,19 @@ const SUBMIT: Row[] = [
     'one wrong field as an object',
     'submit',
     reply(400, { detail: { loc: ['body', 'image_url'], msg: 'too small', type: 'image_too_small' } }),
-    refused('invalid_request', { message: 'image_url: too small' }),
+    refused('refused', { message: 'image_url: too small' }),
   ],
   [
     'a wrong order in plain words',
     'submit',
     reply(400, { detail: 'The prompt\nis\u0000 odd, see https://v3.fal.media/files/secret.png' }),
-    refused('invalid_request', { message: 'The prompt is odd, see (address)' }),
+    refused('refused', { message: 'The prompt is odd, see (address)' }),
   ],
   [
     'endless words',
     'submit',
     reply(400, { detail: 'x'.repeat(100_000) }),
-    refused('invalid_request', { message: 'x'.repeat(300) }),
+    refused('refused', { message: 'x'.repeat(300) }),
   ],
   [
     'the content policy',
@@ -286,7 +286,7 @@ const POLL: Row[] = [
     'wrong fields',
     'result',
     reply(422, fields('literal_error')),
-    refused('invalid_request', { message: 'prompt: it is literal_error' }),
+    refused('refused', { message: 'prompt: it is literal_error' }),
   ],
   ['the content policy', 'result', reply(422, fields('content_policy_violation')), refused('content_policy')],
   [

@@ -159,7 +159,7 @@ describe('an order', () => {
     for (const voice of ['Aria', '', 'constructor', '__proto__', 'alto,volume=9']) {
       expect((await change({ voice })).outcome).toMatchObject({
         status: 'refused',
-        reason: 'invalid_request',
+        reason: 'refused',
       });
     }
   });

@@ -159,7 +159,7 @@ describe('what cannot be spoken is refused as a wrong order', () => {
     ['nothing but punctuation', { prompt: '... --- !!! [[]] <>' }, /nothing in the prompt/],
   ])('%s', async (_what, change, message) => {
     const { outcome } = await speak(change);
-    expect(outcome).toMatchObject({ status: 'refused', reason: 'invalid_request' });
+    expect(outcome).toMatchObject({ status: 'refused', reason: 'refused' });
     expect((outcome as { message: string }).message).toMatch(message);
   });
 
@@ -167,7 +167,7 @@ describe('what cannot be spoken is refused as a wrong order', () => {
     const { outcome } = await speak({ prompt: '9'.repeat(19).concat(' ').repeat(500), speed: 0.25 });
     expect(outcome).toMatchObject({
       status: 'refused',
-      reason: 'invalid_request',
+      reason: 'refused',
       message: expect.stringContaining('longer than 60 minutes'),
     });
   });

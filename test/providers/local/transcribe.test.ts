@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { FORMAT_READINGS } from '../../../engines/media/formats.ts';
 import { LONGEST_RECORDING_SECONDS, localTranscriber } from '../../../providers/local/transcribe.ts';
 import type { Transcript, TranscriptionOrder } from '../../../providers/shared/mediaProvider.ts';

@@ -1,7 +1,7 @@
 /** What goes wrong upstream, and the word for it that decides what happens next. */
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
+import type { UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import { createOpenAi, type OpenAiOptions } from '../../../providers/openai/openai.ts';
 import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
 import type { ChatScript } from '../../stubs/openaiScript.ts';

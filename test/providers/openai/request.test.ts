@@ -1,7 +1,7 @@
 /** Our words in the service's: what each dialect is sent, field by field. */
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage, ChatRequest, UserPart } from '../../../domain/text/chat.ts';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { dialectOf } from '../../../providers/openai/dialects.ts';
 import { toChatBody } from '../../../providers/openai/request.ts';
 import { chatRequest } from '../chatRequest.ts';

@@ -175,7 +175,7 @@ describe('a film', () => {
     'for %s that asks for something else is refused before anything is sent',
     async (upstreamModel, order, message) => {
       expect(await ordered({ upstreamModel, ...order })).toMatchObject({
-        reason: 'invalid_request',
+        reason: 'refused',
         message,
       });
       expect(stub.requests).toEqual([]);
@@ -256,7 +256,7 @@ describe('a medium of an order', () => {
   it('that is larger than the service takes is refused before anything is sent', async () => {
     const huge = await caller.medium('video', Buffer.from('V'), { sizeBytes: 100 * 1024 * 1024 });
     expect(await withMedia(huge)).toMatchObject({
-      reason: 'invalid_request',
+      reason: 'refused',
       message: 'The video is too large for the model: at most 100 MB are taken.',
     });
     expect(stub.requests).toEqual([]);
@@ -272,7 +272,7 @@ describe('a medium of an order', () => {
     [
       'is too large',
       { kind: 'reply', status: 413, body: { detail: 'Files must be less than 100MB in size' } } as const,
-      { reason: 'invalid_request', message: 'Files must be less than 100MB in size' },
+      { reason: 'refused', message: 'Files must be less than 100MB in size' },
     ],
     ['has no address', { kind: 'reply', status: 201, body: { id: 'f1' } } as const, { reason: 'failed' }],
   ])('whose upload %s orders nothing', async (_, fault, outcome) => {

@@ -57,7 +57,7 @@ export const QUESTIONS: Row[] = [
   {
     when: 'failed for a wrong input',
     plan: ended({ status: 'failed', error: 'Input validation error: the image cannot be read' }),
-    outcome: refused('invalid_request', { message: 'Input validation error: the image cannot be read' }),
+    outcome: refused('refused', { message: 'Input validation error: the image cannot be read' }),
   },
   { when: 'was cancelled at its deadline', plan: ended({ status: 'canceled' }), outcome: refused('failed') },
   { when: 'was aborted before it began', plan: ended({ status: 'aborted' }), outcome: refused('failed') },

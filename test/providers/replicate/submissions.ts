@@ -157,13 +157,13 @@ export const SUBMISSIONS: Row[] = [
     when: 'has a wrong input',
     plan: () => undefined,
     order: () => film({ durationSeconds: 5 }),
-    outcome: refused('invalid_request', { message: 'input.duration: Must be one of the following: 4, 6, 8' }),
+    outcome: refused('refused', { message: 'input.duration: Must be one of the following: 4, 6, 8' }),
   },
   {
     when: 'asks for what the model does not have',
     plan: () => undefined,
     order: () => song({ durationSeconds: 30, loop: true }),
-    outcome: refused('invalid_request', { message: 'The model does not support duration_seconds, loop.' }),
+    outcome: refused('refused', { message: 'The model does not support duration_seconds, loop.' }),
   },
   {
     when: 'is refused for a field of our own making',
@@ -185,6 +185,6 @@ export const SUBMISSIONS: Row[] = [
   {
     when: 'is refused at endless length',
     plan: answers(SUBMIT, 400, { detail: `no\u0000\n${'x'.repeat(5_000)}` }),
-    outcome: refused('invalid_request', { message: `no ${'x'.repeat(297)}` }),
+    outcome: refused('refused', { message: `no ${'x'.repeat(297)}` }),
   },
 ];

@@ -1,6 +1,6 @@
 /** Both search engines: what a question becomes, what their answers come to, and which failure each mishap is. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { UpstreamFailure } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { createBrave } from '../../../providers/brave/brave.ts';
 import { createSearch } from '../../../providers/createSearch.ts';
 import { plainText } from '../../../providers/search/plainText.ts';

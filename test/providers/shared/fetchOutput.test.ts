@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
-import { createProviderHttp } from '../../../infra/http/providerHttp.ts';
+import { createServiceHttp } from '../../../infra/http/serviceHttp.ts';
 import { fetchOutput } from '../../../providers/shared/fetchOutput.ts';
 
 /** Two hosts: the service, and one that it names as the place of its outputs. */
@@ -42,7 +42,7 @@ function addressOf(server: Server): string {
 
 async function fetched(url: string, { maxBytes = 100, allowStore = true } = {}) {
   const baseUrl = addressOf(service);
-  const http = createProviderHttp({
+  const http = createServiceHttp({
     baseUrl,
     allowPrivateNetwork: true,
     headers: { authorization: 'Key secret' },

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ChatEvent, Completion } from '../../../domain/text/chat.ts';
-import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/text/upstreamFailure.ts';
+import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import type { TextProvider } from '../../../providers/shared/textProvider.ts';
 import {
   createUpstreams,

@@ -86,7 +86,7 @@ describe('a melody', () => {
   it('longer than an hour is refused as a wrong order', async () => {
     expect(await simulator().start(audio({ durationSeconds: 3_601 }), await context())).toMatchObject({
       status: 'refused',
-      reason: 'invalid_request',
+      reason: 'refused',
     });
   });
 

@@ -148,7 +148,7 @@ describe('with latency', () => {
 
 describe('outcomes', () => {
   const refusals = [
-    ['refused', 'invalid_request'],
+    ['refused', 'refused'],
     ['content_policy', 'content_policy'],
     ['failed', 'failed'],
     ['credential', 'credential'],

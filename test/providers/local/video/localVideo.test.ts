@@ -99,7 +99,7 @@ describe('an output', () => {
     const { resolutions, aspect_ratios } = LOCAL_VIDEO.spec.constraints ?? {};
     expect([...(resolutions ?? [])].sort()).toEqual(Object.keys(SHORT_SIDES).sort());
     expect([...(aspect_ratios ?? [])].sort()).toEqual([...ASPECT_RATIOS, 'auto'].sort());
-    const refused = { status: 'refused', reason: 'invalid_request' };
+    const refused = { status: 'refused', reason: 'refused' };
     expect((await make({ ...SMALL, resolution: '8k' })).outcome).toMatchObject(refused);
     expect((await make({ ...SMALL, aspectRatio: '7:5' })).outcome).toMatchObject(refused);
     expect((await make({ ...SMALL, durationSeconds: 31 })).outcome).toMatchObject(refused);
@@ -213,7 +213,7 @@ describe('pictures in a row', () => {
       { time: 1, azimuth: 9, elevation: 0, distance: 1 },
     ];
     const [image, end_image] = [picture('image', PATTERN), picture('end_image', PATTERN)];
-    const refused = { status: 'refused', reason: 'invalid_request' };
+    const refused = { status: 'refused', reason: 'refused' };
     expect((await make({ ...SMALL, media: [image, end_image], cameraTrajectory })).outcome).toMatchObject(
       refused,
     );

@@ -1,6 +1,6 @@
 /** What goes wrong upstream, and the word for it that decides what happens next. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { UpstreamFailureReason } from '../../../../domain/text/upstreamFailure.ts';
+import type { UpstreamFailureReason } from '../../../../domain/upstreamFailure.ts';
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../../stubs/elevenlabsFaults.ts';
 import { STUB_PNG } from '../../../stubs/openaiMedia.ts';

@@ -23,15 +23,15 @@ export type UpstreamFailureReason =
   /** The connection broke after the request was sent. */
   | 'lost';
 
-export interface UpstreamFailureParameters {
+interface UpstreamFailureParameters {
   reason: UpstreamFailureReason;
   /** For the log: status, type and code of the reply; never prompts, never secrets. */
   detail: string;
   /** The service's own words to the client, where the request is at fault (`refused`, `content_policy`). */
-  message?: string;
+  message?: string | undefined;
   /** What the service asks to wait. */
-  retryAfterMs?: number;
-  status?: number;
+  retryAfterMs?: number | undefined;
+  status?: number | undefined;
   cause?: unknown;
 }
 

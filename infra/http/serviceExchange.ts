@@ -1,19 +1,24 @@
-/**
- * One request and its answer on a connection of the pool. It never pauses the connection: see unpaused.ts for what undici 7
- * does then. Nothing is allocated per piece of the answer but the promise that its reader waits for (bench `chat`).
- */
+/** One request and its answer. Nothing is allocated per piece of the answer but the promise that its reader waits for (bench `chat`). */
 import type { Dispatcher } from 'undici';
 import { ConnectFailure } from './guardedConnector.ts';
 import { BodyTooLarge } from './saveBody.ts';
-import { type TextBody, TextHttpError, type TextHttpFailure } from './textHttpError.ts';
+import { ServiceHttpError, type ServiceHttpFailure } from './serviceHttpError.ts';
 
 export interface ExchangeLimits {
+  /**
+   * `whole`: for calls that must not be made twice: undici keeps the clocks, and a failure of another kind than that of the
+   * connection may have come after the request was sent. `streamed`: never paused, see unpaused.ts for what undici 7 does then. `paused`: read only as fast as the
+   * reader goes, while the clock stands; needs a connection that bears it.
+   */
+  kind: 'whole' | 'streamed' | 'paused';
   firstByteMs: number;
   idleMs: number;
   maxBytes: number;
 }
 
-export interface ExchangeWatch {
+type Controller = Pick<Dispatcher.DispatchController, 'abort' | 'pause' | 'resume'>;
+
+interface ExchangeWatch {
   /** A connection has taken the request. */
   sent(): void;
   /** Once, whatever ended it. */
@@ -27,23 +32,26 @@ interface Head {
 
 interface Waiting<T> {
   resolve(value: T): void;
-  reject(error: TextHttpError): void;
+  reject(error: ServiceHttpError): void;
 }
 
-export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
+/** The body of an answer, read by one reader. What it has not taken yet is kept, up to the cap of the answer. */
+export type ServiceBody = Pick<ServiceExchange, 'next' | 'whole' | 'release' | 'abort'>;
+
+export class ServiceExchange implements Dispatcher.DispatchHandler {
   readonly head: Promise<Head>;
   private readonly limits: ExchangeLimits;
   private readonly watch: ExchangeWatch;
   private headWaiting: Waiting<Head> | undefined;
   private reader: Waiting<Buffer | undefined> | undefined;
-  private controller: Dispatcher.DispatchController | undefined;
+  private controller: Controller | undefined;
   private timer: NodeJS.Timeout | undefined;
   private pieces: Buffer[] = [];
   private receivedBytes = 0;
   private begun = false;
   private over = false;
   private released = false;
-  private failure: TextHttpError | undefined;
+  private failure: ServiceHttpError | undefined;
 
   constructor(limits: ExchangeLimits, watch: ExchangeWatch) {
     this.limits = limits;
@@ -57,27 +65,28 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
     this.fail('stopped', reason);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onRequestStart(controller: Controller): void {
     if (this.over) {
       controller.abort(new Error('given up before it was sent'));
       return;
     }
     this.controller = controller;
     this.watch.sent();
-    this.timer = setTimeout(() => this.fail('timeout', new Error('first byte')), this.limits.firstByteMs);
+    if (this.limits.kind !== 'whole') this.startClock(this.limits.firstByteMs, 'first byte');
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    _controller: Controller,
     status: number,
     headers: Dispatcher.ResponseData['headers'],
   ): void {
     if (status < 200) return;
+    if (this.limits.kind === 'paused') clearTimeout(this.timer);
     this.headWaiting?.resolve({ status, headers });
     this.headWaiting = undefined;
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+  onResponseData(_controller: Controller, piece: Buffer): void {
     if (this.over) return;
     this.refresh();
     this.receivedBytes += piece.length;
@@ -87,7 +96,10 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
       const { resolve } = this.reader;
       this.reader = undefined;
       resolve(piece);
-    } else if (!this.released) this.pieces.push(piece);
+    } else if (!this.released) {
+      this.pieces.push(piece);
+      if (this.limits.kind === 'paused') this.controller?.pause();
+    }
   }
 
   onResponseEnd(): void {
@@ -97,24 +109,33 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
     this.reader = undefined;
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.fail(this.kindOf(error), error);
+  onResponseError(_controller: Controller | undefined, error: Error): void {
+    this.fail(this.failureOf(error), error);
   }
 
+  /** All that has come since, as one piece; undefined at the end. */
   next(): Promise<Buffer | undefined> {
     if (this.pieces.length > 0) {
       const [first] = this.pieces;
       const piece = this.pieces.length === 1 ? first : Buffer.concat(this.pieces);
       this.pieces = [];
+      if (this.limits.kind === 'paused') this.controller?.resume();
       return Promise.resolve(piece);
     }
     if (this.failure !== undefined) return Promise.reject(this.failure);
     if (this.over) return Promise.resolve(undefined);
+    if (this.limits.kind === 'paused') this.startClock(this.limits.idleMs, 'silence');
     return new Promise((resolve, reject) => {
       this.reader = { resolve, reject };
     });
   }
 
+  /** For large bodies: one piece after the other, where `next` would copy all that wait. */
+  nextPiece(): Promise<Buffer | undefined> {
+    return this.pieces.length > 1 ? Promise.resolve(this.pieces.shift()) : this.next();
+  }
+
+  /** The rest of it; more than `maxBytes` ends in a failure of kind `garbage`. */
   async whole(maxBytes: number): Promise<Buffer> {
     const pieces: Buffer[] = [];
     let sizeBytes = 0;
@@ -123,18 +144,21 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
       if (sizeBytes > maxBytes) {
         const cause = new BodyTooLarge(`more than ${maxBytes} bytes`);
         this.fail('garbage', cause);
-        throw new TextHttpError('garbage', 'unknown', cause);
+        throw new ServiceHttpError('garbage', 'unknown', cause);
       }
       pieces.push(piece);
     }
     return Buffer.concat(pieces);
   }
 
+  /** The rest is of no interest, and the connection may be used again when it has passed. */
   release(): void {
     this.released = true;
     this.pieces = [];
+    if (this.limits.kind === 'paused') this.controller?.resume();
   }
 
+  /** Ends the connection. */
   abort(): void {
     this.fail('stopped', new Error('of no more interest'));
   }
@@ -145,29 +169,41 @@ export class TextExchange implements Dispatcher.DispatchHandler, TextBody {
       this.timer?.refresh();
       return;
     }
-    this.begun = true;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.fail('timeout', new Error('silence')), this.limits.idleMs);
+    if (this.limits.kind !== 'streamed') return;
+    this.begun = true;
+    this.startClock(this.limits.idleMs, 'silence');
   }
 
-  private kindOf(error: Error): TextHttpFailure {
+  private startClock(ms: number, awaited: string): void {
+    this.timer = setTimeout(() => this.fail('timeout', new Error(awaited)), ms);
+  }
+
+  private failureOf(error: Error): ServiceHttpFailure {
     const code = 'code' in error ? String(error.code) : '';
     if (code === 'UND_ERR_INVALID_ARG') return 'unsendable';
     if (error instanceof ConnectFailure || this.controller === undefined) return 'unreachable';
-    const unreadable = code === 'UND_ERR_HEADERS_OVERFLOW' || error.name === 'HTTPParserError';
-    return unreadable && code !== 'HPE_INVALID_EOF_STATE' ? 'garbage' : 'lost';
+    if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout';
+    const isUnreadable =
+      code === 'UND_ERR_HEADERS_OVERFLOW' || error.name === 'HTTPParserError' || code.startsWith('HPE_');
+    return isUnreadable && code !== 'HPE_INVALID_EOF_STATE' ? 'garbage' : 'lost';
   }
 
-  private fail(failure: TextHttpFailure, cause: unknown): void {
+  private fail(failure: ServiceHttpFailure, cause: unknown): void {
     if (this.over) return;
-    const sent = this.controller === undefined ? 'not_sent' : 'unknown';
-    this.failure = new TextHttpError(failure, sent, cause);
+    const sent = this.isCertainlyUnsent(failure, cause) ? 'not_sent' : 'unknown';
+    this.failure = new ServiceHttpError(failure, sent, cause);
     this.finish();
     this.headWaiting?.reject(this.failure);
     this.headWaiting = undefined;
     this.reader?.reject(this.failure);
     this.reader = undefined;
     this.controller?.abort(this.failure);
+  }
+
+  private isCertainlyUnsent(failure: ServiceHttpFailure, cause: unknown): boolean {
+    if (this.controller !== undefined) return false;
+    return this.limits.kind !== 'whole' || failure === 'stopped' || cause instanceof ConnectFailure;
   }
 
   private finish(): void {

@@ -5,25 +5,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTextHttp, type TextHttp, type TextHttpOptions } from '../../../infra/http/textHttp.ts';
-import { TextHttpError } from '../../../infra/http/textHttpError.ts';
+import {
+  createServiceHttp,
+  type ServiceHttp,
+  type ServiceHttpOptions,
+} from '../../../infra/http/serviceHttp.ts';
+import { ServiceHttpError } from '../../../infra/http/serviceHttpError.ts';
 import { providerRequests } from '../../../infra/telemetry/counters.ts';
 import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
 
 let stub: OpenAiStub;
-let opened: { close(): Promise<void> }[];
+let opened: { destroy(): Promise<void> }[];
 beforeEach(async () => {
   stub = await startOpenAiStub();
   stub.apiKey = undefined;
   opened = [];
 });
 afterEach(async () => {
-  await Promise.all(opened.map((each) => each.close()));
+  await Promise.all(opened.map((each) => each.destroy()));
   await stub.close();
 });
 
-function open(change: Partial<TextHttpOptions> = {}): TextHttp {
-  const http = createTextHttp({ name: 'text', baseUrl: stub.baseUrl, allowPrivateNetwork: true, ...change });
+function open(change: Partial<ServiceHttpOptions> = {}): ServiceHttp {
+  const reached = { name: 'text', baseUrl: stub.baseUrl, allowPrivateNetwork: true };
+  const http = createServiceHttp({ ...reached, keepsConnections: true, ...change });
   opened.push(http);
   return http;
 }
@@ -33,15 +38,15 @@ function call(change: object = {}, signal: AbortSignal = new AbortController().s
   return { path: '/chat/completions', json: { model: 'gpt-stub', messages, ...change }, signal };
 }
 
-async function read(http: TextHttp, change?: object): Promise<number> {
+async function read(http: ServiceHttp, change?: object): Promise<number> {
   const reply = await http.post(call(change));
   await reply.body.whole(1e6);
   return reply.status;
 }
 
-async function failureOf(work: Promise<unknown>): Promise<TextHttpError> {
+async function failureOf(work: Promise<unknown>): Promise<ServiceHttpError> {
   const error: unknown = await work.catch((reason: unknown) => reason);
-  if (!(error instanceof TextHttpError)) throw new Error(`no TextHttpError: ${String(error)}`);
+  if (!(error instanceof ServiceHttpError)) throw new Error(`no ServiceHttpError: ${String(error)}`);
   return error;
 }
 
@@ -65,7 +70,7 @@ async function rawService(answer: (socket: Socket, count: number) => void): Prom
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   opened.push({
-    close: async () => {
+    destroy: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
@@ -188,12 +193,12 @@ describe('an answer', () => {
   });
 });
 
-it('closing ends what runs', async () => {
+it('destroying ends what runs', async () => {
   const http = open();
   stub.next.push({ hang: 'head' });
   const running = failureOf(read(http));
   await sleep(30);
-  await http.close();
+  await http.destroy();
   expect(await running).toMatchObject({ failure: 'lost' });
   expect(await failureOf(read(http))).toMatchObject({ failure: 'unreachable', sent: 'not_sent' });
 });

@@ -5,17 +5,17 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BodyFile } from '../../../infra/http/multipart.ts';
 import {
-  type BodyFile,
-  createProviderHttp,
-  type ProviderHttp,
-  ProviderHttpError,
-  type ProviderHttpOptions,
-} from '../../../infra/http/providerHttp.ts';
+  createServiceHttp,
+  type ServiceHttp,
+  type ServiceHttpOptions,
+} from '../../../infra/http/serviceHttp.ts';
+import { ServiceHttpError } from '../../../infra/http/serviceHttpError.ts';
 import { BEHAVIOURS, type Behaviour, type HostileServer, hostileServer } from './hostileServer.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'farebox-provider-'));
-const open: ProviderHttp[] = [];
+const open: ServiceHttp[] = [];
 let server: HostileServer;
 
 async function readAll(request: IncomingMessage): Promise<Buffer> {
@@ -49,8 +49,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function provider(options: Partial<ProviderHttpOptions> = {}): ProviderHttp {
-  const http = createProviderHttp({
+function provider(options: Partial<ServiceHttpOptions> = {}): ServiceHttp {
+  const http = createServiceHttp({
     baseUrl: `http://127.0.0.1:${server.port}/v1/`,
     allowPrivateNetwork: true,
     ...options,
@@ -64,7 +64,7 @@ async function sent(call: Promise<unknown>): Promise<string> {
     await call;
     return 'answered';
   } catch (error) {
-    if (!(error instanceof ProviderHttpError)) throw error;
+    if (!(error instanceof ServiceHttpError)) throw error;
     return error.sent;
   }
 }
@@ -177,6 +177,14 @@ describe('a failure says whether the request can have been accepted', () => {
     expect(await sent(provider().request({ method: 'POST', path: '/echo', multipart: gone }))).toBe(
       'not_sent',
     );
+  });
+
+  it('not when it is given up before a connection came about', async () => {
+    const resolve = () => new Promise<string[]>(() => undefined);
+    const http = createServiceHttp({ baseUrl: 'http://slow.example', resolve });
+    const signal = AbortSignal.timeout(50);
+    expect(await sent(http.request({ method: 'GET', path: '/', signal }))).toBe('not_sent');
+    await http.destroy();
   });
 
   it('not when the TLS of the service is not what it should be', async () => {

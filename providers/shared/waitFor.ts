@@ -1,0 +1,122 @@
+/**
+ * Services with a queue: each says once how an order is handed in, asked about and ended, and a client that waits for the
+ * result is served from the same three steps. The queue and not a direct call: what that made is lost with its connection
+ * and paid for nonetheless, while an order may be asked about as often as need be.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
+import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
+import { orAborted } from '../../infra/orAborted.ts';
+import { asMediaFailure, failureOfOutcome, givenUp, inMediaWords } from './mediaFailures.ts';
+import type { FailedOutcome } from './provider.ts';
+import { lost } from './textFailures.ts';
+
+type TakenOrder<Ticket, Result> =
+  | { status: 'running'; ticket: Ticket; percent?: number | undefined }
+  | { status: 'succeeded'; ticket: Ticket; result: Result };
+
+export type QueueState<Ticket, Result> = TakenOrder<Ticket, Result> | FailedOutcome;
+
+/** Each step throws ServiceHttpError where the service did not answer it. */
+export interface ServiceQueue<Order, Ticket, Result> {
+  submit(order: Order, signal: AbortSignal): Promise<QueueState<Ticket, Result>>;
+  check(ticket: Ticket, signal: AbortSignal): Promise<QueueState<Ticket, Result>>;
+  /** True only where the service says that it stopped and did nothing to be paid for. */
+  cancel(ticket: Ticket, signal: AbortSignal): Promise<boolean>;
+}
+
+interface Waiting {
+  signal: AbortSignal;
+  /** Longest time for the order to be taken in. */
+  submitMs: number;
+  firstPauseMs: number;
+}
+
+const MAX_PAUSE_MS = 2_000;
+/** Questions in a row that were not answered, before the order is given up. */
+const MAX_UNANSWERED = 8;
+const CANCEL_MS = 10_000;
+
+/** Throws UpstreamFailure; then the order has ended, or the service was told to end it. */
+export async function waitFor<Order, Ticket, Result>(
+  queue: ServiceQueue<Order, Ticket, Result>,
+  order: Order,
+  waiting: Waiting,
+): Promise<Result> {
+  const { signal } = waiting;
+  if (signal.aborted) throw givenUp(signal);
+  // Not stopped with the caller: without the answer nobody could end the order that it takes in.
+  const submitted = submit(queue, order, waiting.submitMs);
+  const taken = await orAborted(submitted, signal).catch((error: unknown) => {
+    if (signal.aborted) void submitted.then((late) => cancel(queue, late), ignore);
+    throw asMediaFailure(error, signal);
+  });
+  if (taken.status === 'succeeded') return taken.result;
+  try {
+    return await resultOf(queue, taken.ticket, waiting);
+  } catch (error) {
+    const failure = asMediaFailure(error, signal);
+    if (mayStillRun(failure)) void cancel(queue, taken);
+    throw failure;
+  }
+}
+
+async function submit<Order, Ticket, Result>(
+  queue: ServiceQueue<Order, Ticket, Result>,
+  order: Order,
+  submitMs: number,
+): Promise<TakenOrder<Ticket, Result>> {
+  const signal = AbortSignal.timeout(submitMs);
+  const state = await inMediaWords(signal, () => queue.submit(order, signal));
+  if (state.status === 'running' || state.status === 'succeeded') return state;
+  throw failureOfOutcome(state);
+}
+
+async function resultOf<Ticket, Result>(
+  queue: Pick<ServiceQueue<never, Ticket, Result>, 'check'>,
+  ticket: Ticket,
+  { signal, firstPauseMs }: Waiting,
+): Promise<Result> {
+  let unanswered = 0;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)) {
+    await pause(pauseMs, signal);
+    const state = await queue.check(ticket, signal).catch((error: unknown) => unansweredOr(error, signal));
+    if (state.status === 'succeeded') return state.result;
+    if (state.status === 'refused') throw failureOfOutcome(state);
+    unanswered = state.status === 'running' ? 0 : unanswered + 1;
+    if (unanswered > MAX_UNANSWERED) throw lost('the order was not to be asked about any more');
+    if (state.status === 'busy' && state.retryAfterMs !== undefined) await pause(state.retryAfterMs, signal);
+  }
+}
+
+/** Throws what another question would not change. */
+function unansweredOr(error: unknown, signal: AbortSignal): FailedOutcome {
+  const failure = asMediaFailure(error, signal);
+  // An answer that is too large will be so again.
+  const isFinal = signal.aborted || (failure instanceof UpstreamFailure && failure.reason === 'garbage');
+  if (isFinal || !(error instanceof ServiceHttpError)) throw failure;
+  return { status: 'unknown', detail: error.message };
+}
+
+/** Best effort, while nobody waits for it: whatever the service answers. */
+async function cancel<Ticket, Result>(
+  queue: Pick<ServiceQueue<never, Ticket, Result>, 'cancel'>,
+  state: TakenOrder<Ticket, Result>,
+): Promise<void> {
+  if (state.status === 'running')
+    await queue.cancel(state.ticket, AbortSignal.timeout(CANCEL_MS)).catch(ignore);
+}
+
+/** The service's own word that it ended is the only one. */
+function mayStillRun(failure: unknown): boolean {
+  return !(failure instanceof UpstreamFailure) || failure.reason === 'timeout' || failure.reason === 'lost';
+}
+
+function ignore(): void {}
+
+/** Throws UpstreamFailure when the signal is aborted meanwhile. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {
+    throw givenUp(signal);
+  });
+}
