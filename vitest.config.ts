@@ -28,7 +28,6 @@ const LONGEST = [
   'engines/documents/bombs',
   'acceptance/generation/orders',
   'providers/local/video/localVideo',
-  'engines/cutout/cutter',
   'dev/stack/start',
   'api/body/turnGuard',
   'providers/local/speech',

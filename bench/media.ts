@@ -6,8 +6,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp, { type Sharp } from 'sharp';
+import { SOURCE_PIXELS } from '../domain/images/images.ts';
+import { cutOut } from '../engines/images/cutOut.ts';
 import { type LeanClient, openLeanClient } from './leanClient.ts';
-import { openCutoutFloor } from './media/cutoutFloor.ts';
 import { noisePng, photograph } from './media/pictures.ts';
 import { recognitionFloor } from './media/recognitionFloor.ts';
 import { openUploader } from './media/uploadAll.ts';
@@ -92,7 +93,6 @@ async function operationsOf(world: World): Promise<Operation[]> {
   ];
   writeFileSync(large, await photograph(LARGE_PX));
   writeFileSync(small, await photograph(SMALL_PX));
-  const cutout = await openCutoutFloor(small);
   const edit = (prompt: string, work: (source: Sharp) => Sharp): Operation => ({
     ...{ name: prompt, route: '/image/edit', part: 'image', file: large },
     fields: { model: 'local-edit', prompt, resolution: '4K', output_format: 'jpeg' },
@@ -113,7 +113,9 @@ async function operationsOf(world: World): Promise<Operation[]> {
     {
       ...{ name: 'cut out', route: '/image/background-remove', part: 'image', file: small },
       fields: { model: 'local-cutout' },
-      alone: () => cutout.run(),
+      // The library has none: our own work in this process.
+      alone: () =>
+        timed(() => cutOut({ path: small, target: `${small}.out`, maxPixels: SOURCE_PIXELS.most })),
     },
     {
       ...{ name: 'transcribe', route: '/audio/transcriptions', part: 'file', file: RECORDING },

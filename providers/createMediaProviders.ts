@@ -6,7 +6,6 @@ import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { ProviderConfiguration } from './createProviders.ts';
 import { createElevenLabsMedia } from './elevenlabs/media/elevenLabsMedia.ts';
 import { createFalMedia } from './fal/media/falMedia.ts';
-import { createLocalCutout } from './local/images/localCutout.ts';
 import { createLocalImages } from './local/images/localImages.ts';
 import { localSpeaker } from './local/speechSync.ts';
 import { localTranscriber } from './local/transcribe.ts';
@@ -54,8 +53,7 @@ const OPENERS: { [Kind in ProviderSettings['kind']]?: Opener<Kind> } = {
     return apiKey ? alone(createReplicateMedia({ ...settings, apiKey, guardedFetch }), opening) : undefined;
   },
   local(_settings, { tools, imageWork }) {
-    const pictures = [createLocalImages(imageWork), createLocalCutout()];
-    return together(...pictures, localTranscriber(tools), localSpeaker(tools));
+    return { ...createLocalImages(imageWork), ...localTranscriber(tools), ...localSpeaker(tools) };
   },
   simulator: (_settings, { imageWork }) => createTestCards(imageWork),
 };
@@ -72,16 +70,6 @@ export function createMediaProviders(
     if (provider) opened.set(name, provider);
   }
   return opened;
-}
-
-/** One provider of parts that have each their own operations. */
-function together(...parts: MediaProvider[]): MediaProvider {
-  return {
-    ...Object.assign({}, ...parts),
-    close: async () => {
-      await Promise.all(parts.map((part) => part.close?.()));
-    },
-  };
 }
 
 function alone(provider: MediaProvider, opening: Opening): MediaProvider | undefined {

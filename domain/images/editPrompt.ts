@@ -1,205 +1,104 @@
 /**
- * What the offline edit model understands of a prompt: English clauses, each naming one operation of an image library.
- * All of it is understood, or the whole prompt is refused; nothing is guessed and nothing is left out.
+ * The prompt of the offline edit model: clauses, each with one verb of a table, in the order in which they are done. All of it
+ * is understood, or the whole prompt is refused; nothing is guessed and nothing is left out.
  */
-import { type Clause, clausesOf } from './editing/clauses.ts';
-import { borderStep, cropSteps, flipSteps, padStep, resizeStep, rotateStep } from './editing/geometry.ts';
-import { headless } from './editing/headless.ts';
-import { isLayer, layerStep, type Mask, takeMask, textStep } from './editing/layers.ts';
-import type { Head } from './editing/lexicon.ts';
-import { type EditPlan, type EditStep, isSurface, MOST_STEPS, type SurfaceStep } from './editing/plan.ts';
-import { type Reading, readClause, refuseRest } from './editing/reading.ts';
+import { clauseOf, isOption, unreadPart, type Verb } from './editing/clause.ts';
+import { type EditPlan, type EditStep, isSurface, MAX_STEPS, type MaskStep } from './editing/plan.ts';
 import { contradiction, notPossible } from './editing/refusal.ts';
-import { type Token, wordOf } from './editing/tokens.ts';
-import { plainStep, toneStep } from './editing/tones.ts';
+import { type Token, tokenize } from './editing/tokens.ts';
+import { impliedVerb, MASK, verbOf } from './editing/verbs.ts';
 
-/** One clause: what it does, and the mask within which it does it. A mask without a step is for what follows. */
-interface Deed {
-  steps: EditStep[];
-  mask?: Mask;
-  cutsOut: boolean;
-  isLoose: boolean;
+interface Part {
+  tokens: Token[];
+  /** Undefined: it names none, and implies none. */
+  verb: Verb | undefined;
 }
 
 /**
  * `images`: how many came with the prompt. Throws FareboxError for a prompt that is not understood, that contradicts
- * itself, that would change nothing, or that leaves an image without use.
+ * itself, or that leaves an image without use.
  */
 export function planEdit(prompt: string, images: number): EditPlan {
-  const clauses = inherited(clausesOf(prompt));
-  if (clauses.length > MOST_STEPS) throw contradiction(`it asks for more than ${MOST_STEPS} things`);
-  const plan = withMasks(clauses.map((clause) => deedOf(clause, images)));
-  if (plan.length > MOST_STEPS) throw contradiction(`it asks for more than ${MOST_STEPS} things`);
-  if (plan.length === 0) throw notPossible('it names nothing to do');
-  if (isUndone(plan)) throw contradiction('it would change nothing');
-  refuseUnused(plan, images);
-  return plan;
+  const parts = partsOf(tokenize(prompt));
+  if (parts.length === 0) throw notPossible('it names nothing to do');
+  if (parts.length > MAX_STEPS) throw contradiction(`it asks for more than ${MAX_STEPS} things`);
+  const steps = parts.flatMap((part) => stepsOf(part, images));
+  refuseUnused(steps, images);
+  return intoMasks(steps);
 }
 
-interface ReadClause {
-  reading: Reading;
-  isLoose: boolean;
-}
-
-/** "Increase brightness and contrast by 20%": the direction goes on, the amount counts for both. */
-function inherited(clauses: readonly Clause[]): ReadClause[] {
-  const read = clauses.map(({ tokens, isLoose }) => {
-    refuseUnquoted(tokens);
-    return { reading: readClause(tokens), isLoose };
-  });
-  read.forEach(({ reading, isLoose }, index) => {
-    const before = read[index - 1]?.reading;
-    const direction = before?.direction ?? before?.particle;
-    if (!isLoose || !isNounWithoutDirection(reading) || direction === undefined) return;
-    reading.direction = direction;
-    for (let at = index - 1; at >= 0; at -= 1) {
-      const earlier = read[at];
-      if (!earlier || !isNoun(earlier.reading) || earlier.reading.amounts.length > 0) break;
-      earlier.reading.amounts = reading.amounts.map((amount) => ({ ...amount }));
-      if (!earlier.isLoose) break;
+/** Parts between "and", "then" and their like. One without a verb of its own may go on with the one before. */
+function partsOf(tokens: readonly Token[]): Part[] {
+  const parts: Part[] = [];
+  let piece: Token[] = [];
+  let isLoose = false;
+  for (const token of [...tokens, END]) {
+    if (token.kind !== 'break') {
+      piece.push(token);
+      continue;
     }
-  });
-  return read;
-}
-
-function isNoun({ heads }: Reading): boolean {
-  return heads.length === 1 && heads[0]?.head.op === 'tone' && heads[0].head.isNoun === true;
-}
-
-function isNounWithoutDirection(reading: Reading): boolean {
-  const isTo = reading.amounts.some(({ signed, preposition }) => signed || preposition === 'to');
-  return isNoun(reading) && reading.direction === undefined && reading.particle === undefined && !isTo;
-}
-
-function deedOf({ reading, isLoose }: ReadClause, images: number): Deed {
-  const mask = takeMask(reading, images);
-  const cutsOut = mask !== undefined && reading.heads.some(({ head }) => head.op === 'cutout');
-  if (cutsOut) reading.heads = reading.heads.filter(({ head }) => head.op !== 'cutout');
-  const steps = mask && isBare(reading) ? [] : stepsOf(reading, images);
-  refuseRest(reading);
-  return { steps, isLoose, cutsOut, ...(mask && { mask }) };
-}
-
-/** Nothing but a mask is in it. */
-function isBare({ heads, quote, size, ratio, references }: Reading): boolean {
-  const isNamed = references.some(({ image }) => image !== 1);
-  return heads.length === 0 && quote === undefined && !size && ratio === undefined && !isNamed;
-}
-
-function stepsOf(reading: Reading, images: number): EditStep[] {
-  if (reading.quote !== undefined) return [textStep(reading)];
-  if (isLayer(reading)) return [layerStep(reading, images)];
-  const head = reading.heads[0]?.head;
-  if (!head) return headless(reading);
-  if (head.op === 'tone') {
-    const step = toneStep(head, reading);
-    keepOtherHeads(reading, head);
-    return [step];
+    const last = parts.at(-1);
+    if (piece.length > 0) {
+      if (isLoose && last?.verb && goesOn(piece, last.verb)) last.tokens.push(...piece);
+      else parts.push({ tokens: piece, verb: verbOfPart(piece) });
+      piece = [];
+      isLoose = true;
+    }
+    // ", and then": the strictest counts.
+    isLoose &&= token.isLoose;
   }
-  const steps = OF_SEVERAL[head.op]?.(reading) ?? [plainStep(head.op, reading)];
-  keepOtherHeads(reading, head);
-  const known = steps.filter((step) => step !== undefined);
-  if (known.length === 0) throw notPossible('it does not say what to do');
-
-  return known;
+  return parts;
 }
 
-/** What is left then was asked for too, and is not understood together. */
-function keepOtherHeads(reading: Reading, done: Head): void {
-  const isSame = (head: Head) =>
-    head.op === done.op && (head.op !== 'tone' || (done.op === 'tone' && head.tone === done.tone));
-  reading.heads = reading.heads.filter(({ head, word }) => {
-    const isOfCrop = done.op === 'crop' && (head.op === 'round' || head.op === 'resize');
-    return word !== 'size' && !isSame(head) && !isOfCrop;
+const END: Token = { kind: 'break', text: '', isLoose: false };
+
+/** "…, in white" and "… and 50% opacity" say more of what was said before. */
+function goesOn(piece: readonly Token[], verb: Verb): boolean {
+  return piece.every((token) => {
+    const isNew = token.kind === 'quote' || verbOf(token) !== undefined;
+    return !isNew || isOption(verb, token.text) || (token.kind === 'colour' && verb.takes.includes('colour'));
   });
 }
 
-/** What stands after "write" is a text, and not words of ours. */
-function refuseUnquoted(tokens: readonly Token[]): void {
-  const isText = tokens.some((token) =>
-    /^(?:write|text|caption|title|label|saying|inscribe)$/.test(wordOf(token) ?? ''),
-  );
-  if (isText && !tokens.some(({ kind }) => kind === 'quote')) {
-    throw contradiction('the text needs quotation marks, as in: write "Hello" at the top');
-  }
+function verbOfPart(tokens: readonly Token[]): Verb | undefined {
+  const words = tokens.filter(({ kind }) => kind === 'word');
+  const named = [...words, ...tokens].map(verbOf).find((verb) => verb !== undefined);
+  return named ?? tokens.map(impliedVerb).find((verb) => verb !== undefined);
 }
 
-const OF_SEVERAL: { [Operation in string]?: (reading: Reading) => EditStep[] } = {
-  crop: cropSteps,
-  flip: flipSteps,
-  pad: (reading) => [padStep(reading)],
-  border: (reading) => [borderStep(reading)],
-  rotate: (reading) => [rotateStep(reading)],
-  resize: (reading) => [resizeStep(reading)],
-  text: (reading) => [textStep(reading)],
-};
+function stepsOf({ tokens, verb }: Part, images: number): EditStep[] {
+  const [first] = tokens;
+  if (!verb) throw first ? unreadPart(first) : notPossible('it does not say what to do');
+  if (verb !== MASK && tokens.some(({ kind, text }) => kind === 'word' && text === 'mask')) {
+    throw contradiction(
+      'a mask is named before what is done in it, as in "use image 2 as a mask, then blur"',
+    );
+  }
+  return [verb.read(clauseOf(tokens, verb, images))].flat();
+}
 
-/** Puts the steps of a mask into it. */
-function withMasks(deeds: readonly Deed[]): EditStep[] {
+/** Steps after a mask are done within it, until the next one. */
+function intoMasks(steps: readonly EditStep[]): EditPlan {
   const plan: EditStep[] = [];
-  let open: { mask: Mask; steps: SurfaceStep[] } | undefined;
-  deeds.forEach((deed, index) => {
-    const isLast = index === deeds.length - 1;
-    if (deed.mask && deed.steps.length === 0) {
-      const next = deeds[index + 1];
-      const isForNext = !isLast && !deed.cutsOut && next?.mask === undefined;
-      open = isForNext ? { mask: deed.mask, steps: [] } : undefined;
-      plan.push(open ? { do: 'masked', ...deed.mask, steps: open.steps } : { do: 'cutout', ...deed.mask });
-    } else if (deed.mask) {
-      const steps = [...(open ? [] : takeBack(plan, deeds, index)), ...deed.steps];
-      open = undefined;
-      plan.push({ do: 'masked', ...deed.mask, steps: steps.map(asSurface) });
-    } else if (open) {
-      open.steps.push(...deed.steps.map(asSurface));
-    } else {
-      plan.push(...deed.steps);
+  let mask: MaskStep | undefined;
+  for (const step of steps) {
+    if (step.do !== 'mask' && mask) {
+      if (!isSurface(step)) throw contradiction(BEFORE_MASK);
+      mask.steps.push(step);
+      continue;
     }
-  });
+    if (step.do === 'mask') mask = step;
+    plan.push(step);
+  }
   return plan;
 }
 
-/** "Blur and darken it, using the second image as a mask": both are within the mask. */
-function takeBack(plan: EditStep[], deeds: readonly Deed[], from: number): EditStep[] {
-  const taken: EditStep[] = [];
-  for (let at = from; at > 0 && deeds[at]?.isLoose; at -= 1) {
-    const before = deeds[at - 1];
-    if (!before || before.mask || !before.steps.every(isSurface)) break;
-    taken.unshift(...before.steps);
-  }
-  plan.length -= taken.length;
-  return taken;
-}
+const BEFORE_MASK =
+  'what changes the size or turns the picture is said before the mask, with "then" between them';
 
-function asSurface(step: EditStep): SurfaceStep {
-  if (isSurface(step)) return step;
-  throw contradiction(
-    'what changes the size or turns the picture is said before the mask, with "then" between them',
-  );
-}
-
-/** Flips, half and quarter turns and inversions that take each other back. */
-function isUndone(plan: EditPlan): boolean {
-  let [turns, flipped, inverted] = [0, false, false];
-  for (const step of plan) {
-    if (step.do === 'invert') inverted = !inverted;
-    else if (step.do === 'flip') {
-      // A flip turns the turns before it around; a vertical one is a horizontal one and half a turn.
-      flipped = !flipped;
-      turns = -turns + (step.axis === 'vertical' ? 180 : 0);
-    } else if (step.do === 'rotate' && step.degrees % 90 === 0) turns += step.degrees;
-    else if (!(step.do === 'opacity' && step.opacity === 1)) return false;
-  }
-  return !flipped && !inverted && turns % 360 === 0;
-}
-
-function refuseUnused(plan: EditPlan, images: number): void {
-  const used = new Set<number>();
-  for (const step of plan) {
-    const nested = step.do === 'masked' ? step.steps : [];
-    for (const each of [step, ...nested]) if ('image' in each) used.add(each.image);
-  }
+function refuseUnused(steps: readonly EditStep[], images: number): void {
   for (let image = 2; image <= images; image += 1) {
-    if (used.has(image)) continue;
+    if (steps.some((step) => 'image' in step && step.image === image)) continue;
     throw contradiction(
       `it does not say what image ${image} is for; say for example "put image ${image} over the first at the bottom ` +
         `right at 30% width" or "use image ${image} as a mask"`,

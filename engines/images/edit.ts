@@ -1,4 +1,4 @@
-/** Runs in the image child only: carries out what a prompt was read as. One decoding, the steps, one encoding. */
+/** Runs in the image child only: carries out the steps of a prompt. One decoding, the steps, one encoding. */
 import { cropBox, pixelsOf, sizeAfter } from '../../domain/images/editing/measure.ts';
 import {
   type EditPlan,
@@ -11,8 +11,8 @@ import type { ImageFormat } from '../../domain/images/images.ts';
 import { add, type Canvas, openCanvas, settle } from './editCanvas.ts';
 import { colourChange } from './editColour.ts';
 import {
-  cutOut,
   fadeTo,
+  keepMasked,
   type LayerMeans,
   overlay,
   roundCorners,
@@ -52,8 +52,8 @@ export async function edit({
 }
 
 async function carryOut(canvas: Canvas, step: EditStep, means: LayerMeans): Promise<void> {
-  if (step.do === 'cutout') return cutOut(canvas, step, means);
-  if (step.do === 'masked') {
+  if (step.do === 'mask') {
+    if (step.steps.length === 0) return keepMasked(canvas, step, means);
     return within(canvas, { mask: step, means }, async () => {
       for (const inner of step.steps) await onSurface(canvas, inner, means);
     });
@@ -76,7 +76,7 @@ async function inSpace(canvas: Canvas, step: GeometryStep): Promise<void> {
     case 'resize':
     case 'scale':
     case 'longSide': {
-      const fit = step.do === 'resize' && step.fit === 'cover' ? 'cover' : 'fill';
+      const fit = step.do === 'resize' ? 'cover' : 'fill';
       await add(canvas, 'resize', (picture) => picture.resize({ ...next, fit }));
       break;
     }
@@ -118,9 +118,6 @@ async function onSurface(canvas: Canvas, step: SurfaceStep, means: LayerMeans): 
     else await add(canvas, 'linear', (picture) => picture.linear(factors, added));
   }
   switch (step.do) {
-    case 'normalise':
-      await add(canvas, 'linear', (picture) => picture.normalise());
-      break;
     case 'blur': {
       const sigma = pixelsOf(step.size, canvas);
       await add(canvas, 'blur', (picture) => picture.blur(sigma));

@@ -10,12 +10,12 @@ export interface ColourChange {
   added: Row;
 }
 
-/** Of the eye, for sRGB (ITU-R BT.709). */
+/** Weights of the eye, for sRGB (ITU-R BT.709). */
 const LUMA: Row = [0.2126, 0.7152, 0.0722];
 const NONE: Row = [0, 0, 0];
 const ONE: Row = [1, 1, 1];
 const MIDDLE = 128;
-/** What full warmth does to red, green and blue. */
+/** Changes of red, green and blue at full warmth. */
 const WARMTH: Row = [0.3, 0.06, -0.3];
 
 export function colourChange(step: SurfaceStep): ColourChange | undefined {

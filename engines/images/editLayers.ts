@@ -1,20 +1,18 @@
-/** Runs in the image child only: what is laid over a picture, and masks. */
+/** Runs in the image child only: layers, texts and masks on a picture. */
 import sharp, { type OverlayOptions } from 'sharp';
 import { pixelsOf as lengthInPixels, type Size } from '../../domain/images/editing/measure.ts';
-import type { Anchor, Length, OverlayStep, SurfaceStep } from '../../domain/images/editing/plan.ts';
+import type { Anchor, Length, MaskStep, OverlayStep, SurfaceStep } from '../../domain/images/editing/plan.ts';
 import { add, type Canvas, openCanvas, type Pixels, pixelsOf, point, setPixels } from './editCanvas.ts';
 import { decoding } from './openImage.ts';
 
 type TextStep = Extract<SurfaceStep, { do: 'text' }>;
 
 export interface LayerMeans {
-  /** Of the images of the request; the first is the base. */
+  /** Paths of the request's images; the first is the base. */
   images: readonly string[];
   maxPixels: number;
   fontPath: string;
 }
-
-const SPREAD = { over: 'over', multiply: 'multiply', screen: 'screen' } as const;
 
 async function composite(
   canvas: Canvas,
@@ -41,16 +39,12 @@ function placed(
 export async function overlay(canvas: Canvas, step: OverlayStep, means: LayerMeans): Promise<void> {
   const { width, height } = canvas;
   const layer = await openCanvas(means.images[step.image - 1] ?? '', means.maxPixels);
-  const wanted = step.fills ? width : layerWidth(step, { canvas, layer });
-  await add(layer, 'resize', (picture) =>
-    step.fills
-      ? picture.resize({ width, height, fit: 'cover' })
-      : picture.resize({ width: Math.min(width, wanted), height, fit: 'inside' }),
-  );
+  const wanted = Math.min(width, layerWidth(step, { canvas, layer }));
+  await add(layer, 'resize', (picture) => picture.resize({ width: wanted, height, fit: 'inside' }));
   if (step.opacity < 1) await fadeTo(layer, step.opacity);
   const pixels = await pixelsOf(layer);
   const place = placed(canvas, pixels, { anchor: step.anchor, margin: 0 });
-  await composite(canvas, pixels, { ...place, blend: SPREAD[step.blend] });
+  await composite(canvas, pixels, place);
 }
 
 /** Its own width unless another is asked for; at most the picture's. */
@@ -67,7 +61,7 @@ export async function fadeTo(canvas: Canvas, opacity: number): Promise<void> {
 const MARGIN = 0.04;
 const MOST_TAKEN = 1 - 2 * MARGIN;
 const USUAL_SIZE: Length = { share: 0.09 };
-/** Of a letter's size: its usual width, and a line's height. */
+/** Shares of a letter's size: its usual width, and a line's height. */
 const LETTER = 0.65;
 const LINE = 1.25;
 const SMALLEST = 6;
@@ -109,7 +103,7 @@ export async function write(canvas: Canvas, step: TextStep, fontPath: string): P
   await composite(canvas, pixels, placed(canvas, pixels, { anchor: step.anchor, margin }));
 }
 
-/** So small that all of it has room: a text that has not would take memory without bound before it is cut. */
+/** A size at which all of it has room: a text without room would take memory without bound before it is cut. */
 function fittingSize(characters: number, wanted: number, room: Size): number {
   let size = Math.max(SMALLEST, wanted);
   const lines = () => Math.ceil(characters / Math.max(1, Math.floor(room.width / (size * LETTER))));
@@ -164,15 +158,10 @@ export async function roundCorners(canvas: Canvas, radius: Length): Promise<void
   await composite(canvas, { data, width, height, channels: 4 }, { left: 0, top: 0, blend: 'dest-in' });
 }
 
-export interface MaskOf {
-  image: number;
-  inverted: boolean;
-}
-
 /** A byte for each point of the picture: 255 is white. What is transparent in a mask is black. */
 async function maskFor(
   { width, height }: Size,
-  { image, inverted }: MaskOf,
+  { image, inverted }: MaskStep,
   means: LayerMeans,
 ): Promise<Buffer> {
   const mask = await openCanvas(means.images[image - 1] ?? '', means.maxPixels);
@@ -187,7 +176,7 @@ async function maskFor(
   return bytes;
 }
 
-export async function cutOut(canvas: Canvas, mask: MaskOf, means: LayerMeans): Promise<void> {
+export async function keepMasked(canvas: Canvas, mask: MaskStep, means: LayerMeans): Promise<void> {
   const pixels = await pixelsOf(canvas);
   const bytes = await maskFor(pixels, mask, means);
   for (let at = 0; at < bytes.length; at += 1) {
@@ -200,7 +189,7 @@ export async function cutOut(canvas: Canvas, mask: MaskOf, means: LayerMeans): P
 /** `work` changes the picture where the mask is white. */
 export async function within(
   canvas: Canvas,
-  { mask, means }: { mask: MaskOf; means: LayerMeans },
+  { mask, means }: { mask: MaskStep; means: LayerMeans },
   work: () => Promise<void>,
 ): Promise<void> {
   const before = await pixelsOf(canvas);

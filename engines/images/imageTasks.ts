@@ -1,4 +1,5 @@
 /** What the image child does, by name. The process that asks takes the types only. */
+import { cutOut } from './cutOut.ts';
 import { edit } from './edit.ts';
 import { enlarge } from './enlarge.ts';
 import { finish } from './finish.ts';
@@ -6,7 +7,7 @@ import { makePlain } from './makePlain.ts';
 import { testCard } from './testCard.ts';
 
 /** A task takes and answers what can be cloned, and throws ImageRefusal where the file is at fault. */
-export const IMAGE_TASKS = { makePlain, finish, edit, enlarge, testCard };
+export const IMAGE_TASKS = { makePlain, finish, edit, enlarge, cutOut, testCard };
 
 type ImageTasks = typeof IMAGE_TASKS;
 export type ImageTaskName = keyof ImageTasks;

@@ -112,7 +112,6 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   'ipaddr.js': ['infra/http/'],
   koa: ['api/'],
   linkedom: ['engines/pages/'],
-  '@techstark/opencv-js': ['engines/cutout/'],
   sharp: ['engines/'],
   solc: ['dev/launch/'],
   'lru-cache': ['api/', 'infra/', 'engines/'],

@@ -8,15 +8,15 @@ export const LOCAL_CUTOUT: ImageModel = {
   imageUse: 'cutout',
   id: 'local-cutout',
   provider: 'local',
-  upstreamModel: 'grabcut',
+  upstreamModel: 'edge-colours',
   privacy: 'private',
   name: 'Local Cutout',
   description:
-    'Removes the background of a picture on this machine, with no learned model: GrabCut from a start found by contrast ' +
-    'to the edges of the picture, then a soft edge for hair and fur. It does not know what things are: it works where ' +
-    'the subject differs from the background in colour and stands near the middle, and is weak on crowded scenes, on ' +
-    'subjects that fill the picture, on openings in a subject, and where both sides have the same colours. A picture in which no subject is found ' +
-    'is refused and not charged.',
+    'Removes the background of a picture on this machine, with no learned model: the colours along the edges of the ' +
+    'picture are taken for the background, and what differs from them for the subject. It does not know what things are: ' +
+    'it works where a clear subject stands before a plain background, and is weak on crowded scenes, on subjects that ' +
+    'fill the picture, on hair and fur, and where both sides have the same colours. A picture in which no subject is ' +
+    'found is refused and not charged.',
   modelSource: '',
   created: DEFAULT_CREATED,
   spec: { pricing: { generation: price(0.002) } },

@@ -1,4 +1,4 @@
-/** How large a picture is after each step, known before anything is decoded; and what a request's own fields add. */
+/** The size of a picture after each step, known before anything is decoded; and the steps that a request's own fields add. */
 import { type AspectRatio, SOURCE_PIXELS } from '../images.ts';
 import { CENTRE, type EditPlan, type EditStep, isSurface, type Length } from './plan.ts';
 import { contradiction } from './refusal.ts';
@@ -15,7 +15,7 @@ export interface Box extends Size {
 
 /** Longer side in pixels. */
 const TIERS: Readonly<Record<string, number>> = { '1K': 1_024, '2K': 2_048, '4K': 4_096 };
-/** It is what requests get that name none: then nothing is made larger. */
+/** Requests that name none get this one: then nothing is made larger. */
 const BOUND_ONLY = '1K';
 
 export interface Wishes {
@@ -68,7 +68,7 @@ function refuseUnchanged(plan: EditPlan, base: Size): void {
     const next = sizeAfter(size, step);
     const isMoved =
       step.do === 'rotate' || step.do === 'flip' || next.width !== size.width || next.height !== size.height;
-    if (isMoved || isSurface(step) || step.do === 'masked' || step.do === 'cutout') return;
+    if (isMoved || isSurface(step) || step.do === 'mask') return;
     size = next;
   }
   throw contradiction(
@@ -125,19 +125,12 @@ export function pixelsOf(length: Length, { width, height }: Size): number {
   return Math.max(1, Math.round(pixels));
 }
 
+type CropStep = Extract<EditStep, { do: 'crop' | 'cropTo' | 'cropShare' }>;
+
 /** Throws FareboxError when the picture is smaller than the piece. */
-export function cropBox(size: Size, step: Extract<EditStep, { do: 'crop' | 'cropTo' | 'cropShare' }>): Box {
+export function cropBox(size: Size, step: CropStep): Box {
   const { width, height } = size;
-  if (step.do === 'cropShare') {
-    const piece = rounded({ width: width * step.width, height: height * step.height });
-    const [left, top] = [Math.round(width * step.left), Math.round(height * step.top)];
-    return { left: Math.min(left, width - piece.width), top: Math.min(top, height - piece.height), ...piece };
-  }
-  const piece: Size =
-    step.do === 'cropTo'
-      ? step
-      : { width: Math.min(width, height * step.ratio), height: Math.min(height, width / step.ratio) };
-  const whole = rounded(piece);
+  const whole = rounded(pieceOf(size, step));
   if (whole.width > width || whole.height > height) {
     throw contradiction(
       `the picture, ${width} x ${height} pixels then, is smaller than the piece to be cropped`,
@@ -147,15 +140,21 @@ export function cropBox(size: Size, step: Extract<EditStep, { do: 'crop' | 'crop
   return { left, top: Math.round((height - whole.height) * step.anchor.y), ...whole };
 }
 
-function resized({ width, height }: Size, step: Extract<EditStep, { do: 'resize' }>): Size {
-  const [across, down] = [step.width, step.height];
-  if (across === undefined || down === undefined) {
-    const factor = across === undefined ? (down ?? height) / height : across / width;
-    return { width: width * factor, height: height * factor };
+function pieceOf({ width, height }: Size, step: CropStep): Size {
+  switch (step.do) {
+    case 'cropTo':
+      return step;
+    case 'cropShare':
+      return { width: width * step.width, height: height * step.height };
+    case 'crop':
+      return { width: Math.min(width, height * step.ratio), height: Math.min(height, width / step.ratio) };
   }
-  if (step.fit !== 'inside') return { width: across, height: down };
-  const factor = Math.min(across / width, down / height);
-  return { width: width * factor, height: height * factor };
+}
+
+function resized({ width, height }: Size, step: Extract<EditStep, { do: 'resize' }>): Size {
+  const { width: across, height: down } = step;
+  const factor = across === undefined ? (down ?? height) / height : across / width;
+  return { width: across ?? width * factor, height: down ?? height * factor };
 }
 
 function turned({ width, height }: Size, degrees: number): Size {

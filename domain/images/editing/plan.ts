@@ -1,5 +1,5 @@
 /**
- * What an image library does with a picture: the steps that a prompt is translated into, in the order in which they
+ * Operations of an image library on a picture: the steps that a prompt is translated into, in the order in which they
  * are done. A plan is plain data; engines/images carries it out.
  */
 
@@ -10,7 +10,7 @@ export interface Colour {
   blue: number;
 }
 
-/** Where a thing lies in the picture: 0 is left or top, 1 is right or bottom. */
+/** The place of a thing in the picture: 0 is left or top, 1 is right or bottom. */
 export interface Anchor {
   x: 0 | 0.5 | 1;
   y: 0 | 0.5 | 1;
@@ -21,15 +21,15 @@ export type Length = { pixels: number } | { share: number };
 
 export type Tone = 'brightness' | 'contrast' | 'saturation' | 'warmth';
 
-/** Steps that change the size of the picture or where its points are. */
+/** Steps that change the size of the picture or the places of its points. */
 export type GeometryStep =
   /** The largest piece of this ratio (width : height). */
   | { do: 'crop'; ratio: number; anchor: Anchor }
   | { do: 'cropTo'; width: number; height: number; anchor: Anchor }
   /** Shares of width and height. */
-  | { do: 'cropShare'; left: number; top: number; width: number; height: number }
-  /** One side given: the other follows. `cover` cuts what is too much, `inside` may be smaller on one side. */
-  | { do: 'resize'; width?: number; height?: number; fit: 'cover' | 'inside' | 'stretch' }
+  | { do: 'cropShare'; width: number; height: number; anchor: Anchor }
+  /** One side given: the other follows. With both, the picture is cut to their ratio. */
+  | { do: 'resize'; width?: number; height?: number }
   | { do: 'scale'; factor: number }
   /** The longer side in pixels. */
   | { do: 'longSide'; pixels: number }
@@ -48,7 +48,6 @@ export type SurfaceStep =
   | { do: 'sepia' }
   | { do: 'invert' }
   | { do: 'tint'; colour: Colour; strength: number }
-  | { do: 'normalise' }
   /** `size` is the standard deviation. */
   | { do: 'blur'; size: Length }
   | { do: 'sharpen'; amount: number }
@@ -70,28 +69,30 @@ export interface OverlayStep {
   anchor: Anchor;
   /** Pixels, or a share of the width of the picture; undefined: its own, at most the picture's. */
   width?: Length;
-  /** Instead of `width`: it is cut to the picture's size. */
-  fills: boolean;
   opacity: number;
-  blend: Blend;
 }
-export type Blend = 'over' | 'multiply' | 'screen';
 
-export type EditStep =
-  | GeometryStep
-  | SurfaceStep
-  /** `steps` act where the mask is white, half where it is grey. */
-  | { do: 'masked'; image: number; inverted: boolean; steps: SurfaceStep[] }
-  /** What is white in the mask is kept, the rest becomes transparent. */
-  | { do: 'cutout'; image: number; inverted: boolean };
+/**
+ * `steps` act where the mask is white, half where it is grey. Without steps, white is kept and the rest becomes
+ * transparent.
+ */
+export interface MaskStep {
+  do: 'mask';
+  image: number;
+  inverted: boolean;
+  steps: SurfaceStep[];
+}
+
+export type EditStep = GeometryStep | SurfaceStep | MaskStep;
 
 export type EditPlan = readonly EditStep[];
 
 export const CENTRE: Anchor = { x: 0.5, y: 0.5 };
+export const CIRCLE: SurfaceStep = { do: 'round', radius: { share: 0.5 } };
 
-/** Of one prompt. */
-export const MOST_STEPS = 24;
-export const MOST_TEXT_CHARACTERS = 300;
+/** The most steps of one prompt. */
+export const MAX_STEPS = 24;
+export const MAX_TEXT_CHARACTERS = 300;
 
 const GEOMETRY: ReadonlySet<EditStep['do']> = new Set<GeometryStep['do']>([
   'crop',
@@ -107,5 +108,5 @@ const GEOMETRY: ReadonlySet<EditStep['do']> = new Set<GeometryStep['do']>([
 ]);
 
 export function isSurface(step: EditStep): step is SurfaceStep {
-  return !GEOMETRY.has(step.do) && step.do !== 'masked' && step.do !== 'cutout';
+  return !GEOMETRY.has(step.do) && step.do !== 'mask';
 }

@@ -22,6 +22,10 @@ export function contradiction(why: string): FareboxError {
   return new FareboxError({ code: 'invalid_request', message: `The prompt cannot be carried out: ${why}` });
 }
 
+export function unquotedText(): FareboxError {
+  return contradiction('the text needs quotation marks, as in: write "Hello" at the top');
+}
+
 export function unknownWord(word: string): FareboxError {
   if (word.length > MOST_QUOTED || !/^[\p{L}\p{M}\p{N}']+$/u.test(word)) {
     return notPossible('a part of it is not understood');

@@ -1,209 +1,202 @@
-/** A prompt as a list of words, numbers, sizes, ratios, colours and quoted texts; read once from left to right. */
-import { type Colour, MOST_TEXT_CHARACTERS } from './plan.ts';
-import { contradiction, notPossible, unknownWord } from './refusal.ts';
+/** A prompt as words, numbers, sizes, ratios, colours, quoted texts and images; read once from left to right. */
+import { type Colour, MAX_TEXT_CHARACTERS } from './plan.ts';
+import { contradiction, notPossible } from './refusal.ts';
+import {
+  BREAKS,
+  DIRECTIONS,
+  FILLERS,
+  IMAGES,
+  NUMBERS,
+  namedColour,
+  PHRASES,
+  PLACES,
+  SIDES,
+  type Side,
+  STRENGTHS,
+  UNITS,
+  type Unit,
+} from './words.ts';
 
-export type Unit = '%' | 'px' | 'degrees' | 'times';
+export interface Amount {
+  value: number;
+  unit: Unit | undefined;
+  /** Written with a plus or minus. */
+  signed: boolean;
+  /** "To 50%", not "by 50%". */
+  isTo: boolean;
+}
 
-export type Token =
-  /** Lower case. */
-  | { kind: 'word'; text: string }
-  /** `signed`: written with a plus or minus. */
-  | { kind: 'number'; value: number; unit?: Unit; signed: boolean }
+type Meaning =
+  | { kind: 'word' }
+  | ({ kind: 'number' } & Amount)
+  /** A number and what it measures: "800 pixels wide". */
+  | ({ kind: 'side'; side: Side } & Amount)
   | { kind: 'size'; width: number; height: number }
-  | { kind: 'ratio'; width: number; height: number }
-  | { kind: 'colour'; name: string; colour: Colour }
-  | { kind: 'quote'; text: string }
-  /** Between two things to do. */
+  | { kind: 'ratio'; ratio: number }
+  | { kind: 'colour'; colour: Colour }
+  | { kind: 'quote' }
+  /** 2 is the second image of the request, 0 the only further one. */
+  | { kind: 'image'; image: number }
+  | { kind: 'place'; place: 'left' | 'right' | 'top' | 'bottom' | 'centre' }
+  | { kind: 'strength'; strength: number }
+  | { kind: 'direction'; direction: 1 | -1 }
+  /** Between two steps; loose: a comma or "and", not "then" or a full stop. */
   | { kind: 'break'; isLoose: boolean };
 
-/** Every token is looked at a few times. */
-const MOST_TOKENS = 600;
-
-const CLOSERS: Readonly<Record<string, string>> = {
-  '"': '"',
-  '“': '”',
-  '„': '“',
-  '«': '»',
-  '‘': '’',
-  "'": "'",
-  '`': '`',
-};
-const UNITS: Readonly<Record<string, Unit>> = {
-  '%': '%',
-  percent: '%',
-  pct: '%',
-  px: 'px',
-  pixel: 'px',
-  pixels: 'px',
-  '°': 'degrees',
-  deg: 'degrees',
-  degree: 'degrees',
-  degrees: 'degrees',
-  x: 'times',
-  times: 'times',
-};
-
-// None of them can look at a character twice.
-const WORD = /\p{L}[\p{L}\p{M}\p{N}]*(?:['’]\p{L}{1,2}(?![\p{L}\p{N}]))?/uy;
-const NUMBER = /[+-]?\d{1,9}(?:\.\d{1,6})?/y;
-const HEX = /#(?:[0-9a-f]{6}|[0-9a-f]{3})(?![0-9a-z])/iy;
-const SPACES = /[\s()]+/y;
+/** `text`: the word in lower case, or what stands between the quotation marks. */
+export type Token = Meaning & { text: string };
+export type Kind = Token['kind'];
+export type TokenOf<Name extends Kind> = Extract<Token, { kind: Name }>;
 
 interface Reader {
-  prompt: string;
-  at: number;
   tokens: Token[];
+  /** "To" stands right before. */
+  isTo: boolean;
 }
 
-/** Throws FareboxError for what no sentence of ours has. */
+type Rule = readonly [pattern: RegExp, read: (reader: Reader, found: readonly string[]) => void];
+
+// None of the patterns can look at a character twice.
+const RULES: readonly Rule[] = [
+  [
+    /[\s()]+/y,
+    (reader, [spaces]) => spaces?.includes('\n') && push(reader, '.', { kind: 'break', isLoose: false }),
+  ],
+  [/["“„«]([^"“”»]*)["“”»]/y, readQuote],
+  // An apostrophe is followed by a letter, and the end of the text is not.
+  [/['‘`]((?:[^'’`]|['’](?=[\p{L}\p{N}]))*)['’`](?![\p{L}\p{N}])/uy, readQuote],
+  [/#(?:[0-9a-f]{6}|[0-9a-f]{3})(?![0-9a-z])/iy, (reader, [hex = '']) => push(reader, hex, hexColour(hex))],
+  [
+    /(\d{1,9})\s{0,3}(?:px|pixels?)?\s{0,3}(?:x|×|\*|by)\s{0,3}(\d{1,9})(\s{0,3}(?:px|pixels?))?(?![\p{L}\d.%])/iuy,
+    readSize,
+  ],
+  [/(\d{1,5}(?:\.\d{1,3})?)\s{0,3}[:/]\s{0,3}(\d{1,5}(?:\.\d{1,3})?)/y, readRatio],
+  [
+    /(?:image|picture|photo|layer)\s{1,3}#?([1-9])(?!\s{0,3}(?:[\d.%°x]|px|pixel|percent|deg|times))/iy,
+    readImage,
+  ],
+  [/[1-4](?:st|nd|rd|th)(?!\p{L})/iuy, readWord],
+  [
+    /([+-]?\d{1,9}(?:\.\d{1,6})?)(?:\s{0,3}(%|°|(?:percent|pct|px|pixels?|degrees?|deg|times|x)(?![\p{L}\d])))?/iuy,
+    readNumber,
+  ],
+  ...PHRASES.map(([pattern, word]): Rule => [pattern, (reader) => word !== '' && readWord(reader, [word])]),
+  [/\p{L}[\p{L}\p{M}\p{N}]*(?:['’]\p{L}{1,2}(?![\p{L}\p{N}]))?/uy, readWord],
+  [/[,.;!?&+–—]/y, readWord],
+  [/-/y, () => undefined],
+];
+
+/** Every token is looked at a few times. */
+const MAX_TOKENS = 600;
+
+/** Throws FareboxError for signs that no prompt of ours has. */
 export function tokenize(prompt: string): Token[] {
-  const reader: Reader = { prompt, at: 0, tokens: [] };
-  while (reader.at < prompt.length) {
-    readOne(reader);
-    if (reader.tokens.length > MOST_TOKENS) throw contradiction('it is too long');
+  const reader: Reader = { tokens: [], isTo: false };
+  for (let at = 0; at < prompt.length; ) {
+    at += readOne(reader, prompt, at);
+    if (reader.tokens.length > MAX_TOKENS) throw contradiction('it is too long');
   }
-  return joinNumbers(reader.tokens);
+  return reader.tokens;
 }
 
-function readOne(reader: Reader): void {
-  const { prompt, at, tokens } = reader;
-  const next = prompt[at] ?? '';
-  if (isQuoteHere(reader, next)) {
-    readQuote(reader, CLOSERS[next] ?? next);
-    return;
+/** Answers how many characters it used. */
+function readOne(reader: Reader, prompt: string, at: number): number {
+  for (const [pattern, read] of RULES) {
+    pattern.lastIndex = at;
+    const found = pattern.exec(prompt);
+    if (!found) continue;
+    read(reader, found);
+    return found[0].length;
   }
-  const token = tokenHere(reader, next);
-  if (token) tokens.push(token);
-  else if (take(reader, SPACES)) {
-    if (prompt.slice(at, reader.at).includes('\n')) tokens.push({ kind: 'break', isLoose: false });
-  } else {
-    reader.at += 1;
-    tokens.push(...mark(next));
-  }
-}
-
-function tokenHere(reader: Reader, next: string): Token | undefined {
-  const hex = take(reader, HEX);
-  if (hex) return { kind: 'colour', name: hex, colour: hexColour(hex) };
-  const number = /[\d+-]/.test(next) ? take(reader, NUMBER) : undefined;
-  if (number) return { kind: 'number', value: Number(number), signed: /^[+-]/.test(number) };
-  const word = isSizeSign(reader) ? undefined : take(reader, WORD);
-  return word ? { kind: 'word', text: word.toLowerCase().replace('’', "'") } : undefined;
-}
-
-function take(reader: Reader, pattern: RegExp): string | undefined {
-  pattern.lastIndex = reader.at;
-  const found = pattern.exec(reader.prompt)?.[0];
-  if (found) reader.at += found.length;
-  return found;
-}
-
-/** The x of "800x600". */
-function isSizeSign({ prompt, at, tokens }: Reader): boolean {
-  return /[xX]/.test(prompt[at] ?? '') && tokens.at(-1)?.kind === 'number' && /\d/.test(prompt[at + 1] ?? '');
-}
-
-function mark(character: string): Token[] {
-  // Within words; before a number it is its sign.
-  if (character === '-') return [];
-  if (character === ',') return [{ kind: 'break', isLoose: true }];
-  if ('&+'.includes(character)) return [{ kind: 'word', text: 'and' }];
-  if ('.;!?–—'.includes(character)) return [{ kind: 'break', isLoose: false }];
-  if ('%°×:/*xX'.includes(character))
-    return [{ kind: 'word', text: '×xX'.includes(character) ? 'x' : character }];
+  if (/["“„«'‘`]/.test(prompt[at] ?? '')) throw contradiction('a quotation mark is not closed');
   throw notPossible('it has a character that is not understood');
 }
 
-/** An apostrophe in a word is none. */
-function isQuoteHere({ prompt, at }: Reader, character: string): boolean {
-  if (!Object.hasOwn(CLOSERS, character)) return false;
-  return !"'‘`".includes(character) || at === 0 || !/[\p{L}\p{N}]/u.test(prompt[at - 1] ?? '');
+function push(reader: Reader, text: string, value: Meaning): void {
+  reader.tokens.push({ ...value, text });
+  reader.isTo = false;
 }
 
-function readQuote(reader: Reader, closer: string): void {
-  const { prompt } = reader;
-  let end = prompt.indexOf(closer, reader.at + 1);
-  // Within single marks an apostrophe is followed by a letter.
-  while (end >= 0 && "'’".includes(closer) && /[\p{L}\p{N}]/u.test(prompt[end + 1] ?? '')) {
-    end = prompt.indexOf(closer, end + 1);
-  }
-  if (end < 0) throw contradiction('a quotation mark is not closed');
-  const text = prompt
-    .slice(reader.at + 1, end)
+function readQuote(reader: Reader, [, quoted = '']: readonly string[]): void {
+  const text = quoted
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .replaceAll(/[\p{Cs}\p{Co}\p{Cn}]/gu, '')
     .trim();
   if (text === '') throw contradiction('the text in quotation marks is empty');
-  if ([...text].length > MOST_TEXT_CHARACTERS) {
-    throw contradiction(`the text in quotation marks has more than ${MOST_TEXT_CHARACTERS} characters`);
+  if ([...text].length > MAX_TEXT_CHARACTERS) {
+    throw contradiction(`the text in quotation marks has more than ${MAX_TEXT_CHARACTERS} characters`);
   }
-  reader.tokens.push({ kind: 'quote', text });
-  reader.at = end + 1;
+  push(reader, text, { kind: 'quote' });
 }
 
-function hexColour(hex: string): Colour {
+function hexColour(hex: string): Meaning {
   const digits = hex.length === 4 ? [...hex.slice(1)].map((digit) => digit + digit).join('') : hex.slice(1);
   const part = (from: number) => Number.parseInt(digits.slice(from, from + 2), 16);
-  return { red: part(0), green: part(2), blue: part(4) };
+  return { kind: 'colour', colour: { red: part(0), green: part(2), blue: part(4) } };
 }
 
-/** "800 x 600", "16:9", "30 percent": numbers with what belongs to them. */
-function joinNumbers(tokens: readonly Token[]): Token[] {
-  const joined: Token[] = [];
-  for (let at = 0; at < tokens.length; ) {
-    const pair = pairAt(tokens, at);
-    const token = tokens[at];
-    if (pair) {
-      joined.push(pair.token);
-      at += pair.length;
-    } else if (token?.kind === 'number') {
-      const unit = unitOf(tokens[at + 1]);
-      joined.push(unit ? { ...token, unit } : token);
-      at += unit ? 2 : 1;
-    } else {
-      if (token && wordOf(token) === '%') throw notPossible('it has a character that is not understood');
-      if (token) joined.push(token);
-      at += 1;
-    }
-  }
-  return joined.filter((token) => ![':', '*', '/', '°'].includes(wordOf(token) ?? ''));
-}
-
-const SIZE_SIGNS = ['x', '*', 'by'];
-const RATIO_SIGNS = [':', '/'];
 /** A size below is a ratio: "16x9". */
-const MOST_OF_RATIO = 32;
+const MAX_OF_RATIO = 32;
 
-function pairAt(tokens: readonly Token[], from: number): { token: Token; length: number } | undefined {
-  const first = tokens[from];
-  if (first?.kind !== 'number' || first.signed) return undefined;
-  let at = from + 1;
-  if (unitOf(tokens[at]) === 'px') at += 1;
-  const sign = wordOf(tokens[at]);
-  const second = tokens[at + 1];
-  if (sign === undefined || second?.kind !== 'number' || second.signed) return undefined;
-  if (!SIZE_SIGNS.includes(sign) && !RATIO_SIGNS.includes(sign)) return undefined;
-  at += 2;
-  const inPixels = unitOf(tokens[at]) === 'px';
-  const [width, height] = [first.value, second.value];
-  const isRatio = RATIO_SIGNS.includes(sign) || (!inPixels && Math.max(width, height) <= MOST_OF_RATIO);
-  const token: Token = { kind: isRatio ? 'ratio' : 'size', width, height };
-  return { token, length: at - from + (inPixels ? 1 : 0) };
+function readSize(reader: Reader, found: readonly string[]): void {
+  const [text = '', width, height, pixels] = found;
+  const size = { width: Number(width), height: Number(height) };
+  if (pixels === undefined && Math.max(size.width, size.height) <= MAX_OF_RATIO) readRatio(reader, found);
+  else push(reader, text, { kind: 'size', ...size });
 }
 
-function unitOf(token: Token | undefined): Unit | undefined {
-  const word = wordOf(token);
-  return word !== undefined && Object.hasOwn(UNITS, word) ? UNITS[word] : undefined;
+const MAX_RATIO = 20;
+
+function readRatio(reader: Reader, [text = '', width, height]: readonly string[]): void {
+  const ratio = Number(width) / Number(height);
+  if (!(ratio >= 1 / MAX_RATIO && ratio <= MAX_RATIO)) {
+    throw contradiction(`a ratio is between 1:${MAX_RATIO} and ${MAX_RATIO}:1`);
+  }
+  push(reader, text, { kind: 'ratio', ratio });
 }
 
-export function wordOf(token: Token | undefined): string | undefined {
-  return token?.kind === 'word' ? token.text : undefined;
+/** Keeps nothing of the first one, which is the picture itself. */
+function readImage(reader: Reader, [text = '', image]: readonly string[]): void {
+  if (image !== '1') push(reader, text, { kind: 'image', image: Number(image) });
 }
 
-/** For a refusal: what could not be used. */
-export function refuseToken(token: Token): never {
-  if (token.kind === 'word') throw unknownWord(token.text);
-  if (token.kind === 'quote') throw notPossible('a quoted text is not understood in its place');
-  if (token.kind === 'colour') throw notPossible('a colour is not understood in its place');
-  throw notPossible('a number is not understood in its place');
+function readNumber(reader: Reader, [text = '', number = '', unit = '']: readonly string[]): void {
+  const amount = {
+    value: Number(number),
+    unit: UNITS.get(unit.toLowerCase()),
+    signed: /^[+-]/.test(number),
+    isTo: reader.isTo,
+  };
+  const last = reader.tokens.at(-1);
+  const side = last?.kind === 'word' ? SIDES.get(last.text) : undefined;
+  if (side) reader.tokens.pop();
+  push(reader, text, side ? { kind: 'side', side, ...amount } : { kind: 'number', ...amount });
+}
+
+function readWord(reader: Reader, [found = '']: readonly string[]): void {
+  const text = found.toLowerCase().replace('’', "'");
+  if (text === 'to') reader.isTo = true;
+  if (FILLERS.has(text)) return;
+  const last = reader.tokens.at(-1);
+  const side = SIDES.get(text);
+  const named = namedColour(text, last?.kind === 'word' ? last.text : '');
+  if (named?.isShaded || (side && last?.kind === 'number')) reader.tokens.pop();
+  if (named) push(reader, text, { kind: 'colour', colour: named.colour });
+  else if (side && last?.kind === 'number') push(reader, last.text, { ...last, kind: 'side', side });
+  else push(reader, text, meaningOf(text, reader));
+}
+
+function meaningOf(text: string, { isTo }: Reader): Meaning {
+  const isLoose = BREAKS.get(text);
+  if (isLoose !== undefined) return { kind: 'break', isLoose };
+  const place = PLACES.get(text);
+  if (place !== undefined) return { kind: 'place', place };
+  const strength = STRENGTHS.get(text);
+  if (strength !== undefined) return { kind: 'strength', strength };
+  const direction = DIRECTIONS.get(text);
+  if (direction !== undefined) return { kind: 'direction', direction };
+  const image = IMAGES.get(text);
+  if (image !== undefined) return { kind: 'image', image };
+  const number = NUMBERS.get(text);
+  return number === undefined ? { kind: 'word' } : { kind: 'number', ...number, signed: false, isTo };
 }

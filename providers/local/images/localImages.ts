@@ -1,6 +1,6 @@
 /**
- * Pictures by an image library on this machine: edits that a prompt names, and enlargements. Nothing here was learnt; a
- * prompt that names anything else is refused before it is charged.
+ * Pictures by an image library on this machine: edits that a prompt names, enlargements and cut-outs. Nothing here was
+ * learnt; a prompt that names anything else is refused before it is charged.
  */
 import { join } from 'node:path';
 import { completePlan } from '../../../domain/images/editing/measure.ts';
@@ -8,8 +8,15 @@ import type { EditPlan } from '../../../domain/images/editing/plan.ts';
 import { contradiction } from '../../../domain/images/editing/refusal.ts';
 import { planEdit } from '../../../domain/images/editPrompt.ts';
 import { SOURCE_PIXELS } from '../../../domain/images/images.ts';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import type { ImageWork } from '../../../engines/images/imageWork.ts';
-import type { Enlargement, ImageEdit, MediaCallContext, MediaProvider } from '../../shared/mediaProvider.ts';
+import type {
+  Cutout,
+  Enlargement,
+  ImageEdit,
+  MediaCallContext,
+  MediaProvider,
+} from '../../shared/mediaProvider.ts';
 import { FONT_PATH, shippedFont } from '../video/fontWidths.ts';
 
 export function createLocalImages(work: ImageWork): MediaProvider {
@@ -20,6 +27,7 @@ export function createLocalImages(work: ImageWork): MediaProvider {
     },
     editImage: (edit, context) => editImage(work, edit, context),
     enlarge: (enlargement, context) => enlarge(work, enlargement, context),
+    cutOut: (cutout, context) => cutOut(work, cutout, context),
   };
 }
 
@@ -27,7 +35,7 @@ export function createLocalImages(work: ImageWork): MediaProvider {
 function planOf({ prompt, images, aspectRatio, isRatioInferred, resolution }: ImageEdit): EditPlan {
   const plan = planEdit(prompt, images.length);
   for (const step of plan) {
-    for (const each of step.do === 'masked' ? step.steps : [step]) {
+    for (const each of step.do === 'mask' ? step.steps : [step]) {
       if (each.do === 'text') refuseUnknownSigns(each.text);
     }
   }
@@ -40,7 +48,7 @@ function planOf({ prompt, images, aspectRatio, isRatioInferred, resolution }: Im
   });
 }
 
-/** What the shipped font lacks would be drawn in whatever font the machine has, or as a box. */
+/** A character that the shipped font lacks would be drawn in another font of the machine, or as a box. */
 function refuseUnknownSigns(text: string): void {
   const font = shippedFont();
   if ([...text].every((sign) => font.has(sign.codePointAt(0) ?? 0))) return;
@@ -79,4 +87,24 @@ async function enlarge(
   };
   const { path, contentType } = await work.run('enlarge', input, { signal });
   return { path, contentType };
+}
+
+const NO_CUT_OUT = {
+  transparent: 'The image is transparent all over: there is nothing in it to cut out.',
+  no_subject:
+    'No subject was found in the image: nothing in it differs clearly from its background. Try a picture in which ' +
+    'the subject stands out, or another model.',
+};
+
+async function cutOut(work: ImageWork, { image }: Cutout, { workFolder, signal }: MediaCallContext) {
+  const input = { path: image.path, target: join(workFolder, 'cutout.png'), maxPixels: SOURCE_PIXELS.most };
+  const made = await work.run('cutOut', input, { signal });
+  if ('none' in made) {
+    throw new UpstreamFailure({
+      reason: 'refused',
+      detail: `cutout: ${made.none}`,
+      message: NO_CUT_OUT[made.none],
+    });
+  }
+  return { path: made.path, contentType: made.contentType };
 }

@@ -7,7 +7,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_CUTOUT } from '../../../domain/catalogue/builtin/localCutout.ts';
 import { OFFLINE_IMAGES } from '../../../domain/catalogue/builtin/offlineImages.ts';
 import { createImageWork, type ImageWork } from '../../../engines/images/imageWork.ts';
-import { createLocalCutout } from '../../../providers/local/images/localCutout.ts';
 import { createLocalImages } from '../../../providers/local/images/localImages.ts';
 import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';
 import { until } from '../../harness/until.ts';
@@ -128,7 +127,7 @@ describe('where too many pictures are worked on', () => {
   const narrowWork = () => createImageWork(NARROW);
   const queues: Queue[] = [
     ['the edits of this machine', ...order(0), () => createLocalImages(narrowWork())],
-    ['its cut-outs', ...order(2), () => createLocalCutout(NARROW)],
+    ['its cut-outs', ...order(2), () => createLocalImages(narrowWork())],
     ['its enlargements', ...order(3), () => createLocalImages(narrowWork())],
     [
       'what is made plain for a service',

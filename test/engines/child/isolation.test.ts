@@ -155,7 +155,6 @@ const CHILDREN: [string, string, string][] = [
     'engines/images/imageWork',
     "createImageWork({ maxChildren: 1 }).run('measure', { path: '/nowhere' })",
   ],
-  ['cutout', 'engines/cutout/cutter', "createCutter({ maxChildren: 1 }).cut({ path: '/nowhere' })"],
   ['media', 'engines/media/ffmpeg', `ffmpeg.convert(SLEEP, { signal: ${ABORT}, onProgress() {} })`],
   [
     'document',

@@ -100,8 +100,8 @@ describe('local edits', () => {
       layer,
     ]);
     expect([over.at(0, 0)[0], over.at(319, 239)[0], over.at(150, 239)[0]]).toEqual([0, 255, 0]);
-    const blended = await edited('blend the second image with the first', [base, layer]);
-    expect(blended.at(100, 100)[0]).toBeCloseTo(128, -1);
+    const faded = await edited('put the second image over the first at 50% opacity', [base, layer]);
+    expect(faded.at(100, 100)[0]).toBeCloseTo(128, -1);
     const masked = await edited('use the second image as a mask and invert', [base, mask]);
     expect([masked.at(10, 10)[0], masked.at(310, 10)[0]]).toEqual([255, 0]);
     const cut = await edited('use the second image as a mask', [base, mask]);
@@ -139,6 +139,27 @@ describe('local edits', () => {
     const image = await picture('tiny.png', [10, 20, 30], [200, 100, 0]);
     const made = await local.enlarge?.({ ...asked, image, scale: 4, creativity: 0 }, context);
     expect(await sharp(made?.path).metadata()).toMatchObject({ format: 'png', width: 1280, height: 960 });
+  });
+});
+
+describe('local cut-outs', () => {
+  const cutOut = (path: string) => {
+    const image = { path, contentType: 'image/png', width: 512, height: 512 };
+    return local.cutOut?.({ ...asked, image }, context);
+  };
+
+  it('are a PNG with alpha in the work folder', async () => {
+    const made = await cutOut('test/fixtures/cutout/astronaut.png');
+    expect(made).toEqual({ path: join(workFolder, 'cutout.png'), contentType: 'image/png' });
+    expect((await sharp(made?.path).metadata()).hasAlpha).toBe(true);
+  });
+
+  it('refuse a picture without a subject in words for the client', async () => {
+    const { path } = await picture('plain.png', [136, 136, 136]);
+    await expect(cutOut(path)).rejects.toMatchObject({
+      reason: 'refused',
+      words: expect.stringContaining('No subject was found'),
+    });
   });
 });
 

@@ -14,8 +14,6 @@ const HEIGHT = 400;
 
 interface Drawing {
   shape: string;
-  /** Drawn over the shape; no part of the mask. */
-  shade?: string;
   colour: string;
   background: [string, string];
 }
@@ -58,19 +56,11 @@ const SHAPES: Record<string, Drawing> = {
     colour: '#274b8f',
     background: ['#e4e0d6', '#c9c2b0'],
   },
-  // What fades into the subject is no opening, though its middle has the background's colour.
-  'shaded bowl': {
-    shape: '<circle cx="240" cy="200" r="140"/>',
-    shade:
-      '<radialGradient id="s"><stop offset=".3" stop-color="#c8beae"/><stop offset="1" stop-color="#b0302a"/></radialGradient><circle cx="240" cy="200" r="130" fill="url(#s)"/>',
-    colour: '#b0302a',
-    background: ['#d9d3c7', '#b7aa96'],
-  },
 };
 
 export function makeScenes(): Promise<Scene[]> {
   return Promise.all(
-    Object.entries(SHAPES).map(async ([name, { shape, shade = '', colour, background }], index) => {
+    Object.entries(SHAPES).map(async ([name, { shape, colour, background }], index) => {
       const [from, to] = background;
       const draw = (inner: string) =>
         Buffer.from(
@@ -78,7 +68,7 @@ export function makeScenes(): Promise<Scene[]> {
         );
       const sky = `<linearGradient id="g" x2=".4" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>`;
       const smooth = draw(
-        `${sky}<rect width="100%" height="100%" fill="url(#g)"/><g fill="${colour}">${shape}</g>${shade}`,
+        `${sky}<rect width="100%" height="100%" fill="url(#g)"/><g fill="${colour}">${shape}</g>`,
       );
       const mask = await sharp(draw(`<rect width="100%" height="100%"/><g fill="#fff">${shape}</g>`))
         .extractChannel(0)
