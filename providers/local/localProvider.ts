@@ -1,18 +1,24 @@
 /**
- * The engine of our own: ffmpeg changes a voice, a synthesiser speaks. It needs no key and no network, and may be repeated at
- * will.
+ * The engine of our own: ffmpeg changes a voice and makes videos, a synthesiser speaks. It needs no key and no network, and
+ * may be repeated at will.
  */
 import { join } from 'node:path';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type { FfmpegEnd } from '../../engines/media/runFfmpeg.ts';
-import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../shared/provider.ts';
-import { filterChain } from './filterChain.ts';
+import type {
+  CallContext,
+  GenerationProvider,
+  Outcome,
+  VideoRequest,
+  VoiceChangeRequest,
+} from '../shared/provider.ts';
 import { asMp3, MP3_CONTENT_TYPE } from './mp3.ts';
 import { reading } from './reading.ts';
 import { speak } from './speech.ts';
-import { startVideo } from './startVideo.ts';
-import { localVoice } from './voices.ts';
+import { makeVideo } from './video/localVideo.ts';
+import { upscaleVideo } from './video/upscaleVideo.ts';
+import { filterChain, localVoice } from './voices.ts';
 
 const BYTES_PER_SECOND = 16_000;
 
@@ -30,6 +36,13 @@ export function createLocalProvider(tools: MediaTools): GenerationProvider {
       }
     },
   };
+}
+
+async function startVideo(tools: MediaTools, request: VideoRequest, context: CallContext): Promise<Outcome> {
+  const { upscale } = request;
+  return upscale === undefined
+    ? await makeVideo(tools, request, context)
+    : await upscaleVideo(tools, { ...request, upscale }, context);
 }
 
 async function speakAgain(

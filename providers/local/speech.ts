@@ -7,13 +7,10 @@ import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type { AudioRequest, CallContext, Outcome } from '../shared/provider.ts';
 import { unserved } from '../shared/unserved.ts';
 import { asMp3, MP3_CONTENT_TYPE } from './mp3.ts';
-import { DEFAULT_LANGUAGE, engineLanguage, SPEECH_LANGUAGES } from './speechLanguages.ts';
-import { SPEECH_VOICES, speechVoice } from './speechVoices.ts';
+import { SPEECH_LANGUAGES, SPEECH_VOICES } from './speechVoices.ts';
 import {
-  DEFAULT_VOICE,
   FASTEST_SPEED,
   fromSpeech,
-  isSpeakable,
   LONGEST_SPEECH_SECONDS,
   listen,
   planSpeech,
@@ -25,6 +22,7 @@ import {
 /** The longest text of one order; ten minutes or so at speed 1. */
 export const LONGEST_PROMPT = 10_000;
 
+const NOTHING_TO_SAY = 'There is nothing in the prompt that can be spoken.';
 const MP3_KILOBITS = 96;
 const MP3_BYTES_PER_SECOND = (MP3_KILOBITS * 1_000) / 8;
 
@@ -41,37 +39,28 @@ export async function speak(
   if (end === 'too_long') return tooLong();
   if (end !== 'finished') return failedBy(end);
   const heard = await listen(wavPath);
-  if (!heard.isAudible) return wrongOrder('There is nothing in the prompt that can be spoken.');
+  if (!heard.isAudible) return wrongOrder(NOTHING_TO_SAY);
   return await encode(tools, { ...plan, wavPath, seconds: heard.seconds / plan.stretch }, context);
 }
 
 /** A string says what is wrong with the order. */
-function planOf({
-  prompt,
-  voice = DEFAULT_VOICE,
-  languageCode,
-  speed = 1,
-}: AudioRequest): SpeechPlan | string {
-  const speaker = speechVoice(voice);
-  if (speaker === undefined) {
+function planOf({ prompt, voice, languageCode, speed }: AudioRequest): SpeechPlan | string {
+  const plan = planSpeech({ text: prompt, voice, languageCode, speed });
+  if (plan === 'voice') {
     return `Unknown voice: ${shown(voice)}. It is one of ${Object.keys(SPEECH_VOICES).join(', ')}.`;
   }
-  const language = engineLanguage(languageCode ?? DEFAULT_LANGUAGE);
-  if (language === undefined) {
-    return `The language ${shown(String(languageCode))} is not spoken. It is one of ${SPEECH_LANGUAGES.join(', ')}.`;
+  if (plan === 'language') {
+    return `The language ${shown(languageCode)} is not spoken. It is one of ${SPEECH_LANGUAGES.join(', ')}.`;
   }
-  if (!(speed >= SLOWEST_SPEED && speed <= FASTEST_SPEED)) {
-    return `The speed ${speed} is not from ${SLOWEST_SPEED} to ${FASTEST_SPEED}.`;
-  }
+  if (plan === 'speed') return `The speed ${speed} is not from ${SLOWEST_SPEED} to ${FASTEST_SPEED}.`;
   if (prompt.length > LONGEST_PROMPT) {
     return `The prompt has ${prompt.length} characters; at most ${LONGEST_PROMPT} are spoken.`;
   }
-  if (!isSpeakable(prompt)) return 'There is nothing in the prompt that can be spoken.';
-  return planSpeech(prompt, { speaker, language, speed });
+  return plan === 'text' ? NOTHING_TO_SAY : plan;
 }
 
-function shown(word: string): string {
-  return JSON.stringify(word.slice(0, 60));
+function shown(word: string | undefined): string {
+  return JSON.stringify(String(word).slice(0, 60));
 }
 
 function tooLong(): Outcome {

@@ -12,13 +12,10 @@ import { tooBusy } from '../../infra/tooBusy.ts';
 import type { MediaCallContext, MediaProvider, SpeechFormat, SpeechOrder } from '../shared/mediaProvider.ts';
 import { followFile } from './followFile.ts';
 import { asMp3, WITHOUT_METADATA } from './mp3.ts';
-import { DEFAULT_LANGUAGE, engineLanguage, SPEECH_LANGUAGES } from './speechLanguages.ts';
-import { SPEECH_VOICES, speechVoice } from './speechVoices.ts';
+import { SPEECH_LANGUAGES, SPEECH_VOICES } from './speechVoices.ts';
 import {
-  DEFAULT_VOICE,
   FASTEST_SPEED,
   fromSpeech,
-  isSpeakable,
   LONGEST_SPEECH_SECONDS,
   listen,
   planSpeech,
@@ -95,22 +92,19 @@ export function localSpeaker(
 }
 
 /** Throws FareboxError where it cannot be spoken. */
-function planOf(order: SpeechOrder): SpeechPlan {
-  const { text, voice = DEFAULT_VOICE, speed } = order;
-  const speaker = speechVoice(voice);
-  if (speaker === undefined) {
+function planOf({ text, voice, language, speed }: SpeechOrder): SpeechPlan {
+  const code = language === undefined ? undefined : languageCode(language);
+  const plan = planSpeech({ text, voice, languageCode: code, speed });
+  if (plan === 'voice') {
     const voices = Object.keys(SPEECH_VOICES);
     throw wrong('voice', `The voice is one of ${voices.join(', ')}`, { supported_voices: voices });
   }
-  const language = engineLanguage(languageCode(order.language ?? DEFAULT_LANGUAGE));
-  if (language === undefined) {
+  if (plan === 'language') {
     throw wrong('language', `The language is not spoken; it is one of ${SPEECH_LANGUAGES.join(', ')}`);
   }
-  if (!(speed >= SLOWEST_SPEED && speed <= FASTEST_SPEED)) {
-    throw wrong('speed', `The speed is from ${SLOWEST_SPEED} to ${FASTEST_SPEED}`);
-  }
-  if (!isSpeakable(text)) throw nothingToSay();
-  return planSpeech(text, { speaker, language, speed });
+  if (plan === 'speed') throw wrong('speed', `The speed is from ${SLOWEST_SPEED} to ${FASTEST_SPEED}`);
+  if (plan === 'text') throw nothingToSay();
+  return plan;
 }
 
 const ENGLISH_NAMES = new Intl.DisplayNames('en', { type: 'language' });

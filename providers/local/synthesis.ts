@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import type { RunEnd } from '../../engines/child/runLimited.ts';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import { SPEECH_RATE } from '../../engines/speech/runEspeak.ts';
-import type { SpeechVoice } from './speechVoices.ts';
+import { engineLanguage, speechVoice } from './speechVoices.ts';
 
 export const SLOWEST_SPEED = 0.25;
 export const FASTEST_SPEED = 4;
-export const DEFAULT_VOICE = 'narrator';
+const DEFAULT_VOICE = 'narrator';
+const DEFAULT_LANGUAGE = 'en';
 /** Digits and signs are spoken as words: a short text may take long to say. */
 export const LONGEST_SPEECH_SECONDS = 3_600;
 
@@ -30,16 +31,30 @@ export interface SpeechPlan {
   stretch: number;
 }
 
-/** `language` is the engine's name of it. */
-export function planSpeech(
-  text: string,
-  { speaker, language, speed }: { speaker: SpeechVoice; language: string; speed: number },
-): SpeechPlan {
-  const voice = speaker.speaker === '' ? language : `${language}+${speaker.speaker}`;
+interface SpeechWish {
+  text: string;
+  voice: string | undefined;
+  /** ISO 639-1; undefined for the default, as the voice and the speed. */
+  languageCode: string | undefined;
+  speed: number | undefined;
+}
+
+/** A word says which part of the wish cannot be fulfilled, the first one; each route has its own words for it. */
+export function planSpeech(wish: SpeechWish): SpeechPlan | 'voice' | 'language' | 'speed' | 'text' {
+  const { text, voice = DEFAULT_VOICE, languageCode = DEFAULT_LANGUAGE, speed = 1 } = wish;
+  const speaker = speechVoice(voice);
+  if (speaker === undefined) return 'voice';
+  const language = engineLanguage(languageCode);
+  if (language === undefined) return 'language';
+  if (!(speed >= SLOWEST_SPEED && speed <= FASTEST_SPEED)) return 'speed';
+  if (!isSpeakable(text)) return 'text';
   const wanted = speaker.rate * speed;
-  const { slowest, fastest } = ENGINE_RATES;
-  const rate = Math.round(Math.min(fastest, Math.max(slowest, wanted)));
-  return { text: plainText(text), voice, rate, stretch: wanted / rate, pitch: speaker.pitch };
+  const rate = Math.round(Math.min(ENGINE_RATES.fastest, Math.max(ENGINE_RATES.slowest, wanted)));
+  return {
+    text: plainText(text),
+    voice: speaker.speaker === '' ? language : `${language}+${speaker.speaker}`,
+    ...{ rate, stretch: wanted / rate, pitch: speaker.pitch },
+  };
 }
 
 /** Without what the engine takes as a command: control characters, and phonemes in double brackets. */
@@ -48,7 +63,7 @@ function plainText(text: string): string {
 }
 
 /** Whether there is anything that has a sound. */
-export function isSpeakable(text: string): boolean {
+function isSpeakable(text: string): boolean {
   return /[\p{L}\p{N}\p{Extended_Pictographic}]/u.test(text);
 }
 

@@ -3,14 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   SimulatorBehaviour,
   SimulatorFault,
-  SimulatorFaultKind,
   SimulatorSettings,
   SimulatorStage,
 } from '../../domain/providerSettings.ts';
 import type { CallContext, Outcome } from '../shared/provider.ts';
 import type { Orders } from './orders.ts';
 
-export const DEFAULT_DELAY_MS = 60_000;
+const DEFAULT_DELAY_MS = 60_000;
 const HEARTBEAT_MS = 1_000;
 
 export function behaviourOf(settings: SimulatorSettings, model: string): SimulatorBehaviour {
@@ -31,37 +30,49 @@ export async function strike(
   return faults.find((fault) => turn % fault.every === 0);
 }
 
-/** What an order is refused with, whatever the stage. Undefined for a fault that lets the order go on. */
-export function refusal(kind: SimulatorFaultKind, retryAfterMs?: number): Outcome | undefined {
-  const pause = retryAfterMs === undefined ? {} : { retryAfterMs };
-  switch (kind) {
-    case 'refused':
-      return { status: 'refused', reason: 'refused', message: 'Simulated refusal of the order.' };
-    case 'content_policy':
-      return { status: 'refused', reason: 'content_policy', message: 'Simulated content policy refusal.' };
-    case 'failed':
-      return { status: 'refused', reason: 'failed', message: 'Simulated failure of the service.' };
-    case 'credential':
-      return { status: 'refused', reason: 'credential', message: 'Simulated refusal of the credential.' };
-    case 'busy':
-      return { status: 'busy', reason: 'concurrency', ...pause };
-    case 'overloaded':
-      return { status: 'busy', reason: 'overloaded', ...pause };
-    case 'rate_limited':
-      return { status: 'busy', reason: 'rate_limited', ...pause };
-    case 'request-lost':
-      return { status: 'unknown', detail: 'simulated: the request was lost on its way' };
-    default:
-      return undefined;
+const REFUSALS = {
+  refused: { reason: 'refused', message: 'Simulated refusal of the order.' },
+  content_policy: { reason: 'content_policy', message: 'Simulated content policy refusal.' },
+  failed: { reason: 'failed', message: 'Simulated failure of the service.' },
+  credential: { reason: 'credential', message: 'Simulated refusal of the credential.' },
+} as const;
+const BUSY = { busy: 'concurrency', overloaded: 'overloaded', rate_limited: 'rate_limited' } as const;
+
+type Ending = Pick<SimulatorFault, 'retryAfterMs'> & {
+  kind: SimulatorFault['kind'] | SimulatorBehaviour['outcome'];
+};
+
+/** What an order is refused with, whatever the stage. Undefined for what lets the order go on. */
+export function refusal({ kind, retryAfterMs }: Ending): Outcome | undefined {
+  if (kind in REFUSALS) return { status: 'refused', ...REFUSALS[kind as keyof typeof REFUSALS] };
+  if (kind in BUSY) {
+    const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+    return { status: 'busy', reason: BUSY[kind as keyof typeof BUSY], ...wait };
   }
+  return kind === 'request-lost'
+    ? { status: 'unknown', detail: 'simulated: the request was lost on its way' }
+    : undefined;
 }
 
-export const REPLY_LOST = { status: 'unknown', detail: 'simulated: the reply was lost' } satisfies Outcome;
-
-/** Says nothing until the caller's patience ends; a living worker goes on telling that it lives. */
-export async function silence(context: CallContext, delayMs: number): Promise<Outcome> {
-  await pause(context, delayMs);
+/** The end of a call of an accepted order. Undefined: the order goes on. */
+export async function answerTo(
+  fault: SimulatorFault | undefined,
+  context: CallContext,
+): Promise<Outcome | undefined> {
+  if (fault?.kind === 'reply-lost') return { status: 'unknown', detail: 'simulated: the reply was lost' };
+  if (fault?.kind !== 'hang') return fault && refusal(fault);
+  // A living worker goes on telling that it lives, until the caller's patience ends.
+  await pause(context, delayOf(fault));
   return { status: 'unknown', detail: 'simulated: no answer came' };
+}
+
+function delayOf({ delayMs = DEFAULT_DELAY_MS }: SimulatorFault): number {
+  return delayMs;
+}
+
+/** By how much later than usual an order is ready. */
+export function latenessOf(fault: SimulatorFault | undefined): number {
+  return fault?.kind === 'late-success' ? delayOf(fault) : 0;
 }
 
 /** Until the time is over or the call is given up. */

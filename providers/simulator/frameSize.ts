@@ -1,17 +1,13 @@
 /** The size of a simulated picture, by what was ordered and handed in. */
+import { even } from '../local/video/frames.ts';
+import { type PixelSize, ratioOf } from '../shared/imageSizes.ts';
 import type { MediaFile, VideoRequest } from '../shared/provider.ts';
-
-export interface FrameSize {
-  /** Pixels, both even. */
-  width: number;
-  height: number;
-}
 
 const DEFAULT_LINES = 480;
 const DEFAULT_RATIO = 16 / 9;
 
 /** An upscaler's is its source's times the factor; others have the ordered lines on the short side. */
-export function frameSize(request: VideoRequest): FrameSize {
+export function frameSize(request: VideoRequest): PixelSize {
   const { upscale, resolution, aspectRatio, media } = request;
   const source = media.find(({ role }) => role === 'video');
   const seen = source ?? media.find(({ width, height }) => width !== undefined && height !== undefined);
@@ -27,7 +23,7 @@ export function frameSize(request: VideoRequest): FrameSize {
     : { width: even(short), height: even(short / ratio) };
 }
 
-function isSized(medium: MediaFile): medium is MediaFile & { width: number; height: number } {
+function isSized(medium: MediaFile): medium is MediaFile & PixelSize {
   return (medium.width ?? 0) > 0 && (medium.height ?? 0) > 0;
 }
 
@@ -36,15 +32,4 @@ function linesOf(resolution = ''): number | undefined {
   const lines = /(\d{3,4})p$/i.exec(resolution)?.[1];
   if (lines !== undefined) return Number(lines);
   return { '2k': 1_440, '4k': 2_160 }[resolution.toLowerCase()];
-}
-
-/** `16:9`; undefined for `adaptive` and `auto`. */
-function ratioOf(aspectRatio = ''): number | undefined {
-  const [, wide, high] = /^(\d{1,2}):(\d{1,2})$/.exec(aspectRatio) ?? [];
-  const ratio = Number(wide) / Number(high);
-  return ratio > 0 && Number.isFinite(ratio) ? ratio : undefined;
-}
-
-function even(pixels: number): number {
-  return Math.max(2, Math.round(pixels / 2) * 2);
 }

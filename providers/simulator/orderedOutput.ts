@@ -2,22 +2,21 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PixelSize } from '../shared/imageSizes.ts';
 import type {
   AudioRequest,
   GenerationOutput,
   GenerationRequest,
-  OperationHandle,
   VideoRequest,
 } from '../shared/provider.ts';
-import { type FrameSize, frameSize } from './frameSize.ts';
-import { writeMelody } from './melody.ts';
+import { frameSize } from './frameSize.ts';
+import { writeMelody, writeTone } from './sounds.ts';
 import { type PatternMeans, writePattern } from './testPattern.ts';
-import { writeTone } from './tone.ts';
 
 export type OrderedOutput =
   | { kind: 'voice-changer'; seconds: number; voice: string; seed: number }
   | { kind: 'audio'; seconds: number; theme: string; loop: boolean }
-  | ({ kind: 'video'; seconds: number; theme: string; audio: boolean } & FrameSize);
+  | { kind: 'video'; seconds: number; theme: string; audio: boolean; width: number; height: number };
 
 /** How a fault spoils an output. */
 export type Spoiled = 'garbage-output' | 'empty-output' | 'truncated-output';
@@ -41,7 +40,7 @@ export function orderedOutput(request: GenerationRequest): OrderedOutput | strin
   return output;
 }
 
-function isTooLarge({ width, height }: FrameSize): boolean {
+function isTooLarge({ width, height }: PixelSize): boolean {
   return Math.max(width, height) > LARGEST_SIDE || width * height > MOST_PIXELS;
 }
 
@@ -77,27 +76,6 @@ function planVideo(request: VideoRequest): OrderedOutput {
 
 function themeOf(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
-}
-
-/** Reads what `{...output}` put into a handle. */
-export function outputIn(operation: OperationHandle): OrderedOutput {
-  const seconds = Number(operation.seconds);
-  const theme = String(operation.theme);
-  switch (operation.kind) {
-    case 'audio':
-      return { kind: 'audio', seconds, theme, loop: operation.loop === true };
-    case 'video': {
-      const [width, height] = [Number(operation.width), Number(operation.height)];
-      return { kind: 'video', seconds, theme, audio: operation.audio === true, width, height };
-    }
-    default:
-      return {
-        kind: 'voice-changer',
-        seconds,
-        voice: String(operation.voice),
-        seed: Number(operation.seed),
-      };
-  }
 }
 
 const FILES = {

@@ -2,13 +2,16 @@
  * The simulator's video: a moving test pattern with the word SIMULATED across it, of the ordered length and size. Eight
  * pictures a second and the quickest encoding, because a test run makes thousands.
  */
-import { rm, stat, truncate, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { stat, truncate } from 'node:fs/promises';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { FfmpegEnd } from '../../engines/media/runFfmpeg.ts';
+import { FONT_PATH, shippedFont } from '../local/video/fontWidths.ts';
+import { optionValue } from '../local/video/titles.ts';
 import type { CallContext } from '../shared/provider.ts';
-import { bannerPgm } from './banner.ts';
 
+const WORD = 'SIMULATED';
+/** Of the width of a picture. */
+const WORD_SHARE = 0.75;
 const PATTERN_FRAMES_PER_SECOND = 8;
 const COMMENT = 'comment=Farebox simulator: a test pattern, not a generated video';
 /** 20 dB below the source's own quiet tone of 18 dB below full scale. */
@@ -40,8 +43,6 @@ export async function writePattern(
   pattern: Pattern,
   { ffmpegPath, context }: PatternMeans,
 ): Promise<void> {
-  const banner = join(context.workFolder, 'simulated.pgm');
-  await writeFile(banner, bannerPgm(pattern.width));
   const frames = Math.max(1, Math.round(pattern.seconds * PATTERN_FRAMES_PER_SECOND));
   const pixels = frames * pattern.width * pattern.height;
   const end: FfmpegEnd = await ffmpeg.convert(
@@ -49,8 +50,7 @@ export async function writePattern(
       ffmpegPath,
       arguments: [
         ...['-y', '-threads', '1', '-filter_threads', '1', '-filter_complex_threads', '1'],
-        ...inputs(pattern, banner),
-        ...outputs(pattern, path),
+        ...[...inputs(pattern), ...outputs(pattern, path)],
       ],
       timeoutMs: 60_000 + pixels / 2_000,
       maxFileBytes: 1_000_000 + pixels * BYTES_PER_PIXEL,
@@ -59,48 +59,31 @@ export async function writePattern(
   );
   if (end === 'aborted') throw context.signal.reason;
   if (end !== 'finished') throw new Error(`the test pattern could not be made: ${end}`);
-  await rm(banner);
   if (pattern.cut) await truncate(path, Math.floor((await stat(path)).size / 2));
 }
 
-function inputs({ width, height, seconds, audio, theme }: Pattern, banner: string): string[] {
-  const size = `size=${width}x${height}:rate=${PATTERN_FRAMES_PER_SECOND}`;
-  const hertz = 200 + (number(theme, 4) % 400);
-  return [
-    ...['-f', 'lavfi', '-i', `testsrc=${size}:duration=${seconds}`],
-    ...[
-      '-protocol_whitelist',
-      'file,pipe',
-      '-codec_whitelist',
-      'pgm',
-      '-f',
-      'pgm_pipe',
-      '-i',
-      `file:${banner}`,
-    ],
-    ...(audio ? ['-f', 'lavfi', '-i', `sine=frequency=${hertz}:sample_rate=44100:duration=${seconds}`] : []),
-  ];
+/** The filter that writes the word into the middle of a picture, white on black. */
+export function banner(pictureWidth: number): string {
+  const fontSize = Math.floor((pictureWidth * WORD_SHARE) / shippedFont().widthOf(WORD));
+  const box = `box=1:boxcolor=black:boxborderw=${Math.ceil(fontSize / 4)}`;
+  const place = 'x=(w-text_w)/2:y=(h-text_h)/2';
+  return `drawtext=fontfile=${optionValue(FONT_PATH)}:text=${WORD}:fontsize=${fontSize}:fontcolor=white:${box}:${place}`;
 }
 
-function outputs({ seconds, audio, theme }: Pattern, path: string): string[] {
+function inputs({ width, height, seconds, audio, theme }: Pattern): string[] {
+  const picture = `testsrc=size=${width}x${height}:rate=${PATTERN_FRAMES_PER_SECOND}:duration=${seconds}`;
+  const tone = `sine=frequency=${200 + (number(theme, 4) % 400)}:sample_rate=44100:duration=${seconds}`;
+  return ['-f', 'lavfi', '-i', picture, ...(audio ? ['-f', 'lavfi', '-i', tone] : [])];
+}
+
+function outputs({ seconds, audio, theme, width }: Pattern, path: string): string[] {
   // Turning the colours is what tells one order's pattern from another's.
-  const picture = `[0:v]format=yuv420p,hue=h=${number(theme, 0) % 360}[turned];[turned][1:v]overlay=(W-w)/2:(H-h)/2[picture]`;
+  const picture = `format=yuv420p,hue=h=${number(theme, 0) % 360},${banner(width)}`;
   return [
-    ...[
-      '-filter_complex',
-      picture,
-      '-map',
-      '[picture]',
-      '-c:v',
-      'libx264',
-      '-preset',
-      'ultrafast',
-      '-crf',
-      '34',
-    ],
+    ...['-map', '0:v', '-vf', picture, '-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '34'],
     // One thread and no look ahead: the memory of a run is limited, and a large picture takes much of it.
     ...['-threads', '1', '-tune', 'zerolatency', '-pix_fmt', 'yuv420p', '-flags:v', '+bitexact'],
-    ...(audio ? ['-map', '2:a', '-af', QUIET, '-c:a', 'aac', '-b:a', '48k', '-flags:a', '+bitexact'] : []),
+    ...(audio ? ['-map', '1:a', '-af', QUIET, '-c:a', 'aac', '-b:a', '48k', '-flags:a', '+bitexact'] : []),
     ...['-t', String(seconds), '-map_metadata', '-1', '-metadata', COMMENT, '-fflags', '+bitexact'],
     ...['-f', 'mp4', `file:${path}`, '-progress', 'pipe:1'],
   ];

@@ -33,7 +33,6 @@ const BOUNDED: Record<string, number> = {
   'domain/generation/terms.ts /\\.?0+$/': 40,
   'domain/money.ts /0+$/': 40,
   'domain/text/bill.ts /0+$/': 40,
-  'providers/local/video/filterText.ts /\\.?0+$/': 40,
   // The first kilobyte of a page.
   'engines/documents/html.ts /<meta[^>]+charset\\s*=\\s*["\']?\\s*([\\w-]+)/i': 1_024,
   // A format code of a spreadsheet.

@@ -17,12 +17,11 @@ export const LOCAL_VIDEO: VideoModel = {
   upstreamModel: 'ffmpeg-video',
   name: 'Local Video',
   description:
-    'Made on this machine without any learnt model. From a prompt: its sentences as titles over generated, animated ' +
-    'scenery that its words choose (places, weather, colours). From pictures: slow camera moves, a camera trajectory ' +
-    '(2.5-D: the picture turns and zooms as a flat board), cross-fades from picture to picture, and keyframes shown ' +
-    'exactly at their frame of 24 per second. Sound: the given audio, or a soft generated pad. Titles are shown in ' +
-    'Latin, Greek, Cyrillic and some other scripts; a character that the font lacks is a box. What cannot be read in ' +
-    'the time is left out.',
+    'Made on this machine without any learnt model. From a prompt: its sentences as titles over a moving gradient whose ' +
+    'colours it decides. From pictures: a slow zoom, a camera trajectory (distance zooms, azimuth and elevation look ' +
+    'aside), cuts from picture to picture, and keyframes shown exactly at their frame of 24 per second. Sound: the given ' +
+    'audio, or a soft generated chord. Titles are shown in Latin, Greek, Cyrillic and some other scripts; a character ' +
+    'that the font lacks is a box. What cannot be read in the time is left out.',
   spec: {
     constraints: {
       model_type: 'image-to-video',
@@ -70,7 +69,7 @@ export const LOCAL_UPSCALE: VideoModel = {
   name: 'Local Upscale',
   description:
     'Enlarges, cleans, sharpens and slows a video on this machine by classic filters: it invents no detail. Outputs up ' +
-    'to 4096x2160. Frames in between are found by following motion where the order is small enough, else blended.',
+    'to 4096x2160. Frames in between are repeated.',
   spec: {
     constraints: {
       model_type: 'video',

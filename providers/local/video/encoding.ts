@@ -1,35 +1,23 @@
 /** How outputs are written: nothing of us and nothing of the sources but pictures and sound, and always the same bytes. */
-import { FRAMES_PER_SECOND, type Size } from './frames.ts';
+import type { PixelSize } from '../../shared/imageSizes.ts';
+import { FRAMES_PER_SECOND } from './frames.ts';
 
 /** Always as many, whatever the machine has: the encoder's output goes by their number. */
 const THREADS = '2';
 
 /** An error in the middle fails the run (`-xerror`): what was made before it must not pass for the whole. */
 export const BEFORE_INPUTS = [
-  '-y',
-  '-xerror',
-  '-filter_complex_threads',
-  THREADS,
-  '-protocol_whitelist',
-  'file,pipe',
+  ...['-y', '-xerror', '-filter_complex_threads', THREADS, '-protocol_whitelist', 'file,pipe'],
 ];
 
 const PROGRESS = ['-progress', 'pipe:1'];
-
 const WITHOUT_METADATA = [
   ...['-map_metadata', '-1', '-map_chapters', '-1', '-fflags', '+bitexact'],
   ...['-flags:v', '+bitexact', '-flags:a', '+bitexact'],
 ];
 /** Of pictures that were painted or fitted here; a video that was handed in keeps its own. */
-export const COLOURS = [
-  '-colorspace',
-  'bt709',
-  '-color_primaries',
-  'bt709',
-  '-color_trc',
-  'bt709',
-  '-color_range',
-  'tv',
+const COLOURS = [
+  ...['-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv'],
 ];
 const SOUND = ['-c:a', 'aac', '-b:a', '160k', '-ar', '48000'];
 /** What stands where the container would name the encoder. */
@@ -39,10 +27,11 @@ const WITHOUT_SETTINGS = ['-bsf:v', 'filter_units=remove_types=6'];
 
 /** Above it the encoder keeps fewer pictures at a time, to stay within the memory of a run. */
 const MOST_EASY_PIXELS = 2560 * 1440;
+const EASY = ['-threads', THREADS, '-rc-lookahead', '12'];
 const SPARING = ['-threads', '1', '-rc-lookahead', '2', '-bf', '0', '-refs', '1'];
 
 /** For H.264 in MP4 that can be played while it is fetched. */
-export function mp4(size: Size, path: string): string[] {
+export function mp4(size: PixelSize, path: string): string[] {
   return [...h264(size), ...SOUND, ...playable(path)];
 }
 
@@ -50,8 +39,9 @@ export function mp4(size: Size, path: string): string[] {
  * For a part of such a video, without sound. No picture refers to a later one: the parts need nothing but to be put one
  * after the other.
  */
-export function mp4Part(size: Size, path: string): string[] {
-  return [...h264(size), '-bf', '0', ...WITHOUT_METADATA, '-f', 'mp4', `file:${path}`, ...PROGRESS];
+export function mp4Part(size: PixelSize, path: string): string[] {
+  const form = ['-f', 'mp4', `file:${path}`];
+  return [...COLOURS, ...h264(size), '-bf', '0', ...WITHOUT_METADATA, ...form, ...PROGRESS];
 }
 
 /** For parts that are put together as they are, and their sound. The clock ticks once a frame, which heals what was rounded. */
@@ -60,37 +50,18 @@ export function mp4OfParts(path: string): string[] {
   return ['-c:v', 'copy', ...clock, ...SOUND, ...playable(path)];
 }
 
-/** What of a tail's pictures is lost is not seen, and it is quickly written; it may have this many times the bits. */
-const TAIL_QUALITY = '8';
-export const TAIL_BITS = 4;
-
-/** For pictures that are read once more and then removed. */
-export function passingMp4(size: Size, path: string): string[] {
-  const rate = String(TAIL_BITS * Math.ceil(mostBitsPerSecond(size)));
-  return [
-    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', TAIL_QUALITY, '-pix_fmt', 'yuv420p'],
-    ...['-maxrate', rate, '-bufsize', rate, '-threads', '1', '-f', 'mp4', `file:${path}`, ...PROGRESS],
-  ];
-}
-
 function playable(path: string): string[] {
   const form = ['-movflags', '+faststart', '-f', 'mp4'];
   return [...WITHOUT_METADATA, ...WITHOUT_ENCODER, ...form, `file:${path}`, ...PROGRESS];
 }
 
-function h264(size: Size): string[] {
+function h264(size: PixelSize): string[] {
   const rate = String(Math.ceil(mostBitsPerSecond(size)));
-  const easy = size.width * size.height <= MOST_EASY_PIXELS;
   return [
     ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '19', '-pix_fmt', 'yuv420p'],
-    ...[
-      '-maxrate',
-      rate,
-      '-bufsize',
-      rate,
-      ...(easy ? ['-threads', THREADS, '-rc-lookahead', '12'] : SPARING),
-      ...WITHOUT_SETTINGS,
-    ],
+    ...['-maxrate', rate, '-bufsize', rate],
+    ...(size.width * size.height <= MOST_EASY_PIXELS ? EASY : SPARING),
+    ...WITHOUT_SETTINGS,
   ];
 }
 
@@ -104,6 +75,6 @@ export function prores(path: string): string[] {
 }
 
 /** Far above what a picture needs at this quality: it only bounds the file. */
-export function mostBitsPerSecond({ width, height }: Size): number {
+export function mostBitsPerSecond({ width, height }: PixelSize): number {
   return 2_000_000 + width * height * 12;
 }

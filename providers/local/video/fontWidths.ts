@@ -1,5 +1,5 @@
 /**
- * How wide a line of text is in the font that we ship, by its own tables (OpenType `cmap` 4 and 12, `hmtx`): what is typeset
+ * How wide a line of text is in the font that we ship, by its own tables (OpenType `cmap` 12, `hmtx`): a title
  * never runs over the edge, and no font of the machine is asked for.
  */
 import { readFileSync } from 'node:fs';
@@ -53,43 +53,20 @@ function tableOffsets(font: Buffer): Map<string, number> {
   return offsets;
 }
 
-/** From code point to glyph; 0 where there is none. The widest table that we can read serves all. */
+/** From code point to glyph; 0 where there is none. The table of the format 12 has all characters. */
 function glyphIndex(font: Buffer, cmap: number): (codePoint: number) => number {
-  const subtables = Array.from({ length: font.readUInt16BE(cmap + 2) }, (_, index) => {
+  const tables = Array.from({ length: font.readUInt16BE(cmap + 2) }, (_, index) => {
     return cmap + font.readUInt32BE(cmap + 4 + 8 * index + 4);
   });
-  const wide = subtables.find((start) => font.readUInt16BE(start) === 12);
-  if (wide !== undefined) return (codePoint) => inGroups(font, wide, codePoint);
-  const plain = subtables.find((start) => font.readUInt16BE(start) === 4);
-  if (plain === undefined) throw new Error('the font has no readable table of characters');
-  return (codePoint) => inSegments(font, plain, codePoint);
-}
-
-function inGroups(font: Buffer, start: number, codePoint: number): number {
-  const groups = font.readUInt32BE(start + 12);
-  for (let group = 0; group < groups; group += 1) {
+  const start = tables.find((table) => font.readUInt16BE(table) === 12);
+  if (start === undefined) throw new Error('the font has no readable table of characters');
+  const groups = Array.from({ length: font.readUInt32BE(start + 12) }, (_, group) => {
     const entry = start + 16 + 12 * group;
-    if (codePoint > font.readUInt32BE(entry + 4)) continue;
-    const first = font.readUInt32BE(entry);
-    return codePoint < first ? 0 : font.readUInt32BE(entry + 8) + codePoint - first;
-  }
-  return 0;
-}
-
-function inSegments(font: Buffer, start: number, codePoint: number): number {
-  if (codePoint > 0xffff) return 0;
-  const twice = font.readUInt16BE(start + 6);
-  for (let segment = 0; segment < twice; segment += 2) {
-    if (codePoint > font.readUInt16BE(start + 14 + segment)) continue;
-    const firsts = start + 16 + twice;
-    const first = font.readUInt16BE(firsts + segment);
-    if (codePoint < first) return 0;
-    const delta = font.readUInt16BE(firsts + twice + segment);
-    const rangeAt = firsts + 2 * twice + segment;
-    const range = font.readUInt16BE(rangeAt);
-    if (range === 0) return (codePoint + delta) & 0xffff;
-    const glyph = font.readUInt16BE(rangeAt + range + 2 * (codePoint - first));
-    return glyph === 0 ? 0 : (glyph + delta) & 0xffff;
-  }
-  return 0;
+    const [first, last] = [font.readUInt32BE(entry), font.readUInt32BE(entry + 4)];
+    return { first, last, glyph: font.readUInt32BE(entry + 8) };
+  });
+  return (codePoint) => {
+    const group = groups.find(({ last }) => codePoint <= last);
+    return group === undefined || codePoint < group.first ? 0 : group.glyph + codePoint - group.first;
+  };
 }

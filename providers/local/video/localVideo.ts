@@ -1,32 +1,47 @@
-/** Videos made here by ffmpeg: titled scenes from words, camera moves over pictures. It may be repeated at will. */
+/** Videos made here by ffmpeg: titles from words, camera moves over pictures. It may be repeated at will. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MediaTools } from '../../../engines/media/mediaTools.ts';
 import type { CallContext, Outcome, VideoRequest } from '../../shared/provider.ts';
-import { planVideo, type VideoPlan } from './plan.ts';
+import { mediumInput } from '../reading.ts';
+import { BEFORE_INPUTS, mostBitsPerSecond, mp4OfParts, mp4Part } from './encoding.ts';
+import { FRAMES_PER_SECOND } from './frames.ts';
+import { type Part, planVideo, type VideoPlan } from './plan.ts';
 import { refused, run } from './run.ts';
-import { OUTPUT, type Step, stepsOf } from './steps.ts';
 
 const START_MS = 60_000;
 /** Several times what a slow core needs: it ends what hangs, not what is slow. */
 const MS_PER_MEGAPIXEL = 1_000;
-const CONTENT_TYPE = 'video/mp4';
+
+/** One run of ffmpeg. */
+interface Step {
+  arguments: readonly string[];
+  /** How many pictures its output has when it is whole. */
+  frames: number;
+}
 
 export async function makeVideo(
-  tools: MediaTools,
+  { ffmpegPath }: MediaTools,
   request: VideoRequest,
   context: CallContext,
 ): Promise<Outcome> {
   const pathOf = (name: string) => join(context.workFolder, name);
   const plan = planVideo(request, pathOf);
   if (typeof plan === 'string') return refused(plan);
-  await Promise.all(plan.texts.map(({ path, text }) => writeFile(path, text)));
+  const path = pathOf('output.mp4');
+  const list = { path: pathOf('parts.txt'), text: listOf(plan.parts) };
+  await Promise.all([...plan.files, list].map((file) => writeFile(file.path, file.text)));
   const deadline = performance.now() + timeoutMs(plan);
-  for (const step of stepsOf(plan, pathOf)) {
-    const failure = await perform(step, { ffmpegPath: tools.ffmpegPath, deadline, context });
+  const parts = plan.parts.map((part, index) => partStep(part, plan.size, pathOf(partName(index))));
+  for (const step of [...parts, joiningStep(plan, { listPath: list.path, path })]) {
+    const left = Math.max(1, Math.ceil(deadline - performance.now()));
+    const limits = { timeoutMs: left, maxFileBytes: mostBytes(plan.size, step.frames) };
+    const isWhole = (written: { frames: number }) => written.frames === step.frames;
+    const conversion = { ffmpegPath, arguments: step.arguments, ...limits };
+    const failure = await run(conversion, { context, isWhole });
     if (failure !== undefined) return failure;
   }
-  return { status: 'done', output: { path: pathOf(OUTPUT), contentType: CONTENT_TYPE } };
+  return { status: 'done', output: { path, contentType: 'video/mp4' } };
 }
 
 /** Of the whole order, however many runs it takes. */
@@ -34,12 +49,31 @@ function timeoutMs({ frames, size }: VideoPlan): number {
   return START_MS + Math.ceil((frames * size.width * size.height * MS_PER_MEGAPIXEL) / 1_000_000);
 }
 
-async function perform(
-  { files, frames, ...step }: Step,
-  { ffmpegPath, deadline, context }: { ffmpegPath: string; deadline: number; context: CallContext },
-): Promise<Outcome | undefined> {
-  await Promise.all(files.map(({ path, text }) => writeFile(path, text)));
-  const left = Math.max(1, Math.ceil(deadline - performance.now()));
-  const isWhole = (written: { frames: number }) => written.frames === frames;
-  return await run({ ffmpegPath, ...step, timeoutMs: left }, { context, isWhole });
+function mostBytes(size: VideoPlan['size'], frames: number): number {
+  return Math.ceil((frames / FRAMES_PER_SECOND + 2) * mostBitsPerSecond(size) * 0.25);
+}
+
+function partName(index: number): string {
+  return `part${index}.mp4`;
+}
+
+function listOf(parts: readonly Part[]): string {
+  const lines = parts.map(({ frames }, index) => {
+    return `file '${partName(index)}'\nduration ${(frames / FRAMES_PER_SECOND).toFixed(6)}\n`;
+  });
+  return `ffconcat version 1.0\n${lines.join('')}`;
+}
+
+function partStep({ picture, chains, frames }: Part, size: VideoPlan['size'], path: string): Step {
+  const input = picture === undefined ? [] : mediumInput(picture);
+  const graph = ['-filter_complex', chains.join(';'), '-map', '[out]'];
+  return { arguments: [...BEFORE_INPUTS, ...input, ...graph, ...mp4Part(size, path)], frames };
+}
+
+/** Copies the pictures as they are. */
+function joiningStep({ sound, frames }: VideoPlan, { listPath, path }: { listPath: string; path: string }): Step {
+  const track = sound?.track === undefined ? [] : mediumInput(sound.track);
+  const heard = sound === undefined ? [] : ['-filter_complex', sound.chain, '-map', '[sound]'];
+  const inputs = ['-f', 'concat', '-i', `file:${listPath}`, ...track];
+  return { arguments: [...BEFORE_INPUTS, ...inputs, '-map', '0:v:0', ...heard, ...mp4OfParts(path)], frames };
 }

@@ -1,136 +1,84 @@
-/** A still picture as a moving shot: fitted to the frame, then looked at by a camera. */
-import { canvasFor, perspective, type View, WHOLE } from './camera.ts';
-import { even, FRAMES_PER_SECOND, type Size } from './frames.ts';
-import type { PictureShot } from './shots.ts';
-
-export interface PictureClip {
-  /** Number of the input that holds it. */
-  input: number;
-  picture: { width?: number; height?: number };
-  size: Size;
-  /** One for each frame. */
-  views: readonly View[];
-  label: string;
-}
-
-/** What may be cut off a picture to fill the frame; one that would lose more is shown whole, on a blur of itself. */
-const MOST_LOST = 0.4;
-/** The largest canvas in pixels: a picture of 4k, or one of 720p from three times as far. */
-const MOST_CANVAS_PIXELS = 3840 * 2160;
-const MATRIX = 'out_color_matrix=bt709:out_range=tv';
-
-/** Chains that read `[<input>:v]` and end in `[label]`: yuv420p of the size, one frame for each view. */
-export function pictureClip({ input, picture, size, views, label }: PictureClip): string[] {
-  const reach = canvasFor(views);
-  const room = Math.min(reach, Math.sqrt(MOST_CANVAS_PIXELS / (size.width * size.height)));
-  // As large as it may be; beyond that the picture in it is smaller than the frame.
-  const canvas = { width: even(size.width * room), height: even(size.height * room) };
-  const inner = { width: even(canvas.width / reach), height: even(canvas.height / reach) };
-  const end = `format=yuv420p,setsar=1,loop=loop=-1:size=1,setpts=N/${FRAMES_PER_SECOND}/TB,trim=end_frame=${views.length}`;
-  const moves = views.some((view) =>
-    Object.keys(WHOLE).some((key) => view[key as keyof View] !== WHOLE[key as keyof View]),
-  );
-  const camera = moves ? `,${perspective(views, reach)}` : '';
-  const last = canvas.width === size.width && canvas.height === size.height ? '' : `,${scaled(size)}`;
-  return [...fitted({ input, picture, inner, canvas, label }), `[${label}f]${end}${camera}${last}[${label}]`];
-}
-
-interface Fit extends Pick<PictureClip, 'input' | 'picture' | 'label'> {
-  /** Where the picture goes, in the middle of the canvas. */
-  inner: Size;
-  canvas: Size;
-}
-
-function fitted({ input, picture, inner, canvas, label }: Fit): string[] {
-  const [width, height] = [picture.width ?? inner.width, picture.height ?? inner.height];
-  const ratio = inner.width / inner.height;
-  const own = width / height;
-  const fills = 1 - Math.min(own / ratio, ratio / own) <= MOST_LOST;
-  const one = `[${input}:v]trim=end_frame=1,format=rgba`;
-  const covering = `crop=w='max(1,min(iw,ih*${ratio}))':h='max(1,min(ih,iw/${ratio}))'`;
-  const alone = canvas.width === inner.width && canvas.height === inner.height;
-  if (fills && alone) return onWhite(`${one},${covering}`, canvas, { label, end: 'f' });
-  const shown = fills
-    ? inner
-    : {
-        width: even(Math.min(inner.width, inner.height * own)),
-        height: even(Math.min(inner.height, inner.width / own)),
-      };
-  // Blurred in small, which is much less work and looks the same.
-  const small = { width: even(canvas.width / 8), height: even(canvas.height / 8) };
-  const blur = `gblur=sigma=${Math.max(1, small.height / 28)},${scaled(canvas)},eq=brightness=-0.08`;
-  return [
-    `${one},split[${label}a][${label}c]`,
-    ...onWhite(`[${label}a]${covering}`, small, { label, end: 'g' }),
-    `[${label}g]${blur}[${label}d]`,
-    ...onWhite(`[${label}c]${fills ? covering : 'null'}`, shown, { label, end: 'e' }),
-    `[${label}d][${label}e]overlay=x=(W-w)/2:y=(H-h)/2[${label}f]`,
-  ];
-}
-
-/** What is transparent is seen on white, as on a page. Ends in the label and `end`. */
-function onWhite(chain: string, size: Size, { label, end }: { label: string; end: string }): string[] {
-  const { width, height } = size;
-  const own = `${label}${end}`;
-  return [
-    `${chain},scale=${width}:${height}:flags=lanczos+accurate_rnd,setsar=1[${own}over]`,
-    `color=c=white:s=${width}x${height}:r=24,trim=end_frame=1,format=rgba[${own}under]`,
-    `[${own}under][${own}over]overlay=format=rgb,${scaled(size)}[${own}]`,
-  ];
-}
-
-function scaled({ width, height }: Size): string {
-  return `scale=${width}:${height}:flags=lanczos+accurate_rnd:${MATRIX},format=yuv420p`;
-}
-
-export type Move = 'in' | 'out' | 'left' | 'right' | 'up' | 'down';
-
-const MOVE_WORDS: readonly [RegExp, Move][] = [
-  [/\b(zoom(s|ing)?|pull(s|ing)?|dolly|move|moves|moving) (out|back|away)\b/i, 'out'],
-  [/\b(pan(s|ning)?|move|moves|moving|slid(e|es|ing)) (to the )?left\b/i, 'left'],
-  [/\b(pan(s|ning)?|move|moves|moving|slid(e|es|ing)) (to the )?right\b/i, 'right'],
-  [/\b(tilt(s|ing)?|pan(s|ning)?|ris(e|es|ing)|crane) up\b/i, 'up'],
-  [/\b(tilt(s|ing)?|pan(s|ning)?) down\b/i, 'down'],
-];
-
-/** The move that a prompt asks for; towards the picture where it asks for none. */
-export function moveOf(prompt: string): Move {
-  return MOVE_WORDS.find(([words]) => words.test(prompt))?.[1] ?? 'in';
-}
-
-/** How much of the picture goes out of sight over a shot. */
-const REACH = 0.16;
-const DIRECTIONS: Record<Move, readonly [number, number]> = {
-  in: [0.25, -0.25],
-  out: [0.25, -0.25],
-  left: [-1, 0],
-  right: [1, 0],
-  up: [0, -1],
-  down: [0, 1],
-};
-
 /**
- * The slow move of documentary films: away from the whole picture at `still`, to both sides of it. Shots that are not the
- * first of their video move elsewhere, or all would look alike.
+ * A still picture as a moving shot: fitted to the frame on white, then looked at by a camera. There is no depth in a picture:
+ * distance is zoom (half the distance shows half the width), azimuth and elevation look a little to that side. Nearer than 1
+ * the view stays inside the frame; from farther away the white around it comes into sight, twice its width at most.
  */
-export function slowMove({ from, to, still }: Omit<PictureShot, 'picture'>, move: Move): View[] {
+import type { CameraPoint } from '../../../domain/generation/videoOrder.ts';
+import type { PixelSize } from '../../shared/imageSizes.ts';
+import { even, FRAMES_PER_SECOND } from './frames.ts';
+import type { Shot } from './shots.ts';
+
+/** Where the camera is at a frame of its shot; from one to the next it moves evenly. */
+type CameraStop = Omit<CameraPoint, 'time'> & { frame: number };
+
+const NEAREST = 0.08;
+const FARTHEST = 2;
+/** How far beside the middle it looks at most, in shares of the frame. */
+const LOOK = 0.1;
+/** How much nearer than the whole picture the slow move of documentary films goes. */
+const ZOOM = 0.16;
+
+/** Away from the whole picture at `still`, to both sides of it. */
+export function slowZoom({ from, to, still }: Shot): CameraStop[] {
   const span = Math.max(still - from, to - 1 - still, 1);
-  const [across, down] = DIRECTIONS[move];
-  return Array.from({ length: to - from }, (_, index) => {
-    const away = Math.abs(from + index - still) / span;
-    const side = Math.sign(from + index - still);
-    const reach = REACH * (move === 'in' || move === 'out' ? 1 : 0.75) * eased(away);
-    const room = reach / 2;
-    return {
-      ...WHOLE,
-      extent: 1 - reach,
-      centreX: 0.5 + room * across * (side === 0 ? 1 : side),
-      centreY: 0.5 + room * down * (side === 0 ? 1 : side),
-    };
+  return [from, still, to - 1].map((frame) => {
+    const distance = 1 - (ZOOM * Math.abs(frame - still)) / span;
+    return { frame: frame - from, distance, azimuth: 0, elevation: 0 };
   });
 }
 
-/** Slow at its start, even after it. */
-function eased(share: number): number {
-  return share * share * (2 - share);
+interface PictureClip {
+  picture: { width?: number; height?: number };
+  size: PixelSize;
+  frames: number;
+  /** In order; at least one. */
+  stops: readonly CameraStop[];
+}
+
+/** Chains from `[0:v]` to `[out]`: yuv420p of the size, so many frames. */
+export function pictureClip({ picture, size, frames, stops }: PictureClip): string[] {
+  const { width = size.width, height = size.height } = picture;
+  const shown = fitted(width / height, size);
+  const reach = stops.some(({ distance }) => distance > 1) ? FARTHEST : 1;
+  const canvas = `${size.width * reach}x${size.height * reach}`;
+  const yuv = 'scale=flags=lanczos+accurate_rnd:out_color_matrix=bt709:out_range=tv,format=yuv420p';
+  const hold = `loop=loop=-1:size=1,setpts=N/${FRAMES_PER_SECOND}/TB,trim=end_frame=${frames}`;
+  const smaller = reach === 1 ? '' : `,scale=${size.width}:${size.height}`;
+  return [
+    `[0:v]trim=end_frame=1,format=rgba,scale=${shown.width}:${shown.height}:flags=lanczos+accurate_rnd[over]`,
+    `color=c=white:s=${canvas}:r=${FRAMES_PER_SECOND},trim=end_frame=1,format=rgba[under]`,
+    `[under][over]overlay=x=(W-w)/2:y=(H-h)/2:format=rgb,${yuv},setsar=1,${hold},${camera(stops, reach)}${smaller}[out]`,
+  ];
+}
+
+function fitted(ratio: number, { width, height }: PixelSize): PixelSize {
+  return { width: even(Math.min(width, height * ratio)), height: even(Math.min(height, width / ratio)) };
+}
+
+/** The filter that shows what the camera sees on a canvas that is `reach` times the frame. */
+function camera(stops: readonly CameraStop[], reach: number): string {
+  const view = [
+    `st(0,sin(${evenLine(stops, 'azimuth')}*PI/180))`,
+    `st(1,sin(${evenLine(stops, 'elevation')}*PI/180))`,
+    // Looking aside it comes nearer, so as not to look past the edge.
+    `st(2,clip(${evenLine(stops, 'distance')},${NEAREST},${FARTHEST})*(1-${2 * LOOK}*max(abs(ld(0)),abs(ld(1)))))`,
+  ].join(';');
+  const corners = [-1, 1].flatMap((down) => [-1, 1].map((right) => ({ right, down })));
+  const options = corners.flatMap(({ right, down }, corner) => [
+    `x${corner}='${view};W*(0.5+(${LOOK}*ld(0)+${right / 2}*ld(2))/${reach})'`,
+    `y${corner}='${view};H*(0.5+(${-LOOK}*ld(1)+${down / 2}*ld(2))/${reach})'`,
+  ]);
+  return `perspective=${options.join(':')}:interpolation=cubic:eval=frame`;
+}
+
+/** An expression over the number of the frame, which the filter counts from 1. */
+function evenLine(stops: readonly CameraStop[], member: 'azimuth' | 'elevation' | 'distance'): string {
+  const rises = stops.slice(1).map((stop, index) => {
+    const before = stops[index] ?? stop;
+    const frames = stop.frame - before.frame;
+    if (frames <= 0) return '';
+    const rise = (stop[member] - before[member]) / frames;
+    return `+${rise.toFixed(9)}*clip(on-1-${before.frame.toFixed(6)},0,${frames.toFixed(6)})`;
+  });
+  return `(${(stops[0]?.[member] ?? 0).toFixed(6)}${rises.join('')})`;
 }

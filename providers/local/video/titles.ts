@@ -1,37 +1,96 @@
-/** Lines of text over a picture. The words come from files and are shown as they are: no filter ever reads them. */
+/**
+ * The sentences of a prompt as titles, one after the other, over a moving gradient whose colours the prompt decides. The words
+ * come from files and are shown as they are: no filter ever reads them.
+ */
+import { createHash } from 'node:crypto';
+import type { PixelSize } from '../../shared/imageSizes.ts';
+import { FONT_PATH, shippedFont } from './fontWidths.ts';
+import { even, FRAMES_PER_SECOND } from './frames.ts';
+import { sceneTexts } from './sentences.ts';
 
-import { optionValue } from './filterText.ts';
-import { FONT_PATH } from './fontWidths.ts';
-import type { Size } from './frames.ts';
-import type { Typeset } from './typeset.ts';
-
-export interface Title extends Pick<Typeset, 'fontSize' | 'lineHeight'> {
-  /** A file for each line. */
-  files: readonly string[];
-  size: Size;
-  /** Length of the shot. */
-  seconds: number;
+export interface TextFile {
+  path: string;
+  text: string;
 }
 
-const FADE_SECONDS = 0.6;
-const LINE_DELAY_SECONDS = 0.12;
+export interface TitledClip {
+  prompt: string;
+  size: PixelSize;
+  frames: number;
+  /** Where a file of that name may be written. */
+  pathOf: (name: string) => string;
+}
 
-/** Filters, one for each line: it fades in and rises a little, line after line. */
-export function titleFilters({ files, fontSize, lineHeight, size, seconds }: Title): string[] {
-  const top = Math.round((size.height - files.length * lineHeight) / 2);
-  const fade = Math.min(FADE_SECONDS, seconds / 4);
-  return files.map((file, index) => {
-    const start = Math.min(0.2 + index * LINE_DELAY_SECONDS, seconds / 3);
-    const shown = `clip((t-${start.toFixed(3)})/${fade.toFixed(3)},0,1)`;
-    const rise = `${(fontSize * 0.35).toFixed(2)}*pow(1-${shown},2)`;
-    const soft = Math.max(1, Math.round(fontSize / 22));
+/** Chains that end in `[out]`: yuv420p of the size, so many frames; the files are to be written before. */
+export function titledClip({ prompt, size, frames, pathOf }: TitledClip): {
+  chains: string[];
+  files: TextFile[];
+} {
+  const seconds = frames / FRAMES_PER_SECOND;
+  const scenes = sceneTexts(prompt, seconds);
+  const fontSize = fontSizeIn(size);
+  const files = scenes.map((text, scene) => {
+    return { path: pathOf(`title${scene}.txt`), text: titleLines(text, size).join('\n') };
+  });
+  const titles = files.map(({ path }, scene) => {
+    const [start, end] = [scene, scene + 1].map((bound) => ((bound * seconds) / scenes.length).toFixed(3));
     return [
-      `drawtext=fontfile=${optionValue(FONT_PATH)}:textfile=${optionValue(file)}:expansion=none`,
-      `fontsize=${fontSize}:fontcolor=white:x='(w-text_w)/2'`,
-      // By the baseline, or lines without tall letters would stand higher.
-      `y='${top + index * lineHeight + Math.round(fontSize * 1.02)}-ascent+${rise}'`,
-      `borderw=${soft}:bordercolor=black@0.35:shadowx=${soft}:shadowy=${soft * 2}:shadowcolor=black@0.45`,
-      `alpha='${shown}'`,
+      `drawtext=fontfile=${optionValue(FONT_PATH)}:textfile=${optionValue(path)}:expansion=none`,
+      `fontsize=${fontSize}:line_spacing=${Math.round(fontSize * 0.25)}:x='(w-text_w)/2':y='(h-text_h)/2'`,
+      `fontcolor=white:borderw=${Math.ceil(fontSize / 22)}:bordercolor=black@0.4`,
+      `alpha='clip(2*(t-${start}),0,1)':enable='gte(t,${start})*lt(t,${end})'`,
     ].join(':');
   });
+  return { chains: [[gradient(prompt, { size, frames }), ...titles].join(',').concat('[out]')], files };
+}
+
+/** Dark enough for white letters. */
+function gradient(prompt: string, { size, frames }: Pick<TitledClip, 'size' | 'frames'>): string {
+  const digest = createHash('sha256').update(prompt).digest();
+  const channel = (at: number) => (16 + (digest.readUInt8(at) >> 1)).toString(16).padStart(2, '0');
+  const colours = [0, 1, 2].map((at) => `c${at}=0x${[0, 1, 2].map((part) => channel(3 * at + part)).join('')}`);
+  // Painted in small, which is less work and looks the same.
+  const small = `${even(size.width / 4)}x${even(size.height / 4)}`;
+  const options = [`s=${small}`, `r=${FRAMES_PER_SECOND}`, 'n=3', ...colours, `seed=${digest.readUInt16BE(9)}`];
+  const turning = `gradients=${options.join(':')}:speed=${(0.6 / frames).toFixed(5)}`;
+  const shown = `scale=${size.width}:${size.height}:flags=bicubic:out_color_matrix=bt709:out_range=tv`;
+  return `${turning},trim=end_frame=${frames},${shown},format=yuv420p,setsar=1`;
+}
+
+/** Of a narrow frame the width decides, of a wide one the height. */
+export function fontSizeIn({ width, height }: PixelSize): number {
+  return Math.round(Math.min(height, width * 0.75) * 0.08);
+}
+
+const WIDTH_SHARE = 0.8;
+const MOST_LINES = 6;
+
+/** Wrapped at spaces; a word that is too wide is broken, and what has no room is cut with an ellipsis. */
+export function titleLines(text: string, size: PixelSize): string[] {
+  const width = (size.width * WIDTH_SHARE) / fontSizeIn(size);
+  const lines: string[] = [];
+  let rest = [...text];
+  while (rest.length > 0 && lines.length < MOST_LINES) {
+    const most = fittingCount(rest, width);
+    const space = most < rest.length ? rest.lastIndexOf(' ', most) : -1;
+    const end = space > 0 ? space : most;
+    lines.push(rest.slice(0, end).join(''));
+    rest = rest.slice(rest[end] === ' ' ? end + 1 : end);
+  }
+  return rest.length === 0 ? lines : [...lines.slice(0, -1), `${lines.at(-1)}…`];
+}
+
+/** How many of the characters fit into a line; at least one. */
+function fittingCount(characters: readonly string[], width: number): number {
+  let left = width;
+  const beyond = characters.findIndex((character) => {
+    left -= shippedFont().widthOf(character);
+    return left < 0;
+  });
+  return beyond < 0 ? characters.length : Math.max(1, beyond);
+}
+
+/** A value in ffmpeg's filter language: escaped once for the option list and once for the graph. */
+export function optionValue(value: string): string {
+  return value.replaceAll(/[\\':]/g, '\\$&').replaceAll(/[\\'[\],;]/g, '\\$&');
 }

@@ -12,7 +12,7 @@ import type {
   MediaFile,
   VideoRequest,
 } from '../../../providers/shared/provider.ts';
-import { bannerPgm } from '../../../providers/simulator/banner.ts';
+import { banner } from '../../../providers/simulator/testPattern.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 import { ranMs } from '../../harness/stall.ts';
 import { decodeSamples } from '../local/pitch.ts';
@@ -175,24 +175,17 @@ describe('a video', () => {
   it('shows the word SIMULATED in its middle, and names the simulator inside the file', async () => {
     const path = await made(video());
     expect(JSON.stringify(probed(path).format.tags)).toContain('Farebox simulator: a test pattern');
-    const banner = bannerPgm(456);
-    const [, wide, high] = /^P5\n(\d+) (\d+)\n/.exec(banner.toString('latin1', 0, 20)) ?? [];
-    const [columns, rows] = [Number(wide), Number(high)];
-    const expected = banner.subarray(banner.length - columns * rows);
-    // In the middle as far as pictures of half the colours allow: at an even pixel.
-    const middle = `trunc((iw-${columns})/4)*2:trunc((ih-${rows})/4)*2`;
-    const cropped = [
-      '-v',
-      'error',
-      '-i',
-      path,
-      '-frames:v',
-      '1',
-      '-vf',
-      `format=gray,crop=${columns}:${rows}:${middle}`,
-    ];
-    const seen = execFileSync(mediaTools().ffmpegPath, [...cropped, '-f', 'rawvideo', 'pipe:1']);
+    expect(banner(456)).toContain(':text=SIMULATED:');
+    const middle = ['-frames:v', '1', '-f', 'rawvideo', 'pipe:1'];
+    const shown = (input: string[], before: string) => {
+      const filters = `${before}format=gray,crop=iw*0.6:ih*0.08:iw*0.2:ih*0.46`;
+      return execFileSync(mediaTools().ffmpegPath, ['-v', 'error', ...input, '-vf', filters, ...middle]);
+    };
+    const expected = shown(['-f', 'lavfi', '-i', 'color=black:s=456x256'], `${banner(456)},`);
+    const seen = shown(['-i', path], '');
     const alike = expected.filter((value, index) => value > 127 === (seen[index] ?? 0) > 127);
+    const white = expected.filter((value) => value > 127);
+    expect(white.length / expected.length).toBeGreaterThan(0.1);
     expect(alike.length / expected.length).toBeGreaterThan(0.97);
   });
 

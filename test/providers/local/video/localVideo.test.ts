@@ -147,6 +147,31 @@ describe('a picture', () => {
     expect(similarity(greyOf(path, 23), greyOf(image.path, 0, 'crop=iw/2:ih/2'))).toBeGreaterThan(0.9);
   });
 
+  it('is seen from the side that the camera looks at', async () => {
+    const image = picture('image', LANDSCAPE);
+    const cameraTrajectory = [
+      { time: 0, azimuth: 0, elevation: 0, distance: 1 },
+      { time: 1, azimuth: 90, elevation: 0, distance: 0.5 },
+    ];
+    const { path } = await make({ ...SMALL, durationSeconds: 1, media: [image], cameraTrajectory });
+    const right = greyOf(image.path, 0, 'crop=iw*0.4:ih*0.4:iw*0.4:ih*0.3');
+    expect(similarity(greyOf(path, 23), right)).toBeGreaterThan(0.9);
+  });
+
+  it('is all that the camera sees from its distance, and stands on white for one farther away', async () => {
+    const media = [picture('image', 'color=black:s=456x256,format=rgb24')];
+    const seen = async (distance: number) => {
+      const cameraTrajectory = [
+        { time: 0, azimuth: -720, elevation: -90, distance },
+        { time: 1, azimuth: 720, elevation: 90, distance },
+      ];
+      const { path } = await make({ ...SMALL, durationSeconds: 1, media, cameraTrajectory, audio: false });
+      return [0, 3, 7, 12, 17, 23].map((frame) => Math.max(...greyOf(path, frame)));
+    };
+    for (const brightest of await seen(1)) expect(brightest).toBeLessThan(40);
+    for (const brightest of await seen(2)) expect(brightest).toBeGreaterThan(215);
+  });
+
   it.each([
     ['one pixel wide', 'mandelbrot=s=4x300,format=rgb24,crop=1:300'],
     ['one pixel high', 'mandelbrot=s=300x4,format=rgb24,crop=300:1'],

@@ -1,20 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import {
-  canvasFor,
-  cornersOf,
-  trajectoryViews,
-  viewFrom,
-  WHOLE,
-} from '../../../../providers/local/video/camera.ts';
-import { optionValue, tableExpression } from '../../../../providers/local/video/filterText.ts';
 import { shippedFont } from '../../../../providers/local/video/fontWidths.ts';
 import { frameSize } from '../../../../providers/local/video/frames.ts';
-import { moveOf } from '../../../../providers/local/video/picture.ts';
-import { piecesOf } from '../../../../providers/local/video/pieces.ts';
 import { sceneTexts } from '../../../../providers/local/video/sentences.ts';
-import { evenShots } from '../../../../providers/local/video/shots.ts';
-import { themeOf } from '../../../../providers/local/video/theme.ts';
-import { typeset } from '../../../../providers/local/video/typeset.ts';
+import { pictureShots } from '../../../../providers/local/video/shots.ts';
+import { fontSizeIn, optionValue, titleLines } from '../../../../providers/local/video/titles.ts';
+import type { MediaFile } from '../../../../providers/shared/provider.ts';
 import { MAX_HOSTILE_MS, ranMs } from '../../../harness/stall.ts';
 
 describe('a frame', () => {
@@ -50,26 +40,6 @@ describe('a prompt', () => {
       expect(ranMs() - startMs, JSON.stringify(piece)).toBeLessThan(MAX_HOSTILE_MS);
     }
   });
-
-  it.each([
-    ['Waves on the beach at sunset', 'sea', undefined],
-    ['Snow in the mountains', 'hills', 'snow'],
-    ['A rainy street in the city', 'city', 'rain'],
-    ['Trees of the forests', 'forest', undefined],
-    ['An astronaut among the stars', 'space', undefined],
-  ])('%j is set at: %s, %s', (text, place, weather) => {
-    expect(themeOf(text, text)).toMatchObject({ place, ...(weather === undefined ? {} : { weather }) });
-    expect(themeOf(text, text)).toEqual(themeOf(text, text));
-  });
-
-  it.each([
-    ['Slowly zoom out over the harbour', 'out'],
-    ['panning to the left', 'left'],
-    ['tilt up to the sky', 'up'],
-    ['a cat', 'in'],
-  ])('%j moves the camera: %s', (prompt, move) => {
-    expect(moveOf(prompt)).toBe(move);
-  });
 });
 
 describe('text', () => {
@@ -80,23 +50,23 @@ describe('text', () => {
     ['wide letters', 'W'.repeat(300)],
     ['other scripts', 'Съешь же ещё этих мягких французских булок Ξεσκεπάζω την ψυχοφθόρα'],
   ])('%s never runs over the edge', (_, text) => {
-    const font = shippedFont();
     for (const size of [
       { width: 456, height: 256 },
       { width: 256, height: 456 },
       { width: 1280, height: 548 },
     ]) {
-      const set = typeset(text, size, font);
-      for (const line of set.lines) expect(font.widthOf(line) * set.fontSize).toBeLessThan(size.width * 0.9);
-      expect(set.lines.length * set.lineHeight).toBeLessThan(size.height * 0.75);
-      expect(set.fontSize).toBeGreaterThanOrEqual(8);
+      const [lines, fontSize] = [titleLines(text, size), fontSizeIn(size)];
+      for (const line of lines) expect(shippedFont().widthOf(line) * fontSize).toBeLessThan(size.width * 0.9);
+      expect(lines.length * fontSize * 1.42).toBeLessThan(size.height * 0.75);
+      expect(fontSize).toBeGreaterThanOrEqual(8);
     }
   });
 
   it('is cut with an ellipsis, and only when it does not fit', () => {
     const size = { width: 456, height: 256 };
-    expect(typeset('word '.repeat(400), size, shippedFont()).lines.at(-1)).toMatch(/…$/);
-    expect(typeset('a b', size, shippedFont()).lines).toEqual(['a b']);
+    expect(titleLines('word '.repeat(400), size).at(-1)).toMatch(/…$/);
+    expect(titleLines('a b', size)).toEqual(['a b']);
+    expect(titleLines('', size)).toEqual([]);
   });
 
   it('has Latin, Greek and Cyrillic letters in the shipped font', () => {
@@ -107,75 +77,28 @@ describe('text', () => {
 });
 
 describe('shots', () => {
+  const picture: MediaFile = {
+    ...{ role: 'image', index: 0, kind: 'image', sizeBytes: 1, sha256: '', contentType: 'image/png', path: '' },
+  };
   it.each([
-    [1, 24],
-    [3, 24],
-    [4, 192],
-    [10, 720],
-  ])('%i in %i frames cover all of them and overlap only their neighbours', (count, frames) => {
-    const shots = evenShots(count, frames);
+    [[0], 24],
+    [[0, 17, 18, 47], 48],
+    [[5, 6, 7], 24],
+    [[0, 100, 719, 720], 720],
+  ])('of pictures at %j cover all of %i frames, each with its own frame', (stills, frames) => {
+    const keyframes = stills.map((frame) => ({ picture, frame }));
+    const shots = pictureShots({ scenes: [], keyframes }, frames);
     expect([shots[0]?.from, shots.at(-1)?.to]).toEqual([0, frames]);
-    for (const [index, shot] of shots.slice(1).entries()) {
-      expect(shot.from).toBeLessThanOrEqual(shots[index]?.to ?? 0);
-      expect(shot.to).toBeGreaterThan(shots[index]?.to ?? 0);
-      if (index > 0) expect(shot.from).toBeGreaterThanOrEqual(shots[index - 1]?.to ?? 0);
+    for (const [index, { from, to, still }] of shots.entries()) {
+      if (index > 0) expect(from).toBe(shots[index - 1]?.to);
+      expect(still).toBe(Math.min(stills[index] ?? -1, frames - 1));
+      expect(from <= still && still < to).toBe(true);
     }
-    const pieces = piecesOf(shots);
-    expect(pieces.reduce((sum, { body }) => sum + body, 0)).toBe(frames);
-    for (const [index, { head, body }] of pieces.entries()) {
-      expect(head).toBe(pieces[index - 1]?.tail ?? 0);
-      expect(body).toBeGreaterThan(0);
-    }
-  });
-});
-
-describe('a camera', () => {
-  it('in front of a picture at its distance sees exactly the picture', () => {
-    expect(viewFrom({ azimuth: 0, elevation: 0, distance: 1 })).toEqual(WHOLE);
-    expect(cornersOf(WHOLE)).toEqual([0, 0, 1, 0, 0, 1, 1, 1]);
-  });
-
-  it('never looks past the picture from within its distance, from whatever side', () => {
-    for (let azimuth = -720; azimuth <= 720; azimuth += 15) {
-      for (let elevation = -90; elevation <= 90; elevation += 15) {
-        expect(canvasFor([viewFrom({ azimuth, elevation, distance: 1 })])).toBeLessThan(1.0001);
-      }
-    }
-  });
-
-  it('is at each point at its time, and never beyond what the points say', () => {
-    const at = (time: number, distance: number) => ({ time, azimuth: 0, elevation: 0, distance });
-    const views = trajectoryViews([at(0, 1), at(0.5, 0.4), at(1, 0.8)], 97);
-    expect(views).toHaveLength(97);
-    expect(views[0]?.extent).toBeCloseTo(1);
-    expect(views[48]?.extent).toBeCloseTo(0.4);
-    expect(views[96]?.extent).toBeCloseTo(0.8);
-    for (const { extent } of views) expect(extent).toBeGreaterThan(0.3999);
-    const steps = views.slice(1).map((view, index) => Math.abs(view.extent - (views[index]?.extent ?? 0)));
-    expect(Math.max(...steps)).toBeLessThan(0.03);
-  });
-
-  it('stands still before the first point and after the last', () => {
-    const at = (time: number, distance: number) => ({ time, azimuth: 10, elevation: 5, distance });
-    const views = trajectoryViews([at(0.4, 1), at(0.6, 0.5)], 101);
-    expect(views[0]).toEqual(views[40]);
-    expect(views[60]).toEqual(views[100]);
   });
 });
 
 describe('filter text', () => {
   it('keeps every sign of a value from ending it', () => {
     expect(optionValue("a:b'c\\d,e;f[g]")).toBe("a\\\\:b\\\\\\'c\\\\\\\\d\\,e\\;f\\[g\\]");
-  });
-
-  it('finds each value of a table, with no deeper a tree than its logarithm', () => {
-    const values = Array.from({ length: 500 }, (_, index) => Math.round(1000 * Math.sin(index / 30)));
-    const expression = tableExpression(values, 'n');
-    const lt = (a: number, b: number) => a < b;
-    const choose = new Function('n', 'lt', 'choose', `return ${expression.replaceAll('if(', 'choose(')}`);
-    for (const [n, value] of values.entries()) {
-      expect(choose(n, lt, (test: boolean, yes: number, no: number) => (test ? yes : no))).toBe(value);
-    }
-    expect(/(if\(lt\(n,\d+\),){11}/.test(expression)).toBe(false);
   });
 });

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { LOCAL_UPSCALE } from '../../../domain/catalogue/builtin/localVideo.ts';
-import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
-import { cleaned, finished, planUpscale, SCALERS } from '../../../providers/local/upscale/upscalePlan.ts';
-import type { MediaFile } from '../../../providers/shared/provider.ts';
-import { JFK } from '../../engines/media/recordings.ts';
-import { greyOf, loudness, make, removeOutputs, similarity, streamsOf, video } from './video/videoOrders.ts';
+import { LOCAL_UPSCALE } from '../../../../domain/catalogue/builtin/localVideo.ts';
+import type { UpscaleOrder } from '../../../../domain/generation/videoOrder.ts';
+import { cleaned, finished, planUpscale, SCALERS } from '../../../../providers/local/video/upscaleVideo.ts';
+import type { MediaFile } from '../../../../providers/shared/provider.ts';
+import { JFK } from '../../../engines/media/recordings.ts';
+import { greyOf, loudness, make, removeOutputs, similarity, streamsOf, video } from './videoOrders.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 afterAll(removeOutputs);
@@ -46,16 +46,6 @@ describe('a plan', () => {
     [{ factor: 1, targetFps: 16 }, 160, 1280, 720],
   ])('%j has %i frames of %i by %i', (order, frames, width, height) => {
     expect(planUpscale(order, measured)).toMatchObject({ frames, size: { width, height } });
-  });
-
-  it('follows motion in small orders and blends in large ones', () => {
-    const order: UpscaleOrder = { factor: 1, targetFps: 50 };
-    const graphOf = (seconds: number) => {
-      const plan = planUpscale(order, { ...measured, seconds });
-      return typeof plan === 'string' ? plan : plan.graph;
-    };
-    expect(graphOf(5)).toContain('mi_mode=mci');
-    expect(graphOf(60)).toContain('mi_mode=blend');
   });
 
   it('has a filter for every slider that the catalogue lists, and none where nothing is asked', () => {
