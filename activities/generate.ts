@@ -1,7 +1,6 @@
 /** The conversation with a provider: written ahead, asked once, and whatever comes back is checked before it counts. */
 import { type ApplicationFailure, Context } from '@temporalio/activity';
 import type { ErrorCode } from '../domain/errors.ts';
-import { limitsOf } from '../domain/providerSettings.ts';
 import { point } from '../infra/points.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import {
@@ -39,7 +38,7 @@ export async function generate(
   const gate = await openSubmission(
     dependencies.pool,
     queueId,
-    limitsOf(dependencies.providerSettings[name]),
+    dependencies.providerSettings[name]?.limits ?? {},
   );
   if (gate.go === 'stop') {
     await discardSource(dependencies, handedIn(order.job));

@@ -9,6 +9,7 @@ import { createMetrics, type Metrics } from '../infra/telemetry/metrics.ts';
 import { registerProviderMetrics } from '../infra/telemetry/providerMetrics.ts';
 import { registerQueueMetrics } from '../infra/telemetry/queueMetrics.ts';
 import { startTracing } from '../infra/telemetry/startTracing.ts';
+import { PROVIDERS } from '../providers/registry.ts';
 import { createApp } from './app.ts';
 import { addFoundModels } from './foundModels.ts';
 import { createReadiness } from './http/health.ts';
@@ -19,7 +20,7 @@ import { createInFlight } from './server/inFlight.ts';
 import { listen } from './server/listen.ts';
 
 async function main(): Promise<void> {
-  const configured = loadConfig();
+  const configured = loadConfig(PROVIDERS);
   const log = createLogger({ level: configured.logLevel, name: 'api' });
   armPoint(configured.testPoint);
   const metrics = createMetrics('api');

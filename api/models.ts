@@ -114,6 +114,6 @@ export function requireAttempts(config: Config, asked: Omit<Asked, 'now'>, calle
 }
 
 function whyOffline(config: Config, model: Model): string | undefined {
-  const reason = offlineReason(model, config.providers, (name) => config.secret(name) !== undefined);
+  const reason = offlineReason(model, config);
   return reason === undefined ? undefined : `The model ${model.id} is offline: ${reason}.`;
 }

@@ -7,7 +7,7 @@ import type { MediaTools } from '../engines/media/mediaTools.ts';
 import { createAccountShares } from '../infra/accountShares.ts';
 import { createMediaBudget } from '../infra/byteBudget.ts';
 import type { Config } from '../infra/config/config.ts';
-import { createGuardedFetch, type GuardedFetch } from '../infra/http/guardedFetch.ts';
+import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
 import { createPageReader } from '../infra/http/pages/pageReader.ts';
 import { createTrustedProxies } from '../infra/http/trustedProxies.ts';
 import type { Logger } from '../infra/log.ts';
@@ -28,10 +28,8 @@ import { openStorage } from '../infra/s3/storage.ts';
 import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.ts';
 import { keepLabelled } from '../infra/telemetry/labelled.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
-import { createMediaProviders } from '../providers/createMediaProviders.ts';
-import { createProviders } from '../providers/createProviders.ts';
+import { createProviders, type Providers } from '../providers/createProviders.ts';
 import { createSearch } from '../providers/createSearch.ts';
-import { createTextProviders } from '../providers/createTextProviders.ts';
 import { createPaymentNetworks } from '../providers/payments/createPaymentNetworks.ts';
 import { createEthCalls } from '../providers/payments/evm/ethCall.ts';
 import { createRpcUpstreams } from '../providers/rpc/createRpcUpstreams.ts';
@@ -85,7 +83,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const search = createSearch(config);
   const { allowPrivateHosts } = config.fetch;
   const downloads = createGuardedFetch({ allowPrivateHosts });
-  const { textProviders, mediaProviders } = openMakers(config, { downloads, folders, images });
+  const { textProviders, mediaProviders, callers } = openProviders(config, { downloads, folders, images });
   const pages = createPageReader({ allowPrivateHosts });
   const rpc = createRpcUpstreams(config, { cache: createRpcCache(redis), observe: watchNodes() });
   const jobWatch = createJobWatch();
@@ -106,7 +104,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       proxies: createTrustedProxies(config.limits.trustedProxies),
       answerSpeeds: createAnswerSpeeds(),
       circuits: watchCircuits(sql),
-      callers: callersOf(config, { guardedFetch: downloads, workFolder: folders.root }),
+      callers,
       published: publishCatalogue(config),
       charactersLoaded: charactersLoader(sql, config),
     },
@@ -128,18 +126,21 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   };
 }
 
-/** Those who answer while the client waits. */
-function openMakers(
+function openProviders(
   config: Config,
   { downloads, folders, images }: Pick<Dependencies, 'downloads' | 'folders' | 'images'>,
-): Pick<Dependencies, 'textProviders' | 'mediaProviders'> {
-  const observe = watchProviders();
+): Pick<Dependencies, 'textProviders' | 'mediaProviders' | 'callers'> {
   const tools = toolsOf(config, folders.root);
+  const providers = createProviders(config, { tools, guardedFetch: downloads, observe: watchProviders() });
+  let queue: ReturnType<Providers['queue']> | undefined;
   return {
-    textProviders: createTextProviders({ ...config, observe }),
-    mediaProviders: createMediaProviders(config, {
-      ...{ tools, guardedFetch: downloads, imageWork: images, observe },
-    }),
+    textProviders: providers.text(),
+    mediaProviders: providers.media(images),
+    // Only a worker hands jobs over. Here their adapters check callbacks, and the first callback opens them.
+    callers() {
+      queue ??= providers.queue();
+      return queue;
+    },
   };
 }
 
@@ -149,19 +150,6 @@ function toolsOf(config: Config, workFolder: string): MediaTools {
     ...{ ffmpegPath, ffprobePath, workFolder },
     ...(espeakPath && { espeakPath }),
     ...(recogniser && { recogniser }),
-  };
-}
-
-/** The adapters of the workers, who alone hand anything over. */
-function callersOf(
-  config: Config,
-  { guardedFetch, workFolder }: { guardedFetch: GuardedFetch; workFolder: string },
-): Dependencies['callers'] {
-  const { ffmpegPath, ffprobePath } = config;
-  let opened: ReturnType<Dependencies['callers']> | undefined;
-  return () => {
-    opened ??= createProviders(config, { tools: { ffmpegPath, ffprobePath, workFolder }, guardedFetch });
-    return opened;
   };
 }
 

@@ -2,9 +2,8 @@ import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { createCatalogue, mergeModels } from '../domain/catalogue/catalogue.ts';
 import type { Model } from '../domain/catalogue/model.ts';
-import { providersOf } from '../domain/modelAccess.ts';
-import { mergeProviders } from '../infra/config/builtInProviders.ts';
 import { readCharacters } from '../infra/config/characters.ts';
+import { configuredProviders } from '../infra/config/configuredProviders.ts';
 import { processEnvironment, REQUIRED_VARIABLES, secretReader } from '../infra/config/environment.ts';
 import { configurationJsonSchema } from '../infra/config/jsonSchema.ts';
 import { readOperatorEnvironment } from '../infra/config/operator.ts';
@@ -12,6 +11,7 @@ import { checkPaymentKeys } from '../infra/config/paymentKeys.ts';
 import { ConfigError } from '../infra/config/problems.ts';
 import { readConfigurationFile } from '../infra/config/readFile.ts';
 import { toModel } from '../infra/config/toModel.ts';
+import { PROVIDERS } from '../providers/registry.ts';
 import { CommandError } from './commandError.ts';
 import { list, print } from './output.ts';
 
@@ -48,7 +48,7 @@ function check(options: { complete?: boolean; json?: boolean }): void {
 
 function examine() {
   const environment = readOperatorEnvironment();
-  const file = readConfigurationFile(environment.FAREBOX_CONFIG);
+  const file = readConfigurationFile(PROVIDERS, environment.FAREBOX_CONFIG);
   const configured = file.models.map(toModel);
   const catalogue = createCatalogue(mergeModels(configured));
   const keys = checkPaymentKeys(file.x402.networks, secretReader(processEnvironment()));
@@ -57,7 +57,7 @@ function examine() {
   return {
     ok: true,
     missing: [...REQUIRED_VARIABLES.filter((name) => environment[name] === undefined), ...keys.unset],
-    providers: Object.keys(mergeProviders(file.providers)),
+    providers: Object.keys(configuredProviders(PROVIDERS, file.providers).providers),
     models: catalogue.models.filter(isServed).map((model) => model.id),
     unservedModels: configured.filter((model) => !isServed(model)).map(({ id, type }) => ({ id, type })),
     characters: characters.length,
@@ -66,7 +66,7 @@ function examine() {
 
 /** Whether any kind of provider can be asked for it; the others are listed as offline. */
 function isServed(model: Model): boolean {
-  return providersOf(model.kind).length > 0;
+  return PROVIDERS.some(({ serves }) => serves.includes(model.kind));
 }
 
 function describe(answer: ReturnType<typeof examine>): string {
@@ -84,6 +84,6 @@ function describe(answer: ReturnType<typeof examine>): string {
 }
 
 function schema(options: { out?: string }): void {
-  if (options.out === undefined) process.stdout.write(configurationJsonSchema());
-  else writeFileSync(options.out, configurationJsonSchema());
+  if (options.out === undefined) process.stdout.write(configurationJsonSchema(PROVIDERS));
+  else writeFileSync(options.out, configurationJsonSchema(PROVIDERS));
 }

@@ -11,6 +11,7 @@ import { type OperatorEnvironment, readOperatorEnvironment } from '../infra/conf
 import { readConfigurationFile } from '../infra/config/readFile.ts';
 import { createLogger } from '../infra/log.ts';
 import { openPool } from '../infra/postgres/pool.ts';
+import { PROVIDERS } from '../providers/registry.ts';
 import { errorLine } from './commandError.ts';
 import { print, table } from './output.ts';
 
@@ -185,7 +186,7 @@ function program(
 function configuration({ FAREBOX_CONFIG }: OperatorEnvironment): Finding {
   const what = 'configuration';
   try {
-    readConfigurationFile(FAREBOX_CONFIG);
+    readConfigurationFile(PROVIDERS, FAREBOX_CONFIG);
     return { what, state: 'ok', detail: 'valid' };
   } catch (error) {
     return { what, state: 'problem', detail: errorLine(error).slice(0, MAX_DETAIL_LENGTH) };

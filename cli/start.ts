@@ -17,6 +17,7 @@ import { migrate } from '../infra/postgres/migrate.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { registerSearchAttributes } from '../infra/temporal/searchAttributes.ts';
 import { findOllama } from '../providers/ollama/findOllama.ts';
+import { PROVIDERS } from '../providers/registry.ts';
 import { errorLine } from './commandError.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from './searchAttributeTypes.ts';
 import { type Address, addressOf, mustBeFree } from './startAddress.ts';
@@ -88,7 +89,7 @@ async function start({ options, address, folder, supervision }: Start): Promise<
     say(`The servers run, without API and worker. The database:\n  ${shared.DATABASE_URL}\n\n${RUNNING}`);
     return;
   }
-  const config = loadConfig(shared);
+  const config = loadConfig(PROVIDERS, shared);
   const [demo, ollama] = await Promise.all([prepare(folder, config), lookForOllama(config)]);
   const { origin, baseUrl } = address;
   await startServices({ environment: shared, config, origin, supervision: supervision.options });

@@ -1,5 +1,6 @@
 import { type Config, loadConfig } from '../infra/config/config.ts';
 import { type Environment, type REQUIRED_VARIABLES, readEnvironment } from '../infra/config/environment.ts';
+import { PROVIDERS } from '../providers/registry.ts';
 
 /** Stand-ins for addresses that are known only once the parts run: what is checked here is all the rest. */
 const NOT_YET: Record<(typeof REQUIRED_VARIABLES)[number], string> = {
@@ -15,6 +16,6 @@ const NOT_YET: Record<(typeof REQUIRED_VARIABLES)[number], string> = {
 /** Environment and configuration file as a whole, before anything starts. Throws ConfigError. */
 export function checkConfiguration(given: NodeJS.ProcessEnv): { environment: Environment; config: Config } {
   const set = Object.entries(given).filter(([, value]) => value?.trim());
-  const config = loadConfig({ ...NOT_YET, ...Object.fromEntries(set) });
+  const config = loadConfig(PROVIDERS, { ...NOT_YET, ...Object.fromEntries(set) });
   return { environment: readEnvironment(given), config };
 }

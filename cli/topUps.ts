@@ -20,6 +20,7 @@ import {
 import { paymentIdOf } from '../infra/postgres/topUps.ts';
 import { createTransferReader } from '../providers/payments/createPaymentNetworks.ts';
 import type { IncomingTransfer } from '../providers/payments/incomingTransfer.ts';
+import { PROVIDERS } from '../providers/registry.ts';
 import { CommandError, errorLine } from './commandError.ts';
 import { print, table } from './output.ts';
 import { withDatabase } from './withDatabase.ts';
@@ -89,7 +90,11 @@ async function reconcile(options: ReconcileOptions): Promise<void> {
 }
 
 function configuredNetworks({ FAREBOX_CONFIG, FAREBOX_DEMO_CHAIN }: OperatorEnvironment) {
-  const { x402 } = withDemoChain(readConfigurationFile(FAREBOX_CONFIG), FAREBOX_DEMO_CHAIN);
+  const { x402 } = withDemoChain(
+    PROVIDERS,
+    readConfigurationFile(PROVIDERS, FAREBOX_CONFIG),
+    FAREBOX_DEMO_CHAIN,
+  );
   const networks = networksOf(x402, secretReader(processEnvironment()));
   if (networks.length === 0) throw new CommandError('no payment network is configured (x402.networks)');
   return networks;

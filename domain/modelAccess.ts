@@ -3,79 +3,51 @@
  */
 import type { Caller, ModelPrivacy } from './caller.ts';
 import type { Model, ModelKind, ModelType } from './catalogue/model.ts';
-import type { LocalSettings, ProviderKind, ProviderSettings } from './providerSettings.ts';
-import { addressesOf, keyVariableOf } from './textAddresses.ts';
+import {
+  addressesOf,
+  type ConfiguredProviders,
+  findProvider,
+  keylessFirst,
+  type LocalPrograms,
+  type ProviderEntry,
+  type ProviderKind,
+} from './providerKind.ts';
 
-/** What each kind of provider can be asked for. What no row names is in the catalogue, and offline. */
-const SERVED_KINDS: Record<ProviderKind, readonly ModelKind[]> = {
-  local: ['voice-changer', 'music', 'video', 'embedding', 'image', 'inpaint', 'upscale', 'asr', 'tts'],
-  simulator: ['voice-changer', 'music', 'video', 'text', 'decision', 'image'],
-  elevenlabs: ['voice-changer', 'music', 'asr', 'tts'],
-  openai: ['text', 'embedding', 'decision', 'image', 'inpaint', 'asr', 'tts'],
-  anthropic: ['text', 'decision'],
-  fal: ['music', 'video', 'image', 'inpaint', 'upscale', 'asr', 'tts'],
-  replicate: ['music', 'video', 'image', 'inpaint', 'upscale', 'asr', 'tts'],
-};
-
-export function serves(provider: ProviderKind, kind: ModelKind): boolean {
-  return SERVED_KINDS[provider].includes(kind);
+/** The names of the kinds of provider that can be asked for such a model. */
+export function providersOf(kinds: Iterable<ProviderKind>, model: ModelKind): string[] {
+  return keylessFirst(kinds).flatMap(({ kind, serves }) => (serves.includes(model) ? [kind] : []));
 }
 
-/** The kinds of provider that can be asked for such a model. */
-export function providersOf(kind: ModelKind): ProviderKind[] {
-  return (Object.keys(SERVED_KINDS) as ProviderKind[]).filter((provider) => serves(provider, kind));
+/** The part of the configuration that decides whether a model can be called. */
+export interface ModelSurroundings extends ConfiguredProviders, LocalPrograms {
+  /** The value of an environment variable; undefined when unset. */
+  secret(name: string): string | undefined;
 }
 
 /**
  * Why the model cannot be called with this configuration, in words that complete "the model is offline: …"; undefined
- * when it can. `hasSecret` answers for the name of an environment variable.
+ * when it can.
  */
-export function offlineReason(
-  model: Model,
-  providers: Readonly<Record<string, ProviderSettings>>,
-  hasSecret: (name: string) => boolean,
-): string | undefined {
+export function offlineReason(model: Model, config: ModelSurroundings): string | undefined {
   if (model.listing?.offline === true) return 'it was taken offline';
   if (!isPriced(model)) return 'it has no price';
-  const settings = Object.hasOwn(providers, model.provider) ? providers[model.provider] : undefined;
+  const entry = findProvider(config, model.provider);
   const missing = `its provider "${model.provider}" is not configured`;
-  if (settings === undefined) return missing;
-  if (!serves(settings.kind, model.kind)) return 'this release does not serve such models';
-  if (settings.kind === 'local') return missingProgram(model.kind, settings);
-  return hasKey(settings, hasSecret) ? undefined : missing;
+  if (entry === undefined) return missing;
+  if (!entry.kind.serves.includes(model.kind)) return 'this release does not serve such models';
+  if (!hasKey(entry, config)) return missing;
+  return entry.kind.missingProgram?.(model.kind, config);
 }
 
-const NO_SPEECH = 'no speech synthesiser was found; install espeak-ng and set ESPEAK_PATH';
-const NO_HEARING =
-  'no speech recogniser was found; install pocketsphinx and pocketsphinx-en-us and set POCKETSPHINX_PATH';
-
-function missingProgram(kind: ModelKind, { speaks, hears }: LocalSettings): string | undefined {
-  if ((kind === 'music' || kind === 'tts') && speaks !== true) return NO_SPEECH;
-  return kind === 'asr' && hears !== true ? NO_HEARING : undefined;
+/** One address with its key is enough. */
+function hasKey(entry: ProviderEntry, { secret }: Pick<ModelSurroundings, 'secret'>): boolean {
+  return addressesOf(entry).some(
+    ({ keyVariable }) => keyVariable === undefined || secret(keyVariable) !== undefined,
+  );
 }
 
-/** A text entry needs the key of one of its addresses. */
-function hasKey(settings: ProviderSettings, hasSecret: (name: string) => boolean): boolean {
-  switch (settings.kind) {
-    case 'elevenlabs':
-      return hasSecret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
-    case 'replicate':
-      return hasSecret(settings.apiKeyEnv ?? 'REPLICATE_API_TOKEN');
-    case 'fal':
-      return hasSecret(settings.apiKeyEnv ?? 'FAL_KEY');
-    case 'openai':
-    case 'anthropic':
-      return addressesOf(settings).some((address) => {
-        const variable = keyVariableOf(settings, address);
-        return variable === undefined || hasSecret(variable);
-      });
-    default:
-      return true;
-  }
-}
-
-export function isOffline(...asked: Parameters<typeof offlineReason>): boolean {
-  return offlineReason(...asked) !== undefined;
+export function isOffline(model: Model, config: ModelSurroundings): boolean {
+  return offlineReason(model, config) !== undefined;
 }
 
 /** Some published ids come without a price: they are sold only once a configuration gives one. */

@@ -1,17 +1,17 @@
-/** Opens the provider entries that this release can serve; the third of the three wiring functions. */
-import { join } from 'node:path';
+/** Opens the provider entries of the configuration. */
 import type { ProviderSettings } from '../domain/providerSettings.ts';
-import type { MediaTools } from '../engines/media/mediaTools.ts';
-import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
-import { createElevenLabs } from './elevenlabs/elevenlabs.ts';
-import { createFal } from './fal/fal.ts';
-import { createLocalProvider } from './local/localProvider.ts';
-import { createReplicate } from './replicate/replicate.ts';
+import type { ImageWork } from '../engines/images/imageWork.ts';
+import { PROVIDERS } from './registry.ts';
+import type { MediaOutcome } from './shared/mediaAddresses.ts';
+import type { MediaProvider } from './shared/mediaProvider.ts';
 import type { GenerationProvider } from './shared/provider.ts';
-import { createSimulator } from './simulator/simulator.ts';
+import type { AdapterTools, ProviderParts } from './shared/providerDefinition.ts';
+import { openAddresses } from './shared/serviceAddresses.ts';
+import type { TextProvider } from './shared/textProvider.ts';
+import type { TextOutcome } from './shared/upstreams.ts';
 
 /** The part of the configuration that providers are made of. */
-export interface ProviderConfiguration {
+interface ProviderConfiguration {
   /** By entry name. */
   providers: Readonly<Record<string, ProviderSettings>>;
   dataFolder: string;
@@ -20,58 +20,49 @@ export interface ProviderConfiguration {
   secret(name: string): string | undefined;
 }
 
-/** What adapters work with. */
-export interface ProviderMeans {
-  tools: MediaTools;
-  guardedFetch: GuardedFetch;
+export interface ProviderMeans extends Pick<AdapterTools, 'tools' | 'guardedFetch'> {
+  /** One per attempt with a foreign service that answers at once, for the metrics. */
+  observe?: (entry: string, outcome: TextOutcome | MediaOutcome) => void;
 }
 
-/**
- * By entry name. An entry whose key is missing, or whose kind is not served yet, is absent: its models are offline.
- */
-export function createProviders(
-  configuration: ProviderConfiguration,
-  means: ProviderMeans,
-): Map<string, GenerationProvider> {
-  const opened = Object.entries(configuration.providers).map(([name, settings]) => {
-    return [name, open(name, settings, { configuration, ...means })] as const;
+/** Each call opens that part of every entry that has it, by entry name. */
+export interface Providers {
+  text(): Map<string, TextProvider>;
+  media(images: ImageWork): Map<string, MediaProvider>;
+  queue(): Map<string, GenerationProvider>;
+}
+
+/** An entry without the key of any address is absent: its models are offline. */
+export function createProviders(configuration: ProviderConfiguration, means: ProviderMeans): Providers {
+  const entries = Object.entries(configuration.providers).flatMap(([name, settings]) => {
+    const parts = open(name, settings, { configuration, means });
+    return parts ? [[name, parts] as const] : [];
   });
-  return new Map(opened.flatMap(([name, provider]) => (provider ? [[name, provider]] : [])));
-}
-
-interface Surroundings extends ProviderMeans {
-  configuration: ProviderConfiguration;
+  function openEach<Part>(openPart: (parts: ProviderParts) => Part | undefined): Map<string, Part> {
+    const opened = entries.map(([name, parts]) => [name, openPart(parts)] as const);
+    return new Map(opened.flatMap(([name, part]) => (part ? [[name, part]] : [])));
+  }
+  return {
+    text: () => openEach((parts) => parts.text?.()),
+    media: (images) => openEach((parts) => parts.media?.(images)),
+    queue: () => openEach((parts) => parts.queue?.()),
+  };
 }
 
 function open(
   name: string,
   settings: ProviderSettings,
-  { configuration, tools, guardedFetch }: Surroundings,
-): GenerationProvider | undefined {
-  switch (settings.kind) {
-    case 'local':
-      return createLocalProvider(tools);
-    case 'elevenlabs': {
-      const apiKey = configuration.secret(settings.apiKeyEnv ?? 'ELEVENLABS_API_KEY');
-      return apiKey ? createElevenLabs({ ...settings, apiKey }) : undefined;
-    }
-    case 'replicate': {
-      const apiKey = configuration.secret(settings.apiKeyEnv ?? 'REPLICATE_API_TOKEN');
-      const deadlineMs = configuration.jobs.deadlineMinutes * 60_000;
-      return apiKey ? createReplicate({ ...settings, apiKey, deadlineMs, guardedFetch }) : undefined;
-    }
-    case 'simulator':
-      return createSimulator(settings, {
-        stateFolder:
-          settings.stateFolder ?? join(configuration.dataFolder, 'simulator', encodeURIComponent(name)),
-        tools,
-      });
-    case 'fal': {
-      const apiKey = configuration.secret(settings.apiKeyEnv ?? 'FAL_KEY');
-      return apiKey ? createFal({ ...settings, apiKey }, guardedFetch) : undefined;
-    }
-    case 'openai':
-    case 'anthropic':
-      return undefined;
-  }
+  { configuration, means }: { configuration: ProviderConfiguration; means: ProviderMeans },
+): ProviderParts | undefined {
+  const kind = PROVIDERS.find((definition) => definition.kind === settings.kind);
+  if (!kind) return undefined;
+  const addresses = openAddresses(name, { kind, settings }, configuration.secret);
+  if (!addresses) return undefined;
+  const { tools, guardedFetch, observe } = means;
+  return kind.open({
+    ...{ name, settings, addresses, tools, guardedFetch },
+    observe: observe && ((outcome) => observe(name, outcome)),
+    dataFolder: configuration.dataFolder,
+    deadlineMs: configuration.jobs.deadlineMinutes * 60_000,
+  });
 }

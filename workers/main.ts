@@ -14,6 +14,7 @@ import { armPoint } from '../infra/points.ts';
 import { createWorkerRegistry } from '../infra/telemetry/metrics.ts';
 import { type MetricsServer, serveMetrics } from '../infra/telemetry/metricsServer.ts';
 import { startTracing } from '../infra/telemetry/startTracing.ts';
+import { PROVIDERS } from '../providers/registry.ts';
 import { bundlePath } from './bundle.ts';
 import { versioned } from './deployment.ts';
 import { openWorkerDependencies } from './openDependencies.ts';
@@ -34,7 +35,7 @@ const SHUTDOWN_GRACE_MS = 20_000;
 const SHUTDOWN_FORCE_MS = 28_000;
 
 async function main(): Promise<void> {
-  const config = loadConfig();
+  const config = loadConfig(PROVIDERS);
   const log = createLogger({ level: config.logLevel, name: 'worker' });
   armPoint(config.testPoint);
   const stop = new AbortController();

@@ -62,7 +62,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
       tools,
       log,
       models: config.modelCatalogue.byId,
-      providers: createProviders(config, { tools, guardedFetch }),
+      providers: createProviders(config, { tools, guardedFetch }).queue(),
       providerSettings: config.providers,
       refundedPerDay: (accountId) => refundedPerDayOf(config.limits, accountId),
       callbackUrl: (job) => callbackUrl(config, pool, job),
@@ -107,9 +107,8 @@ async function callbackUrl(
   pool: pg.Pool,
   job: CalledJob,
 ): Promise<string | undefined> {
-  const settings = providers[job.provider];
-  const wanted = settings && 'callbacks' in settings ? settings.callbacks : undefined;
-  return (wanted ?? isPublic) ? `${publicUrl}/api/v1${await callbackPath(pool, job)}` : undefined;
+  const wanted = providers[job.provider]?.callbacks ?? isPublic;
+  return wanted ? `${publicUrl}/api/v1${await callbackPath(pool, job)}` : undefined;
 }
 
 async function isOpen(temporal: Temporal, workflowId: string): Promise<boolean> {

@@ -40,7 +40,7 @@ function show(config: Config, model: Model) {
   return presentModel({
     model,
     ownedBy: config.brand.name,
-    offline: isOffline(model, config.providers, (name) => config.secret(name) !== undefined),
+    offline: isOffline(model, config),
     traits: (model.listing?.traits ?? []).filter((trait) => choiceFor.get(trait) === model.id),
     providers: config.providers,
   });

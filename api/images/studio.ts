@@ -7,6 +7,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { type ImageFormat, SOURCE_PIXELS } from '../../domain/images/images.ts';
 import type { Tier } from '../../domain/images/price.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
+import { findProvider } from '../../domain/providerKind.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
 import type { ImageFile, MadeImage, MediaProvider } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -193,8 +194,7 @@ export function safeMode(
   model: Model,
   { wished, usual }: { wished: boolean | undefined; usual: boolean },
 ): boolean {
-  const kind = config.providers[model.provider]?.kind;
-  const classifies = kind !== 'local' && kind !== 'simulator';
+  const classifies = !findProvider(config, model.provider)?.kind.lacksClassifier;
   if (wished === true && !classifies) {
     throw invalid('safe_mode', `The model ${model.id} has no classifier: only false is supported`);
   }

@@ -163,8 +163,6 @@ function lackOf(funds: Funds, payer: Payer, prices: readonly LedgerPrice[]): Far
 
 function pricesOf(config: Config, { body, sells = () => true, fixedPrice }: SellingRoute): SmallestPrices {
   if (fixedPrice) return toSmallestPrices([fixedPrice(config)]);
-  const isOnline = (model: Model) =>
-    !isOffline(model, config.providers, (name) => config.secret(name) !== undefined);
   const sold = config.models.filter((model) => model.type === body?.modelType && sells(model));
-  return smallestPricesOf(sold.filter(isOnline));
+  return smallestPricesOf(sold.filter((model) => !isOffline(model, config)));
 }

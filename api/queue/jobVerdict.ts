@@ -1,7 +1,7 @@
 /** Answer about a failed job: the same words each time, and one shape for each kind of job (JOB-7). */
 import type { Model } from '../../domain/catalogue/model.ts';
 import { type ErrorCode, isErrorCode } from '../../domain/errors.ts';
-import { offlineReason } from '../../domain/modelAccess.ts';
+import { isOffline } from '../../domain/modelAccess.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { JobRow } from '../../infra/postgres/jobs.ts';
 import { type Answer, json } from '../http/answer.ts';
@@ -39,7 +39,7 @@ function recommendedInstead(config: Config, job: JobRow): string | undefined {
       model.kind === 'video' &&
       model.provider !== job.provider &&
       taskOf(model) === task &&
-      offlineReason(model, config.providers, (name) => config.secret(name) !== undefined) === undefined,
+      !isOffline(model, config),
   )?.id;
 }
 

@@ -7,6 +7,7 @@ import type { Caller } from '../../domain/caller.ts';
 import type { Model } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { isRunning, wasGivenBack } from '../../domain/jobs.ts';
+import { findProvider } from '../../domain/providerKind.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Logger } from '../../infra/log.ts';
 import { closeOrder } from '../../infra/postgres/closedOrders.ts';
@@ -310,7 +311,7 @@ export function jobOf(
     requestId,
     modelId: model.id,
     provider: model.provider,
-    providerQueue: config.providers[model.provider]?.kind === 'local' ? 'media' : 'providers',
+    providerQueue: findProvider(config, model.provider)?.kind.isLocal ? 'media' : 'providers',
     acceptBy: clock.now() + ACCEPT_LIMIT_MS,
     timing: timingOf(config),
   } as const;

@@ -10,7 +10,7 @@ import { type Feature, missingFeatures } from '../../domain/text/features.ts';
 import { asksForHourCache, boundOf, plus } from '../../domain/text/price.ts';
 import { mediaTokensOf, promptTextsOf } from '../../domain/text/promptSize.ts';
 import { reasoningBesideOf } from '../../domain/text/reasoningBeside.ts';
-import { textFeaturesOf } from '../../domain/textAddresses.ts';
+import { type ConfiguredProviders, textFeaturesOf } from '../../domain/providerKind.ts';
 import { estimateTexts } from '../../engines/text/estimateInTurns.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { invalid } from '../http/invalid.ts';
@@ -75,9 +75,9 @@ function showsPicture({ role, content }: ChatMessage): boolean {
 }
 
 /** A model that never searches on X ignores the wish; one that does needs a provider that can (TEXT-9). */
-function missingXSearch({ providers }: Config, body: ChatBody, model: TextModel) {
+function missingXSearch(config: Config, body: ChatBody, model: TextModel) {
   if (!body.service_parameters.enable_x_search || !model.spec.capabilities?.supportsXSearch) return [];
-  if (textFeaturesOf(providers, model).xSearch) return [];
+  if (textFeaturesOf(config, model).xSearch) return [];
   const words = `enable_x_search is not configured on this service for ${model.id}`;
   return [{ path: 'service_parameters', words }];
 }
@@ -175,7 +175,7 @@ interface Asked {
   accountId: string;
   messages: ChatMessage[];
   e2eeHeaders?: Record<string, string>;
-  providers: Config['providers'];
+  configured: ConfiguredProviders;
   /** Of the messages and all that goes with them. */
   prompt: Prompt;
   errand: Pick<Errand, 'addOns' | 'promptTokens'> | undefined;
@@ -185,14 +185,14 @@ interface Asked {
 const X_SEARCH_TOKENS = 16_384;
 
 export function priceAttempt({ model }: ChatAttempt, order: Asked): PricedRequest {
-  const { body, errand, prompt, providers } = order;
+  const { body, errand, prompt, configured } = order;
   const asked = model === prompt.model ? prompt.request : toChatRequest({ ...order, model });
   const media = mediaTokensOf(asked.messages, asked.mediaTokens);
   const added = (errand?.promptTokens ?? 0) + (asked.xSearch ? X_SEARCH_TOKENS : 0);
   const promptTokens = prompt.textTokens + media + added;
   const request = { ...asked };
   request.maxTokens = maxTokensOf(body, model, promptTokens);
-  const { reasoningBeside, showsReasoning } = textFeaturesOf(providers, model);
+  const { reasoningBeside, showsReasoning } = textFeaturesOf(configured, model);
   const beside = reasoningBeside ? reasoningBesideOf(request) : 0;
   const outputTokens = (request.maxTokens + beside) * request.n;
   const cachesForHour = asksForHourCache(request);

@@ -49,12 +49,11 @@ export async function openOrder(
   const messages = e2eeHeaders
     ? toMessages(body.messages, () => undefined)
     : await messagesOf(dependencies, request, holding);
-  const { providers } = dependencies.config;
   const asked = {
     body,
     accountId: caller.accountId,
     messages,
-    providers,
+    configured: dependencies.config,
     ...(e2eeHeaders && { e2eeHeaders }),
   };
   const prompt = await promptOf({ model: first.model, ...asked });

@@ -4,7 +4,7 @@
  */
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
-import { textFeaturesOf } from '../../domain/textAddresses.ts';
+import { textFeaturesOf } from '../../domain/providerKind.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { RouteRequest } from '../http/route.ts';
 import { unsupported } from './chatAttempts.ts';
@@ -36,7 +36,7 @@ export function encryptionOf(
   const { enable_e2ee: wished } = body.service_parameters;
   const sent = wished === false ? undefined : sentHeaders(headers, config.brand);
   if (!sent && wished !== true) return undefined;
-  if (model.spec.capabilities?.supportsE2EE !== true || !textFeaturesOf(config.providers, model).e2ee) {
+  if (model.spec.capabilities?.supportsE2EE !== true || !textFeaturesOf(config, model).e2ee) {
     throw unsupported([
       {
         path: 'service_parameters',

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { loadConfig } from '../../infra/config/config.ts';
+import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
 
-const { host, port } = loadConfig();
+const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 const bytes = readFileSync(process.env.BENCH_BYTES ?? '');
 const router = new Router();
 router.get('/bytes', (context) => {

@@ -8,9 +8,9 @@ import { Router } from '@koa/router';
 import Koa from 'koa';
 import pg from 'pg';
 import { Agent, request } from 'undici';
-import { loadConfig } from '../../infra/config/config.ts';
+import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
 
-const { host, port } = loadConfig();
+const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 const upstream = `${process.env.BENCH_UPSTREAM}/v1/chat/completions`;
 const dispatcher = new Agent({ connections: 1_024 });
 const bills = process.env.BENCH_BILLS

@@ -3,7 +3,7 @@
  * an even pace, each of which says when it was sent.
  */
 import { createServer, type ServerResponse } from 'node:http';
-import { loadConfig } from '../../infra/config/config.ts';
+import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
 import { FRAME_MS, FRAMES } from './chatFrames.ts';
 
 const HEAD = { id: 'chatcmpl-bench', object: 'chat.completion', created: 1_767_225_600, model: 'bench' };
@@ -43,7 +43,7 @@ function tick(): void {
   }
 }
 
-const { host, port } = loadConfig();
+const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 setInterval(tick, FRAME_MS / groups.length);
 createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   let text = '';

@@ -17,6 +17,7 @@ import type { Model } from '../../domain/catalogue/model.ts';
 import { type Config, loadConfig } from '../../infra/config/config.ts';
 import { createLogger } from '../../infra/log.ts';
 import { createMetrics } from '../../infra/telemetry/metrics.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 
 const ANSWER = { ok: true };
 const PLENTY = { requestsPerMinute: 1e9, tokensPerMinute: 1e12, failedPer30s: 1e9 };
@@ -25,7 +26,7 @@ const TEXT_MODELS = BUILT_IN_MODELS.filter((model) => model.kind === 'text')
   .slice(0, 1)
   .map((model): Model => ({ ...model, id: 'bench-text', size: 'XS' }));
 
-const loaded = loadConfig();
+const loaded = loadConfig(PROVIDERS);
 const { host, port } = loaded;
 if (process.env.BENCH_SIDE === 'floor') {
   const router = new Router();

@@ -1,10 +1,10 @@
 /** The ledger of the checkout BENCH_CHECKOUT, in a process of its own: each request is a turn of hold + settle pairs. */
 import { createServer } from 'node:http';
-import { loadConfig } from '../../infra/config/config.ts';
+import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
 import { openCheckout } from '../checkout.ts';
 import { drive, makePayers, type Payer } from '../ledger.ts';
 
-const { host, port } = loadConfig();
+const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 const checkout = await openCheckout(process.env.BENCH_CHECKOUT);
 const connection = { databaseUrl: process.env.DATABASE_URL ?? '', applicationName: 'farebox-bench' };
 const pool = checkout.openPool({ ...connection, max: 2 });

@@ -4,8 +4,9 @@ import Koa from 'koa';
 import { loadConfig } from '../../infra/config/config.ts';
 import { readJob } from '../../infra/postgres/jobs.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 
-const config = loadConfig();
+const config = loadConfig(PROVIDERS);
 const pool = openPool({ databaseUrl: config.databaseUrl, applicationName: 'farebox-floor', max: 16 });
 const router = new Router();
 router.get('/row/:id', async (context) => {

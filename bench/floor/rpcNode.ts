@@ -1,6 +1,6 @@
 /** A chain node that costs next to nothing: it answers each call with the same word of 32 bytes, and knows how far it is. */
 import { createServer } from 'node:http';
-import { loadConfig } from '../../infra/config/config.ts';
+import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
 
 const WORD = `"0x${'5a'.repeat(32)}"`;
 const BLOCK = `{"number":"0xffff","hash":${WORD},"parentHash":${WORD},"transactions":[]}`;
@@ -10,7 +10,7 @@ function answerTo(item: { id: number; method: string }): string {
   return `{"jsonrpc":"2.0","id":${item.id},"result":${results[item.method] ?? WORD}}`;
 }
 
-const { host, port } = loadConfig();
+const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   let text = '';
   request.setEncoding('utf8').on('data', (part: string) => {

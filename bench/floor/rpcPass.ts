@@ -2,9 +2,9 @@
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import { Agent, request } from 'undici';
-import { loadConfig } from '../../infra/config/config.ts';
+import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
 
-const { host, port } = loadConfig();
+const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 const upstream = process.env.BENCH_UPSTREAM ?? '';
 const dispatcher = new Agent({ connections: 1_024 });
 const headers = { 'content-type': 'application/json' };

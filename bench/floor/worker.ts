@@ -5,10 +5,11 @@ import { TASK_QUEUES } from '../../domain/queues.ts';
 import { workFolders } from '../../engines/child/workFolders.ts';
 import { loadConfig } from '../../infra/config/config.ts';
 import { openStorage } from '../../infra/s3/storage.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { MAX_CACHED_WORKFLOWS, MAX_WORKFLOW_TASKS, planOf } from '../../workers/queues.ts';
 import { floorActivities } from './activities.ts';
 
-const config = loadConfig();
+const config = loadConfig(PROVIDERS);
 const { ffmpegPath, ffprobePath } = config;
 const tools = { ffmpegPath, ffprobePath, workFolder: workFolders(config.dataFolder).root };
 const activities = floorActivities(tools, openStorage(config.s3));

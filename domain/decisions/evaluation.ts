@@ -1,5 +1,4 @@
 /** How a decision model finds its probabilities: a setting of its entry, with defaults by what its service can tell. */
-import type { ProviderKind } from '../providerSettings.ts';
 import { MOST_LABELS } from './question.ts';
 
 export const EVALUATION_METHODS = ['logprobs', 'sampling'] as const;
@@ -14,22 +13,15 @@ export interface Evaluation {
   turnOffThinking: boolean;
 }
 
-/** Kinds of provider that never tell log probabilities. */
-const WITHOUT_LOGPROBS: readonly ProviderKind[] = ['anthropic'];
-
-export function tellsLogprobs(kind: ProviderKind): boolean {
-  return !WITHOUT_LOGPROBS.includes(kind);
-}
-
 /** Where all of them say yes, it is likely to 95 %. */
 const SAMPLES = 10;
 
 export function evaluationOf(
   { evaluation }: { evaluation?: Partial<Evaluation> },
-  provider: ProviderKind,
+  { lacksLogprobs }: { lacksLogprobs?: true },
 ): Evaluation {
   return {
-    method: tellsLogprobs(provider) ? 'logprobs' : 'sampling',
+    method: lacksLogprobs ? 'sampling' : 'logprobs',
     samples: SAMPLES,
     topLogprobs: MOST_LABELS,
     turnOffThinking: false,

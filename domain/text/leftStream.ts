@@ -12,8 +12,7 @@ export function onDisconnectOf(
   providers: Readonly<Record<string, ProviderSettings>>,
 ): OnDisconnect {
   const settings = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
-  const ofEntry = settings && 'onDisconnect' in settings ? settings.onDisconnect : undefined;
-  return spec.onDisconnect ?? ofEntry ?? 'abort';
+  return spec.onDisconnect ?? settings?.onDisconnect ?? 'abort';
 }
 
 /** 0: the model does not reason. */

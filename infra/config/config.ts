@@ -4,11 +4,11 @@ import { withCacheWriteRates } from '../../domain/catalogue/cacheWriteRates.ts';
 import { type Catalogue, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
 import type { Character } from '../../domain/catalogue/character.ts';
 import { type Model, type Price, priceOf } from '../../domain/catalogue/model.ts';
-import type { ProviderSettings } from '../../domain/providerSettings.ts';
+import { type ConfiguredProviders, findProvider } from '../../domain/providerKind.ts';
 import { servesMediaOnly, type TaskQueue } from '../../domain/queues.ts';
 import { workflowBuildId } from './buildId.ts';
-import { mergeProviders, OLLAMA_PROVIDER } from './builtInProviders.ts';
 import { readCharacters } from './characters.ts';
+import { configuredProviders, OLLAMA_PROVIDER } from './configuredProviders.ts';
 import { withDemoChain } from './demoChain.ts';
 import {
   type CompleteEnvironment,
@@ -22,6 +22,7 @@ import { ollamaAddress, USUAL_OLLAMA } from './ollamaAddress.ts';
 import { requirePaymentKeys } from './paymentKeys.ts';
 import { readConfigurationFile } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
+import type { ConfigurableKinds } from './schema/primitives.ts';
 import { toModel } from './toModel.ts';
 import { type X402Settings, x402Settings } from './x402.ts';
 
@@ -33,7 +34,7 @@ interface S3Config {
   secretAccessKey: string;
 }
 
-export interface Config {
+export interface Config extends ConfiguredProviders {
   host: string;
   /** 0: any free port. */
   port: number;
@@ -68,8 +69,6 @@ export interface Config {
   buildId: string;
   /** `systemPrompt`: what every chat model is told first, unless the client declines. */
   brand: { name: string; aliases: string[]; systemPrompt: string };
-  /** By entry name; with the built-in entries `local` and `elevenlabs`. */
-  providers: Record<string, ProviderSettings>;
   /** Where an Ollama is looked for at the start; undefined: nowhere. */
   ollamaAddress?: string;
   /** Everything that is listed; what cannot be called now is offline. */
@@ -95,20 +94,30 @@ export interface Config {
   secret(name: string): string | undefined;
 }
 
-/** Throws ConfigError, whose message names the variable or the path in the file, what was found and what is allowed. */
-export function loadConfig(source: NodeJS.ProcessEnv = processEnvironment()): Config {
+/**
+ * `kinds`: of providers that the file may name. Throws ConfigError, whose message names the variable or the path in the file,
+ * what was found and what is allowed.
+ */
+export function loadConfig(
+  kinds: ConfigurableKinds,
+  source: NodeJS.ProcessEnv = processEnvironment(),
+): Config {
   const environment = readEnvironment(source);
   requireVariables(environment, REQUIRED_VARIABLES);
   const file = withDemoChain(
-    readConfigurationFile(environment.FAREBOX_CONFIG),
+    kinds,
+    readConfigurationFile(kinds, environment.FAREBOX_CONFIG),
     environment.FAREBOX_DEMO_CHAIN,
   );
   const secret = secretReader(source);
   if (!servesMediaOnly(environment.FAREBOX_WORKER_QUEUES)) requirePaymentKeys(file.x402.networks, secret);
+  const address = ollamaOf(environment);
+  const configured = configuredProviders(kinds, file.providers, address);
   return {
     ...fromEnvironment(environment),
-    ...fromFile(file),
-    ...fromBoth(environment, file),
+    ...fromFile(file, configured),
+    ...configured,
+    ...optional('ollamaAddress', isOllamaSought(environment, file) ? address : undefined),
     x402: x402Settings(file.x402, publicUrl(environment), secret),
     ...optional('workerMetricsPort', environment.FAREBOX_METRICS_PORT ?? file.metrics.workerPort),
     secret,
@@ -155,9 +164,9 @@ function recogniserOf({ POCKETSPHINX_PATH, POCKETSPHINX_MODEL }: CompleteEnviron
   return POCKETSPHINX_PATH === undefined ? undefined : { path: POCKETSPHINX_PATH, model: POCKETSPHINX_MODEL };
 }
 
-function fromFile(file: ConfigurationFile) {
+function fromFile(file: ConfigurationFile, configured: ConfiguredProviders) {
   const models = mergeModels(file.models.map(toModel)).map((model) =>
-    model.kind === 'text' && file.providers[model.provider]?.kind === 'anthropic'
+    model.kind === 'text' && findProvider(configured, model.provider)?.kind.chargesCacheWrites
       ? withCacheWriteRates(model)
       : model,
   );
@@ -186,18 +195,14 @@ function pricesOf({ scrape, search, voiceCloning, rpcCredit }: ConfigurationFile
   };
 }
 
+function ollamaOf({ OLLAMA_HOST }: CompleteEnvironment): string | undefined {
+  return OLLAMA_HOST === undefined ? USUAL_OLLAMA : ollamaAddress(OLLAMA_HOST);
+}
+
 /** An entry of the operator's with the name of the built-in one is the operator's alone: nothing is added to it. */
-function fromBoth(environment: CompleteEnvironment, file: ConfigurationFile) {
-  const { OLLAMA_HOST, ESPEAK_PATH, POCKETSPHINX_PATH } = environment;
-  const address = OLLAMA_HOST === undefined ? USUAL_OLLAMA : ollamaAddress(OLLAMA_HOST);
+function isOllamaSought({ OLLAMA_HOST }: CompleteEnvironment, file: ConfigurationFile): boolean {
   const { find = OLLAMA_HOST !== undefined } = file.ollama;
-  const looked = find && !Object.hasOwn(file.providers, OLLAMA_PROVIDER) ? address : undefined;
-  const providers = mergeProviders(file.providers, {
-    ollama: address,
-    speaks: ESPEAK_PATH !== undefined,
-    hears: POCKETSPHINX_PATH !== undefined,
-  });
-  return { providers, ...optional('ollamaAddress', looked) };
+  return find && !Object.hasOwn(file.providers, OLLAMA_PROVIDER);
 }
 
 function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {

@@ -1,19 +1,18 @@
 /** What a schema cannot say: names that must exist, ids that must differ, parts that must fit together. */
-import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
-import { tellsLogprobs } from '../../domain/decisions/evaluation.ts';
-import { providersOf, serves } from '../../domain/modelAccess.ts';
-import type { ProviderSettings } from '../../domain/providerSettings.ts';
-import { mergeProviders } from './builtInProviders.ts';
+import { providersOf } from '../../domain/modelAccess.ts';
+import { type ConfiguredProviders, findProvider } from '../../domain/providerKind.ts';
 import { checkNames } from './checkNames.ts';
 import { checkPayments } from './checkPayments.ts';
 import { checkRpcNetworks } from './checkRpcNetworks.ts';
+import { configuredProviders } from './configuredProviders.ts';
 import { problem } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { isVoiceChanger, type ModelEntry, type VoiceChangerEntry } from './schema/models.ts';
+import type { ConfigurableKinds } from './schema/primitives.ts';
 
 /** Lines of the form `path: found …, allowed: …`; empty when the file agrees with itself. */
-export function crossCheck(file: ConfigurationFile): string[] {
-  const providers = mergeProviders(file.providers);
+export function crossCheck(kinds: ConfigurableKinds, file: ConfigurationFile): string[] {
+  const configured = configuredProviders(kinds, file.providers);
   const first = new Map<string, number>();
   const problems: string[] = [];
   for (const [index, entry] of file.models.entries()) {
@@ -23,7 +22,7 @@ export function crossCheck(file: ConfigurationFile): string[] {
       const found = `${JSON.stringify(entry.id)}, which models[${earlier}] has already`;
       problems.push(problem(['models', index, 'id'], found, 'an id of its own'));
     }
-    problems.push(...checkModel(entry, index, providers));
+    problems.push(...checkModel(entry, index, configured));
   }
   const { rpc, x402 } = file;
   return [
@@ -34,20 +33,21 @@ export function crossCheck(file: ConfigurationFile): string[] {
   ];
 }
 
-function checkModel(entry: ModelEntry, index: number, providers: Record<string, ProviderSettings>): string[] {
+function checkModel(entry: ModelEntry, index: number, configured: ConfiguredProviders): string[] {
   const problems: string[] = [];
-  const provider = Object.hasOwn(providers, entry.provider) ? providers[entry.provider] : undefined;
+  const provider = findProvider(configured, entry.provider)?.kind;
   if (provider === undefined) {
-    const names = Object.keys(providers).join(', ');
+    const names = Object.keys(configured.providers).join(', ');
     problems.push(problem(['models', index, 'provider'], JSON.stringify(entry.provider), `one of ${names}`));
-  } else if (isVoiceChanger(entry) && !serves(provider.kind, 'voice-changer')) {
+  } else if (isVoiceChanger(entry) && !provider.serves.includes('voice-changer')) {
     const found = `${JSON.stringify(entry.provider)}, of kind "${provider.kind}"`;
-    const allowed = `for a voice changer a provider of kind ${providersOf('voice-changer').join(', ')}`;
+    const served = providersOf(configured.providerKinds.values(), 'voice-changer');
+    const allowed = `for a voice changer a provider of kind ${served.join(', ')}`;
     problems.push(problem(['models', index, 'provider'], found, allowed));
   }
-  if (isVoiceChanger(entry) && provider?.kind === 'local') problems.push(...checkLocalVoices(entry, index));
+  if (isVoiceChanger(entry) && provider?.voices) problems.push(...checkVoices(entry, index, provider.voices));
   const method = entry.type === 'decision' ? entry.evaluation?.method : undefined;
-  if (method === 'logprobs' && provider !== undefined && !tellsLogprobs(provider.kind)) {
+  if (method === 'logprobs' && provider?.lacksLogprobs) {
     const allowed = `"sampling": a provider of kind "${provider.kind}" tells no log probabilities`;
     problems.push(problem(['models', index, 'evaluation', 'method'], JSON.stringify(method), allowed));
   }
@@ -58,9 +58,7 @@ function checkModel(entry: ModelEntry, index: number, providers: Record<string, 
   return problems;
 }
 
-/** The local provider has its own voices and no others; elsewhere a voice is the foreign service's to know. */
-function checkLocalVoices(entry: VoiceChangerEntry, index: number): string[] {
-  const known: readonly string[] = LOCAL_VOICE_CHANGER.voices;
+function checkVoices(entry: VoiceChangerEntry, index: number, known: readonly string[]): string[] {
   const { voices = [], default_voice: preset } = entry.spec;
   const given = [
     ...voices.map((voice, at) => ({ voice, at: ['voices', at] })),

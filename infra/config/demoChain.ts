@@ -2,6 +2,7 @@
 import { ConfigError } from './problems.ts';
 import { checkConfiguration, parseJson, readText } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
+import type { ConfigurableKinds } from './schema/primitives.ts';
 import { isTestNetwork } from './testNetworks.ts';
 
 const MEANING = 'FAREBOX_DEMO_CHAIN names a file that npm start -- --with-demo-chain writes';
@@ -10,9 +11,13 @@ const MEANING = 'FAREBOX_DEMO_CHAIN names a file that npm start -- --with-demo-c
  * `file` with the payment networks and the chain nodes of the file that `named` names, which comes first: a wallet that
  * takes the first offer then pays on the demonstration's chain. Throws ConfigError where both have the same.
  */
-export function withDemoChain(file: ConfigurationFile, named: string | undefined): ConfigurationFile {
+export function withDemoChain(
+  kinds: ConfigurableKinds,
+  file: ConfigurationFile,
+  named: string | undefined,
+): ConfigurationFile {
   if (named === undefined) return file;
-  const added = checkConfiguration(parseJson(readText(named, MEANING) ?? '', named), named);
+  const added = checkConfiguration(kinds, parseJson(readText(named, MEANING) ?? '', named), named);
   const [payment] = added.x402.networks;
   const clashes = demoChainClashes(file, {
     network: payment?.network ?? '',

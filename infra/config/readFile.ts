@@ -1,10 +1,12 @@
 /** Reads the configuration file: JSON, checked against the schema, relative paths resolved against the file. */
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { crossCheck } from './crossCheck.ts';
 import { DEFAULT_CONFIG_FILE } from './environment.ts';
 import { ConfigError, describeProblems } from './problems.ts';
 import { type ConfigurationFile, configurationFile } from './schema/file.ts';
+import type { ConfigurableKinds } from './schema/primitives.ts';
 
 const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
 
@@ -12,18 +14,26 @@ const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
  * The checked content of the file that `named` names; without a name, of farebox.config.json in the working folder if
  * there is one, else the defaults. Throws ConfigError.
  */
-export function readConfigurationFile(named: string | undefined): ConfigurationFile {
+export function readConfigurationFile(
+  kinds: ConfigurableKinds,
+  named: string | undefined,
+): ConfigurationFile {
   const file = path.resolve(named ?? DEFAULT_CONFIG_FILE);
   const content = readText(file, named === undefined ? undefined : MEANING);
-  if (content === undefined) return checkConfiguration({}, file);
-  return resolvePaths(checkConfiguration(parseJson(content, file), file), path.dirname(file));
+  if (content === undefined) return checkConfiguration(kinds, {}, file);
+  const checked = checkConfiguration(kinds, parseJson(content, file), file);
+  return resolvePaths(kinds, checked, path.dirname(file));
 }
 
 /** Checks parsed JSON against the schema and against itself; `where` opens the error. */
-export function checkConfiguration(content: unknown, where: string): ConfigurationFile {
-  const parsed = configurationFile.safeParse(content);
+export function checkConfiguration(
+  kinds: ConfigurableKinds,
+  content: unknown,
+  where: string,
+): ConfigurationFile {
+  const parsed = configurationFile(kinds).safeParse(content);
   if (!parsed.success) throw new ConfigError(where, describeProblems(parsed.error.issues, content));
-  const problems = crossCheck(parsed.data);
+  const problems = crossCheck(kinds, parsed.data);
   if (problems.length > 0) throw new ConfigError(where, problems);
   return parsed.data;
 }
@@ -55,17 +65,28 @@ export function parseJson(content: string, file: string): unknown {
   }
 }
 
-function resolvePaths(content: ConfigurationFile, folder: string): ConfigurationFile {
+function resolvePaths(
+  kinds: ConfigurableKinds,
+  content: ConfigurationFile,
+  folder: string,
+): ConfigurationFile {
   const { charactersFile } = content.catalogue;
   const catalogue =
     charactersFile === undefined
       ? content.catalogue
       : { ...content.catalogue, charactersFile: path.resolve(folder, charactersFile) };
-  const providers = Object.entries(content.providers).map(([name, entry]) => [
-    name,
-    entry.kind === 'simulator' && entry.stateFolder !== undefined
-      ? { ...entry, stateFolder: path.resolve(folder, entry.stateFolder) }
-      : entry,
-  ]);
+  const providers = Object.entries(content.providers).map(([name, entry]) => {
+    const names = kinds.find(({ kind }) => kind === entry.kind)?.pathSettings ?? [];
+    return [name, withAbsolutePaths(entry, names, folder)];
+  });
   return { ...content, catalogue, providers: Object.fromEntries(providers) };
+}
+
+function withAbsolutePaths(
+  entry: ProviderSettings,
+  names: readonly string[],
+  folder: string,
+): ProviderSettings {
+  const paths = Object.entries(entry).filter(([name]) => names.includes(name));
+  return { ...entry, ...Object.fromEntries(paths.map(([name, file]) => [name, path.resolve(folder, file)])) };
 }

@@ -1,6 +1,6 @@
 /** How the providers of queued jobs stand, as all workers see it: places taken, jobs in line, circuits. */
 import { Gauge, type Registry } from 'prom-client';
-import { limitsOf, type ProviderSettings } from '../../domain/providerSettings.ts';
+import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { inTransaction, type Sql } from '../postgres/pool.ts';
 import { askedSometimes } from './askedSometimes.ts';
 
@@ -36,7 +36,7 @@ export function registerProviderMetrics(
 ): void {
   const gauges = createGauges(registry, () => refresh());
   for (const [provider, settings] of Object.entries(providers)) {
-    const { concurrent } = limitsOf(settings);
+    const concurrent = settings.limits?.concurrent;
     if (concurrent !== undefined) gauges.places.set({ provider }, concurrent);
   }
   const refresh = askedSometimes({

@@ -1,8 +1,8 @@
 /** What services with OpenAI's API have not in common. */
 
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
-import type { OpenAiDialect, XSearchForm } from '../../domain/providerSettings.ts';
-import { isOpenAiItself } from '../../domain/textAddresses.ts';
+import type { OpenAiDialect, XSearchForm } from './settings.ts';
+import { isOpenAiItself } from './textFeatures.ts';
 
 export interface Dialect {
   maxTokens: 'max_tokens' | 'max_completion_tokens';

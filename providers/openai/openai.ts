@@ -2,7 +2,6 @@
  * Chat completions and embeddings of OpenAI and of every service with the same API: vLLM, llama.cpp, Ollama and others.
  * One call each, never repeated here: no operation takes an idempotency key.
  */
-import type { OpenAiDialect, XSearchForm } from '../../domain/providerSettings.ts';
 import type { ChatRequest, Completion } from '../../domain/text/chat.ts';
 import {
   createServiceHttp,
@@ -26,6 +25,7 @@ import { failureOfReply } from './errorReply.ts';
 import { OpenAiFrames } from './frames.ts';
 import { readCompletion } from './reply.ts';
 import { mayReason, toChatBody } from './request.ts';
+import type { OpenAiDialect, XSearchForm } from './settings.ts';
 
 export interface OpenAiOptions extends Omit<ServiceHttpOptions, 'baseUrl' | 'headers'> {
   /** Default: the published address. */

@@ -1,13 +1,13 @@
 /** Which configured fault strikes a call, and what the caller hears then. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallContext, Outcome } from '../shared/provider.ts';
+import type { Orders } from './orders.ts';
 import type {
   SimulatorBehaviour,
   SimulatorFault,
   SimulatorSettings,
   SimulatorStage,
-} from '../../domain/providerSettings.ts';
-import type { CallContext, Outcome } from '../shared/provider.ts';
-import type { Orders } from './orders.ts';
+} from './settings.ts';
 
 const DEFAULT_DELAY_MS = 60_000;
 const HEARTBEAT_MS = 1_000;

@@ -1,13 +1,12 @@
 /**
  * A simulated generation service for tests, demonstrations and measurements. It calls nobody, changes no voice, composes and
  * films nothing: its outputs are a test tone, a test melody and a test pattern. What it does is fixed by its settings alone
- * (domain/providerSettings.ts).
+ * (providers/simulator/settings.ts).
  *
  * It behaves as a foreign paid service does: not repeatable, an accepted submission stays accepted when its reply is
  * lost, and it can be asked by our reference unless `lookup` is off.
  */
 
-import type { SimulatorBehaviour, SimulatorSettings } from '../../domain/providerSettings.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type {
   CallContext,
@@ -19,6 +18,7 @@ import type {
 import { answerTo, behaviourOf, latenessOf, pause, refusal, strike } from './faults.ts';
 import { orderedOutput, type Spoiled, writeOutput } from './orderedOutput.ts';
 import { type Order, type Orders, openOrders } from './orders.ts';
+import type { SimulatorBehaviour, SimulatorSettings } from './settings.ts';
 
 /** The longest pause that a running order asks for. */
 const LONGEST_PAUSE_MS = 5_000;

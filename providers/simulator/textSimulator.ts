@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { optionsIn } from '../../domain/decisions/prompt.ts';
-import type { SimulatorSettings } from '../../domain/providerSettings.ts';
 import type {
   ChatEvent,
   ChatMessage,
@@ -15,6 +14,7 @@ import type {
 } from '../../domain/text/chat.ts';
 import { promptTokensOf } from '../../domain/text/promptSize.ts';
 import type { TextCallContext, TextProvider } from '../shared/textProvider.ts';
+import type { SimulatorSettings } from './settings.ts';
 
 /** A longer answer is no label: it is asked for a text. */
 const LONGEST_LABEL = 4;

@@ -20,6 +20,7 @@ import type { Sql } from '../../infra/postgres/pool.ts';
 import { registerLedgerMetrics } from '../../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics } from '../../infra/telemetry/metrics.ts';
 import { registerProviderMetrics } from '../../infra/telemetry/providerMetrics.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { createWorld } from '../harness/services.ts';
 
 export interface TestApi {
@@ -61,7 +62,7 @@ const PLENTY = { failedPer30s: 1_000_000_000 };
 
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const environment = options.environment ?? (await createWorld()).environment;
-  const loaded = loadConfig({ LOG_LEVEL: 'debug', ...environment, PORT: '0' });
+  const loaded = loadConfig(PROVIDERS, { LOG_LEVEL: 'debug', ...environment, PORT: '0' });
   const config = options.config?.(loaded) ?? loaded;
   const log: string[] = [];
   const logger = createLogger({

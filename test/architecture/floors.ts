@@ -48,7 +48,15 @@ export const FLOOR_RULES: Record<Floor, FloorRule> = {
   engines: { own: ['domain/', 'engines/', ...SHARED_INFRA], node: true },
   infra: { own: ['domain/', 'engines/', 'infra/'], node: true },
   // An adapter has no database.
-  providers: { own: ['domain/', 'engines/', 'providers/', 'infra/http/', ...SHARED_INFRA], node: true },
+  providers: {
+    own: [
+      ...['domain/', 'engines/', 'providers/', 'infra/http/'],
+      // The words in which a kind of provider describes its settings.
+      'infra/config/schema/primitives.ts',
+      ...SHARED_INFRA,
+    ],
+    node: true,
+  },
   workflows: { own: ['domain/', 'workflows/'], typesOf: ['activities/'], node: false },
   activities: { own: ['domain/', 'engines/', 'infra/', 'providers/', 'activities/', CONTRACT], node: true },
   workers: {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { workflowBuildId } from '../../infra/config/buildId.ts';
 import { loadConfig } from '../../infra/config/config.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { COMPLETE } from './environments.ts';
 
 test('workers with the same workflow code are one version, and any change of it is another', () => {
@@ -21,5 +22,5 @@ test('workers with the same workflow code are one version, and any change of it 
 });
 
 test('FAREBOX_BUILD_ID names the version where an operator wants to', () => {
-  expect(loadConfig({ ...COMPLETE, FAREBOX_BUILD_ID: 'release-7' }).buildId).toBe('release-7');
+  expect(loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_BUILD_ID: 'release-7' }).buildId).toBe('release-7');
 });

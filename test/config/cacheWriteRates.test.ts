@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { loadConfig } from '../../infra/config/config.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { COMPLETE } from './environments.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'farebox-cache-rates-'));
@@ -12,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function load(content: object) {
   const file = path.join(folder, 'farebox.config.json');
   writeFileSync(file, JSON.stringify(content));
-  return loadConfig({ ...COMPLETE, FAREBOX_CONFIG: file });
+  return loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file });
 }
 
 test('prices cache writes of a provider of kind anthropic, where the entry does not', () => {

@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../infra/config/config.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 
 const PARTS = {
   DATABASE_URL: 'postgres://127.0.0.1/farebox',
@@ -50,7 +51,7 @@ function written(name: string, content: object): string {
 
 function load(own: object, demo: object = DEMO) {
   const FAREBOX_CONFIG = written('own.json', own);
-  return loadConfig({ ...PARTS, FAREBOX_CONFIG, FAREBOX_DEMO_CHAIN: written('demo.json', demo) });
+  return loadConfig(PROVIDERS, { ...PARTS, FAREBOX_CONFIG, FAREBOX_DEMO_CHAIN: written('demo.json', demo) });
 }
 
 const SEPOLIA = { ...BASE, network: 'eip155:11155111' };
@@ -77,7 +78,7 @@ test.each([
 
 test('a file that is no configuration, or is not there, is refused', () => {
   expect(() => load({}, { x402: { networks: [{}] } })).toThrow('x402.networks[0].network');
-  expect(() => loadConfig({ ...PARTS, FAREBOX_DEMO_CHAIN: path.join(folder, 'none.json') })).toThrow(
+  expect(() => loadConfig(PROVIDERS, { ...PARTS, FAREBOX_DEMO_CHAIN: path.join(folder, 'none.json') })).toThrow(
     'cannot be read (ENOENT); FAREBOX_DEMO_CHAIN names a file',
   );
 });

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { REQUIRED_VARIABLES } from '../../infra/config/environment.ts';
 import { checkConfiguration } from '../../infra/config/readFile.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { anchorsOf, FENCED_CODE, linkFault } from '../architecture/references.ts';
 import { filesWith, readSource } from '../architecture/sources.ts';
 
@@ -39,7 +40,7 @@ test('README is short', () => {
 });
 
 test.each(examples)('$page: JSON example $at is a valid configuration', ({ page, example }) => {
-  expect(() => checkConfiguration(JSON.parse(example), page)).not.toThrow();
+  expect(() => checkConfiguration(PROVIDERS, JSON.parse(example), page)).not.toThrow();
 });
 
 test.each(links)('$page: the link $target resolves', ({ page, target }) => {

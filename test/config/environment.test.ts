@@ -5,13 +5,14 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../infra/config/config.ts';
 import { REQUIRED_VARIABLES, readEnvironment, secretFilePaths } from '../../infra/config/environment.ts';
 import { readOperatorEnvironment } from '../../infra/config/operator.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { COMPLETE, messageOf } from './environments.ts';
 
 const NO_DATABASE = { DATABASE_URL: undefined };
 
 describe('the environment', () => {
   test('alone is enough: every other setting has its documented default', () => {
-    const config = loadConfig(COMPLETE);
+    const config = loadConfig(PROVIDERS, COMPLETE);
     expect(config).toMatchObject({
       host: '127.0.0.1',
       port: 8080,
@@ -42,12 +43,12 @@ describe('the environment', () => {
 
   test.each(REQUIRED_VARIABLES)('without %s nothing starts, and the error names it', (name) => {
     const { [name]: _, ...rest } = COMPLETE;
-    expect(messageOf(() => loadConfig(rest))).toContain(`${name} is not set`);
-    expect(messageOf(() => loadConfig({ ...rest, [name]: '  ' }))).toContain(`${name} is not set`);
+    expect(messageOf(() => loadConfig(PROVIDERS, rest))).toContain(`${name} is not set`);
+    expect(messageOf(() => loadConfig(PROVIDERS, { ...rest, [name]: '  ' }))).toContain(`${name} is not set`);
   });
 
   test('all missing variables are named at once', () => {
-    const message = messageOf(() => loadConfig({}));
+    const message = messageOf(() => loadConfig(PROVIDERS, {}));
     for (const name of REQUIRED_VARIABLES) expect(message).toContain(name);
   });
 
@@ -70,13 +71,13 @@ describe('the environment', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', 'found "collector", allowed: a URL'],
     ['FAREBOX_BUILD_ID', 'a b', 'found "a b", allowed: 1 to 64'],
   ])('%s=%s is refused with what was found and what is allowed', (name, value, expected) => {
-    expect(messageOf(() => loadConfig({ ...COMPLETE, [name]: value }))).toContain(`${name}: ${expected}`);
+    expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: value }))).toContain(`${name}: ${expected}`);
   });
 
   test('says how many steps of each queue a worker runs at once', () => {
     const slots = { FAREBOX_JOBS_SLOTS: '5', FAREBOX_PROVIDER_SLOTS: '20' };
-    expect(loadConfig({ ...COMPLETE, ...slots }).workerSlots).toEqual({ jobs: 5, providers: 20 });
-    expect(loadConfig(COMPLETE).workerSlots).toEqual({});
+    expect(loadConfig(PROVIDERS, { ...COMPLETE, ...slots }).workerSlots).toEqual({ jobs: 5, providers: 20 });
+    expect(loadConfig(PROVIDERS, COMPLETE).workerSlots).toEqual({});
   });
 
   test.each([
@@ -88,13 +89,13 @@ describe('the environment', () => {
     ['https://127.0.0.1:8443', false],
     ['https://[::1]', false],
   ])('a public address %s can be reached by services outside: %s', (FAREBOX_PUBLIC_URL, expected) => {
-    expect(loadConfig({ ...COMPLETE, FAREBOX_PUBLIC_URL }).isPublic).toBe(expected);
+    expect(loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_PUBLIC_URL }).isPublic).toBe(expected);
   });
 
   test.each(['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT'])(
     'a wrong %s is refused without printing it',
     (name) => {
-      const message = messageOf(() => loadConfig({ ...COMPLETE, [name]: 'ftp://user:hidden-pass@host/x' }));
+      const message = messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: 'ftp://user:hidden-pass@host/x' }));
       expect(message).toContain(
         `${name}: found text of 29 characters (not shown), allowed: a URL that starts with`,
       );
@@ -110,14 +111,14 @@ describe('the environment', () => {
   });
 
   test('queues are served as named, each once, in a fixed order', () => {
-    const config = loadConfig({ ...COMPLETE, FAREBOX_WORKER_QUEUES: ' providers, jobs,jobs' });
+    const config = loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_WORKER_QUEUES: ' providers, jobs,jobs' });
     expect(config.workerQueues).toEqual(['jobs', 'providers']);
   });
 
   test('a worker serves metrics nowhere unless a port is named, by the variable before the file', () => {
     const file = path.join(mkdtempSync(path.join(tmpdir(), 'farebox-config-')), 'farebox.config.json');
     writeFileSync(file, JSON.stringify({ metrics: { workerPort: 9464 } }));
-    const portOf = (more: object) => loadConfig({ ...COMPLETE, ...more }).workerMetricsPort;
+    const portOf = (more: object) => loadConfig(PROVIDERS, { ...COMPLETE, ...more }).workerMetricsPort;
     expect(portOf({})).toBeUndefined();
     expect(portOf({ FAREBOX_CONFIG: file })).toBe(9464);
     expect(portOf({ FAREBOX_CONFIG: file, FAREBOX_METRICS_PORT: '0' })).toBe(0);
@@ -129,7 +130,7 @@ describe('the environment', () => {
     [{ HOST: '::' }, 'http://[::1]:8080'],
     [{ FAREBOX_PUBLIC_URL: 'https://pay.example//' }, 'https://pay.example'],
   ])('%o makes the public address %s', (environment, expected) => {
-    expect(loadConfig({ ...COMPLETE, ...environment }).publicUrl).toBe(expected);
+    expect(loadConfig(PROVIDERS, { ...COMPLETE, ...environment }).publicUrl).toBe(expected);
   });
 
   describe('a secret in a file', () => {
@@ -147,14 +148,14 @@ describe('the environment', () => {
       ['FAREBOX_METRICS_TOKEN', 'metricsToken', 'a-token-of-20-chars.'],
     ] as const)('is read where %s_FILE names it, without the line end', (name, field, value) => {
       const { [name]: _value, ...others } = COMPLETE as Record<string, string>;
-      const config = loadConfig({ ...others, [`${name}_FILE`]: fileWith(name, `${value}\n`) });
+      const config = loadConfig(PROVIDERS, { ...others, [`${name}_FILE`]: fileWith(name, `${value}\n`) });
       expect(config[field]).toBe(value);
     });
 
     test('is read for S3 and for what the configuration names, once', () => {
       const { S3_SECRET_ACCESS_KEY: _value, ...others } = COMPLETE as Record<string, string>;
       const file = fileWith('s3', 'from-a-file');
-      const config = loadConfig({ ...others, S3_SECRET_ACCESS_KEY_FILE: file, FAL_KEY_FILE: file });
+      const config = loadConfig(PROVIDERS, { ...others, S3_SECRET_ACCESS_KEY_FILE: file, FAL_KEY_FILE: file });
       expect(config.s3.secretAccessKey).toBe('from-a-file');
       expect(config.secret('FAL_KEY')).toBe('from-a-file');
       writeFileSync(file, 'changed');
@@ -180,7 +181,7 @@ describe('the environment', () => {
         'names no such file',
       ],
     ])('is refused, without its content, for %s', (_name, more, words) => {
-      const message = messageOf(() => loadConfig({ ...COMPLETE, ...more() }));
+      const message = messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, ...more() }));
       expect(message).toContain('DATABASE_URL_FILE');
       expect(message).toContain(words);
       expect(message).not.toContain('hidden');
@@ -224,7 +225,7 @@ describe('the environment', () => {
   });
 
   test('a secret is read from the variable that the configuration names, and an empty one is no secret', () => {
-    const config = loadConfig({ ...COMPLETE, MOCK_KEY: 'k', EMPTY_KEY: '' });
+    const config = loadConfig(PROVIDERS, { ...COMPLETE, MOCK_KEY: 'k', EMPTY_KEY: '' });
     expect(config.secret('MOCK_KEY')).toBe('k');
     expect(config.secret('EMPTY_KEY')).toBeUndefined();
     expect(config.secret('UNSET_KEY')).toBeUndefined();

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import { type Config, loadConfig } from '../../infra/config/config.ts';
 import { checkConfiguration } from '../../infra/config/readFile.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { COMPLETE, messageOf } from './environments.ts';
 
 let folder: string;
@@ -21,7 +22,7 @@ function load(content: unknown, variables: Record<string, string> = {}): Config 
   files += 1;
   const file = path.join(folder, `${files}.json`);
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
-  return loadConfig({ ...COMPLETE, ...variables, FAREBOX_CONFIG: file });
+  return loadConfig(PROVIDERS, { ...COMPLETE, ...variables, FAREBOX_CONFIG: file });
 }
 
 const SPEC = {
@@ -44,7 +45,7 @@ function withSpec(spec: Record<string, unknown>) {
 
 describe('the configuration file', () => {
   test.each(['example1.json', 'example2.json'])('%s of the documentation is valid', (name) => {
-    const config = loadConfig({ ...COMPLETE, ...PAYER, FAREBOX_CONFIG: `test/fixtures/config/${name}` });
+    const config = loadConfig(PROVIDERS, { ...COMPLETE, ...PAYER, FAREBOX_CONFIG: `test/fixtures/config/${name}` });
     const built = new Set(BUILT_IN_MODELS.map((model) => model.id));
     expect(config.models.filter((model) => !built.has(model.id)).map((model) => model.id)).toEqual(
       name === 'example1.json' ? ['mock'] : ['flaky-voice', 'flaky-video'],
@@ -52,7 +53,7 @@ describe('the configuration file', () => {
   });
 
   test('adds to the defaults: the built-in models and providers stay', () => {
-    const config = loadConfig({
+    const config = loadConfig(PROVIDERS, {
       ...COMPLETE,
       ...PAYER,
       FAREBOX_CONFIG: 'test/fixtures/config/example2.json',
@@ -343,22 +344,22 @@ describe('a configuration file with an error is refused, and the error names it'
 
   test('a named file that is not there is an error; the default file may be absent', () => {
     const file = path.join(folder, 'missing.json');
-    expect(messageOf(() => loadConfig({ ...COMPLETE, FAREBOX_CONFIG: file }))).toContain(
+    expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file }))).toContain(
       `${file}: cannot be read (ENOENT)`,
     );
-    expect(() => loadConfig(COMPLETE)).not.toThrow();
+    expect(() => loadConfig(PROVIDERS, COMPLETE)).not.toThrow();
   });
 
   test('a folder in place of the file is an error, not a crash', () => {
     const file = path.join(folder, 'folder.json');
     mkdirSync(file);
-    expect(messageOf(() => loadConfig({ ...COMPLETE, FAREBOX_CONFIG: file }))).toContain(
+    expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file }))).toContain(
       'cannot be read (EISDIR)',
     );
   });
 
   test('a key named like a property of every object is only an unknown key', () => {
-    expect(messageOf(() => checkConfiguration(JSON.parse('{"constructor": 1}'), 'file'))).toContain(
+    expect(messageOf(() => checkConfiguration(PROVIDERS, JSON.parse('{"constructor": 1}'), 'file'))).toContain(
       'constructor: found an unknown key',
     );
   });

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { configurationJsonSchema } from '../../infra/config/jsonSchema.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 
 test('the published JSON Schema is the one that the code checks', () => {
   const published = readFileSync(new URL('../../farebox.config.schema.json', import.meta.url), 'utf8');
   expect(
-    published === configurationJsonSchema(),
+    published === configurationJsonSchema(PROVIDERS),
     'run: npm run farebox -- config schema --out farebox.config.schema.json',
   ).toBe(true);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../infra/config/config.ts';
 import { ollamaAddress } from '../../infra/config/ollamaAddress.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { COMPLETE } from './environments.ts';
 
 test.each([
@@ -34,13 +35,13 @@ test.each([
 });
 
 test('an address is looked at where OLLAMA_HOST names one, and only there', () => {
-  expect(loadConfig(COMPLETE).ollamaAddress).toBeUndefined();
-  expect(loadConfig({ ...COMPLETE, OLLAMA_HOST: ':1234' }).ollamaAddress).toBe('http://127.0.0.1:1234');
+  expect(loadConfig(PROVIDERS, COMPLETE).ollamaAddress).toBeUndefined();
+  expect(loadConfig(PROVIDERS, { ...COMPLETE, OLLAMA_HOST: ':1234' }).ollamaAddress).toBe('http://127.0.0.1:1234');
 });
 
 test('models of the file may name the built-in entry, which is where OLLAMA_HOST says', () => {
-  expect(loadConfig(COMPLETE).providers.ollama).toMatchObject({ baseUrl: 'http://127.0.0.1:11434/v1' });
-  expect(loadConfig({ ...COMPLETE, OLLAMA_HOST: ':1234' }).providers.ollama).toMatchObject({
+  expect(loadConfig(PROVIDERS, COMPLETE).providers.ollama).toMatchObject({ baseUrl: 'http://127.0.0.1:11434/v1' });
+  expect(loadConfig(PROVIDERS, { ...COMPLETE, OLLAMA_HOST: ':1234' }).providers.ollama).toMatchObject({
     ...{ kind: 'openai', baseUrl: 'http://127.0.0.1:1234/v1', allowPrivateNetwork: true },
   });
 });

@@ -5,6 +5,7 @@ import * as chains from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../infra/config/config.ts';
 import { isTestNetwork } from '../../infra/config/testNetworks.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { COMPLETE, messageOf } from './environments.ts';
 
 let folder: string;
@@ -40,7 +41,7 @@ function load(networks: unknown[], variables: Record<string, string> = KEYS): Co
   files += 1;
   const file = path.join(folder, `${files}.json`);
   writeFileSync(file, JSON.stringify({ x402: { networks } }));
-  return loadConfig({ ...COMPLETE, ...variables, FAREBOX_CONFIG: file });
+  return loadConfig(PROVIDERS, { ...COMPLETE, ...variables, FAREBOX_CONFIG: file });
 }
 
 test('networks that fit together are taken, addresses in one spelling', () => {

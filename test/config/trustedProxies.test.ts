@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { checkConfiguration } from '../../infra/config/readFile.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { messageOf } from './environments.ts';
 
-const check = (trustedProxies: unknown) => checkConfiguration({ limits: { trustedProxies } }, 'file');
+const check = (trustedProxies: unknown) => checkConfiguration(PROVIDERS, { limits: { trustedProxies } }, 'file');
 
 test('no proxy is trusted unless it is named', () => {
-  expect(checkConfiguration({}, 'file').limits.trustedProxies).toEqual([]);
+  expect(checkConfiguration(PROVIDERS, {}, 'file').limits.trustedProxies).toEqual([]);
   const named = ['10.0.0.1', '10.0.0.0/8', '2001:db8::/32', '::1'];
   expect(check(named).limits.trustedProxies).toEqual(named);
 });

@@ -10,7 +10,6 @@ import { locateParts } from '../../dev/stack/locate.ts';
 import { temporalProcess } from '../../dev/stack/parts/temporal.ts';
 import { silentProgress } from '../../dev/stack/progress.ts';
 import { TASK_QUEUES } from '../../domain/queues.ts';
-import { BUILT_IN_PROVIDERS } from '../../infra/config/builtInProviders.ts';
 import { loadConfig } from '../../infra/config/config.ts';
 import {
   processEnvironment,
@@ -19,6 +18,7 @@ import {
   VARIABLE_NAMES,
 } from '../../infra/config/environment.ts';
 import { checkConfiguration } from '../../infra/config/readFile.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { ROOT } from '../harness/spawn.ts';
 import { networks, resolve, resolveAll, serviceOf, services, volumes } from './compose.ts';
 
@@ -26,8 +26,8 @@ const OURS = ['migrate', 'api', 'worker', 'media'];
 const ONE_SHOT = ['temporal-schema', 'temporal-namespace', 'migrate'];
 const LONG_RUNNING = Object.keys(services).filter((name) => !ONE_SHOT.includes(name));
 
-const SECRET_VARIABLES = Object.values(BUILT_IN_PROVIDERS).flatMap((entry) =>
-  'apiKeyEnv' in entry ? [entry.apiKeyEnv] : [],
+const SECRET_VARIABLES = PROVIDERS.flatMap(({ isBuiltIn, keyVariable }) =>
+  isBuiltIn && keyVariable !== undefined ? [keyVariable] : [],
 );
 
 function read(file: string): string {
@@ -185,7 +185,7 @@ describe('what the compose file tells our processes', () => {
   ])('%s would start with it', (name, queues) => {
     const environment = resolveAll(serviceOf(name).environment);
     const FAREBOX_CONFIG = path.join(ROOT, 'infra/deploy/config/farebox.config.json');
-    const config = loadConfig({ ...environment, FAREBOX_CONFIG });
+    const config = loadConfig(PROVIDERS, { ...environment, FAREBOX_CONFIG });
     expect(config.databaseUrl).toBe('postgres://farebox:test-postgres_password@postgres:5432/farebox');
     expect(config.redisUrl).toBe('redis://:test-redis_password@redis:6379');
     expect(config.workerQueues).toEqual(queues);
@@ -231,7 +231,7 @@ describe('what the compose file tells our processes', () => {
 
   test('its configuration file is valid', () => {
     const file = 'infra/deploy/config/farebox.config.json';
-    expect(() => checkConfiguration(JSON.parse(read(file)), file)).not.toThrow();
+    expect(() => checkConfiguration(PROVIDERS, JSON.parse(read(file)), file)).not.toThrow();
   });
 
   test.each(OURS)('%s runs a script that the build makes', (name) => {

@@ -7,14 +7,12 @@ import { presentModel } from '../../domain/catalogue/presentModel.ts';
 import { NOT_FOUND, resolveModel } from '../../domain/catalogue/resolveModel.ts';
 import type { Deprecation } from '../../domain/catalogue/specs.ts';
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
-import { isAllowed, isOffline, offlineReason } from '../../domain/modelAccess.ts';
+import { isAllowed, isOffline, type ModelSurroundings, offlineReason } from '../../domain/modelAccess.ts';
 import { nanoFromNumber, nanoToNumber } from '../../domain/money.ts';
+import type { LocalPrograms } from '../../domain/providerKind.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
-import {
-  BUILT_IN_PROVIDERS,
-  mergeProviders,
-  type Surroundings,
-} from '../../infra/config/builtInProviders.ts';
+import { configuredProviders } from '../../infra/config/configuredProviders.ts';
+import { PROVIDERS } from '../../providers/registry.ts';
 import { PRICES, PRIVACY, TEXT_FACTS } from '../fixtures/publishedPrices.ts';
 
 const CATALOGUE = createCatalogue(BUILT_IN_MODELS);
@@ -53,8 +51,18 @@ const ON_THIS_MACHINE = [
   'local-video',
   'local-upscale',
 ];
-/** What `ESPEAK_PATH` and `POCKETSPHINX_PATH` do to the built-in entries. */
-const SPEAKING = mergeProviders({}, { speaks: true, hears: true });
+const SPEECH = { espeakPath: 'espeak-ng' };
+const HEARING = { recogniser: {} };
+
+/** The built-in entries and those of a file, on a machine with these programs and keys. */
+function surroundings(
+  configured: Record<string, ProviderSettings>,
+  programs: LocalPrograms,
+  hasKey: (name: string) => boolean = () => false,
+): ModelSurroundings {
+  const secret = (name: string) => (hasKey(name) ? 'key' : undefined);
+  return { ...configuredProviders(PROVIDERS, configured), ...programs, secret };
+}
 
 describe('the built-in catalogue', () => {
   it('has every id once, and every type', () => {
@@ -112,9 +120,11 @@ describe('the built-in catalogue', () => {
   );
 
   it('is offline with the built-in providers alone, but for what runs on this machine', () => {
-    const online = BUILT_IN_MODELS.filter((model) => !isOffline(model, SPEAKING, () => false));
+    const both = { ...SPEECH, ...HEARING };
+    const online = BUILT_IN_MODELS.filter((model) => !isOffline(model, surroundings({}, both)));
     expect(online.map((model) => model.id)).toEqual(['local-voice-changer', ...ON_THIS_MACHINE]);
-    const withKey = BUILT_IN_MODELS.filter((model) => !isOffline(model, SPEAKING, () => true));
+    const keyed = surroundings({}, both, () => true);
+    const withKey = BUILT_IN_MODELS.filter((model) => !isOffline(model, keyed));
     expect(withKey.map((model) => model.id)).toEqual([
       ...['local-voice-changer', 'elevenlabs-voice-changer'],
       ...ON_THIS_MACHINE.slice(0, 3),
@@ -131,23 +141,23 @@ describe('the built-in catalogue', () => {
   });
 
   it('speaks only where a synthesiser is named, and says what to set where none is', () => {
-    const reason = (providers: Record<string, ProviderSettings>) =>
-      offlineReason(LOCAL_SPEECH, providers, () => true);
-    expect(reason(BUILT_IN_PROVIDERS)).toContain('ESPEAK_PATH');
-    expect(reason(mergeProviders({ mine: { kind: 'local' } }))).toContain('ESPEAK_PATH');
-    expect(reason(SPEAKING)).toBeUndefined();
-    const own = mergeProviders({ mine: { kind: 'local' } }, { speaks: true });
-    expect(offlineReason({ ...LOCAL_SPEECH, provider: 'mine' }, own, () => false)).toBeUndefined();
-    expect(offlineReason(LOCAL_VOICE_CHANGER, BUILT_IN_PROVIDERS, () => false)).toBeUndefined();
+    const own = { mine: { kind: 'local' } };
+    const reason = (configured: Record<string, ProviderSettings>, programs: LocalPrograms) =>
+      offlineReason(LOCAL_SPEECH, surroundings(configured, programs, () => true));
+    expect(reason({}, {})).toContain('ESPEAK_PATH');
+    expect(reason(own, {})).toContain('ESPEAK_PATH');
+    expect(reason({}, SPEECH)).toBeUndefined();
+    expect(offlineReason({ ...LOCAL_SPEECH, provider: 'mine' }, surroundings(own, SPEECH))).toBeUndefined();
+    expect(offlineReason(LOCAL_VOICE_CHANGER, surroundings({}, {}))).toBeUndefined();
   });
 
   it('transcribes only where a recogniser is named, and speaks at once only where a synthesiser is', () => {
-    const reason = (model: Model, surroundings: Surroundings) =>
-      offlineReason(model, mergeProviders({}, surroundings), () => false);
-    expect(reason(LOCAL_TRANSCRIBE, { speaks: true })).toContain('POCKETSPHINX_PATH');
-    expect(reason(LOCAL_TRANSCRIBE, { hears: true })).toBeUndefined();
-    expect(reason(LOCAL_SPEECH_SYNC, { hears: true })).toContain('ESPEAK_PATH');
-    expect(reason(LOCAL_SPEECH_SYNC, { speaks: true })).toBeUndefined();
+    const reason = (model: Model, programs: LocalPrograms) =>
+      offlineReason(model, surroundings({}, programs));
+    expect(reason(LOCAL_TRANSCRIBE, SPEECH)).toContain('POCKETSPHINX_PATH');
+    expect(reason(LOCAL_TRANSCRIBE, HEARING)).toBeUndefined();
+    expect(reason(LOCAL_SPEECH_SYNC, HEARING)).toContain('ESPEAK_PATH');
+    expect(reason(LOCAL_SPEECH_SYNC, SPEECH)).toBeUndefined();
   });
 
   it('has the published traits, each of which one model of the type has', () => {
@@ -254,7 +264,6 @@ describe('a name in a request', () => {
 
 describe('a model is offline', () => {
   const providers = {
-    ...BUILT_IN_PROVIDERS,
     own: { kind: 'elevenlabs', apiKeyEnv: 'OWN_KEY' },
     llm: { kind: 'openai' },
     hub: { kind: 'replicate' },
@@ -291,7 +300,8 @@ describe('a model is offline', () => {
     ['not with a key of another name', { ...priced, provider: 'media' }, undefined],
     ['when nobody serves its kind', { ...priced, provider: 'llm' }, 'this release does not serve'],
   ])('%s', (_when, more, reason) => {
-    const answer = offlineReason(voice('some', more), providers, (name) => name === 'OWN_KEY');
+    const keyed = surroundings(providers, {}, (name) => name === 'OWN_KEY');
+    const answer = offlineReason(voice('some', more), keyed);
     if (reason === undefined) expect(answer).toBeUndefined();
     else expect(answer).toContain(reason);
   });

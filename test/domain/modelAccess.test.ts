@@ -2,8 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import type { Model, ModelKind } from '../../domain/catalogue/model.ts';
-import { offlineReason, providersOf, serves, whyForbidden } from '../../domain/modelAccess.ts';
-import type { ProviderKind, ProviderSettings } from '../../domain/providerSettings.ts';
+import { offlineReason, providersOf, whyForbidden } from '../../domain/modelAccess.ts';
+import type { LocalPrograms } from '../../domain/providerKind.ts';
+import type { ProviderSettings } from '../../domain/providerSettings.ts';
+import { configured, PROVIDER_KINDS } from '../providers/configured.ts';
 
 const KINDS: ModelKind[] = [...new Set(BUILT_IN_MODELS.map(({ kind }) => kind))];
 
@@ -19,9 +21,14 @@ function modelOf(kind: ModelKind, more: Partial<Model> = {}): Model {
   return { ...found, provider: 'mine', ...more } as Model;
 }
 
-/** The reason with one entry, where these variables are set. */
-function reasonOf(model: Model, settings: ProviderSettings, ...secrets: string[]): string | undefined {
-  return offlineReason(model, { mine: settings }, (name) => secrets.includes(name));
+/** The reason with one entry, where these variables are set and these programs are there. */
+function reasonOf(
+  model: Model,
+  settings: ProviderSettings,
+  { secrets = [], programs = {} }: { secrets?: readonly string[]; programs?: LocalPrograms } = {},
+): string | undefined {
+  const secret = (name: string) => (secrets.includes(name) ? 'key' : undefined);
+  return offlineReason(model, configured({ mine: settings }, { secret, ...programs }));
 }
 
 const MISSING = 'its provider "mine" is not configured';
@@ -29,7 +36,7 @@ const MISSING = 'its provider "mine" is not configured';
 describe('the kinds of models', () => {
   it('each have a provider that can be asked for them', () => {
     expect(KINDS.length).toBe(11);
-    for (const kind of KINDS) expect(providersOf(kind)).not.toEqual([]);
+    for (const kind of KINDS) expect(providersOf(PROVIDER_KINDS.values(), kind)).not.toEqual([]);
   });
 
   it.each([
@@ -39,9 +46,9 @@ describe('the kinds of models', () => {
     ['decision', ['simulator', 'openai', 'anthropic']],
     ['video', ['local', 'simulator', 'fal', 'replicate']],
     ['upscale', ['local', 'fal', 'replicate']],
-  ] as [ModelKind, ProviderKind[]][])('%s is served by %j and by nobody else', (kind, providers) => {
-    expect(providersOf(kind)).toEqual(providers);
-    for (const provider of providers) expect(serves(provider, kind)).toBe(true);
+  ] as [ModelKind, string[]][])('%s is served by %j and by nobody else', (kind, providers) => {
+    expect(providersOf(PROVIDER_KINDS.values(), kind)).toEqual(providers);
+    for (const provider of providers) expect(PROVIDER_KINDS.get(provider)?.serves).toContain(kind);
   });
 });
 
@@ -99,7 +106,7 @@ describe('a model of a text service is online', () => {
       false,
     ],
   ])('%s', (_when, settings, secrets, isOnline) => {
-    expect(reasonOf(text, settings, ...secrets)).toBe(isOnline ? undefined : MISSING);
+    expect(reasonOf(text, settings, { secrets })).toBe(isOnline ? undefined : MISSING);
   });
 });
 
@@ -111,6 +118,7 @@ describe('a model is offline', () => {
     'REPLICATE_API_TOKEN',
     'FAL_KEY',
   ];
+  const ALL_PROGRAMS = { espeakPath: 'espeak-ng', recogniser: {} };
   const simulator: ProviderSettings = {
     ...{ kind: 'simulator', models: {}, latencyMs: 0, outcome: 'done', faults: [] },
     ...{ lookup: true, synchronous: false },
@@ -118,13 +126,13 @@ describe('a model is offline', () => {
 
   it.each(KINDS)('with a provider that serves no %s', (kind) => {
     const all: ProviderSettings[] = [
-      { kind: 'local', speaks: true, hears: true },
+      { kind: 'local' },
       simulator,
       ...(['elevenlabs', 'openai', 'anthropic', 'fal', 'replicate'] as const).map((each) => ({ kind: each })),
     ];
     for (const settings of all) {
-      const reason = reasonOf(modelOf(kind), settings, ...ALL_KEYS);
-      if (!serves(settings.kind, kind)) expect(reason).toBe('this release does not serve such models');
+      const reason = reasonOf(modelOf(kind), settings, { secrets: ALL_KEYS, programs: ALL_PROGRAMS });
+      if (!PROVIDER_KINDS.get(settings.kind)?.serves.includes(kind)) expect(reason).toBe('this release does not serve such models');
       else expect(reason).toBeUndefined();
     }
   });
@@ -133,23 +141,23 @@ describe('a model is offline', () => {
     const inpaint = modelOf('inpaint');
     if (inpaint.kind !== 'inpaint') throw new Error('no inpaint model');
     const { pricing: _, ...spec } = inpaint.spec;
-    expect(offlineReason({ ...inpaint, spec }, {}, () => true)).toBe('it has no price');
+    expect(offlineReason({ ...inpaint, spec }, configured({}))).toBe('it has no price');
     const { price: __, ...video } = modelOf('video') as Extract<Model, { kind: 'video' }>;
-    expect(offlineReason(video, {}, () => true)).toBe('it has no price');
+    expect(offlineReason(video, configured({}))).toBe('it has no price');
   });
 
-  it.each<[ModelKind, 'speaks' | 'hears' | undefined, string]>([
-    ['music', 'speaks', 'ESPEAK_PATH'],
-    ['tts', 'speaks', 'ESPEAK_PATH'],
-    ['asr', 'hears', 'POCKETSPHINX_PATH'],
+  it.each<[ModelKind, LocalPrograms | undefined, string]>([
+    ['music', { espeakPath: 'espeak-ng' }, 'ESPEAK_PATH'],
+    ['tts', { espeakPath: 'espeak-ng' }, 'ESPEAK_PATH'],
+    ['asr', { recogniser: {} }, 'POCKETSPHINX_PATH'],
     ['embedding', undefined, ''],
     ['voice-changer', undefined, ''],
-  ])('on this machine where %s needs a program that is not there (%s)', (kind, program, variable) => {
+  ])('on this machine where %s needs a program that is not there (%j)', (kind, programs, variable) => {
     const reason = reasonOf(modelOf(kind), { kind: 'local' });
-    if (program === undefined) expect(reason).toBeUndefined();
+    if (programs === undefined) expect(reason).toBeUndefined();
     else {
       expect(reason).toContain(variable);
-      expect(reasonOf(modelOf(kind), { kind: 'local', [program]: true })).toBeUndefined();
+      expect(reasonOf(modelOf(kind), { kind: 'local' }, { programs })).toBeUndefined();
     }
   });
 });

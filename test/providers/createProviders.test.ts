@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
-import type { ProviderSettings, SimulatorSettings } from '../../domain/providerSettings.ts';
-import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
-import { createProviders } from '../../providers/createProviders.ts';
+import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { LOCAL_VOICES } from '../../providers/local/voices.ts';
+import type { SimulatorSettings } from '../../providers/simulator/settings.ts';
+import { openProviders } from './configured.ts';
 
 let root: string;
 beforeAll(async () => {
@@ -25,13 +25,7 @@ const simulator: SimulatorSettings = {
 };
 
 function providers(entries: Record<string, ProviderSettings>, secrets: Record<string, string> = {}) {
-  const secret = (name: string) => secrets[name];
-  const configuration = { providers: entries, dataFolder: root, jobs: { deadlineMinutes: 30 }, secret };
-  const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: root };
-  return createProviders(configuration, {
-    tools,
-    guardedFetch: createGuardedFetch({ allowPrivateHosts: [] }),
-  });
+  return openProviders(entries, { secrets, folder: root }).queue();
 }
 
 describe('the providers of a configuration', () => {

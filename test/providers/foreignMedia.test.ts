@@ -1,21 +1,12 @@
 import type { EndpointTypeMap } from '@fal-ai/client/endpoints';
 import { expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
-import { serves } from '../../domain/modelAccess.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { createImageWork } from '../../engines/images/imageWork.ts';
-import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
-import { createMediaProviders } from '../../providers/createMediaProviders.ts';
-
-const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: '/nowhere' };
-const guardedFetch = createGuardedFetch({ allowPrivateHosts: [] });
+import { openProviders, PROVIDER_KINDS } from './configured.ts';
 
 function opened(providers: Record<string, ProviderSettings>, secrets: Record<string, string>) {
-  const secret = (name: string) => secrets[name];
-  return createMediaProviders(
-    { providers, dataFolder: '/nowhere', secret },
-    { tools, guardedFetch, imageWork: createImageWork() },
-  );
+  return openProviders(providers, { secrets }).media(createImageWork());
 }
 
 it('fal and Replicate make media for clients that wait where their key is set, by whatever name', () => {
@@ -47,7 +38,7 @@ it('what their models are listed for, they can be asked for', () => {
   );
   for (const kind of ['fal', 'replicate'] as const) {
     for (const [model, operation] of operations) {
-      expect(serves(kind, model), `${kind} ${model}`).toBe(true);
+      expect(PROVIDER_KINDS.get(kind)?.serves, `${kind} ${model}`).toContain(model);
       expect(providers.get(kind)?.[operation], `${kind} ${operation}`).toBeTypeOf('function');
     }
   }

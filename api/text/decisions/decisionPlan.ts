@@ -5,11 +5,11 @@ import { messagesFor, questionText, textOf } from '../../../domain/decisions/pro
 import { labelsOf, optionsOf, type Question } from '../../../domain/decisions/question.ts';
 import { longestRounds } from '../../../domain/decisions/rounds.ts';
 import type { LedgerPrice } from '../../../domain/ledger.ts';
+import { type ConfiguredProviders, findProvider } from '../../../domain/providerKind.ts';
 import { boundOf } from '../../../domain/text/price.ts';
 import { estimateTokens, MAX_LETTERS_PER_TOKEN, promptTokensOf } from '../../../domain/text/promptSize.ts';
 import { countTokens } from '../../../engines/text/countTokens.ts';
 import { estimateInTurns } from '../../../engines/text/estimateInTurns.ts';
-import type { Config } from '../../../infra/config/config.ts';
 import { invalid } from '../../http/invalid.ts';
 import type { DecisionBody } from './decisionBody.ts';
 
@@ -42,11 +42,11 @@ export function maxTokensOf({ method }: Evaluation): number {
 
 /** Throws FareboxError `invalid_request`. Nothing is held yet. */
 export async function planDecision(
-  config: Pick<Config, 'providers'>,
+  config: ConfiguredProviders,
   model: DecisionModel,
   body: DecisionBody,
 ): Promise<DecisionPlan> {
-  const evaluation = evaluationOf(model, config.providers[model.provider]?.kind ?? 'openai');
+  const evaluation = evaluationOf(model, findProvider(config, model.provider)?.kind ?? {});
   const questions = Object.entries(body.questions).map(([id, question]) => ({
     ...{ id, question, instructions: textOf(question.instructions), options: optionsOf(question) },
   }));

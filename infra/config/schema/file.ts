@@ -4,6 +4,7 @@ import { isNetwork } from '../../http/trustedProxies.ts';
 import { model } from './models.ts';
 import {
   amount,
+  type ConfigurableKinds,
   closed,
   count,
   environmentName,
@@ -15,7 +16,6 @@ import {
   text,
   timeouts,
 } from './primitives.ts';
-import { provider } from './providers.ts';
 
 const brandWord = z
   .string()
@@ -189,51 +189,61 @@ const metrics = closed({
   workerPort: count(0, 65_535).exactOptional(),
 });
 
-export const configurationFile = closed({
-  $schema: text(2048).exactOptional().describe('For editors: where the JSON Schema of this file is.'),
-  brand: brand.prefault({}).describe('The name in headers and parameters, and further names they answer to.'),
-  providers: z
-    .record(name, provider)
-    .default({})
-    .describe('Services that do the work, by name; `local`, `simulator` and `elevenlabs` are built in.'),
-  models: z
-    .array(model)
-    .max(10_000)
-    .default([])
-    .describe('What is sold; an entry with the id of a built-in model replaces it.'),
-  ollama: ollama
-    .prefault({})
-    .describe(
-      'Whether an Ollama is looked for at the start, and its models listed free of charge: with npm start, or where OLLAMA_HOST is set, unless this says otherwise.',
-    ),
-  rpc: closed({ networks: z.record(name, rpcNetwork).default({}) })
-    .prefault({})
-    .describe('Blockchain nodes by network.'),
-  x402: x402.prefault({}).describe('Networks on which wallets sign in and pay.'),
-  fetch: closed({ allowPrivateHosts: z.array(hostAndPort).max(1000).default([]) })
-    .prefault({})
-    .describe("host:port pairs on a private network that users' URLs may name."),
-  search: search
-    .exactOptional()
-    .describe('The search engine; without an entry Brave, where BRAVE_API_KEY is set.'),
-  media: media.prefault({}).describe('How long a stored output is kept.'),
-  images: images
-    .prefault({})
-    .describe('The text model that rewrites prompts of pictures on request; without one nothing does.'),
-  jobs: jobs.prefault({}).describe('Deadline of a job and the pauses between questions to its provider.'),
-  metrics: metrics
-    .prefault({})
-    .describe('Where each worker answers GET /metrics: nowhere unless a port is named; 0 is any free one.'),
-  limits: limits
-    .prefault({})
-    .describe(
-      'Accounts with other limits than the published ones, and the calls a minute from one address where no credential is asked for.',
-    ),
-  prices: prices.prefault({}).describe('What is sold without a model, in USD and diem.'),
-  catalogue: catalogue.prefault({}).describe('Who may read the catalogue, and the characters in it.'),
-}).meta({
-  title: 'Farebox configuration',
-  description: 'farebox.config.json: adds to the built-in defaults. Secrets stay in the environment.',
-});
+/** An entry of any kind. */
+function providerSchema([first, ...others]: ConfigurableKinds) {
+  return z.discriminatedUnion('kind', [first.settings, ...others.map(({ settings }) => settings)]);
+}
 
-export type ConfigurationFile = z.output<typeof configurationFile>;
+/** Made when a process starts, of the kinds of providers that it has. */
+export function configurationFile(kinds: ConfigurableKinds) {
+  return closed({
+    $schema: text(2048).exactOptional().describe('For editors: where the JSON Schema of this file is.'),
+    brand: brand
+      .prefault({})
+      .describe('The name in headers and parameters, and further names they answer to.'),
+    providers: z
+      .record(name, providerSchema(kinds))
+      .default({})
+      .describe('Services that do the work, by name; `local`, `simulator` and `elevenlabs` are built in.'),
+    models: z
+      .array(model)
+      .max(10_000)
+      .default([])
+      .describe('What is sold; an entry with the id of a built-in model replaces it.'),
+    ollama: ollama
+      .prefault({})
+      .describe(
+        'Whether an Ollama is looked for at the start, and its models listed free of charge: with npm start, or where OLLAMA_HOST is set, unless this says otherwise.',
+      ),
+    rpc: closed({ networks: z.record(name, rpcNetwork).default({}) })
+      .prefault({})
+      .describe('Blockchain nodes by network.'),
+    x402: x402.prefault({}).describe('Networks on which wallets sign in and pay.'),
+    fetch: closed({ allowPrivateHosts: z.array(hostAndPort).max(1000).default([]) })
+      .prefault({})
+      .describe("host:port pairs on a private network that users' URLs may name."),
+    search: search
+      .exactOptional()
+      .describe('The search engine; without an entry Brave, where BRAVE_API_KEY is set.'),
+    media: media.prefault({}).describe('How long a stored output is kept.'),
+    images: images
+      .prefault({})
+      .describe('The text model that rewrites prompts of pictures on request; without one nothing does.'),
+    jobs: jobs.prefault({}).describe('Deadline of a job and the pauses between questions to its provider.'),
+    metrics: metrics
+      .prefault({})
+      .describe('Where each worker answers GET /metrics: nowhere unless a port is named; 0 is any free one.'),
+    limits: limits
+      .prefault({})
+      .describe(
+        'Accounts with other limits than the published ones, and the calls a minute from one address where no credential is asked for.',
+      ),
+    prices: prices.prefault({}).describe('What is sold without a model, in USD and diem.'),
+    catalogue: catalogue.prefault({}).describe('Who may read the catalogue, and the characters in it.'),
+  }).meta({
+    title: 'Farebox configuration',
+    description: 'farebox.config.json: adds to the built-in defaults. Secrets stay in the environment.',
+  });
+}
+
+export type ConfigurationFile = z.output<ReturnType<typeof configurationFile>>;

@@ -4,6 +4,8 @@
  */
 import { z } from 'zod';
 import { nanoFromNumber, nanoToNumber } from '../../../domain/money.ts';
+import type { ProviderKind } from '../../../domain/providerKind.ts';
+import type { ProviderSettings } from '../../../domain/providerSettings.ts';
 
 /** An object without further keys; an unknown key is answered with the list of known ones. */
 export function closed<Shape extends z.ZodRawShape>(shape: Shape) {
@@ -99,3 +101,12 @@ export const timeouts = closed({
   id: 'timeouts',
   description: 'To connect, to the first byte of the answer, and between two bytes.',
 });
+
+/** A kind of provider with the schema of its entries, in which `kind` is a literal. */
+export interface ConfigurableKind<Settings extends ProviderSettings = ProviderSettings>
+  extends ProviderKind<Settings> {
+  readonly settings: z.ZodType<Settings> & z.core.$ZodTypeDiscriminable;
+}
+
+/** In the order in which errors and the published schema name them. */
+export type ConfigurableKinds = readonly [ConfigurableKind, ...ConfigurableKind[]];

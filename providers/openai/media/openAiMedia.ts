@@ -3,7 +3,6 @@
  * no operation takes an idempotency key.
  */
 
-import type { OpenAiDialect } from '../../../domain/providerSettings.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import {
   createServiceHttp,
@@ -18,6 +17,7 @@ import { errorReplyOf, jsonOf } from '../../shared/textReply.ts';
 import { type Dialect, dialectNameOf, dialectOf } from '../dialects.ts';
 import { errorIn, failureOfError, failureOfReply } from '../errorReply.ts';
 import { OPENAI_BASE_URL, type OpenAiOptions } from '../openai.ts';
+import type { OpenAiDialect } from '../settings.ts';
 import { createFetchPicture, type FetchPicture } from './fetchPicture.ts';
 import { editCall, orderCall } from './images.ts';
 import { type Awaited, readPictures } from './pictures.ts';

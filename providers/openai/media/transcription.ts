@@ -1,11 +1,11 @@
 /** POST /audio/transcriptions. */
-import type { OpenAiDialect } from '../../../domain/providerSettings.ts';
 import type { ServicePost } from '../../../infra/http/serviceHttp.ts';
 import type { Transcript, TranscriptionOrder } from '../../shared/mediaProvider.ts';
 import { recordingPart } from '../../shared/recordingUpload.ts';
 import { garbage, isFields } from '../../shared/textFailures.ts';
 import { spanIn, textIn } from '../../shared/timedWords.ts';
 import { errorIn, failureOfError } from '../errorReply.ts';
+import type { OpenAiDialect } from '../settings.ts';
 
 /** Which models tell times, in an answer of the format `verbose_json`; the others know `json` and no more. */
 const TELLS_TIMES: Record<OpenAiDialect, RegExp> = {

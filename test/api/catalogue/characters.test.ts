@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../infra/config/config.ts';
 import { loadCharacters } from '../../../infra/postgres/characters.ts';
+import { PROVIDERS } from '../../../providers/registry.ts';
 import { COMPLETE, messageOf } from '../../config/environments.ts';
 import { createWorld } from '../../harness/services.ts';
 import { startApi, type TestApi } from '../startApi.ts';
@@ -309,7 +310,7 @@ describe('a characters file', () => {
     );
     const file = path.join(folder, 'tried.config.json');
     await writeFile(file, JSON.stringify({ catalogue: { charactersFile: 'tried.json' } }));
-    return messageOf(() => loadConfig({ ...COMPLETE, FAREBOX_CONFIG: file }));
+    return messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file }));
   }
 
   it.each<[string, unknown, string]>([
@@ -361,14 +362,14 @@ describe('a characters file', () => {
 
   async function loadConfigOf(file: string, charactersFile: string): Promise<string> {
     await writeFile(file, JSON.stringify({ catalogue: { charactersFile } }));
-    return messageOf(() => loadConfig({ ...COMPLETE, FAREBOX_CONFIG: file }));
+    return messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file }));
   }
 
   it('is shipped: some characters with prompts, whose ids never change', () => {
-    const { characters } = loadConfig(COMPLETE);
+    const { characters } = loadConfig(PROVIDERS, COMPLETE);
     expect(characters.length).toBeGreaterThanOrEqual(6);
     expect(characters.every(({ systemPrompt }) => systemPrompt.length > 40)).toBe(true);
-    expect(loadConfig(COMPLETE).characters).toEqual(characters);
+    expect(loadConfig(PROVIDERS, COMPLETE).characters).toEqual(characters);
     expect(new Set(characters.map(({ id }) => id)).size).toBe(characters.length);
   });
 });

@@ -4,10 +4,11 @@ import { releaseWithinBudget } from '../../../api/paid/purchase.ts';
 import { refundedPerDayOf } from '../../../domain/limits/refundedPerDay.ts';
 import { loadConfig } from '../../../infra/config/config.ts';
 import { refundBudgetFailures } from '../../../infra/telemetry/counters.ts';
+import { PROVIDERS } from '../../../providers/registry.ts';
 import { COMPLETE } from '../../config/environments.ts';
 
 it('is 20 USD for every account that the configuration says nothing about', () => {
-  expect(refundedPerDayOf(loadConfig(COMPLETE).limits, 'some account')).toBe(20_000_000_000n);
+  expect(refundedPerDayOf(loadConfig(PROVIDERS, COMPLETE).limits, 'some account')).toBe(20_000_000_000n);
 });
 
 it('that cannot be read bills nothing, and that is counted', async () => {
@@ -18,7 +19,7 @@ it('that cannot be read bills nothing, and that is counted', async () => {
   const request = { caller: { accountId: 'some account' }, log };
   const sql = { connect: () => Promise.reject(new Error('no connection')) };
   await releaseWithinBudget(
-    { sql, config: loadConfig(COMPLETE) } as unknown as Parameters<typeof releaseWithinBudget>[0],
+    { sql, config: loadConfig(PROVIDERS, COMPLETE) } as unknown as Parameters<typeof releaseWithinBudget>[0],
     request as unknown as Parameters<typeof releaseWithinBudget>[1],
     {
       usd: 1n,

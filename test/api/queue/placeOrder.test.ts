@@ -6,6 +6,7 @@ import { json } from '../../../api/http/answer.ts';
 import { jobOf, type Order, placeOrder } from '../../../api/queue/placeOrder.ts';
 import { ACCEPT_LIMIT_MS } from '../../../api/queue/queued.ts';
 import { loadConfig } from '../../../infra/config/config.ts';
+import { PROVIDERS } from '../../../providers/registry.ts';
 import type { GenerationInput } from '../../../workflows/contract.ts';
 import { COMPLETE } from '../../config/environments.ts';
 import { createLedgerWorld, type LedgerWorld } from '../../infra/postgres/ledgerWorld.ts';
@@ -17,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 it('is one time limit for both attempts of an order whose first one had ended long ago', async () => {
-  const config = loadConfig(COMPLETE);
+  const config = loadConfig(PROVIDERS, COMPLETE);
   const [model] = config.models;
   if (!model) throw new Error('no model');
   let now = 1_000_000;

@@ -6,6 +6,7 @@ import type { TextModel } from '../../../domain/catalogue/model.ts';
 import type { ProviderSettings } from '../../../domain/providerSettings.ts';
 import { reasoningBesideOf } from '../../../domain/text/reasoningBeside.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import type { OpenAiSettings } from '../../../providers/openai/settings.ts';
 import { until } from '../../harness/until.ts';
 import type { ChatScript } from '../../stubs/openaiScript.ts';
 import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
@@ -32,12 +33,13 @@ beforeAll(async () => {
     const models = [...config.models, ...MODELS];
     const { stub } = config.providers;
     if (stub?.kind !== 'openai') throw new Error('no stub');
+    const openai = (more: Partial<OpenAiSettings>): ProviderSettings => ({ ...stub, ...more });
     const providers: Record<string, ProviderSettings> = {
       ...config.providers,
-      summing: { ...stub, showsReasoning: false },
+      summing: openai({ showsReasoning: false }),
       // No silence of it ends its stream within these tests.
       patient: { ...stub, timeouts: { ...stub.timeouts, idleMs: 600_000 } },
-      beside: { ...stub, reasoningBeside: true },
+      beside: openai({ reasoningBeside: true }),
     };
     return { ...config, models, providers, modelCatalogue: createCatalogue(models) };
   });

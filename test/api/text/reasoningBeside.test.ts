@@ -1,6 +1,9 @@
 /** A service that counts reasoning beside the limit of an answer is paid for it: the hold has room for both. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { textFeaturesOf } from '../../../domain/textAddresses.ts';
+import { textFeaturesOf } from '../../../domain/providerKind.ts';
+import type { ProviderSettings } from '../../../domain/providerSettings.ts';
+import type { OpenAiSettings } from '../../../providers/openai/settings.ts';
+import { configured } from '../../providers/configured.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
 let world: TextWorld;
@@ -9,7 +12,8 @@ beforeAll(async () => {
   world = await startTextWorld((config) => {
     const { stub } = config.providers;
     if (stub?.kind !== 'openai') throw new Error('no stub');
-    return { ...config, providers: { ...config.providers, stub: { ...stub, reasoningBeside: true } } };
+    const beside = { ...stub, reasoningBeside: true } as ProviderSettings;
+    return { ...config, providers: { ...config.providers, stub: beside } };
   });
 });
 afterAll(() => world.close());
@@ -46,10 +50,10 @@ it.each([
   ['https://llm.example/api.x.ai/', undefined, false],
   ['https://llm.example/v1', true, true],
 ])('a service at %s with the setting %s counts reasoning beside: %s', (baseUrl, setting, expected) => {
-  const settings = {
+  const grok: OpenAiSettings = {
     kind: 'openai',
     baseUrl,
     ...(setting === undefined ? {} : { reasoningBeside: setting }),
-  } as const;
-  expect(textFeaturesOf({ grok: settings }, { provider: 'grok' }).reasoningBeside).toBe(expected);
+  };
+  expect(textFeaturesOf(configured({ grok }), { provider: 'grok' }).reasoningBeside).toBe(expected);
 });

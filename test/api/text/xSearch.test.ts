@@ -1,7 +1,8 @@
 /** A search on X is the model's own: asked for in the words of its service, and a cent with the answer. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
-import type { ProviderSettings, XSearchForm } from '../../../domain/providerSettings.ts';
+import type { ProviderSettings } from '../../../domain/providerSettings.ts';
+import type { XSearchForm } from '../../../providers/openai/settings.ts';
 import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
 
 let world: TextWorld;

@@ -1,16 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { type Evaluation, evaluationOf, tellsLogprobs } from '../../../domain/decisions/evaluation.ts';
+import { type Evaluation, evaluationOf } from '../../../domain/decisions/evaluation.ts';
 import { MOST_LABELS } from '../../../domain/decisions/question.ts';
-import type { ProviderKind } from '../../../domain/providerSettings.ts';
+import { PROVIDER_KINDS } from '../../providers/configured.ts';
 
 describe('how a decision model is asked', () => {
-  it.each<[ProviderKind, Evaluation['method']]>([
+  const kindOf = (name: string) => {
+    const kind = PROVIDER_KINDS.get(name);
+    if (kind === undefined) throw new Error(`no kind ${name}`);
+    return kind;
+  };
+
+  it.each<[string, Evaluation['method']]>([
     ['openai', 'logprobs'],
     ['simulator', 'logprobs'],
     ['anthropic', 'sampling'],
   ])('of a provider %s: by %s', (provider, method) => {
-    expect(tellsLogprobs(provider)).toBe(method === 'logprobs');
-    expect(evaluationOf({}, provider)).toEqual({
+    expect(kindOf(provider).lacksLogprobs !== true).toBe(method === 'logprobs');
+    expect(evaluationOf({}, kindOf(provider))).toEqual({
       ...{ method, samples: 10, topLogprobs: MOST_LABELS, turnOffThinking: false },
     });
   });
@@ -23,8 +29,8 @@ describe('how a decision model is asked', () => {
     { method: 'logprobs', samples: 1, topLogprobs: 20, turnOffThinking: false },
   ])('an entry decides what it names, and nothing else: %j', (evaluation) => {
     for (const provider of ['openai', 'anthropic'] as const) {
-      expect(evaluationOf({ evaluation }, provider)).toEqual({
-        ...evaluationOf({}, provider),
+      expect(evaluationOf({ evaluation }, kindOf(provider))).toEqual({
+        ...evaluationOf({}, kindOf(provider)),
         ...evaluation,
       });
     }

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import type { SimulatorBehaviour } from '../../../domain/providerSettings.ts';
 import type { AudioRequest, Outcome, VideoRequest } from '../../../providers/shared/provider.ts';
+import type { SimulatorBehaviour } from '../../../providers/simulator/settings.ts';
 import { createSimulator } from '../../../providers/simulator/simulator.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 

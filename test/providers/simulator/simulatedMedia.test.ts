@@ -4,7 +4,6 @@ import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SIMULATOR_MUSIC } from '../../../domain/catalogue/builtin/offlineAudio.ts';
-import type { SimulatorFault } from '../../../domain/providerSettings.ts';
 import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
 import type {
   AudioRequest,
@@ -13,6 +12,7 @@ import type {
   VideoRequest,
 } from '../../../providers/shared/provider.ts';
 import { banner } from '../../../providers/simulator/testPattern.ts';
+import type { SimulatorFault } from '../../../providers/simulator/settings.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 import { ranMs } from '../../harness/stall.ts';
 import { decodeSamples } from '../local/pitch.ts';

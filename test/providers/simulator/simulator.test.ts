@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
+import { checkAudioFile } from '../../../providers/shared/audioFile.ts';
+import type { CallContext, Outcome, VoiceChangeRequest } from '../../../providers/shared/provider.ts';
+import { openOrders } from '../../../providers/simulator/orders.ts';
 import {
   SIMULATOR_FAULTS,
   SIMULATOR_OUTCOMES,
   SIMULATOR_STAGES,
   type SimulatorFault,
   type SimulatorSettings,
-} from '../../../domain/providerSettings.ts';
-import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
-import { checkAudioFile } from '../../../providers/shared/audioFile.ts';
-import type { CallContext, Outcome, VoiceChangeRequest } from '../../../providers/shared/provider.ts';
-import { openOrders } from '../../../providers/simulator/orders.ts';
+} from '../../../providers/simulator/settings.ts';
 import { createSimulator } from '../../../providers/simulator/simulator.ts';
 import { ranMs } from '../../harness/stall.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { SimulatorFault } from '../../../domain/providerSettings.ts';
+import type { SimulatorFault } from '../../../providers/simulator/settings.ts';
 import { audio, context, simulator, useSimulatorState, video } from './mediaOrders.ts';
 
 useSimulatorState();

@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { createImageWork } from '../../engines/images/imageWork.ts';
-import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
-import { createMediaProviders } from '../../providers/createMediaProviders.ts';
-import type { MediaOutcome } from '../../providers/shared/mediaAddresses.ts';
+import type { ProviderMeans } from '../../providers/createProviders.ts';
 import type { MediaProvider } from '../../providers/shared/mediaProvider.ts';
 import { type OpenAiMediaStub, startOpenAiMediaStub } from '../stubs/openaiMedia.ts';
 import { failureOf } from './chatRequest.ts';
+import { openProviders } from './configured.ts';
 import { heard, imageOrder, speechOrder } from './openai/media/callMedia.ts';
 
 let one: OpenAiMediaStub;
@@ -31,17 +30,9 @@ afterEach(async () => {
 });
 
 function open(providers: Record<string, ProviderSettings>, secrets: Record<string, string>) {
-  const guardedFetch = createGuardedFetch({ allowPrivateHosts: [] });
-  const configuration = { providers, secret: (name: string) => secrets[name], dataFolder: folder };
-  const tools = { ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe', workFolder: folder };
-  const observe = (entry: string, { call, outcome, address }: MediaOutcome) =>
+  const observe: ProviderMeans['observe'] = (entry, { call, outcome, address }) =>
     void outcomes.push(`${entry} ${address} ${call} ${outcome}`);
-  opened = createMediaProviders(configuration, {
-    tools,
-    guardedFetch,
-    observe,
-    imageWork: createImageWork(),
-  });
+  opened = openProviders(providers, { secrets, folder, observe }).media(createImageWork());
   return opened;
 }
 

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
-import { createTextProviders } from '../../providers/createTextProviders.ts';
+import type { ProviderMeans } from '../../providers/createProviders.ts';
 import type { TextProvider } from '../../providers/shared/textProvider.ts';
 import type { TextOutcome, TextUpstreams } from '../../providers/shared/upstreams.ts';
 import { type OpenAiStub, startOpenAiStub } from '../stubs/openai.ts';
 import { chatRequest, context, failureOf } from './chatRequest.ts';
+import { openProviders } from './configured.ts';
 
 let stubs: OpenAiStub[];
 let opened: Map<string, TextProvider & Partial<Pick<TextUpstreams, 'health'>>>;
@@ -19,11 +20,8 @@ afterEach(async () => {
 });
 
 function open(providers: Record<string, ProviderSettings>, secrets: Record<string, string> = {}) {
-  opened = createTextProviders({
-    providers,
-    secret: (name) => secrets[name],
-    observe: (entry, { outcome }) => told.push([entry, outcome]),
-  });
+  const observe: ProviderMeans['observe'] = (entry, { outcome }) => told.push([entry, outcome]);
+  opened = openProviders(providers, { secrets, observe }).text();
   return opened;
 }
 

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { closed } from '../../infra/config/schema/primitives.ts';
+import type { ProviderDefinition } from '../shared/providerDefinition.ts';
+import { textAtAddresses } from '../shared/serviceAddresses.ts';
+import { EITHER, hasOneAddress, textService } from '../shared/settings.ts';
+import { createAnthropic } from './anthropic.ts';
+
+const settings = closed({ kind: z.literal('anthropic'), ...textService }).refine(hasOneAddress, EITHER);
+
+export const anthropic: ProviderDefinition<z.output<typeof settings>> = {
+  kind: 'anthropic',
+  settings,
+  keyVariable: 'ANTHROPIC_API_KEY',
+  serves: ['text', 'decision'],
+  lacksLogprobs: true,
+  chargesCacheWrites: true,
+  open: (entry) => ({ text: () => textAtAddresses(entry, createAnthropic) }),
+};

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { closed } from '../../infra/config/schema/primitives.ts';
+import type { ProviderDefinition } from '../shared/providerDefinition.ts';
+import { mediaAtAddresses } from '../shared/serviceAddresses.ts';
+import { limits, service } from '../shared/settings.ts';
+import { createElevenLabs } from './elevenlabs.ts';
+import { createElevenLabsMedia } from './media/elevenLabsMedia.ts';
+
+const settings = closed({ kind: z.literal('elevenlabs'), ...service, limits });
+
+export const elevenlabs: ProviderDefinition<z.output<typeof settings>> = {
+  kind: 'elevenlabs',
+  settings,
+  keyVariable: 'ELEVENLABS_API_KEY',
+  isBuiltIn: true,
+  serves: ['voice-changer', 'music', 'asr', 'tts'],
+  open: (entry) => ({
+    media: () => mediaAtAddresses(entry, createElevenLabsMedia),
+    queue: () => createElevenLabs(entry.addresses[0].access),
+  }),
+};

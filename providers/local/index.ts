@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import type { ModelKind } from '../../domain/catalogue/model.ts';
+import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
+import type { LocalPrograms } from '../../domain/providerKind.ts';
+import { closed } from '../../infra/config/schema/primitives.ts';
+import type { ProviderDefinition } from '../shared/providerDefinition.ts';
+import { limits } from '../shared/settings.ts';
+import { createLocalImages } from './images/localImages.ts';
+import { createLexicalEmbedding } from './lexicalEmbedding.ts';
+import { createLocalProvider } from './localProvider.ts';
+import { localSpeaker } from './speechSync.ts';
+import { localTranscriber } from './transcribe.ts';
+
+const settings = closed({ kind: z.literal('local'), limits });
+
+/** Programs and libraries of this machine: no key, no network. */
+export const local: ProviderDefinition<z.output<typeof settings>> = {
+  kind: 'local',
+  settings,
+  isBuiltIn: true,
+  isLocal: true,
+  lacksClassifier: true,
+  voices: LOCAL_VOICE_CHANGER.voices,
+  serves: ['voice-changer', 'music', 'video', 'embedding', 'image', 'inpaint', 'upscale', 'asr', 'tts'],
+  missingProgram,
+  open: ({ tools }) => ({
+    text: createLexicalEmbedding,
+    media: (images) => ({ ...createLocalImages(images), ...localTranscriber(tools), ...localSpeaker(tools) }),
+    queue: () => createLocalProvider(tools),
+  }),
+};
+
+const NO_SPEECH = 'no speech synthesiser was found; install espeak-ng and set ESPEAK_PATH';
+const NO_HEARING =
+  'no speech recogniser was found; install pocketsphinx and pocketsphinx-en-us and set POCKETSPHINX_PATH';
+
+function missingProgram(model: ModelKind, { espeakPath, recogniser }: LocalPrograms): string | undefined {
+  if ((model === 'music' || model === 'tts') && espeakPath === undefined) return NO_SPEECH;
+  return model === 'asr' && recogniser === undefined ? NO_HEARING : undefined;
+}

@@ -1,0 +1,78 @@
+/** The addresses of an entry, each with its key, and the adapters at all of them as one provider. */
+import { addressesOf, type ProviderEntry } from '../../domain/providerKind.ts';
+import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
+import type { Address } from './addressChoice.ts';
+import { createMediaAddresses, type MediaOutcome } from './mediaAddresses.ts';
+import type { MediaProvider } from './mediaProvider.ts';
+import type { TextProvider } from './textProvider.ts';
+import { createUpstreams, type TextOutcome } from './upstreams.ts';
+
+/** Means of reaching a service at one address. */
+export interface AddressAccess {
+  /** Of the entry, for the metrics. */
+  name: string;
+  /** Undefined: the published address. */
+  baseUrl: string | undefined;
+  /** Empty where none is sent: only where the kind says so by `sendsKeyTo`, or has no `keyVariable`. */
+  apiKey: string;
+  allowPrivateNetwork: boolean | undefined;
+  timeouts: Partial<ProviderTimeouts> | undefined;
+}
+
+interface ServiceAddress {
+  /** For operators: never with a key. */
+  name: string;
+  weight: number;
+  access: AddressAccess;
+}
+
+export interface ReachableService {
+  addresses: readonly [ServiceAddress, ...ServiceAddress[]];
+  /** One per attempt, for the metrics. */
+  observe: ((outcome: TextOutcome | MediaOutcome) => void) | undefined;
+}
+
+/** An address whose key is missing is left out. Undefined: none is left. */
+export function openAddresses(
+  name: string,
+  entry: ProviderEntry,
+  secret: (variable: string) => string | undefined,
+): ReachableService['addresses'] | undefined {
+  const { allowPrivateNetwork, timeouts } = entry.settings;
+  const [first, ...others] = addressesOf(entry).flatMap(({ baseUrl, keyVariable, weight }) => {
+    const apiKey = keyVariable === undefined ? '' : secret(keyVariable);
+    if (keyVariable !== undefined && !apiKey) return [];
+    const access = { name, baseUrl, apiKey: apiKey ?? '', allowPrivateNetwork, timeouts };
+    return [{ name: nameOf(baseUrl, keyVariable), weight, access }];
+  });
+  return first && [first, ...others];
+}
+
+/** Two keys at one address are two. */
+function nameOf(baseUrl: string | undefined, variable: string | undefined): string {
+  const host = baseUrl === undefined ? 'default' : new URL(baseUrl).host;
+  return variable === undefined ? host : `${host} ${variable}`;
+}
+
+/** Each call goes to one of the addresses; one that fails again and again is given a rest. */
+export function textAtAddresses(
+  { addresses, observe }: ReachableService,
+  open: (access: AddressAccess) => TextProvider,
+): TextProvider {
+  return createUpstreams({ addresses: openAll(addresses, open), observe });
+}
+
+/** As for text. */
+export function mediaAtAddresses(
+  { addresses, observe }: ReachableService,
+  open: (access: AddressAccess) => MediaProvider,
+): MediaProvider {
+  return createMediaAddresses({ addresses: openAll(addresses, open), observe });
+}
+
+function openAll<Provider>(
+  addresses: readonly ServiceAddress[],
+  open: (access: AddressAccess) => Provider,
+): Address<Provider>[] {
+  return addresses.map(({ name, weight, access }) => ({ name, weight, provider: open(access) }));
+}
