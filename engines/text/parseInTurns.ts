@@ -60,19 +60,25 @@ class JsonValues {
       isLast = at + STEP_BYTES >= bytes.length;
       reader.write(new JsonBytes(bytes.subarray(at, at + STEP_BYTES)), isLast);
       for (let step = reader.next(); step !== MORE; step = reader.next()) {
-        if (step === BEGIN) this.#open.push({ value: reader.first === OPEN_BRACKET ? [] : {}, name: '' });
-        else if (step === END) this.#put(this.#open.pop()?.value);
-        else if (step === VALUE && reader.first !== QUOTE) this.#put(this.#plainValue());
-        else {
-          const isLong = reader.end - reader.stringAt > STEP_BYTES;
-          const text = isLong ? yield* this.#longText() : this.#text(reader.stringAt + 1, reader.end - 1);
-          if (step === VALUE) this.#put(text);
-          else (this.#open.at(-1) as Branch).name = text;
-        }
+        if (this.#take(step)) continue;
+        const isLong = reader.end - reader.stringAt > STEP_BYTES;
+        const text = isLong ? yield* this.#longText() : this.#text(reader.stringAt + 1, reader.end - 1);
+        if (step === VALUE) this.#put(text);
+        else (this.#open.at(-1) as Branch).name = text;
       }
       yield;
     }
     return this.#root;
+  }
+
+  /** Whether the step is done: false for a text, which is a name or a value. */
+  #take(step: number): boolean {
+    const reader = this.#reader;
+    if (step === BEGIN) this.#open.push({ value: reader.first === OPEN_BRACKET ? [] : {}, name: '' });
+    else if (step === END) this.#put(this.#open.pop()?.value);
+    else if (step === VALUE && reader.first !== QUOTE) this.#put(this.#plainValue());
+    else return false;
+    return true;
   }
 
   /** A number, true, false or null. */

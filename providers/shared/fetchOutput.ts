@@ -16,7 +16,7 @@ export interface OutputSource {
   guardedFetch: GuardedFetch;
 }
 
-export interface OutputTarget {
+interface OutputTarget {
   /** A file that does not exist yet, below the `workFolder`. */
   path: string;
   maxBytes: number;

@@ -2,12 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallContext, Outcome } from '../shared/provider.ts';
 import type { Orders } from './orders.ts';
-import type {
-  SimulatorBehaviour,
-  SimulatorFault,
-  SimulatorSettings,
-  SimulatorStage,
-} from './settings.ts';
+import type { SimulatorBehaviour, SimulatorFault, SimulatorSettings, SimulatorStage } from './settings.ts';
 
 const DEFAULT_DELAY_MS = 60_000;
 const HEARTBEAT_MS = 1_000;

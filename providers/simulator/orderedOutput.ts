@@ -3,12 +3,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PixelSize } from '../shared/imageSizes.ts';
-import type {
-  AudioRequest,
-  GenerationOutput,
-  GenerationRequest,
-  VideoRequest,
-} from '../shared/provider.ts';
+import type { AudioRequest, GenerationOutput, GenerationRequest, VideoRequest } from '../shared/provider.ts';
 import { frameSize } from './frameSize.ts';
 import { writeMelody, writeTone } from './sounds.ts';
 import { type PatternMeans, writePattern } from './testPattern.ts';

@@ -46,7 +46,6 @@ export const SIMULATOR_FAULTS = [
   'empty-output',
   'truncated-output',
 ] as const;
-export type SimulatorFaultKind = (typeof SIMULATOR_FAULTS)[number];
 
 const fault = closed({
   at: z.enum(SIMULATOR_STAGES),

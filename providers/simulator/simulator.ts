@@ -64,7 +64,10 @@ async function submit(service: Service, request: GenerationRequest, context: Cal
   const readyAtMs = acceptedAtMs + behaviour.latencyMs + latenessOf(fault);
   const order = { ...output, reference, model, acceptedAtMs, readyAtMs, ...spoiledBy(fault) };
   await orders.accept(order);
-  const answer = await answerTo(fault?.kind === 'late-success' ? { ...fault, kind: 'reply-lost' } : fault, context);
+  const answer = await answerTo(
+    fault?.kind === 'late-success' ? { ...fault, kind: 'reply-lost' } : fault,
+    context,
+  );
   if (answer) return answer;
   const step = { order, context };
   return behaviour.synchronous ? untilDone(service, behaviour, step) : progress(service, behaviour, step);

@@ -34,6 +34,7 @@ interface FloorRule {
 const SHARED_INFRA = [
   'infra/accountShares.ts',
   'infra/log.ts',
+  'infra/orAborted.ts',
   'infra/semaphore.ts',
   'infra/tooBusy.ts',
   'infra/turnLimit.ts',

@@ -78,7 +78,7 @@ test.each([
 
 test('a file that is no configuration, or is not there, is refused', () => {
   expect(() => load({}, { x402: { networks: [{}] } })).toThrow('x402.networks[0].network');
-  expect(() => loadConfig(PROVIDERS, { ...PARTS, FAREBOX_DEMO_CHAIN: path.join(folder, 'none.json') })).toThrow(
-    'cannot be read (ENOENT); FAREBOX_DEMO_CHAIN names a file',
-  );
+  expect(() =>
+    loadConfig(PROVIDERS, { ...PARTS, FAREBOX_DEMO_CHAIN: path.join(folder, 'none.json') }),
+  ).toThrow('cannot be read (ENOENT); FAREBOX_DEMO_CHAIN names a file');
 });

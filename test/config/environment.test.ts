@@ -71,7 +71,9 @@ describe('the environment', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', 'found "collector", allowed: a URL'],
     ['FAREBOX_BUILD_ID', 'a b', 'found "a b", allowed: 1 to 64'],
   ])('%s=%s is refused with what was found and what is allowed', (name, value, expected) => {
-    expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: value }))).toContain(`${name}: ${expected}`);
+    expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: value }))).toContain(
+      `${name}: ${expected}`,
+    );
   });
 
   test('says how many steps of each queue a worker runs at once', () => {
@@ -95,7 +97,9 @@ describe('the environment', () => {
   test.each(['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT'])(
     'a wrong %s is refused without printing it',
     (name) => {
-      const message = messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: 'ftp://user:hidden-pass@host/x' }));
+      const message = messageOf(() =>
+        loadConfig(PROVIDERS, { ...COMPLETE, [name]: 'ftp://user:hidden-pass@host/x' }),
+      );
       expect(message).toContain(
         `${name}: found text of 29 characters (not shown), allowed: a URL that starts with`,
       );
@@ -155,7 +159,11 @@ describe('the environment', () => {
     test('is read for S3 and for what the configuration names, once', () => {
       const { S3_SECRET_ACCESS_KEY: _value, ...others } = COMPLETE as Record<string, string>;
       const file = fileWith('s3', 'from-a-file');
-      const config = loadConfig(PROVIDERS, { ...others, S3_SECRET_ACCESS_KEY_FILE: file, FAL_KEY_FILE: file });
+      const config = loadConfig(PROVIDERS, {
+        ...others,
+        S3_SECRET_ACCESS_KEY_FILE: file,
+        FAL_KEY_FILE: file,
+      });
       expect(config.s3.secretAccessKey).toBe('from-a-file');
       expect(config.secret('FAL_KEY')).toBe('from-a-file');
       writeFileSync(file, 'changed');

@@ -45,7 +45,8 @@ function withSpec(spec: Record<string, unknown>) {
 
 describe('the configuration file', () => {
   test.each(['example1.json', 'example2.json'])('%s of the documentation is valid', (name) => {
-    const config = loadConfig(PROVIDERS, { ...COMPLETE, ...PAYER, FAREBOX_CONFIG: `test/fixtures/config/${name}` });
+    const FAREBOX_CONFIG = `test/fixtures/config/${name}`;
+    const config = loadConfig(PROVIDERS, { ...COMPLETE, ...PAYER, FAREBOX_CONFIG });
     const built = new Set(BUILT_IN_MODELS.map((model) => model.id));
     expect(config.models.filter((model) => !built.has(model.id)).map((model) => model.id)).toEqual(
       name === 'example1.json' ? ['mock'] : ['flaky-voice', 'flaky-video'],
@@ -359,9 +360,8 @@ describe('a configuration file with an error is refused, and the error names it'
   });
 
   test('a key named like a property of every object is only an unknown key', () => {
-    expect(messageOf(() => checkConfiguration(PROVIDERS, JSON.parse('{"constructor": 1}'), 'file'))).toContain(
-      'constructor: found an unknown key',
-    );
+    const message = messageOf(() => checkConfiguration(PROVIDERS, JSON.parse('{"constructor": 1}'), 'file'));
+    expect(message).toContain('constructor: found an unknown key');
   });
 });
 

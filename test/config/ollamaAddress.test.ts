@@ -36,11 +36,15 @@ test.each([
 
 test('an address is looked at where OLLAMA_HOST names one, and only there', () => {
   expect(loadConfig(PROVIDERS, COMPLETE).ollamaAddress).toBeUndefined();
-  expect(loadConfig(PROVIDERS, { ...COMPLETE, OLLAMA_HOST: ':1234' }).ollamaAddress).toBe('http://127.0.0.1:1234');
+  expect(loadConfig(PROVIDERS, { ...COMPLETE, OLLAMA_HOST: ':1234' }).ollamaAddress).toBe(
+    'http://127.0.0.1:1234',
+  );
 });
 
 test('models of the file may name the built-in entry, which is where OLLAMA_HOST says', () => {
-  expect(loadConfig(PROVIDERS, COMPLETE).providers.ollama).toMatchObject({ baseUrl: 'http://127.0.0.1:11434/v1' });
+  expect(loadConfig(PROVIDERS, COMPLETE).providers.ollama).toMatchObject({
+    baseUrl: 'http://127.0.0.1:11434/v1',
+  });
   expect(loadConfig(PROVIDERS, { ...COMPLETE, OLLAMA_HOST: ':1234' }).providers.ollama).toMatchObject({
     ...{ kind: 'openai', baseUrl: 'http://127.0.0.1:1234/v1', allowPrivateNetwork: true },
   });

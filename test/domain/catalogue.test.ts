@@ -143,7 +143,10 @@ describe('the built-in catalogue', () => {
   it('speaks only where a synthesiser is named, and says what to set where none is', () => {
     const own = { mine: { kind: 'local' } };
     const reason = (configured: Record<string, ProviderSettings>, programs: LocalPrograms) =>
-      offlineReason(LOCAL_SPEECH, surroundings(configured, programs, () => true));
+      offlineReason(
+        LOCAL_SPEECH,
+        surroundings(configured, programs, () => true),
+      );
     expect(reason({}, {})).toContain('ESPEAK_PATH');
     expect(reason(own, {})).toContain('ESPEAK_PATH');
     expect(reason({}, SPEECH)).toBeUndefined();

@@ -132,7 +132,8 @@ describe('a model is offline', () => {
     ];
     for (const settings of all) {
       const reason = reasonOf(modelOf(kind), settings, { secrets: ALL_KEYS, programs: ALL_PROGRAMS });
-      if (!PROVIDER_KINDS.get(settings.kind)?.serves.includes(kind)) expect(reason).toBe('this release does not serve such models');
+      if (!PROVIDER_KINDS.get(settings.kind)?.serves.includes(kind))
+        expect(reason).toBe('this release does not serve such models');
       else expect(reason).toBeUndefined();
     }
   });

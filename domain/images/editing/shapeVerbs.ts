@@ -15,7 +15,8 @@ export const CROP: Verb = {
     const [amount] = numbers;
     const anchor = anchorOf(places);
     const ratio = ratioOf(clause);
-    if (ratio !== undefined && (size || amount)) throw contradiction('it has both a size and a ratio to crop to');
+    if (ratio !== undefined && (size || amount))
+      throw contradiction('it has both a size and a ratio to crop to');
     if (size) return { do: 'cropTo', width: sidePixels(size.width), height: sidePixels(size.height), anchor };
     if (ratio !== undefined) {
       return [{ do: 'crop', ratio, anchor }, ...(has('circle', 'circular') ? [CIRCLE] : [])];

@@ -48,10 +48,18 @@ export function titledClip({ prompt, size, frames, pathOf }: TitledClip): {
 function gradient(prompt: string, { size, frames }: Pick<TitledClip, 'size' | 'frames'>): string {
   const digest = createHash('sha256').update(prompt).digest();
   const channel = (at: number) => (16 + (digest.readUInt8(at) >> 1)).toString(16).padStart(2, '0');
-  const colours = [0, 1, 2].map((at) => `c${at}=0x${[0, 1, 2].map((part) => channel(3 * at + part)).join('')}`);
+  const colours = [0, 1, 2].map(
+    (at) => `c${at}=0x${[0, 1, 2].map((part) => channel(3 * at + part)).join('')}`,
+  );
   // Painted in small, which is less work and looks the same.
   const small = `${even(size.width / 4)}x${even(size.height / 4)}`;
-  const options = [`s=${small}`, `r=${FRAMES_PER_SECOND}`, 'n=3', ...colours, `seed=${digest.readUInt16BE(9)}`];
+  const options = [
+    `s=${small}`,
+    `r=${FRAMES_PER_SECOND}`,
+    'n=3',
+    ...colours,
+    `seed=${digest.readUInt16BE(9)}`,
+  ];
   const turning = `gradients=${options.join(':')}:speed=${(0.6 / frames).toFixed(5)}`;
   const shown = `scale=${size.width}:${size.height}:flags=bicubic:out_color_matrix=bt709:out_range=tv`;
   return `${turning},trim=end_frame=${frames},${shown},format=yuv420p,setsar=1`;

@@ -56,7 +56,10 @@ describe('what a text service can beyond answering', () => {
     ['a search on X is as configured', { kind: 'openai', xSearch: 'tool' }, { xSearch: true }],
     ['encryption is as configured', { kind: 'openai', e2ee: true }, { e2ee: true }],
   ])('%s', (_what, settings, features) => {
-    expect(textFeaturesOf(configured({ llm: settings }), { provider: 'llm' })).toEqual({ ...NOTHING, ...features });
+    expect(textFeaturesOf(configured({ llm: settings }), { provider: 'llm' })).toEqual({
+      ...NOTHING,
+      ...features,
+    });
   });
 
   it.each(['nobody', 'constructor', '__proto__', 'toString'])('is nothing for the entry %s', (provider) => {

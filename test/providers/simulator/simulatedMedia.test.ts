@@ -11,8 +11,8 @@ import type {
   MediaFile,
   VideoRequest,
 } from '../../../providers/shared/provider.ts';
-import { banner } from '../../../providers/simulator/testPattern.ts';
 import type { SimulatorFault } from '../../../providers/simulator/settings.ts';
+import { banner } from '../../../providers/simulator/testPattern.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 import { ranMs } from '../../harness/stall.ts';
 import { decodeSamples } from '../local/pitch.ts';

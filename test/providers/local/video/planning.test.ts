@@ -78,7 +78,15 @@ describe('text', () => {
 
 describe('shots', () => {
   const picture: MediaFile = {
-    ...{ role: 'image', index: 0, kind: 'image', sizeBytes: 1, sha256: '', contentType: 'image/png', path: '' },
+    ...{
+      role: 'image',
+      index: 0,
+      kind: 'image',
+      sizeBytes: 1,
+      sha256: '',
+      contentType: 'image/png',
+      path: '',
+    },
   };
   it.each([
     [[0], 24],
