@@ -16,9 +16,10 @@ export function addMigrateCommand(program: Command): void {
 async function run(options: { json?: boolean }): Promise<void> {
   const environment = readOperatorEnvironment();
   requireVariables(environment, ['DATABASE_URL']);
-  const { applied } = await migrate(environment.DATABASE_URL);
+  const { applied, functions } = await migrate(environment.DATABASE_URL);
   const answer = {
     migrations: applied,
+    functions,
     bucket: await prepareBucket(environment),
     searchAttributes: await prepareTemporal(environment),
   };
@@ -26,6 +27,7 @@ async function run(options: { json?: boolean }): Promise<void> {
     json: answer,
     text: list({
       migrations: applied.length === 0 ? 'nothing to do' : applied.join(', '),
+      functions: functions.length === 0 ? 'nothing to do' : `${functions.length} made or replaced`,
       bucket: answer.bucket ?? 'left alone: S3_ENDPOINT is not set',
       'search attributes': answer.searchAttributes?.join(', ') ?? 'left alone: TEMPORAL_ADDRESS is not set',
     }),

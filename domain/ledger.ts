@@ -55,7 +55,7 @@ export type Split =
 /**
  * Takes a price from diem, then bundled credit, then usd. A key's usd limit counts usd and bundled credit. When the whole
  * is not covered, `key_limit` names the limit without which it would have been. The database decides by the same rule
- * (`ledger_admit`); a test holds the two together.
+ * (`ledger_split`); a test holds the two together.
  */
 export function splitPrice(price: LedgerPrice, means: Means): Split {
   const keyUsd = means.keyUsd === undefined ? undefined : larger(means.keyUsd, 0n);

@@ -7,7 +7,6 @@ import {
   CancellationScope,
   condition,
   isCancellation,
-  patched,
   setHandler,
   sleep,
 } from '@temporalio/workflow';
@@ -90,7 +89,7 @@ export async function generation(input: GenerationInput): Promise<GenerationResu
   story.decided = true;
   // An operator's cancellation must not cut off the answers that clients wait for.
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
-  // Only where there is something to wait for: to wait for nothing takes a turn, too, which older histories do not have.
+  // Only where there is something to wait for: waiting for nothing takes a turn, too.
   if (story.told.length > 0) await Promise.all(story.told);
   return story.result;
 }
@@ -108,7 +107,8 @@ async function accept(story: Story): Promise<AcceptResult> {
     // A start whose caller is already gone must not become a charge that nobody hears of. One that is taken back meanwhile
     // ends now: whoever repeats it waits for that.
     await condition(() => story.asked || story.cancelRequested, input.timing.acceptMs);
-    if (!story.asked || story.cancelRequested) return await unheard(story);
+    // Nobody waits for the answer. An earlier attempt at this turn may have charged and been lost when the server died.
+    if (!story.asked || story.cancelRequested) return await abandon(story);
     story.interruptible = new CancellationScope({ cancellable: true });
     const measured = await story.interruptible.run(() => measure(story));
     if (!measured.ok) return await refuse(story, measured);
@@ -119,14 +119,6 @@ async function accept(story: Story): Promise<AcceptResult> {
   } catch {
     return await abandon(story);
   }
-}
-
-/**
- * Nobody waits for the answer. The question may have come to an earlier attempt at this very turn, which charged and was lost
- * together with the question when the server died: that is for the books to say, too.
- */
-async function unheard(story: Story): Promise<AcceptResult> {
-  return patched('unheard-asks-the-books') ? await abandon(story) : await refuse(story, UNHEARD);
 }
 
 function stand(story: Story, { durationSeconds, chargeId, priceUsd, paid }: AcceptedTerms): AcceptResult {
@@ -165,13 +157,9 @@ async function refuse(story: Story, refusal: Refusal): Promise<AcceptResult> {
 /** Talks to the provider until the output is stored, the provider says no, the client cancels or time is up. */
 async function produce(story: Story): Promise<'stored' | Ending> {
   const { deadlineMs, cancelAfterMs = deadlineMs } = story.input.timing;
-  const limited = cancelAfterMs < deadlineMs;
-  // Jobs from before there was a budget end at their limit whatever they cost.
-  const asksBooks = limited && patched('cancel-within-budget');
-  const timeout = asksBooks ? deadlineMs : Math.min(deadlineMs, cancelAfterMs);
-  const production = new CancellationScope({ cancellable: true, timeout });
+  const production = new CancellationScope({ cancellable: true, timeout: deadlineMs });
   story.interruptible = production;
-  const work = () => (asksBooks ? converseWithin(story, cancelAfterMs) : converse(story));
+  const work = () => (cancelAfterMs < deadlineMs ? converseWithin(story, cancelAfterMs) : converse(story));
   try {
     return story.cancelRequested ? CANCELLED : await production.run(work);
   } catch (error) {
@@ -179,7 +167,7 @@ async function produce(story: Story): Promise<'stored' | Ending> {
     if (story.ended) return story.ended.ending;
     // An operator may cancel the workflow itself; then this scope, the root, is cancelled too.
     if (story.cancelRequested || CancellationScope.current().consideredCancelled) return CANCELLED;
-    return limited && !asksBooks ? CANCELLED_IN_TIME : TIMED_OUT;
+    return TIMED_OUT;
   }
 }
 
@@ -242,6 +230,7 @@ async function askBooks(story: Story, ending: Ending): Promise<boolean> {
 
 async function converse(story: Story): Promise<'stored' | Ending> {
   const { steps, input } = story;
+  const { timing } = input;
   // It was measured before the charge, but a job that was not to be abandoned may have lost that.
   const measured = story.source ? ({ ok: true, source: story.source } as const) : await measure(story);
   if (!measured.ok) return failed(measured.code, measured.message);
@@ -266,7 +255,8 @@ async function converse(story: Story): Promise<'stored' | Ending> {
       case 'unknown':
         if (!outcome.askable && isLost) return LOST;
         isLost = !outcome.askable;
-        await (outcome.askable ? sleep(input.timing.pollLongestMs) : outlastAttempts(input));
+        // A provider that cannot be asked stays silent: only an earlier attempt that still runs can bring an output.
+        await sleep(outcome.askable ? timing.pollLongestMs : timing.heartbeatMs + LOST_GRACE_MS);
         outcome = await steps.provider.generate({ job: input, source });
         break;
     }
@@ -280,20 +270,12 @@ const LOST: Ending = failed(
 /** After its heartbeat was missed, an attempt that is not dead has this long to store what it made. */
 const LOST_GRACE_MS = 10_000;
 
-/** A provider that cannot be asked stays silent for good: only an earlier attempt that still runs can bring an output. */
-async function outlastAttempts({ timing }: GenerationInput): Promise<void> {
-  // Jobs from before this wait for their deadline.
-  await (patched('lost-replies-end') ? sleep(timing.heartbeatMs + LOST_GRACE_MS) : condition(() => false));
-}
-
 /**
  * Asks until there is an outcome. A call of the provider ends the pause between two questions, but only a few times: each
  * costs the history some events, and who calls too often is asked at the usual times.
  */
 async function awaitOutcome(story: Story, operation: OperationHandle): Promise<GenerateResult> {
   const ask = () => story.steps.polling.awaitOutcome({ job: story.input, operation });
-  // A scope of its own takes back a question in another order: jobs that were waiting before there was one go on as they were.
-  if (!patched('pauses-end-by-call')) return await ask();
   for (let calls = 0; calls < MOST_CALLS_HEARD; calls += 1) {
     const pause = new CancellationScope({ cancellable: true });
     story.calledBack = () => pause.cancel();
@@ -372,7 +354,7 @@ async function answer(story: Story): Promise<AcceptResult> {
 async function cancel(story: Story): Promise<CancelResult> {
   if (story.decided) return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
   // Before it is charged there is nothing to refund.
-  if (story.answer?.accepted && patched('cancel-within-budget')) {
+  if (story.answer?.accepted) {
     if (!(await endWithinBudget(story, CANCELLED))) return { outcome: 'over_budget' };
   } else {
     story.cancelRequested = true;

@@ -6,7 +6,6 @@
 import {
   CancellationScope,
   isCancellation,
-  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -54,18 +53,12 @@ interface Story {
   stand: TopUpStand;
   /** Up to which settlement its payer wants it handed in. */
   wanted: number;
-  /** False in runs that an earlier version began, which watch a refused payment like any other. */
-  refusedWaits: boolean;
   /** What a payer who presents it again interrupts. */
   pause?: CancellationScope;
 }
 
 export async function topUp(input: TopUpInput): Promise<TopUpResult> {
-  const story: Story = {
-    ...{ input, stand: { state: 'recorded', settlements: 0 }, wanted: 1 },
-    // Asked once, first of all: the answer must not change in the middle of a run.
-    refusedWaits: patched('refused-waits'),
-  };
+  const story: Story = { input, stand: { state: 'recorded', settlements: 0 }, wanted: 1 };
   setHandler(presentedSignal, ({ settlements }) => {
     story.wanted = Math.max(story.wanted, settlements + 1);
     if (isWantedAgain(story)) story.pause?.cancel();
@@ -93,8 +86,6 @@ async function settle(story: Story): Promise<void> {
   const { input, stand } = story;
   const settlement = stand.settlements + 1;
   story.stand = await settleTopUp({ paymentId: input.paymentId, settlement });
-  // A payer who saw this refusal in the books before its story heard of it is served, too.
-  if (!patched('every-wish-counts')) story.wanted = story.stand.settlements;
   describe(story);
 }
 
@@ -115,7 +106,7 @@ async function watch(story: Story): Promise<TopUpVerdict | undefined> {
 }
 
 async function look(story: Story): Promise<TopUpVerdict | undefined> {
-  if (story.stand.state === 'refused' && story.refusedWaits) return await waitForPayer(story);
+  if (story.stand.state === 'refused') return await waitForPayer(story);
   return await watchTopUp({ paymentId: story.input.paymentId });
 }
 

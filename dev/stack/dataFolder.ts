@@ -7,7 +7,9 @@ import { readJson, writeJson } from './jsonFile.ts';
 import type { ServerSecrets } from './startServers.ts';
 
 /** Raised when what lies in the folder changes in a way that older releases would misread. */
-export const DATA_FORMAT = 1;
+export const DATA_FORMAT = 2;
+/** The first format that later releases take over: format 1 had another layout of the database. */
+const MIN_FORMAT = 2;
 
 const LOCK = 'supervisor.lock';
 
@@ -80,7 +82,13 @@ function checkFormat(folder: string): void {
       `${folder} is not empty and not a data folder of Farebox: name another one by FAREBOX_DATA`,
     );
   }
-  if (typeof written === 'number' && written <= DATA_FORMAT) return;
+  if (typeof written === 'number' && written >= MIN_FORMAT && written <= DATA_FORMAT) return;
+  if (typeof written === 'number' && written < MIN_FORMAT) {
+    throw new DataFolderError(
+      `the data folder ${folder} was written by an older Farebox (its format is ${written}), and this release cannot take ` +
+        'it over: name another folder by FAREBOX_DATA, or remove this one',
+    );
+  }
   throw new DataFolderError(
     `the data folder ${folder} was written by a newer Farebox (its format is ${String(written)}, this release knows ` +
       `up to ${DATA_FORMAT}): start the newer release, or name another folder by FAREBOX_DATA`,

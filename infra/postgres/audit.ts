@@ -1,6 +1,6 @@
 /**
  * The audit trail: every administrative act with who did it, in the transaction of the act. Append-only: the services'
- * role cannot change or delete a row (migrations/0007_key_administration.sql).
+ * role cannot change or delete a row (infra/postgres/migrations/0001_schema.sql).
  */
 import { storableJson } from './ledgerRows.ts';
 import type { SqlClient } from './pool.ts';

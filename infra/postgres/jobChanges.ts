@@ -1,4 +1,4 @@
-/** What happened to a job, numbered in the order of the commits (migrations/0019_job_changes.sql). */
+/** What happened to a job, numbered in the order of the commits (append_job_change). */
 import type { JobState, TimelineEvent } from '../../domain/jobs.ts';
 import type { Part } from '../../domain/ledger.ts';
 import { partsOf, type RawParts } from './jobMoney.ts';

@@ -1,6 +1,6 @@
 /**
  * The channel on which every change of a key or of an account's status is told, from whichever process or person makes it
- * (migrations/0003_key_changes.sql).
+ * (infra/postgres/functions/accounts/notify_key_change.sql).
  */
 import type { Channel } from './listener.ts';
 

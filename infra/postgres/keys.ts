@@ -1,6 +1,6 @@
 /**
  * API keys. The secret is shown once and stored as its SHA-256: 256 random bits need no slower hash. Whatever changes
- * what a key may do is announced to all processes by a trigger (migrations/0003_key_changes.sql), in the same commit.
+ * what a key may do is announced to all processes by a trigger (notify_key_change), in the same commit.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { KeyType, ModelPrivacy } from '../../domain/caller.ts';

@@ -1,6 +1,6 @@
 /**
  * Money that moves in single statements: charge, refund, credit, and what an account has. Each is decided inside the
- * database (migrations/0001_ledger.sql) and may be part of the caller's transaction; each is repeatable by its
+ * database (infra/postgres/functions/ledger/) and may be part of the caller's transaction; each is repeatable by its
  * operation id: the first outcome is returned again, marked `replayed`. A refusal is not recorded: it changed nothing, and
  * the same operation may succeed later.
  */

@@ -19,7 +19,6 @@ import {
   IS_TEXT,
   JOB_PRICE,
   PRICE_PER_UNIT,
-  SINCE,
   SWEEP_GRACE,
   UNIT,
   UNITS,
@@ -57,7 +56,7 @@ const TRANSFER_RULES: RuleSet = {
     },
     {
       name: 'I10 a charge says what it sold: units and their price, of a text call its tokens and their rates',
-      broken: `t.kind = 'charge' and t.created_at >= ${SINCE} and not coalesce(t.details ? 'sku' and case
+      broken: `t.kind = 'charge' and not coalesce(t.details ? 'sku' and case
         when ${HAS_NO_TOKENS} then t.operation_id = (t.details ->> 'restOf') || ':rest' and ${UNITS} = '0' and ${UNIT} <> ''
         when ${IS_TEXT} then t.details ? 'lines' and jsonb_typeof(t.details -> 'promptTokens') = 'number'
           and jsonb_typeof(t.details -> 'completionTokens') = 'number'
@@ -190,13 +189,12 @@ export const SLICE_RULES: readonly RuleSet[] = [
 /** With their partitions, each of which has the trigger of its table. */
 const APPEND_ONLY_TABLES = `(
     with guarded (tab, guard) as (values ('transfers', 'refuse_change'), ('audit_events', 'refuse_audit_change'),
-      ('sealed_days', 'refuse_seal_change'), ('sealed_sums', 'refuse_seal_change'), ('sealed_balances', 'refuse_seal_change'),
-      ('described_since', 'refuse_seal_change'))
+      ('sealed_days', 'refuse_seal_change'), ('sealed_sums', 'refuse_seal_change'), ('sealed_balances', 'refuse_seal_change'))
     select tab, tab as guarded, guard from guarded
     union all
     select inhrelid::regclass::text, tab, guard from guarded join pg_inherits on inhparent = tab::regclass
   )`;
-/** As the migrations wrote them, spaces apart; what an erasure may change of the audit trail is fixed (0036). */
+/** The bodies of the trigger functions, spaces apart. An erasure may change the audit trail (erase_audit). */
 const GUARD_BODY = String.raw`^begin (if tg_op = 'UPDATE' and current_setting\('farebox.erasing', true\) = 'on' then return null; end if; )?raise exception '% is append-only[^']*', tg_table_name using errcode = 'restrict_violation'; end;?$`;
 /** The bits of pg_trigger.tgtype: before update, delete and truncate, for each statement. */
 const GUARD_BITS = { all: 2 + 8 + 16 + 32, row: 1 };

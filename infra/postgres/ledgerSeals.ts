@@ -109,8 +109,6 @@ export async function verifySeal(
   if (!sealed) return [{ invariant: SEALED_DAY, row: { day, problem: 'there is no seal of this day' } }];
   const problems: string[] = [];
   for (const field of isArchived ? COMPARED_ARCHIVED : COMPARED) {
-    // Seals of earlier versions do not have it.
-    if (sealed[field] === null) continue;
     const [was, is] = [JSON.stringify(ordered(sealed[field])), JSON.stringify(ordered(found[field]))];
     if (was !== is) problems.push(`${field}: sealed ${was}, found ${is}`);
   }

@@ -8,7 +8,6 @@ import {
   IS_TEXT,
   JOB_PRICE,
   PRICE_PER_UNIT,
-  SINCE,
   SWEEP_GRACE,
   UNITS,
   uuidOf,
@@ -18,8 +17,7 @@ const OPERATION_COLUMNS =
   `account_id state day key_id parent_key_id price_usd price_diem held_diem held_bundled held_usd
   diem bundled usd counterpart created_at`.split(/\s+/);
 
-const IS_LISTED = `t.kind = 'charge' and (t.created_at >= ${SINCE} or t.details ? 'lines') and ${IS_TEXT}
-  and not ${HAS_NO_TOKENS}`;
+const IS_LISTED = `t.kind = 'charge' and ${IS_TEXT} and not ${HAS_NO_TOKENS}`;
 /** Price that no lines come to. */
 const UNREADABLE = -1;
 
@@ -169,16 +167,15 @@ export const OPERATION_RULES: RuleSet = {
     },
     {
       name: ACT_OF_CREDIT,
-      broken: `o.known and o.kind in ('grant', 'adjustment') and o.created_at >= ${SINCE}
-        and not (${IS_DIEM_GRANT}) and not ${holdsOf(
-          'audit_events',
-          `x.target_id = o.operation_id and x.action = 'credit.' || case o.kind when 'grant' then 'grant' else 'adjust' end`,
-          `x.account_id = o.account_id and x.changes ->> 'currency' = case o.moved_currencies
+      broken: `o.known and o.kind in ('grant', 'adjustment') and not (${IS_DIEM_GRANT}) and not ${holdsOf(
+        'audit_events',
+        `x.target_id = o.operation_id and x.action = 'credit.' || case o.kind when 'grant' then 'grant' else 'adjust' end`,
+        `x.account_id = o.account_id and x.changes ->> 'currency' = case o.moved_currencies
             when 1 then 'usd' when 2 then 'bundled' when 4 then 'diem' when 8 then 'vcu' end
           and case when x.changes ->> 'amount' ~ '^-?\\d{1,15}(\\.\\d{1,9})?$'
             then (x.changes ->> 'amount')::numeric * 1000000000 end
             = coalesce(o.moved_usd, o.moved_bundled, o.moved_diem, o.moved_vcu)`,
-        )}`,
+      )}`,
     },
     {
       name: JOB_PRICE,
@@ -198,7 +195,7 @@ export const OPERATION_RULES: RuleSet = {
             when 'settled' then (o.price_usd, o.price_diem) = (select u.usd, u.diem from ${UNPAID('x')} u)
             else x.state in ('released', 'expired') end`,
         )}
-        when o.state = 'settled' and o.held_usd is not null and o.created_at >= ${SINCE}
+        when o.state = 'settled' and o.held_usd is not null
             and (o.price_usd > o.bundled + o.usd or o.price_usd = 0 and o.price_diem > o.diem)
           then (select u.usd > 0 or u.diem > 0 from ${UNPAID('o')} u) and not ${holdsOf(
             'operations',

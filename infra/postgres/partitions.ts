@@ -1,4 +1,4 @@
-/** Monthly partitions (migrations 0044_partitions, 0046_transfers_by_month and 0068_partitions_table_by_table). */
+/** Monthly partitions. The functions of infra/postgres/functions/partitions/ make them. */
 import type { Sql } from './pool.ts';
 
 /**

@@ -1,14 +1,12 @@
-/** Whether a provider answers, as all processes see it: a circuit that opens when it fails again and again. */
+/** The circuit of a provider, shared by all processes. Its policy is in the functions of infra/postgres/functions/providers/. */
 import type { SqlClient } from './pool.ts';
-
-const FAILURES_TO_OPEN = 5;
 
 /** The provider did not answer, or serves nobody now. The pause when this opened the circuit, else undefined. */
 export async function noteDown(sql: SqlClient, provider: string): Promise<number | undefined> {
   const { rows } = await sql.query<{ pause_ms: number | null }>({
     name: 'provider-down',
-    text: 'select note_provider_down($1, $2) as pause_ms',
-    values: [provider, FAILURES_TO_OPEN],
+    text: 'select note_provider_down($1) as pause_ms',
+    values: [provider],
   });
   return rows[0]?.pause_ms ?? undefined;
 }

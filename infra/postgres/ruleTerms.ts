@@ -7,8 +7,6 @@ export const UNITS = `(t.details ->> 'units')`;
 export const PRICE_PER_UNIT = `(t.details ->> 'pricePerUnitUsd')`;
 export const IS_DECIMAL = `~ '^\\d{1,15}(\\.\\d{1,9})?$'`;
 export const IS_DIGITS = `~ '^\\d{1,15}$'`;
-/** Entries and operations before it may lack what later ones must have (migrations/0063_described_charges.sql). */
-export const SINCE = '(select since from described_since)';
 export const UNIT = `(t.details ->> 'unit')`;
 export const IS_TEXT = `${UNIT} = 'million tokens'`;
 /** True for what was taken beyond a settled hold: the entry of the hold has the units and tokens. */

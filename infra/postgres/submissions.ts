@@ -16,7 +16,7 @@ export type SubmissionGate =
 
 /**
  * Writes ahead that the provider is about to be asked, and says what an earlier attempt left behind. Whether there is room
- * is decided by the database, for all workers at once (0021_provider_flow.sql).
+ * is decided by the database, for all workers at once: open_submission in infra/postgres/functions/providers/.
  */
 export async function openSubmission(
   sql: SqlClient,

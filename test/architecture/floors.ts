@@ -124,7 +124,6 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   sharp: ['engines/'],
   solc: ['dev/launch/'],
   'lru-cache': ['api/', 'infra/', 'engines/'],
-  'node-pg-migrate': ['infra/postgres/'],
   'pdfjs-dist': ['engines/documents/'],
   pg: ['infra/postgres/', 'dev/'],
   pino: ['infra/log.ts', 'infra/telemetry/'],

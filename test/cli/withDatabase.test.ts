@@ -242,13 +242,14 @@ describe('migrate', () => {
     const before = await runFarebox(['accounts', 'list'], fresh);
     expect(before).toMatchObject({ code: 2, stdout: '' });
     expect(before.stderr).toContain('run `farebox migrate` first');
-    const first = await answerOf<{ migrations: string[] }>(['migrate'], fresh);
+    const first = await answerOf<{ migrations: string[]; functions: string[] }>(['migrate'], fresh);
     expect(first).toMatchObject({
-      migrations: expect.arrayContaining(['0001_ledger']),
+      migrations: expect.arrayContaining(['0001_schema']),
+      functions: expect.arrayContaining(['ledger_split']),
       bucket: fresh.S3_BUCKET,
       searchAttributes: expect.arrayContaining(['FareboxAccount', 'FareboxCostUsd']),
     });
-    expect(await answerOf(['migrate'], fresh)).toMatchObject({ migrations: [] });
+    expect(await answerOf(['migrate'], fresh)).toMatchObject({ migrations: [], functions: [] });
     expect((await runFarebox(['accounts', 'list'], fresh)).stdout).toBe('no accounts\n');
   });
 });

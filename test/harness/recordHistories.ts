@@ -1,7 +1,7 @@
 /**
- * Records one history per way a generation can go, from real processes on real parts, for the replay test: run
- * `npm run build && node dist/test/harness/recordHistories.js` before a release that changes the workflow. What is there
- * already stays as it is: those are the jobs that will still be running when the new version starts.
+ * Records one history for each way that a generation or a top-up can go, on real parts, for the replay test. Run
+ * `npm run build && node dist/test/harness/recordHistories.js` before a release that changes a workflow. Existing files
+ * stay: they stand for the jobs that will still be running when the new version starts.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -17,8 +17,20 @@ import { sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
 import { openStorage, type Storage } from '../../infra/s3/storage.ts';
 import { openTemporal, type Temporal } from '../../infra/temporal/connect.ts';
 import { CALLED_BACK_SIGNAL, type GenerationInput, type GenerationTiming } from '../../workflows/contract.ts';
+import {
+  ABSENT,
+  FINAL,
+  GONE,
+  REFUSED,
+  type Script,
+  type ScriptedNetwork,
+  SENT,
+  WRONG,
+} from '../payments/scriptedNetwork.ts';
+import { openTopUpStage, type StagedTopUp, type TopUpStage } from '../workflows/topUpStage.ts';
 import { simulatedVoice, simulator } from './simulatedVoices.ts';
 import { ROOT } from './spawn.ts';
+import { until } from './until.ts';
 
 interface Recording {
   name: string;
@@ -51,14 +63,6 @@ const RECORDINGS: Recording[] = [
   },
   { name: 'expired', provider: 'instant', timing: { retentionMs: 1_000 } },
   {
-    name: 'cancelled-in-a-pause',
-    provider: 'hanging',
-    afterwards: async (temporal, queueId) => {
-      await sleep(1_000);
-      await cancelGeneration(temporal, queueId);
-    },
-  },
-  {
     name: 'called-back',
     provider: 'slow',
     timing: { pollFirstMs: 10_000, pollLongestMs: 10_000 },
@@ -72,15 +76,6 @@ const RECORDINGS: Recording[] = [
   },
   { name: 'cancel-after', provider: 'hanging', timing: { cancelAfterMs: 1_500 } },
   { name: 'lost-reply', provider: 'silent', timing: { heartbeatMs: 1_000 } },
-  {
-    name: 'cancelled-within-budget',
-    provider: 'hanging',
-    afterwards: async (temporal, queueId) => {
-      await sleep(1_000);
-      await cancelGeneration(temporal, queueId);
-    },
-  },
-  { name: 'cancel-after-within-budget', provider: 'hanging', timing: { cancelAfterMs: 1_500 } },
   { name: 'words', provider: 'singing', kind: 'audio', afterwards: complete },
   {
     name: 'with-webhook',
@@ -186,18 +181,70 @@ async function order(
   };
 }
 
+interface TopUpRecording {
+  name: string;
+  script: (network: ScriptedNetwork) => Script;
+  /** After the start: what the payer does. */
+  afterwards?: (topUp: StagedTopUp) => Promise<unknown>;
+}
+
+const TOP_UPS: TopUpRecording[] = [
+  { name: 'top-up-credited', script: () => ({}) },
+  { name: 'top-up-failed', script: () => ({ find: GONE }) },
+  { name: 'top-up-wrong', script: () => ({ find: WRONG }) },
+  {
+    name: 'top-up-presented-again',
+    script: (network) => ({
+      settle: (call) => (call < 3 ? REFUSED : SENT),
+      find: () => (network.calls.settle < 3 ? ABSENT : FINAL),
+    }),
+    async afterwards({ present, reaches, row }) {
+      await reaches('refused');
+      // A payer who has not heard of the refusal presents the same payment as before.
+      for (const settlements of [0, 1, 1]) await present(settlements);
+      await until('handed in twice', async () => (await row()).settlements === 2);
+      await reaches('refused');
+      await present(2);
+    },
+  },
+];
+
+async function recordTopUp(stage: TopUpStage, recording: TopUpRecording): Promise<string> {
+  const topUp = await stage.begin(recording.script(stage.network));
+  await recording.afterwards?.(topUp);
+  await topUp.handle.result();
+  return historyToJSON(await topUp.handle.fetchHistory());
+}
+
+async function openStage({ environment, createNamespace }: World): Promise<TopUpStage> {
+  const [databaseUrl, address] = [environment.DATABASE_URL ?? '', environment.TEMPORAL_ADDRESS ?? ''];
+  return await openTopUpStage({ databaseUrl, address, namespace: await createNamespace() });
+}
+
 const target = path.join(ROOT, 'test/histories');
 mkdirSync(target, { recursive: true });
-const world = await openWorld({ providers: PROVIDERS, models });
-try {
-  await world.start('worker');
-  for (const recording of RECORDINGS) {
+
+/** Records those that have no file yet. */
+async function writeMissing<T extends { name: string }>(
+  recordings: readonly T[],
+  recordOne: (recording: T) => Promise<string>,
+): Promise<void> {
+  for (const recording of recordings) {
     const file = path.join(target, `${recording.name}.json`);
     if (existsSync(file)) continue;
-    writeFileSync(file, await record(world, recording));
+    writeFileSync(file, await recordOne(recording));
     process.stdout.write(`${recording.name}\n`);
   }
+}
+
+const world = await openWorld({ providers: PROVIDERS, models });
+const stage = await openStage(world);
+try {
+  await world.start('worker');
+  await writeMissing(RECORDINGS, (recording) => record(world, recording));
+  await writeMissing(TOP_UPS, (recording) => recordTopUp(stage, recording));
 } finally {
+  await stage.close();
   await world.close();
 }
 process.exit();

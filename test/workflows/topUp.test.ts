@@ -1,23 +1,11 @@
-/** A payment's way into the books, with the steps as they are, on a real server and database; only the chain is played. */
+/** A payment's way into the books, with the steps as they are, on a real server and database; only the chain is scripted. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createActivities } from '../../activities/createActivities.ts';
-import type { ActivityDependencies } from '../../activities/dependencies.ts';
-import { createLogger } from '../../infra/log.ts';
-import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
-import { openPool } from '../../infra/postgres/pool.ts';
-import { findTopUp, paymentIdOf, readTopUp, reopenTopUp } from '../../infra/postgres/topUps.ts';
-import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
+import { reopenTopUp } from '../../infra/postgres/topUps.ts';
 import { ChainUnavailable, type Found, type SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
-import { workflowModules } from '../../workers/bundle.ts';
 import {
-  PRESENTED_SIGNAL,
   TOP_UP_WORKFLOW,
-  type TopUpInput,
   type TopUpWorkflow,
   topUpOptions,
   UPKEEP_WORKFLOW,
@@ -30,84 +18,27 @@ import {
   DROPPED,
   FINAL,
   GONE,
-  NETWORK,
   PENDING,
   REFUSED,
   type Script,
   SENT,
   STUCK,
-  scriptedNetwork,
   somePayment,
   TRANSACTION,
   UNKNOWN,
   WRONG,
 } from '../payments/scriptedNetwork.ts';
+import { openTopUpStage, type TopUpStage, topUpInput } from './topUpStage.ts';
 
-/** In place of a minute. */
-const GONE_MS = 300;
-const network = scriptedNetwork();
-const log: string[] = [];
-let pool: pg.Pool;
-let client: Client;
-let close: () => Promise<void>;
-
+let stage: TopUpStage;
 beforeAll(async () => {
-  pool = openPool({ databaseUrl: await createDatabase(), applicationName: 'top-up-test' });
-  const { address } = services().temporal;
-  const namespace = await createNamespace();
-  const native = await NativeConnection.connect({ address });
-  const connection = await Connection.connect({ address });
-  client = new Client({ connection, namespace });
-  const given: Partial<ActivityDependencies> = {
-    pool,
-    log: createLogger({ level: 'info', name: 'test', destination: { write: (line) => log.push(line) } }),
-    payments: new Map([[NETWORK, network]]),
-    topUpGoneMs: GONE_MS,
-    isWorkflowOpen: async (id) => (await client.workflow.getHandle(id).describe()).status.name === 'RUNNING',
-    startTopUp: async (input) => {
-      await client.workflow.start(TOP_UP_WORKFLOW, topUpOptions(input));
-    },
-  };
-  const activities = createActivities(given as ActivityDependencies);
-  const workflowBundle = await bundleWorkflowCode({ ...workflowModules(), logger: SILENT });
-  const workers = await Promise.all([
-    Worker.create({ connection: native, namespace, taskQueue: 'jobs', workflowBundle, activities }),
-    Worker.create({ connection: native, namespace, taskQueue: 'payments', activities }),
-  ]);
-  const running = Promise.allSettled(workers.map((worker) => worker.run()));
-  close = async () => {
-    for (const worker of workers) worker.shutdown();
-    await running;
-    await connection.close();
-    await native.close();
-    await pool.end();
-  };
+  stage = await openTopUpStage({
+    databaseUrl: await createDatabase(),
+    address: services().temporal.address,
+    namespace: await createNamespace(),
+  });
 });
-afterAll(() => close());
-
-const quiet = () => undefined;
-const SILENT = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
-
-function inputOf(payment = somePayment()): TopUpInput {
-  const paymentId = paymentIdOf(payment);
-  const accountId = walletAccountId(payment.payer);
-  return { paymentId, accountId, payment, decimals: 6, requestId: '0'.repeat(32) };
-}
-
-async function begin(script: Script, input = inputOf()) {
-  network.play(script);
-  const handle = await client.workflow.start<TopUpWorkflow>(TOP_UP_WORKFLOW, topUpOptions(input));
-  const present = (settlements: number) => handle.signal(PRESENTED_SIGNAL, { settlements });
-  const row = () => readTopUp(pool, input.paymentId);
-  const balance = async () => (await balanceOf(pool, input.accountId))?.usd ?? 0n;
-  const reaches = (state: string) =>
-    until(
-      `a top-up is ${state}`,
-      async () => (await findTopUp(pool, input.paymentId))?.state === state,
-      5_000,
-    );
-  return { input, handle, present, row, balance, reaches };
-}
+afterAll(() => stage.close());
 
 const FIVE_USD = 5_000_000_000n;
 
@@ -144,9 +75,9 @@ const CASES: Case[] = SETTLED.flatMap(([how, settle]) =>
 
 describe('a payment', () => {
   it.each(CASES)('$title', async ({ script, ends, settles }) => {
-    const { handle, row, balance } = await begin(script);
+    const { handle, row, balance } = await stage.begin(script);
     expect(await handle.result()).toMatchObject({ state: ends });
-    expect(network.calls.settle).toBe(settles);
+    expect(stage.network.calls.settle).toBe(settles);
     expect(await balance()).toBe(ends === 'credited' ? FIVE_USD : 0n);
     const kept = await row();
     expect(kept).toMatchObject({ state: ends, payment: undefined });
@@ -156,15 +87,15 @@ describe('a payment', () => {
   it('is credited with what was read on the chain, to the smallest unit, whatever was said of it', async () => {
     const find: Found = { state: 'final', transaction: TRANSACTION, amount: '7000001' };
     const payment = somePayment({ amount: '7000001' });
-    const { handle, balance } = await begin({ find }, inputOf(payment));
+    const { handle, balance } = await stage.begin({ find }, topUpInput(payment));
     expect(await handle.result()).toMatchObject({ state: 'credited', creditedUsd: '7000001000' });
     expect(await balance()).toBe(7_000_001_000n);
   });
 
   it('is not handed in when the chain has it already', async () => {
-    const { handle, balance } = await begin({ findFirst: (call) => (call < 3 ? PENDING : FINAL) });
+    const { handle, balance } = await stage.begin({ findFirst: (call) => (call < 3 ? PENDING : FINAL) });
     expect(await handle.result()).toMatchObject({ state: 'credited' });
-    expect(network.calls.settle).toBe(0);
+    expect(stage.network.calls.settle).toBe(0);
     expect(await balance()).toBe(FIVE_USD);
   });
 
@@ -172,19 +103,19 @@ describe('a payment', () => {
     ['gone', GONE, 'failed'],
     ['wrong', WRONG, 'wrong'],
   ] as const)('is not handed in when it is %s already', async (_what, findFirst, state) => {
-    const { handle } = await begin({ findFirst });
+    const { handle } = await stage.begin({ findFirst });
     expect(await handle.result()).toMatchObject({ state });
-    expect(network.calls.settle).toBe(0);
+    expect(stage.network.calls.settle).toBe(0);
   });
 
   it('waits for a chain that does not answer, before it is handed in and after', async () => {
     const away = new ChainUnavailable('no node answers');
-    const { handle, balance } = await begin({
+    const { handle, balance } = await stage.begin({
       findFirst: (call) => (call < 3 ? away : ABSENT),
       find: (call) => (call < 3 ? away : FINAL),
     });
     expect(await handle.result()).toMatchObject({ state: 'credited' });
-    expect(network.calls.settle).toBe(1);
+    expect(stage.network.calls.settle).toBe(1);
     expect(await balance()).toBe(FIVE_USD);
   });
 
@@ -196,22 +127,24 @@ describe('a payment', () => {
   ] as const)(
     'whose handing in is never answered does not wait for that when it %s',
     async (_what, chain, state) => {
-      const { handle, row } = await begin({
+      const { handle, row } = await stage.begin({
         settle: () => new Promise<never>(() => undefined),
         find: (call) => chain[Math.min(call, chain.length) - 1] ?? ABSENT,
       });
       const told = handle.result();
       // Far below the 40 seconds after which an answer is taken for lost.
       expect(await Promise.race([told, sleep(20_000)])).toMatchObject({ state });
-      expect(network.calls.settle).toBe(1);
+      expect(stage.network.calls.settle).toBe(1);
       expect(await row()).toMatchObject({ state, settlements: 1 });
     },
   );
 
   it('that is wrong is told to the operator as an error, with its transaction', async () => {
-    const { handle, input } = await begin({ find: WRONG });
+    const { handle, input } = await stage.begin({ find: WRONG });
     await handle.result();
-    const line = log.find((each) => each.includes(input.paymentId) && each.includes('a top-up is over'));
+    const line = stage.log.find(
+      (each) => each.includes(input.paymentId) && each.includes('a top-up is over'),
+    );
     expect(JSON.parse(line ?? '{}')).toMatchObject({
       level: 'error',
       state: 'wrong',
@@ -222,40 +155,41 @@ describe('a payment', () => {
 
 describe('a payment whose transaction the network dropped', () => {
   it('is handed in again by itself, and credited once', async () => {
-    const { handle, row, balance } = await begin({
+    const { handle, row, balance } = await stage.begin({
       settle: (call) => (call === 1 ? SENT : { outcome: 'sent', transaction: `0x${'cd'.repeat(32)}` }),
-      find: () => (network.calls.settle === 1 ? DROPPED : FINAL),
+      find: () => (stage.network.calls.settle === 1 ? DROPPED : FINAL),
     });
     expect(await handle.result()).toMatchObject({ state: 'credited', transaction: TRANSACTION });
-    expect(network.calls.settle).toBe(2);
+    expect(stage.network.calls.settle).toBe(2);
     expect(await row()).toMatchObject({ state: 'credited', settlements: 2 });
     expect(await balance()).toBe(FIVE_USD);
   });
 
   it('of which the fee is too low is handed in again in its place, with its name', async () => {
-    const { handle, row } = await begin({
+    const { handle, row } = await stage.begin({
       settle: (call) => (call === 1 ? SENT : { outcome: 'sent', transaction: `0x${'cd'.repeat(32)}` }),
-      find: () => (network.calls.settle === 1 ? STUCK : FINAL),
+      find: () => (stage.network.calls.settle === 1 ? STUCK : FINAL),
     });
     expect(await handle.result()).toMatchObject({ state: 'credited' });
-    expect(network.replaced).toEqual([undefined, TRANSACTION]);
+    expect(stage.network.replaced).toEqual([undefined, TRANSACTION]);
     expect(await row()).toMatchObject({ settlements: 2 });
   });
 
   it('that is missing for a moment only is not handed in again', async () => {
     const found = [DROPPED, DROPPED, PENDING, DROPPED, ABSENT, FINAL];
-    const { handle } = await begin({ find: (call) => found[call - 1] ?? FINAL });
+    const { handle } = await stage.begin({ find: (call) => found[call - 1] ?? FINAL });
     expect(await handle.result()).toMatchObject({ state: 'credited' });
-    expect(network.calls.settle).toBe(1);
+    expect(stage.network.calls.settle).toBe(1);
   });
 
   it('is reopened from where it may be on its way only, and so often at most', async () => {
-    const { handle, input, row, reaches } = await begin({ settle: REFUSED, find: ABSENT });
+    const { handle, input, row, reaches } = await stage.begin({ settle: REFUSED, find: ABSENT });
     await reaches('refused');
-    const reopen = (settlement: number) => reopenTopUp(pool, { paymentId: input.paymentId, settlement });
+    const reopen = (settlement: number) =>
+      reopenTopUp(stage.pool, { paymentId: input.paymentId, settlement });
     expect(await reopen(1)).toMatchObject({ state: 'refused' });
     const become = (state: string, settlements: number) =>
-      pool.query('update top_ups set state = $2, settlements = $3 where id = $1', [
+      stage.pool.query('update top_ups set state = $2, settlements = $3 where id = $1', [
         ...[input.paymentId, state, settlements],
       ]);
     await handle.terminate('the rest is about its row');
@@ -270,26 +204,30 @@ describe('a payment whose transaction the network dropped', () => {
 
 describe('a payment that seems to be gone', () => {
   it('is looked at twice, and is credited where only a lagging node said so', async () => {
-    const { handle, balance } = await begin({ find: (call) => (call === 1 ? GONE : FINAL) });
+    const { handle, balance } = await stage.begin({ find: (call) => (call === 1 ? GONE : FINAL) });
     expect(await handle.result()).toMatchObject({ state: 'credited' });
     expect(await balance()).toBe(FIVE_USD);
   });
 
   it('must be so at a stretch: another reading in between begins anew', async () => {
     const found = [GONE, ABSENT, GONE, FINAL];
-    const { handle } = await begin({ find: (call) => found[call - 1] ?? FINAL });
+    const { handle } = await stage.begin({ find: (call) => found[call - 1] ?? FINAL });
     expect(await handle.result()).toMatchObject({ state: 'credited' });
   });
 
   it('failed, and is credited when it is presented again and the chain has it after all', async () => {
-    const { handle, input, row, balance } = await begin({ settle: REFUSED, findFirst: GONE, find: GONE });
+    const { handle, input, row, balance } = await stage.begin({
+      settle: REFUSED,
+      findFirst: GONE,
+      find: GONE,
+    });
     expect(await handle.result()).toMatchObject({ state: 'failed' });
-    const again = () => client.workflow.start<TopUpWorkflow>(TOP_UP_WORKFLOW, topUpOptions(input));
-    network.play({ findFirst: ABSENT });
+    const again = () => stage.client.workflow.start<TopUpWorkflow>(TOP_UP_WORKFLOW, topUpOptions(input));
+    stage.network.play({ findFirst: ABSENT });
     expect(await (await again()).result()).toMatchObject({ state: 'failed' });
-    network.play({ findFirst: FINAL });
+    stage.network.play({ findFirst: FINAL });
     expect(await (await again()).result()).toMatchObject({ state: 'credited' });
-    expect(network.calls.settle).toBe(0);
+    expect(stage.network.calls.settle).toBe(0);
     expect(await row()).toMatchObject({ state: 'credited', payment: undefined });
     expect(await balance()).toBe(FIVE_USD);
   });
@@ -297,9 +235,9 @@ describe('a payment that seems to be gone', () => {
 
 describe('a refused payment', () => {
   it('is handed in again when its payer presents it again, once for each time', async () => {
-    const { handle, present, reaches, row, balance } = await begin({
+    const { handle, present, reaches, row, balance } = await stage.begin({
       settle: (call) => (call < 3 ? REFUSED : SENT),
-      find: () => (network.calls.settle < 3 ? ABSENT : FINAL),
+      find: () => (stage.network.calls.settle < 3 ? ABSENT : FINAL),
     });
     await reaches('refused');
     expect(await row()).toMatchObject({ settlements: 1, reason: 'insufficient_funds' });
@@ -309,52 +247,52 @@ describe('a refused payment', () => {
     await present(1);
     await until('handed in twice', async () => (await row()).settlements === 2);
     await reaches('refused');
-    expect(network.calls.settle).toBe(2);
+    expect(stage.network.calls.settle).toBe(2);
     await present(2);
     expect(await handle.result()).toMatchObject({ state: 'credited' });
-    expect(network.calls.settle).toBe(3);
+    expect(stage.network.calls.settle).toBe(3);
     expect(await balance()).toBe(FIVE_USD);
   });
 
   it('is credited when it comes to the chain all the same: who refused it lied', async () => {
     let landed = false;
-    const { handle, reaches, balance } = await begin({
+    const { handle, reaches, balance } = await stage.begin({
       settle: REFUSED,
       find: () => (landed ? FINAL : ABSENT),
     });
     await reaches('refused');
     landed = true;
     expect(await handle.result()).toMatchObject({ state: 'credited' });
-    expect(network.calls.settle).toBe(1);
+    expect(stage.network.calls.settle).toBe(1);
     expect(await balance()).toBe(FIVE_USD);
   });
 
   it('ends failed within its own window, and its chain is asked a few times only until then', async () => {
     const endsAtS = Math.ceil(Date.now() / 1_000) + 9;
-    const { handle } = await begin(
+    const { handle } = await stage.begin(
       { settle: REFUSED, find: () => (Date.now() / 1_000 >= endsAtS ? GONE : ABSENT) },
-      inputOf(somePayment({ validBefore: String(endsAtS) })),
+      topUpInput(somePayment({ validBefore: String(endsAtS) })),
     );
     expect(await handle.result()).toMatchObject({ state: 'failed' });
-    expect(network.calls.find).toBeLessThanOrEqual(9);
+    expect(stage.network.calls.find).toBeLessThanOrEqual(9);
   });
 });
 
 describe('a refused payment whose window is over', () => {
   it('is looked for without adding to its history until the chain tells its end', async () => {
     let hasEnded = false;
-    const { handle, row } = await begin(
+    const { handle, row } = await stage.begin(
       { settle: REFUSED, find: () => (hasEnded ? GONE : ABSENT) },
-      inputOf(somePayment({ validBefore: String(Math.floor(Date.now() / 1_000) - 60) })),
+      topUpInput(somePayment({ validBefore: String(Math.floor(Date.now() / 1_000) - 60) })),
     );
-    await until('the pause after its refusal is over', () => network.calls.find > 1);
+    await until('the pause after its refusal is over', () => stage.network.calls.find > 1);
     const isWaiting = async () =>
       ((await handle.describe()).raw.pendingActivities ?? []).some(({ attempt }) => (attempt ?? 0) > 1);
     await until('the look is repeated by its own activity', isWaiting);
     expect(await row()).toMatchObject({ state: 'refused' });
     hasEnded = true;
-    await client.workflowService.resetActivity({
-      ...{ namespace: client.options.namespace, execution: { workflowId: handle.workflowId } },
+    await stage.client.workflowService.resetActivity({
+      ...{ namespace: stage.client.options.namespace, execution: { workflowId: handle.workflowId } },
       type: 'examineTopUp',
     });
     expect(await handle.result()).toMatchObject({ state: 'failed' });
@@ -368,7 +306,7 @@ describe('a top-up whose workflow is gone', () => {
     ['after a refusal', REFUSED],
   ])('is taken up again by upkeep %s, and is not handed in again for that', async (_when, settle) => {
     let landed = false;
-    const { handle, reaches, balance, input } = await begin({
+    const { handle, reaches, balance, input } = await stage.begin({
       settle,
       find: () => (landed ? FINAL : ABSENT),
     });
@@ -376,25 +314,25 @@ describe('a top-up whose workflow is gone', () => {
     await handle.terminate('by the operator');
     landed = true;
     const reconcile = { taskQueue: 'jobs', workflowId: `reconcile-${input.paymentId}` };
-    await client.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
+    await stage.client.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
       ...reconcile,
       args: ['reconcileTopUps', { topUpGraceMs: 0 }],
     });
     await reaches('credited');
-    expect(network.calls.settle).toBe(1);
+    expect(stage.network.calls.settle).toBe(1);
     expect(await balance()).toBe(FIVE_USD);
   });
 
   it('that was credited is over at once when it is started again', async () => {
-    const { handle, input, balance } = await begin({});
+    const { handle, input, balance } = await stage.begin({});
     await handle.result();
-    const again = await client.workflow.start<TopUpWorkflow>(TOP_UP_WORKFLOW, topUpOptions(input));
+    const again = await stage.client.workflow.start<TopUpWorkflow>(TOP_UP_WORKFLOW, topUpOptions(input));
     expect(await again.result()).toMatchObject({ state: 'credited' });
-    expect(network.calls.settle).toBe(1);
+    expect(stage.network.calls.settle).toBe(1);
     expect(await balance()).toBe(FIVE_USD);
   });
 });
 
 it('leaves books in which what came from the chain is what was credited', async () => {
-  expect(await checkLedger(pool)).toEqual([]);
+  expect(await checkLedger(stage.pool)).toEqual([]);
 });

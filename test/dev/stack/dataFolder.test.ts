@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -58,6 +58,17 @@ test('a data folder that a newer release wrote is refused', () => {
   expect(problem).toBeInstanceOf(DataFolderError);
   expect(problem.message).toContain('written by a newer Farebox');
   expect(problem.message).toContain('FAREBOX_DATA');
+});
+
+test('a data folder of the layout before this one is refused and stays as it is', () => {
+  openDataFolder(folder, BASE_URL).release();
+  const older = JSON.stringify({ format: 1 });
+  writeFileSync(path.join(folder, 'format.json'), older);
+  const problem = problemOf(() => openDataFolder(folder, BASE_URL));
+  expect(problem).toBeInstanceOf(DataFolderError);
+  expect(problem.message).toContain('written by an older Farebox');
+  expect(problem.message).toContain('FAREBOX_DATA');
+  expect(readFileSync(path.join(folder, 'format.json'), 'utf8')).toBe(older);
 });
 
 test('a folder with other things in it is never taken for a data folder', () => {

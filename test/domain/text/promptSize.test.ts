@@ -78,7 +78,7 @@ const DENSE: Record<string, string> = {
   'capitals of three': 'MDC QFX LTV KZW PHB SNR JGY WVD XQT BLK FJM',
   'single letters': each((at) => String.fromCharCode(97 + (at % 26))).join(' '),
   TypeScript: read('api/text/tally.ts'),
-  SQL: read('infra/postgres/migrations/0010_usage.sql'),
+  SQL: read('infra/postgres/functions/ledger/ledger_refund.sql'),
   YAML: read('docker-compose.yml'),
   JSON: read('package.json'),
   'a lock file': read('package-lock.json').slice(0, 10_000),

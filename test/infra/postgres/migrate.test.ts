@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import {
@@ -11,11 +14,14 @@ import {
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
+import { type Release, readRelease } from '../../../infra/postgres/release.ts';
 import { createDatabase, services } from '../../harness/services.ts';
 
-const FILES = readdirSync(new URL('../../../infra/postgres/migrations/', import.meta.url))
-  .map((file) => file.replace('.sql', ''))
-  .sort();
+const RELEASE = readRelease();
+const MIGRATIONS = RELEASE.migrations.map(({ name }) => name);
+const FUNCTIONS = RELEASE.functions.map(({ name }) => name);
+const WHOLE = { applied: MIGRATIONS, functions: FUNCTIONS };
+const NOTHING = { applied: [], functions: [] };
 
 async function withOwner<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(url);
@@ -38,14 +44,15 @@ async function emptyDatabase(): Promise<string> {
 describe('the migrations', () => {
   it('are applied in order, once', async () => {
     const url = await emptyDatabase();
-    expect(await migrate(url)).toEqual({ applied: FILES });
-    expect(await migrate(url)).toEqual({ applied: [] });
+    expect(await migrate(url)).toEqual(WHOLE);
+    expect(await migrate(url)).toEqual(NOTHING);
   });
 
   it('asked for by several processes at once are applied by one, and all wait for it', async () => {
     const url = await emptyDatabase();
     const results = await Promise.all([1, 2, 3, 4].map(() => migrate(url)));
-    expect(results.map((result) => result.applied.length).sort()).toEqual([0, 0, 0, FILES.length]);
+    expect(results.filter(({ applied }) => applied.length > 0)).toEqual([WHOLE]);
+    expect(results.filter(({ applied }) => applied.length === 0)).toEqual([NOTHING, NOTHING, NOTHING]);
   });
 
   it('of several databases at once share the one role of the cluster', async () => {
@@ -74,10 +81,181 @@ describe('the migrations', () => {
     const own = new URL(url);
     own.username = name;
     own.password = 'secret';
-    expect(await migrate(own.href)).toEqual({ applied: FILES });
+    expect(await migrate(own.href)).toEqual(WHOLE);
     const pool = openPool({ databaseUrl: own.href, applicationName: 'x' });
     expect((await pool.query('select current_user as role')).rows).toEqual([{ role: 'farebox_app' }]);
     await pool.end();
+  });
+});
+
+/** This release with a further migration. */
+function withMigration(name: string, text: string): Release {
+  return { ...RELEASE, migrations: [...RELEASE.migrations, { name, text, digest: text }] };
+}
+
+/** This release with another function, or another text of one, under a version. */
+function withFunction(name: string, text: string, version: number): Release {
+  const others = RELEASE.functions.filter((own) => own.name !== name);
+  return { ...RELEASE, functions: [...others, { name, text, digest: text }], version };
+}
+
+const clockOf = (text: string) =>
+  `create or replace function ledger_now() returns timestamptz language sql as '${text}'`;
+const NEXT = RELEASE.version + 1;
+
+async function migrated(): Promise<string> {
+  const url = await emptyDatabase();
+  await migrate(url);
+  return url;
+}
+
+const textOf = (url: string, name: string) =>
+  withOwner(url, async (client) => {
+    const { rows } = await client.query<{ prosrc: string }>('select prosrc from pg_proc where proname = $1', [
+      name,
+    ]);
+    return rows.map(({ prosrc }) => prosrc);
+  });
+
+describe('a further migration', () => {
+  it('is applied to a database that has the earlier ones', async () => {
+    const url = await migrated();
+    const further = withMigration('0999_further', 'create table further (id int)');
+    expect(await migrate(url, further)).toEqual({ applied: ['0999_further'], functions: [] });
+    expect(await migrate(url, further)).toEqual(NOTHING);
+    await withOwner(url, (client) => client.query('select from further'));
+  });
+
+  it('that fails leaves nothing behind', async () => {
+    const url = await migrated();
+    const failing = withMigration('0999_failing', 'create table further (id int); select 1 / 0');
+    await expect(migrate(url, failing)).rejects.toThrow('division by zero');
+    await expect(withOwner(url, (client) => client.query('select from further'))).rejects.toThrow('further');
+    expect(await migrate(url)).toEqual(NOTHING);
+  });
+
+  it('with a lower number than an applied one is refused', async () => {
+    const url = await migrated();
+    await migrate(url, withMigration('0999_further', 'select 1'));
+    const both = withMigration('0998_late', 'select 1');
+    const further = { name: '0999_further', text: 'select 1', digest: 'select 1' };
+    await expect(migrate(url, { ...both, migrations: [...both.migrations, further] })).rejects.toThrow(
+      'the migration 0998_late comes before 0999_further',
+    );
+  });
+
+  it('that changes after it was applied is refused', async () => {
+    const url = await migrated();
+    await migrate(url, withMigration('0999_further', 'select 1'));
+    await expect(migrate(url, withMigration('0999_further', 'select 2'))).rejects.toThrow(
+      'the migration 0999_further was changed',
+    );
+  });
+
+  it('of a newer release keeps an older one from the database', async () => {
+    const url = await migrated();
+    await migrate(url, withMigration('0999_further', 'select 1'));
+    await expect(migrate(url)).rejects.toThrow('was migrated by a newer Farebox (0999_further)');
+  });
+
+  it('that drops a function makes it anew', async () => {
+    const url = await migrated();
+    const dropping = withMigration('0999_dropping', 'drop function ledger_listed_price');
+    expect(await migrate(url, dropping)).toEqual({
+      applied: ['0999_dropping'],
+      functions: ['ledger_listed_price'],
+    });
+    expect(await textOf(url, 'ledger_listed_price')).toHaveLength(1);
+  });
+});
+
+it('a database of the layout before this one is refused before anything is changed', async () => {
+  const url = await emptyDatabase();
+  await withOwner(url, async (client) => {
+    await client.query(
+      'create table farebox_migrations (id serial primary key, name text, run_on timestamp)',
+    );
+    await client.query(`insert into farebox_migrations (name, run_on) values ('0001_ledger', now())`);
+  });
+  await expect(migrate(url)).rejects.toThrow('has the tables of an older Farebox');
+  const { rows } = await withOwner(url, (client) =>
+    client.query(
+      `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+    ),
+  );
+  expect(rows).toEqual([{ relname: 'farebox_migrations' }]);
+});
+
+describe('the functions', () => {
+  it('of a new database all have the text of their file', async () => {
+    const url = await migrated();
+    const { rows } = await withOwner(url, (client) =>
+      client.query<{ proname: string }>(
+        `select proname from pg_proc where pronamespace = 'public'::regnamespace order by proname collate "C"`,
+      ),
+    );
+    expect(rows.map(({ proname }) => proname)).toEqual(FUNCTIONS);
+    for (const { name, text } of RELEASE.functions) {
+      const [body = ''] = await textOf(url, name);
+      expect(text).toContain(body);
+    }
+  });
+
+  it('are replaced by a later version, which replaces those alone that have another text', async () => {
+    const url = await migrated();
+    const later = withFunction('ledger_now', clockOf('select now()'), NEXT);
+    expect(await migrate(url, later)).toEqual({ applied: [], functions: ['ledger_now'] });
+    expect(await textOf(url, 'ledger_now')).toEqual(['select now()']);
+    expect(await migrate(url, later)).toEqual(NOTHING);
+  });
+
+  it('of a later version stay when an earlier release starts again', async () => {
+    const url = await migrated();
+    await migrate(url, withFunction('ledger_now', clockOf('select now()'), NEXT));
+    expect(await migrate(url)).toEqual(NOTHING);
+    expect(await textOf(url, 'ledger_now')).toEqual(['select now()']);
+    // The text is the first one again, and so is its digest: the version alone has the order.
+    expect(await migrate(url, { ...RELEASE, version: NEXT + 1 })).toMatchObject({
+      functions: ['ledger_now'],
+    });
+    expect(await migrate(url, withFunction('ledger_now', clockOf('select now()'), NEXT))).toEqual(NOTHING);
+    expect(await textOf(url, 'ledger_now')).toEqual(['select clock_timestamp()']);
+  });
+
+  it('with another text under the same version are refused', async () => {
+    const url = await migrated();
+    const same = withFunction('ledger_now', clockOf('select now()'), RELEASE.version);
+    await expect(migrate(url, same)).rejects.toThrow('raise the version');
+  });
+
+  it.each([
+    [
+      'a text without meaning',
+      'create function odd() returns int language sql as $$ select nothing $$',
+      'nothing',
+    ],
+    [
+      'two signatures',
+      'create function odd() returns int language sql as $$ select 1 $$;' +
+        'create function odd(int) returns int language sql as $$ select 1 $$',
+      'odd has two signatures',
+    ],
+  ])('with %s are refused, and nothing changes', async (_what, text, reason) => {
+    const url = await migrated();
+    await expect(migrate(url, withFunction('odd', text, NEXT))).rejects.toThrow(reason);
+    expect(await textOf(url, 'odd')).toEqual([]);
+    expect(await migrate(url)).toEqual(NOTHING);
+  });
+
+  it('cannot be changed without a further version', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'farebox-release-'));
+    cpSync(fileURLToPath(new URL('../../../infra/postgres/', import.meta.url)), folder, { recursive: true });
+    expect(readRelease(folder)).toEqual(RELEASE);
+    writeFileSync(path.join(folder, 'functions/ledger/ledger_now.sql'), clockOf('select now()'));
+    expect(() => readRelease(folder)).toThrow(
+      `functions of version ${RELEASE.version} were changed: write "${NEXT} `,
+    );
+    rmSync(folder, { recursive: true });
   });
 });
 

@@ -1,15 +1,11 @@
-/** Monthly partitions: nothing can be changed through one, and none is missing. */
-import { randomUUID } from 'node:crypto';
+/** Partitions: nothing can be changed through one, and no month is missing. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordAct } from '../../../infra/postgres/audit.ts';
 import { insertJob } from '../../../infra/postgres/jobs.ts';
-import { charge, refund } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
-import { migrate } from '../../../infra/postgres/migrate.ts';
 import { preparePartitions } from '../../../infra/postgres/partitions.ts';
-import { databaseBefore } from './databaseBefore.ts';
-import { both, createLedgerWorld, type LedgerWorld, order, SNAPSHOT } from './ledgerWorld.ts';
+import { createLedgerWorld, type LedgerWorld } from './ledgerWorld.ts';
 import { newJob } from './newJob.ts';
 
 const TABLES = ['audit_events', 'job_events', 'job_changes'];
@@ -82,6 +78,16 @@ describe('the partitions of a table', () => {
       }
     }
   });
+});
+
+it('operations have four partitions by the hash of their id, which the services write through the table only', async () => {
+  const partitions = [0, 1, 2, 3].map((part) => `operations_${part}`);
+  expect(await partitionsOf('operations')).toEqual(partitions);
+  for (const partition of partitions) {
+    await expect(world.pool.query(`update ${partition} set usd = 0`)).rejects.toMatchObject({
+      code: '42501',
+    });
+  }
 });
 
 describe('preparing partitions', () => {
@@ -222,111 +228,5 @@ describe('the check of the ledger', () => {
     expect(broken).toMatchObject([{ invariant: expect.stringMatching(/^I2 /) }]);
     expect(JSON.stringify(broken)).toContain(/ on (\w+)/.exec(statement)?.[1]);
     await other.close();
-  });
-});
-
-it('what was written before the partitions is kept, and ids go on from the last one', async () => {
-  const url = await databaseBefore('0044_partitions');
-  const older = await createLedgerWorld(4, url);
-  const act = { actor: 'operator', action: 'key.create', targetId: 'x', changes: {} } as const;
-  const accountId = await older.account({ usd: 50n });
-  await older.setClock('2026-03-15T12:00:00Z');
-  await recordAct(older.pool, { ...act, accountId });
-  await older.setClock('2026-05-01T00:00:00Z');
-  await recordAct(older.pool, { ...act, accountId });
-  const job = { ...newJob(accountId), queueId: randomUUID() };
-  await insertJob(older.pool, job, [{ event: 'charged' }]);
-  const read = async () => [
-    (await older.owner.query('select * from audit_events order by id')).rows,
-    (await older.owner.query('select * from job_events')).rows,
-    (await older.owner.query('select * from job_changes order by seq')).rows,
-  ];
-  const before = await read();
-  expect(before.map((rows) => rows.length > 0)).toEqual([true, true, true]);
-  expect((await migrate(url)).applied).toContain('0044_partitions');
-  expect(await read()).toEqual(before);
-  await recordAct(older.pool, { ...act, accountId });
-  const ids = (await read())[0]?.map(({ id }) => Number(id)) ?? [];
-  expect(ids.at(-1)).toBe((ids.at(-2) ?? 0) + 1);
-  expect(await preparePartitions(older.pool)).toBe(0);
-  await older.owner.query('delete from jobs');
-  await older.close();
-});
-
-describe('transfers from before they had partitions', () => {
-  const NAME = '0046_transfers_by_month';
-  const PLACES = `select tableoid::regclass::text as place, count(*)::int as rows from transfers group by 1 order by 1`;
-  async function booksOf(older: LedgerWorld): Promise<unknown[]> {
-    const tables = ['transfers', 'entries', 'usage_entries'];
-    const read = tables.map((table) => older.owner.query(`select x::text from ${table} x order by x::text`));
-    return (await Promise.all(read)).map(({ rows }) => rows);
-  }
-
-  it('stay in their table, which becomes the first partition, and go on with the next id', async () => {
-    const url = await databaseBefore(NAME);
-    const older = await createLedgerWorld(4, url);
-    await older.setClock('2026-03-15T12:00:00Z');
-    const accountId = await older.account({ usd: 50n, diem: 3n });
-    const [march, april] = [order(accountId, both(9n)), order(accountId, both(8n))];
-    await charge(older.pool, march);
-    await older.setClock('2026-04-30T23:59:59Z');
-    await charge(older.pool, april);
-    await refund(older.pool, { operationId: 'r1', chargeOperationId: march.operationId, reason: 'x' });
-    const before = await booksOf(older);
-    const { rows } = await older.owner.query<{ file: number; id: string }>(
-      `select pg_relation_filenode('transfers') as file, max(id) as id from transfers`,
-    );
-    expect((await migrate(url)).applied).toContain(NAME);
-    expect(await booksOf(older)).toEqual(before);
-    const after = await older.owner.query(`select pg_relation_filenode('transfers_earlier') as file`);
-    expect(after.rows[0]?.file).toBe(rows[0]?.file);
-
-    await older.setClock('2026-05-01T00:00:00Z');
-    await charge(older.pool, order(accountId, both(2n)));
-    await refund(older.pool, { operationId: 'r2', chargeOperationId: april.operationId, reason: 'x' });
-    const ids = await older.owner.query<{ id: string; sold: object }>(
-      `select id, sold from transfers where id > $1 order by id`,
-      [rows[0]?.id],
-    );
-    expect(ids.rows[0]?.id).toBe(String(Number(rows[0]?.id) + 1));
-    expect(ids.rows.at(-1)?.sold).toMatchObject({ sku: SNAPSHOT.sku });
-    // The month of the migration is whole in the first partition.
-    expect((await older.owner.query(PLACES)).rows).toMatchObject([
-      { place: 'transfers_2026_05' },
-      { place: 'transfers_earlier' },
-    ]);
-    await older.expectSound();
-    await older.close();
-  });
-
-  it('need not be read again where a check was made valid before', async () => {
-    const url = await databaseBefore(NAME);
-    const older = await createLedgerWorld(4, url);
-    await older.account({ usd: 50n });
-    await older.owner.query(`alter table transfers add constraint transfers_earlier_range
-      check (created_at < date_trunc('month', now(), 'UTC') + interval '1 month') not valid`);
-    await older.owner.query('alter table transfers validate constraint transfers_earlier_range');
-    await migrate(url);
-    await older.setClock('2040-01-01T00:00:00Z');
-    await older.account({ usd: 50n });
-    expect((await older.owner.query(PLACES)).rows).toEqual([
-      { place: 'transfers_earlier', rows: 1 },
-      { place: 'transfers_later', rows: 1 },
-    ]);
-    await older.expectSound();
-    await older.close();
-  });
-
-  it('of a clock that was ahead are in the first partition too', async () => {
-    const url = await databaseBefore(NAME);
-    const older = await createLedgerWorld(4, url);
-    await older.setClock('2031-01-31T12:00:00Z');
-    await older.account({ usd: 50n });
-    await older.setClock('2026-01-31T12:00:00Z');
-    await migrate(url);
-    expect((await older.owner.query(PLACES)).rows).toEqual([{ place: 'transfers_earlier', rows: 1 }]);
-    expect(await partitionsOf('transfers')).toContain('transfers_later');
-    await older.expectSound();
-    await older.close();
   });
 });

@@ -1,4 +1,4 @@
-/** A hold or resolution by itself writes what it writes as one of a batch (migrations/0029_single_ledger_calls.sql). */
+/** A hold or resolution by itself writes the same as in a batch (ledger_hold, ledger_end_holds). */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -169,11 +169,15 @@ async function functionsOf(statement: string, values: unknown[]): Promise<string
 }
 
 it.each([
-  { name: 'a plain call', diem: 0n, hold: ['ledger_hold'], settle: ['ledger_end_holds'] },
+  {
+    ...{ name: 'a plain call', diem: 0n },
+    hold: ['ledger_hold', 'ledger_split'],
+    settle: ['ledger_end_holds', 'ledger_split'],
+  },
   {
     ...{ name: 'a call of an account with diem', diem: 10n },
-    hold: ['ledger_admit', 'ledger_hold'],
-    settle: ['ledger_end_holds', 'ledger_resolve'],
+    hold: ['ledger_admit', 'ledger_hold', 'ledger_split'],
+    settle: ['ledger_end_holds', 'ledger_resolve', 'ledger_split'],
   },
 ])('$name goes through $hold and $settle', async ({ diem, hold, settle }) => {
   const accountId = await world.account({ usd: 100n, diem });
