@@ -96,7 +96,7 @@ function measuredWords(media: readonly MeasuredMedium[]): Pick<JobTerms, 'measur
   const words = media.map(({ role, seconds, width, height }) =>
     [role, seconds?.toFixed(3).concat(' s'), width && `${width}×${height}`].filter(Boolean).join(' '),
   );
-  return { measured: words.slice(0, MOST_WORDS).join(', ') };
+  return { measured: words.slice(0, MAX_WORDS).join(', ') };
 }
 
-const MOST_WORDS = 12;
+const MAX_WORDS = 12;

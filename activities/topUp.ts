@@ -201,7 +201,7 @@ async function refusalOf(network: PaymentNetwork, payment: SignedPayment): Promi
 /** How long the first attempt looks by itself: the pauses between attempts are a second at least. */
 const CLOSE_LOOK_MS = 15_000;
 const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 1_000;
 /** So long it must be missing at a stretch: behind one address of a node there may be several, which hear of it one by one. */
 const DROPPED_FOR_MS = 5_000;
 /** Time for which blocks pass over our transaction before its fee is raised: base fees come down again. */
@@ -214,7 +214,7 @@ export async function watchTopUp(
   const { attempt } = Context.current().info;
   const until = performance.now() + (attempt === 1 ? CLOSE_LOOK_MS : 0);
   let missing: Absence | undefined;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.2, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.2, MAX_PAUSE_MS)) {
     const { found, settlement, transaction } = await sighting(dependencies, paymentId);
     const verdict = verdictOf(found);
     await point('top-up-checked');

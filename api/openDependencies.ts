@@ -62,12 +62,12 @@ export interface Opened {
   close(): Promise<void>;
 }
 
-const MOST_STATEMENTS = 24;
+const MAX_STATEMENTS = 24;
 const LIMITS_ALONE = 'Redis does not answer: limits are counted by each process for itself';
 
 export async function openDependencies(config: Config, log: Logger): Promise<Opened> {
   const { databaseUrl } = config;
-  const sql = openPool({ databaseUrl, applicationName: 'farebox-api', max: MOST_STATEMENTS });
+  const sql = openPool({ databaseUrl, applicationName: 'farebox-api', max: MAX_STATEMENTS });
   const redis = openRedis(config.redisUrl, log);
   const temporal = openTemporal({ ...config.temporal, retries: 'none' });
   const storage = openStorage(config.s3);

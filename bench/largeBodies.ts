@@ -10,7 +10,7 @@ export interface LargeBody {
   body(): string;
 }
 
-const LARGEST_BYTES = 35 * 1024 * 1024;
+const MAX_BYTES = 35 * 1024 * 1024;
 /** Room for the fields around the texts. */
 const SPARE_BYTES = 4_096;
 const CHAT = 'large-chat';
@@ -21,7 +21,7 @@ const PNG_HEAD = Buffer.from('89504e470d0a1a0a0000000d49484452000002000000020008
 
 /** As JSON: `unit` may be an escape. */
 function texts(unit: string, count: number, quoted = (text: string) => `"${text}"`): string {
-  const each = Math.floor((LARGEST_BYTES - SPARE_BYTES) / count) - quoted('').length - 1;
+  const each = Math.floor((MAX_BYTES - SPARE_BYTES) / count) - quoted('').length - 1;
   const text = quoted(unit.repeat(Math.floor(each / Buffer.byteLength(unit))));
   return `[${Array(count).fill(text).join(',')}]`;
 }

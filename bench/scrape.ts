@@ -13,9 +13,9 @@ const PAGE_BYTES = 400_000;
 const ROUNDS = 25;
 const WARM_UP = 8;
 const TICK_MS = 5;
-const MOST_RATIO = 1.3;
+const MAX_RATIO = 1.3;
 /** At the 99th percentile; a conversion on this loop would add its whole second. The page's server is on this loop too. */
-const MOST_ADDED_LAG_MS = 10;
+const MAX_ADDED_LAG_MS = 10;
 
 export async function run(): Promise<{ ok: boolean }> {
   const html = pageOf(PAGE_BYTES);
@@ -101,12 +101,12 @@ function judge(
   const ratio = percentile(figures.reader, 0.5) / percentile(figures.alone, 0.5);
   const quiet = percentile(quietLags, 0.99);
   const busy = percentile(busyLags, 0.99);
-  console.log(`  p50 ÷ the library alone (≤ ${MOST_RATIO}): ${round(ratio)}`);
+  console.log(`  p50 ÷ the library alone (≤ ${MAX_RATIO}): ${round(ratio)}`);
   console.log(
     `  p99 lag of the event loop, ms: ${round(quiet)} at rest, ${round(busy)} while pages are read`,
   );
-  console.log(`  added lag, ms (≤ ${MOST_ADDED_LAG_MS}): ${round(busy - quiet)}`);
-  return { ok: ratio <= MOST_RATIO && busy - quiet <= MOST_ADDED_LAG_MS };
+  console.log(`  added lag, ms (≤ ${MAX_ADDED_LAG_MS}): ${round(busy - quiet)}`);
+  return { ok: ratio <= MAX_RATIO && busy - quiet <= MAX_ADDED_LAG_MS };
 }
 
 function serve(html: string): Promise<Server> {

@@ -21,7 +21,7 @@ const CONNECTIONS = 32;
 const WALLETS = 8;
 const ROUNDS = 3;
 const SETTLE_MS = 500;
-const LEAST_RATIO = 0.35;
+const MIN_RATIO = 0.35;
 const PLENTY = 1_000_000_000;
 const PRICE = { usd: 0.1, diem: 0.1 };
 const BODY = JSON.stringify({
@@ -150,6 +150,6 @@ function judge({ keys, wallets }: { keys: number[]; wallets: number[] }, failed:
     { callers: 'API keys', 'req/s': Math.round(byKey) },
     { callers: 'wallets', 'req/s': Math.round(byWallet) },
   ]);
-  console.log(`ratio ${round(ratio)} (at least ${LEAST_RATIO}), failed ${failed}`);
-  return ratio >= LEAST_RATIO && failed === 0;
+  console.log(`ratio ${round(ratio)} (at least ${MIN_RATIO}), failed ${failed}`);
+  return ratio >= MIN_RATIO && failed === 0;
 }

@@ -20,7 +20,7 @@ export interface Announcement {
 }
 
 /** A row of an announcement, not a catalogue. */
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
 /** What a person needs to know of a service that has just become ready. */
 export function announce(of: Announcement): string {
@@ -71,6 +71,6 @@ function payment({ dataFolder }: Config): string[] {
 
 function describe({ address, ids }: FoundModels): string {
   if (ids.length === 0) return `${address}, with no further models for text`;
-  const more = ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : '';
-  return `${address}, free of charge: ${ids.slice(0, MOST_NAMED).join(', ')}${more}`;
+  const more = ids.length > MAX_NAMED ? `, and ${ids.length - MAX_NAMED} more` : '';
+  return `${address}, free of charge: ${ids.slice(0, MAX_NAMED).join(', ')}${more}`;
 }

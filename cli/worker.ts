@@ -6,7 +6,7 @@ import { CommandError } from './commandError.ts';
 import { print } from './output.ts';
 
 /** A poll waits for work up to a minute before it comes again. */
-const LONGEST_SILENCE_MS = 120_000;
+const MAX_SILENCE_MS = 120_000;
 
 export function addWorkerCommands(program: Command): void {
   const worker = program.command('worker').description('worker processes');
@@ -31,7 +31,7 @@ async function check(options: { json?: boolean }): Promise<void> {
   });
   try {
     const queues = environment.FAREBOX_WORKER_QUEUES;
-    const since = new Date(Date.now() - LONGEST_SILENCE_MS);
+    const since = new Date(Date.now() - MAX_SILENCE_MS);
     const polls = await Promise.all(queues.map((queue) => lastPollOf(temporal, { queue, host: hostname() })));
     const silent = queues.filter((_queue, index) => (polls[index] ?? since) <= since);
     print(options, {

@@ -2,9 +2,9 @@
 import { decodeBase64 } from './base64.ts';
 
 /** Characters of the header's value. */
-export const LONGEST_HEADER_JSON = 8_192;
-const MOST_NAMES = 256;
-const MOST_DEPTH = 8;
+export const MAX_HEADER_JSON_LENGTH = 8_192;
+const MAX_NAMES = 256;
+const MAX_DEPTH = 8;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -13,8 +13,8 @@ export type HeaderJson = { ok: true; value: unknown } | { ok: false; problem: st
 
 /** Any JSON value; names of members are unique in it. */
 export function readHeaderJson(header: string): HeaderJson {
-  if (header.length > LONGEST_HEADER_JSON) {
-    return unreadable(`is longer than ${LONGEST_HEADER_JSON} characters`);
+  if (header.length > MAX_HEADER_JSON_LENGTH) {
+    return unreadable(`is longer than ${MAX_HEADER_JSON_LENGTH} characters`);
   }
   const bytes = decodeBase64(header);
   if (bytes === undefined) return unreadable('is not base64 of the standard alphabet in its one spelling');
@@ -29,7 +29,7 @@ export function readHeaderJson(header: string): HeaderJson {
 function readOnce(text: string): HeaderJson {
   const { names, depth } = outline(text);
   // Before anything is built of it.
-  if (names > MOST_NAMES || depth > MOST_DEPTH) return unreadable('has too many fields or levels');
+  if (names > MAX_NAMES || depth > MAX_DEPTH) return unreadable('has too many fields or levels');
   const value: unknown = JSON.parse(text);
   // Of a name that is written twice only the last is left: whoever reads the first one would read another thing.
   return namesLeft(value) === names ? { ok: true, value } : unreadable('names a field twice');

@@ -107,11 +107,11 @@ export function periodStart(period: LimitPeriod, day: string): string | undefine
 }
 
 /** Below a tenth of a USD, all currencies together, an account counts as empty. */
-const LEAST_TO_CONSUME = 100_000_000n;
+const MIN_TO_CONSUME = 100_000_000n;
 
 /** Whether an account can pay for anything at all; limits of its keys are another matter (ACCOUNT-9). */
 export function canConsume({ diem, bundled, usd }: { diem: Nano; bundled: Nano; usd: Nano }): boolean {
-  return diem + bundled + usd >= LEAST_TO_CONSUME;
+  return diem + bundled + usd >= MIN_TO_CONSUME;
 }
 
 function least(first: Nano, ...others: (Nano | undefined)[]): Nano {

@@ -43,12 +43,12 @@ export function nanoFromDecimalNumber(units: number): Nano | undefined {
 }
 
 /** The integers up to it are doubles. */
-const MOST_EXACT: Nano = 2n ** 53n;
+const MAX_EXACT: Nano = 2n ** 53n;
 
 /** Nano units as a JSON number of whole units, for the public edge only. */
 export function nanoToNumber(amount: Nano): number {
   // Both are exact, so their quotient is the double that is nearest to the amount (bench `usage`), as its decimal text reads.
-  if (amount <= MOST_EXACT && amount >= -MOST_EXACT) return Number(amount) / Number(NANO_PER_UNIT);
+  if (amount <= MAX_EXACT && amount >= -MAX_EXACT) return Number(amount) / Number(NANO_PER_UNIT);
   return Number(formatNano(amount));
 }
 

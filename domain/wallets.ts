@@ -49,4 +49,4 @@ export const BASE_MAINNET = 'eip155:8453';
 export const SOLANA_MAINNET = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp';
 
 /** Wallets sign in for these while no payment network is configured. */
-export const USUAL_NETWORKS: readonly string[] = [BASE_MAINNET, SOLANA_MAINNET];
+export const DEFAULT_NETWORKS: readonly string[] = [BASE_MAINNET, SOLANA_MAINNET];

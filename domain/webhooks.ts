@@ -46,7 +46,7 @@ export const WEBHOOK_PAUSES_MS: readonly number[] = [
 export const WEBHOOK_TIMEOUT_MS = 10 * SECOND;
 
 /** Of one event, those that the client asks for included. */
-export const MOST_WEBHOOK_ATTEMPTS = 60;
+export const MAX_WEBHOOK_ATTEMPTS = 60;
 
 export const WEBHOOK_URL_CHARACTERS = 2_048;
 

@@ -91,7 +91,7 @@ interface ErrorFields {
   cause?: ErrorFields | string;
 }
 
-const DEEPEST_CAUSE = 4;
+const MAX_CAUSE = 4;
 
 /** Name, words, code, stack and causes; never the other properties, where libraries keep requests and parameters. */
 function describeError(error: unknown, depth = 0): ErrorFields | string {
@@ -104,8 +104,7 @@ function describeError(error: unknown, depth = 0): ErrorFields | string {
     ...(typeof code === 'string' && { code }),
     ...(typeof internal === 'string' && { detail: scrub(internal) }),
     ...(stack && { stack: scrub(stack) }),
-    ...(error.cause !== undefined &&
-      depth < DEEPEST_CAUSE && { cause: describeError(error.cause, depth + 1) }),
+    ...(error.cause !== undefined && depth < MAX_CAUSE && { cause: describeError(error.cause, depth + 1) }),
   };
 }
 
@@ -116,11 +115,11 @@ function describeError(error: unknown, depth = 0): ErrorFields | string {
 function wordsOf(error: Error): string {
   if (error instanceof FareboxError) return error.code;
   if (!('issues' in error && Array.isArray(error.issues))) return error.message;
-  const codes = error.issues.slice(0, MOST_FINDINGS).map((issue: { code?: unknown }) => String(issue?.code));
+  const codes = error.issues.slice(0, MAX_FINDINGS).map((issue: { code?: unknown }) => String(issue?.code));
   return [...new Set(codes)].join(', ');
 }
 
-const MOST_FINDINGS = 50;
+const MAX_FINDINGS = 50;
 
 /** A stack begins with the message, which may itself look like a stack. */
 function framesOf({ stack = '', message }: Error): string {
@@ -128,12 +127,12 @@ function framesOf({ stack = '', message }: Error): string {
   return /^ {4}at [\s\S]*/m.exec(stack.includes(message) ? after : stack)?.[0] ?? '';
 }
 
-const LONGEST_TEXT = 8_000;
+const MAX_TEXT_LENGTH = 8_000;
 
 /** Takes out what must never be in a log: API keys, bearer tokens, the query and the credentials of a URL, data URLs. */
 export function scrub(text: string): string {
   return text
-    .slice(0, LONGEST_TEXT)
+    .slice(0, MAX_TEXT_LENGTH)
     .replace(/FAREBOX_(ADMIN|INFERENCE)_KEY_[A-Za-z0-9_-]+/g, 'FAREBOX_$1_KEY_…')
     .replace(/\b(Bearer|Basic)\s+[^\s,"']+/gi, '$1 …')
     .replace(/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@"']*@/gi, '$1…@')

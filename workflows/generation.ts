@@ -276,7 +276,7 @@ const LOST_GRACE_MS = 10_000;
  */
 async function awaitOutcome(story: Story, operation: OperationHandle): Promise<GenerateResult> {
   const ask = () => story.steps.polling.awaitOutcome({ job: story.input, operation });
-  for (let calls = 0; calls < MOST_CALLS_HEARD; calls += 1) {
+  for (let calls = 0; calls < MAX_CALLS_HEARD; calls += 1) {
     const pause = new CancellationScope({ cancellable: true });
     story.calledBack = () => pause.cancel();
     try {
@@ -290,7 +290,7 @@ async function awaitOutcome(story: Story, operation: OperationHandle): Promise<G
   return await ask();
 }
 
-const MOST_CALLS_HEARD = 3;
+const MAX_CALLS_HEARD = 3;
 
 /** Refunds and ends the job; the row decides when the output and the end raced each other. */
 async function close(story: Story, ending: Ending): Promise<'stored' | 'closed'> {

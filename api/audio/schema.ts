@@ -6,9 +6,9 @@ import { webhookFields } from '../queue/webhook.ts';
 
 const model = z.string().min(1);
 /** More than any model takes; what a model takes is asked of its entry. */
-const MOST_CHARACTERS = 100_000;
+const MAX_CHARACTERS = 100_000;
 
-const characterCount = z.int().positive().max(MOST_CHARACTERS);
+const characterCount = z.int().positive().max(MAX_CHARACTERS);
 
 export const audioQuoteBody = z.strictObject({
   model,
@@ -18,8 +18,8 @@ export const audioQuoteBody = z.strictObject({
 
 export const audioQueueBody = z.strictObject({
   model,
-  prompt: z.string().max(MOST_CHARACTERS),
-  lyrics_prompt: z.string().min(1).max(MOST_CHARACTERS).optional(),
+  prompt: z.string().max(MAX_CHARACTERS),
+  lyrics_prompt: z.string().min(1).max(MAX_CHARACTERS).optional(),
   duration_seconds: wholeSeconds.optional(),
   force_instrumental: z.boolean().optional(),
   lyrics_optimizer: z.boolean().optional(),

@@ -15,7 +15,7 @@ import { AUGMENT_DESCRIPTIONS } from './openapi.ts';
 import { parserFields, scrapeBody, searchBody } from './schema.ts';
 
 const SMALL_JSON_BYTES = 64 * 1024;
-const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
+const MAX_FILE_BYTES = 25 * 1024 * 1024;
 const PER_MINUTE = 20;
 const DEADLINE_MS = 90_000;
 const TTL_MS = 180_000;
@@ -97,7 +97,7 @@ export const parserRoute = defineRoute({
   method: 'POST',
   path: '/augment/text-parser',
   access: 'buyer',
-  body: { multipart: { fields: parserFields, maxFileBytes: LARGEST_FILE_BYTES } },
+  body: { multipart: { fields: parserFields, maxFileBytes: MAX_FILE_BYTES } },
   fixedPrice: ({ prices }) => prices.scrape,
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.parse,

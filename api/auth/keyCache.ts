@@ -27,7 +27,7 @@ export interface KeyCache {
 const FRESH_MS = 5_000;
 const FRESH_WITHOUT_CHANGES_MS = 1_000;
 const UNKNOWN_FRESH_MS = 1_000;
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 
 interface Known {
   key: FoundKey;
@@ -35,8 +35,8 @@ interface Known {
 }
 
 export function createKeyCache(options: KeyCacheOptions): KeyCache {
-  const known = new LRUCache<string, Known>({ max: MOST_KEYS });
-  const unknown = new LRUCache<string, number>({ max: MOST_KEYS });
+  const known = new LRUCache<string, Known>({ max: MAX_KEYS });
+  const unknown = new LRUCache<string, number>({ max: MAX_KEYS });
   const asking = new Map<string, Promise<FoundKey | undefined>>();
   // Counts changes: an answer that was asked for before a change must not be kept after it.
   let changes = 0;

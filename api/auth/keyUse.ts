@@ -11,13 +11,13 @@ export interface KeyUse {
 
 const WRITE_EVERY_MS = 5_000;
 const ONCE_PER_MS = 60_000;
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 
 export function createKeyUse(
   write: (uses: ReadonlyMap<string, Date>) => Promise<void>,
   clock: Pick<DatabaseClock, 'now'> = Date,
 ): KeyUse {
-  const written = new LRUCache<string, number>({ max: MOST_KEYS });
+  const written = new LRUCache<string, number>({ max: MAX_KEYS });
   let waiting = new Map<string, Date>();
   let writing: Promise<void> = Promise.resolve();
 
@@ -39,7 +39,7 @@ export function createKeyUse(
 
   return {
     touch(keyId) {
-      if (waiting.has(keyId) || waiting.size >= MOST_KEYS) return;
+      if (waiting.has(keyId) || waiting.size >= MAX_KEYS) return;
       const now = clock.now();
       const last = written.get(keyId);
       if (last === undefined || now - last >= ONCE_PER_MS) waiting.set(keyId, new Date(now));

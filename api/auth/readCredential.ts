@@ -17,7 +17,7 @@ export type Credential =
 
 const NONE: Credential = { kind: 'none' };
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
-const LONGEST_NAME = 'payment-signature'.length;
+const MAX_NAME_LENGTH = 'payment-signature'.length;
 
 /** `rawHeaders` as Node gives them: name, value, name, value … */
 export function readCredential(rawHeaders: readonly string[]): Credential {
@@ -26,7 +26,7 @@ export function readCredential(rawHeaders: readonly string[]): Credential {
   let credentials = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
-    if (name.length < 9 || name.length > LONGEST_NAME) continue;
+    if (name.length < 9 || name.length > MAX_NAME_LENGTH) continue;
     switch (name.toLowerCase()) {
       case 'authorization':
         authorization = rawHeaders[index + 1] ?? '';

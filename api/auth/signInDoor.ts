@@ -41,8 +41,8 @@ const ASKED_SHARE = 10;
  * many it sends, the next address finds a place.
  */
 const MAX_ASKED_AT_ONCE = 16;
-const MOST_ADDRESSES = 10_000;
-const MOST_PAYING = 50_000;
+const MAX_ADDRESSES = 10_000;
+const MAX_PAYING = 50_000;
 const PAYING_MS = 3_600_000;
 
 const VAIN = {
@@ -53,8 +53,8 @@ const ASKED = { path: 'sign-ins of contracts', what: ' with sign-ins that only a
 
 export function createSignInDoor(counting: { limits: Limits; config: Pick<Config, 'limits'> }): SignInDoor {
   /** Until when (performance.now) each is shut out: each process learns it by itself, from the count that they share. */
-  const shut = new LRUCache<string, number>({ max: MOST_ADDRESSES });
-  const paying = new LRUCache<string, true>({ max: MOST_PAYING, ttl: PAYING_MS });
+  const shut = new LRUCache<string, number>({ max: MAX_ADDRESSES });
+  const paying = new LRUCache<string, true>({ max: MAX_PAYING, ttl: PAYING_MS });
   const asking = new Map<string, number>();
   const { perAddressPerMinute } = counting.config.limits;
 

@@ -6,11 +6,11 @@ import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
 
 export type WalletCaller = Caller & { wallet: Wallet };
 
-const MOST_WALLETS = 10_000;
+const MAX_WALLETS = 10_000;
 
 /** The same caller for the same wallet, so that what others work out for it need not be worked out again. */
 export function createWalletCallers(): (wallet: Wallet) => WalletCaller {
-  const known = new LRUCache<string, WalletCaller>({ max: MOST_WALLETS });
+  const known = new LRUCache<string, WalletCaller>({ max: MAX_WALLETS });
   return (wallet) => {
     const name = `${wallet.family} ${walletName(wallet)}`;
     const before = known.get(name);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { asTime } from '../http/shownAs.ts';
 import { formatDay, parseDay } from './timestamps.ts';
 
-const MOST_DAYS = 90;
+const MAX_DAYS = 90;
 const DEFAULT_LOOKBACK = '7d';
 
 const day = z
@@ -36,7 +36,7 @@ export const analyticsQuery = z
       refuse('endDate', 'endDate is required with startDate');
     } else if (startDate !== undefined && endDate !== undefined) {
       if (endDate < startDate) refuse('endDate', 'endDate must not be before startDate');
-      if (endDate - startDate > MOST_DAYS) refuse('endDate', `At most ${MOST_DAYS} days after startDate`);
+      if (endDate - startDate > MAX_DAYS) refuse('endDate', `At most ${MAX_DAYS} days after startDate`);
     }
   });
 
@@ -54,7 +54,7 @@ export function daysOf({ lookback, startDate, endDate }: AnalyticsQuery, today: 
   if (startDate !== undefined && endDate !== undefined) {
     return { lookback: `${endDate - startDate + 1}d`, days: between(startDate, endDate) };
   }
-  const count = Math.min(Number((lookback ?? DEFAULT_LOOKBACK).slice(0, -1)), MOST_DAYS);
+  const count = Math.min(Number((lookback ?? DEFAULT_LOOKBACK).slice(0, -1)), MAX_DAYS);
   const last = parseDay(today) ?? 0;
   return { lookback: `${count}d`, days: between(last - count + 1, last) };
 }

@@ -5,7 +5,7 @@ import type { DayRange } from './analyticsQuery.ts';
 import { dayStartMs, parseDay } from './timestamps.ts';
 
 /** How many models and keys are told day by day. */
-const MOST_NAMES = 10;
+const MAX_NAMES = 10;
 
 export interface AnalyticsContext {
   range: DayRange;
@@ -27,7 +27,7 @@ export function presentAnalytics(analytics: UsageAnalytics, context: AnalyticsCo
     keyNames,
   );
   const topModels = topNames(analytics.skus.map((row) => ({ name: row.model, sums: row })));
-  const topKeys = keys.slice(0, MOST_NAMES).map((row) => labels.get(row.keyId) ?? '');
+  const topKeys = keys.slice(0, MAX_NAMES).map((row) => labels.get(row.keyId) ?? '');
   return {
     lookback: range.lookback,
     byDate: range.days.map((date) => ({
@@ -128,7 +128,7 @@ function topNames(rows: { name: string; sums: UsageSums }[]): string[] {
   }
   return [...sums.values()]
     .sort(dearestFirst((entry) => entry.name))
-    .slice(0, MOST_NAMES)
+    .slice(0, MAX_NAMES)
     .map((entry) => entry.name);
 }
 

@@ -1,12 +1,12 @@
 /** Times as clients write them: ISO 8601 in UTC with up to nine decimals, as exact nanoseconds. */
 
 const ISO = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?Z$/;
-const MOST_CHARACTERS = 40;
+const MAX_CHARACTERS = 40;
 const LAST_MICROSECOND = '9999-12-31T23:59:59.999999Z';
 
 /** Nanoseconds since 1970; undefined for what is no time of the years 1 to 9999 in this form. */
 export function parseTimestamp(text: string): bigint | undefined {
-  const match = text.length <= MOST_CHARACTERS ? ISO.exec(text) : null;
+  const match = text.length <= MAX_CHARACTERS ? ISO.exec(text) : null;
   if (!match) return undefined;
   const [, date = '', time = '', fraction = ''] = match;
   const ms = Date.parse(`${date}T${time}Z`);

@@ -14,7 +14,7 @@ import { presentUsage } from './presentUsage.ts';
 import { toMicroseconds } from './timestamps.ts';
 import { csvPage, csvStream } from './usageCsv.ts';
 import { decodeUsageCursor, encodeUsageCursor, type UsageWalk } from './usageCursor.ts';
-import { LARGEST_PAGE, type UsageQuery, usageQuery } from './usageQuery.ts';
+import { MAX_PAGE, type UsageQuery, usageQuery } from './usageQuery.ts';
 
 /** With and without the parameter: a client that names it takes only what has it. */
 const OFFERED = ['application/json', 'application/json;charset=utf-8', 'text/csv', 'text/csv;charset=utf-8'];
@@ -53,7 +53,7 @@ async function walkOf({ sql }: Dependencies, accountId: string, query: UsageQuer
     currency: currency === undefined ? null : LEDGER_NAMES[currency],
   };
   const { horizon } = await usageHorizon(sql, accountId);
-  return { range, pageSize: query.pageSize ?? LARGEST_PAGE, horizon, after: null };
+  return { range, pageSize: query.pageSize ?? MAX_PAGE, horizon, after: null };
 }
 
 async function jsonPage({ sql }: Dependencies, key: Buffer, walk: UsageWalk): Promise<Answer> {

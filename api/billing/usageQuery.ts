@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { asInteger, asTime } from '../http/shownAs.ts';
 import { parseTimestamp } from './timestamps.ts';
 
-export const LARGEST_PAGE = 1_000;
+export const MAX_PAGE = 1_000;
 
 const timestamp = z
   .string()
@@ -19,8 +19,8 @@ const pageSize = z
   .string()
   .regex(/^[1-9]\d{0,5}$/)
   .transform(Number)
-  .pipe(z.int().min(10).max(LARGEST_PAGE))
-  .meta(asInteger({ minimum: 10, maximum: LARGEST_PAGE }));
+  .pipe(z.int().min(10).max(MAX_PAGE))
+  .meta(asInteger({ minimum: 10, maximum: MAX_PAGE }));
 
 export const usageQuery = z
   .strictObject({

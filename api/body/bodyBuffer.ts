@@ -62,7 +62,7 @@ const SMALL_BODY_BYTES = 256 * 1024;
 const LARGE_BODIES_SHARE = 0.75;
 /** Share of the memory for large bodies that one account or address may use. The largest body always fits. */
 const OWNER_SHARE = 0.5;
-const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
+const MAX_BODY_BYTES = 35 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 2;
 /** A parsed body may take two bytes of the heap for each byte that was sent, and twice that while it is parsed. */
 const HEAP_SHARE = 0.25;
@@ -73,7 +73,7 @@ const HEAP_SHARE = 0.25;
  */
 export function createBodyBudget(maxBytes = getHeapStatistics().heap_size_limit * HEAP_SHARE): HeldBytes {
   const maxLargeBytes = maxBytes * LARGE_BODIES_SHARE;
-  const maxOwnerBytes = Math.max(maxLargeBytes * OWNER_SHARE, LARGEST_BODY_BYTES);
+  const maxOwnerBytes = Math.max(maxLargeBytes * OWNER_SHARE, MAX_BODY_BYTES);
   return createByteBudget(({ ofRequest, ofOwner, ofAll }) => {
     const isSmall = ofRequest <= SMALL_BODY_BYTES;
     if (ofAll > (isSmall ? maxBytes : maxLargeBytes)) throw noRoom(ofAll);

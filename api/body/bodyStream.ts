@@ -14,7 +14,7 @@ export interface BodyLimits {
 }
 
 /** Slower than this on average, after a start that a slow network may need, is not a client but a siege. */
-const LEAST_BYTES_PER_SECOND = 10_000;
+const MIN_BYTES_PER_SECOND = 10_000;
 const RATE_FREE_MS = 5_000;
 const CHECK_EVERY_MS = 1_000;
 
@@ -114,7 +114,7 @@ function checkRates(): void {
 
 function checkRate(watch: Watch): void {
   const ms = performance.now() - watch.startedAt;
-  const least = ((ms - RATE_FREE_MS) / 1000) * LEAST_BYTES_PER_SECOND;
+  const least = ((ms - RATE_FREE_MS) / 1000) * MIN_BYTES_PER_SECOND;
   if (ms < watch.timeoutMs && watch.received >= least) return;
   watch.late = new FareboxError({
     code: 'timed_out',

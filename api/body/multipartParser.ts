@@ -13,8 +13,8 @@ export type MultipartEvent =
   /** Nothing after it counts. */
   | { kind: 'malformed'; reason: string };
 
-const MOST_PARTS = 32;
-const LARGEST_HEADER_BYTES = 4_096;
+const MAX_PARTS = 32;
+const MAX_HEADER_BYTES = 4_096;
 const HEADERS_END = Buffer.from('\r\n\r\n');
 
 type State = 'boundary' | 'afterBoundary' | 'headers' | 'data' | 'finished' | 'malformed';
@@ -76,14 +76,14 @@ export class MultipartParser {
     if (mark === '--') return this.#advance(2, 'finished');
     if (mark !== '\r\n') return this.#malformed('a boundary that does not end its line');
     this.#parts += 1;
-    if (this.#parts > MOST_PARTS) return this.#malformed(`more than ${MOST_PARTS} parts`);
+    if (this.#parts > MAX_PARTS) return this.#malformed(`more than ${MAX_PARTS} parts`);
     return this.#advance(2, 'headers');
   }
 
   #headers(): MultipartEvent | undefined {
-    const end = this.#rest.subarray(0, LARGEST_HEADER_BYTES + HEADERS_END.length).indexOf(HEADERS_END);
+    const end = this.#rest.subarray(0, MAX_HEADER_BYTES + HEADERS_END.length).indexOf(HEADERS_END);
     if (end < 0) {
-      const tooLarge = this.#rest.length > LARGEST_HEADER_BYTES;
+      const tooLarge = this.#rest.length > MAX_HEADER_BYTES;
       return tooLarge ? this.#malformed('a part with too large headers') : undefined;
     }
     const head = parsePartHead(this.#rest.subarray(0, end));

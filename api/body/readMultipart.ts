@@ -32,7 +32,7 @@ export interface MultipartBody {
 }
 
 const UPLOAD_TIMEOUT_MS = 120_000;
-const LARGEST_FIELD_BYTES = 16_384;
+const MAX_FIELD_BYTES = 16_384;
 /** Fields, headers and boundaries together. */
 const AROUND_THE_FILE_BYTES = 256 * 1024;
 
@@ -86,7 +86,7 @@ function createForm(options: MultipartOptions) {
     if (head.filename !== undefined) throw malformed(`a file may only be sent in the field "${name}"`);
     if (knownFields && !knownFields.includes(head.name)) return;
     if (fields.has(head.name)) throw malformed('a field was sent twice');
-    field = { name: head.name, content: new BodyBuffer({ maxBytes: LARGEST_FIELD_BYTES, holding }) };
+    field = { name: head.name, content: new BodyBuffer({ maxBytes: MAX_FIELD_BYTES, holding }) };
   }
 
   async function data(bytes: Buffer): Promise<void> {
@@ -96,7 +96,7 @@ function createForm(options: MultipartOptions) {
       return;
     }
     if (!field) return;
-    if (field.content.length + bytes.length > LARGEST_FIELD_BYTES) throw malformed('a field is too long');
+    if (field.content.length + bytes.length > MAX_FIELD_BYTES) throw malformed('a field is too long');
     field.content.append(bytes);
   }
 

@@ -20,8 +20,8 @@ export interface SpooledJsonOptions extends SpoolOptions {
 /** Longer than any other field can be: 32,768 letters, each written as an escape of six bytes. */
 const IN_MEMORY_BYTES = 256 * 1024;
 /** All that is no file: ten strings that are just short enough, and a prompt. */
-const LARGEST_REST_BYTES = 4 * 1024 * 1024;
-const MOST_SPOOLS = 16;
+const MAX_REST_BYTES = 4 * 1024 * 1024;
+const MAX_SPOOLS = 16;
 const UPLOAD_TIMEOUT_MS = 120_000;
 
 /**
@@ -62,7 +62,7 @@ class SpoolingReader {
   constructor(options: SpoolOptions) {
     this.#options = options;
     this.#rest = new BodyBuffer({
-      maxBytes: LARGEST_REST_BYTES + 2 * IN_MEMORY_BYTES,
+      maxBytes: MAX_REST_BYTES + 2 * IN_MEMORY_BYTES,
       holding: options.holding,
     });
   }
@@ -113,7 +113,7 @@ class SpoolingReader {
     if (this.#spool) return await this.#spool.push(piece);
     this.#rest.append(piece);
     if (this.#rest.length - this.#stringAt <= IN_MEMORY_BYTES) return;
-    if (this.#spooled.length === MOST_SPOOLS) throw tooMany();
+    if (this.#spooled.length === MAX_SPOOLS) throw tooMany();
     this.#spool = new Spool(this.#options, `spooled-${this.#spooled.length}`);
     await this.#spool.push(this.#rest.bytes().subarray(this.#stringAt));
     this.#rest.cut(this.#stringAt);
@@ -128,7 +128,7 @@ class SpoolingReader {
   }
 
   #keep(bytes: Buffer): void {
-    if (this.#rest.length + bytes.length > LARGEST_REST_BYTES) throw bodyTooLarge();
+    if (this.#rest.length + bytes.length > MAX_REST_BYTES) throw bodyTooLarge();
     this.#rest.append(bytes);
   }
 
@@ -148,6 +148,6 @@ class SpoolingReader {
 function tooMany(): FareboxError {
   return new FareboxError({
     code: 'invalid_request',
-    message: `The JSON body has more than ${MOST_SPOOLS} long texts.`,
+    message: `The JSON body has more than ${MAX_SPOOLS} long texts.`,
   });
 }

@@ -10,7 +10,7 @@ const text = (longest: number) =>
     .max(longest)
     .refine((value) => !value.includes('\u0000'), 'Must not contain a NUL character');
 
-const MOST_ITEMS = 20;
+const MAX_ITEMS = 20;
 
 /** Several values, by repeating the parameter, by commas, or both; empty ones do not count. */
 function list(longestItem: number) {
@@ -24,7 +24,7 @@ function list(longestItem: number) {
     .union([z.string(), z.array(z.string())])
     .optional()
     .transform(split)
-    .pipe(z.array(text(longestItem)).max(MOST_ITEMS))
+    .pipe(z.array(text(longestItem)).max(MAX_ITEMS))
     .meta(asList());
 }
 

@@ -5,8 +5,8 @@ import type { Route } from './route.ts';
 import { validate } from './validate.ts';
 
 /** Per route: a client asks for the same few lists again and again. */
-const MOST_KNOWN = 64;
-const LONGEST_KNOWN = 256;
+const MAX_KNOWN = 64;
+const MAX_KNOWN_LENGTH = 256;
 
 const known = new WeakMap<Route, LRUCache<string, object>>();
 
@@ -19,12 +19,12 @@ export function readQuery(route: Route, ctx: Pick<ApiContext, 'querystring' | 'q
   const text = ctx.querystring;
   let checked = known.get(route);
   if (checked === undefined) {
-    checked = new LRUCache({ max: MOST_KNOWN });
+    checked = new LRUCache({ max: MAX_KNOWN });
     known.set(route, checked);
   }
   const before = checked.get(text);
   if (before !== undefined) return before;
   const query = Object.freeze(validate(route.query, { ...ctx.query })) as object;
-  if (text.length <= LONGEST_KNOWN) checked.set(text, query);
+  if (text.length <= MAX_KNOWN_LENGTH) checked.set(text, query);
   return query;
 }

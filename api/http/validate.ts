@@ -2,13 +2,13 @@
 import type { z } from 'zod';
 import { FareboxError } from '../../domain/errors.ts';
 
-const MOST_FIELDS = 1_000;
+const MAX_FIELDS = 1_000;
 
 /** The checked value; throws `invalid_request` with the schema's findings as its cause (api/http/errors.ts shows them). */
 export function validate<T>(schema: z.ZodType<T>, value: unknown): T {
   // No route knows so many: what a schema would say about each of them is not worth the time.
-  if (isObject(value) && Object.keys(value).length > MOST_FIELDS) {
-    throw new FareboxError({ code: 'invalid_request', message: `More than ${MOST_FIELDS} fields.` });
+  if (isObject(value) && Object.keys(value).length > MAX_FIELDS) {
+    throw new FareboxError({ code: 'invalid_request', message: `More than ${MAX_FIELDS} fields.` });
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;

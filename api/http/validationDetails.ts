@@ -14,9 +14,9 @@ export interface Issue {
 }
 
 /** A hostile body can have a finding per byte: the first ones tell enough. */
-const MOST_ISSUES = 50;
-const MOST_NAMES = 20;
-const LONGEST_NAME = 100;
+const MAX_ISSUES = 50;
+const MAX_NAMES = 20;
+const MAX_NAME_LENGTH = 100;
 
 /** Names of the public API for what zod calls otherwise. */
 const PUBLIC_CODES: Record<string, string> = {
@@ -25,7 +25,7 @@ const PUBLIC_CODES: Record<string, string> = {
 };
 
 export function presentIssues(error: z.ZodError): { details: ErrorTree; issues: Issue[] } {
-  const issues = withoutEchoes(error.issues.slice(0, MOST_ISSUES)).map(toIssue);
+  const issues = withoutEchoes(error.issues.slice(0, MAX_ISSUES)).map(toIssue);
   const details = emptyTree();
   for (const issue of issues) branch(details, issue.path)._errors.push(issue.message);
   return { details, issues };
@@ -62,7 +62,7 @@ function toIssue(issue: z.core.$ZodIssue): Issue {
   };
   switch (issue.code) {
     case 'unrecognized_keys': {
-      const keys = issue.keys.slice(0, MOST_NAMES).map((key) => String(clip(key)));
+      const keys = issue.keys.slice(0, MAX_NAMES).map((key) => String(clip(key)));
       return {
         ...base,
         message: `Unrecognized key(s) in object: ${keys.map((key) => `'${key}'`).join(', ')}`,
@@ -72,7 +72,7 @@ function toIssue(issue: z.core.$ZodIssue): Issue {
     case 'invalid_type':
       return { ...base, expected: issue.expected };
     case 'invalid_value':
-      return { ...base, options: issue.values.slice(0, MOST_NAMES) };
+      return { ...base, options: issue.values.slice(0, MAX_NAMES) };
     case 'too_small':
       return {
         ...base,
@@ -93,7 +93,9 @@ function toIssue(issue: z.core.$ZodIssue): Issue {
 }
 
 function clip(step: string | number): string | number {
-  return typeof step === 'string' && step.length > LONGEST_NAME ? `${step.slice(0, LONGEST_NAME)}…` : step;
+  return typeof step === 'string' && step.length > MAX_NAME_LENGTH
+    ? `${step.slice(0, MAX_NAME_LENGTH)}…`
+    : step;
 }
 
 /** Without a prototype: a field may be called `__proto__`. */

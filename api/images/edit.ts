@@ -159,10 +159,10 @@ function saleOfEdit(model: InpaintModel, { order, tier, requestId }: Billed) {
   return saleOf(model, { price, unit: 'edit', units: 1, requestId, remarks });
 }
 
-const LONGEST_PROMPT = 32_768;
+const MAX_PROMPT_LENGTH = 32_768;
 
 function rewritingOf({ spec }: InpaintModel, { prompt, images, endUser }: ImageEdit) {
-  const limit = spec.constraints?.promptCharacterLimit ?? LONGEST_PROMPT;
+  const limit = spec.constraints?.promptCharacterLimit ?? MAX_PROMPT_LENGTH;
   return { ...{ prompt, images, endUser, limit }, task: 'edit' as const };
 }
 

@@ -26,16 +26,16 @@ export const ONE_IMAGE_JSON_BYTES = 35 * MEGABYTE;
 /** Three of the largest images in base64; ten of them would be a third of a gigabyte for one request. */
 const MULTI_JSON_BYTES = 105 * MEGABYTE;
 const MULTI_FORM_BYTES = 75 * MEGABYTE;
-const MOST_FILES = 10;
-const LARGEST_FILE_BYTES = SOURCE_BYTES - 1;
-export const SPOOLS = { maxFileBytes: LARGEST_FILE_BYTES };
+const MAX_FILES = 10;
+const MAX_FILE_BYTES = SOURCE_BYTES - 1;
+export const SPOOLS = { maxFileBytes: MAX_FILE_BYTES };
 /** The one file of a form, named `image`. */
 export const ONE_IMAGE_FORM = {
-  maxFileBytes: LARGEST_FILE_BYTES,
-  files: { name: 'image', most: 1, maxTotalBytes: LARGEST_FILE_BYTES },
+  maxFileBytes: MAX_FILE_BYTES,
+  files: { name: 'image', most: 1, maxTotalBytes: MAX_FILE_BYTES },
 };
 
-const USUAL_MODEL = 'firered-image-edit';
+const DEFAULT_MODEL = 'firered-image-edit';
 
 export const multiEditRoute = defineRoute<'buyer', MultiEditBody>({
   method: 'POST',
@@ -45,10 +45,10 @@ export const multiEditRoute = defineRoute<'buyer', MultiEditBody>({
     json: { schema: multiEditBody, maxBytes: MULTI_JSON_BYTES, spools: SPOOLS },
     multipart: {
       fields: multiEditFields,
-      maxFileBytes: LARGEST_FILE_BYTES,
-      files: { name: 'images', most: MOST_FILES, maxTotalBytes: MULTI_FORM_BYTES },
+      maxFileBytes: MAX_FILE_BYTES,
+      files: { name: 'images', most: MAX_FILES, maxTotalBytes: MULTI_FORM_BYTES },
     },
-    naming: { fields: ['modelId'], otherwise: USUAL_MODEL },
+    naming: { fields: ['modelId'], otherwise: DEFAULT_MODEL },
     modelType: 'inpaint',
   },
   deadlineMs: DEADLINE_MS,
@@ -59,7 +59,10 @@ export const multiEditRoute = defineRoute<'buyer', MultiEditBody>({
     if (sent.length === 0) throw invalid('images', 'Required');
     return await editImages(dependencies, request, {
       ...orderOf(body),
-      named: requireEditModel(dependencies, request, { name: body.modelId ?? USUAL_MODEL, field: 'modelId' }),
+      named: requireEditModel(dependencies, request, {
+        name: body.modelId ?? DEFAULT_MODEL,
+        field: 'modelId',
+      }),
       images: sent.map((source, index) => ({ field: `images[${index}]`, source })),
       quality: body.quality,
       safeMode: { wished: body.safe_mode, usual: false },
@@ -75,7 +78,7 @@ export const editRoute = defineRoute<'buyer', EditBody>({
   body: {
     json: { schema: editBody, maxBytes: ONE_IMAGE_JSON_BYTES, spools: SPOOLS },
     multipart: { fields: editFields, ...ONE_IMAGE_FORM },
-    naming: { fields: ['model', 'modelId'], otherwise: USUAL_MODEL },
+    naming: { fields: ['model', 'modelId'], otherwise: DEFAULT_MODEL },
     modelType: 'inpaint',
   },
   deadlineMs: DEADLINE_MS,
@@ -85,7 +88,7 @@ export const editRoute = defineRoute<'buyer', EditBody>({
     return await editImages(dependencies, request, {
       ...orderOf(body),
       named: requireEditModel(dependencies, request, {
-        name: body.model ?? body.modelId ?? USUAL_MODEL,
+        name: body.model ?? body.modelId ?? DEFAULT_MODEL,
         field: body.model === undefined ? 'modelId' : 'model',
       }),
       images: [oneImage(file ?? body.image)],
@@ -109,10 +112,10 @@ export const openAiEditRoute = defineRoute<'buyer', OpenAiEditFields>({
   body: {
     multipart: {
       fields: openAiEditFields,
-      maxFileBytes: LARGEST_FILE_BYTES,
-      files: { name: 'image', alsoNamed: 'image[]', most: MOST_FILES, maxTotalBytes: MULTI_FORM_BYTES },
+      maxFileBytes: MAX_FILE_BYTES,
+      files: { name: 'image', alsoNamed: 'image[]', most: MAX_FILES, maxTotalBytes: MULTI_FORM_BYTES },
     },
-    naming: { fields: ['model'], otherwise: USUAL_MODEL },
+    naming: { fields: ['model'], otherwise: DEFAULT_MODEL },
     modelType: 'inpaint',
   },
   deadlineMs: DEADLINE_MS,
@@ -121,7 +124,7 @@ export const openAiEditRoute = defineRoute<'buyer', OpenAiEditFields>({
     const { body, files } = request;
     if (files.length === 0) throw invalid('image', 'Required');
     const find = (name: string) => requireEditModel(dependencies, request, { name, field: 'model' });
-    const named = knownOr(USUAL_MODEL, find)(body.model);
+    const named = knownOr(DEFAULT_MODEL, find)(body.model);
     await request.admitModel(named.model.id);
     const ratio = RATIOS[body.size ?? 'auto'];
     const { quality } = body;

@@ -10,9 +10,9 @@ import { requireCallable, requireModel } from '../models.ts';
 import type { Asking } from './studio.ts';
 
 const DEADLINE_MS = 30_000;
-const MOST_TOKENS = 1_024;
+const MAX_TOKENS = 1_024;
 /** Header lines of more than this are refused by many. */
-const LARGEST_HEADER_BYTES = 4_000;
+const MAX_HEADER_BYTES = 4_000;
 
 const INSTRUCTIONS = {
   edit: 'You improve instructions for an image editor. Answer with the improved instruction only, at most 120 words, in the language of the instruction. Keep every wish of it, and add only what makes it unambiguous.',
@@ -65,7 +65,7 @@ export async function rewritten(
       { role: 'system' as const, content: `${INSTRUCTIONS[task]}${inputs}` },
       { role: 'user' as const, content: prompt },
     ],
-    ...{ sampling: {}, n: 1, maxTokens: MOST_TOKENS, endUser },
+    ...{ sampling: {}, n: 1, maxTokens: MAX_TOKENS, endUser },
   };
   const late = AbortSignal.timeout(DEADLINE_MS);
   try {
@@ -95,7 +95,7 @@ export function promptHeader(prompt: string): Record<string, string> {
   let encoded = '';
   for (const letter of wellFormed(prompt)) {
     const next = encodeURIComponent(letter);
-    if (encoded.length + next.length > LARGEST_HEADER_BYTES) break;
+    if (encoded.length + next.length > MAX_HEADER_BYTES) break;
     encoded += next;
   }
   return { 'x-service-enhanced-prompt': encoded };

@@ -105,7 +105,7 @@ export async function generateImages(
       settles: 'at its first byte',
       work: async (noteMade) => {
         const asked = toOrder(request, { model, order, tier, isSafe });
-        const limit = model.spec.constraints?.promptCharacterLimit ?? order.prompt.length + LONGEST_GROWTH;
+        const limit = model.spec.constraints?.promptCharacterLimit ?? order.prompt.length + MAX_GROWTH;
         const rewriting = { prompt: order.prompt, task: 'image' as const, images: sources, limit };
         const prompt =
           enhancer && (await rewritten(enhancer, { ...rewriting, endUser: asked.endUser }, request));
@@ -144,7 +144,7 @@ interface Generating {
 }
 
 /** Of a rewritten prompt for a model that states no limit. */
-const LONGEST_GROWTH = 2_000;
+const MAX_GROWTH = 2_000;
 
 function checkFields({ spec }: ImageModel, order: GenerationOrder): Tier {
   const wrong = wrongImages(spec, { ...order, styleReferences: order.references.length });

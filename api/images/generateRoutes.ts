@@ -19,7 +19,7 @@ import { DEADLINE_MS, fileAnswer } from './studio.ts';
 
 const SMALL_JSON_BYTES = 256 * 1024;
 /** The trait of the model for those who name none. */
-const USUAL_MODEL = 'default';
+const DEFAULT_MODEL = 'default';
 
 export const generateRoute = defineRoute<'buyer', GenerateBody>({
   method: 'POST',
@@ -113,7 +113,7 @@ export const generationsRoute = defineRoute<'buyer', GenerationsBody>({
   access: 'buyer',
   body: {
     json: { schema: generationsBody, maxBytes: SMALL_JSON_BYTES },
-    naming: { fields: ['model'], otherwise: USUAL_MODEL },
+    naming: { fields: ['model'], otherwise: DEFAULT_MODEL },
     modelType: 'image',
   },
   sells: isGenerator,
@@ -121,7 +121,9 @@ export const generationsRoute = defineRoute<'buyer', GenerationsBody>({
   describes: IMAGE_DESCRIPTIONS.generations,
   async handler(dependencies, request) {
     const { body } = request;
-    const named = knownOr(USUAL_MODEL, (name) => requireImageModel(dependencies, request, name))(body.model);
+    const named = knownOr(DEFAULT_MODEL, (name) => requireImageModel(dependencies, request, name))(
+      body.model,
+    );
     await request.admitModel(named.model.id);
     return await generateImages(dependencies, request, {
       named,

@@ -4,8 +4,8 @@ import { ASPECT_RATIOS } from '../../domain/images/images.ts';
 import { IMAGE_STYLES } from '../../domain/images/styles.ts';
 import { fileText } from '../body/spooledText.ts';
 
-const LONGEST_PROMPT = 32_768;
-const LARGEST_SIDE = 1_280;
+const MAX_PROMPT_LENGTH = 32_768;
+const MAX_SIDE = 1_280;
 
 const formBoolean = z.enum(['true', 'false']).transform((word) => word === 'true');
 const quality = z.enum(['low', 'medium', 'high']);
@@ -18,7 +18,7 @@ const outputFormat = z
   .optional();
 
 const edited = (boolean: z.ZodType<boolean>) => ({
-  prompt: z.string().min(1).max(LONGEST_PROMPT),
+  prompt: z.string().min(1).max(MAX_PROMPT_LENGTH),
   aspect_ratio: z.enum(['auto', ...ASPECT_RATIOS]).optional(),
   resolution: z.string().min(1).max(10).optional(),
   output_format: outputFormat,
@@ -80,12 +80,12 @@ export const upscaleFields = z.object({
 });
 export type UpscaleBody = z.output<typeof upscaleBody>;
 
-const side = z.int().min(1).max(LARGEST_SIDE);
+const side = z.int().min(1).max(MAX_SIDE);
 
 export const generateBody = z.strictObject({
   model: z.string().min(1),
-  prompt: z.string().min(1).max(LONGEST_PROMPT),
-  negative_prompt: z.string().max(LONGEST_PROMPT).optional(),
+  prompt: z.string().min(1).max(MAX_PROMPT_LENGTH),
+  negative_prompt: z.string().max(MAX_PROMPT_LENGTH).optional(),
   width: side.optional(),
   height: side.optional(),
   aspect_ratio: z.string().min(1).max(16).optional(),
@@ -148,7 +148,7 @@ export type GenerationsBody = z.output<typeof generationsBody>;
 /** OpenAI's edit, of whose form the pictures are the files; what is only there for its clients has no effect. */
 export const openAiEditFields = z.strictObject({
   model: z.string().min(1).optional(),
-  prompt: z.string().min(1).max(LONGEST_PROMPT),
+  prompt: z.string().min(1).max(MAX_PROMPT_LENGTH),
   n: z.literal('1', { error: 'Only 1 is supported' }).optional(),
   size: z.enum(IMAGE_SIZES).optional(),
   quality: z.enum(['auto', 'standard', 'low', 'medium', 'high']).optional(),

@@ -103,7 +103,7 @@ export async function prepared(
 }
 
 /** Results are a few times larger than the largest source. */
-const MOST_RESULT_PIXELS = 4 * SOURCE_PIXELS.most;
+const MAX_RESULT_PIXELS = 4 * SOURCE_PIXELS.most;
 
 export interface Finish extends Bench {
   format: ImageFormat;
@@ -124,7 +124,7 @@ export async function finished(
       const input = {
         path: image.path,
         target,
-        maxPixels: MOST_RESULT_PIXELS,
+        maxPixels: MAX_RESULT_PIXELS,
         format,
         ...(note && { note }),
       };

@@ -30,9 +30,9 @@ import {
 
 /** The published one, and ours for when it is away. */
 const MODELS = ['upscaler', 'local-upscale-image'] as const;
-const USUAL_SCALE = 2;
-const USUAL_CREATIVITY = 0.01;
-const MOST_CREATIVITY = 0.02;
+const DEFAULT_SCALE = 2;
+const DEFAULT_CREATIVITY = 0.01;
+const MAX_CREATIVITY = 0.02;
 
 export const upscaleRoute = defineRoute<'buyer', UpscaleBody>({
   method: 'POST',
@@ -73,7 +73,7 @@ async function enlarge(
     const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
     const [source] = sources;
     if (!source) throw invalid('image', 'Required');
-    const scale = scaleWithin(request.body.scale ?? USUAL_SCALE, source);
+    const scale = scaleWithin(request.body.scale ?? DEFAULT_SCALE, source);
     const price = priceOfUpscale(model.spec, scale);
     const remarks = [`${scale.toFixed(2)} times the size`];
     return await purchaseAnswer(dependencies, request, {
@@ -113,8 +113,8 @@ async function enlarged(
   const [image = source] = await waitFor(
     prepared(dependencies, maker, { ...bench, sources: [source], sent: [sent] }),
   );
-  const wished = body.creativity === null ? 0 : (body.creativity ?? USUAL_CREATIVITY);
-  const creativity = Math.min(MOST_CREATIVITY, Math.max(0, wished));
+  const wished = body.creativity === null ? 0 : (body.creativity ?? DEFAULT_CREATIVITY);
+  const creativity = Math.min(MAX_CREATIVITY, Math.max(0, wished));
   const endUser = endUserOf(caller.accountId, undefined);
   const order = { upstreamModel: model.upstreamModel, endUser, image, scale, creativity };
   const made = await waitFor(maker.enlarge(order, { workFolder: bench.folder, signal: bench.signal }));

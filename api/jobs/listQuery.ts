@@ -5,8 +5,8 @@ import type { JobFilters } from '../../infra/postgres/jobList.ts';
 import { pageLimit } from '../http/paging.ts';
 import { asList, asTime } from '../http/shownAs.ts';
 
-const MOST_MODELS = 10;
-const LONGEST_MODEL = 200;
+const MAX_MODELS = 10;
+const MAX_MODEL_LENGTH = 200;
 
 /** One value, several with commas, or the parameter several times. */
 function several<Item extends z.ZodType<string, string>>(item: Item, most: number, words: string) {
@@ -39,9 +39,9 @@ export const listQuery = z
       .meta({ description: '`next_cursor` of the page before; the filters must be the same.' }),
     kind: several(z.enum(JOB_KINDS), JOB_KINDS.length, `${JOB_KINDS.join(', ')}.`),
     model: several(
-      z.string().min(1).max(LONGEST_MODEL),
-      MOST_MODELS,
-      `Ids of models, at most ${MOST_MODELS}.`,
+      z.string().min(1).max(MAX_MODEL_LENGTH),
+      MAX_MODELS,
+      `Ids of models, at most ${MAX_MODELS}.`,
     ),
     state: several(z.enum(JOB_STATES), JOB_STATES.length, `${JOB_STATES.join(', ')}.`),
     created_after: time,

@@ -17,7 +17,7 @@ import { KEY_DESCRIPTIONS } from './openapi.ts';
 import { presentKey, presentKeyWithUsage, presentNewKey } from './presentKey.ts';
 import { createBody, deleteBody, deleteQuery, rotateBody, updateBody } from './schema.ts';
 
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 export const listKeysRoute = defineRoute({
   method: 'GET',
@@ -47,7 +47,7 @@ export const createKeyRoute = defineRoute({
   method: 'POST',
   path: '/api_keys',
   access: 'admin',
-  body: { json: { schema: createBody, maxBytes: MOST_BYTES } },
+  body: { json: { schema: createBody, maxBytes: MAX_BYTES } },
   describes: KEY_DESCRIPTIONS.create,
   async handler({ sql, config, clock }, request) {
     const { accountId } = request.caller;
@@ -62,7 +62,7 @@ export const updateKeyRoute = defineRoute({
   method: 'PATCH',
   path: '/api_keys',
   access: 'admin',
-  body: { json: { schema: updateBody, maxBytes: MOST_BYTES } },
+  body: { json: { schema: updateBody, maxBytes: MAX_BYTES } },
   describes: KEY_DESCRIPTIONS.update,
   async handler({ sql, clock }, request) {
     const { id, consumptionLimit, ...patch } = request.body;
@@ -104,7 +104,7 @@ export const deleteKeyRoute = defineRoute({
   path: '/api_keys',
   access: 'admin',
   query: deleteQuery,
-  body: { json: { schema: deleteBody, maxBytes: MOST_BYTES }, optional: true },
+  body: { json: { schema: deleteBody, maxBytes: MAX_BYTES }, optional: true },
   describes: KEY_DESCRIPTIONS.remove,
   async handler({ sql }, request) {
     const { query, body, caller } = request;
@@ -127,7 +127,7 @@ export const rotateKeyRoute = defineRoute({
   method: 'POST',
   path: '/api_keys/{id}/rotate',
   access: 'admin',
-  body: { json: { schema: rotateBody, maxBytes: MOST_BYTES }, optional: true },
+  body: { json: { schema: rotateBody, maxBytes: MAX_BYTES }, optional: true },
   describes: KEY_DESCRIPTIONS.rotate,
   async handler({ sql }, request) {
     const { caller } = request;

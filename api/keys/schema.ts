@@ -5,28 +5,28 @@ import { LIMIT_PERIODS } from '../../domain/ledger.ts';
 import { nanoFromDecimalNumber } from '../../domain/money.ts';
 import { isoTime, listOf, uuid } from '../http/describe.ts';
 import { readExpiry } from './expiry.ts';
-import { LONGEST_TOKEN } from './web3Token.ts';
+import { MAX_TOKEN_LENGTH } from './web3Token.ts';
 
-const LONGEST_DESCRIPTION = 64;
-const MOST_MODELS = 100;
-const HIGHEST_AMOUNT = 9_999_999_999;
-const LONGEST_OVERLAP_SECONDS = 604_800;
+const MAX_DESCRIPTION_LENGTH = 64;
+const MAX_MODELS = 100;
+const MAX_AMOUNT = 9_999_999_999;
+const MAX_OVERLAP_SECONDS = 604_800;
 
 /** Characters are code points, as JSON Schema and the database count them. */
 const description = z
   .string()
-  .refine((text) => text.length <= 2 * LONGEST_DESCRIPTION && [...text].length <= LONGEST_DESCRIPTION, {
-    error: `Must have at most ${LONGEST_DESCRIPTION} characters`,
+  .refine((text) => text.length <= 2 * MAX_DESCRIPTION_LENGTH && [...text].length <= MAX_DESCRIPTION_LENGTH, {
+    error: `Must have at most ${MAX_DESCRIPTION_LENGTH} characters`,
     abort: true,
   })
   .refine((text) => !/\0|\p{Surrogate}/u.test(text), 'Must be text without NUL and without half characters')
-  .meta({ maxLength: LONGEST_DESCRIPTION });
+  .meta({ maxLength: MAX_DESCRIPTION_LENGTH });
 
 /** To nano units. */
 const amount = z
   .number()
   .min(0)
-  .max(HIGHEST_AMOUNT)
+  .max(MAX_AMOUNT)
   .transform((units, context) => {
     const nano = nanoFromDecimalNumber(units);
     if (nano !== undefined) return nano;
@@ -67,7 +67,7 @@ export const createBody = z.strictObject({
   limitPeriod: limitPeriod.default('EPOCH'),
   modelPrivacy: modelPrivacy.default('ALL'),
   /** The only models that the key may call (API-17). */
-  models: z.array(z.string().min(1).max(200)).min(1).max(MOST_MODELS).optional(),
+  models: z.array(z.string().min(1).max(200)).min(1).max(MAX_MODELS).optional(),
   /** Parent of the new key, whose terms bound it (API-17). */
   parentId: z.string().optional(),
 });
@@ -77,7 +77,7 @@ export type CreateBody = z.output<typeof createBody>;
 export const web3Body = createBody.extend({
   address: z.string().max(100),
   signature: z.string().min(1).max(500),
-  token: z.string().min(1).max(LONGEST_TOKEN),
+  token: z.string().min(1).max(MAX_TOKEN_LENGTH),
   description: description.default('Web3 API Key'),
 });
 
@@ -101,7 +101,7 @@ export const deleteBody = z.strictObject({ id: z.string() }).optional();
 export const deleteQuery = z.strictObject({ id: z.string().optional() });
 
 export const rotateBody = z
-  .strictObject({ overlapSeconds: z.int().min(0).max(LONGEST_OVERLAP_SECONDS).optional() })
+  .strictObject({ overlapSeconds: z.int().min(0).max(MAX_OVERLAP_SECONDS).optional() })
   .optional();
 
 const cap = z.number().min(0).nullable();

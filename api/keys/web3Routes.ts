@@ -18,7 +18,7 @@ import { presentNewKey } from './presentKey.ts';
 import { web3Body, web3Query } from './schema.ts';
 import { issueToken, WEB3_KEY_PATH as PATH, readToken, refused } from './web3Token.ts';
 
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 export const web3TokenRoute = defineRoute({
   method: 'GET',
@@ -41,7 +41,7 @@ export const web3KeyRoute = defineRoute({
   method: 'POST',
   path: PATH,
   access: 'open',
-  body: { json: { schema: web3Body, maxBytes: MOST_BYTES } },
+  body: { json: { schema: web3Body, maxBytes: MAX_BYTES } },
   describes: KEY_DESCRIPTIONS.web3Key,
   async beforeBody({ config, limits }, { address }) {
     const perMinute = config.limits.perAddressPerMinute;

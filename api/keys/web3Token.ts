@@ -13,13 +13,13 @@ import { addressText } from '../auth/signIn/signedText.ts';
 
 export const WEB3_KEY_PATH = '/api_keys/generate_web3_key';
 const TOKEN_LIFE_MS = 15 * 60_000;
-export const LONGEST_TOKEN = 4_000;
+export const MAX_TOKEN_LENGTH = 4_000;
 
 const PURPOSE = 'generate_web3_key';
 const ID_CHARACTERS = 32;
 const NONCE = /^Nonce: ([0-9a-f]{96})$/;
 /** Where a wallet is to read its text as EIP-4361, and no network says which chain it is on. */
-const USUAL_CHAIN = '1';
+const DEFAULT_CHAIN = '1';
 
 export interface TokenTerms {
   /** Undefined: whoever sends the signature chooses. */
@@ -74,7 +74,7 @@ function writeToken(
 }
 
 function chainOf(family: Wallet['family'], networks: readonly string[]): string {
-  const [space, usual] = family === 'evm' ? ['eip155:', USUAL_CHAIN] : ['solana:', SOLANA_MAINNET.slice(7)];
+  const [space, usual] = family === 'evm' ? ['eip155:', DEFAULT_CHAIN] : ['solana:', SOLANA_MAINNET.slice(7)];
   return networks.find((network) => network.startsWith(space))?.slice(space.length) ?? usual;
 }
 

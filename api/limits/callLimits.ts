@@ -109,8 +109,8 @@ interface SharedWindow {
 
 const countedBefore = new WeakMap<Caller, Map<string, Counted>>();
 /** Clients choose the names of models: what one key asks for beyond this is put together anew each time. */
-const MOST_KEPT = 200;
-const LONGEST_KEPT = 200;
+const MAX_KEPT = 200;
+const MAX_KEPT_LENGTH = 200;
 
 function countedOf(limits: Limits, caller: Caller, subject: Subject): Counted {
   let known = countedBefore.get(caller);
@@ -122,7 +122,7 @@ function countedOf(limits: Limits, caller: Caller, subject: Subject): Counted {
   const before = known.get(name);
   if (before) return before;
   const counted = countersOf(limits, caller, subject);
-  if (known.size < MOST_KEPT && name.length <= LONGEST_KEPT) known.set(name, counted);
+  if (known.size < MAX_KEPT && name.length <= MAX_KEPT_LENGTH) known.set(name, counted);
   return counted;
 }
 

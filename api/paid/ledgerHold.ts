@@ -59,7 +59,7 @@ interface Bill {
 
 /** Beyond the end of the hold: this bill needs no hold to be written. */
 const LATE_BILL_MS = 30_000;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 const NANO = 1e9;
 
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`. */
@@ -223,7 +223,7 @@ export class LedgerHold {
 
   /** Repeats until it is written, or until the hold has expired. A bill that the client does not owe any more is given up. */
   async #insist<T>(until: number, write: () => Promise<T>, what?: 'a bill'): Promise<T> {
-    for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
         return await write();
       } catch (error) {

@@ -4,10 +4,10 @@ import { findJob, type JobRow } from '../../infra/postgres/jobs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
 import { LOOK_EVERY_MS, type Watch } from './jobWatch.ts';
-import { LONGEST_WAIT_SECONDS, preferredWait } from './preferredWait.ts';
+import { MAX_WAIT_SECONDS, preferredWait } from './preferredWait.ts';
 
 /** What a route's deadline must leave for it. */
-export const LONGEST_WAIT_MS = LONGEST_WAIT_SECONDS * 1_000;
+export const MAX_WAIT_MS = MAX_WAIT_SECONDS * 1_000;
 
 export type Waiting = Pick<
   RouteRequest<unknown, unknown, 'key'>,

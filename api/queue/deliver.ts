@@ -51,11 +51,11 @@ export async function statusOf(
 }
 
 /** Until there are executions to go by. */
-const USUAL_MS = { music: 20_000, video: 90_000 } as const;
+const DEFAULT_MS = { music: 20_000, video: 90_000 } as const;
 
 function usualMs(model: Model | undefined): number {
   if (model?.kind === 'voice-changer') return model.defaultExecutionMs;
-  return model?.kind === 'music' || model?.kind === 'video' ? USUAL_MS[model.kind] : 0;
+  return model?.kind === 'music' || model?.kind === 'video' ? DEFAULT_MS[model.kind] : 0;
 }
 
 function gone(): FareboxError {

@@ -9,7 +9,7 @@ import { json, withHeaders } from '../http/answer.ts';
 import type { RouteDescription } from '../http/describe.ts';
 import { DEFAULT_DEADLINE_MS, defineRoute, type Route } from '../http/route.ts';
 import { isLinked, MODEL_OF_JOB, modelOfJob } from '../models.ts';
-import { awaitOutcome, LONGEST_WAIT_MS } from './awaitOutcome.ts';
+import { awaitOutcome, MAX_WAIT_MS } from './awaitOutcome.ts';
 import { deliver, statusOf } from './deliver.ts';
 import { findJobOf } from './findOwnJob.ts';
 import { completeBody, retrieveBody, SMALL_JSON_BYTES } from './jobBodies.ts';
@@ -33,7 +33,7 @@ export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
       needsModel: true,
       modelType: MODEL_OF_JOB[kind].type,
     },
-    deadlineMs: DEFAULT_DEADLINE_MS + LONGEST_WAIT_MS,
+    deadlineMs: DEFAULT_DEADLINE_MS + MAX_WAIT_MS,
     describes,
     async handler(dependencies, request) {
       const { body, caller, headers } = request;

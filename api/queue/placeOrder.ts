@@ -18,7 +18,7 @@ import type { AcceptResult, GenerationInput, GenerationTiming } from '../../work
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, withHeaders } from '../http/answer.ts';
 import type { ReplayName, RouteRequest } from '../http/route.ts';
-import { awaitOutcome, LONGEST_WAIT_MS, type Waiting } from './awaitOutcome.ts';
+import { awaitOutcome, MAX_WAIT_MS, type Waiting } from './awaitOutcome.ts';
 import { cancelAfterMs } from './cancelAfter.ts';
 import { type Claim, claimKey, renewClaim } from './idempotency.ts';
 import { ACCEPT_LIMIT_MS, submitGeneration } from './queued.ts';
@@ -27,7 +27,7 @@ import { ACCEPT_LIMIT_MS, submitGeneration } from './queued.ts';
  * The answer is waited for a little longer than the workflow may take to charge, so none comes after we gave up; and then
  * as long as the client would wait for the outcome.
  */
-export const QUEUE_DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000 + LONGEST_WAIT_MS;
+export const QUEUE_DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000 + MAX_WAIT_MS;
 
 /** A busy machine may be late by a second or two; a dead one should not hold a job up for much longer. */
 const HEARTBEAT_MS = 5_000;

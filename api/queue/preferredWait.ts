@@ -1,8 +1,8 @@
 /** How long a client would wait for an answer: `Prefer: wait=N` (RFC 7240). */
 
-export const LONGEST_WAIT_SECONDS = 60;
+export const MAX_WAIT_SECONDS = 60;
 /** Who wishes for more than this wishes for nothing. */
-const LONGEST_HEADER = 1_000;
+const MAX_HEADER_LENGTH = 1_000;
 
 /** A name with or without a value, the value bare or in quotes; parameters after it mean nothing here. */
 const PREFERENCE =
@@ -16,13 +16,13 @@ const ELEMENTS = /(?:[^,"]|"(?:[^"\\]|\\.)*"|")+/g;
  */
 export function preferredWait(header: string | string[] | undefined): number | undefined {
   const text = Array.isArray(header) ? header.join(',') : (header ?? '');
-  if (text.length > LONGEST_HEADER) return undefined;
+  if (text.length > MAX_HEADER_LENGTH) return undefined;
   for (const [element] of text.matchAll(ELEMENTS)) {
     const [, name = '', quoted, bare] = PREFERENCE.exec(element) ?? [];
     if (name.toLowerCase() !== 'wait') continue;
     const value = quoted ?? bare ?? '';
     const seconds = /^\d+$/.test(value) ? Number(value) : 0;
-    return seconds < 1 ? undefined : Math.min(seconds, LONGEST_WAIT_SECONDS);
+    return seconds < 1 ? undefined : Math.min(seconds, MAX_WAIT_SECONDS);
   }
   return undefined;
 }

@@ -40,16 +40,16 @@ const LIFE_MS = 24 * 3_600_000;
 const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = 4_000;
 /** So long a twin waits for the first one's answer: longer than the nodes may take for it. */
-const LONGEST_WAIT_MS = UPSTREAM_MS + 4_000;
+const MAX_WAIT_MS = UPSTREAM_MS + 4_000;
 /** So often an answer that breaks off is made again for the same money: whoever breaks it off at will asks nodes for free. */
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 export async function onlyOnce(means: RpcMeans, visit: RpcVisit, keyed: KeyedRequest): Promise<Answer> {
   const { accountId } = visit.caller;
   const own: OwnClaim = { accountId, key: keyed.key, owner: randomUUID() };
   const digest = createHash('sha256').update(`${keyed.network.slug}\n${keyed.asked.canonical()}`).digest();
   const wanted = { ...own, digest, operationId: `rpc-${own.owner}`, leaseMs: LEASE_MS, lifeMs: LIFE_MS };
-  const until = performance.now() + LONGEST_WAIT_MS;
+  const until = performance.now() + MAX_WAIT_MS;
   for (;;) {
     const claimed = await claimAnswer(means.sql, wanted);
     if (claimed.outcome === 'mismatch') throw idempotencyMismatch();
@@ -82,7 +82,7 @@ function replay({ status, body, credits, requestId, cached }: KeptAnswer, credit
 
 const watched = new Map<string, Promise<void>>();
 const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 250;
 
 /** Those of this process who wait for the same one look once for all. */
 function claimEnded({ sql }: RpcMeans, { accountId, key }: AnswerKey, until: number): Promise<void> {
@@ -91,7 +91,7 @@ function claimEnded({ sql }: RpcMeans, { accountId, key }: AnswerKey, until: num
   if (known) return known;
   const look = async () => {
     for (let pauseMs = FIRST_PAUSE_MS; performance.now() < until; pauseMs *= 1.5) {
-      await sleep(Math.min(pauseMs, LONGEST_PAUSE_MS));
+      await sleep(Math.min(pauseMs, MAX_PAUSE_MS));
       if (!(await isClaimHeld(sql, { accountId, key }))) return;
     }
   };
@@ -181,7 +181,7 @@ function keeperOf(
   return {
     keep,
     async forget() {
-      if (claimed.attempt >= MOST_ATTEMPTS) return await keep(undefined);
+      if (claimed.attempt >= MAX_ATTEMPTS) return await keep(undefined);
       end();
       await abandonClaim(sql, own);
     },

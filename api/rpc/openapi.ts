@@ -1,6 +1,6 @@
 /** How the JSON-RPC routes describe themselves, and what they take and give: the proxy reads its bodies by itself. */
 import { z } from 'zod';
-import { MOST_ITEMS } from '../../domain/rpc/request.ts';
+import { MAX_ITEMS } from '../../domain/rpc/request.ts';
 import { answersWith, type RouteDescription } from '../http/describe.ts';
 import { dryRunCost } from '../paid/dryRun.ts';
 
@@ -15,7 +15,7 @@ const rpcCall = z
   })
   .meta({ id: 'JsonRpcCall' });
 
-export const rpcBody = z.union([rpcCall, z.array(rpcCall).min(1).max(MOST_ITEMS)]);
+export const rpcBody = z.union([rpcCall, z.array(rpcCall).min(1).max(MAX_ITEMS)]);
 
 const rpcItem = z
   .strictObject({

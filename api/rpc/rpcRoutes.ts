@@ -24,7 +24,7 @@ export const rpcNetworksRoute = defineRoute({
   handler: async () => json({ networks: [...RPC_NETWORKS.keys()] }),
 });
 
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 const NOTHING: ReadonlyMap<number, string> = new Map();
 /** The nodes have 30 seconds, a twin waits as long for the first one. */
 const DEADLINE_MS = 75_000;
@@ -33,7 +33,7 @@ export const rpcRoute = defineRoute({
   method: 'POST',
   path: '/crypto/rpc/{network}',
   access: 'buyer',
-  body: { raw: { maxBytes: MOST_BYTES, json: rpcBody } },
+  body: { raw: { maxBytes: MAX_BYTES, json: rpcBody } },
   isReplay: isKeyedReplay,
   limitHeaders: 'refusals',
   countsItself: true,

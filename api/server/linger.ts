@@ -5,20 +5,20 @@
 import type { IncomingMessage } from 'node:http';
 import { turnGuard } from './turnGuard.ts';
 
-const LONGEST_MS = 10_000;
-const MOST_BYTES = 64 * 1_048_576;
+const MAX_MS = 10_000;
+const MAX_BYTES = 64 * 1_048_576;
 
 export function lingerOver(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   let bytes = 0;
   const giveUp = () => request.socket.destroy();
-  const timer = setTimeout(giveUp, LONGEST_MS).unref();
+  const timer = setTimeout(giveUp, MAX_MS).unref();
   request.once('close', () => clearTimeout(timer));
   request.once('end', () => clearTimeout(timer));
   request.on('error', () => undefined);
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) giveUp();
+    if (bytes > MAX_BYTES) giveUp();
     else turnGuard.noteFlowingChunk(request);
   });
   request.resume();

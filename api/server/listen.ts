@@ -14,7 +14,7 @@ const REQUEST_TIMEOUT_MS = 125_000;
 const KEEP_ALIVE_MS = 75_000;
 /** Neither a byte in nor a byte out: longer than any route may think. */
 const SILENCE_MS = 150_000;
-const MOST_CONNECTIONS = 20_000;
+const MAX_CONNECTIONS = 20_000;
 
 export interface ListenOptions {
   host: string;
@@ -41,7 +41,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     handler,
   );
   server.timeout = SILENCE_MS;
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   // By default Node asks for the body before anybody has looked at the credential.
   server.on('checkContinue', handler);
   server.on('clientError', refuseMalformed);

@@ -6,8 +6,8 @@
 import type { Socket } from 'node:net';
 
 /** Proof by silence: after this long without a complaint the bytes count as received. */
-const LEAST_SILENCE_MS = 2_000;
-const MOST_SILENCE_MS = 30_000;
+const MIN_SILENCE_MS = 2_000;
+const MAX_SILENCE_MS = 30_000;
 /** A slower client needs no more than this is assumed to. */
 const SLOW_BYTES_PER_SECOND = 100_000;
 
@@ -24,7 +24,7 @@ export function noteRequest(socket: Socket): void {
  */
 export function received(socket: Socket, sizeBytes: number): Promise<boolean> {
   if (socket.destroyed) return Promise.resolve(!socket.errored);
-  const silenceMs = Math.min(MOST_SILENCE_MS, LEAST_SILENCE_MS + (sizeBytes / SLOW_BYTES_PER_SECOND) * 1_000);
+  const silenceMs = Math.min(MAX_SILENCE_MS, MIN_SILENCE_MS + (sizeBytes / SLOW_BYTES_PER_SECOND) * 1_000);
   return new Promise((resolve) => {
     const conclude = (whole: boolean) => {
       clearTimeout(timer);

@@ -8,7 +8,7 @@ import { isArmed, point } from '../../infra/points.ts';
  * So much may wait for the client while more is read. With a stream's own 16 kB each piece is read only when the one before
  * has gone out, and neither side is ever busy while the other is. Bench `delivery`.
  */
-const MOST_WAITING_BYTES = 1024 * 1024;
+const MAX_WAITING_BYTES = 1024 * 1024;
 
 /** Resolves when there are bytes, or none will come; rejects when the source breaks, or is left, before that. */
 export function opened(source: Readable): Promise<void> {
@@ -46,7 +46,7 @@ export function relay(source: Readable, res: ServerResponse, sizeBytes: number):
     };
     const goOn = (error: Error | null | undefined, sentPiece: Buffer) => {
       if (!error) giveBack(sentPiece);
-      if (!error && source.isPaused() && res.writableLength < MOST_WAITING_BYTES / 2) source.resume();
+      if (!error && source.isPaused() && res.writableLength < MAX_WAITING_BYTES / 2) source.resume();
     };
     const conclude = () => {
       if (last) res.write(last);
@@ -83,7 +83,7 @@ export function relay(source: Readable, res: ServerResponse, sizeBytes: number):
         held = false;
         source.pause();
         void Promise.resolve(point('delivery-half')).then(() => source.resume(), fail);
-      } else if (res.writableLength > MOST_WAITING_BYTES) source.pause();
+      } else if (res.writableLength > MAX_WAITING_BYTES) source.pause();
     });
   });
 }

@@ -10,9 +10,9 @@ import type { RecordingFile } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../http/route.ts';
 
-export const LARGEST_FILE_BYTES = 25 * 1024 * 1024;
+export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 /** A repacked sound is at most as large as the video that it was in, but for the tables of its container. */
-const LARGEST_SOUND_BYTES = LARGEST_FILE_BYTES + 1024 * 1024;
+const MAX_SOUND_BYTES = MAX_FILE_BYTES + 1024 * 1024;
 
 export interface Wanted {
   accepted: readonly AudioFormat[];
@@ -66,7 +66,7 @@ interface Video {
 /** Services that take recordings refuse videos, or bill them otherwise. */
 async function soundOf(means: Means, { path, audio, wanted }: Video): Promise<string> {
   const to = join(wanted.folder, 'sound');
-  const sound = { path, audio, to, maxBytes: LARGEST_SOUND_BYTES, signal: wanted.signal };
+  const sound = { path, audio, to, maxBytes: MAX_SOUND_BYTES, signal: wanted.signal };
   if (await takeSound(toolsOf(means), sound)) return to;
   throw refused('The sound of the video could not be taken out of it.');
 }

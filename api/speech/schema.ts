@@ -4,18 +4,18 @@ import { charactersOf } from '../../domain/speech/price.ts';
 import { SPEECH_FORMATS } from '../../providers/shared/mediaProvider.ts';
 
 /** What stands for a model that is left out. */
-export const USUAL_TRANSCRIBER = 'nvidia/parakeet-tdt-0.6b-v3';
-export const USUAL_SPEAKER = 'tts-kokoro';
-export const USUAL_CLONER = 'tts-chatterbox-hd';
+export const DEFAULT_TRANSCRIBER = 'nvidia/parakeet-tdt-0.6b-v3';
+export const DEFAULT_SPEAKER = 'tts-kokoro';
+export const DEFAULT_CLONER = 'tts-chatterbox-hd';
 
-const MOST_CHARACTERS = 4_096;
+const MAX_CHARACTERS = 4_096;
 
 function modelOr(usual: string) {
   return z.string().min(1).default(usual);
 }
 
 export const transcriptionFields = z.strictObject({
-  model: modelOr(USUAL_TRANSCRIBER),
+  model: modelOr(DEFAULT_TRANSCRIBER),
   response_format: z.enum(['json', 'text']).default('json'),
   timestamps: z
     .enum(['true', 'false'])
@@ -46,12 +46,12 @@ export const transcriptionAnswer = z.strictObject({
 });
 
 export const speechBody = z.strictObject({
-  model: modelOr(USUAL_SPEAKER),
+  model: modelOr(DEFAULT_SPEAKER),
   input: z
     .string()
     .min(1)
-    .refine((input) => charactersOf(input) <= MOST_CHARACTERS, `At most ${MOST_CHARACTERS} characters`)
-    .meta({ maxLength: MOST_CHARACTERS }),
+    .refine((input) => charactersOf(input) <= MAX_CHARACTERS, `At most ${MAX_CHARACTERS} characters`)
+    .meta({ maxLength: MAX_CHARACTERS }),
   voice: z.string().min(1).max(512).optional(),
   response_format: z.enum(SPEECH_FORMATS).optional(),
   speed: z.number().min(0.25).max(4).default(1),
@@ -63,7 +63,7 @@ export const speechBody = z.strictObject({
 });
 export type SpeechBody = z.output<typeof speechBody>;
 
-export const voiceFields = z.strictObject({ model: modelOr(USUAL_CLONER) });
+export const voiceFields = z.strictObject({ model: modelOr(DEFAULT_CLONER) });
 export type VoiceFields = z.output<typeof voiceFields>;
 
 export const voiceAnswer = z.strictObject({

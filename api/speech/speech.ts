@@ -14,16 +14,16 @@ import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
 import { SPEECH_DESCRIPTIONS } from './openapi.ts';
-import { type SpeechBody, speechBody, USUAL_SPEAKER } from './schema.ts';
+import { DEFAULT_SPEAKER, type SpeechBody, speechBody } from './schema.ts';
 import { streamedSpeech, wholeSpeech } from './spokenAnswer.ts';
 import { operationOf, speechError } from './upstream.ts';
 import { chosenVoice } from './voices.ts';
 
-const LARGEST_BODY_BYTES = 128 * 1024;
+const MAX_BODY_BYTES = 128 * 1024;
 /** Until the first byte, and where the answer is not streamed, until the last. */
 const DEADLINE_MS = 180_000;
 /** However slowly a stream is spoken, or taken. */
-const LONGEST_STREAM_MS = 900_000;
+const MAX_STREAM_MS = 900_000;
 const SETTLING_MS = 180_000;
 
 type SpeechRequest = RouteRequest<SpeechBody, undefined, 'buyer'>;
@@ -33,8 +33,8 @@ export const speechRoute = defineRoute({
   path: '/audio/speech',
   access: 'buyer',
   body: {
-    json: { schema: speechBody, maxBytes: LARGEST_BODY_BYTES },
-    ...{ needsModel: true, modelType: 'tts', naming: { fields: ['model'], otherwise: USUAL_SPEAKER } },
+    json: { schema: speechBody, maxBytes: MAX_BODY_BYTES },
+    ...{ needsModel: true, modelType: 'tts', naming: { fields: ['model'], otherwise: DEFAULT_SPEAKER } },
   },
   deadlineMs: DEADLINE_MS,
   describes: SPEECH_DESCRIPTIONS.speak,
@@ -84,14 +84,14 @@ async function spoken(
   const { body, requestId } = request;
   const speak = operationOf(dependencies, model, 'speak');
   dependencies.mediaProviders.get(model.provider)?.checkSpeech?.(order);
-  const late = AbortSignal.timeout(LONGEST_STREAM_MS);
+  const late = AbortSignal.timeout(MAX_STREAM_MS);
   const signal = AbortSignal.any([request.signal, late]);
   const characters = charactersOf(body.input);
   return await purchaseAnswer(dependencies, request, {
     sale: {
       price: priceOfSpeech(model, characters),
       snapshot: speechSnapshot(model, { characters, requestId }),
-      ttlMs: (body.streaming ? LONGEST_STREAM_MS : DEADLINE_MS) + SETTLING_MS,
+      ttlMs: (body.streaming ? MAX_STREAM_MS : DEADLINE_MS) + SETTLING_MS,
     },
     settles: body.streaming ? 'at its end' : 'at its first byte',
     work: async () => {

@@ -18,7 +18,7 @@ const CONTENT_TYPES: Record<SpeechFormat, string> = {
 };
 
 /** Twenty minutes of uncompressed stereo: 4,096 characters at a quarter of the speed. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_BYTES = 256 * 1024 * 1024;
 
 interface Spoken {
   format: SpeechFormat;
@@ -80,7 +80,7 @@ async function* bounded(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
   let sent = 0;
   for await (const chunk of bytes) {
     sent += chunk.length;
-    if (sent > MOST_BYTES) throw failure(`more than ${MOST_BYTES} bytes of speech`);
+    if (sent > MAX_BYTES) throw failure(`more than ${MAX_BYTES} bytes of speech`);
     if (chunk.length > 0) yield chunk;
   }
 }

@@ -13,12 +13,12 @@ import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
 import { readWithinBudget, sellReading } from '../paid/readings.ts';
 import { SPEECH_DESCRIPTIONS } from './openapi.ts';
-import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
-import { type TranscriptionFields, transcriptionFields, USUAL_TRANSCRIBER } from './schema.ts';
+import { MAX_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
+import { DEFAULT_TRANSCRIBER, type TranscriptionFields, transcriptionFields } from './schema.ts';
 import { operationOf, speechError } from './upstream.ts';
 
 /** 25 MB can hold seven hours; what is decoded, sent on and waited for in one request ends here. */
-const LONGEST_SECONDS = 7_200;
+const MAX_SECONDS = 7_200;
 const DEADLINE_MS = 300_000;
 const TTL_MS = DEADLINE_MS + 120_000;
 
@@ -31,13 +31,13 @@ export const transcriptionsRoute = defineRoute({
   body: {
     multipart: {
       fields: transcriptionFields,
-      maxFileBytes: LARGEST_FILE_BYTES,
+      maxFileBytes: MAX_FILE_BYTES,
       knownFields: Object.keys(transcriptionFields.shape),
     },
     ...{
       needsModel: true,
       modelType: 'asr',
-      naming: { fields: ['model'], otherwise: USUAL_TRANSCRIBER },
+      naming: { fields: ['model'], otherwise: DEFAULT_TRANSCRIBER },
       wrongKind: NO_FILE,
     },
   },
@@ -51,7 +51,7 @@ export const transcriptionsRoute = defineRoute({
     const folder = await dependencies.folders.create();
     try {
       const { signal, caller, share } = request;
-      const wanted = { accepted: AUDIO_FORMATS, maxSeconds: LONGEST_SECONDS, mayHavePictures: true };
+      const wanted = { accepted: AUDIO_FORMATS, maxSeconds: MAX_SECONDS, mayHavePictures: true };
       const recording = await readWithinBudget(dependencies, caller.accountId, () =>
         takeRecording(dependencies, file, { ...wanted, folder, signal, share }),
       );

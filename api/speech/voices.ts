@@ -8,8 +8,8 @@ import {
   findVoice,
   hasRoomForVoice,
   keepVoice,
+  MAX_VOICES,
   MAX_VOICES_PER_DAY,
-  MOST_VOICES,
 } from '../../infra/postgres/clonedVoices.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { json } from '../http/answer.ts';
@@ -21,14 +21,14 @@ import { requireCallable, requireModel } from '../models.ts';
 import { purchaseAnswer, type Sale } from '../paid/purchase.ts';
 import { readWithinBudget } from '../paid/readings.ts';
 import { SPEECH_DESCRIPTIONS } from './openapi.ts';
-import { LARGEST_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
-import { USUAL_CLONER, type VoiceFields, voiceFields } from './schema.ts';
+import { MAX_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
+import { DEFAULT_CLONER, type VoiceFields, voiceFields } from './schema.ts';
 import { operationOf, speechError } from './upstream.ts';
 
 const DEADLINE_MS = 120_000;
 const TTL_MS = DEADLINE_MS + 120_000;
 /** A model listens to less; more than this is no sample. */
-const LONGEST_SAMPLE_SECONDS = 600;
+const MAX_SAMPLE_SECONDS = 600;
 const HANDLE_BYTES = 16;
 /** Models that clone for chosen accounts only (AUDIO-7). */
 const NOT_FOR_EVERYBODY = new Set(['tts-minimax-speech-02-hd']);
@@ -41,11 +41,11 @@ export const voicesRoute = defineRoute({
   path: '/audio/voices',
   access: 'buyer',
   body: {
-    multipart: { fields: voiceFields, maxFileBytes: LARGEST_FILE_BYTES },
+    multipart: { fields: voiceFields, maxFileBytes: MAX_FILE_BYTES },
     ...{
       needsModel: true,
       modelType: 'tts',
-      naming: { fields: ['model'], otherwise: USUAL_CLONER },
+      naming: { fields: ['model'], otherwise: DEFAULT_CLONER },
       wrongKind: NO_FILE,
     },
   },
@@ -100,7 +100,7 @@ function requireCloning({ id, spec }: TtsModel): Cloning {
 
 async function requireRoom({ sql }: Pick<Dependencies, 'sql'>, accountId: string): Promise<void> {
   if (await hasRoomForVoice(sql, accountId)) return;
-  const message = `The account has ${MOST_VOICES} cloned voices already; the oldest are forgotten first.`;
+  const message = `The account has ${MAX_VOICES} cloned voices already; the oldest are forgotten first.`;
   throw new FareboxError({ code: 'conflict', message });
 }
 
@@ -129,7 +129,7 @@ async function cloned(
   const { caller, signal } = request;
   const cloneVoice = operationOf(dependencies, model, 'cloneVoice');
   const accepted = AUDIO_FORMATS.filter((format) => cloning.accepted_formats.includes(format));
-  const lengths = { minSeconds: cloning.min_sample_seconds, maxSeconds: LONGEST_SAMPLE_SECONDS };
+  const lengths = { minSeconds: cloning.min_sample_seconds, maxSeconds: MAX_SAMPLE_SECONDS };
   const folder = await dependencies.folders.create();
   try {
     const wanted = { accepted, ...lengths, folder, signal, share: request.share };

@@ -134,7 +134,7 @@ const responseFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
 ]);
 
-const MOST_CHOICES = 128;
+const MAX_CHOICES = 128;
 const fraction = z.number().min(0).max(1);
 const temperature = z.number().min(0).max(2);
 const penalty = z.number().min(-2).max(2);
@@ -155,7 +155,7 @@ export const chatBody = z.strictObject({
   top_p: nullish(fraction),
   min_p: nullish(fraction),
   top_k: nullish(z.int().min(0)),
-  n: nullish(z.int().min(1).max(MOST_CHOICES)),
+  n: nullish(z.int().min(1).max(MAX_CHOICES)),
   seed: nullish(z.int().min(1)),
   stop: nullish(z.union([z.string(), z.array(z.string()).min(1).max(4)])),
   stop_token_ids: nullish(z.array(z.int()).max(128)),

@@ -27,7 +27,7 @@ import { rewriteChat } from './rewriteChat.ts';
 import { countCompletion, Tally } from './tally.ts';
 
 /** Base64 media included (API-3). */
-export const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
+export const MAX_BODY_BYTES = 35 * 1024 * 1024;
 /** Below the silence after which a connection is cut; a longer answer has to stream (TEXT-15). */
 export const DEADLINE_MS = 140_000;
 
@@ -36,7 +36,7 @@ export const chatRoute = defineRoute({
   path: '/chat/completions',
   access: 'buyer',
   body: {
-    json: { schema: chatBody, maxBytes: LARGEST_BODY_BYTES, rewrite: rewriteChat },
+    json: { schema: chatBody, maxBytes: MAX_BODY_BYTES, rewrite: rewriteChat },
     needsModel: true,
     modelType: 'text',
   },

@@ -29,11 +29,11 @@ import { chatId, openLine, requireRecipient, WHOLE_DRAIN_MS } from './modelCall.
 import { EMBEDDINGS_DESCRIPTION } from './openapi.ts';
 import { presentCost } from './present.ts';
 
-const MOST_INPUTS = 2_048;
-const MOST_TOKENS = 8_192;
+const MAX_INPUTS = 2_048;
+const MAX_TOKENS = 8_192;
 /** The marks of begin and end that models count with each text. */
 const AROUND_INPUT = 2;
-const LARGEST_BODY_BYTES = 35 * 1024 * 1024;
+const MAX_BODY_BYTES = 35 * 1024 * 1024;
 const DEADLINE_MS = 120_000;
 const TTL_MS = 240_000;
 
@@ -44,7 +44,7 @@ const text = z.string({ error: TOKEN_ARRAYS }).min(1);
 
 const embeddingsBody = z.strictObject({
   model: z.string().min(1),
-  input: z.union([text, z.array(text).min(1).max(MOST_INPUTS)], { error: inputError }),
+  input: z.union([text, z.array(text).min(1).max(MAX_INPUTS)], { error: inputError }),
   encoding_format: z.enum(['float', 'base64']).nullable().default('float'),
   dimensions: z.int().min(1).max(65_536).nullable().optional(),
   user: z.string().nullable().optional(),
@@ -54,7 +54,7 @@ type EmbeddingsBody = z.output<typeof embeddingsBody>;
 /** Of a union only one complaint is worth reading. */
 function inputError({ input }: { input?: unknown }): string | undefined {
   if (!Array.isArray(input)) return undefined;
-  if (input.length === 0 || input.length > MOST_INPUTS) return `1 to ${MOST_INPUTS} texts`;
+  if (input.length === 0 || input.length > MAX_INPUTS) return `1 to ${MAX_INPUTS} texts`;
   return input.some((item) => typeof item !== 'string') ? TOKEN_ARRAYS : 'texts of at least one character';
 }
 
@@ -63,7 +63,7 @@ export const embeddingsRoute = defineRoute({
   path: '/embeddings',
   access: 'buyer',
   body: {
-    json: { schema: embeddingsBody, maxBytes: LARGEST_BODY_BYTES },
+    json: { schema: embeddingsBody, maxBytes: MAX_BODY_BYTES },
     needsModel: true,
     modelType: 'embedding',
   },
@@ -186,9 +186,9 @@ function inputsOf(input: string | string[]): string[] {
 
 /** Published estimate (TEXT-27): clients expect its refusals. */
 function refuseTooLong(inputs: readonly string[]): void {
-  const tooLong = inputs.some((input) => Math.ceil((input.length / 3.2) * 0.95) > MOST_TOKENS);
+  const tooLong = inputs.some((input) => Math.ceil((input.length / 3.2) * 0.95) > MAX_TOKENS);
   if (!tooLong) return;
-  const message = `Input text exceeds the maximum token limit of ${MOST_TOKENS} tokens`;
+  const message = `Input text exceeds the maximum token limit of ${MAX_TOKENS} tokens`;
   throw new FareboxError({ code: 'invalid_request', message });
 }
 

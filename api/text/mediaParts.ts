@@ -42,19 +42,19 @@ interface Source {
 }
 
 const MEGABYTE = 1024 * 1024;
-const LARGEST_BYTES = 25 * MEGABYTE;
+const MAX_BYTES = 25 * MEGABYTE;
 /** Of a request: different addresses, and what all of its media and the texts of its documents come to. */
-const MOST_FETCHED = 40;
-const MOST_TOTAL_BYTES = 100 * MEGABYTE;
+const MAX_FETCHED = 40;
+const MAX_TOTAL_BYTES = 100 * MEGABYTE;
 const FETCH_TIMEOUT_MS = 30_000;
 /** Maximum numbers in a message (TEXT-10). */
 const MOST = { image_url: 10, input_audio: 5, video_url: 3, file: 5 } as const;
 /** Of a request: each is decoded or parsed in a process of its own. */
-const MOST_READ = { input_audio: 100, video_url: 3, file: 40 } as const;
+const MAX_READ = { input_audio: 100, video_url: 3, file: 40 } as const;
 /** Pixels (TEXT-10). */
-const SMALLEST_SIDE = 64;
+const MIN_SIDE = 64;
 /** What libraries that unpack pictures take: 16,383 × 16,383. */
-const MOST_PIXELS = 268_402_689;
+const MAX_PIXELS = 268_402_689;
 const VIDEO_TYPES = ['video/mp4', 'video/mpeg', 'video/quicktime', 'video/mov', 'video/webm'];
 /** Media of one request that are fetched and read at a time. */
 const AT_ONCE = 4;
@@ -111,13 +111,13 @@ function partsOf({ messages }: ChatBody): Medium[] {
     }
     all.push(...parts);
   }
-  for (const [type, most] of Object.entries(MOST_READ)) {
+  for (const [type, most] of Object.entries(MAX_READ)) {
     const count = all.filter((part) => part.type === type).length;
     if (count > most) throw invalid('messages', `at most ${most} ${type} parts in a request`);
   }
   const fetched = all.map(urlOf).filter((url) => url !== undefined && !isDataUrl(url));
-  if (new Set(fetched).size > MOST_FETCHED) {
-    throw invalid('messages', `at most ${MOST_FETCHED} media to be fetched in a request`);
+  if (new Set(fetched).size > MAX_FETCHED) {
+    throw invalid('messages', `at most ${MAX_FETCHED} media to be fetched in a request`);
   }
   return all;
 }
@@ -169,9 +169,8 @@ function unfit(name: string, why: string): FareboxError {
 }
 
 function whyUnfit({ width, height }: ImageSize): string | undefined {
-  if (Math.min(width, height) < SMALLEST_SIDE)
-    return `each side of an image has at least ${SMALLEST_SIDE} pixels`;
-  return width * height > MOST_PIXELS ? `an image has at most ${MOST_PIXELS} pixels` : undefined;
+  if (Math.min(width, height) < MIN_SIDE) return `each side of an image has at least ${MIN_SIDE} pixels`;
+  return width * height > MAX_PIXELS ? `an image has at most ${MAX_PIXELS} pixels` : undefined;
 }
 
 async function audio(
@@ -180,7 +179,7 @@ async function audio(
 ): Promise<MediaPart> {
   const bytes = fromBase64(data);
   if (!bytes) throw invalid('messages', 'input_audio.data must be base64; URLs are not taken');
-  if (bytes.length > LARGEST_BYTES) throw tooLarge('input_audio');
+  if (bytes.length > MAX_BYTES) throw tooLarge('input_audio');
   count(reading, bytes.length);
   return await readWithinBudget(reading, reading.accountId, () => measuredAudio(reading, { bytes, format }));
 }
@@ -219,7 +218,7 @@ interface Named {
 async function bytesOf(reading: Reading, { name, url }: Named): Promise<Source> {
   const inline = readDataUrl(url);
   if (inline === 'malformed') throw invalid('messages', `${name}: a data URL must be base64`);
-  if (inline && inline.bytes.length > LARGEST_BYTES) throw tooLarge(name);
+  if (inline && inline.bytes.length > MAX_BYTES) throw tooLarge(name);
   const source = inline ?? (await fetchedOnce(reading, { name, url }));
   count(reading, source.bytes.length);
   return source;
@@ -228,8 +227,8 @@ async function bytesOf(reading: Reading, { name, url }: Named): Promise<Source> 
 /** What is shown twice counts twice: a provider is sent the bytes of each part. */
 function count(reading: Reading, bytes: number): void {
   reading.totalBytes += bytes;
-  if (reading.totalBytes <= MOST_TOTAL_BYTES) return;
-  throw invalid('messages', `at most ${MOST_TOTAL_BYTES / MEGABYTE} MB of media in a request`);
+  if (reading.totalBytes <= MAX_TOTAL_BYTES) return;
+  throw invalid('messages', `at most ${MAX_TOTAL_BYTES / MEGABYTE} MB of media in a request`);
 }
 
 function fetchedOnce(reading: Reading, named: Named): Promise<Source> {
@@ -248,7 +247,7 @@ async function fetchSource(
     const path = join(folder, 'fetched');
     const limits = {
       path,
-      maxBytes: LARGEST_BYTES,
+      maxBytes: MAX_BYTES,
       timeoutMs: FETCH_TIMEOUT_MS,
       signal,
       noteBytes: share.take,

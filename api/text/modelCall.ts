@@ -53,7 +53,7 @@ interface OpenCall<Model extends Answering> {
 }
 
 /** From the first word to the last; then the upstream is cut and what it sent is billed. */
-const LONGEST_CALL_MS = 600_000;
+const MAX_CALL_MS = 600_000;
 /** How long an upstream may finish one of many small answers, or one that is not billed any more. */
 export const DRAIN_MS = 5_000;
 /**
@@ -129,7 +129,7 @@ async function purchaseCall<Model extends Answering, Priced extends Bounded, T>(
     operationId: index === 0 ? request.requestId : `${request.requestId}:${index + 1}`,
     bound: priced.bound,
     snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
-    ttlMs: LONGEST_CALL_MS + restMs + RESOLVE_MS,
+    ttlMs: MAX_CALL_MS + restMs + RESOLVE_MS,
     async work(hold) {
       const line = openLine(request, { drainMs: restMs, isStream });
       const startedAt = performance.now();
@@ -169,7 +169,7 @@ export function openLine(
   const controller = new AbortController();
   const abort = () => controller.abort();
   let leftAt: number | undefined;
-  let timer = setTimeout(abort, LONGEST_CALL_MS);
+  let timer = setTimeout(abort, MAX_CALL_MS);
   const stay = request.whenGone(() => {
     if (!request.expired && (isStream || !ending.aborted)) leftAt = performance.now();
     clearTimeout(timer);

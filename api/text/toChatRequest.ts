@@ -48,10 +48,10 @@ export function toChatRequest({ body, model, accountId, messages, e2eeHeaders }:
 }
 
 /** Without a wish of the client: what an answer takes at most; holding the whole context would refuse small balances. */
-const USUAL_OUTPUT_TOKENS = 16_384;
+const DEFAULT_OUTPUT_TOKENS = 16_384;
 
 /** So much is asked for however long a prompt is estimated to be: most are shorter. */
-const LEAST_OUTPUT = { tokens: 1_024, shareOfContext: 1 / 8 };
+const MIN_OUTPUT = { tokens: 1_024, shareOfContext: 1 / 8 };
 
 /**
  * Maximum output tokens of one choice. A wish of zero or less is none (TEXT-5). Without a wish it is what the context
@@ -61,8 +61,8 @@ export function maxTokensOf(body: ChatBody, { spec }: TextModel, promptTokens = 
   const { availableContextTokens: context, maxCompletionTokens: most = context } = spec;
   const wished = body.max_completion_tokens ?? body.max_tokens ?? 0;
   if (wished > 0) return Math.min(wished, most);
-  const least = Math.max(1, Math.min(LEAST_OUTPUT.tokens, Math.floor(context * LEAST_OUTPUT.shareOfContext)));
-  return Math.min(most, USUAL_OUTPUT_TOKENS, Math.max(least, context - promptTokens));
+  const least = Math.max(1, Math.min(MIN_OUTPUT.tokens, Math.floor(context * MIN_OUTPUT.shareOfContext)));
+  return Math.min(most, DEFAULT_OUTPUT_TOKENS, Math.max(least, context - promptTokens));
 }
 
 function samplingOf(body: ChatBody, { spec }: TextModel): Sampling {

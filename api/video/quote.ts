@@ -21,7 +21,7 @@ const BODY_BYTES = 35 * 1024 * 1024;
 const DEADLINE_MS = 75_000;
 
 /** One list for all calls: the funds gate remembers lists by identity. */
-const SMALLEST_PRICES = [MIN_PRICE];
+const MIN_PRICES = [MIN_PRICE];
 
 export const quoteRoute = defineRoute({
   method: 'POST',
@@ -44,7 +44,7 @@ export const quoteRoute = defineRoute({
     if (needs.bySource) {
       if (body.video_url === undefined) throw invalid('video_url', 'Required for this model');
       if (!caller) throw new FareboxError({ code: 'forbidden', message: 'This quote needs an API key' });
-      const lack = await dependencies.fundsGate.refusalOf(caller, SMALLEST_PRICES);
+      const lack = await dependencies.fundsGate.refusalOf(caller, MIN_PRICES);
       if (lack) throw lack;
       source = await measureSourceVideo(dependencies, body.video_url, request);
     }

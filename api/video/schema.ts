@@ -5,7 +5,7 @@ import { uuid } from '../http/describe.ts';
 import { webhookFields } from '../queue/webhook.ts';
 
 const model = z.string().min(1);
-const LONGEST_PROMPT = 20_000;
+const MAX_PROMPT_LENGTH = 20_000;
 
 /** Every length that any model has; `-1` and `auto` leave it to the service. */
 const DURATIONS = [
@@ -109,8 +109,8 @@ const omniReferenceTask = z
 
 export const videoQueueBody = z.strictObject({
   model,
-  prompt: z.string().min(1).max(LONGEST_PROMPT).optional(),
-  negative_prompt: z.string().max(LONGEST_PROMPT).optional(),
+  prompt: z.string().min(1).max(MAX_PROMPT_LENGTH).optional(),
+  negative_prompt: z.string().max(MAX_PROMPT_LENGTH).optional(),
   duration: duration.optional(),
   aspect_ratio: aspectRatio.optional(),
   resolution: resolution.optional(),

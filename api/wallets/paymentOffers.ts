@@ -16,8 +16,8 @@ export interface PaymentOffers {
 
 const FRESH_MS = 10_000;
 /** A network that does not say what it offers by then is left out until it is asked again. */
-const LONGEST_WAIT_MS = 2_000;
-const MOST_AMOUNTS = 16;
+const MAX_WAIT_MS = 2_000;
+const MAX_AMOUNTS = 16;
 
 interface Asked {
   at: number;
@@ -26,7 +26,7 @@ interface Asked {
 
 /** `networks` by their CAIP-2 names. */
 export function createPaymentOffers(networks: ReadonlyMap<string, PaymentNetwork>): PaymentOffers {
-  const asked = new LRUCache<string, Asked>({ max: MOST_AMOUNTS });
+  const asked = new LRUCache<string, Asked>({ max: MAX_AMOUNTS });
 
   async function ask(amount: string): Promise<readonly PaymentRequirement[]> {
     const ordered = [...networks.values()].sort((one, other) => rankOf(one) - rankOf(other));
@@ -59,7 +59,7 @@ function rankOf({ network }: PaymentNetwork): number {
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('no offer in time')), LONGEST_WAIT_MS);
+    timer = setTimeout(() => reject(new Error('no offer in time')), MAX_WAIT_MS);
   });
   try {
     return await Promise.race([work, late]);

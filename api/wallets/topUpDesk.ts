@@ -11,8 +11,8 @@ import {
   isFinalTopUp,
   MAX_COSTLY_FAILURES,
   MAX_OPEN_TOP_UPS,
+  MAX_SETTLEMENTS,
   MAX_WINDOW_SECONDS,
-  MOST_SETTLEMENTS,
 } from '../../domain/payments/topUp.ts';
 import { isSameWallet } from '../../domain/wallets.ts';
 import type { Logger } from '../../infra/log.ts';
@@ -71,9 +71,9 @@ const CHECK_LIMIT_MS = 8_000;
 const START_LIMIT_MS = 3_000;
 const START_ATTEMPTS = 2;
 const FIRST_LOOK_MS = 15;
-const LONGEST_LOOK_MS = 250;
+const MAX_LOOK_MS = 250;
 /** Each looks at its row four times a second. */
-const MOST_FLIGHTS = 200;
+const MAX_FLIGHTS = 200;
 /** Told to a payer whose payments failed: the next one may be hours away. */
 const RETRY_AFTER_FAILURES_SECONDS = 3_600;
 
@@ -101,7 +101,7 @@ export function createTopUpDesk(given: Omit<Desk, 'settleWaitMs'> & Partial<Desk
     const flying = flights.get(name);
     // Only the first presenter can be told of a payment that nobody knew.
     if (flying) return { ...(await flying), known: true };
-    if (flights.size >= MOST_FLIGHTS) throw unavailable('too many payments are waited for');
+    if (flights.size >= MAX_FLIGHTS) throw unavailable('too many payments are waited for');
     const flight = fly({ ...desk, taken }, check, presentation).finally(() => {
       flights.delete(name);
       taken.delete(paymentIdOf(payment));
@@ -207,7 +207,7 @@ function tooMany(message: string, retryAfterSeconds: number): FareboxError {
 }
 
 function isWornOut({ state, settlements }: TopUpRow): boolean {
-  return state === 'refused' && settlements >= MOST_SETTLEMENTS;
+  return state === 'refused' && settlements >= MAX_SETTLEMENTS;
 }
 
 /** What the chain has already is taken too, whoever brought it there. */
@@ -264,7 +264,7 @@ async function begin(
       return;
     } catch (error) {
       if (attempt >= START_ATTEMPTS) throw notTaken('Temporal cannot be asked', error);
-      await sleep(LONGEST_LOOK_MS);
+      await sleep(MAX_LOOK_MS);
     }
   }
 }
@@ -281,7 +281,7 @@ async function outcomeOf(
   before: TopUpRow | undefined,
 ): Promise<TopUpRow | undefined> {
   const until = performance.now() + desk.settleWaitMs;
-  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.3, LONGEST_LOOK_MS)) {
+  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.3, MAX_LOOK_MS)) {
     const row = await readRow(desk, payment);
     if ((row && isNews(row, before)) || stopping.aborted || performance.now() + pauseMs > until) return row;
     await sleep(pauseMs);

@@ -1,6 +1,6 @@
 /** GET /jobs/{queue_id}/deliveries and POST …/{id}/resend: what a client was told about a job, and to tell it again. */
 import { FareboxError } from '../../domain/errors.ts';
-import { MOST_WEBHOOK_ATTEMPTS, WEBHOOK_PAUSES_MS } from '../../domain/webhooks.ts';
+import { MAX_WEBHOOK_ATTEMPTS, WEBHOOK_PAUSES_MS } from '../../domain/webhooks.ts';
 import { type Delivery, deliveriesOf, type RecordedAttempt } from '../../infra/postgres/webhookDeliveries.ts';
 import type { Temporal } from '../../infra/temporal/connect.ts';
 import {
@@ -39,7 +39,7 @@ export const resendDeliveryRoute = defineRoute({
     const id = params.id?.toLowerCase();
     const delivery = (await deliveriesOf(sql, job.queueId)).find((each) => each.id === id);
     if (!delivery) throw new FareboxError({ code: 'request_id_invalid', message: 'Delivery ID is invalid.' });
-    const room = MOST_WEBHOOK_ATTEMPTS - delivery.attempts.length;
+    const room = MAX_WEBHOOK_ATTEMPTS - delivery.attempts.length;
     if (room <= WEBHOOK_PAUSES_MS.length) {
       const message = `This delivery was attempted ${delivery.attempts.length} times; it is not sent again.`;
       throw new FareboxError({ code: 'conflict', message });

@@ -4,7 +4,7 @@
  */
 import { FareboxError } from '../../domain/errors.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
-import { LEAST_TOP_UP_USD } from '../../domain/payments/topUpAmount.ts';
+import { MIN_TOP_UP_USD } from '../../domain/payments/topUpAmount.ts';
 import { SignInRefused } from '../../domain/signIn/refused.ts';
 import { isSameWallet } from '../../domain/wallets.ts';
 import { unavailable } from '../../infra/postgres/failures.ts';
@@ -63,10 +63,10 @@ async function topUp(dependencies: Dependencies, request: TopUpRequest): Promise
 }
 
 /** Every token is a dollar of six decimals. */
-const LEAST_UNITS = String(LEAST_TOP_UP_USD * 1_000_000);
+const MIN_UNITS = String(MIN_TOP_UP_USD * 1_000_000);
 
 async function offer({ offers }: Dependencies, { waitFor }: TopUpRequest): Promise<Answer> {
-  const accepts = await waitFor(offers.of(LEAST_UNITS));
+  const accepts = await waitFor(offers.of(MIN_UNITS));
   if (accepts.length === 0) throw unavailable('no payment network has an offer at the moment');
   return offerAnswer(accepts);
 }

@@ -7,7 +7,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { canConsume } from '../../domain/ledger.ts';
 import { nanoToNumber, nanoToNumberDown } from '../../domain/money.ts';
 import { SUGGESTED_TOP_UP_USD } from '../../domain/payments/topUp.ts';
-import { LEAST_TOP_UP_USD } from '../../domain/payments/topUpAmount.ts';
+import { MIN_TOP_UP_USD } from '../../domain/payments/topUpAmount.ts';
 import { toWallet, type Wallet } from '../../domain/wallets.ts';
 import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
 import { type WalletTransaction, walletTransactions } from '../../infra/postgres/walletTransactions.ts';
@@ -32,7 +32,7 @@ export const walletBalanceRoute = defineRoute({
       walletAddress: shownWallet(caller.wallet),
       balanceUsd: nanoToNumberDown(dollarsOf(balance)),
       canConsume: canConsume(balance),
-      minimumTopUpUsd: LEAST_TOP_UP_USD,
+      minimumTopUpUsd: MIN_TOP_UP_USD,
       suggestedTopUpUsd: SUGGESTED_TOP_UP_USD,
       ...(balance.diemAllocation > 0n && { diemBalanceUsd: nanoToNumberDown(balance.diem) }),
     };
@@ -40,7 +40,7 @@ export const walletBalanceRoute = defineRoute({
   },
 });
 
-const MOST_SKIPPED = 1_000_000_000;
+const MAX_SKIPPED = 1_000_000_000;
 
 const transactionsQuery = z.strictObject({
   limit: z
@@ -54,9 +54,9 @@ const transactionsQuery = z.strictObject({
     .string()
     .regex(/^\d{1,10}$/)
     .transform(Number)
-    .pipe(z.int().min(0).max(MOST_SKIPPED))
+    .pipe(z.int().min(0).max(MAX_SKIPPED))
     .default(0)
-    .meta(asInteger({ minimum: 0, maximum: MOST_SKIPPED, default: 0 })),
+    .meta(asInteger({ minimum: 0, maximum: MAX_SKIPPED, default: 0 })),
 });
 
 export const walletTransactionsRoute = defineRoute({

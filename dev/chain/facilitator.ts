@@ -31,7 +31,7 @@ export interface FacilitationRequest {
 }
 
 /** The largest real payment is far below it. */
-const LARGEST_REQUEST_BYTES = 100_000;
+const MAX_REQUEST_BYTES = 100_000;
 
 export async function createFacilitator(options: FacilitatorOptions): Promise<Facilitator> {
   const [{ x402Facilitator }, { ExactEvmScheme }, { toFacilitatorEvmSigner }] = await Promise.all([
@@ -94,7 +94,7 @@ export async function readJson(request: IncomingMessage): Promise<FacilitationRe
   let size = 0;
   for await (const chunk of request) {
     size += (chunk as Buffer).length;
-    if (size > LARGEST_REQUEST_BYTES) throw new Error('the request is too large');
+    if (size > MAX_REQUEST_BYTES) throw new Error('the request is too large');
     chunks.push(chunk as Buffer);
   }
   return JSON.parse(Buffer.concat(chunks).toString()) as FacilitationRequest;

@@ -1,7 +1,7 @@
 /** What the environment names already, what is to be started here, and the environment that all processes share. */
 import path from 'node:path';
 import { type Environment, readEnvironment, requireVariables } from '../../infra/config/environment.ts';
-import { USUAL_OLLAMA } from '../../infra/config/ollamaAddress.ts';
+import { DEFAULT_OLLAMA } from '../../infra/config/ollamaAddress.ts';
 import type { DataFolder } from './dataFolder.ts';
 import { type LocateOptions, locateParts, PartMissing, type Programs } from './locate.ts';
 import { OPTIONAL_PART_NAMES, type OptionalPartName, type PartName } from './part.ts';
@@ -88,7 +88,7 @@ export function deploymentEnvironment(
     TEMPORAL_NAMESPACE: environment.TEMPORAL_NAMESPACE,
     S3_REGION: environment.S3_REGION,
     S3_BUCKET: environment.S3_BUCKET ?? BUCKET,
-    OLLAMA_HOST: environment.OLLAMA_HOST ?? USUAL_OLLAMA,
+    OLLAMA_HOST: environment.OLLAMA_HOST ?? DEFAULT_OLLAMA,
     FFMPEG_PATH: programs.ffmpeg.path,
     FFPROBE_PATH: programs.ffprobe.path,
     ...(programs.espeak && { ESPEAK_PATH: programs.espeak.path }),

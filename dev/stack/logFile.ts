@@ -2,7 +2,7 @@
 import { copyFileSync, mkdirSync, openSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 
-const LARGEST_LOG_BYTES = 50_000_000;
+const MAX_LOG_BYTES = 50_000_000;
 
 export function logFile(folder: string, name: string): string {
   return path.join(folder, 'logs', `${name}.log`);
@@ -18,7 +18,7 @@ export function openLog(folder: string, name: string): number {
 export function limitLog(folder: string, name: string): void {
   const file = logFile(folder, name);
   const sizeBytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (sizeBytes <= LARGEST_LOG_BYTES) return;
+  if (sizeBytes <= MAX_LOG_BYTES) return;
   try {
     copyFileSync(file, `${file}.1`);
   } finally {

@@ -14,7 +14,7 @@ export interface RunOptions {
   cwd?: string;
 }
 
-const LONGEST_OUTPUT = 1_000_000;
+const MAX_OUTPUT = 1_000_000;
 
 export function run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult> {
   return new Promise((resolve) => {
@@ -40,7 +40,7 @@ export function run(command: string, args: readonly string[], options: RunOption
     process.prependOnceListener('exit', endWithUs);
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].on('data', (bytes: Buffer) => {
-        output[name] = (output[name] + bytes.toString()).slice(-LONGEST_OUTPUT);
+        output[name] = (output[name] + bytes.toString()).slice(-MAX_OUTPUT);
       });
     }
     child.once('error', (error) => {

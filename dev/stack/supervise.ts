@@ -34,7 +34,7 @@ interface Liveness {
 }
 
 const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 /** A process that ran this long starts its next back-off from the beginning. */
 const STEADY_MS = 30_000;
 const LOG_CHECK_MS = 30_000;
@@ -178,7 +178,7 @@ async function restartForever(state: State): Promise<void> {
     const how = state.child?.signalCode ?? `exit code ${state.child?.exitCode ?? 'unknown'}`;
     state.options.onCrash?.({ name: state.part.name, how, restartInMs: state.pauseMs });
     await sleep(state.pauseMs);
-    state.pauseMs = Math.min(state.pauseMs * 2, LONGEST_PAUSE_MS);
+    state.pauseMs = Math.min(state.pauseMs * 2, MAX_PAUSE_MS);
     if (state.stopping) break;
     await startAgain(state);
   }

@@ -79,11 +79,11 @@ function retiredWords(id: string, replacement: string | undefined): string {
 }
 
 /** Longer than any id: nothing is near it, and comparing it would only take time. */
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 
 /** The id of the route's type that a slip of the finger could have meant: at most a fifth of its letters differ. */
 function nearest({ models }: Catalogue, { name, type }: Wanted): string | undefined {
-  if (name.length > LONGEST_NAME) return undefined;
+  if (name.length > MAX_NAME_LENGTH) return undefined;
   const typed = name.toLowerCase();
   let best: { id: string; distance: number } | undefined;
   for (const { id, type: itsType } of models) {

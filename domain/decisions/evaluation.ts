@@ -1,5 +1,5 @@
 /** How a decision model finds its probabilities: a setting of its entry, with defaults by what its service can tell. */
-import { MOST_LABELS } from './question.ts';
+import { MAX_LABELS } from './question.ts';
 
 export const EVALUATION_METHODS = ['logprobs', 'sampling'] as const;
 
@@ -23,7 +23,7 @@ export function evaluationOf(
   return {
     method: lacksLogprobs ? 'sampling' : 'logprobs',
     samples: SAMPLES,
-    topLogprobs: MOST_LABELS,
+    topLogprobs: MAX_LABELS,
     turnOffThinking: false,
     ...evaluation,
   };

@@ -45,7 +45,7 @@ function described(name: string, words: string): string {
 const LETTERS = 'ABCDEFGHIJKLMNOPQRST';
 const DIGITS = '0123456789';
 /** As many as services list alternatives to a token. */
-export const MOST_LABELS = LETTERS.length;
+export const MAX_LABELS = LETTERS.length;
 
 /** A scale that is asked whole is labelled by its levels, lowest 0; a part of one is not, as its places would mislead. */
 export function labelsOf(

@@ -18,9 +18,9 @@ export interface AudioFields {
   speed?: number | undefined;
 }
 
-const SHORTEST_PROMPT = 10;
-const LONGEST_PROMPT = 10_000;
-const LONGEST_LYRICS = 4_096;
+const MIN_PROMPT_LENGTH = 10;
+const MAX_PROMPT_LENGTH = 10_000;
+const MAX_LYRICS_LENGTH = 4_096;
 const SLOWEST = 0.25;
 const FASTEST = 4;
 
@@ -64,10 +64,10 @@ function lengthsOf(spec: MusicSpec): { least: number; most: number; usual: numbe
   const most = options.at(-1) ?? spec.max_duration ?? tiers.at(-1)?.to;
   if (least === undefined && most === undefined) return undefined;
   const usual = spec.default_duration ?? options[0] ?? tiers[0]?.to;
-  return { least: least ?? 1, most: most ?? LONGEST_SECONDS, usual };
+  return { least: least ?? 1, most: most ?? MAX_SECONDS, usual };
 }
 
-const LONGEST_SECONDS = 3_600;
+const MAX_SECONDS = 3_600;
 
 export function durationOf(spec: MusicSpec, wanted: number | undefined): Duration {
   const lengths = lengthsOf(spec);
@@ -91,8 +91,8 @@ export function durationOf(spec: MusicSpec, wanted: number | undefined): Duratio
 
 function wrongPrompt(spec: MusicSpec, prompt: string): WrongField | undefined {
   const characters = characterCount(prompt);
-  const least = spec.min_prompt_length ?? SHORTEST_PROMPT;
-  const most = spec.prompt_character_limit ?? LONGEST_PROMPT;
+  const least = spec.min_prompt_length ?? MIN_PROMPT_LENGTH;
+  const most = spec.prompt_character_limit ?? MAX_PROMPT_LENGTH;
   if (characters < least) return wrong('prompt', `Must have at least ${least} characters for this model`);
   if (characters > most) return wrong('prompt', `Must have at most ${most} characters for this model`);
   return undefined;
@@ -108,7 +108,7 @@ function wrongLyrics(spec: MusicSpec, fields: AudioFields): WrongField | undefin
   if (fields.lyrics_optimizer === true) {
     return wrong('lyrics_prompt', 'lyrics_prompt and lyrics_optimizer exclude each other');
   }
-  const most = spec.lyrics_character_limit ?? LONGEST_LYRICS;
+  const most = spec.lyrics_character_limit ?? MAX_LYRICS_LENGTH;
   if (characterCount(lyrics) > most)
     return wrong('lyrics_prompt', `Must have at most ${most} characters for this model`);
   return undefined;

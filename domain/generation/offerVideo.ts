@@ -12,9 +12,9 @@ export type VideoOffer =
   | { ok: true; order: VideoOrder; usage: VideoUsage; media: NamedMedium[]; needs: VideoNeeds }
   | WrongField;
 
-const LONGEST_PROMPT = 2_500;
+const MAX_PROMPT_LENGTH = 2_500;
 /** Of a source, where `duration` is only a hint. */
-const LONGEST_HINT_SECONDS = 300;
+const MAX_HINT_SECONDS = 300;
 
 /** Every rule of the model, and every default: the order says all that is sent. */
 export function offerVideo(model: VideoModel, fields: VideoFields): VideoOffer {
@@ -114,11 +114,8 @@ function hintOf(wanted: string | undefined): Duration {
   if (wanted === undefined) return { ok: true, frame: {} };
   const match = /^(\d{1,3}(?:\.\d{1,3})?)s?$/.exec(wanted);
   const seconds = match ? Number(match[1]) : Number.NaN;
-  if (seconds > 0 && seconds <= LONGEST_HINT_SECONDS) return { ok: true, frame: {} };
-  return wrong(
-    'duration',
-    `Leave it out, or give the seconds of the source, at most ${LONGEST_HINT_SECONDS}`,
-  );
+  if (seconds > 0 && seconds <= MAX_HINT_SECONDS) return { ok: true, frame: {} };
+  return wrong('duration', `Leave it out, or give the seconds of the source, at most ${MAX_HINT_SECONDS}`);
 }
 
 type Choice = { ok: true; value?: string } | WrongField;
@@ -136,7 +133,7 @@ function wrongWords(needs: VideoNeeds, { prompt, negative_prompt }: VideoFields)
   }
   if (prompt === undefined) return needs.prompt === 'required' ? wrong('prompt', 'Required') : undefined;
   if (needs.prompt === 'none') return unsupported('prompt');
-  const most = needs.constraints.prompt_character_limit ?? LONGEST_PROMPT;
+  const most = needs.constraints.prompt_character_limit ?? MAX_PROMPT_LENGTH;
   if (characterCount(prompt) > most)
     return wrong('prompt', `Must have at most ${most} characters for this model`);
   return prompt.trim() === '' ? wrong('prompt', 'Must not be empty') : undefined;

@@ -22,7 +22,7 @@ const SELECTS = {
   output_format: 'outputFormat',
 } as const satisfies Partial<Record<keyof UpscaleFields, keyof UpscaleOrder>>;
 
-const USUAL_FACTOR = 2;
+const DEFAULT_FACTOR = 2;
 
 export function orderUpscale(
   needs: VideoNeeds,
@@ -38,7 +38,7 @@ export function orderUpscale(
     return wrong('enhancement_model', `Must be one of ${topaz?.models.join(', ')} for this model`);
   }
   const onlyEnhances = enhancementModel !== undefined && topaz?.no_upscale_models?.includes(enhancementModel);
-  const factor = fields.upscale_factor ?? (onlyEnhances ? 1 : USUAL_FACTOR);
+  const factor = fields.upscale_factor ?? (onlyEnhances ? 1 : DEFAULT_FACTOR);
   if (onlyEnhances && factor !== 1) {
     return wrong('upscale_factor', `Must be 1 for the enhancement model ${enhancementModel}`);
   }

@@ -6,7 +6,7 @@ import type { CameraPoint } from './videoOrder.ts';
 
 /** Key frames count in frames of this rate, whatever rate the output has. */
 const KEYFRAME_RATE = 24;
-const MOST_TURNS = 32;
+const MAX_TURNS = 32;
 
 export function wrongMedia(
   needs: VideoNeeds,
@@ -96,8 +96,8 @@ function wrongCamera(
   );
   if (backwards >= 0)
     return wrong(`camera_trajectory.${backwards}.time`, 'Must be later than the one before');
-  if (travelOf(points) > MOST_TURNS * 360) {
-    return wrong('camera_trajectory', `The azimuth may travel ${MOST_TURNS} turns in all`);
+  if (travelOf(points) > MAX_TURNS * 360) {
+    return wrong('camera_trajectory', `The azimuth may travel ${MAX_TURNS} turns in all`);
   }
   return undefined;
 }

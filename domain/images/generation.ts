@@ -13,14 +13,14 @@ export interface WishedImages {
 }
 
 /** Defaults where the entry says nothing (IMAGE-8). */
-const USUAL_PROMPT_LIMIT = 7_500;
-const USUAL_SIDE = 1_024;
+const DEFAULT_PROMPT_LIMIT = 7_500;
+const DEFAULT_SIDE = 1_024;
 
 export function wrongImages(
   { constraints, supportsStyleReferences }: ImageSpec,
   wished: WishedImages,
 ): WrongField | undefined {
-  const limit = constraints?.promptCharacterLimit ?? USUAL_PROMPT_LIMIT;
+  const limit = constraints?.promptCharacterLimit ?? DEFAULT_PROMPT_LIMIT;
   const words = `At most ${limit} characters for this model`;
   if (wished.prompt.length > limit) return wrong('prompt', words);
   if ((wished.negativePrompt?.length ?? 0) > limit) return wrong('negative_prompt', words);
@@ -55,5 +55,5 @@ export function sizeOf(
   const isShaped = aspectRatio !== undefined || constraints?.aspectRatios !== undefined;
   const hasTiers = constraints?.resolutions !== undefined || pricing.resolutions !== undefined;
   if (width === undefined && height === undefined && (isShaped || hasTiers)) return undefined;
-  return { width: width ?? USUAL_SIDE, height: height ?? USUAL_SIDE };
+  return { width: width ?? DEFAULT_SIDE, height: height ?? DEFAULT_SIDE };
 }

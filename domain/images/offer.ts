@@ -6,9 +6,9 @@ import type { Tier } from './price.ts';
 
 type Spec = Pick<InpaintSpec | ImageSpec, 'constraints' | 'pricing'>;
 
-const USUAL_RESOLUTION = '1K';
+const DEFAULT_RESOLUTION = '1K';
 /** Default where the entry says nothing (IMAGE-3). */
-const USUAL_INPUT_IMAGES = 3;
+const DEFAULT_INPUT_IMAGES = 3;
 const BEST_FIRST: readonly Quality[] = ['high', 'medium', 'low'];
 
 export function resolutionsOf({ constraints, pricing }: Spec): readonly string[] {
@@ -23,7 +23,7 @@ export function qualitiesOf({ constraints, pricing }: Spec): readonly Quality[] 
 
 export function mostInputImages({ capabilities, constraints }: InpaintSpec): number {
   if (constraints?.combineImages === false) return 1;
-  return capabilities?.maxInputImages ?? constraints?.maxInputImages ?? USUAL_INPUT_IMAGES;
+  return capabilities?.maxInputImages ?? constraints?.maxInputImages ?? DEFAULT_INPUT_IMAGES;
 }
 
 export interface WishedTier {
@@ -55,7 +55,7 @@ export function chooseTier(spec: Spec, wished: WishedTier, { strict }: { strict:
 function usualOf({ constraints }: Spec, resolutions: readonly string[]): string | undefined {
   const { defaultResolution } = constraints ?? {};
   if (defaultResolution !== undefined && resolutions.includes(defaultResolution)) return defaultResolution;
-  return resolutions.includes(USUAL_RESOLUTION) ? USUAL_RESOLUTION : resolutions[0];
+  return resolutions.includes(DEFAULT_RESOLUTION) ? DEFAULT_RESOLUTION : resolutions[0];
 }
 
 function bestOf({ constraints }: Spec, qualities: readonly Quality[]): Quality | undefined {
@@ -113,13 +113,13 @@ export function wrongCount(spec: InpaintSpec, count: number): WrongField | undef
 
 /** PNG for the smallest tier and for models without tiers, JPEG for the others (IMAGE-5). */
 export function usualFormat(resolution: string | undefined): ImageFormat {
-  return resolution === undefined || resolution === USUAL_RESOLUTION ? 'png' : 'jpeg';
+  return resolution === undefined || resolution === DEFAULT_RESOLUTION ? 'png' : 'jpeg';
 }
 
 /** Maximum result of the upscaler, in pixels (IMAGE-10). */
-const MOST_UPSCALED_PIXELS = 16_777_216;
+const MAX_UPSCALED_PIXELS = 16_777_216;
 
 /** The wished factor, or the largest with which the result has no more pixels than that; never below 1. */
 export function scaleWithin(wished: number, { width, height }: { width: number; height: number }): number {
-  return Math.max(1, Math.min(wished, Math.sqrt(MOST_UPSCALED_PIXELS / (width * height))));
+  return Math.max(1, Math.min(wished, Math.sqrt(MAX_UPSCALED_PIXELS / (width * height))));
 }

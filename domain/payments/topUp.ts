@@ -47,11 +47,11 @@ export function isFinalTopUp(state: TopUpState): state is FinalTopUpState {
 }
 
 /** How often one payment is handed in at most: again only after a certain refusal, or when its transaction was dropped. */
-export const MOST_SETTLEMENTS = 20;
+export const MAX_SETTLEMENTS = 20;
 
 /** Whether it may be handed in again because its transaction was dropped. */
 export function canReopen({ state, settlements }: { state: TopUpState; settlements: number }): boolean {
-  return settlements < MOST_SETTLEMENTS && NEXT[state].includes('recorded');
+  return settlements < MAX_SETTLEMENTS && NEXT[state].includes('recorded');
 }
 
 /** Payments of one payer that may wait for their end at the same time; beyond it another one is refused. */
@@ -89,12 +89,12 @@ export function pauseOfRefusedMs(look: number, leftMs: number): number {
 export const SUGGESTED_TOP_UP_USD = 10;
 
 /** A token with more decimals than the ledger would not be credited exactly. */
-const MOST_DECIMALS = 9;
+const MAX_DECIMALS = 9;
 
 /** What so many smallest units of a dollar token are in the ledger: exact. Throws RangeError for more than nine decimals. */
 export function nanoOfUnits(units: string, decimals: number): Nano {
-  if (!Number.isInteger(decimals) || decimals < 0 || decimals > MOST_DECIMALS) {
+  if (!Number.isInteger(decimals) || decimals < 0 || decimals > MAX_DECIMALS) {
     throw new RangeError(`a token of ${decimals} decimals cannot be credited exactly`);
   }
-  return BigInt(units) * 10n ** BigInt(MOST_DECIMALS - decimals);
+  return BigInt(units) * 10n ** BigInt(MAX_DECIMALS - decimals);
 }

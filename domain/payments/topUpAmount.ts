@@ -1,8 +1,8 @@
 /** How much a top-up may be: in smallest units of a token that is a dollar. */
 import type { Refusal } from './envelope.ts';
 
-export const LEAST_TOP_UP_USD = 5;
-const MOST_TOP_UP_USD = 10_000;
+export const MIN_TOP_UP_USD = 5;
+const MAX_TOP_UP_USD = 10_000;
 
 /** As many digits as 2^256 has. */
 const CANONICAL = /^(0|[1-9][0-9]{0,77})$/;
@@ -19,18 +19,18 @@ export function refuseAmount(value: unknown, decimals: number): Refusal | undefi
     return { code: 'INVALID_AMOUNT', message: 'the amount must be a decimal string of whole smallest units' };
   }
   const dollar = 10n ** BigInt(decimals);
-  if (units < BigInt(LEAST_TOP_UP_USD) * dollar) {
+  if (units < BigInt(MIN_TOP_UP_USD) * dollar) {
     return {
       code: 'AMOUNT_TOO_LOW',
-      message: `a top-up is at least ${LEAST_TOP_UP_USD} USD`,
-      details: { minimumUsd: String(LEAST_TOP_UP_USD) },
+      message: `a top-up is at least ${MIN_TOP_UP_USD} USD`,
+      details: { minimumUsd: String(MIN_TOP_UP_USD) },
     };
   }
-  if (units > BigInt(MOST_TOP_UP_USD) * dollar) {
+  if (units > BigInt(MAX_TOP_UP_USD) * dollar) {
     return {
       code: 'AMOUNT_TOO_HIGH',
-      message: `a top-up is at most ${MOST_TOP_UP_USD} USD`,
-      details: { maximumUsd: String(MOST_TOP_UP_USD) },
+      message: `a top-up is at most ${MAX_TOP_UP_USD} USD`,
+      details: { maximumUsd: String(MAX_TOP_UP_USD) },
     };
   }
   return undefined;

@@ -17,7 +17,7 @@ export type Keeping =
   | { kind: 'status'; members: readonly string[]; value: string };
 
 /** Longer params name no block. */
-const LONGEST_PARAMS = 512;
+const MAX_PARAMS_LENGTH = 512;
 
 const ALWAYS = new Set(['eth_chainId', 'net_version', 'getGenesisHash', 'starknet_chainId']);
 
@@ -68,7 +68,7 @@ export function keepingOf(
 ): Keeping | undefined {
   if (!isEverKept(family, method)) return undefined;
   if (ALWAYS.has(method)) return { kind: 'always' };
-  if (params === undefined || params.length > LONGEST_PARAMS) return undefined;
+  if (params === undefined || params.length > MAX_PARAMS_LENGTH) return undefined;
   const list: unknown = JSON.parse(params);
   if (!Array.isArray(list)) return undefined;
   if (family === 'starknet') return starknetKeeping(method, list);

@@ -11,9 +11,9 @@ import { methodsOf, REFUSAL_WORDS, refusalOfMethod, shownName } from './methods.
 import type { RpcNetwork } from './networks.ts';
 import { type CallMethod, RpcCalls } from './rpcCalls.ts';
 
-export const MOST_ITEMS = 100;
+export const MAX_ITEMS = 100;
 export const RPC_JSON_LIMITS = { ...NO_LIMITS, levels: 64, members: 20_000 };
-const LIMITS = { json: RPC_JSON_LIMITS, items: MOST_ITEMS };
+const LIMITS = { json: RPC_JSON_LIMITS, items: MAX_ITEMS };
 
 export interface RpcRequest {
   calls: RpcCalls;
@@ -34,7 +34,7 @@ export function writes({ calls }: Pick<RpcRequest, 'calls'>): boolean {
 export function readRpcRequest(bytes: Buffer, network: RpcNetwork): RpcRequest {
   const { placed, names, isBatch, items, problem } = readCalls(bytes);
   if (items === 0) throw refused('A batch needs at least one item.');
-  if (items > MOST_ITEMS) throw refused(`A batch has at most ${MOST_ITEMS} items; this one has ${items}.`);
+  if (items > MAX_ITEMS) throw refused(`A batch has at most ${MAX_ITEMS} items; this one has ${items}.`);
   if (problem !== undefined) throw refused(problem);
   const methods = admit(network, names);
   let credits = 0;

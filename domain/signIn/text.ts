@@ -31,15 +31,15 @@ export interface SignInFields {
   isSpaced: boolean;
 }
 
-const LONGEST_TEXT = 4_096;
-const MOST_RESOURCES = 32;
+const MAX_TEXT_LENGTH = 4_096;
+const MAX_RESOURCES = 32;
 const PRINTABLE = /^[\n\x20-\x7e]+$/;
 const TITLE = /^([^ ]+) wants you to sign in with your (Ethereum|Solana) account:$/;
 const ACCOUNT: Record<WalletFamily, string> = { evm: 'Ethereum', solana: 'Solana' };
 
 /** Throws SignInRefused: invalid message, or missing nonce. */
 export function parseSignInText(text: string): SignInFields {
-  if (text.length > LONGEST_TEXT) throw invalid(`is longer than ${LONGEST_TEXT} characters`);
+  if (text.length > MAX_TEXT_LENGTH) throw invalid(`is longer than ${MAX_TEXT_LENGTH} characters`);
   if (!PRINTABLE.test(text)) throw invalid('has characters other than printable ASCII and line feeds');
   const lines = createLines(text.split('\n'));
   const title = TITLE.exec(lines.next());
@@ -108,7 +108,7 @@ export function checkFields(fields: SignInFields): void {
   if (fields.requestId !== undefined && !isRequestId(fields.requestId)) {
     throw invalid('has a request id with characters that EIP-4361 does not allow, or with too many');
   }
-  if (resources.length > MOST_RESOURCES) throw invalid(`has more than ${MOST_RESOURCES} resources`);
+  if (resources.length > MAX_RESOURCES) throw invalid(`has more than ${MAX_RESOURCES} resources`);
   if (!resources.every(isUri)) throw invalid('has a resource that is no URI');
 }
 

@@ -13,12 +13,12 @@ const TOKENS: Record<ReasoningEffort, number> = {
   max: 65_536,
 };
 /** A model that is told no effort has one of its own. */
-const USUAL_EFFORT: ReasoningEffort = 'high';
+const DEFAULT_EFFORT: ReasoningEffort = 'high';
 
 /** Per choice. A request without `reasoning` is for a model that has none. */
 export function reasoningBesideOf({ reasoning }: Pick<ChatRequest, 'reasoning'>): number {
   if (reasoning === undefined) return 0;
   const { effort, enabled } = reasoning;
   if (effort === undefined && enabled === false) return 0;
-  return TOKENS[effort ?? USUAL_EFFORT];
+  return TOKENS[effort ?? DEFAULT_EFFORT];
 }

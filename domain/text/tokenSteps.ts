@@ -20,8 +20,8 @@ const TABS = 4;
 const CAPITALS = 5;
 /** With so many states as a word has letters before it is no word any more. */
 const WORD = 6;
-const LONGEST_WORD = 16;
-const UNBROKEN = WORD + LONGEST_WORD - 1;
+const MAX_WORD_LENGTH = 16;
+const UNBROKEN = WORD + MAX_WORD_LENGTH - 1;
 
 /** Three of four letters of most texts in Latin script; of random ones little more than half. */
 const COMMON = new Set('acdehilmnoprstu');

@@ -59,8 +59,8 @@ export async function fadeTo(canvas: Canvas, opacity: number): Promise<void> {
 
 /** Share of the picture that a text keeps from its edges, and the most of it that it takes. */
 const MARGIN = 0.04;
-const MOST_TAKEN = 1 - 2 * MARGIN;
-const USUAL_SIZE: Length = { share: 0.09 };
+const MAX_TAKEN = 1 - 2 * MARGIN;
+const DEFAULT_SIZE: Length = { share: 0.09 };
 /** Shares of a letter's size: its usual width, and a line's height. */
 const LETTER = 0.65;
 const LINE = 1.25;
@@ -70,12 +70,12 @@ const DPI = 72;
 
 export async function write(canvas: Canvas, step: TextStep, fontPath: string): Promise<void> {
   const room = {
-    width: Math.floor(canvas.width * MOST_TAKEN),
-    height: Math.floor(canvas.height * MOST_TAKEN),
+    width: Math.floor(canvas.width * MAX_TAKEN),
+    height: Math.floor(canvas.height * MAX_TAKEN),
   };
   // No letter has room in it.
   if (room.width < SMALLEST || room.height < SMALLEST) return;
-  const size = fittingSize([...step.text].length, lengthInPixels(step.size ?? USUAL_SIZE, canvas), room);
+  const size = fittingSize([...step.text].length, lengthInPixels(step.size ?? DEFAULT_SIZE, canvas), room);
   const { red, green, blue } = step.colour;
   const align = step.anchor.x === 0 ? 'left' : step.anchor.x === 1 ? 'right' : 'centre';
   const drawn = sharp({

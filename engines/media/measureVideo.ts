@@ -51,7 +51,7 @@ export type VideoOutcome = { ok: true; video: MeasuredVideo } | MediaRefusal;
 /** What encoders of sound add at both ends is nobody's length, and clocks of two tracks never end together. */
 const TOLERATED_SECONDS = 0.15;
 const TOLERATED_SHARE = 0.02;
-const MOST_TOLERATED_SECONDS = 1;
+const MAX_TOLERATED_SECONDS = 1;
 /** Cameras for slow motion record so many; more in a second are there to make a short video long. */
 const MAX_FRAMES_PER_SECOND = 240;
 /** One is a picture. */
@@ -94,7 +94,7 @@ function decode(tools: MediaTools, request: VideoRequest, { container }: VideoSt
     ...{ ffmpegPath: tools.ffmpegPath, path: request.path, demuxer, demuxerOptions },
     ...{ decoders: VIDEO_DECODERS, maxPixels: request.maxPixels },
     maxPictures: request.maxSeconds * MAX_FRAMES_PER_SECOND,
-    maxSeconds: request.maxSeconds + MOST_TOLERATED_SECONDS,
+    maxSeconds: request.maxSeconds + MAX_TOLERATED_SECONDS,
     // Faster than it plays even where pictures are large; half as fast on a busy machine is still in time.
     timeoutMs: request.timeoutMs ?? Math.min(600_000, 30_000 + request.maxSeconds * 2_000),
     signal: request.signal,
@@ -137,7 +137,7 @@ function judge(decoded: DecodedPictures, structure: VideoStructure, request: Jud
 /** The pictures' length, unless another reading tells notably more. */
 function secondsOf({ pictureSeconds, soundSeconds }: DecodedPictures, declaredSeconds: number): number {
   const larger = Math.max(soundSeconds, declaredSeconds);
-  const share = Math.min(MOST_TOLERATED_SECONDS, pictureSeconds * TOLERATED_SHARE);
+  const share = Math.min(MAX_TOLERATED_SECONDS, pictureSeconds * TOLERATED_SHARE);
   return larger > pictureSeconds + Math.max(TOLERATED_SECONDS, share) ? larger : pictureSeconds;
 }
 

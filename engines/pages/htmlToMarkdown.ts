@@ -15,7 +15,7 @@ export interface PageMarkdown {
 }
 
 /** Below this share of the page's text the content counts as not found. */
-const LEAST_SHARE = 0.2;
+const MIN_SHARE = 0.2;
 const FRAME = new Set(['nav', 'footer', 'aside', 'form']);
 
 export async function htmlToMarkdown(html: string, url: string): Promise<PageMarkdown> {
@@ -25,7 +25,7 @@ export async function htmlToMarkdown(html: string, url: string): Promise<PageMar
   plainTables(document);
   const extracted = await extract(document, base);
   const kept = extracted === undefined ? 0 : lettersOf(extracted.markdown);
-  if (extracted !== undefined && kept >= textLength * LEAST_SHARE) return finish(extracted, url);
+  if (extracted !== undefined && kept >= textLength * MIN_SHARE) return finish(extracted, url);
   // Defuddle may have changed its document before it failed.
   const title = extracted?.title ?? titleOf(document);
   return finish({ title, markdown: turnOver(parsePage(html, url)) }, url);

@@ -40,7 +40,7 @@ const LINK_SCHEMES = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 const IMAGE_SCHEMES = new Set(['http:', 'https:']);
 
 /** Of more no markdown is made in the time that there is, and of deeper ones none at all: the libraries call themselves. */
-const MOST_TAGS = 200_000;
+const MAX_TAGS = 200_000;
 const DEEPEST = 1_500;
 
 /** Throws RangeError for pages beyond reading. */
@@ -64,7 +64,7 @@ function refuseTooManyTags(html: string): void {
   let count = 0;
   for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) count += 1;
   // Opening and closing ones.
-  if (count > 2 * MOST_TAGS) throw new RangeError('too many tags');
+  if (count > 2 * MAX_TAGS) throw new RangeError('too many tags');
 }
 
 function refuseTooDeep(document: PageDocument): void {

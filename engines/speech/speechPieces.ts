@@ -18,7 +18,7 @@ export interface LevelMeter {
 }
 
 /** Silence without any noise. */
-const LOWEST_DB = -100;
+const MIN_DB = -100;
 const FULL_SCALE = 32_768;
 
 /** Of 16-bit mono samples, in pieces of any length. */
@@ -55,7 +55,7 @@ function levelOf(samples: Buffer): number {
     const value = samples.readInt16LE(at) / FULL_SCALE;
     sum += value * value;
   }
-  return Math.max(LOWEST_DB, 10 * Math.log10(sum / (samples.length / 2)));
+  return Math.max(MIN_DB, 10 * Math.log10(sum / (samples.length / 2)));
 }
 
 /** What is never louder than this is no speech, however much louder it is than the rest. */
@@ -70,10 +70,10 @@ const LONG_SILENCE = 2 * FRAMES_PER_SECOND;
 /** Kept before and after speech. */
 const MARGIN = 0.3 * FRAMES_PER_SECOND;
 /** The recogniser adapts to a voice within a piece: longer ones are heard better, and need more memory. */
-const SHORTEST_PIECE = 15 * FRAMES_PER_SECOND;
-const LONGEST_PIECE = 35 * FRAMES_PER_SECOND;
+const MIN_PIECE_LENGTH = 15 * FRAMES_PER_SECOND;
+const MAX_PIECE_LENGTH = 35 * FRAMES_PER_SECOND;
 /** Shorter than any word. */
-const SHORTEST_SOUND = 0.05 * FRAMES_PER_SECOND;
+const MIN_SOUND = 0.05 * FRAMES_PER_SECOND;
 
 /** In order, none overlapping; none at all where nothing is loud enough to be heard. */
 export function cutAtPauses(levels: Float32Array): Piece[] {
@@ -87,7 +87,7 @@ export function cutAtPauses(levels: Float32Array): Piece[] {
 
 function thresholdOf(levels: Float32Array): number | undefined {
   const sorted = levels.slice().sort();
-  const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? LOWEST_DB;
+  const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? MIN_DB;
   // A few words in hours of silence are loud enough too.
   const loudest = Math.max(at(0.95), at(0.9999) - 20);
   if (loudest < INAUDIBLE_DB) return undefined;
@@ -112,7 +112,7 @@ function between(silences: readonly Piece[], length: number): Piece[] {
   const bounds = [{ from: 0, to: 0 }, ...silences, { from: length, to: length }];
   return bounds.slice(1).flatMap((next, index) => {
     const before = bounds[index]?.to ?? 0;
-    if (next.from - before < SHORTEST_SOUND) return [];
+    if (next.from - before < MIN_SOUND) return [];
     return [{ from: Math.max(0, before - MARGIN), to: Math.min(length, next.from + MARGIN) }];
   });
 }
@@ -120,7 +120,7 @@ function between(silences: readonly Piece[], length: number): Piece[] {
 function cutStretch(stretch: Piece, pauses: readonly Piece[]): Piece[] {
   const pieces: Piece[] = [];
   let { from } = stretch;
-  while (stretch.to - from > LONGEST_PIECE) {
+  while (stretch.to - from > MAX_PIECE_LENGTH) {
     const to = bestCut(from, pauses);
     pieces.push({ from, to });
     from = to;
@@ -132,9 +132,9 @@ function cutStretch(stretch: Piece, pauses: readonly Piece[]): Piece[] {
 function bestCut(from: number, pauses: readonly Piece[]): number {
   const within = pauses
     .map((pause) => ({ middle: Math.floor((pause.from + pause.to) / 2), length: pause.to - pause.from }))
-    .filter(({ middle }) => middle >= from + SHORTEST_PIECE && middle <= from + LONGEST_PIECE);
+    .filter(({ middle }) => middle >= from + MIN_PIECE_LENGTH && middle <= from + MAX_PIECE_LENGTH);
   const longest = within.reduce((best, pause) => (pause.length > best.length ? pause : best), {
-    middle: from + LONGEST_PIECE,
+    middle: from + MAX_PIECE_LENGTH,
     length: 0,
   });
   return longest.middle;

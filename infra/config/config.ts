@@ -18,7 +18,7 @@ import {
   requireVariables,
   secretReader,
 } from './environment.ts';
-import { ollamaAddress, USUAL_OLLAMA } from './ollamaAddress.ts';
+import { DEFAULT_OLLAMA, ollamaAddress } from './ollamaAddress.ts';
 import { requirePaymentKeys } from './paymentKeys.ts';
 import { readConfigurationFile } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
@@ -196,7 +196,7 @@ function pricesOf({ scrape, search, voiceCloning, rpcCredit }: ConfigurationFile
 }
 
 function ollamaOf({ OLLAMA_HOST }: CompleteEnvironment): string | undefined {
-  return OLLAMA_HOST === undefined ? USUAL_OLLAMA : ollamaAddress(OLLAMA_HOST);
+  return OLLAMA_HOST === undefined ? DEFAULT_OLLAMA : ollamaAddress(OLLAMA_HOST);
 }
 
 /** An entry of the operator's with the name of the built-in one is the operator's alone: nothing is added to it. */

@@ -1,6 +1,6 @@
 import { type ConfiguredProviders, keylessFirst } from '../../domain/providerKind.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
-import { USUAL_OLLAMA } from './ollamaAddress.ts';
+import { DEFAULT_OLLAMA } from './ollamaAddress.ts';
 import type { ConfigurableKinds } from './schema/primitives.ts';
 
 /** The entry that the models of an Ollama have which was found by itself; models of the file may name it too. */
@@ -10,7 +10,7 @@ export const OLLAMA_PROVIDER = 'ollama';
 export function configuredProviders(
   kinds: ConfigurableKinds,
   configured: Record<string, ProviderSettings>,
-  ollama = USUAL_OLLAMA,
+  ollama = DEFAULT_OLLAMA,
 ): ConfiguredProviders {
   const builtIn = keylessFirst(kinds).filter(({ isBuiltIn }) => isBuiltIn);
   const entries = builtIn.map(({ kind, settings }) => [kind, settings.parse({ kind })] as const);

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 
 const PORT = '11434';
-export const USUAL_OLLAMA = `http://127.0.0.1:${PORT}`;
+export const DEFAULT_OLLAMA = `http://127.0.0.1:${PORT}`;
 
 /** Its hosted service wants an account and money: nothing there is found by itself. */
 const HOSTED = '.ollama.com';

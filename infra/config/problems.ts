@@ -17,8 +17,8 @@ export class ConfigError extends Error {
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-const MOST_PROBLEMS = 20;
-const LONGEST_FOUND = 80;
+const MAX_PROBLEMS = 20;
+const MAX_FOUND = 80;
 /** Many services of chain nodes want their key in the path. */
 const NODE_URLS: ReadonlySet<PropertyKey> = new Set(['endpoints', 'rpcUrl', 'rpcUrls']);
 const SECRET_KEY = /key|secret|token|password|credential|_URL$/i;
@@ -26,8 +26,8 @@ const SECRET_KEY = /key|secret|token|password|credential|_URL$/i;
 /** All problems of one parse, at most 20 and the number of further ones. */
 export function describeProblems(issues: readonly Issue[], input: unknown): string[] {
   const lines = issues.flatMap((issue) => describe(issue, input));
-  const rest = lines.length - MOST_PROBLEMS;
-  return rest > 0 ? [...lines.slice(0, MOST_PROBLEMS), `… and ${rest} more`] : lines;
+  const rest = lines.length - MAX_PROBLEMS;
+  return rest > 0 ? [...lines.slice(0, MAX_PROBLEMS), `… and ${rest} more`] : lines;
 }
 
 export function problem(path: Path, found: string, allowed: string): string {
@@ -106,7 +106,7 @@ function foundText(path: Path, input: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   const written = JSON.stringify(value);
-  return written.length > LONGEST_FOUND ? `${written.slice(0, LONGEST_FOUND)}…` : written;
+  return written.length > MAX_FOUND ? `${written.slice(0, MAX_FOUND)}…` : written;
 }
 
 /** A value that may carry a secret: by the name of its key, as a user and password in a URL, or in the path of a node's. */

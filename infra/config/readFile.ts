@@ -8,7 +8,7 @@ import { ConfigError, describeProblems } from './problems.ts';
 import { type ConfigurationFile, configurationFile } from './schema/file.ts';
 import type { ConfigurableKinds } from './schema/primitives.ts';
 
-const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 /**
  * The checked content of the file that `named` names; without a name, of farebox.config.json in the working folder if
@@ -43,7 +43,7 @@ const MEANING = 'FAREBOX_CONFIG names the configuration file';
 /** The text of a file; undefined when it is not there and need not be. `meaning` says who named one that must be there. */
 export function readText(file: string, meaning: string | undefined): string | undefined {
   try {
-    if (statSync(file).size > LARGEST_FILE_BYTES) throw new ConfigError(file, ['larger than 16 MiB']);
+    if (statSync(file).size > MAX_FILE_BYTES) throw new ConfigError(file, ['larger than 16 MiB']);
     return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     if (error instanceof ConfigError) throw error;

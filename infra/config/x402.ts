@@ -1,6 +1,6 @@
 /** The payment networks as the rest of the service reads them: one shape for every way of writing them in the file. */
 import type { PaymentNetworkSettings } from '../../domain/payments/networkSettings.ts';
-import { familyOf, USUAL_NETWORKS, type WalletFamily } from '../../domain/wallets.ts';
+import { DEFAULT_NETWORKS, familyOf, type WalletFamily } from '../../domain/wallets.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 
 export type { PaymentNetworkSettings };
@@ -49,7 +49,7 @@ export function x402Settings(
     signInDomains: [
       ...new Set([new URL(publicUrl).hostname, ...named].map((domain) => domain.toLowerCase())),
     ],
-    signInNetworks: networks.length > 0 ? networks.map(({ network }) => network) : USUAL_NETWORKS,
+    signInNetworks: networks.length > 0 ? networks.map(({ network }) => network) : DEFAULT_NETWORKS,
     networks,
   };
 }

@@ -31,7 +31,7 @@ export interface GuardedPost {
 }
 
 /** So much of an answer is taken, for as long, so that a polite receiver does not see its answer cut off. */
-const MOST_ANSWER_BYTES = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 const ANSWER_BODY_MS = 1_000;
 
 export function createGuardedPost(options: GuardedFetchOptions): GuardedPost {
@@ -57,7 +57,7 @@ export function createGuardedPost(options: GuardedFetchOptions): GuardedPost {
 
 async function send(door: Door, url: URL, { headers, body, timeoutMs, signal }: Posted): Promise<number> {
   const deadline = AbortSignal.timeout(timeoutMs);
-  const limit = MOST_ANSWER_BYTES;
+  const limit = MAX_ANSWER_BYTES;
   return await exchange(door, url, {
     method: 'POST',
     headers,

@@ -8,8 +8,8 @@ import { buildConnector } from 'undici';
 
 const SLAB_BYTES = 1024 * 1024;
 /** With less than this left a new slab is begun. */
-const LEAST_BYTES = 128 * 1024;
-const MOST_SPARE = 16;
+const MIN_BYTES = 128 * 1024;
+const MAX_SPARE = 16;
 
 interface Slab {
   bytes: Buffer;
@@ -36,7 +36,7 @@ export function giveBack(piece: Uint8Array): void {
 
 function spareIt(slab: Slab): void {
   slabs.delete(slab.bytes.buffer);
-  if (spare.length < MOST_SPARE) spare.push(slab.bytes);
+  if (spare.length < MAX_SPARE) spare.push(slab.bytes);
 }
 
 function takeSlab(): Slab {
@@ -75,7 +75,7 @@ function openSocket(host: string, port: number): Socket {
   let slab: Slab | undefined;
   const room = () => {
     if (slab && slab.returned === slab.used) slab.used = slab.returned = 0;
-    if (slab && SLAB_BYTES - slab.used < LEAST_BYTES) {
+    if (slab && SLAB_BYTES - slab.used < MIN_BYTES) {
       slab.full = true;
       slab = undefined;
     }

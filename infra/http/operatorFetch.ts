@@ -18,10 +18,10 @@ export interface OperatorRequest extends Pick<RequestInit, 'method' | 'headers' 
 
 const CONNECT_TIMEOUT_MS = 4_000;
 
-const LARGEST_OWN_ANSWER_BYTES = 256 * 1024 * 1024;
+const MAX_OWN_ANSWER_BYTES = 256 * 1024 * 1024;
 
 const direct = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } }).compose(
-  unpaused(LARGEST_OWN_ANSWER_BYTES),
+  unpaused(MAX_OWN_ANSWER_BYTES),
 );
 
 /** A request to this machine, past any proxy. Throws when there is no answer in time. */

@@ -4,7 +4,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 export type ResolveHost = (hostname: string) => Promise<string[]>;
 
 export const DNS_DEADLINE_MS = 10_000;
-const MOST_ADDRESSES = 100;
+const MAX_ADDRESSES = 100;
 
 /**
  * The names of strangers: asked over the network by the resolver's own sockets, not by `getaddrinfo`, whose four threads a
@@ -16,7 +16,7 @@ export async function resolvePublicHost(hostname: string): Promise<string[]> {
   try {
     const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    if (addresses.length === 0 || addresses.length > MOST_ADDRESSES) throw new Error('no usable DNS answer');
+    if (addresses.length === 0 || addresses.length > MAX_ADDRESSES) throw new Error('no usable DNS answer');
     return addresses;
   } finally {
     clearTimeout(expiry);

@@ -12,8 +12,8 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
 
 /** Of a longer header only the right end is read. */
-const MOST_CHARACTERS = 2_048;
-const MOST_ENTRIES = 20;
+const MAX_CHARACTERS = 2_048;
+const MAX_ENTRIES = 20;
 const BITS_BEFORE_IPV4 = 96;
 
 export interface TrustedProxies {
@@ -77,10 +77,10 @@ function isIn(address: Address, [network, bits]: Network): boolean {
 /** Node has joined several lines of the header already, in their order. */
 function fromTheRight(header: string | string[] | undefined): string[] {
   const written = String(header ?? '');
-  const entries = written.slice(-MOST_CHARACTERS).split(',');
+  const entries = written.slice(-MAX_CHARACTERS).split(',');
   // Half an address may look like another one.
-  if (written.length > MOST_CHARACTERS) entries.shift();
-  return entries.slice(-MOST_ENTRIES).reverse();
+  if (written.length > MAX_CHARACTERS) entries.shift();
+  return entries.slice(-MAX_ENTRIES).reverse();
 }
 
 const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/;

@@ -11,7 +11,7 @@ export interface ClonedVoice {
 }
 
 /** Of one account at the same time: each can be made in a minute, and none is looked for in a longer list than this. */
-export const MOST_VOICES = 1_000;
+export const MAX_VOICES = 1_000;
 
 export async function keepVoice(
   sql: SqlClient,
@@ -30,9 +30,9 @@ export async function hasRoomForVoice(sql: SqlClient, accountId: string): Promis
   const { rows } = await sql.query<{ count: number }>(
     `select count(*)::integer as count from (
        select from cloned_voices where account_id = $1 and expires_at > clock_timestamp() limit $2) as live`,
-    [accountId, MOST_VOICES],
+    [accountId, MAX_VOICES],
   );
-  return (rows[0]?.count ?? 0) < MOST_VOICES;
+  return (rows[0]?.count ?? 0) < MAX_VOICES;
 }
 
 /** Of one account and UTC day: the service is paid for each sample that it gets. */

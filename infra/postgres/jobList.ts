@@ -28,8 +28,8 @@ export interface JobPage extends JobFilters {
   from?: JobPlace | undefined;
 }
 
-const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
-const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const MIN_ID = '00000000-0000-0000-0000-000000000000';
+const MAX_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
  * Reads, of each combination of what is asked for, the first rows from an index that has them in this order, and of those
@@ -47,7 +47,7 @@ export async function listJobsBy(sql: SqlClient, page: JobPage): Promise<JobRow[
       page.createdAfter ?? '-infinity',
       page.createdBefore ?? 'infinity',
       from?.createdAt ?? (order === 'asc' ? '-infinity' : 'infinity'),
-      from?.queueId ?? (order === 'asc' ? LOWEST_ID : HIGHEST_ID),
+      from?.queueId ?? (order === 'asc' ? MIN_ID : MAX_ID),
       page.limit,
       ...(named === 'all' ? [] : [visibleTo]),
       ...(named === 'all' || named === 'keys' ? [] : [page.kinds ?? JOB_KINDS, page.states ?? JOB_STATES]),

@@ -25,10 +25,10 @@ import {
 } from './keys.ts';
 import { inTransaction } from './pool.ts';
 
-const MOST_ACTIVE_KEYS = 500;
-const MOST_CREATIONS_A_MINUTE = 20;
+const MAX_ACTIVE_KEYS = 500;
+const MAX_CREATIONS_A_MINUTE = 20;
 /** Replaced secrets of one key that still work. */
-const MOST_OVERLAPS = 10;
+const MAX_OVERLAPS = 10;
 
 export interface KeyAct {
   actor: Actor;
@@ -181,10 +181,10 @@ async function replaceSecret(
     [key.id, overlapSeconds],
   );
   if (overlapSeconds === 0) return null;
-  if (working.length >= MOST_OVERLAPS) {
+  if (working.length >= MAX_OVERLAPS) {
     throw new FareboxError({
       code: 'invalid_request',
-      message: `At most ${MOST_OVERLAPS} replaced secrets of an API key may work at a time. Wait, or rotate with overlapSeconds 0.`,
+      message: `At most ${MAX_OVERLAPS} replaced secrets of an API key may work at a time. Wait, or rotate with overlapSeconds 0.`,
     });
   }
   const { rows } = await client.query<{ works_until: Date }>(
@@ -260,14 +260,14 @@ async function boundCreations(client: pg.PoolClient, accountId: string, all: boo
         select created_at from api_keys
         where account_id = $1 and (created_by is not null or $2)
           and created_at > (select ledger_now() - interval '1 minute')
-        order by created_at desc limit ${MOST_CREATIONS_A_MINUTE}
+        order by created_at desc limit ${MAX_CREATIONS_A_MINUTE}
       ) latest`,
     [accountId, all],
   );
-  if ((rows[0]?.made ?? 0) < MOST_CREATIONS_A_MINUTE) return;
+  if ((rows[0]?.made ?? 0) < MAX_CREATIONS_A_MINUTE) return;
   throw new FareboxError({
     code: 'rate_limited',
-    message: `At most ${MOST_CREATIONS_A_MINUTE} API keys can be created per minute.`,
+    message: `At most ${MAX_CREATIONS_A_MINUTE} API keys can be created per minute.`,
     retryAfterSeconds: Math.max(1, rows[0]?.seconds ?? 60),
   });
 }
@@ -277,9 +277,9 @@ async function boundActiveKeys(client: pg.PoolClient, accountId: string): Promis
     `select count(*)::int as active from api_keys k where account_id = $1 and ${IS_ACTIVE}`,
     [accountId],
   );
-  if ((rows[0]?.active ?? 0) < MOST_ACTIVE_KEYS) return;
+  if ((rows[0]?.active ?? 0) < MAX_ACTIVE_KEYS) return;
   throw new FareboxError({
     code: 'invalid_request',
-    message: `An account can have at most ${MOST_ACTIVE_KEYS} active API keys.`,
+    message: `An account can have at most ${MAX_ACTIVE_KEYS} active API keys.`,
   });
 }

@@ -127,14 +127,14 @@ export function newSecret(keyType: KeyType): string {
 }
 
 /** The highest limit that the ledger can hold a key to; more than any account can ever have. */
-const HIGHEST_LIMIT: Nano = 2n ** 63n - 1n;
+const MAX_LIMIT: Nano = 2n ** 63n - 1n;
 
 /** Values of limit_usd, limit_diem, limit_vcu, stated_usd, stated_diem and stated_vcu. */
 export function limitColumns({ usd, diem, vcu }: KeyLimits): (string | null)[] {
   const limits = [usd, diem, vcu];
-  const beyond = (limit: Nano | null) => limit !== null && limit > HIGHEST_LIMIT;
+  const beyond = (limit: Nano | null) => limit !== null && limit > MAX_LIMIT;
   return [
-    ...limits.map((limit) => (beyond(limit) ? HIGHEST_LIMIT : limit)?.toString() ?? null),
+    ...limits.map((limit) => (beyond(limit) ? MAX_LIMIT : limit)?.toString() ?? null),
     ...limits.map((limit) => (beyond(limit) ? limit : null)?.toString() ?? null),
   ];
 }

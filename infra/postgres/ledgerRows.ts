@@ -76,7 +76,7 @@ export function toParts(row: PartsRow): Part[] {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const LARGEST: Nano = 2n ** 62n;
-const LONGEST_TTL_MS = 90 * 86_400_000;
+const MAX_TTL_MS = 90 * 86_400_000;
 
 /**
  * A request that the database could only fail on must not take its batch with it, so it is refused before it joins one.
@@ -121,7 +121,7 @@ function isPrice(price: LedgerPrice): boolean {
 }
 
 function isTtl(ttlMs: number): boolean {
-  return Number.isSafeInteger(ttlMs) && ttlMs >= 0 && ttlMs <= LONGEST_TTL_MS;
+  return Number.isSafeInteger(ttlMs) && ttlMs >= 0 && ttlMs <= MAX_TTL_MS;
 }
 
 /** An account without a row is a wallet's that was never topped up: it has nothing, as an empty one. */

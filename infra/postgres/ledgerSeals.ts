@@ -177,7 +177,7 @@ const WRONG_BALANCES = `select account_id, concat_ws(', ', 'usd ' || w.usd, 'bun
 
 const SUMS_PER_INSERT = 5_000;
 /** Limits of one transaction, which takes a fraction of a second. A commit per day would take longer than the seals. */
-const MOST_AT_ONCE = { days: 31, sums: 20_000 };
+const MAX_AT_ONCE = { days: 31, sums: 20_000 };
 
 /** Seals days that were checked, oldest first; the days that another check has sealed meanwhile stay as they are. */
 export async function writeSeals(pool: pg.Pool, records: readonly DayRecord[]): Promise<string[]> {
@@ -210,9 +210,9 @@ export async function writeSeals(pool: pg.Pool, records: readonly DayRecord[]): 
 /** The days of one transaction, at least one. */
 function firstDays(records: readonly DayRecord[]): DayRecord[] {
   let sums = 0;
-  return records.slice(0, MOST_AT_ONCE.days).filter((record, index) => {
+  return records.slice(0, MAX_AT_ONCE.days).filter((record, index) => {
     sums += record.sums.size;
-    return index === 0 || sums <= MOST_AT_ONCE.sums;
+    return index === 0 || sums <= MAX_AT_ONCE.sums;
   });
 }
 

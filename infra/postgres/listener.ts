@@ -30,7 +30,7 @@ export interface Listener {
 
 const CHECK_EVERY_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 2_000;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 
 export function openListener(options: ListenerOptions): Listener {
   const closing = new AbortController();
@@ -60,7 +60,7 @@ async function keepListening(
     state.listening = false;
     if (closing.aborted) return;
     for (const channel of options.channels) channel.onGap();
-    const pauseMs = Math.min(100 * 2 ** Math.min(failures, 6), LONGEST_PAUSE_MS);
+    const pauseMs = Math.min(100 * 2 ** Math.min(failures, 6), MAX_PAUSE_MS);
     await sleep(pauseMs, undefined, { signal: closing }).catch(() => undefined);
   }
 }

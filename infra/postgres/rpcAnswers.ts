@@ -164,7 +164,7 @@ export async function dropClaim(sql: SqlClient, claim: OwnClaim): Promise<void> 
 /** Up to this size an answer is kept whatever else is; the index counts what is above it. */
 const SMALL_BYTES = 4_096;
 /** Of larger answers so much is kept for an account. */
-const MOST_LARGE_BYTES = 64 * 1024 * 1024;
+const MAX_LARGE_BYTES = 64 * 1024 * 1024;
 
 /** False: the claim is somebody else's by now. An account that has enough kept gets its answer kept without the body. */
 export async function keepAnswer(sql: SqlClient, claim: OwnClaim, answer: KeptAnswer): Promise<boolean> {
@@ -174,7 +174,7 @@ export async function keepAnswer(sql: SqlClient, claim: OwnClaim, answer: KeptAn
       body = case when length($8::bytea) <= ${SMALL_BYTES} or length($8::bytea) + (
         select coalesce(sum(kept.body_bytes), 0) from rpc_answers kept
          where kept.account_id = $1 and kept.body_bytes > ${SMALL_BYTES} and kept.body is not null
-      ) <= ${MOST_LARGE_BYTES} then $8::bytea end`,
+      ) <= ${MAX_LARGE_BYTES} then $8::bytea end`,
     values: [status, credits, requestId, cached ?? null, body ?? null],
   });
 }

@@ -85,7 +85,7 @@ export async function recordSuggestion(sql: SqlClient, queueId: string, prompt: 
   );
 }
 
-const MOST_CALLBACKS = 5;
+const MAX_CALLBACKS = 5;
 
 /**
  * A call of the provider about a job: true for a new one that may wake it. False when the job is not with that provider
@@ -100,7 +100,7 @@ export async function recordCallback(
     text: `update jobs set callbacks = callbacks || $3::bytea
             where queue_id = $1 and provider = $2 and state = 'submitted'
               and cardinality(callbacks) < $4 and $3::bytea <> all (callbacks)`,
-    values: [queueId, provider, digest, MOST_CALLBACKS],
+    values: [queueId, provider, digest, MAX_CALLBACKS],
   });
   return rowCount === 1;
 }

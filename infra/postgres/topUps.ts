@@ -9,7 +9,7 @@ import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 import {
   FINAL_TOP_UP_STATES,
   type FinalTopUpState,
-  MOST_SETTLEMENTS,
+  MAX_SETTLEMENTS,
   nanoOfUnits,
   type TopUpState,
   topUpPredecessors,
@@ -147,7 +147,7 @@ export async function beginSettlement(
 ): Promise<boolean> {
   const { rowCount } = await sql.query(
     `update top_ups set state = 'settling', settlements = $2
-     where id = $1 and settlements = $2 - 1 and $2 <= ${MOST_SETTLEMENTS} and state = any ($3)`,
+     where id = $1 and settlements = $2 - 1 and $2 <= ${MAX_SETTLEMENTS} and state = any ($3)`,
     [paymentId, settlement, topUpPredecessors('settling')],
   );
   return rowCount === 1;
@@ -204,7 +204,7 @@ export async function reopenTopUp(
   const reason = replaces === undefined ? 'its transaction was dropped' : 'its fee was too low';
   await sql.query(
     `update top_ups set state = 'recorded', transaction = $4, reason = $5
-     where id = $1 and settlements = $2 and $2 < ${MOST_SETTLEMENTS} and state = any ($3)`,
+     where id = $1 and settlements = $2 and $2 < ${MAX_SETTLEMENTS} and state = any ($3)`,
     [paymentId, settlement, topUpPredecessors('recorded'), bounded(replaces), reason],
   );
   return await readTopUp(sql, paymentId);
@@ -349,11 +349,11 @@ export async function readUnpaid(sql: SqlClient, payer: Wallet): Promise<Unpaid>
 
 /** Where the network has no window that the payment names. */
 const DEFAULT_END_SECONDS = 60;
-const LONGEST_TEXT = 500;
+const MAX_TEXT_LENGTH = 500;
 
 /** Others' words: a facilitator may say anything of any length. */
 function bounded(text: string | undefined): string | null {
-  return text?.replaceAll('\0', '').slice(0, LONGEST_TEXT) ?? null;
+  return text?.replaceAll('\0', '').slice(0, MAX_TEXT_LENGTH) ?? null;
 }
 
 function toTopUp(raw: RawTopUp): TopUpRow {

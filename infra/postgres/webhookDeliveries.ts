@@ -2,7 +2,7 @@
 import {
   type DeliveryState,
   deliveryStateAfter,
-  MOST_WEBHOOK_ATTEMPTS,
+  MAX_WEBHOOK_ATTEMPTS,
   type WebhookError,
   type WebhookEvent,
 } from '../../domain/webhooks.ts';
@@ -81,7 +81,7 @@ export async function recordAttempt(sql: SqlClient, attempt: NewAttempt): Promis
       attempt.status,
       attempt.error,
       attempt.durationMs,
-      MOST_WEBHOOK_ATTEMPTS,
+      MAX_WEBHOOK_ATTEMPTS,
       state,
       attempt.nextPauseMs,
     ],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import type { Logger } from '../log.ts';
 
-const LONGEST_PAUSE_MS = 2_000;
+const MAX_PAUSE_MS = 2_000;
 
 /**
  * Commands fail at once while there is no connection, so that a caller can go on without Redis instead of queueing up
@@ -16,7 +16,7 @@ export function openRedis(url: string, log: Logger): Redis {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     keepAlive: 10_000,
-    retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), LONGEST_PAUSE_MS),
+    retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), MAX_PAUSE_MS),
   });
   let reachable = true;
   redis.on('ready', () => {

@@ -53,7 +53,7 @@ return 1
 `;
 
 const LEASE_MS = 30_000;
-const MOST_ACCOUNTS = 50_000;
+const MAX_ACCOUNTS = 50_000;
 
 export function createCrowd(redis: Redis, options: CrowdOptions): Crowd {
   const { leaseMs = LEASE_MS, onFallback = () => undefined } = options;
@@ -61,7 +61,7 @@ export function createCrowd(redis: Redis, options: CrowdOptions): Crowd {
   redis.defineCommand('fareboxRenew', { lua: RENEW });
   const orAlone = preferShared(onFallback);
   /** Those of this process: what is left to count by without Redis. */
-  const own = new LRUCache<string, number>({ max: MOST_ACCOUNTS });
+  const own = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
   const inside = new Map<string, string>();
 
   const renewal = setInterval(() => {

@@ -84,8 +84,8 @@ export interface Limiter {
   refusals(accountId: string): Promise<Refusal[]>;
 }
 
-const MOST_LOCAL_WINDOWS = 50_000;
-const MOST_REFUSALS = 50;
+const MAX_LOCAL_WINDOWS = 50_000;
+const MAX_REFUSALS = 50;
 const LOG_MS = 30 * 86_400_000;
 const decided = keepLabelled(limiterDecisions);
 const LIMITS = { name: 'limits', kind: 'client' } as const;
@@ -125,7 +125,7 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
           const log = logKeyOf(accountId);
           const written = redis.pipeline().lpush(log, entryOf(refusal, Date.now()));
           await written
-            .ltrim(log, 0, MOST_REFUSALS - 1)
+            .ltrim(log, 0, MAX_REFUSALS - 1)
             .pexpire(log, LOG_MS)
             .exec();
         },
@@ -133,7 +133,7 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
       ),
     refusals: (accountId) =>
       orLocally(
-        async () => (await redis.lrange(logKeyOf(accountId), 0, MOST_REFUSALS - 1)).map(parseRefusal),
+        async () => (await redis.lrange(logKeyOf(accountId), 0, MAX_REFUSALS - 1)).map(parseRefusal),
         () => local.refusals(accountId),
       ),
   };
@@ -173,7 +173,7 @@ function questionOf(call: LimitedCall, tokens: number | undefined, calls: number
 }
 
 /** Calls of a kind in one question: Redis does nothing else while it counts them. */
-const MOST_CALLS = 256;
+const MAX_CALLS = 256;
 
 interface Waiting<T> {
   resolve(answer: T): void;
@@ -238,7 +238,7 @@ function askTogether(redis: Redis) {
       return new Promise((resolve, reject) => {
         const each = { resolve, reject };
         const same = tokens === undefined ? asks.get(call) : undefined;
-        if (same && same.waiting.length < MOST_CALLS) return void same.waiting.push(each);
+        if (same && same.waiting.length < MAX_CALLS) return void same.waiting.push(each);
         const question = new Ask(call, tokens);
         question.waiting.push(each);
         if (line.busy && tokens === undefined) asks.set(call, question);
@@ -291,7 +291,7 @@ function parseRefusal(entry: string): Refusal {
 
 /** The same in this process's memory: what is left when Redis is not there. */
 export function createLocalLimiter(): Limiter {
-  const windows = new LRUCache<string, SlidingWindow>({ max: MOST_LOCAL_WINDOWS });
+  const windows = new LRUCache<string, SlidingWindow>({ max: MAX_LOCAL_WINDOWS });
   const refused = new LRUCache<string, Refusal[]>({ max: 10_000 });
 
   function windowOf(key: string): SlidingWindow {
@@ -303,7 +303,7 @@ export function createLocalLimiter(): Limiter {
   }
 
   function note(accountId: string, refusal: Refusal): void {
-    refused.set(accountId, [refusal, ...(refused.get(accountId) ?? [])].slice(0, MOST_REFUSALS));
+    refused.set(accountId, [refusal, ...(refused.get(accountId) ?? [])].slice(0, MAX_REFUSALS));
   }
 
   return {

@@ -6,8 +6,8 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 
 const PREFIX = 'farebox:rpc:';
-const LARGEST_BYTES = 256 * 1024;
-const MOST_LOCAL_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 256 * 1024;
+const MAX_LOCAL_BYTES = 16 * 1024 * 1024;
 const LOCAL_TTL_MS = 60_000;
 /** So long after a failure Redis is not asked again. */
 const BLIND_MS = 1_000;
@@ -21,7 +21,7 @@ export interface RpcAnswerCache {
 
 export function createRpcCache(redis: Redis): RpcAnswerCache {
   const local = new LRUCache<string, string>({
-    maxSize: MOST_LOCAL_BYTES,
+    maxSize: MAX_LOCAL_BYTES,
     sizeCalculation: (value, key) => value.length + key.length,
     ttl: LOCAL_TTL_MS,
   });
@@ -53,7 +53,7 @@ export function createRpcCache(redis: Redis): RpcAnswerCache {
       return found.map((value, index) => value ?? shared.get(keys[index] as string));
     },
     async set(key, value, ttl) {
-      if (Buffer.byteLength(value) > LARGEST_BYTES) return;
+      if (Buffer.byteLength(value) > MAX_BYTES) return;
       local.set(key, value);
       await orNothing(() => redis.set(`${PREFIX}${key}`, value, 'EX', ttl));
     },

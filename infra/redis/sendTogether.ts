@@ -16,7 +16,7 @@ export interface Line {
 }
 
 /** So many pieces are with Redis at once. */
-const MOST_UNDER_WAY = 2;
+const MAX_UNDER_WAY = 2;
 
 /** `onTaken`: nothing joins any more what has waited so far. */
 export function sendTogether(redis: Redis, onTaken: () => void): Line {
@@ -57,10 +57,10 @@ export function sendTogether(redis: Redis, onTaken: () => void): Line {
 
   return {
     get busy() {
-      return underWay >= MOST_UNDER_WAY;
+      return underWay >= MAX_UNDER_WAY;
     },
     hand(question) {
-      if (underWay < MOST_UNDER_WAY) send([question]);
+      if (underWay < MAX_UNDER_WAY) send([question]);
       else held.push(question);
     },
   };

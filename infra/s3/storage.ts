@@ -81,7 +81,7 @@ export interface Storage {
 
 const ATTEMPTS = 3;
 const CONNECT_MS = 5_000;
-const MOST_CONNECTIONS = 256;
+const MAX_CONNECTIONS = 256;
 /** Up to here a body is sent and taken in one piece: no chunked trailer, half the work of a stream. */
 const IN_ONE_PIECE_BYTES = 1024 * 1024;
 
@@ -101,11 +101,11 @@ export function openStorage(options: StorageOptions): Storage {
       connectionTimeout: CONNECT_MS,
       requestTimeout: timeoutMs,
       socketTimeout: timeoutMs,
-      httpAgent: { maxSockets: MOST_CONNECTIONS },
-      httpsAgent: { maxSockets: MOST_CONNECTIONS },
+      httpAgent: { maxSockets: MAX_CONNECTIONS },
+      httpsAgent: { maxSockets: MAX_CONNECTIONS },
     },
   });
-  const limits = { connectMs: CONNECT_MS, silenceMs: timeoutMs, mostConnections: MOST_CONNECTIONS };
+  const limits = { connectMs: CONNECT_MS, silenceMs: timeoutMs, mostConnections: MAX_CONNECTIONS };
   const reader = new S3Client({ ...common, requestHandler: createReadingHandler(limits) });
   client.middlewareStack.add(
     (next) => async (request) => {

@@ -8,7 +8,7 @@ import { askedSometimes } from './askedSometimes.ts';
 const READ_EVERY_MS = 5_000;
 const READ_LIMIT_MS = 1_000;
 /** Above it a figure says "at least": counting a million of them every few seconds would be a load of its own. */
-const MOST_COUNTED = 100_000;
+const MAX_COUNTED = 100_000;
 
 /** Later than the upkeep ends what a workflow did not end. */
 const OVERDUE_MINUTES = 5;
@@ -27,7 +27,7 @@ interface JobFigures {
 }
 
 /** The oldest among those that expire first: holds of one kind of request have one time to live. */
-const HOLDS = `select (select count(*) from (select 1 from holds limit ${MOST_COUNTED}) as counted) as holds_open,
+const HOLDS = `select (select count(*) from (select 1 from holds limit ${MAX_COUNTED}) as counted) as holds_open,
     (select extract(epoch from ledger_now() - min(o.created_at))::float8
        from (select operation_id from holds order by expires_at limit 1000) as h
        join operations o on o.operation_id = h.operation_id and o.kind = 'charge') as oldest_hold_seconds`;
@@ -37,7 +37,7 @@ const JOBS = `select model_id, state, count(*) as jobs,
     extract(epoch from clock_timestamp() - min(created_at))::float8 as oldest_seconds,
     count(*) filter (where deadline_at < clock_timestamp() - interval '${OVERDUE_MINUTES} minutes') as overdue
   from (select model_id, state, created_at, deadline_at from jobs
-         where state in ('accepted', 'submitted') order by deadline_at limit ${MOST_COUNTED}) as running
+         where state in ('accepted', 'submitted') order by deadline_at limit ${MAX_COUNTED}) as running
   group by model_id, state`;
 
 interface TopUpFigures {
@@ -50,7 +50,7 @@ interface TopUpFigures {
 const TOP_UPS = `select network, state, count(*) as top_ups,
     extract(epoch from clock_timestamp() - min(created_at))::float8 as oldest_seconds
   from (select network, state, created_at from top_ups
-         where state not in ('credited', 'failed', 'wrong') order by changed_at limit ${MOST_COUNTED}) as pending
+         where state not in ('credited', 'failed', 'wrong') order by changed_at limit ${MAX_COUNTED}) as pending
   group by network, state`;
 
 const FEES = `select network, sum(fee_reserved)::text as fees from top_ups

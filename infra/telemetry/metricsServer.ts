@@ -16,7 +16,7 @@ export interface MetricsServerOptions {
   mayMonitor: MonitorAccess;
 }
 
-const MOST_CONNECTIONS = 32;
+const MAX_CONNECTIONS = 32;
 const REQUEST_LIMIT_MS = 5_000;
 
 export async function serveMetrics(
@@ -32,7 +32,7 @@ export async function serveMetrics(
       else response.writeHead(404).end();
     },
   );
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

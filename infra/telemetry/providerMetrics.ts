@@ -7,7 +7,7 @@ import { askedSometimes } from './askedSometimes.ts';
 const READ_EVERY_MS = 5_000;
 const READ_LIMIT_MS = 1_000;
 /** Above it a figure says "at least". */
-const MOST_COUNTED = 100_000;
+const MAX_COUNTED = 100_000;
 
 interface JobFigures {
   provider: string;
@@ -23,7 +23,7 @@ interface Circuit {
 
 const JOBS = `select provider, count(*) filter (where placed) as running, count(*) filter (where not placed) as waiting
   from (select provider, state = 'submitted' and submission <> 'not_accepted' as placed
-          from jobs where state in ('accepted', 'submitted') order by deadline_at limit ${MOST_COUNTED}) as under_way
+          from jobs where state in ('accepted', 'submitted') order by deadline_at limit ${MAX_COUNTED}) as under_way
   group by provider`;
 
 const CIRCUITS = `select provider, case when open_until is null then 0 when open_until <= clock_timestamp() then 1

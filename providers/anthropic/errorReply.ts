@@ -64,12 +64,12 @@ function codeOf(error: Fields | undefined): string {
 }
 
 const LIMITS = ['requests', 'tokens', 'input-tokens', 'output-tokens'] as const;
-const LONGEST_MS = 10 * 60_000;
+const MAX_MS = 10 * 60_000;
 
 /** `anthropic-ratelimit-tokens-reset: 2026-01-01T00:00:10Z` of the limits that are used up. */
 function resetOf(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
   const resets = LIMITS.filter((limit) => headers[`anthropic-ratelimit-${limit}-remaining`] === '0')
     .map((limit) => Date.parse(headers[`anthropic-ratelimit-${limit}-reset`] ?? '') - nowMs)
     .filter(Number.isFinite);
-  return resets.length === 0 ? undefined : Math.min(LONGEST_MS, Math.max(0, ...resets));
+  return resets.length === 0 ? undefined : Math.min(MAX_MS, Math.max(0, ...resets));
 }

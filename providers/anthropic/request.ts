@@ -74,7 +74,7 @@ const SHARES: Record<Exclude<ReasoningEffort, 'none'>, number> = {
   xhigh: 0.9,
   max: 0.95,
 };
-const LEAST_BUDGET = 1_024;
+const MIN_BUDGET = 1_024;
 
 function toThinking(request: ChatRequest, forms: ClaudeForms): Fields | undefined {
   const { reasoning } = request;
@@ -87,7 +87,7 @@ function toThinking(request: ChatRequest, forms: ClaudeForms): Fields | undefine
   if (forms.thinking === 'adaptive') return { type: 'adaptive', display: 'summarized' };
   const effort = reasoning.effort ?? 'medium';
   const share = effort === 'none' ? 0 : SHARES[effort];
-  const budget = Math.max(LEAST_BUDGET, Math.floor(request.maxTokens * share));
+  const budget = Math.max(MIN_BUDGET, Math.floor(request.maxTokens * share));
   return budget < request.maxTokens ? { type: 'enabled', budget_tokens: budget } : undefined;
 }
 

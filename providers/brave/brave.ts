@@ -11,7 +11,7 @@ import { failureOfReply } from './errorReply.ts';
 const BASE_URL = 'https://api.search.brave.com';
 const TIMEOUTS = { firstByteMs: 10_000, idleMs: 5_000 };
 /** The service gives no more in one answer. */
-const MOST_RESULTS = 20;
+const MAX_RESULTS = 20;
 
 const text = z.string().nullish();
 const answer = z.object({
@@ -34,7 +34,7 @@ export function createBrave(options: ServiceAccess): SearchProvider {
   });
   return {
     async search(query, { limit, signal }) {
-      const count = Math.min(limit, MOST_RESULTS);
+      const count = Math.min(limit, MAX_RESULTS);
       const reply = await askEngine(http, {
         path: '/res/v1/web/search',
         query: { q: query, count: String(count), result_filter: 'web', text_decorations: 'false' },

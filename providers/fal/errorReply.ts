@@ -47,7 +47,7 @@ const FAILED_TYPES = new Set([
 const NOT_YET = 'Request is still in progress';
 
 const MAX_MESSAGE = 300;
-const MOST_FIELDS = 5;
+const MAX_FIELDS = 5;
 
 /**
  * What was asked. `submit`: to take the order in. Of an order that was accepted, `status`: how far it is, and `result`: what
@@ -138,7 +138,7 @@ function readError(body: Buffer): ServiceError | undefined {
   const { detail, error_type: kind } = parsed.data;
   const named = kind === undefined || kind === null || kind === '' ? [] : [clean(kind)];
   if (typeof detail === 'string') return { types: named, message: clean(detail) };
-  const fields = (Array.isArray(detail) ? detail : [detail]).slice(0, MOST_FIELDS);
+  const fields = (Array.isArray(detail) ? detail : [detail]).slice(0, MAX_FIELDS);
   const types = fields.map(({ type }) => clean(type)).filter((type) => type !== '');
   return { types: [...types, ...named], message: clean(fields.map(wordsOf).join('; ')) };
 }

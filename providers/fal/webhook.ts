@@ -20,7 +20,7 @@ const USABLE_MS = 24 * 3_600_000;
 /** Forged calls cannot make us ask more often than this. */
 const PAUSE_MS = 60_000;
 const FETCH_MS = 10_000;
-const MOST_KEYS = 20;
+const MAX_KEYS = 20;
 
 const id = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 const signedHeaders = z.object({
@@ -96,7 +96,7 @@ async function fetchKeys(rest: ServiceHttp): Promise<KeyObject[]> {
     const reply = await rest.request({ method: 'GET', path: '/.well-known/jwks.json', signal });
     if (reply.status !== 200) return [];
     const found = keySet.safeParse(parseJson(reply.body)).data?.keys ?? [];
-    return found.slice(0, MOST_KEYS).flatMap(toKey);
+    return found.slice(0, MAX_KEYS).flatMap(toKey);
   } catch (error) {
     if (error instanceof ServiceHttpError) return [];
     throw error;

@@ -11,8 +11,8 @@ import { SPEECH_LANGUAGES, SPEECH_VOICES } from './speechVoices.ts';
 import {
   FASTEST_SPEED,
   fromSpeech,
-  LONGEST_SPEECH_SECONDS,
   listen,
+  MAX_SPEECH_SECONDS,
   planSpeech,
   SLOWEST_SPEED,
   type SpeechPlan,
@@ -20,7 +20,7 @@ import {
 } from './synthesis.ts';
 
 /** The longest text of one order; ten minutes or so at speed 1. */
-export const LONGEST_PROMPT = 10_000;
+export const MAX_PROMPT_LENGTH = 10_000;
 
 const NOTHING_TO_SAY = 'There is nothing in the prompt that can be spoken.';
 const MP3_KILOBITS = 96;
@@ -53,8 +53,8 @@ function planOf({ prompt, voice, languageCode, speed }: AudioRequest): SpeechPla
     return `The language ${shown(languageCode)} is not spoken. It is one of ${SPEECH_LANGUAGES.join(', ')}.`;
   }
   if (plan === 'speed') return `The speed ${speed} is not from ${SLOWEST_SPEED} to ${FASTEST_SPEED}.`;
-  if (prompt.length > LONGEST_PROMPT) {
-    return `The prompt has ${prompt.length} characters; at most ${LONGEST_PROMPT} are spoken.`;
+  if (prompt.length > MAX_PROMPT_LENGTH) {
+    return `The prompt has ${prompt.length} characters; at most ${MAX_PROMPT_LENGTH} are spoken.`;
   }
   return plan === 'text' ? NOTHING_TO_SAY : plan;
 }
@@ -64,7 +64,7 @@ function shown(word: string | undefined): string {
 }
 
 function tooLong(): Outcome {
-  const minutes = LONGEST_SPEECH_SECONDS / 60;
+  const minutes = MAX_SPEECH_SECONDS / 60;
   return wrongOrder(
     `Speaking the prompt takes longer than ${minutes} minutes: shorten it or raise the speed.`,
   );

@@ -16,8 +16,8 @@ import { SPEECH_LANGUAGES, SPEECH_VOICES } from './speechVoices.ts';
 import {
   FASTEST_SPEED,
   fromSpeech,
-  LONGEST_SPEECH_SECONDS,
   listen,
+  MAX_SPEECH_SECONDS,
   planSpeech,
   SLOWEST_SPEED,
   type SpeechPlan,
@@ -140,7 +140,7 @@ async function sound(
   const { end, wavPath } = await synthesise(espeakPath, plan, context);
   if (end === 'finished') return wavPath;
   if (end !== 'too_long') throw brokenOff(end);
-  const minutes = LONGEST_SPEECH_SECONDS / 60;
+  const minutes = MAX_SPEECH_SECONDS / 60;
   throw wrong(
     'input',
     `Speaking the text takes longer than ${minutes} minutes: shorten it or raise the speed`,

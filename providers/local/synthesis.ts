@@ -11,7 +11,7 @@ export const FASTEST_SPEED = 4;
 const DEFAULT_VOICE = 'narrator';
 const DEFAULT_LANGUAGE = 'en';
 /** Digits and signs are spoken as words: a short text may take long to say. */
-export const LONGEST_SPEECH_SECONDS = 3_600;
+export const MAX_SPEECH_SECONDS = 3_600;
 
 const WAV_HEADER_BYTES = 44;
 const WAV_BYTES_PER_SECOND = SPEECH_RATE * 2;
@@ -67,7 +67,7 @@ function isSpeakable(text: string): boolean {
   return /[\p{L}\p{N}\p{Extended_Pictographic}]/u.test(text);
 }
 
-/** `too_long`: it would be spoken for more than `LONGEST_SPEECH_SECONDS`. Throws the signal's reason when it is aborted. */
+/** `too_long`: it would be spoken for more than `MAX_SPEECH_SECONDS`. Throws the signal's reason when it is aborted. */
 export async function synthesise(
   espeakPath: string,
   { stretch, text, ...speaker }: SpeechPlan,
@@ -75,7 +75,7 @@ export async function synthesise(
 ): Promise<{ end: RunEnd | 'too_long'; wavPath: string }> {
   const [textPath, wavPath] = [join(workFolder, 'speech.txt'), join(workFolder, 'speech.wav')];
   await writeFile(textPath, text);
-  const longestSeconds = LONGEST_SPEECH_SECONDS * stretch;
+  const longestSeconds = MAX_SPEECH_SECONDS * stretch;
   const maxFileBytes = WAV_HEADER_BYTES + Math.ceil(longestSeconds * WAV_BYTES_PER_SECOND);
   const limits = { timeoutMs: SYNTHESIS_TIMEOUT_MS, maxFileBytes };
   const end = await ffmpeg.synthesise({ espeakPath, textPath, wavPath, ...speaker, ...limits }, signal);

@@ -19,7 +19,7 @@ import type {
 import { reading } from './reading.ts';
 
 /** It takes a quarter of a recording's length on a free core, and the client waits. */
-export const LONGEST_RECORDING_SECONDS = 1_200;
+export const MAX_RECORDING_SECONDS = 1_200;
 
 const BYTES_PER_SECOND = HEARD_RATE * 2;
 /** Each takes a core and 150 MB. */
@@ -27,7 +27,7 @@ const TURNS = { atOnce: availableParallelism(), maxWaiting: 32, maxWaitMs: 30_00
 const busy = tooBusy('recordings are being transcribed', 10);
 /** A silence between two words that ends a segment. */
 const SEGMENT_PAUSE_SECONDS = 0.5;
-const LONGEST_SEGMENT_SECONDS = 20;
+const MAX_SEGMENT_SECONDS = 20;
 
 export function localTranscriber(
   tools: MediaTools,
@@ -51,8 +51,8 @@ function checkOrder({ language, recording }: TranscriptionOrder): void {
     const message = 'This model understands English only: leave "language" out or set it to "en"';
     throw new FareboxError({ code: 'invalid_request', message, fields: { language: [message] } });
   }
-  if (recording.seconds > LONGEST_RECORDING_SECONDS) {
-    const minutes = LONGEST_RECORDING_SECONDS / 60;
+  if (recording.seconds > MAX_RECORDING_SECONDS) {
+    const minutes = MAX_RECORDING_SECONDS / 60;
     const message = `This model transcribes at most ${minutes} minutes; the recording lasts ${Math.ceil(recording.seconds)} seconds`;
     throw new FareboxError({ code: 'media_too_long', message, fields: { file: [message] } });
   }
@@ -103,7 +103,7 @@ function segmentsOf(words: readonly HeardWord[]): NonNullable<Transcript['segmen
     const belongs =
       current !== undefined &&
       start - current.end < SEGMENT_PAUSE_SECONDS &&
-      end - current.start <= LONGEST_SEGMENT_SECONDS;
+      end - current.start <= MAX_SEGMENT_SECONDS;
     if (belongs) Object.assign(current, { text: `${current.text} ${word}`, end });
     else segments.push({ text: word, start, end });
   }

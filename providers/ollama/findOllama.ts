@@ -26,7 +26,7 @@ export interface LookOptions {
 const LIST_MS = 2_000;
 const SHOW_MS = 3_000;
 /** Nobody chats with more; each costs a question at every start. */
-const MOST_MODELS = 200;
+const MAX_MODELS = 200;
 const AT_ONCE = 8;
 /** A list of ten thousand models, or the longest licence in a description. */
 const MAX_REPLY_BYTES = 8 * 1024 * 1024;
@@ -41,7 +41,7 @@ export async function findOllama(options: LookOptions): Promise<FoundOllama | un
   try {
     const listed = await listOf(service, AbortSignal.timeout(listMs));
     if (listed === undefined) return undefined;
-    const wanted = listed.toSorted(lastChangedFirst).slice(0, MOST_MODELS);
+    const wanted = listed.toSorted(lastChangedFirst).slice(0, MAX_MODELS);
     const models = await describeAll(service, wanted, AbortSignal.timeout(showMs));
     return { models, leftOut: listed.length - models.length };
   } finally {

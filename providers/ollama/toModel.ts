@@ -6,7 +6,7 @@ import { count, type Fields, isFields, words } from '../shared/textFailures.ts';
 /** What both kinds cost where nobody set a price: the machine is the operator's own. */
 const FREE = { input: { usd: 0, diem: 0 }, output: { usd: 0, diem: 0 } } as const;
 /** What Ollama itself loads a model with at the least. */
-const LEAST_CONTEXT_TOKENS = 4_096;
+const MIN_CONTEXT_TOKENS = 4_096;
 
 export interface Described {
   /** The name by which it is asked for, tag included. */
@@ -26,7 +26,7 @@ export function toModel({ name, modifiedAt, shown }: Described): TextModel | Emb
   const contextTokens = contextOf(shown, info);
   if (can.has('completion')) {
     const capabilities = featuresOf(can, details);
-    const availableContextTokens = contextTokens ?? LEAST_CONTEXT_TOKENS;
+    const availableContextTokens = contextTokens ?? MIN_CONTEXT_TOKENS;
     return {
       ...base,
       kind: 'text',

@@ -10,7 +10,7 @@ import type { Settler } from './settler.ts';
 const TIMEOUTS = { firstByteMs: 30_000, idleMs: 10_000, totalMs: 45_000 };
 /** Somebody waits for the offer that it belongs to. */
 const SUPPORTED_MS = 3_000;
-const LARGEST_REPLY_BYTES = 64 * 1024;
+const MAX_REPLY_BYTES = 64 * 1024;
 
 const reply = z.object({
   success: z.boolean(),
@@ -43,7 +43,7 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
     baseUrl: options.url,
     allowPrivateNetwork: options.allowPrivateNetwork,
     timeouts: TIMEOUTS,
-    maxReplyBytes: LARGEST_REPLY_BYTES,
+    maxReplyBytes: MAX_REPLY_BYTES,
   });
   return {
     async supported() {

@@ -26,7 +26,7 @@ export interface RpcConfiguration {
 const DEADLINE_MS = 30_000;
 const POLL_MS = 5_000;
 /** Of one batch, at once. */
-const MOST_HEAVY = 4;
+const MAX_HEAVY = 4;
 
 /** An endpoint whose key is missing is left out, and a network without endpoints with it. */
 export function createRpcUpstreams(configuration: RpcConfiguration, tools: RpcTools = {}): RpcUpstreams {
@@ -109,7 +109,7 @@ async function askSingle(fleet: RpcFleet, work: Work): Promise<RpcOutcome | RpcS
 }
 
 /** What a node says of a transaction that it took: its hash, or what was wrong with it. */
-const MOST_WRITTEN_BYTES = 256 * 1024;
+const MAX_WRITTEN_BYTES = 256 * 1024;
 
 const LATE: RpcOutcome = { kind: 'failed', reason: 'timeout', sent: false };
 
@@ -147,9 +147,9 @@ async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
     light.length === 0 ? undefined : fleet.read(partOf(light)).then((answered) => store(light, answered)),
     inTurn(indices.filter(isWrite), 1, async (index) => {
       // What it did is told whatever the others answer.
-      outcomes[index] = await fleet.write({ ...partOf([index]), maxBytes: MOST_WRITTEN_BYTES });
+      outcomes[index] = await fleet.write({ ...partOf([index]), maxBytes: MAX_WRITTEN_BYTES });
     }),
-    inTurn(indices.filter(isLone), MOST_HEAVY, async (index) => {
+    inTurn(indices.filter(isLone), MAX_HEAVY, async (index) => {
       if (fleet.now() >= work.until || budget.leftBytes <= 0) return;
       store([index], await fleet.read({ ...partOf([index]), heavy: true }));
     }),

@@ -57,8 +57,8 @@ const FAMILIES: Record<RpcFamily, Family> = {
 /** Where a node has no word for it: deeper no chain was ever turned around. */
 const DEEP_BLOCKS = 1_000;
 const USED_MS = 60_000;
-const LONGEST_LOOK_MS = 4_000;
-const LARGEST_LOOK_BYTES = 4 * 1024 * 1024;
+const MAX_LOOK_MS = 4_000;
+const MAX_LOOK_BYTES = 4 * 1024 * 1024;
 /** A chain is looked at again after so many looks at its height. */
 const CHAIN_EVERY = 12;
 const STATES = { closed: 0, 'half-open': 1, open: 2, limited: 3 } as const;
@@ -162,7 +162,7 @@ async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: 
 }
 
 async function answerOf(node: RpcNode, call: RpcCalls, signal: AbortSignal): Promise<unknown> {
-  const asking = { signal, timeoutMs: LONGEST_LOOK_MS, maxBytes: LARGEST_LOOK_BYTES };
+  const asking = { signal, timeoutMs: MAX_LOOK_MS, maxBytes: MAX_LOOK_BYTES };
   const [outcome] = (await node.ask(call, asking).done).outcomes;
   return outcome?.kind === 'result' ? JSON.parse(textOf(outcome)) : undefined;
 }

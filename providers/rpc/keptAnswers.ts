@@ -6,7 +6,7 @@ import type { CallMethod, RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { RpcFleet } from './rpcFleet.ts';
 import { type RpcCache, type RpcEvent, type RpcOutcome, resultOf, textOf } from './rpcUpstreams.ts';
 
-const LARGEST_KEPT = 256 * 1024;
+const MAX_KEPT = 256 * 1024;
 const TTL_SECONDS = 24 * 3_600;
 
 /** Where an answer is kept. */
@@ -64,7 +64,7 @@ export class KeptAnswers {
   /** Nobody waits for it. */
   #keep({ network, heights }: RpcFleet, place: Place | undefined, outcome: RpcOutcome): void {
     if (place === undefined || outcome.kind !== 'result' || outcome.cached) return;
-    if (outcome.end - outcome.start > LARGEST_KEPT) return;
+    if (outcome.end - outcome.start > MAX_KEPT) return;
     const { keeping, key } = place;
     const value = textOf(outcome);
     // Null is all that counts of what is not read.

@@ -5,8 +5,8 @@ import { memberOf } from './heights.ts';
 import type { RpcFleet } from './rpcFleet.ts';
 import { type RpcOutcome, textOf } from './rpcUpstreams.ts';
 
-const LONGEST_MS = 5_000;
-const LARGEST_BYTES = 4 * 1024 * 1024;
+const MAX_MS = 5_000;
+const MAX_BYTES = 4 * 1024 * 1024;
 /** TXN_HASH_NOT_FOUND of the Starknet API. */
 const STARKNET_UNKNOWN = 29;
 
@@ -23,7 +23,7 @@ export async function knowsTransaction(
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
   const call = QUESTIONS[fleet.family](hash);
-  const asking = { signal, timeoutMs: LONGEST_MS, maxBytes: LARGEST_BYTES };
+  const asking = { signal, timeoutMs: MAX_MS, maxBytes: MAX_BYTES };
   const nodes = fleet.nodes.filter((node) => fleet.heights.unfit(node) !== 'foreign');
   const running = nodes.map((node) => node.ask(call, asking));
   const known = await Promise.all(

@@ -31,7 +31,7 @@ export interface DoorOptions {
 
 const TIMEOUTS: ProviderTimeouts = { connectMs: 3_000, firstByteMs: 30_000, idleMs: 15_000 };
 /** Shorter parts of a path are words, and no keys. */
-const SHORTEST_SECRET = 12;
+const MIN_SECRET = 12;
 const IDENTITY = { 'accept-encoding': 'identity' };
 
 export function openDoor({ network, index, endpoint, settings, apiKey }: DoorOptions): NodeDoor {
@@ -67,7 +67,7 @@ export function openDoor({ network, index, endpoint, settings, apiKey }: DoorOpt
 
 function secretsOf({ pathname, searchParams }: URL, apiKey: string | undefined): string[] {
   const parts = [...pathname.split('/'), ...searchParams.values()].filter(
-    (part) => part.length >= SHORTEST_SECRET,
+    (part) => part.length >= MIN_SECRET,
   );
   return [...new Set([...parts, ...(apiKey ? [apiKey] : [])])];
 }

@@ -6,12 +6,12 @@ import type { CallMethod, RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { type AnswerMember, ERROR, ID, NodeAnswers, RESULT } from './nodeAnswers.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 
-const MOST_IDS = 1_000_000_000;
-let lastId = Math.floor(Math.random() * MOST_IDS);
+const MAX_IDS = 1_000_000_000;
+let lastId = Math.floor(Math.random() * MAX_IDS);
 
 /** The first of as many ids in a row: another answer's never fit by chance. */
 export function takeIds(count: number): number {
-  if (lastId + count >= MOST_IDS) lastId = 0;
+  if (lastId + count >= MAX_IDS) lastId = 0;
   const first = lastId + 1;
   lastId += count;
   return first;
@@ -57,9 +57,9 @@ export interface Asked {
 }
 
 /** Longer errors are no words about capacity. */
-const LONGEST_READ_ERROR = 8_192;
+const MAX_READ_ERROR = 8_192;
 /** A hundred of them are in memory at once; the log of a simulated transaction is some kilobytes. */
-const MOST_ERROR_BYTES = 64 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
 const MISMATCHED: RpcOutcome = { kind: 'mismatched' };
 export const BROKEN: RpcOutcome = { kind: 'failed', reason: 'broken', sent: true };
 
@@ -137,10 +137,10 @@ function strangerOf(reading: Reading, position: number): RpcOutcome {
 function errorOf({ asked, json, answers }: Reading, position: number, answer: number): RpcOutcome {
   const start = answers.start(answer, ERROR);
   const end = answers.endOf(answer, ERROR);
-  if (end - start > MOST_ERROR_BYTES) return MISMATCHED;
+  if (end - start > MAX_ERROR_BYTES) return MISMATCHED;
   const text = json.text(start, end);
   const value = withoutSecrets(text, asked.secrets);
-  if (text.length > LONGEST_READ_ERROR) return text.startsWith('{') ? { kind: 'error', value } : MISMATCHED;
+  if (text.length > MAX_READ_ERROR) return text.startsWith('{') ? { kind: 'error', value } : MISMATCHED;
   const error: unknown = JSON.parse(text);
   const { name } = asked.calls.method(position);
   if (isRefusedForNow(error, name)) return { kind: 'failed', reason: 'capacity', sent: false };

@@ -7,7 +7,7 @@ import type { RpcOutcome } from './rpcUpstreams.ts';
 import type { Answered } from './verdict.ts';
 
 /** Longer words are a page of a gateway. */
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 /** About our key, or of a proxy before the node: nothing about the call. */
 const NOT_OF_THE_CALL: ReadonlySet<number> = new Set([401, 403, 407]);
 
@@ -37,9 +37,9 @@ function refusalOf(status: number): RpcOutcome {
 async function toldBy(asked: Asked, { headers, body }: ServiceReply): Promise<RpcOutcome[] | undefined> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
-  for await (const piece of plainPieces(body, headers['content-encoding'], MOST_BYTES)) {
+  for await (const piece of plainPieces(body, headers['content-encoding'], MAX_BYTES)) {
     sizeBytes += piece.length;
-    if (sizeBytes > MOST_BYTES) return undefined;
+    if (sizeBytes > MAX_BYTES) return undefined;
     pieces.push(piece);
   }
   const whole = Buffer.concat(pieces);

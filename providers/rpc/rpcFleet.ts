@@ -31,10 +31,10 @@ interface Progress {
   attempts: number;
 }
 
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 /** Of a light call, where another attempt can follow. */
-const LONGEST_LIGHT_MS = 10_000;
-const SHORTEST_LIGHT_MS = 1_000;
+const MAX_LIGHT_MS = 10_000;
+const MIN_LIGHT_MS = 1_000;
 /** Calls that a slow one among them held up go on in parts of so many. */
 const PART = 10;
 /** A node at work says the head of its answer sooner, but for the heaviest of reads. */
@@ -106,7 +106,7 @@ export class RpcFleet {
         break;
       }
       // Of streams the nodes count that were asked beside others, too.
-      if ((work.streams ? progress.tried.size : progress.attempts) >= MOST_ATTEMPTS) break;
+      if ((work.streams ? progress.tried.size : progress.attempts) >= MAX_ATTEMPTS) break;
       const calls = pending.length === outcomes.length ? work.calls : work.calls.only(pending);
       const answered = await this.askOnce({ ...work, calls }, progress, outcomes[pending[0] as number]);
       if (answered === undefined) break;
@@ -142,7 +142,7 @@ export class RpcFleet {
     this.heights.used();
     const tried = new Set<RpcNode>();
     let outcome = this.nobody();
-    while (tried.size < MOST_ATTEMPTS) {
+    while (tried.size < MAX_ATTEMPTS) {
       const leftMs = work.until - this.now();
       const node = leftMs > 0 ? this.pick(tried, work.preferred) : undefined;
       if (node === undefined) break;
@@ -180,13 +180,13 @@ export class RpcFleet {
   /** So that another attempt has time, where one can follow: the last one gets all that is left. */
   private patience(node: RpcNode, { calls, until }: Work, progress: Progress): Patience {
     const usual = node.latencies(calls).hedgeAfterMs();
-    const wanted = usual === undefined ? LONGEST_LIGHT_MS : Math.max(SHORTEST_LIGHT_MS, usual * 10);
+    const wanted = usual === undefined ? MAX_LIGHT_MS : Math.max(MIN_LIGHT_MS, usual * 10);
     return {
-      ms: Math.min(wanted, LONGEST_LIGHT_MS, (until - this.now()) / 2),
+      ms: Math.min(wanted, MAX_LIGHT_MS, (until - this.now()) / 2),
       // Several can go on in parts, also at the same node.
       isOver: () =>
         calls.length > 1 ||
-        (progress.attempts < MOST_ATTEMPTS && this.readyBeside(progress.tried) !== undefined),
+        (progress.attempts < MAX_ATTEMPTS && this.readyBeside(progress.tried) !== undefined),
     };
   }
 

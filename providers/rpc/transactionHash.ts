@@ -15,7 +15,7 @@ export function transactionHash(method: string, params: string | undefined): str
 }
 
 /** What nodes take at most is 128 KiB. */
-const MOST_HEX = 2 + 2 * 131_072;
+const MAX_HEX = 2 + 2 * 131_072;
 /**
  * EIP-2718: these types are hashed as they are sent, and so is a transaction before it (an RLP list, from 0xc0). One with
  * blobs (3) is sent with more than is hashed, and zkSync's own (0x71) is hashed in two halves.
@@ -23,17 +23,17 @@ const MOST_HEX = 2 + 2 * 131_072;
 const TYPES = new Set([0x01, 0x02, 0x04]);
 
 function evmHash(hex: string): string | undefined {
-  if (hex.length > MOST_HEX || !/^0x(?:[0-9a-fA-F]{2})+$/.test(hex)) return undefined;
+  if (hex.length > MAX_HEX || !/^0x(?:[0-9a-fA-F]{2})+$/.test(hex)) return undefined;
   const type = Number.parseInt(hex.slice(2, 4), 16);
   return type >= 0xc0 || TYPES.has(type) ? keccak256(hex as `0x${string}`) : undefined;
 }
 
 /** A transaction has at most 1,232 bytes; in base58 that is 1,683 characters. */
-const MOST_CHARACTERS = 1_700;
+const MAX_CHARACTERS = 1_700;
 const SIGNATURE_BYTES = 64;
 
 function solanaSignature(sent: string, encoding: string): string | undefined {
-  if (sent.length > MOST_CHARACTERS) return undefined;
+  if (sent.length > MAX_CHARACTERS) return undefined;
   const bytes = encoding === 'base64' ? Buffer.from(sent, 'base64') : fromBase58(sent);
   // The number of signatures is one byte: a transaction has room for eighteen of them.
   const [count = 0] = bytes ?? [];

@@ -47,7 +47,7 @@ export interface AddressChoice<Provider, Name extends string> {
   health(): { name: string; state: AddressState }[];
 }
 
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 export function createAddressChoice<Provider, Name extends string>(
   options: ChoiceOptions<Provider, Name>,
@@ -92,7 +92,7 @@ async function ask<Provider, Name extends string, T>(
 ): Promise<T> {
   const tried = new Set<Entry<Provider>>();
   let failure: UpstreamFailure | undefined;
-  while (tried.size < MOST_ATTEMPTS && !(failure !== undefined && asking.signal.aborted)) {
+  while (tried.size < MAX_ATTEMPTS && !(failure !== undefined && asking.signal.aborted)) {
     const entry = pick(desk, tried);
     if (entry === undefined) break;
     tried.add(entry);

@@ -5,7 +5,7 @@ export type AddressState = 'closed' | 'half-open' | 'open' | 'limited';
 
 const FAILURES_TO_OPEN = 5;
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 /** A service that limits us without saying for how long. */
 const LIMITED_MS = 1_000;
 /** A trial that takes longer than this does not keep others from trying. */
@@ -95,7 +95,7 @@ export class AddressHealth {
     // Requests that were under way when it opened do not make the pause longer.
     if (this.openUntil !== undefined && this.openUntil > nowMs) return;
     this.openUntil = nowMs + this.pauseMs * (0.75 + this.random() / 2);
-    this.pauseMs = Math.min(LONGEST_PAUSE_MS, this.pauseMs * 2);
+    this.pauseMs = Math.min(MAX_PAUSE_MS, this.pauseMs * 2);
     this.trialUntil = 0;
   }
 }

@@ -7,7 +7,7 @@ import { StringDecoder } from 'node:string_decoder';
 /** A line, or the lines of one event, are longer than any frame can be. */
 export class FrameTooLong extends Error {}
 
-const MOST_CHARACTERS = 8 * 1024 * 1024;
+const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 export class EventStreamParser {
   private readonly decoder = new StringDecoder('utf8');
@@ -17,7 +17,7 @@ export class EventStreamParser {
   private begun = false;
   private afterReturn = false;
 
-  constructor(mostCharacters = MOST_CHARACTERS) {
+  constructor(mostCharacters = MAX_CHARACTERS) {
     this.mostCharacters = mostCharacters;
   }
 

@@ -83,7 +83,7 @@ export function pauseOf(headers: Readonly<Record<string, string>>, nowMs: number
 }
 
 /** Longer than this no job waits for a place; its own deadline ends it anyway. */
-const LONGEST_MS = 10 * 60_000;
+const MAX_MS = 10 * 60_000;
 
 /** `Retry-After` in milliseconds: seconds or an HTTP date; undefined when absent or neither. Bounded. */
 export function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
@@ -91,7 +91,7 @@ export function retryAfterMs(value: string | undefined, nowMs: number): number |
   const text = value.trim();
   const pauseMs = /^\d{1,9}(\.\d+)?$/.test(text) ? Number(text) * 1_000 : dateMs(text) - nowMs;
   if (!Number.isFinite(pauseMs)) return undefined;
-  return Math.min(LONGEST_MS, Math.max(0, Math.round(pauseMs)));
+  return Math.min(MAX_MS, Math.max(0, Math.round(pauseMs)));
 }
 
 /** Only the form with a name of a day, as HTTP has it: Date.parse alone would read nearly anything as a date. */

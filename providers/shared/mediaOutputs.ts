@@ -20,7 +20,7 @@ const LIMITS = {
 } as const;
 
 /** Fetching an output again costs nothing, other than ordering it again. */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 const PAUSE_MS = 200;
 
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/avif']);
@@ -105,7 +105,7 @@ async function fetchTo(
   }
   const { signal } = context;
   let failure: UpstreamFailure | undefined;
-  for (let tried = 0; tried < MOST_TRIES; tried += 1) {
+  for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     if (tried > 0) await pause(PAUSE_MS * tried, signal);
     const fetched = await inMediaWords(signal, () => fetchOutput(source, url, { target, context }));
     if (fetched.ok) return await headOf(target.path);

@@ -4,7 +4,7 @@ import type { Span, Transcript, TranscriptionOrder } from './mediaProvider.ts';
 import { garbage } from './textFailures.ts';
 
 /** More than anybody speaks in a day. */
-const MOST_PIECES = 400_000;
+const MAX_PIECES = 400_000;
 
 const seconds = z.number().nonnegative();
 /** `timestamp` (its end may be null for the last one) or `start` and `end`; `text`, `word` or `punctuated_word`. */
@@ -16,9 +16,9 @@ const piece = z.object({
   end: seconds.nullish(),
   /** "spacing" and "audio_event" are no words. */
   type: z.string().optional(),
-  words: z.array(z.unknown()).max(MOST_PIECES).optional(),
+  words: z.array(z.unknown()).max(MAX_PIECES).optional(),
 });
-const pieces = z.array(z.unknown()).max(MOST_PIECES);
+const pieces = z.array(z.unknown()).max(MAX_PIECES);
 const answer = z.object({
   text: z.string().optional(),
   transcription: z.string().optional(),

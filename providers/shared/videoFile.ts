@@ -6,7 +6,7 @@ type VideoContentType = 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/
 
 const BOX_HEAD_BYTES = 16;
 /** Fragmented files have two boxes a fragment; this is hours of them. */
-const MOST_BOXES = 20_000;
+const MAX_BOXES = 20_000;
 /** With what MP4 and QuickTime files begin; very old QuickTime has no `ftyp`. */
 const FIRST_BOXES = ['ftyp', 'moov', 'mdat', 'wide', 'free', 'skip'];
 
@@ -47,7 +47,7 @@ async function isWhole(file: FileHandle, sizeBytes: number): Promise<boolean> {
   let indexed = false;
   for (let boxes = 0; offset < sizeBytes; boxes += 1) {
     const box = await boxAt(file, offset);
-    if (box === undefined || boxes === MOST_BOXES) return false;
+    if (box === undefined || boxes === MAX_BOXES) return false;
     indexed ||= box.type === 'moov';
     // Length 0: up to the end of the file.
     offset = box.sizeBytes === 0 ? sizeBytes : offset + box.sizeBytes;

@@ -16,10 +16,10 @@ export type OrderedOutput =
 /** How a fault spoils an output. */
 export type Spoiled = 'garbage-output' | 'empty-output' | 'truncated-output';
 
-const LONGEST_SECONDS = 3_600;
+const MAX_SECONDS = 3_600;
 /** What an encoder can work on in the memory that a run gets. */
-const LARGEST_SIDE = 5_120;
-const MOST_PIXELS = 5_120 * 2_880;
+const MAX_SIDE = 5_120;
+const MAX_PIXELS = 5_120 * 2_880;
 const DEFAULT_VIDEO_SECONDS = 5;
 /** Of speech, which has no ordered length. */
 const CHARACTERS_PER_SECOND = 15;
@@ -28,15 +28,15 @@ const GARBAGE = 'Farebox simulator: these bytes are deliberately no audio and no
 /** A string says why the simulator does not take the order. */
 export function orderedOutput(request: GenerationRequest): OrderedOutput | string {
   const output = plan(request);
-  if (output.seconds > LONGEST_SECONDS) return `The simulator makes at most ${LONGEST_SECONDS} seconds.`;
+  if (output.seconds > MAX_SECONDS) return `The simulator makes at most ${MAX_SECONDS} seconds.`;
   if (output.kind === 'video' && isTooLarge(output)) {
-    return `The simulator makes pictures of at most ${LARGEST_SIDE} pixels a side and ${MOST_PIXELS} in all.`;
+    return `The simulator makes pictures of at most ${MAX_SIDE} pixels a side and ${MAX_PIXELS} in all.`;
   }
   return output;
 }
 
 function isTooLarge({ width, height }: PixelSize): boolean {
-  return Math.max(width, height) > LARGEST_SIDE || width * height > MOST_PIXELS;
+  return Math.max(width, height) > MAX_SIDE || width * height > MAX_PIXELS;
 }
 
 function plan(request: GenerationRequest): OrderedOutput {

@@ -21,7 +21,7 @@ import { type Order, type Orders, openOrders } from './orders.ts';
 import type { SimulatorBehaviour, SimulatorSettings } from './settings.ts';
 
 /** The longest pause that a running order asks for. */
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 
 export interface SimulatorMeans {
   /** See SimulatorSettings; given here with its default filled in. */
@@ -79,7 +79,7 @@ async function untilDone(service: Service, behaviour: SimulatorBehaviour, step: 
   while (!signal.aborted) {
     const outcome = await progress(service, behaviour, step);
     if (outcome.status !== 'running') return outcome;
-    await pause(step.context, outcome.retryAfterMs ?? LONGEST_PAUSE_MS);
+    await pause(step.context, outcome.retryAfterMs ?? MAX_PAUSE_MS);
   }
   // The order was accepted; what became of it can only be asked.
   return { status: 'unknown', detail: 'simulated: the call was given up before its answer' };
@@ -123,7 +123,7 @@ async function progress(service: Service, behaviour: SimulatorBehaviour, step: S
   if (leftMs > 0 || end === 'hang') {
     const lengthMs = Math.max(1, order.readyAtMs - order.acceptedAtMs);
     const percent = Math.max(0, Math.min(99, Math.floor(100 - (100 * leftMs) / lengthMs)));
-    const retryAfterMs = leftMs > 0 ? Math.min(leftMs, LONGEST_PAUSE_MS) : LONGEST_PAUSE_MS;
+    const retryAfterMs = leftMs > 0 ? Math.min(leftMs, MAX_PAUSE_MS) : MAX_PAUSE_MS;
     return { status: 'running', operation, retryAfterMs, percent };
   }
   const ended = { ...order, ...spoiledBy({ kind: end }) };
@@ -139,7 +139,7 @@ async function download(
   const answer = await answerTo(fault, context);
   if (answer) return answer;
   if (Date.now() < order.readyAtMs + latenessOf(fault)) {
-    return { status: 'running', operation, retryAfterMs: LONGEST_PAUSE_MS };
+    return { status: 'running', operation, retryAfterMs: MAX_PAUSE_MS };
   }
   const spoiled = spoiledBy(fault).spoiled ?? order.spoiled;
   const output = await writeOutput(order, spoiled, { ffmpegPath: tools.ffmpegPath, context });

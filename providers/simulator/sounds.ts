@@ -17,7 +17,7 @@ const MELODY = {
 };
 /** Semitones above the root. */
 const SCALE = [0, 2, 4, 7, 9, 12];
-const LOWEST_ROOT_HZ = 196;
+const MIN_ROOT_HZ = 196;
 const NOTE_SECONDS = 0.5;
 const EDGE_SECONDS = 0.02;
 /** Share of the loudness that is left after a second of a note. */
@@ -64,7 +64,7 @@ export async function writeMelody(path: string, melody: Melody): Promise<void> {
 /** Each of the scale is computed once, however long the melody is. */
 function* notesOf({ theme, seconds, loop }: Melody): Generator<Buffer> {
   const bytes = Buffer.from(theme, 'hex');
-  const rootHz = LOWEST_ROOT_HZ * 2 ** ((bytes.readUInt8(0) % 8) / 12);
+  const rootHz = MIN_ROOT_HZ * 2 ** ((bytes.readUInt8(0) % 8) / 12);
   const notes = SCALE.map((above) => noteOf(rootHz * 2 ** (above / 12), rootHz));
   const count = Math.ceil(seconds / NOTE_SECONDS);
   for (let at = 0; at < count; at += 1) {

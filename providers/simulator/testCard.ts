@@ -18,7 +18,7 @@ const DIVISOR = 8;
 const SMALLEST = 16;
 const BARS = 8;
 /** A ratio beyond it is drawn as this one. */
-const MOST_RATIO = 8;
+const MAX_RATIO = 8;
 
 export function createTestCards(work: ImageWork): MediaProvider {
   return {
@@ -60,7 +60,7 @@ export function cardSize({
 }: Pick<ImageOrder, 'width' | 'height' | 'aspectRatio' | 'resolution'>): { width: number; height: number } {
   if (width !== undefined && height !== undefined) return { width, height };
   const longer = (resolution === undefined ? undefined : TIERS[resolution]) ?? USUAL;
-  const ratio = Math.min(MOST_RATIO, Math.max(1 / MOST_RATIO, ratioOf(aspectRatio) ?? 1));
+  const ratio = Math.min(MAX_RATIO, Math.max(1 / MAX_RATIO, ratioOf(aspectRatio) ?? 1));
   const side = (pixels: number) => Math.max(SMALLEST, Math.round(pixels / DIVISOR) * DIVISOR);
   return { width: side(longer * Math.min(1, ratio)), height: side(longer / Math.max(1, ratio)) };
 }

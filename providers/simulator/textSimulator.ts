@@ -17,7 +17,7 @@ import type { TextCallContext, TextProvider } from '../shared/textProvider.ts';
 import type { SimulatorSettings } from './settings.ts';
 
 /** A longer answer is no label: it is asked for a text. */
-const LONGEST_LABEL = 4;
+const MAX_LABEL_LENGTH = 4;
 const NO_PIECES = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 
 export function createTextSimulator(settings: Pick<SimulatorSettings, 'latencyMs'>): TextProvider {
@@ -39,7 +39,7 @@ export function createTextSimulator(settings: Pick<SimulatorSettings, 'latencyMs
 
 /** A label in the place of a text, where one was asked for; only these answers have log probabilities. */
 function label({ messages, logprobs, maxTokens }: ChatRequest): TokenLogprob | undefined {
-  if (logprobs === undefined && maxTokens > LONGEST_LABEL) return undefined;
+  if (logprobs === undefined && maxTokens > MAX_LABEL_LENGTH) return undefined;
   return simulatedLabel(lastWords(messages), logprobs?.top ?? 0);
 }
 

@@ -46,7 +46,7 @@ import { createStallMeter } from './untouched.ts';
  * its spaces grow before it collects them (infra/steadyHeap.ts), and what malloc keeps of a body. All bodies together have
  * half a gigabyte: who kept a fifth of them would be beyond.
  */
-const MOST_GROWTH_BYTES = 96 * 1024 * 1024;
+const MAX_GROWTH_BYTES = 96 * 1024 * 1024;
 const folder = testFolder();
 let farebox: Deployment;
 let files: Server;
@@ -274,7 +274,7 @@ describe('after all of them', () => {
       await farebox.account.api.get('/models');
       return residentBytes() - residentBefore;
     };
-    await expect.poll(growth, { interval: 100 }).toBeLessThan(MOST_GROWTH_BYTES);
+    await expect.poll(growth, { interval: 100 }).toBeLessThan(MAX_GROWTH_BYTES);
   });
 });
 

@@ -20,7 +20,7 @@ const AT_ONCE = 16;
 /** Of this run alone; digits and letters, as a password has them. */
 const PREFIX = `canary${randomBytes(4).toString('hex')}x`;
 const CANARY = new RegExp(`${PREFIX}[0-9a-f]{16}`, 'g');
-const LONGEST_LOG = 4_000_000;
+const MAX_LOG_LENGTH = 4_000_000;
 
 let farebox: Deployment;
 let upstream: EchoUpstream;
@@ -131,7 +131,7 @@ describe('a word that a client sends', () => {
     ] as const) {
       const text = process.logs();
       expect(text.length).toBeGreaterThan(500);
-      expect(text.length, 'the log is whole').toBeLessThan(LONGEST_LOG);
+      expect(text.length, 'the log is whole').toBeLessThan(MAX_LOG_LENGTH);
       expect(leaksIn(name, text)).toEqual([]);
     }
     expect(farebox.api.logs()).toContain('"level":"debug"');

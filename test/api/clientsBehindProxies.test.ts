@@ -6,12 +6,12 @@ import { sendRaw } from './sendRaw.ts';
 import { startApi, type TestApi } from './startApi.ts';
 
 const PROXY = '127.0.0.10';
-const MOST_CONNECTIONS = 5;
+const MAX_CONNECTIONS = 5;
 
 let api: TestApi;
 beforeAll(async () => {
   api = await startApi({
-    connectionsPerAddress: MOST_CONNECTIONS,
+    connectionsPerAddress: MAX_CONNECTIONS,
     config: (config): Config => ({
       ...config,
       limits: { ...config.limits, perAddressPerMinute: 2, trustedProxies: [PROXY] },
@@ -77,13 +77,13 @@ it.each([
 it('a trusted proxy may have more connections than a client', async () => {
   const keptBy = async (peer: string) => {
     const agent = new http.Agent({ keepAlive: true });
-    const calls = Array.from({ length: MOST_CONNECTIONS + 2 }, (_, index) =>
+    const calls = Array.from({ length: MAX_CONNECTIONS + 2 }, (_, index) =>
       ask(peer, `198.51.101.${index}`, agent).catch(() => 0),
     );
     const answered = await Promise.all(calls);
     agent.destroy();
     return answered.filter((status) => status > 0).length;
   };
-  expect(await keptBy(PROXY)).toBe(MOST_CONNECTIONS + 2);
-  expect(await keptBy('127.0.0.12')).toBe(MOST_CONNECTIONS);
+  expect(await keptBy(PROXY)).toBe(MAX_CONNECTIONS + 2);
+  expect(await keptBy('127.0.0.12')).toBe(MAX_CONNECTIONS);
 });

@@ -7,9 +7,9 @@ import {
   FLOOR_RULES,
   floorOf,
   LAUNCHERS,
-  MOST_FILE_LINES,
-  MOST_FUNCTION_LINES,
-  MOST_PARAMETERS,
+  MAX_FILE_LINES,
+  MAX_FUNCTION_LINES,
+  MAX_PARAMETERS,
   PACKAGE_PLACES,
   SHARED_API_FOLDERS,
   SOCKET_FREE_NAMES,
@@ -122,16 +122,14 @@ function useViolations(facts: FileFacts): string[] {
 function sizeViolations(facts: FileFacts): string[] {
   if (startsWithAny(facts.path, DATA_FILES)) return [];
   const file =
-    facts.lines > MOST_FILE_LINES
-      ? [`${facts.path}:1: ${facts.lines} lines, at most ${MOST_FILE_LINES}`]
-      : [];
+    facts.lines > MAX_FILE_LINES ? [`${facts.path}:1: ${facts.lines} lines, at most ${MAX_FILE_LINES}`] : [];
   const functions = facts.functions.flatMap((each) => {
     const at = `${facts.path}:${each.line}: a function`;
-    const tooLong = each.lines > MOST_FUNCTION_LINES && !each.testSuite;
+    const tooLong = each.lines > MAX_FUNCTION_LINES && !each.testSuite;
     return [
-      ...(tooLong ? [`${at} of ${each.lines} lines, at most ${MOST_FUNCTION_LINES}`] : []),
-      ...(each.parameters > MOST_PARAMETERS && floorOf(facts.path) !== 'test'
-        ? [`${at} with ${each.parameters} parameters, at most ${MOST_PARAMETERS}: take one object`]
+      ...(tooLong ? [`${at} of ${each.lines} lines, at most ${MAX_FUNCTION_LINES}`] : []),
+      ...(each.parameters > MAX_PARAMETERS && floorOf(facts.path) !== 'test'
+        ? [`${at} with ${each.parameters} parameters, at most ${MAX_PARAMETERS}: take one object`]
         : []),
     ];
   });

@@ -67,7 +67,7 @@ interface State {
   bodies: string[];
 }
 
-const MOST_BODIES = 1_000;
+const MAX_BODIES = 1_000;
 
 export async function startRpcNode(upstream: string): Promise<TestNode> {
   const state: State = {
@@ -103,7 +103,7 @@ export async function startRpcNode(upstream: string): Promise<TestNode> {
 
 async function handle(state: State, body: string, response: ServerResponse): Promise<void> {
   state.bodies.push(body);
-  if (state.bodies.length > MOST_BODIES) state.bodies.shift();
+  if (state.bodies.length > MAX_BODIES) state.bodies.shift();
   const parsed = JSON.parse(body) as RpcCall | RpcCall[];
   const calls = Array.isArray(parsed) ? parsed : [parsed];
   for (const { method } of calls) state.calls.set(method, (state.calls.get(method) ?? 0) + 1);

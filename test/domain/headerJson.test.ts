@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LONGEST_HEADER_JSON, readHeaderJson } from '../../domain/headerJson.ts';
+import { MAX_HEADER_JSON_LENGTH, readHeaderJson } from '../../domain/headerJson.ts';
 
 const encode = (text: string | Uint8Array) => Buffer.from(text).toString('base64');
 const problemOf = (header: string) => {
@@ -85,8 +85,8 @@ describe('a header of base64 JSON', () => {
   });
 
   it('is refused by its length before anything else', () => {
-    const text = JSON.stringify('a'.repeat((LONGEST_HEADER_JSON / 4) * 3 - 2));
-    expect(encode(text).length).toBe(LONGEST_HEADER_JSON);
+    const text = JSON.stringify('a'.repeat((MAX_HEADER_JSON_LENGTH / 4) * 3 - 2));
+    expect(encode(text).length).toBe(MAX_HEADER_JSON_LENGTH);
     expect(readHeaderJson(encode(text)).ok).toBe(true);
     expect(problemOf(`${encode(text)}A`)).toBe('is longer than 8192 characters');
   });

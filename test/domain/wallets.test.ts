@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   BASE_MAINNET,
+  DEFAULT_NETWORKS,
   familyOf,
   isSameWallet,
   SOLANA_MAINNET,
   toWallet,
-  USUAL_NETWORKS,
   type Wallet,
   walletName,
   walletNamed,
@@ -95,6 +95,6 @@ describe('the family of a network', () => {
   });
 
   it('is known for every network that wallets sign in on by default', () => {
-    expect(USUAL_NETWORKS.map(familyOf)).toEqual(['evm', 'solana']);
+    expect(DEFAULT_NETWORKS.map(familyOf)).toEqual(['evm', 'solana']);
   });
 });

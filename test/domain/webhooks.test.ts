@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { JOB_STATES } from '../../domain/jobs.ts';
 import {
   deliveryStateAfter,
-  MOST_WEBHOOK_ATTEMPTS,
+  MAX_WEBHOOK_ATTEMPTS,
   WEBHOOK_PAUSES_MS,
   webhookErrorOf,
   webhookEventOf,
@@ -18,7 +18,7 @@ describe('the schedule of a delivery', () => {
   });
 
   it('leaves room for several rounds that a client asks for', () => {
-    expect(MOST_WEBHOOK_ATTEMPTS).toBeGreaterThan(3 * (WEBHOOK_PAUSES_MS.length + 1));
+    expect(MAX_WEBHOOK_ATTEMPTS).toBeGreaterThan(3 * (WEBHOOK_PAUSES_MS.length + 1));
   });
 });
 

@@ -32,7 +32,7 @@ export interface SpawnOptions {
 
 /** The repository, also for the built copy of this file. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/dist\/$/, '/');
-const LONGEST_LOG = 4_000_000;
+const MAX_LOG_LENGTH = 4_000_000;
 let serial = 0;
 
 export function spawnNode(options: SpawnOptions): Spawned {
@@ -70,7 +70,7 @@ export function spawnNode(options: SpawnOptions): Spawned {
 function collect(child: ChildProcess): () => string {
   let text = '';
   const add = (bytes: Buffer) => {
-    text = (text + bytes.toString()).slice(-LONGEST_LOG);
+    text = (text + bytes.toString()).slice(-MAX_LOG_LENGTH);
   };
   child.stdout?.on('data', add);
   child.stderr?.on('data', add);

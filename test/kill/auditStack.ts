@@ -16,7 +16,7 @@ import type { StackTools } from './stackTools.ts';
 import type { Ware } from './wares.ts';
 
 const SETTLE_LIMIT_MS = 60_000;
-const MOST_JOBS = 10_000;
+const MAX_JOBS = 10_000;
 
 export interface ChaosReport {
   /** Of the jobs that clients were told of, by how they ended. */
@@ -49,7 +49,7 @@ export async function auditStack(tools: Audited, played: Played): Promise<ChaosR
   expect(known.size).toBe(results.length);
   const jobs = new Map<string, JobRow>();
   for (const payer of payers) {
-    const own = await listJobs(tools.pool, { accountId: payer.accountId, limit: MOST_JOBS });
+    const own = await listJobs(tools.pool, { accountId: payer.accountId, limit: MAX_JOBS });
     for (const job of own) jobs.set(job.queueId, job);
     for (const job of own) auditEnd(job, known.get(job.queueId), quotes);
     await auditMoney(tools, payer, own);

@@ -68,9 +68,9 @@ const EIP1271 = [
 
 const TIME_LIMIT_MS = 2_000;
 /** Anybody can have the chain asked by a signature that is none: so many at once in a process, and no more. */
-const MOST_AT_ONCE = 16;
+const MAX_AT_ONCE = 16;
 /** A signature by passkey that is checked in Solidity takes 350,000; making a wallet takes a million. */
-const MOST_GAS = { eip1271: 2_000_000n, eip6492: 6_000_000n } as const;
+const MAX_GAS = { eip1271: 2_000_000n, eip6492: 6_000_000n } as const;
 const MAGIC = `0x1626ba7e${'0'.repeat(56)}`;
 const WRAPPED = '6492'.repeat(16);
 /** Addresses of what is built into nodes: the one of `identity` gives back what it is asked, the magic value first. */
@@ -80,7 +80,7 @@ export function createSmartWallets({ ethCall, networks, guard, log }: SmartWalle
   let asking = 0;
 
   async function ask(signature: ContractSignature, asked: EthCall): Promise<boolean> {
-    if (asking >= MOST_AT_ONCE) throw unavailable('too many smart wallets are being checked');
+    if (asking >= MAX_AT_ONCE) throw unavailable('too many smart wallets are being checked');
     asking += 1;
     try {
       return await withinTime((signal) => isValid(signature, asked, signal));
@@ -119,7 +119,7 @@ async function isValid(asked: ContractSignature, ethCall: EthCall, signal: Abort
       bytecode: erc6492SignatureValidatorByteCode,
       args: [address, digest, signature],
     });
-    const answer = await ethCall(network, { data, gas: MOST_GAS.eip6492 }, signal);
+    const answer = await ethCall(network, { data, gas: MAX_GAS.eip6492 }, signal);
     return answer.ok && answer.data === '0x01';
   }
   const data = encodeFunctionData({
@@ -127,7 +127,7 @@ async function isValid(asked: ContractSignature, ethCall: EthCall, signal: Abort
     functionName: 'isValidSignature',
     args: [digest, signature],
   });
-  const answer = await ethCall(network, { to: address, data, gas: MOST_GAS.eip1271 }, signal);
+  const answer = await ethCall(network, { to: address, data, gas: MAX_GAS.eip1271 }, signal);
   return answer.ok && answer.data === MAGIC;
 }
 

@@ -14,7 +14,7 @@ import { invalid } from '../../http/invalid.ts';
 import type { DecisionBody } from './decisionBody.ts';
 
 /** Of one request: each is paid for. Eight at a time, it ends well before its deadline. */
-const MOST_CALLS = 400;
+const MAX_CALLS = 400;
 
 export interface PlannedQuestion {
   id: string;
@@ -54,15 +54,12 @@ export async function planDecision(
   const rounds = questions.map(({ options }) => longestRounds(options, evaluation.topLogprobs));
   const each = evaluation.method === 'sampling' ? evaluation.samples : 1;
   // One with a single option takes no call, and is one all the same.
-  if (questions.length > MOST_CALLS) {
-    throw invalid('questions', `At most ${MOST_CALLS} questions are possible, not ${questions.length}`);
+  if (questions.length > MAX_CALLS) {
+    throw invalid('questions', `At most ${MAX_CALLS} questions are possible, not ${questions.length}`);
   }
   const calls = each * rounds.reduce((sum, { length }) => sum + length, 0);
-  if (calls > MOST_CALLS) {
-    throw invalid(
-      'questions',
-      `These questions take ${calls} calls of the model, ${MOST_CALLS} are possible`,
-    );
+  if (calls > MAX_CALLS) {
+    throw invalid('questions', `These questions take ${calls} calls of the model, ${MAX_CALLS} are possible`);
   }
   await refuseTooLong(model, state, questions);
   const around = promptTokensOf({ messages: messagesFor(state, '') });

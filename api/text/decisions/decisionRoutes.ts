@@ -26,7 +26,7 @@ import { DecisionTally, evaluate } from './evaluate.ts';
 import { decisionDescription } from './openapi.ts';
 
 /** Many times what `maxTotalTokens` lets through. */
-const LARGEST_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const DEADLINE_MS = 120_000;
 
 type DecisionOrder = CallOrder<DecisionModel, DecisionPlan, DecisionBody>;
@@ -37,7 +37,7 @@ const decisionRoute = (path: string, alias: boolean) =>
     path,
     access: 'buyer',
     body: {
-      json: { schema: decisionBody, maxBytes: LARGEST_BODY_BYTES },
+      json: { schema: decisionBody, maxBytes: MAX_BODY_BYTES },
       needsModel: true,
       modelType: 'decision',
     },

@@ -65,8 +65,8 @@ const item = z.discriminatedUnion('type', [
 ]);
 export type SentItem = z.output<typeof item>;
 
-const MOST_ITEMS = 10_000;
-const items = z.array(item).min(1).max(MOST_ITEMS);
+const MAX_ITEMS = 10_000;
+const items = z.array(item).min(1).max(MAX_ITEMS);
 
 const functionTool = z.object({
   type: z.literal('function'),

@@ -1,7 +1,7 @@
 /** POST /responses (TEXT-24): the chat path in another form. */
 import { FareboxError } from '../../../domain/errors.ts';
 import { defineRoute } from '../../http/route.ts';
-import { answerChat, DEADLINE_MS, estimateChat, LARGEST_BODY_BYTES } from '../chatRoute.ts';
+import { answerChat, DEADLINE_MS, estimateChat, MAX_BODY_BYTES } from '../chatRoute.ts';
 import { RESPONSES_DESCRIPTION } from './openapi.ts';
 import { responseForm } from './responseForm.ts';
 import { rewriteResponses } from './rewriteResponses.ts';
@@ -12,7 +12,7 @@ export const responsesRoute = defineRoute({
   path: '/responses',
   access: 'buyer',
   body: {
-    json: { schema: responsesOrder, maxBytes: LARGEST_BODY_BYTES, rewrite: rewriteResponses },
+    json: { schema: responsesOrder, maxBytes: MAX_BODY_BYTES, rewrite: rewriteResponses },
     needsModel: true,
     modelType: 'text',
   },

@@ -84,7 +84,7 @@ interface Entry {
 }
 
 /** By the estimate, of what anybody would write. */
-const MOST_LETTERS_PER_TOKEN = 4;
+const MAX_LETTERS_PER_TOKEN = 4;
 
 /** Each entry gets the same share; what one leaves of its share the next ones have. */
 function compose(head: readonly string[], entries: readonly Entry[], tokens: number): string {
@@ -94,7 +94,7 @@ function compose(head: readonly string[], entries: readonly Entry[], tokens: num
     const share = Math.floor(left / (entries.length - index));
     const frame = estimateTokens(open) + estimateTokens(close) + 2;
     // A page can have megabytes: no more of it is looked at than can fit.
-    const letters = MOST_LETTERS_PER_TOKEN * Math.max(0, share);
+    const letters = MAX_LETTERS_PER_TOKEN * Math.max(0, share);
     const said = lines.map((line) => line.slice(0, letters)).join('\n');
     const text = cutToTokens(withoutFrames(said), Math.max(0, share - frame));
     const part = `${open}\n${text}\n${close}`;

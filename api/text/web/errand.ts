@@ -26,7 +26,7 @@ export interface Errand {
 }
 
 /** Published limit (TEXT-12). */
-const MOST_PAGES = 5;
+const MAX_PAGES = 5;
 const TOKENS_OF_SEARCH = 4_000;
 const TOKENS_OF_PAGE = 8_000;
 
@@ -44,7 +44,7 @@ export function webErrand(tools: Tools, request: Asking, { spec }: TextModel): E
   const { availableContextTokens: context } = spec;
   const addresses = scraping ? addressesIn(said) : [];
   if (addresses.length > 0) {
-    const read = addresses.slice(0, MOST_PAGES);
+    const read = addresses.slice(0, MAX_PAGES);
     const tokens = Math.min(TOKENS_OF_PAGE * read.length, Math.floor(context / 2));
     const job = { ...asking, addresses: read, passedOver: addresses.length - read.length, tokens };
     const { scrape: price } = tools.config.prices;

@@ -24,11 +24,11 @@ export interface Findings {
 
 type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor' | 'share'>;
 
-const MOST_RESULTS = 10;
+const MAX_RESULTS = 10;
 const SEARCH_TIMEOUT_MS = 15_000;
 const PAGES_TIMEOUT_MS = 30_000;
 /** Of a result or a page in the answer. */
-const LONGEST_EXCERPT = 2_000;
+const MAX_EXCERPT_LENGTH = 2_000;
 
 /** Throws the signal's reason when nobody waits any more. */
 export async function searchWeb(
@@ -47,7 +47,7 @@ export async function searchWeb(
     price: LedgerPrice;
   },
 ): Promise<Findings> {
-  const limits = { limit: MOST_RESULTS, signal: within(signal, SEARCH_TIMEOUT_MS) };
+  const limits = { limit: MAX_RESULTS, signal: within(signal, SEARCH_TIMEOUT_MS) };
   const terms = { tokens, marked: body.service_parameters.enable_web_citations };
   try {
     const results = (await waitFor(engine.search(query, limits))).filter(isOnTheWeb);
@@ -72,7 +72,7 @@ function isOnTheWeb({ url }: SearchResult): boolean {
 
 function toCitation({ title, url, content, date }: SearchResult): Citation {
   const dated = date === '' ? {} : { date: date.slice(0, 64) };
-  return { title: title.slice(0, 300), url, content: content.slice(0, LONGEST_EXCERPT), ...dated };
+  return { title: title.slice(0, 300), url, content: content.slice(0, MAX_EXCERPT_LENGTH), ...dated };
 }
 
 interface Reading extends Asking {
@@ -98,7 +98,7 @@ export async function readPages(reader: PageReader, reading: Reading): Promise<F
     kind: 'pages',
     block: pagesBlock(pages, { tokens, marked, passedOver }),
     citations: read.map(({ title, url, content = '' }) => ({
-      ...{ title: title.slice(0, 300), url, content: content.slice(0, LONGEST_EXCERPT) },
+      ...{ title: title.slice(0, 300), url, content: content.slice(0, MAX_EXCERPT_LENGTH) },
     })),
     addOns: [{ kind: 'page read', count: read.length, price }],
     remarks: failed === 0 ? [] : [`pages that could not be read, not charged: ${failed}`],

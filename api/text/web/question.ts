@@ -15,13 +15,13 @@ export function lastWords({ messages }: Pick<ChatBody, 'messages'>): string {
 
 const ADDRESS = /\bhttps?:\/\/[^\s<>"'`{}|\\^]+/gi;
 /** A message can hold megabytes: its beginning is looked through. */
-const LONGEST_LOOKED_THROUGH = 200_000;
-const LONGEST_ADDRESS = 2_048;
+const MAX_LOOKED_THROUGH = 200_000;
+const MAX_ADDRESS_LENGTH = 2_048;
 
 /** In their order, each once, without what a sentence puts behind them. */
 export function addressesIn(text: string): string[] {
-  const found = text.slice(0, LONGEST_LOOKED_THROUGH).match(ADDRESS) ?? [];
-  const addresses = found.filter((address) => address.length <= LONGEST_ADDRESS).map(withoutSentence);
+  const found = text.slice(0, MAX_LOOKED_THROUGH).match(ADDRESS) ?? [];
+  const addresses = found.filter((address) => address.length <= MAX_ADDRESS_LENGTH).map(withoutSentence);
   return [...new Set(addresses.filter((address) => URL.canParse(address)))];
 }
 
@@ -36,8 +36,8 @@ function withoutSentence(found: string): string {
 }
 
 /** What search engines take at most. */
-const MOST_LETTERS = 400;
-const MOST_WORDS = 50;
+const MAX_LETTERS = 400;
+const MAX_WORDS = 50;
 
 const CODE = /```[\s\S]*?(?:```|$)/g;
 /** How people speak to a model, and nobody to a search engine. */
@@ -52,30 +52,30 @@ const COMMANDS = /(^|\s)[!:?]+(?=\S)/g;
 /** Empty: there is nothing to ask for. */
 export function searchQuery(text: string): string {
   const said = text
-    .slice(0, LONGEST_LOOKED_THROUGH)
+    .slice(0, MAX_LOOKED_THROUGH)
     .replace(CODE, ' ')
     .replace(ADDRESS, ' ')
     .replace(/\s+/g, ' ')
     .trim();
-  const whole = said.length <= MOST_LETTERS ? said : (lastQuestion(said) ?? said.slice(0, 2 * MOST_LETTERS));
+  const whole = said.length <= MAX_LETTERS ? said : (lastQuestion(said) ?? said.slice(0, 2 * MAX_LETTERS));
   return cut(whole.replace(SPOKEN, '').replace(COMMANDS, '$1').trim() || whole);
 }
 
 /** In a long message the question stands at the end, or is all there is to go by. */
 function lastQuestion(said: string): string | undefined {
   const sentences = said.split(/(?<=[.!?]) /);
-  return sentences.findLast((sentence) => sentence.endsWith('?') && sentence.length <= MOST_LETTERS);
+  return sentences.findLast((sentence) => sentence.endsWith('?') && sentence.length <= MAX_LETTERS);
 }
 
 function cut(text: string): string {
-  const words = text.split(' ').slice(0, MOST_WORDS);
+  const words = text.split(' ').slice(0, MAX_WORDS);
   let query = '';
   for (const word of words) {
     const longer = query === '' ? word : `${query} ${word}`;
-    if (longer.length > MOST_LETTERS) break;
+    if (longer.length > MAX_LETTERS) break;
     query = longer;
   }
-  return query === '' ? [...text.slice(0, MOST_LETTERS)].slice(0, -1).join('') : query;
+  return query === '' ? [...text.slice(0, MAX_LETTERS)].slice(0, -1).join('') : query;
 }
 
 const OF_TODAY =
@@ -85,6 +85,6 @@ const ASKED_FOR =
 
 /** `auto`: a search is worth its price where the message speaks of the present, or asks to be looked up. */
 export function speaksOfThePresent(text: string): boolean {
-  const said = text.slice(0, LONGEST_LOOKED_THROUGH).replace(CODE, ' ').replace(ADDRESS, ' ');
+  const said = text.slice(0, MAX_LOOKED_THROUGH).replace(CODE, ' ').replace(ADDRESS, ' ');
   return OF_TODAY.test(said) || ASKED_FOR.test(said);
 }

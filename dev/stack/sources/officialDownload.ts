@@ -24,7 +24,7 @@ export interface ReleaseArchive {
   checksum: { sha256: string } | { listedAt: string };
 }
 
-const LARGEST_ARCHIVE_BYTES = 400_000_000;
+const MAX_ARCHIVE_BYTES = 400_000_000;
 const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
 const LIST_TIMEOUT_MS = 20_000;
 
@@ -47,7 +47,7 @@ async function fetchInto(release: Release, folder: string, environment: NodeJS.P
   const { sha256 } = await downloadRelease({
     url: archive.url,
     path: file,
-    maxBytes: LARGEST_ARCHIVE_BYTES,
+    maxBytes: MAX_ARCHIVE_BYTES,
     timeoutMs: DOWNLOAD_TIMEOUT_MS,
     environment,
   });

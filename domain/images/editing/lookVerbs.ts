@@ -122,7 +122,7 @@ function toneVerbs(tone: Tone, { more, less, noun }: { more: string; less: strin
 }
 
 /** Changes without a number, as shares. */
-const USUAL_SHARES: Readonly<Record<Tone, number>> = {
+const DEFAULT_SHARES: Readonly<Record<Tone, number>> = {
   brightness: 0.25,
   contrast: 0.3,
   saturation: 0.4,
@@ -131,7 +131,7 @@ const USUAL_SHARES: Readonly<Record<Tone, number>> = {
 const MAX_FACTOR = 4;
 
 function toneStep(tone: Tone, { numbers: [amount], strength = 1 }: Clause, sign: number): EditStep {
-  const usual = USUAL_SHARES[tone] * strength;
+  const usual = DEFAULT_SHARES[tone] * strength;
   if (tone === 'warmth') {
     if (amount?.isTo) throw contradiction('warmth is changed by per cent, as in "warmer by 20%"');
     const share = amount

@@ -7,7 +7,7 @@ const CAN_DO =
   'opacity or "text" in quotation marks, put a further image over the first, and use one as a mask';
 
 /** Longer pieces of a prompt are not repeated. */
-const MOST_QUOTED = 24;
+const MAX_QUOTED = 24;
 
 /** Why nothing was done; `why` completes "The prompt cannot be carried out: …". */
 export function notPossible(why: string): FareboxError {
@@ -27,7 +27,7 @@ export function unquotedText(): FareboxError {
 }
 
 export function unknownWord(word: string): FareboxError {
-  if (word.length > MOST_QUOTED || !/^[\p{L}\p{M}\p{N}']+$/u.test(word)) {
+  if (word.length > MAX_QUOTED || !/^[\p{L}\p{M}\p{N}']+$/u.test(word)) {
     return notPossible('a part of it is not understood');
   }
   return notPossible(`the word "${word}" is not understood, or not in this place`);

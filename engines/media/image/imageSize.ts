@@ -35,7 +35,7 @@ function ofPng(bytes: Buffer): ImageSize | undefined {
 /** Every segment has a length of its own; the frame's header stands before the picture begins. */
 function ofJpeg(bytes: Buffer): ImageSize | undefined {
   let at = 2;
-  for (let segment = 0; segment < MOST_SEGMENTS && at + 9 <= bytes.length; segment += 1) {
+  for (let segment = 0; segment < MAX_SEGMENTS && at + 9 <= bytes.length; segment += 1) {
     if (bytes[at] !== 0xff) return undefined;
     const marker = bytes[at + 1] ?? 0;
     if (marker === 0xff) at += 1;
@@ -47,7 +47,7 @@ function ofJpeg(bytes: Buffer): ImageSize | undefined {
   return undefined;
 }
 
-const MOST_SEGMENTS = 10_000;
+const MAX_SEGMENTS = 10_000;
 const START_OF_SCAN = 0xda;
 const END_OF_IMAGE = 0xd9;
 /** Tables, which are numbered among the frames. */

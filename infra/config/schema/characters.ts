@@ -24,7 +24,7 @@ const url = z
 
 const time = z.iso.datetime({ error: 'a UTC time such as "2026-01-31T09:30:00Z"' }).exactOptional();
 
-const LARGEST_COUNT = 1_000_000_000;
+const MAX_COUNT = 1_000_000_000;
 
 const character = closed({
   id: z.uuid({ error: 'a UUID' }).exactOptional(),
@@ -46,9 +46,9 @@ const character = closed({
   photoUrl: url,
   systemPrompt: words(100_000),
   stats: closed({
-    imports: count(0, LARGEST_COUNT).default(0),
-    ratingCount: count(0, LARGEST_COUNT).default(0),
-    ratingSum: count(0, 5 * LARGEST_COUNT).default(0),
+    imports: count(0, MAX_COUNT).default(0),
+    ratingCount: count(0, MAX_COUNT).default(0),
+    ratingSum: count(0, 5 * MAX_COUNT).default(0),
   })
     .refine((stats) => stats.ratingSum >= stats.ratingCount && stats.ratingSum <= 5 * stats.ratingCount, {
       path: ['ratingSum'],

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { MODEL_SIZES } from '../../../domain/catalogue/model.ts';
 import { EVALUATION_METHODS } from '../../../domain/decisions/evaluation.ts';
-import { MOST_LABELS } from '../../../domain/decisions/question.ts';
+import { MAX_LABELS } from '../../../domain/decisions/question.ts';
 import { videoPrice } from './pricing.ts';
 import { closed, count, modelId, name, text } from './primitives.ts';
 import {
@@ -43,7 +43,7 @@ const evaluation = closed({
       'From the log probabilities of one token, or by asking several times. Default: what the provider can.',
     ),
   samples: count(1, 50).exactOptional().describe('Answers per question with `sampling`. Default 10.'),
-  topLogprobs: count(5, MOST_LABELS)
+  topLogprobs: count(5, MAX_LABELS)
     .exactOptional()
     .describe('Alternatives to a token that the service lists at most. Default 20.'),
   turnOffThinking: z

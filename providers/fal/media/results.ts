@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { garbage } from '../../shared/textFailures.ts';
 
-const MOST_FILES = 100;
+const MAX_FILES = 100;
 
 const file = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
-const files = z.array(file).max(MOST_FILES);
+const files = z.array(file).max(MAX_FILES);
 
 const pictures = z.object({
   images: files.optional(),

@@ -26,7 +26,7 @@ const WITHOUT_ENCODER = ['-metadata:s:v', 'encoder=AVC'];
 const WITHOUT_SETTINGS = ['-bsf:v', 'filter_units=remove_types=6'];
 
 /** Above it the encoder keeps fewer pictures at a time, to stay within the memory of a run. */
-const MOST_EASY_PIXELS = 2560 * 1440;
+const MAX_EASY_PIXELS = 2560 * 1440;
 const EASY = ['-threads', THREADS, '-rc-lookahead', '12'];
 const SPARING = ['-threads', '1', '-rc-lookahead', '2', '-bf', '0', '-refs', '1'];
 
@@ -60,7 +60,7 @@ function h264(size: PixelSize): string[] {
   return [
     ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '19', '-pix_fmt', 'yuv420p'],
     ...['-maxrate', rate, '-bufsize', rate],
-    ...(size.width * size.height <= MOST_EASY_PIXELS ? EASY : SPARING),
+    ...(size.width * size.height <= MAX_EASY_PIXELS ? EASY : SPARING),
     ...WITHOUT_SETTINGS,
   ];
 }

@@ -22,7 +22,7 @@ export const ASPECT_RATIOS = [
 const DEFAULT_RESOLUTION = '720p';
 const DEFAULT_RATIO = '16:9';
 /** However wide it is, a picture is no longer than one of 16:9, so that no ratio costs more than what it is sold for. */
-const LONGEST_RATIO = 16 / 9;
+const MAX_RATIO = 16 / 9;
 
 /** Undefined: the order names a resolution or a ratio that is not in the tables. */
 export function frameSize(
@@ -34,7 +34,7 @@ export function frameSize(
   const ratio = ratioOf(word);
   if (ratio === undefined || !Object.hasOwn(SHORT_SIDES, resolution)) return undefined;
   const short = SHORT_SIDES[resolution as keyof typeof SHORT_SIDES];
-  const long = Math.min(short * Math.max(ratio, 1 / ratio), short * LONGEST_RATIO);
+  const long = Math.min(short * Math.max(ratio, 1 / ratio), short * MAX_RATIO);
   return ratio >= 1
     ? { width: even(long), height: even(long / ratio) }
     : { width: even(long * ratio), height: even(long) };

@@ -27,13 +27,13 @@ export interface VideoPlan {
   files: readonly TextFile[];
 }
 
-const MOST_SECONDS = 30;
+const MAX_SECONDS = 30;
 const DEFAULT_SECONDS = 5;
 
 /** A string is a refusal, in words for the client. `pathOf` says where a file of that name may be written. */
 export function planVideo(request: VideoRequest, pathOf: (name: string) => string): VideoPlan | string {
   const { durationSeconds: seconds = DEFAULT_SECONDS, prompt = '' } = request;
-  if (!(seconds >= 1 && seconds <= MOST_SECONDS)) return `duration must be 1 to ${MOST_SECONDS} seconds.`;
+  if (!(seconds >= 1 && seconds <= MAX_SECONDS)) return `duration must be 1 to ${MAX_SECONDS} seconds.`;
   const pictures = picturesOf(request);
   if (typeof pictures === 'string') return pictures;
   const size = frameSize(request, measured(pictures));

@@ -1,10 +1,10 @@
 /** A prompt as the texts of successive scenes. */
 
 /** Below this a text cannot be read. */
-const SHORTEST_SECONDS = 2;
-const MOST_SCENES = 10;
+const MIN_SECONDS = 2;
+const MAX_SCENES = 10;
 /** More than this is never shown, so it need not be typeset. */
-const LONGEST_TEXT = 400;
+const MAX_TEXT_LENGTH = 400;
 /** Control and format characters, variation selectors, halves of pairs: nothing that a font could show. */
 const INVISIBLE = /\p{C}|\p{Variation_Selector}/gu;
 /** After the mark of an end, also that of other scripts, or where an empty line was. */
@@ -16,7 +16,7 @@ export function sceneTexts(prompt: string, seconds: number): string[] {
     .split(SENTENCE_END)
     .map((sentence) => plain(sentence))
     .filter((sentence) => /[\p{L}\p{N}\p{S}]/u.test(sentence));
-  const most = Math.max(1, Math.min(MOST_SCENES, Math.floor(seconds / SHORTEST_SECONDS)));
+  const most = Math.max(1, Math.min(MAX_SCENES, Math.floor(seconds / MIN_SECONDS)));
   const count = Math.min(most, sentences.length);
   if (count === 0) return [''];
   const bounds = Array.from({ length: count + 1 }, (_, index) =>
@@ -24,7 +24,9 @@ export function sceneTexts(prompt: string, seconds: number): string[] {
   );
   return bounds
     .slice(1)
-    .map((end, index) => [...sentences.slice(bounds[index], end).join(' ')].slice(0, LONGEST_TEXT).join(''));
+    .map((end, index) =>
+      [...sentences.slice(bounds[index], end).join(' ')].slice(0, MAX_TEXT_LENGTH).join(''),
+    );
 }
 
 /** One line for each paragraph: a single line break is a space. Line by line, since a long run of blanks is no work then. */

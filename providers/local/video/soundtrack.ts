@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 const RATE = 48_000;
 /** Semitones above the root. */
 const CHORD = [0, 7, 12, 16];
-const LOWEST_ROOT_HZ = 110;
+const MIN_ROOT_HZ = 110;
 /** Of one note; full scale is 1. */
 const AMPLITUDE = 0.05;
 
@@ -15,7 +15,7 @@ export function givenSound(input: number, seconds: number): string {
 
 /** The same, made of nothing. The same prompt gives the same sound. */
 export function chord(prompt: string, seconds: number): string {
-  const root = LOWEST_ROOT_HZ * 2 ** ((createHash('sha256').update(prompt).digest().readUInt8(0) % 12) / 12);
+  const root = MIN_ROOT_HZ * 2 ** ((createHash('sha256').update(prompt).digest().readUInt8(0) % 12) / 12);
   const notes = CHORD.map((above) => `${AMPLITUDE}*sin(2*PI*${(root * 2 ** (above / 12)).toFixed(3)}*t)`);
   return `aevalsrc='${notes.join('+')}':s=${RATE}:d=${seconds},${finished(seconds, 0.8)}`;
 }

@@ -71,14 +71,14 @@ export function fontSizeIn({ width, height }: PixelSize): number {
 }
 
 const WIDTH_SHARE = 0.8;
-const MOST_LINES = 6;
+const MAX_LINES = 6;
 
 /** Wrapped at spaces; a word that is too wide is broken, and what has no room is cut with an ellipsis. */
 export function titleLines(text: string, size: PixelSize): string[] {
   const width = (size.width * WIDTH_SHARE) / fontSizeIn(size);
   const lines: string[] = [];
   let rest = [...text];
-  while (rest.length > 0 && lines.length < MOST_LINES) {
+  while (rest.length > 0 && lines.length < MAX_LINES) {
     const most = fittingCount(rest, width);
     const space = most < rest.length ? rest.lastIndexOf(' ', most) : -1;
     const end = space > 0 ? space : most;

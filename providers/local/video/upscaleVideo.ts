@@ -23,10 +23,10 @@ const OUTPUTS = {
 } as const;
 
 /** Of the output, in pixels. */
-const MOST_SHORT_SIDE = 2160;
-const MOST_LONG_SIDE = 4096;
+const MAX_SHORT_SIDE = 2160;
+const MAX_LONG_SIDE = 4096;
 /** About five minutes of 1080p at 30 frames per second; ProRes takes a hundred times the bytes. */
-const MOST_MEGAPIXELS = { mp4: 20_000, prores: 4_000 } as const;
+const MAX_MEGAPIXELS = { mp4: 20_000, prores: 4_000 } as const;
 
 const START_MS = 60_000;
 /** Several times what a slow core needs. */
@@ -107,14 +107,14 @@ export function planUpscale(order: UpscaleOrder, source: MediaFile): UpscalePlan
   }
   const size = { width: even(width * order.factor), height: even(height * order.factor) };
   const [short, long] = [Math.min(size.width, size.height), Math.max(size.width, size.height)];
-  if (short > MOST_SHORT_SIDE || long > MOST_LONG_SIDE) {
-    return `The output would be ${size.width}x${size.height}; at most ${MOST_LONG_SIDE}x${MOST_SHORT_SIDE} is made.`;
+  if (short > MAX_SHORT_SIDE || long > MAX_LONG_SIDE) {
+    return `The output would be ${size.width}x${size.height}; at most ${MAX_LONG_SIDE}x${MAX_SHORT_SIDE} is made.`;
   }
   const { slowdownFactor: slowdown = 1, targetFps } = order;
   const rate = targetFps ?? framesPerSecond;
   const frames = Math.max(1, Math.round(seconds * slowdown * rate));
   const megapixels = (frames * size.width * size.height) / 1_000_000;
-  if (megapixels > MOST_MEGAPIXELS[format]) {
+  if (megapixels > MAX_MEGAPIXELS[format]) {
     return 'The output would be too long for its size and frame rate.';
   }
   const isPaced = slowdown !== 1 || targetFps !== undefined;

@@ -41,7 +41,7 @@ function promptOf({ prompt, style, negativePrompt }: ImageOrder, hasField: boole
 }
 
 /** As the reference has it: more are refused there. */
-const MOST_IMAGES = 16;
+const MAX_IMAGES = 16;
 const ENDINGS: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
@@ -49,7 +49,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
 };
 
 export async function editCall(edit: ImageEdit, dialect: Dialect): Promise<Body> {
-  if (edit.images.length > MOST_IMAGES) throw refused(`The model takes at most ${MOST_IMAGES} images.`);
+  if (edit.images.length > MAX_IMAGES) throw refused(`The model takes at most ${MAX_IMAGES} images.`);
   const family = familyOf(edit.upstreamModel);
   const quality = edit.quality === undefined ? undefined : family.quality(edit.quality);
   const fields: Record<string, string> = {

@@ -24,8 +24,8 @@ export interface EthCalls {
   close(): Promise<void>;
 }
 
-const MOST_GAS = 10_000_000n;
-const LARGEST_ANSWER_CHARACTERS = 2 + 2 * 8_192;
+const MAX_GAS = 10_000_000n;
+const MAX_ANSWER_CHARACTERS = 2 + 2 * 8_192;
 
 export function createEthCalls(networks: readonly PaymentNetworkSettings[]): EthCalls {
   const chains = new Map<string, Chain>(
@@ -46,11 +46,11 @@ export function createEthCalls(networks: readonly PaymentNetworkSettings[]): Eth
 }
 
 async function answerOf(node: ChainNode, { to, data, gas }: ContractCall): Promise<ContractAnswer> {
-  const limit = `0x${(gas < MOST_GAS ? gas : MOST_GAS).toString(16)}`;
+  const limit = `0x${(gas < MAX_GAS ? gas : MAX_GAS).toString(16)}`;
   const transaction = { ...(to === undefined ? {} : { to }), data, gas: limit };
   try {
     const answer = bytes(await node.call('eth_call', [transaction, 'latest']));
-    return answer.length > LARGEST_ANSWER_CHARACTERS ? { ok: false } : { ok: true, data: answer };
+    return answer.length > MAX_ANSWER_CHARACTERS ? { ok: false } : { ok: true, data: answer };
   } catch (error) {
     if (error instanceof CallReverted) return { ok: false };
     throw error;

@@ -8,7 +8,7 @@ const GWEI = 1_000_000_000n;
 export const MAX_FEE_PER_GAS = 300n * GWEI;
 const MAX_TIP_PER_GAS = 5n * GWEI;
 /** Where a node knows of none. */
-const USUAL_TIP_PER_GAS = GWEI / 1_000n;
+const DEFAULT_TIP_PER_GAS = GWEI / 1_000n;
 
 export interface Fees {
   baseFee: bigint;
@@ -30,7 +30,7 @@ export async function readFees(node: ChainNode): Promise<Fees> {
 }
 
 function tipOf(error: unknown): bigint {
-  if (error instanceof NodeRefused) return USUAL_TIP_PER_GAS;
+  if (error instanceof NodeRefused) return DEFAULT_TIP_PER_GAS;
   throw error;
 }
 

@@ -17,9 +17,9 @@ export interface Sought {
 /** Somebody else may have handed it in before it came to us. A window that began earlier is searched from there. */
 const SECONDS_BEFORE = 86_400n;
 /** Nodes grant a range of some thousand blocks; one that grants less says so, and the range is halved. */
-const MOST_BLOCKS_AT_ONCE = 2_000n;
-const FEWEST_BLOCKS_AT_ONCE = 10n;
-const MOST_QUESTIONS = 200;
+const MAX_BLOCKS_AT_ONCE = 2_000n;
+const MIN_BLOCKS_AT_ONCE = 10n;
+const MAX_QUESTIONS = 200;
 const FIRST_STRIDE = 64n;
 
 /**
@@ -31,12 +31,12 @@ export async function findUse(node: ChainNode, sought: Sought, latest: Block): P
   const topics = [[USED_EVENT, CANCELED_EVENT], asTopic(payment.payer.address), payment.nonce];
   const firstBlock = await firstBlockOf(node, sought, latest);
   let toBlock = latest.number;
-  let atOnce = MOST_BLOCKS_AT_ONCE;
-  for (let questions = 0; questions < MOST_QUESTIONS && toBlock >= firstBlock; questions += 1) {
+  let atOnce = MAX_BLOCKS_AT_ONCE;
+  for (let questions = 0; questions < MAX_QUESTIONS && toBlock >= firstBlock; questions += 1) {
     const wanted = toBlock - atOnce + 1n;
     const fromBlock = wanted > firstBlock ? wanted : firstBlock;
     const logs = await readLogs(node, { address: token, topics, fromBlock, toBlock }).catch((error) => {
-      if (!(error instanceof NodeRefused) || atOnce <= FEWEST_BLOCKS_AT_ONCE) throw error;
+      if (!(error instanceof NodeRefused) || atOnce <= MIN_BLOCKS_AT_ONCE) throw error;
       return undefined;
     });
     if (logs === undefined) {

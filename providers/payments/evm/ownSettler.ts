@@ -15,15 +15,15 @@ import { bytes, CallReverted, type ChainNode, NodeRefused, quantity } from './no
 import { readWaiting } from './readChain.ts';
 import { isByPayersKey } from './readPayment.ts';
 import { isAuthorizationUsed, transferCall } from './token.ts';
-import { MOST_TRANSFER_GAS, signedOf } from './verifyPayment.ts';
+import { MAX_TRANSFER_GAS, signedOf } from './verifyPayment.ts';
 
 type Hex = `0x${string}`;
 
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 /** Two processes that collided wait for different times, or they would collide again. */
-const LONGEST_PAUSE_MS = 200;
+const MAX_PAUSE_MS = 200;
 /** Payments of this process that wait for their turn. */
-const MOST_WAITING = 256;
+const MAX_WAITING = 256;
 const NO_BUDGET = 'the budget of fees for today is used up';
 
 export interface OwnSettlerOptions {
@@ -38,7 +38,7 @@ export function createOwnSettler(desk: OwnSettlerOptions): Settler {
   let waiting = 0;
   return {
     async settle(payment, signal, { approveFee = async () => true, replaces } = {}) {
-      if (waiting >= MOST_WAITING) return refused('too many payments are being handed in');
+      if (waiting >= MAX_WAITING) return refused('too many payments are being handed in');
       waiting += 1;
       // One at a time: two of this process must not take the same number.
       const mine = turn
@@ -64,7 +64,7 @@ async function handIn(desk: OwnSettlerOptions, payment: SignedPayment, terms: Te
   const { signal } = terms;
   let leastNonce = 0;
   let approved = 0n;
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     signal.throwIfAborted();
     const preparations = await desk.chain.each((node) => prepare(node, asked), signal);
     const order = orderOf(preparations, leastNonce);
@@ -75,7 +75,7 @@ async function handIn(desk: OwnSettlerOptions, payment: SignedPayment, terms: Te
     const sent = await broadcast(asked, order, signal);
     if (sent !== 'number taken') return sent;
     leastNonce = order.nonce + 1;
-    await sleep(Math.random() * Math.min(LONGEST_PAUSE_MS, 5 * 2 ** tries), undefined, { signal });
+    await sleep(Math.random() * Math.min(MAX_PAUSE_MS, 5 * 2 ** tries), undefined, { signal });
   }
   return refused('the number of the settling account was taken each time');
 }
@@ -155,7 +155,7 @@ function orderOf(preparations: readonly Preparation[], leastNonce: number): Orde
   }
   const gas = (most(ready.map((one) => one.gas)) * 13n) / 10n;
   const baseFee = most(ready.map(({ fees }) => fees.baseFee));
-  if (gas > MOST_TRANSFER_GAS) return refused('the transfer takes too much gas');
+  if (gas > MAX_TRANSFER_GAS) return refused('the transfer takes too much gas');
   if (baseFee > MAX_FEE_PER_GAS) return refused('the fees of the network are too high');
   const tip = most(ready.map(({ fees }) => fees.tip));
   const nonce = Number(most([...ready.map((one) => one.nonce), BigInt(leastNonce)]));

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type ChainNode, NodeSilent } from './node.ts';
 
 /** A transaction with more is none that pays for a top-up. */
-const MOST_LOGS = 10_000;
+const MAX_LOGS = 10_000;
 
 const hex = z
   .string()
@@ -30,7 +30,7 @@ const receipt = z.object({
   blockHash: hash,
   blockNumber: whole,
   status: hex,
-  logs: z.array(log).max(MOST_LOGS),
+  logs: z.array(log).max(MAX_LOGS),
 });
 const waiting = z.object({
   hash,
@@ -95,7 +95,7 @@ export async function readLogs(node: ChainNode, filter: LogFilter): Promise<Log[
   const range = { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` };
   const asked = topics.map((wanted) => (wanted.length === 0 ? null : wanted));
   const told = checked(
-    z.array(log).max(MOST_LOGS),
+    z.array(log).max(MAX_LOGS),
     await node.call('eth_getLogs', [{ address, topics: asked, ...range }]),
   );
   return told.filter(

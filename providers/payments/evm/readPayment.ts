@@ -27,13 +27,13 @@ const NONCE = /^0x[0-9a-fA-F]{64}$/;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const SIGNATURE_BYTES = 65;
 /** A contract's signature may be longer, but has to fit into a transaction. */
-const MOST_SIGNATURE_BYTES = 2_048;
+const MAX_SIGNATURE_BYTES = 2_048;
 /** Of a signature for a wallet that is not deployed yet (EIP-6492). */
 const UNDEPLOYED = /(6492){16}$/;
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /** To settle in. */
-const LEAST_SECONDS_LEFT = 30n;
+const MIN_SECONDS_LEFT = 30n;
 
 /** Throws PaymentRefused. The signature of a contract can be told by nobody but the contract: `verify` asks it. */
 export async function readPayment(
@@ -118,7 +118,7 @@ function isHex(value: unknown, shape: RegExp): value is Hex {
 }
 
 function isSignature(value: unknown): value is Hex {
-  return isHex(value, /^0x([0-9a-fA-F]{2})+$/) && value.length <= 2 + 2 * MOST_SIGNATURE_BYTES;
+  return isHex(value, /^0x([0-9a-fA-F]{2})+$/) && value.length <= 2 + 2 * MAX_SIGNATURE_BYTES;
 }
 
 function lowerCase(hex: Hex): Hex {
@@ -137,8 +137,8 @@ function mustBeNow({ validAfter, validBefore }: Authorization, nowS: bigint): vo
     no('PAYMENT_VERIFICATION_FAILED', 'the authorization is not valid yet', 'valid_after');
   }
   const endS = BigInt(validBefore);
-  if (endS < nowS + LEAST_SECONDS_LEFT) {
-    const message = `the authorization ends in less than ${LEAST_SECONDS_LEFT} seconds, or has ended`;
+  if (endS < nowS + MIN_SECONDS_LEFT) {
+    const message = `the authorization ends in less than ${MIN_SECONDS_LEFT} seconds, or has ended`;
     no('PAYMENT_VERIFICATION_FAILED', message, 'valid_before');
   }
   if (endS > nowS + BigInt(MAX_WINDOW_SECONDS)) {

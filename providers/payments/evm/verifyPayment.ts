@@ -11,7 +11,7 @@ import { balanceOf, isAuthorizationUsed, type SignedAuthorization, transferCall 
 type Hex = `0x${string}`;
 
 /** USDC takes some 90,000; a wallet contract that reads its own signature may take a few times as much. */
-export const MOST_TRANSFER_GAS = 600_000n;
+export const MAX_TRANSFER_GAS = 600_000n;
 
 type Verdict = 'good' | 'used' | 'poor' | 'reverted';
 
@@ -73,7 +73,7 @@ async function passesNow(
 ): Promise<boolean> {
   const sender = feePayer === undefined ? {} : { from: feePayer, ...pricedNow(await readFees(node)) };
   try {
-    await node.call('eth_call', [{ to, data, gas: toHex(MOST_TRANSFER_GAS), ...sender }, 'latest']);
+    await node.call('eth_call', [{ to, data, gas: toHex(MAX_TRANSFER_GAS), ...sender }, 'latest']);
     return true;
   } catch (error) {
     if (error instanceof CallReverted) return false;

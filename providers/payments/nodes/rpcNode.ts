@@ -38,10 +38,10 @@ export interface NodeSettings {
 
 const CALL_TIMEOUT_MS = 5_000;
 const CONNECT_MS = 3_000;
-const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** An address can change what stands behind it. */
 const PROVEN_MS = 60_000;
-const LONGEST_WORDS = 300;
+const MAX_WORDS_LENGTH = 300;
 
 const reply = z.object({
   jsonrpc: z.literal('2.0'),
@@ -63,7 +63,7 @@ export function createRpcNode(settings: NodeSettings): ProvenNode {
     baseUrl: address.origin,
     allowPrivateNetwork: settings.allowPrivateNetwork,
     timeouts: { connectMs: CONNECT_MS, firstByteMs: settings.callTimeoutMs ?? CALL_TIMEOUT_MS },
-    maxReplyBytes: LARGEST_ANSWER_BYTES,
+    maxReplyBytes: MAX_ANSWER_BYTES,
     keepsConnections: true,
   });
   const { refine = (refused: NodeRefused) => refused } = settings;
@@ -102,7 +102,7 @@ function createSender(http: ServiceHttp, address: URL, timeoutMs: number) {
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const text = await http
       .post({ path, ...(address.search === '' ? {} : { query }), json, signal: inTime })
-      .then(({ body }) => body.whole(LARGEST_ANSWER_BYTES))
+      .then(({ body }) => body.whole(MAX_ANSWER_BYTES))
       .catch((cause: unknown) => {
         throw new NodeSilent('no answer', { cause });
       });
@@ -115,7 +115,7 @@ function resultOf(text: Buffer, id: number): unknown {
   if (!parsed.success || parsed.data.id !== id) throw new NodeSilent('no JSON-RPC answer to this call');
   const { error, result } = parsed.data;
   if (error !== undefined) {
-    throw new NodeRefused({ ...error, message: error.message.slice(0, LONGEST_WORDS) });
+    throw new NodeRefused({ ...error, message: error.message.slice(0, MAX_WORDS_LENGTH) });
   }
   if (result === undefined) throw new NodeSilent('an answer without a result');
   return result;

@@ -32,8 +32,8 @@ export interface PaymentTransaction {
 }
 
 /** What fits into one packet of the network, and its base64. */
-const LARGEST_TRANSACTION_BYTES = 1_232;
-const LONGEST_TEXT = 1_644;
+const MAX_TRANSACTION_BYTES = 1_232;
+const MAX_TEXT_LENGTH = 1_644;
 const SIGNATURE_BYTES = 64;
 const SIGNERS = 2;
 /** The count, below 128 one byte, and the signatures. */
@@ -42,11 +42,11 @@ const VERSION_0 = 0x80;
 
 /** Throws PaymentRefused. */
 export function decodeTransaction(text: unknown): PaymentTransaction {
-  const wire = typeof text === 'string' && text.length <= LONGEST_TEXT ? decodeBase64(text) : undefined;
-  if (wire === undefined || wire.length > LARGEST_TRANSACTION_BYTES) {
+  const wire = typeof text === 'string' && text.length <= MAX_TEXT_LENGTH ? decodeBase64(text) : undefined;
+  if (wire === undefined || wire.length > MAX_TRANSACTION_BYTES) {
     throw new PaymentRefused(
       'INVALID_PAYMENT_FORMAT',
-      `payload.transaction must be standard base64 of at most ${LARGEST_TRANSACTION_BYTES} bytes`,
+      `payload.transaction must be standard base64 of at most ${MAX_TRANSACTION_BYTES} bytes`,
     );
   }
   const decoded = decodeWire(new Uint8Array(wire));

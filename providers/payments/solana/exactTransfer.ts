@@ -37,8 +37,8 @@ export interface Transfer {
   amount: bigint;
 }
 
-const FEWEST_INSTRUCTIONS = 3;
-const MOST_INSTRUCTIONS = 6;
+const MIN_INSTRUCTIONS = 3;
+const MAX_INSTRUCTIONS = 6;
 
 const SET_UNIT_LIMIT = 2;
 const SET_UNIT_PRICE = 3;
@@ -47,16 +47,16 @@ const TRANSFER_CHECKED = 12;
 /** Micro-lamports for a unit: half a lamport. */
 const MAX_UNIT_PRICE = 500_000n;
 /** A transfer with two wallet checks and a memo takes below 100,000. With the price: at most 0.0001 SOL. */
-const MOST_UNITS = 200_000;
-const LONGEST_MEMO_BYTES = 256;
+const MAX_UNITS = 200_000;
+const MAX_MEMO_BYTES = 256;
 
 /** Throws PaymentRefused. `transaction.feePayer` must be known to be one that pays fees for us. */
 export async function readTransfer(transaction: PaymentTransaction, terms: PaymentTerms): Promise<Transfer> {
   const { instructions, feePayer } = transaction;
-  if (instructions.length < FEWEST_INSTRUCTIONS || instructions.length > MOST_INSTRUCTIONS) {
+  if (instructions.length < MIN_INSTRUCTIONS || instructions.length > MAX_INSTRUCTIONS) {
     no(
       'INVALID_PAYMENT',
-      `the transaction must have ${FEWEST_INSTRUCTIONS} to ${MOST_INSTRUCTIONS} instructions`,
+      `the transaction must have ${MIN_INSTRUCTIONS} to ${MAX_INSTRUCTIONS} instructions`,
     );
   }
   if (instructions.some(({ program, accounts }) => program === feePayer || accounts.includes(feePayer))) {
@@ -72,8 +72,8 @@ export async function readTransfer(transaction: PaymentTransaction, terms: Payme
 function mustBeUnitLimit(given: Instruction | undefined): void {
   const data = budgetData(given, { kind: SET_UNIT_LIMIT, size: 5 });
   if (data === undefined) no('INVALID_PAYMENT', 'the first instruction must set the compute unit limit');
-  if (data.readUInt32LE(1) > MOST_UNITS) {
-    no('INVALID_PAYMENT', `the compute unit limit must be at most ${MOST_UNITS}`);
+  if (data.readUInt32LE(1) > MAX_UNITS) {
+    no('INVALID_PAYMENT', `the compute unit limit must be at most ${MAX_UNITS}`);
   }
 }
 
@@ -95,7 +95,7 @@ function budgetData(
 
 /** The transfer alone, of a payment that was taken under the rules of its time. Throws PaymentRefused. */
 export async function transferIn(transaction: PaymentTransaction, terms: TransferTerms): Promise<Transfer> {
-  return await readTransferChecked(transaction.instructions[FEWEST_INSTRUCTIONS - 1], transaction, terms);
+  return await readTransferChecked(transaction.instructions[MIN_INSTRUCTIONS - 1], transaction, terms);
 }
 
 const LAMPORTS_PER_SIGNATURE = 5_000n;
@@ -115,16 +115,16 @@ function mustBeHarmless(
   index: number,
   { isOwnFee }: Pick<PaymentTerms, 'isOwnFee'>,
 ): void {
-  const place = FEWEST_INSTRUCTIONS + index + 1;
-  const mayCheck = !isOwnFee && place !== MOST_INSTRUCTIONS;
+  const place = MIN_INSTRUCTIONS + index + 1;
+  const mayCheck = !isOwnFee && place !== MAX_INSTRUCTIONS;
   if (program !== MEMO_PROGRAM && !(mayCheck && program === LIGHTHOUSE_PROGRAM)) {
     no(
       'INVALID_PAYMENT',
       `instruction ${place} may only be a memo${mayCheck ? ' or a check by Lighthouse' : ''}`,
     );
   }
-  if (program === MEMO_PROGRAM && data.length > LONGEST_MEMO_BYTES) {
-    no('INVALID_PAYMENT', `a memo must be at most ${LONGEST_MEMO_BYTES} bytes`);
+  if (program === MEMO_PROGRAM && data.length > MAX_MEMO_BYTES) {
+    no('INVALID_PAYMENT', `a memo must be at most ${MAX_MEMO_BYTES} bytes`);
   }
 }
 

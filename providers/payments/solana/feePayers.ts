@@ -16,8 +16,8 @@ const FRESH_MS = 5 * 60_000;
 const USABLE_MS = 24 * 3_600_000;
 /** Between two questions that failed. */
 const PAUSE_MS = 2_000;
-const MOST_KINDS = 1_000;
-const MOST_SIGNERS = 100;
+const MAX_KINDS = 1_000;
+const MAX_SIGNERS = 100;
 
 const supported = z.object({
   kinds: z
@@ -28,8 +28,8 @@ const supported = z.object({
         extra: z.object({ feePayer: z.string().optional() }).nullish(),
       }),
     )
-    .max(MOST_KINDS),
-  signers: z.record(z.string(), z.array(z.string()).max(MOST_SIGNERS)).nullish(),
+    .max(MAX_KINDS),
+  signers: z.record(z.string(), z.array(z.string()).max(MAX_SIGNERS)).nullish(),
 });
 
 interface Known {

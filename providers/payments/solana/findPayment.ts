@@ -40,8 +40,8 @@ const CLOCK_SLACK_S = 60;
 /** A blockhash lives some minutes at the very most: nothing of a payment is older, when it was good as it was read. */
 const SECONDS_BEFORE = 900;
 const PAGE = 100;
-const MOST_PAGES = 10;
-const MOST_LOOKED_AT = 200;
+const MAX_PAGES = 10;
+const MAX_LOOKED_AT = 200;
 
 /** Throws ChainUnavailable. */
 export async function findPayment(
@@ -157,11 +157,11 @@ async function search(node: RpcNode, sought: Sought): Promise<Search> {
   const since = Number(sought.payment.readAt ?? 0) - SECONDS_BEFORE;
   let before: string | undefined;
   let lookedAt = 0;
-  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const page = await readSignatures(node, sought.transfer.source, { limit: PAGE, before });
     for (const { signature, blockTime } of page) {
       if (blockTime !== null && blockTime < since) return { reading: undefined, isWhole: true };
-      if (lookedAt === MOST_LOOKED_AT) return { reading: undefined, isWhole: false };
+      if (lookedAt === MAX_LOOKED_AT) return { reading: undefined, isWhole: false };
       lookedAt += 1;
       const reading = await readUnder(node, sought, signature);
       if (reading !== undefined) return { reading, isWhole: true };

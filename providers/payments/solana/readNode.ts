@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { NodeSilent, type RpcNode } from '../nodes/rpcNode.ts';
 
-const MOST_ACCOUNTS = 256;
-const MOST_SIGNATURES = 1_000;
+const MAX_ACCOUNTS = 256;
+const MAX_SIGNATURES = 1_000;
 
 const slot = z.number().int().nonnegative();
 const fault = z.union([z.string(), z.record(z.string(), z.unknown())]).nullable();
@@ -16,7 +16,7 @@ const tokenBalance = z.object({
   programId: z.string().optional(),
   uiTokenAmount: z.object({ amount: z.string().regex(/^[0-9]{1,20}$/) }),
 });
-const tokenBalances = z.array(tokenBalance).max(MOST_ACCOUNTS);
+const tokenBalances = z.array(tokenBalance).max(MAX_ACCOUNTS);
 const transaction = z
   .object({
     slot,
@@ -30,7 +30,7 @@ const transaction = z
   .nullable();
 const signatures = z
   .array(z.object({ signature: z.string(), slot, blockTime: z.number().nullable() }))
-  .max(MOST_SIGNATURES);
+  .max(MAX_SIGNATURES);
 const trial = z.object({ value: z.object({ err: fault }) });
 const latest = z.object({ value: z.boolean() });
 

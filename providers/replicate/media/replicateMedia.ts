@@ -27,7 +27,7 @@ import { checkSources, editInput, generationInputs } from './imageModels.ts';
 import { cutoutInput, enlargeInput, speechInput, transcriberOf } from './toolModels.ts';
 
 /** No client waits for longer, so no prediction of ours runs for longer. */
-const LONGEST_MS = 10 * 60_000;
+const MAX_MS = 10 * 60_000;
 /** Shorter than the service allows: before its answer nobody knows the id by which an order is cancelled. */
 const WAIT_SECONDS = 10;
 /** Longest time for an order to be taken in. */
@@ -36,7 +36,7 @@ const FIRST_PAUSE_MS = 250;
 const OUTPUT_NAME = 'replicate-image';
 
 export function createReplicateMedia(options: ReplicateAccess): MediaProvider {
-  const service = openReplicate(options, LONGEST_MS);
+  const service = openReplicate(options, MAX_MS);
   const operation = operationsOf(service);
   return {
     checkEdit: (edit) => checkSources(nameOf(edit), edit),

@@ -22,7 +22,7 @@ interface Schema {
 }
 
 const LONGEST = 200;
-const MOST_ITEMS = 5;
+const MAX_ITEMS = 5;
 
 export function fromSchema(given: object): fc.Arbitrary<unknown> {
   const schema = given as Schema;
@@ -43,8 +43,8 @@ const BY_TYPE: Record<string, (schema: Schema) => fc.Arbitrary<unknown>> = {
   integer: ({ minimum = -1_000_000, maximum = 1_000_000 }) => fc.integer({ min: minimum, max: maximum }),
   number: ({ minimum = 0, maximum = 10_000 }) => fc.double({ min: minimum, max: maximum, noNaN: true }),
   string: textOf,
-  array: ({ items = {}, minItems = 0, maxItems = MOST_ITEMS }) =>
-    fc.array(fromSchema(items), { minLength: minItems, maxLength: Math.min(maxItems, MOST_ITEMS) }),
+  array: ({ items = {}, minItems = 0, maxItems = MAX_ITEMS }) =>
+    fc.array(fromSchema(items), { minLength: minItems, maxLength: Math.min(maxItems, MAX_ITEMS) }),
   object: ({ properties = {}, required = [] }) =>
     fc.record(Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, fromSchema(one)])), {
       requiredKeys: required,

@@ -105,13 +105,13 @@ const PATHS = [
   ...['/api_keys/rate_limits', '/api_keys', '/audit'],
 ];
 /** More than are allowed in the two minutes that a slow machine may take for them. */
-const MOST_CALLS = 2_600;
+const MAX_CALLS = 2_600;
 
 /** By an account whose limits are the usual ones. The first refusal, else the last answer. */
 async function callUntilRefused({ origin, newPoorKey }: HostileWorld) {
   const key = await newPoorKey();
   let last = { status: 0, body: '' };
-  for (let sent = 0; sent < MOST_CALLS && last.status !== 429; sent += 26) {
+  for (let sent = 0; sent < MAX_CALLS && last.status !== 429; sent += 26) {
     const calls = Array.from({ length: 26 }, (_, turn) =>
       ask(origin, PATHS[turn % PATHS.length] ?? '', { key }),
     );

@@ -8,7 +8,7 @@ import { DEADLINE_MS } from './timing.ts';
 const NO_OUTPUT = failed('The media service delivered no usable output.');
 const NOT_FETCHED = failed('The provider did not deliver a usable output.');
 const UNUSABLE = failed('The provider did not deliver a usable recording.');
-const MOST_BYTES = 200 * 1024 * 1024;
+const MAX_BYTES = 200 * 1024 * 1024;
 
 const at = (url: string): FalPlan => ({
   does(stub) {
@@ -41,7 +41,7 @@ export const FAL_OUTPUTS: readonly OutcomeRow[] = [
   fal('hangs up on its delivery once', FILMED, { ...once('output', { kind: 'destroy' }), kind: 'video' }),
   fal('is silent instead of delivering once', STORED, once('output', { kind: 'hang' })),
   fal('announces more than a recording can have', NOT_FETCHED, {
-    ...once('output', reply(200, SONG, { 'content-length': String(MOST_BYTES + 1) })),
+    ...once('output', reply(200, SONG, { 'content-length': String(MAX_BYTES + 1) })),
   }),
   fal('delivers slowly', STORED, once('output', { kind: 'pieces', bytes: SONG, pieces: 10, everyMs: 300 })),
   fal('delivers for ever', TIMED_OUT, forGood('output', { kind: 'pieces', pieces: 1, everyMs: 500 })),

@@ -94,7 +94,7 @@ const FAILED = failed('The provider failed.');
 const NOT_FETCHED = failed('The provider did not deliver a usable output.');
 const NOT_TAKEN = { accepted: 0 } as const;
 const FLAGGED = 'The input was flagged as sensitive. (E005)';
-const MOST_BYTES = 200_000_000;
+const MAX_BYTES = 200_000_000;
 
 export const REPLICATE_ROWS: readonly OutcomeRow[] = [
   replicate('makes a recording', STORED),
@@ -200,7 +200,7 @@ export const REPLICATE_ROWS: readonly OutcomeRow[] = [
   }),
   replicate('announces more than a recording can have', NOT_FETCHED, {
     does(stub) {
-      const file = { contentType: 'audio/mpeg', body: SONG, announcedBytes: MOST_BYTES + 1 };
+      const file = { contentType: 'audio/mpeg', body: SONG, announcedBytes: MAX_BYTES + 1 };
       stub.outputs.set('/out/file', file);
     },
   }),

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import {
   claimCloning,
+  MAX_VOICES,
   MAX_VOICES_PER_DAY,
-  MOST_VOICES,
   purgeVoices,
 } from '../../../infra/postgres/clonedVoices.ts';
 import type { VoiceSample } from '../../../providers/shared/mediaProvider.ts';
@@ -108,7 +108,7 @@ describe('a cloned voice', () => {
       `insert into cloned_voices (id, account_id, model_id, service_voice, expires_at)
        select 'vv_' || lpad(to_hex(n), 32, '0'), $1, 'm', 'v', clock_timestamp() + interval '1 day'
          from generate_series(1, $2::integer) as n`,
-      [accountId, MOST_VOICES],
+      [accountId, MAX_VOICES],
     );
     expect((await clone({ key })).status).toBe(409);
     expect(world.asked).toEqual([]);

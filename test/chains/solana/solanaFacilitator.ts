@@ -26,7 +26,7 @@ export interface SolanaFacilitator {
   close(): Promise<void>;
 }
 
-const LARGEST_BODY_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
 export async function startSolanaFacilitator(
   chain: SolanaChain,
@@ -80,7 +80,7 @@ async function serve(
   let sizeBytes = 0;
   for await (const chunk of request) {
     sizeBytes += chunk.length;
-    if (sizeBytes > LARGEST_BODY_BYTES) throw new Error('the body is too large');
+    if (sizeBytes > MAX_BODY_BYTES) throw new Error('the body is too large');
     chunks.push(chunk);
   }
   const asked = JSON.parse(Buffer.concat(chunks).toString('utf8')) as SettleRequest;

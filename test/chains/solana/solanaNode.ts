@@ -26,8 +26,8 @@ export interface SolanaNode {
 }
 
 const METHODS = new Map<string, RpcMethod>(Object.entries({ ...READS, ...TRANSACTIONS }));
-const LARGEST_BODY_BYTES = 50 * 1024;
-const MOST_CALLS = 10_000;
+const MAX_BODY_BYTES = 50 * 1024;
+const MAX_CALLS = 10_000;
 
 export async function startSolanaNode(chain: SolanaChain): Promise<SolanaNode> {
   const server = createServer((request, response) => {
@@ -75,7 +75,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   let sizeBytes = 0;
   for await (const chunk of request) {
     sizeBytes += chunk.length;
-    if (sizeBytes > LARGEST_BODY_BYTES) throw new Error('the body is too large');
+    if (sizeBytes > MAX_BODY_BYTES) throw new Error('the body is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -99,7 +99,7 @@ function answerTo(chain: SolanaChain, node: SolanaNode, given: unknown): object 
   try {
     if (!Array.isArray(params)) throw invalidParams('Invalid params: expected a sequence');
     const call = { method, params };
-    if (node.calls.length < MOST_CALLS) node.calls.push(call);
+    if (node.calls.length < MAX_CALLS) node.calls.push(call);
     const run = METHODS.get(method);
     if (run === undefined) throw new RpcFault(-32601, 'Method not found');
     const honest = run(chain, params);

@@ -18,9 +18,9 @@ import { base58, readSubmission, type SolanaChain } from './solanaChain.ts';
 import { tokenAccount, uiAmount } from './solanaMeta.ts';
 
 const MINT_BYTES = 82;
-const MOST_ACCOUNTS = 100;
-const MOST_SIGNATURES = 1_000;
-const MOST_BYTES_IN_BASE58 = 128;
+const MAX_ACCOUNTS = 100;
+const MAX_SIGNATURES = 1_000;
+const MAX_BYTES_IN_BASE58 = 128;
 const SLOTS_PER_EPOCH = 432_000n;
 /** Every rent epoch is this one since accounts must be exempt. */
 const RENT_EPOCH = 18_446_744_073_709_551_615n;
@@ -57,8 +57,7 @@ export const READS: Readonly<Record<string, RpcMethod>> = {
   getMultipleAccounts: (chain, params) => {
     const addresses = params[0];
     if (!Array.isArray(addresses)) throw invalidParams('Invalid params: expected a sequence');
-    if (addresses.length > MOST_ACCOUNTS)
-      throw invalidParams(`Too many inputs provided; max ${MOST_ACCOUNTS}`);
+    if (addresses.length > MAX_ACCOUNTS) throw invalidParams(`Too many inputs provided; max ${MAX_ACCOUNTS}`);
     const options = optionsAt(params, 1);
     const accounts = addresses.map((_, index) => uiAccount(chain, addressAt(addresses, index), options));
     return inContext(chain, options, accounts);
@@ -131,10 +130,10 @@ function slice(data: Readonly<Uint8Array>, part: unknown): Readonly<Uint8Array> 
 /** `jsonParsed` falls back to base64, as for any program that the node cannot parse. */
 function encodedData(data: Readonly<Uint8Array>, encoding: unknown): unknown {
   if (encoding !== 'base58') return [getBase64Decoder().decode(data), 'base64'];
-  if (data.length <= MOST_BYTES_IN_BASE58) return [base58(new Uint8Array(data)), 'base58'];
+  if (data.length <= MAX_BYTES_IN_BASE58) return [base58(new Uint8Array(data)), 'base58'];
   throw new RpcFault(
     -32600,
-    `Encoded binary (base 58) data should be less than ${MOST_BYTES_IN_BASE58} bytes, please use Base64 encoding.`,
+    `Encoded binary (base 58) data should be less than ${MAX_BYTES_IN_BASE58} bytes, please use Base64 encoding.`,
   );
 }
 
@@ -169,8 +168,8 @@ function programsOf(chain: SolanaChain, filter: { mint: unknown; programId: unkn
 /** Newest first. */
 function signaturesForAddress(chain: SolanaChain, params: Params): unknown {
   const options = optionsAt(params, 1);
-  const limit = Number(options.limit ?? MOST_SIGNATURES);
-  if (!(limit >= 1 && limit <= MOST_SIGNATURES)) throw invalidParams(`Invalid limit; max ${MOST_SIGNATURES}`);
+  const limit = Number(options.limit ?? MAX_SIGNATURES);
+  if (!(limit >= 1 && limit <= MAX_SIGNATURES)) throw invalidParams(`Invalid limit; max ${MAX_SIGNATURES}`);
   const tip = chain.slot(commitmentOf(options));
   const newest = [...(chain.histories.get(addressAt(params, 0)) ?? [])].reverse();
   const from = typeof options.before === 'string' ? newest.indexOf(options.before) + 1 : 0;

@@ -27,8 +27,8 @@ import { innerInstructions } from './solanaMeta.ts';
 import { confirmationOf, uiAccount } from './solanaReads.ts';
 
 /** What fits into one packet of the network. */
-const LARGEST_TRANSACTION_BYTES = 1_232;
-const MOST_STATUSES = 256;
+const MAX_TRANSACTION_BYTES = 1_232;
+const MAX_STATUSES = 256;
 /** Older ones are only found by who asks for the history too. */
 const STATUS_SLOTS = 150n;
 
@@ -142,8 +142,8 @@ function addressesOf(accounts: unknown): Address[] | undefined {
 function getSignatureStatuses(chain: SolanaChain, params: Params): unknown {
   const signatures = params[0];
   if (!Array.isArray(signatures)) throw invalidParams('Invalid params: expected a sequence');
-  if (signatures.length > MOST_STATUSES) {
-    throw invalidParams(`Too many inputs provided; max ${MOST_STATUSES}`);
+  if (signatures.length > MAX_STATUSES) {
+    throw invalidParams(`Too many inputs provided; max ${MAX_STATUSES}`);
   }
   const { searchTransactionHistory = false } = optionsAt(params, 1);
   const tip = chain.slot('processed');
@@ -209,7 +209,7 @@ function encoded({ wire, message, signature }: TransactionRecord, encoding: unkn
 
 function submissionOf(text: string, encoding: unknown): Submission {
   const wire = bytesOf(text, encoding ?? 'base58');
-  if (wire.length > LARGEST_TRANSACTION_BYTES) {
+  if (wire.length > MAX_TRANSACTION_BYTES) {
     throw invalidParams(
       `base64 encoded solana_transaction::versioned::VersionedTransaction too large: ${wire.length} bytes (max: encoded/raw 1644/1232)`,
     );

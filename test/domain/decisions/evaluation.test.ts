@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Evaluation, evaluationOf } from '../../../domain/decisions/evaluation.ts';
-import { MOST_LABELS } from '../../../domain/decisions/question.ts';
+import { MAX_LABELS } from '../../../domain/decisions/question.ts';
 import { PROVIDER_KINDS } from '../../providers/configured.ts';
 
 describe('how a decision model is asked', () => {
@@ -17,7 +17,7 @@ describe('how a decision model is asked', () => {
   ])('of a provider %s: by %s', (provider, method) => {
     expect(kindOf(provider).lacksLogprobs !== true).toBe(method === 'logprobs');
     expect(evaluationOf({}, kindOf(provider))).toEqual({
-      ...{ method, samples: 10, topLogprobs: MOST_LABELS, turnOffThinking: false },
+      ...{ method, samples: 10, topLogprobs: MAX_LABELS, turnOffThinking: false },
     });
   });
 

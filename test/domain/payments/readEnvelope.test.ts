@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LONGEST_HEADER_JSON } from '../../../domain/headerJson.ts';
+import { MAX_HEADER_JSON_LENGTH } from '../../../domain/headerJson.ts';
 import { readEnvelope } from '../../../domain/payments/readEnvelope.ts';
 
 const TOP_UP = 'https://api.example/api/v1/x402/top-up';
@@ -87,7 +87,7 @@ describe('base64 that is not strict', () => {
   test('the longest header is read, one character more is not', () => {
     const filled = (more: number) => encode({ ...SECOND, extensions: { a: 'x'.repeat(more) } });
     let most = 5_000;
-    while (filled(most + 1).length <= LONGEST_HEADER_JSON) most += 1;
+    while (filled(most + 1).length <= MAX_HEADER_JSON_LENGTH) most += 1;
     expect(codeOf(filled(most))).toBe('read');
     expect(codeOf(filled(most + 3))).toBe('INVALID_PAYMENT_FORMAT');
   });

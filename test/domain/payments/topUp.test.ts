@@ -4,7 +4,7 @@ import {
   endOfWindowMs,
   FINAL_TOP_UP_STATES,
   isFinalTopUp,
-  MOST_SETTLEMENTS,
+  MAX_SETTLEMENTS,
   nanoOfUnits,
   pauseOfRefusedMs,
   type TopUpState,
@@ -71,8 +71,8 @@ describe('the states of a top-up', () => {
   it.each(STATES)('%s: handed in again only after a drop, and not without end', (state) => {
     const mayDrop = state === 'sent' || state === 'unknown';
     expect(canReopen({ state, settlements: 1 })).toBe(mayDrop);
-    expect(canReopen({ state, settlements: MOST_SETTLEMENTS - 1 })).toBe(mayDrop);
-    expect(canReopen({ state, settlements: MOST_SETTLEMENTS })).toBe(false);
+    expect(canReopen({ state, settlements: MAX_SETTLEMENTS - 1 })).toBe(mayDrop);
+    expect(canReopen({ state, settlements: MAX_SETTLEMENTS })).toBe(false);
   });
 });
 

@@ -6,12 +6,12 @@ import { jsonBytes } from '../../../domain/json/jsonBytes.ts';
 import { JsonProblem } from '../../../domain/json/jsonLimits.ts';
 import { CallReader } from '../../../domain/rpc/callReader.ts';
 import { RPC_NETWORKS, type RpcNetwork } from '../../../domain/rpc/networks.ts';
-import { MOST_ITEMS, RPC_JSON_LIMITS, readRpcRequest } from '../../../domain/rpc/request.ts';
+import { MAX_ITEMS, RPC_JSON_LIMITS, readRpcRequest } from '../../../domain/rpc/request.ts';
 import { RpcCalls } from '../../../domain/rpc/rpcCalls.ts';
 
 const RUNS = process.env.FAREBOX_TEST_LONG ? 200_000 : 5_000;
 const NETWORK = RPC_NETWORKS.get('ethereum-mainnet') as RpcNetwork;
-const LIMITS = { json: RPC_JSON_LIMITS, items: MOST_ITEMS };
+const LIMITS = { json: RPC_JSON_LIMITS, items: MAX_ITEMS };
 
 /** Undefined where the text is to be rewritten first. */
 function plain(text: string): CallReader | undefined {
@@ -117,7 +117,7 @@ describe('calls as they were sent', () => {
       ),
     });
     fc.assert(
-      fc.property(fc.array(written, { minLength: 1, maxLength: MOST_ITEMS }), (calls) => {
+      fc.property(fc.array(written, { minLength: 1, maxLength: MAX_ITEMS }), (calls) => {
         const { placed, names = [], problem } = plain(JSON.stringify(calls)) ?? {};
         expect(problem).toBeUndefined();
         const methods = names.map((name) => ({ name, isWrite: false, credits: 0 }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LONGEST_HEADER_JSON } from '../../../domain/headerJson.ts';
+import { MAX_HEADER_JSON_LENGTH } from '../../../domain/headerJson.ts';
 import { readPayload } from '../../../domain/signIn/payload.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import {
@@ -153,10 +153,10 @@ describe('the header', () => {
   };
 
   test('takes 8 kB and not a character more', () => {
-    expect(long(LONGEST_HEADER_JSON)).toHaveLength(8_192);
-    expect(codeOfHeader(long(LONGEST_HEADER_JSON))).toBeUndefined();
-    expect(codeOfHeader(`${long(LONGEST_HEADER_JSON)}=`)).toBe('PARSE_ERROR');
-    expect(codeOfHeader(long(LONGEST_HEADER_JSON + 4))).toBe('PARSE_ERROR');
+    expect(long(MAX_HEADER_JSON_LENGTH)).toHaveLength(8_192);
+    expect(codeOfHeader(long(MAX_HEADER_JSON_LENGTH))).toBeUndefined();
+    expect(codeOfHeader(`${long(MAX_HEADER_JSON_LENGTH)}=`)).toBe('PARSE_ERROR');
+    expect(codeOfHeader(long(MAX_HEADER_JSON_LENGTH + 4))).toBe('PARSE_ERROR');
   });
 
   const marked = base64(good.replace('Sign in', 'S>?>?>?>?~~~ign'));

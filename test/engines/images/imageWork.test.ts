@@ -10,7 +10,7 @@ import { originals } from '../../fixtures/badImages/originals.ts';
 import { bitPng } from '../../fixtures/badImages/parts.ts';
 import { until } from '../../harness/until.ts';
 import { isLong } from '../media/recordings.ts';
-import { MOST_PIXELS, openImageWork } from './opened.ts';
+import { MAX_PIXELS, openImageWork } from './opened.ts';
 
 /** A second or two of work. */
 const HEAVY = bitPng(7_680, 4_320);
@@ -84,7 +84,7 @@ describe('the work on images', () => {
 
   it('is not our fault where the disk is: that is told as an error of ours', async () => {
     const { path } = put(bitPng(300, 300));
-    const nowhere = { path, target: '/nowhere/at/all', maxPixels: MOST_PIXELS };
+    const nowhere = { path, target: '/nowhere/at/all', maxPixels: MAX_PIXELS };
     await expect(work.run('makePlain', nowhere)).rejects.toThrow(
       'the image task makePlain broke: Error: ENOENT',
     );

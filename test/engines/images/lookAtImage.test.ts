@@ -3,11 +3,11 @@ import { lookAtImage } from '../../../engines/images/lookAtImage.ts';
 import { originals, SIDE } from '../../fixtures/badImages/originals.ts';
 import { bitPng } from '../../fixtures/badImages/parts.ts';
 import { exif, exifSegment, greyPng, inserted } from '../media/pictureFiles.ts';
-import { MOST_PIXELS, openImageWork } from './opened.ts';
+import { MAX_PIXELS, openImageWork } from './opened.ts';
 
 const { put } = openImageWork();
 const MB = 1024 * 1024;
-const BOUNDS = { field: 'image', minPixels: 65_536, maxPixels: MOST_PIXELS, maxBytes: 25 * MB };
+const BOUNDS = { field: 'image', minPixels: 65_536, maxPixels: MAX_PIXELS, maxBytes: 25 * MB };
 
 async function said(bytes: Buffer, bounds: Partial<typeof BOUNDS> = {}): Promise<string> {
   const look = lookAtImage({ ...BOUNDS, ...bounds, path: put(bytes).path });

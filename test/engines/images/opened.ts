@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { createImageWork, type ImageWork, type ImageWorkOptions } from '../../../engines/images/imageWork.ts';
 
-export const MOST_PIXELS = 33_177_600;
+export const MAX_PIXELS = 33_177_600;
 
 export interface OpenedWork {
   work: ImageWork;
@@ -26,7 +26,7 @@ export function openImageWork(options: ImageWorkOptions = {}): OpenedWork {
     put(bytes) {
       const path = join(folder, randomUUID());
       writeFileSync(path, bytes);
-      return { path, target: `${path}.made`, maxPixels: MOST_PIXELS };
+      return { path, target: `${path}.made`, maxPixels: MAX_PIXELS };
     },
   };
 }

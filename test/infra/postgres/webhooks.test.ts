@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MOST_WEBHOOK_ATTEMPTS, WEBHOOK_EVENTS, type WebhookEvent } from '../../../domain/webhooks.ts';
+import { MAX_WEBHOOK_ATTEMPTS, WEBHOOK_EVENTS, type WebhookEvent } from '../../../domain/webhooks.ts';
 import { createAccount } from '../../../infra/postgres/accounts.ts';
 import { recordEvents } from '../../../infra/postgres/jobEvents.ts';
 import {
@@ -143,10 +143,10 @@ describe('a delivery', () => {
     const queueId = await order({ endedDaysAgo: 0 });
     const told = delivery(queueId);
     await openDelivery(pool, told);
-    for (let step = 0; step < MOST_WEBHOOK_ATTEMPTS + 3; step += 1) {
+    for (let step = 0; step < MAX_WEBHOOK_ATTEMPTS + 3; step += 1) {
       await recordAttempt(pool, attempt(told.id, String(step)));
     }
-    expect((await deliveriesOf(pool, queueId))[0]?.attempts.length).toBe(MOST_WEBHOOK_ATTEMPTS);
+    expect((await deliveriesOf(pool, queueId))[0]?.attempts.length).toBe(MAX_WEBHOOK_ATTEMPTS);
   });
 });
 

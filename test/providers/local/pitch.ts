@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 const RATE = 16_000;
 const WINDOW = 1_600;
 const STEP = 1_600;
-const LOWEST_HZ = 50;
-const HIGHEST_HZ = 520;
+const MIN_HZ = 50;
+const MAX_HZ = 520;
 const MIN_ENERGY = 0.5;
 const MIN_PERIODICITY = 0.6;
 
@@ -23,7 +23,7 @@ export function secondsOf(samples: Float32Array): number {
 
 /** Median over the voiced windows, by autocorrelation; sought where a voice raised so much can be. */
 export function fundamentalHz(samples: Float32Array, raisedBy = 1): number {
-  const range = { lowestHz: LOWEST_HZ * raisedBy, highestHz: HIGHEST_HZ * raisedBy };
+  const range = { lowestHz: MIN_HZ * raisedBy, highestHz: MAX_HZ * raisedBy };
   const found: number[] = [];
   for (let start = 0; start + WINDOW <= samples.length; start += STEP) {
     const hz = windowHz(centred(samples.subarray(start, start + WINDOW)), range);

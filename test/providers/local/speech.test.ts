@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LOCAL_SPEECH } from '../../../domain/catalogue/builtin/offlineAudio.ts';
 import { createLocalProvider } from '../../../providers/local/localProvider.ts';
-import { LONGEST_PROMPT } from '../../../providers/local/speech.ts';
+import { MAX_PROMPT_LENGTH } from '../../../providers/local/speech.ts';
 import { engineLanguage, SPEECH_LANGUAGES, SPEECH_VOICES } from '../../../providers/local/speechVoices.ts';
 import type { AudioRequest, Outcome } from '../../../providers/shared/provider.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
@@ -244,5 +244,5 @@ describe('the run', () => {
 
 it('the catalogue and the engine agree', () => {
   expect(LOCAL_SPEECH.spec.voices).toEqual(Object.keys(SPEECH_VOICES));
-  expect(LOCAL_SPEECH.spec.prompt_character_limit).toBe(LONGEST_PROMPT);
+  expect(LOCAL_SPEECH.spec.prompt_character_limit).toBe(MAX_PROMPT_LENGTH);
 });

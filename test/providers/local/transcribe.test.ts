@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { FORMAT_READINGS } from '../../../engines/media/formats.ts';
-import { LONGEST_RECORDING_SECONDS, localTranscriber } from '../../../providers/local/transcribe.ts';
+import { localTranscriber, MAX_RECORDING_SECONDS } from '../../../providers/local/transcribe.ts';
 import type { Transcript, TranscriptionOrder } from '../../../providers/shared/mediaProvider.ts';
 import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../engines/media/recordings.ts';
 import { services } from '../../harness/services.ts';
@@ -178,9 +178,9 @@ describe('before any charge', () => {
   });
 
   it('a recording that would be heard for too long is refused with the limit', () => {
-    const recording = { ...order(JFK).recording, seconds: LONGEST_RECORDING_SECONDS + 0.5 };
+    const recording = { ...order(JFK).recording, seconds: MAX_RECORDING_SECONDS + 0.5 };
     expect(check(order(JFK, { recording }))).toThrow('at most 20 minutes; the recording lasts 1201 seconds');
-    const longest = { ...recording, seconds: LONGEST_RECORDING_SECONDS };
+    const longest = { ...recording, seconds: MAX_RECORDING_SECONDS };
     expect(check(order(JFK, { recording: longest }))).not.toThrow();
   });
 });

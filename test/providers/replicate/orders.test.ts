@@ -225,7 +225,7 @@ describe('a film', () => {
 });
 
 describe('a medium of an order', () => {
-  const LARGEST_DATA_URL = 256 * 1024;
+  const MAX_DATA_URL = 256 * 1024;
   const own = `acme/anything:${OWN_VERSION}`;
 
   async function withMedia(...files: MediaFile[]) {
@@ -233,8 +233,8 @@ describe('a medium of an order', () => {
   }
 
   it('travels in the order up to 256 kB, and as an uploaded file above', async () => {
-    const small = await caller.medium('image', Buffer.alloc(LARGEST_DATA_URL, 1));
-    const bytes = Buffer.alloc(LARGEST_DATA_URL + 1, 2);
+    const small = await caller.medium('image', Buffer.alloc(MAX_DATA_URL, 1));
+    const bytes = Buffer.alloc(MAX_DATA_URL + 1, 2);
     const large = await caller.medium('video', bytes, { contentType: 'video/quicktime' });
     expect(await withMedia(small, large)).toMatchObject({ status: 'running' });
     expect(stub.files).toMatchObject([{ id: 'f1', name: 'video.mov', contentType: 'video/quicktime' }]);
@@ -247,7 +247,7 @@ describe('a medium of an order', () => {
 
   it('is uploaded where many small ones together would make the order large', async () => {
     const files = Array.from({ length: 10 }, (_, index) =>
-      caller.medium('reference_image', Buffer.alloc(LARGEST_DATA_URL, 1), { index }),
+      caller.medium('reference_image', Buffer.alloc(MAX_DATA_URL, 1), { index }),
     );
     expect(await withMedia(...(await Promise.all(files)))).toMatchObject({ status: 'running' });
     expect(stub.files).toHaveLength(2);
@@ -277,7 +277,7 @@ describe('a medium of an order', () => {
     ['has no address', { kind: 'reply', status: 201, body: { id: 'f1' } } as const, { reason: 'failed' }],
   ])('whose upload %s orders nothing', async (_, fault, outcome) => {
     stub.faults.push({ at: 'POST /v1/files', fault });
-    const large = await caller.medium('video', Buffer.alloc(LARGEST_DATA_URL + 1));
+    const large = await caller.medium('video', Buffer.alloc(MAX_DATA_URL + 1));
     expect(await withMedia(large)).toMatchObject(outcome);
     expect(stub.predictions).toEqual([]);
   });
