@@ -4,8 +4,21 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import { registerSearchAttributes } from '../../infra/temporal/searchAttributes.ts';
 import { SEARCH_ATTRIBUTES } from '../../workflows/contract.ts';
 
+/** So long the server may be too busy for it. */
+const LIMIT_MS = 120_000;
+
 /** A Temporal namespace of a test's own, with the search attributes, so that no two tests share a task queue. */
 export async function registerNamespace(address: string): Promise<string> {
+  for (const deadline = Date.now() + LIMIT_MS; ; ) {
+    try {
+      return await registerOnce(address);
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+  }
+}
+
+async function registerOnce(address: string): Promise<string> {
   const namespace = `test-${randomUUID().slice(0, 13)}`;
   const connection = await Connection.connect({ address });
   try {
