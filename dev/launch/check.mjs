@@ -1,7 +1,7 @@
 /**
  * `npm run check`: types, lint and format, unused code, architecture. All are run, whichever fails.
  * `npm run check -- --numbers` prints the sizes of the floors and the targets instead; with `--list` also what a missed
- * target counts.
+ * target counts. `npm run check -- --sample <revision>` prints comments and test titles, drawn with its hash as the seed.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -12,18 +12,16 @@ const CHECKS = {
   types: ['typescript/bin/tsc', '-p', 'tsconfig.json'],
   'lint and format': ['@biomejs/biome/bin/biome', 'check', '--error-on-warnings'],
   'unused code': ['knip/bin/knip.js', '--no-progress'],
-  architecture: [
-    'vitest/vitest.mjs',
-    'run',
-    'test/architecture.test.ts',
-    'test/architecture/references.test.ts',
-  ],
+  architecture: ['vitest/vitest.mjs', 'run', 'test/architecture.test.ts', 'test/architecture/'],
 };
 
 await ready({ builds: false });
 if (process.argv.includes('--numbers')) {
-  const { printNumbers } = await loadNumbers();
+  const { printNumbers } = await load('numbers');
   printNumbers({ deadExports: findDeadExports(), lists: process.argv.includes('--list') });
+} else if (process.argv.includes('--sample')) {
+  const { sampleOf } = await load('sample');
+  say(sampleOf(process.argv[process.argv.indexOf('--sample') + 1] ?? 'HEAD'));
 } else check();
 
 function check() {
@@ -36,10 +34,10 @@ function check() {
 }
 
 /** Node 20 runs no TypeScript. */
-async function loadNumbers() {
+async function load(name) {
   const { rolldown } = await import('rolldown');
-  const bundle = await rolldown({ cwd: ROOT, input: 'test/architecture/numbers.ts', external: /^[^./]/ });
-  const file = path.join(ROOT, 'dist/test/numbers.mjs');
+  const bundle = await rolldown({ cwd: ROOT, input: `test/architecture/${name}.ts`, external: /^[^./]/ });
+  const file = path.join(ROOT, `dist/test/${name}.mjs`);
   await bundle.write({ file });
   return import(file);
 }
