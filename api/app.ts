@@ -49,13 +49,13 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   return app;
 }
 
-interface Served {
+interface ServedRoute {
   route: Route;
   handler: RouterMiddleware<RequestState>;
 }
 
 /** A path without parameters, as it is written: the router would try the patterns of all routes on it (bench `front`). */
-function lookUp(served: readonly Served[]): Koa.Middleware<RequestState> {
+function lookUp(served: readonly ServedRoute[]): Koa.Middleware<RequestState> {
   const handlers = new Map(
     served
       .filter(({ route }) => !route.path.includes('{'))
@@ -70,7 +70,7 @@ function lookUp(served: readonly Served[]): Koa.Middleware<RequestState> {
   };
 }
 
-function createRouter(options: AppOptions, served: readonly Served[]): Router<RequestState> {
+function createRouter(options: AppOptions, served: readonly ServedRoute[]): Router<RequestState> {
   const router = new Router<RequestState>({ sensitive: true });
   addHealthRoutes(router, {
     readiness: options.readiness,

@@ -27,7 +27,7 @@ import type { TextProvider } from '../providers/shared/textProvider.ts';
 import type { SignIn } from './auth/signIn/signIn.ts';
 import type { SignInDoor } from './auth/signInDoor.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
-import type { Limits } from './limits/callLimits.ts';
+import type { LimitSettings } from './limits/callLimits.ts';
 import type { FundsGate } from './paid/fundsGate.ts';
 import type { JobWatch } from './queue/jobWatch.ts';
 import type { AnswerSpeeds } from './text/answerSpeeds.ts';
@@ -57,7 +57,7 @@ export interface Dependencies {
   storage: Storage;
   /** Tells who waits for a job that it changed. */
   jobWatch: JobWatch;
-  limits: Limits;
+  limits: LimitSettings;
   /** Tell where a request comes from. */
   proxies: TrustedProxies;
   /** Fetches what users' URLs name. */

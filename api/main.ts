@@ -13,7 +13,7 @@ import { PROVIDERS } from '../providers/registry.ts';
 import { createApp } from './app.ts';
 import { addFoundModels } from './foundModels.ts';
 import { createReadiness } from './http/health.ts';
-import { type Opened, openDependencies } from './openDependencies.ts';
+import { type OpenedDependencies, openDependencies } from './openDependencies.ts';
 import { ROUTES } from './routes.ts';
 import { drain, settleCut } from './server/drain.ts';
 import { createInFlight } from './server/inFlight.ts';
@@ -61,7 +61,7 @@ function address({ host, port }: Config) {
   return { host, port };
 }
 
-function readinessOf(opened: Opened, log: Logger) {
+function readinessOf(opened: OpenedDependencies, log: Logger) {
   return createReadiness(opened.parts, (part, err) => log.warn({ part, err }, 'a part does not answer'));
 }
 

@@ -54,7 +54,7 @@ import { createAnswerSpeeds } from './text/answerSpeeds.ts';
 import { createPaymentOffers } from './wallets/paymentOffers.ts';
 import { createTopUpDesk } from './wallets/topUpDesk.ts';
 
-export interface Opened {
+export interface OpenedDependencies {
   dependencies: Dependencies;
   authentication: Authentication;
   folders: WorkFolders;
@@ -65,7 +65,7 @@ export interface Opened {
 const MAX_STATEMENTS = 24;
 const LIMITS_ALONE = 'Redis does not answer: limits are counted by each process for itself';
 
-export async function openDependencies(config: Config, log: Logger): Promise<Opened> {
+export async function openDependencies(config: Config, log: Logger): Promise<OpenedDependencies> {
   const { databaseUrl } = config;
   const sql = openPool({ databaseUrl, applicationName: 'farebox-api', max: MAX_STATEMENTS });
   const redis = openRedis(config.redisUrl, log);

@@ -13,8 +13,8 @@ import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
 import { completeRouteOf, retrieveRouteOf } from '../queue/jobRoutes.ts';
 import {
   isOrderReplay,
+  type JobOrder,
   jobOf,
-  type Order,
   placeOrder,
   QUEUE_DEADLINE_MS,
   type QueuedJob,
@@ -80,7 +80,7 @@ const queueRoute = defineRoute({
     const webhook = readWebhook(dependencies.config, body);
     if (isDryRun(request)) return withHeaders(dryRun(terms.price), headers);
     const sealed: SealedOrder = { order, media: [] };
-    const placed: Order = {
+    const placed: JobOrder = {
       route: 'audio/queue',
       body,
       parts: sealedParts(dependencies, { sealed: sealOrder(sealed), isMeasured: false, media: [] }),

@@ -16,9 +16,9 @@ const MODEL = 'local-speech';
 const ORDER = { model: MODEL, prompt: 'The fare is paid, the doors are closing.' };
 const FINISHED_JOB = [...anOrder('/audio/queue', ORDER), UNTIL_STORED];
 
-type Descriptions = Record<'quote' | 'queue' | 'retrieve' | 'complete', RouteDescription>;
+type AudioDescriptions = Record<'quote' | 'queue' | 'retrieve' | 'complete', RouteDescription>;
 
-export const AUDIO_DESCRIPTIONS: Descriptions = {
+export const AUDIO_DESCRIPTIONS: AudioDescriptions = {
   quote: {
     group: 'Audio',
     operationId: 'quoteAudio',

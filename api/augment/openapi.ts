@@ -10,9 +10,9 @@ const PRICE =
 const ABANDONED =
   'A search whose client leaves before the results come counts into the refunds of the day (`limits.refundedPerDay`) and is charged beyond them.';
 
-type Descriptions = Record<'scrape' | 'search' | 'parse', RouteDescription>;
+type AugmentDescriptions = Record<'scrape' | 'search' | 'parse', RouteDescription>;
 
-export const AUGMENT_DESCRIPTIONS: Descriptions = {
+export const AUGMENT_DESCRIPTIONS: AugmentDescriptions = {
   scrape: {
     group: 'Augment',
     operationId: 'scrapePage',

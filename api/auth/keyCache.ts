@@ -29,13 +29,13 @@ const FRESH_WITHOUT_CHANGES_MS = 1_000;
 const UNKNOWN_FRESH_MS = 1_000;
 const MAX_KEYS = 10_000;
 
-interface Known {
+interface KeyEntry {
   key: FoundKey;
   readAt: number;
 }
 
 export function createKeyCache(options: KeyCacheOptions): KeyCache {
-  const known = new LRUCache<string, Known>({ max: MAX_KEYS });
+  const known = new LRUCache<string, KeyEntry>({ max: MAX_KEYS });
   const unknown = new LRUCache<string, number>({ max: MAX_KEYS });
   const asking = new Map<string, Promise<FoundKey | undefined>>();
   // Counts changes: an answer that was asked for before a change must not be kept after it.

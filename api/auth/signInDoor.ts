@@ -10,7 +10,7 @@ import type { Config } from '../../infra/config/config.ts';
 import { callerNetwork } from '../../infra/http/callerNetwork.ts';
 import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
 import { limitAddress } from '../http/limitRoute.ts';
-import type { Limits } from '../limits/callLimits.ts';
+import type { LimitSettings } from '../limits/callLimits.ts';
 
 export interface SignInDoor {
   /**
@@ -51,7 +51,10 @@ const VAIN = {
 };
 const ASKED = { path: 'sign-ins of contracts', what: ' with sign-ins that only a chain can judge' };
 
-export function createSignInDoor(counting: { limits: Limits; config: Pick<Config, 'limits'> }): SignInDoor {
+export function createSignInDoor(counting: {
+  limits: LimitSettings;
+  config: Pick<Config, 'limits'>;
+}): SignInDoor {
   /** Until when (performance.now) each is shut out: each process learns it by itself, from the count that they share. */
   const shut = new LRUCache<string, number>({ max: MAX_ADDRESSES });
   const paying = new LRUCache<string, true>({ max: MAX_PAYING, ttl: PAYING_MS });

@@ -2,9 +2,9 @@
 import { answersWith, type RouteDescription } from '../http/describe.ts';
 import { analyticsAnswer, balanceAnswer, retiredAnswer, usageAnswer } from './schema.ts';
 
-type Name = 'balance' | 'history' | 'analytics' | 'retired';
+type BillingRoute = 'balance' | 'history' | 'analytics' | 'retired';
 
-export const BILLING_DESCRIPTIONS: Record<Name, RouteDescription> = {
+export const BILLING_DESCRIPTIONS: Record<BillingRoute, RouteDescription> = {
   balance: {
     group: 'Billing',
     operationId: 'showBalance',

@@ -30,11 +30,11 @@ interface Question {
   range: DayRange;
 }
 
-type Body = ReturnType<typeof presentAnalytics>;
+type AnalyticsBody = ReturnType<typeof presentAnalytics>;
 
-interface Known {
+interface AnalyticsEntry {
   horizon: string;
-  body: Promise<Body>;
+  body: Promise<AnalyticsBody>;
   /** By the monotonic clock, in milliseconds. */
   startedAt: number;
   /** Undefined while it is being made. */
@@ -44,19 +44,19 @@ interface Known {
 const CACHE_LIFE_MS = 600_000;
 /** Summing that took longer is not done again for every new entry, but every ten minutes. */
 const DEAR_MS = 500;
-const cache = new LRUCache<string, Known>({ max: 200, ttl: CACHE_LIFE_MS });
+const cache = new LRUCache<string, AnalyticsEntry>({ max: 200, ttl: CACHE_LIFE_MS });
 
 /**
  * An answer is good as long as nothing was booked since, which its horizon tells; one that was dear to make is given
  * for its ten minutes all the same. Who asks while it is being made waits for the same one.
  */
-async function remembered(dependencies: Dependencies, question: Question): Promise<Body> {
+async function remembered(dependencies: Dependencies, question: Question): Promise<AnalyticsBody> {
   const { accountId, horizon, range } = question;
   const name = [accountId, range.days[0], range.days.at(-1), range.lookback].join(' ');
   const known = cache.get(name);
   if (known && (known.horizon === horizon || isDear(known))) return await known.body;
   const body = ask(dependencies, question);
-  const made: Known = { horizon, body, startedAt: performance.now(), tookMs: undefined };
+  const made: AnalyticsEntry = { horizon, body, startedAt: performance.now(), tookMs: undefined };
   cache.set(name, made);
   try {
     return await body;
@@ -68,11 +68,14 @@ async function remembered(dependencies: Dependencies, question: Question): Promi
   }
 }
 
-function isDear({ tookMs, startedAt }: Known): boolean {
+function isDear({ tookMs, startedAt }: AnalyticsEntry): boolean {
   return (tookMs ?? performance.now() - startedAt) > DEAR_MS;
 }
 
-async function ask({ sql, config }: Dependencies, { accountId, horizon, range }: Question): Promise<Body> {
+async function ask(
+  { sql, config }: Dependencies,
+  { accountId, horizon, range }: Question,
+): Promise<AnalyticsBody> {
   const firstDay = range.days[0] ?? '';
   const lastDay = range.days.at(-1) ?? firstDay;
   const analytics = await usageAnalytics(sql, { accountId, firstDay, lastDay, horizon });

@@ -82,11 +82,11 @@ function announcedBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
 }
 
-function asReadError(error: unknown, watch: Watch): FareboxError {
+function asReadError(error: unknown, watch: BodyWatch): FareboxError {
   return error instanceof FareboxError ? error : (watch.late ?? brokenOff(error));
 }
 
-interface Watch {
+interface BodyWatch {
   request: IncomingMessage;
   timeoutMs: number;
   startedAt: number;
@@ -95,11 +95,11 @@ interface Watch {
 }
 
 /** All bodies that are being read. One timer looks at all of them: most are gone before it ever does (bench `front`). */
-const watches = new Set<Watch>();
+const watches = new Set<BodyWatch>();
 let timer: NodeJS.Timeout | undefined;
 
-function watchRate(request: IncomingMessage, timeoutMs: number): Watch {
-  const watch: Watch = { request, timeoutMs, startedAt: performance.now(), received: 0, late: undefined };
+function watchRate(request: IncomingMessage, timeoutMs: number): BodyWatch {
+  const watch: BodyWatch = { request, timeoutMs, startedAt: performance.now(), received: 0, late: undefined };
   watches.add(watch);
   timer ??= setInterval(checkRates, CHECK_EVERY_MS).unref();
   return watch;
@@ -112,7 +112,7 @@ function checkRates(): void {
   timer = undefined;
 }
 
-function checkRate(watch: Watch): void {
+function checkRate(watch: BodyWatch): void {
   const ms = performance.now() - watch.startedAt;
   const least = ((ms - RATE_FREE_MS) / 1000) * MIN_BYTES_PER_SECOND;
   if (ms < watch.timeoutMs && watch.received >= least) return;

@@ -23,9 +23,9 @@ const A_CHARACTER = [
   `SLUG=$(curl -sS "$FAREBOX_URL/characters?limit=1" -H "Authorization: Bearer $FAREBOX_API_KEY" | field slug)`,
 ];
 
-type Name = 'models' | 'traits' | 'compatibility' | 'characters' | 'character' | 'reviews';
+type CatalogueRoute = 'models' | 'traits' | 'compatibility' | 'characters' | 'character' | 'reviews';
 
-export const CATALOGUE_DESCRIPTIONS: Record<Name, RouteDescription> = {
+export const CATALOGUE_DESCRIPTIONS: Record<CatalogueRoute, RouteDescription> = {
   models: {
     group: 'Catalogue',
     operationId: 'listModels',

@@ -221,7 +221,7 @@ function askForBody(ctx: ApiContext): void {
   if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
 }
 
-interface Call {
+interface HandlerCall {
   route: Route;
   request: Request;
   /** Runs when the handler is through, also when that is too late for the client. */
@@ -230,7 +230,7 @@ interface Call {
   holding?: Holding;
 }
 
-async function withinDeadline(frame: Frame, call: Call): Promise<Answer> {
+async function withinDeadline(frame: Frame, call: HandlerCall): Promise<Answer> {
   const deadlineMs = call.route.deadlineMs ?? DEFAULT_DEADLINE_MS;
   const work = run(frame, call);
   return await new Promise((resolve, reject) => {
@@ -259,7 +259,11 @@ const MAX_UNDO_MS = 10_000;
  * Error for a client whose answer is lost. It is sent after the books say that the client pays nothing, so that this stays
  * true if the process dies. When they do not say so in time, the connection ends without a word.
  */
-async function loss({ inFlight }: Frame, { request }: Call, deadlineMs: number): Promise<FareboxError> {
+async function loss(
+  { inFlight }: Frame,
+  { request }: HandlerCall,
+  deadlineMs: number,
+): Promise<FareboxError> {
   const error = tooLate(`no answer after ${deadlineMs} ms`);
   request.abort(error);
   const undoing = request.undo();
@@ -275,7 +279,10 @@ async function loss({ inFlight }: Frame, { request }: Call, deadlineMs: number):
   return error;
 }
 
-async function run({ dependencies }: Frame, { route, request, cleanUp, holding }: Call): Promise<Answer> {
+async function run(
+  { dependencies }: Frame,
+  { route, request, cleanUp, holding }: HandlerCall,
+): Promise<Answer> {
   try {
     const answer = await route.handler(dependencies, request);
     return releasing(answer, () => holding?.release());

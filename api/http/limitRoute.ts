@@ -2,10 +2,10 @@
 import { FareboxError } from '../../domain/errors.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
 import { callerNetwork } from '../../infra/http/callerNetwork.ts';
-import type { Limits } from '../limits/callLimits.ts';
+import type { LimitSettings } from '../limits/callLimits.ts';
 
 interface Counting {
-  limits: Limits;
+  limits: LimitSettings;
 }
 
 export interface RouteLimit {

@@ -4,9 +4,9 @@ import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstre
 
 const BUSY_SECONDS = 30;
 
-type Told = Pick<ErrorParameters, 'code' | 'message' | 'retryAfterSeconds'>;
+type ClientError = Pick<ErrorParameters, 'code' | 'message' | 'retryAfterSeconds'>;
 
-const TOLD: Record<UpstreamFailureReason, Told> = {
+const TOLD: Record<UpstreamFailureReason, ClientError> = {
   refused: { code: 'invalid_request', message: 'The model refused this request as invalid.' },
   context_length: {
     code: 'context_length_exceeded',

@@ -15,12 +15,12 @@ import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type CutoutBody, cutoutBody, cutoutFields } from './schema.ts';
 import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
-  type Asking,
   DEADLINE_MS,
   fileAnswer,
   finished,
   firstCallable,
   headersOf,
+  type ImageRequest,
   inWorkFolder,
   makerOf,
   prepared,
@@ -67,7 +67,7 @@ function sentImage({ image, image_url: url }: CutoutBody, file: UploadedFile | u
 
 async function cutOut(
   dependencies: Dependencies,
-  request: Asking<CutoutBody>,
+  request: ImageRequest<CutoutBody>,
   { named, image }: { named: NamedModel<ImageModel>; image: SentImage },
 ): Promise<Answer> {
   const { model } = named;

@@ -25,11 +25,11 @@ import { purchaseAnswer } from '../paid/purchase.ts';
 import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
 import { type SentImage, takeImages } from './sources.ts';
 import {
-  type Asking,
   type Bench,
   fileAnswer,
   finished,
   headersOf,
+  type ImageRequest,
   inWorkFolder,
   makerOf,
   prepared,
@@ -59,7 +59,7 @@ export interface EditOrder {
 
 export async function editImages(
   dependencies: Dependencies,
-  request: Asking<unknown>,
+  request: ImageRequest<unknown>,
   order: EditOrder,
 ): Promise<Answer> {
   const { named, present = fileAnswer } = order;
@@ -94,7 +94,7 @@ export async function editImages(
 /** Throws FareboxError `model_not_found`, `invalid_request` for `field`, `forbidden` or `model_offline`. */
 export function requireEditModel(
   { config }: Dependencies,
-  { caller }: Asking<unknown>,
+  { caller }: ImageRequest<unknown>,
   { name, field }: { name: string; field: string },
 ): NamedModel<InpaintModel> {
   const named = requireModel(config, name, 'inpaint');
@@ -114,7 +114,7 @@ function checkFields({ spec }: InpaintModel, order: EditOrder): Tier {
   return tier;
 }
 
-interface Checked {
+interface CheckedEdit {
   named: NamedModel<InpaintModel>;
   order: EditOrder;
   images: readonly ImageFile[];
@@ -122,7 +122,10 @@ interface Checked {
   isSafe: boolean;
 }
 
-function toEdit({ caller }: Asking<unknown>, { named, order, images, tier, isSafe }: Checked): ImageEdit {
+function toEdit(
+  { caller }: ImageRequest<unknown>,
+  { named, order, images, tier, isSafe }: CheckedEdit,
+): ImageEdit {
   const { model } = named;
   const [first] = images;
   const aspectRatio = first && aspectRatioOf(model.spec, order.aspectRatio, first);
@@ -176,7 +179,7 @@ interface Making {
 
 async function make(
   dependencies: Dependencies,
-  { signal, waitFor }: Asking<unknown>,
+  { signal, waitFor }: ImageRequest<unknown>,
   { maker, edit, sent, bench, noteMade }: Making,
 ) {
   const images = await waitFor(prepared(dependencies, maker, { ...bench, sources: edit.images, sent }));

@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../http/invalid.ts';
 import { toClientError } from '../http/upstreamErrors.ts';
 import { requireCallable, requireModel } from '../models.ts';
-import type { Asking } from './studio.ts';
+import type { ImageRequest } from './studio.ts';
 
 const DEADLINE_MS = 30_000;
 const MAX_TOKENS = 1_024;
@@ -26,7 +26,7 @@ export interface Enhancer {
 }
 
 /** Before any charge. Throws FareboxError `invalid_request` where no model is configured, `model_offline` where it is away. */
-export function requireEnhancer(dependencies: Dependencies, { caller }: Asking<unknown>): Enhancer {
+export function requireEnhancer(dependencies: Dependencies, { caller }: ImageRequest<unknown>): Enhancer {
   const { config, textProviders } = dependencies;
   const name = config.images.enhanceModel;
   if (name === undefined) throw invalid('enhance_prompt', 'This service has no model that rewrites prompts');
@@ -55,7 +55,7 @@ export interface Rewriting {
 export async function rewritten(
   { model, complete }: Enhancer,
   { prompt, task, images, endUser, limit }: Rewriting,
-  { signal, waitFor }: Pick<Asking<unknown>, 'signal' | 'waitFor'>,
+  { signal, waitFor }: Pick<ImageRequest<unknown>, 'signal' | 'waitFor'>,
 ): Promise<string> {
   const sizes = images.map(({ width, height }, index) => `image ${index + 1}: ${width}×${height} pixels`);
   const inputs = sizes.length === 0 ? '' : `\n\nIts inputs, the base first: ${sizes.join(', ')}.`;

@@ -19,9 +19,9 @@ import { purchaseAnswer } from '../paid/purchase.ts';
 import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
 import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
-  type Asking,
   finished,
   headersOf,
+  type ImageRequest,
   inWorkFolder,
   makerOf,
   prepared,
@@ -73,7 +73,7 @@ export function isGenerator(model: Model): model is ImageModel {
 /** Throws FareboxError `model_not_found`, `invalid_request`, `forbidden` or `model_offline`. */
 export function requireImageModel(
   { config }: Dependencies,
-  { caller }: Asking<unknown>,
+  { caller }: ImageRequest<unknown>,
   name: string,
 ): NamedModel<ImageModel> {
   const named = requireModel(config, name, 'image');
@@ -85,7 +85,7 @@ export function requireImageModel(
 
 export async function generateImages(
   dependencies: Dependencies,
-  request: Asking<unknown>,
+  request: ImageRequest<unknown>,
   { named, order, present }: Generating,
 ): Promise<Answer> {
   const { model } = named;
@@ -168,7 +168,7 @@ function saleOfImages(
   return saleOf(model, { price, unit: 'image', units: count, requestId, remarks });
 }
 
-interface Checked {
+interface CheckedGeneration {
   model: ImageModel;
   order: GenerationOrder;
   tier: Tier;
@@ -176,7 +176,10 @@ interface Checked {
 }
 
 /** Without the prompt's rewriting and the references, which are there only behind the hold. */
-function toOrder({ caller }: Asking<unknown>, { model, order, tier, isSafe }: Checked): ImageOrder {
+function toOrder(
+  { caller }: ImageRequest<unknown>,
+  { model, order, tier, isSafe }: CheckedGeneration,
+): ImageOrder {
   const { spec } = model;
   const wished = {
     negativePrompt: order.negativePrompt,

@@ -54,7 +54,7 @@ const A_CARD = [
   -H 'Content-Type: application/json' -d '{"model":"simulator-image","prompt":"a red tram","format":"png","return_binary":true}' -o "$CARD"`,
 ];
 
-type Routes =
+type ImageRoute =
   | 'multiEdit'
   | 'edit'
   | 'cutout'
@@ -64,7 +64,7 @@ type Routes =
   | 'openAiEdit'
   | 'styles';
 
-export const IMAGE_DESCRIPTIONS: Record<Routes, RouteDescription> = {
+export const IMAGE_DESCRIPTIONS: Record<ImageRoute, RouteDescription> = {
   multiEdit: {
     group: 'Images',
     operationId: 'editImages',

@@ -30,7 +30,7 @@ export interface Taking {
 
 export const ANY_SIZE = { least: 1, most: SOURCE_PIXELS.most };
 
-type Tools = Pick<Dependencies, 'downloads'>;
+type SourceDependencies = Pick<Dependencies, 'downloads'>;
 
 const FETCH_TIMEOUT_MS = 30_000;
 const NO_PICTURE = 'Must be a base64 string, a data URL or an http(s) URL of an image';
@@ -40,7 +40,7 @@ const NO_PICTURE = 'Must be a base64 string, a data URL or an http(s) URL of an 
  * `invalid_request`, `invalid_media` or `payload_too_large`.
  */
 export async function takeImages(
-  tools: Tools,
+  tools: SourceDependencies,
   sent: readonly SentImage[],
   { folder, bounds, signal, share }: Taking,
 ): Promise<ImageFile[]> {
@@ -73,7 +73,11 @@ interface Place {
   share: RequestShare;
 }
 
-async function toFile(tools: Tools, { field, source }: SentImage, place: Place): Promise<string> {
+async function toFile(
+  tools: SourceDependencies,
+  { field, source }: SentImage,
+  place: Place,
+): Promise<string> {
   if (source instanceof SpooledText) {
     if (!source.file) throw invalid(field, NO_PICTURE);
     return await fromUpload(source.file, place);
@@ -97,7 +101,7 @@ async function fromUpload({ content, sizeBytes }: UploadedFile, { path }: Place)
 }
 
 async function fromAddress(
-  { downloads }: Tools,
+  { downloads }: SourceDependencies,
   { field, url }: { field: string; url: string },
   { path, signal, share }: Place,
 ): Promise<string> {

@@ -19,7 +19,7 @@ import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import type { Sale } from '../paid/purchase.ts';
 import type { SentImage } from './sources.ts';
 
-export type Asking<Body> = RouteRequest<Body, unknown, 'buyer'>;
+export type ImageRequest<Body> = RouteRequest<Body, unknown, 'buyer'>;
 
 /** From the read body to the beginning of the answer. */
 export const DEADLINE_MS = 300_000;
@@ -105,7 +105,7 @@ export async function prepared(
 /** Results are a few times larger than the largest source. */
 const MAX_RESULT_PIXELS = 4 * SOURCE_PIXELS.most;
 
-export interface Finish extends Bench {
+export interface ImageFinish extends Bench {
   format: ImageFormat;
   /** Written into the files. */
   note?: { software: string; description: string };
@@ -115,7 +115,7 @@ export interface Finish extends Bench {
 export async function finished(
   { images }: Pick<Dependencies, 'images'>,
   { provider, made }: { provider: MediaProvider; made: readonly MadeImage[] },
-  { folder, signal, share, format, note }: Finish,
+  { folder, signal, share, format, note }: ImageFinish,
 ): Promise<readonly MadeImage[]> {
   if (provider.readsAll && !note) return made;
   return await Promise.all(

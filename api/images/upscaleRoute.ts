@@ -15,13 +15,13 @@ import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type UpscaleBody, upscaleBody, upscaleFields } from './schema.ts';
 import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
-  type Asking,
   type Bench,
   DEADLINE_MS,
   fileAnswer,
   finished,
   firstCallable,
   headersOf,
+  type ImageRequest,
   inWorkFolder,
   makerOf,
   prepared,
@@ -61,7 +61,7 @@ export const upscaleRoute = defineRoute<'buyer', UpscaleBody>({
 
 async function enlarge(
   dependencies: Dependencies,
-  request: Asking<UpscaleBody>,
+  request: ImageRequest<UpscaleBody>,
   { named, image }: { named: NamedModel<UpscaleModel>; image: SentImage },
 ): Promise<Answer> {
   const { model } = named;
@@ -107,7 +107,7 @@ interface Enlarging {
 
 async function enlarged(
   dependencies: Dependencies,
-  { body, caller, waitFor }: Asking<UpscaleBody>,
+  { body, caller, waitFor }: ImageRequest<UpscaleBody>,
   { maker, model, scale, source, sent, bench, noteMade }: Enlarging,
 ) {
   const [image = source] = await waitFor(

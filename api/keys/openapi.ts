@@ -20,12 +20,12 @@ const MAKE_ONE = [
   -H 'Content-Type: application/json' -d '${JSON.stringify(NEW_KEY)}' | field id)`,
 ];
 
-type Descriptions = Record<
+type KeyDescriptions = Record<
   'list' | 'show' | 'create' | 'update' | 'remove' | 'rotate' | 'web3Token' | 'web3Key',
   RouteDescription
 >;
 
-export const KEY_DESCRIPTIONS: Descriptions = {
+export const KEY_DESCRIPTIONS: KeyDescriptions = {
   list: {
     group: 'Keys',
     operationId: 'listApiKeys',

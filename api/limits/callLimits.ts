@@ -31,7 +31,7 @@ import type {
 } from '../../infra/redis/limiter.ts';
 import { type CallsInFlight, createCallsInFlight } from './callsInFlight.ts';
 
-export interface Limits {
+export interface LimitSettings {
   limiter: Limiter;
   callsInFlight: CallsInFlight;
   tierOf(accountId: string): Tier;
@@ -40,7 +40,7 @@ export interface Limits {
   modelOf(name: string, type: ModelType | undefined): Model | undefined;
 }
 
-export function createLimits(config: Config, limiter: Limiter): Limits {
+export function createLimits(config: Config, limiter: Limiter): LimitSettings {
   const partners = new Set(config.limits.partnerAccounts);
   const staff = new Set(config.limits.staffAccounts);
   const overrides = new Map(Object.entries(config.limits.overrides));
@@ -93,7 +93,7 @@ export interface CallLimits {
 }
 
 /** Counted for every call of one key to one route and model; made once while the key is known (bench `front`). */
-interface Counted extends LimitedCall {
+interface CallCounters extends LimitedCall {
   failed: Counter;
   unsupported: Counter | undefined;
   requests: Counter | undefined;
@@ -107,12 +107,12 @@ interface SharedWindow {
   counter: Counter;
 }
 
-const countedBefore = new WeakMap<Caller, Map<string, Counted>>();
+const countedBefore = new WeakMap<Caller, Map<string, CallCounters>>();
 /** Clients choose the names of models: what one key asks for beyond this is put together anew each time. */
 const MAX_KEPT = 200;
 const MAX_KEPT_LENGTH = 200;
 
-function countedOf(limits: Limits, caller: Caller, subject: Subject): Counted {
+function countedOf(limits: LimitSettings, caller: Caller, subject: Subject): CallCounters {
   let known = countedBefore.get(caller);
   if (known === undefined) {
     known = new Map();
@@ -143,25 +143,25 @@ function joined(counted: LimitedCall, own: LimitedCall): LimitedCall {
 /** Routes with a budget of its own for features that a model lacks (LIMIT-7). */
 const FEATURE_ROUTES = new Set(['/chat/completions', '/responses']);
 
-export function openCall(limits: Limits, caller: Caller): CallLimits {
-  return new OpenCall(limits, caller);
+export function openCall(limits: LimitSettings, caller: Caller): CallLimits {
+  return new LimitedCallState(limits, caller);
 }
 
-class OpenCall implements CallLimits {
+class LimitedCallState implements CallLimits {
   readonly headers: Record<string, string> = {};
-  readonly #limits: Limits;
+  readonly #limits: LimitSettings;
   readonly #caller: Caller;
   #asked: Subject | undefined = undefined;
   /** Whose failures these are. */
-  #counted: Counted | undefined = undefined;
+  #counted: CallCounters | undefined = undefined;
   /** Whose requests and tokens these are. */
-  #answering: Counted | undefined = undefined;
+  #answering: CallCounters | undefined = undefined;
   #admission: Admission | undefined = undefined;
   #estimatedTokens: number | undefined = undefined;
   /** What the window of tokens has of this call in place of the estimate. */
   #notedTokens: number | undefined = undefined;
 
-  constructor(limits: Limits, caller: Caller) {
+  constructor(limits: LimitSettings, caller: Caller) {
     this.#limits = limits;
     this.#caller = caller;
   }
@@ -224,7 +224,7 @@ class OpenCall implements CallLimits {
     return this.#fillBudget(this.#counted, code);
   }
 
-  #open(subject: Subject): Counted {
+  #open(subject: Subject): CallCounters {
     const counted = countedOf(this.#limits, this.#caller, subject);
     this.#asked = subject;
     this.#counted = counted;
@@ -235,7 +235,7 @@ class OpenCall implements CallLimits {
     return counted;
   }
 
-  #take(told: Admission, of: Counted): void {
+  #take(told: Admission, of: CallCounters): void {
     this.#admission = told;
     const { refusedBy } = told;
     const isBudget = refusedBy !== undefined && refusedBy.windowMs === BUDGET_MS;
@@ -244,7 +244,7 @@ class OpenCall implements CallLimits {
     if (refusedBy) throw refusal(refusedBy, stateOf(of, told, refusedBy), { at: told.at, shared: of.shared });
   }
 
-  async #fillBudget({ failed, unsupported }: Counted, code: ErrorCode | undefined): Promise<void> {
+  async #fillBudget({ failed, unsupported }: CallCounters, code: ErrorCode | undefined): Promise<void> {
     // One or the other: fifty of the second kind must not end what two hundred are allowed of.
     const budget = code === 'unsupported_feature' && unsupported ? unsupported : failed;
     await this.#limits.limiter.correct(this.#caller.accountId, budget, { count: 1 });
@@ -263,7 +263,7 @@ const UNCOUNTED = new Set<ErrorCode>([
   'credential_missing',
 ]);
 
-function countersOf(limits: Limits, caller: Caller, subject: Subject): Counted {
+function countersOf(limits: LimitSettings, caller: Caller, subject: Subject): CallCounters {
   const { accountId, keyId } = caller;
   const override = limits.overrideOf(accountId);
   const about = aboutOf(limits, caller, subject);
@@ -303,25 +303,25 @@ function sharedWindow(
   return { group, counter: { type: 'RPM', subject: group, limit, cost: 1, windowMs: MINUTE_MS } };
 }
 
-function aboutOf(limits: Limits, { accountId, keyId }: Caller, subject: Subject): RefusedCall {
+function aboutOf(limits: LimitSettings, { accountId, keyId }: Caller, subject: Subject): RefusedCall {
   const rateLimitTier = limits.tierOf(accountId);
   return { apiKeyId: keyId ?? '', modelId: modelIdOf(limits, subject), rateLimitTier };
 }
 
 /** Id of the counted model, or what stands for it in the log (LIMIT-6). */
-function modelIdOf(limits: Limits, { path, model, modelType }: Subject): string {
+function modelIdOf(limits: LimitSettings, { path, model, modelType }: Subject): string {
   if (model === undefined) return `endpoint:api/v1${path.replace(/\/\{.*$/, '')}`;
   return limits.modelOf(model, modelType)?.id ?? 'model:unknown';
 }
 
-function stateOf(counted: Counted, admission: Admission, counter: Counter): CounterState {
+function stateOf(counted: CallCounters, admission: Admission, counter: Counter): CounterState {
   const state = admission.states[counted.counters.indexOf(counter)];
   return state ?? { total: 0, resetsAt: admission.at };
 }
 
 /** Headers of an error budget (LIMIT-9). */
 function budgetHeaders(
-  counted: Counted,
+  counted: CallCounters,
   admission: Admission,
   refusedBy: Counter | undefined,
 ): Record<string, string> {
@@ -334,7 +334,7 @@ function budgetHeaders(
 }
 
 /** Headers of the windows of a minute; none for a model without limits per minute (LIMIT-10). */
-function minuteHeaders(counted: Counted, admission: Admission): Record<string, string> {
+function minuteHeaders(counted: CallCounters, admission: Admission): Record<string, string> {
   const headers: Record<string, string> = {};
   const { tokens, shared } = counted;
   const requests =

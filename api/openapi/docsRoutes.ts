@@ -40,7 +40,7 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-interface Served {
+interface ServedFile {
   type: string;
   bytes(): Promise<Buffer>;
 }
@@ -67,8 +67,8 @@ export function addDocsRoutes(router: Router<RequestState>, options: DocsOptions
   }
 }
 
-function everythingServed({ routes, brand, version }: DocsOptions): Map<string, Served> {
-  const text = (type: string, make: () => string): Served => {
+function everythingServed({ routes, brand, version }: DocsOptions): Map<string, ServedFile> {
+  const text = (type: string, make: () => string): ServedFile => {
     return { type, bytes: async () => Buffer.from(make()) };
   };
   return new Map([
@@ -87,7 +87,7 @@ function everythingServed({ routes, brand, version }: DocsOptions): Map<string, 
 }
 
 /** A file of the npm package that draws the page. */
-function packaged(name: string, type: string): Served {
+function packaged(name: string, type: string): ServedFile {
   return {
     type,
     bytes() {

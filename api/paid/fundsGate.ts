@@ -44,7 +44,7 @@ export interface FundsGate {
   smallestPrices(route: SellingRoute): SmallestPrices;
 }
 
-interface Known {
+interface FundsEntry {
   accountId: string;
   funds: Funds;
   readAt: number;
@@ -94,7 +94,7 @@ export function createFundsGate(reader: FundsReader, config: Config): FundsGate 
 
 /** Keeps those who have funds: a payer without any is read each time, and served as soon as it has some. */
 function createFundsCache(reader: FundsReader) {
-  const known = new LRUCache<string, Known>({ max: MAX_KNOWN });
+  const known = new LRUCache<string, FundsEntry>({ max: MAX_KNOWN });
   const refreshing = new Set<string>();
   let changes = 0;
 
@@ -119,7 +119,7 @@ function createFundsCache(reader: FundsReader) {
       .finally(() => refreshing.delete(name));
   }
 
-  function recent(payer: Payer): Known | undefined {
+  function recent(payer: Payer): FundsEntry | undefined {
     // `peek`: the entry of a busy payer is replaced each second, so the order of use need not be tracked.
     const entry = known.peek(nameOf(payer));
     if (entry === undefined) return undefined;

@@ -121,7 +121,7 @@ async function chargeSale(
   await point('sale-settled');
 }
 
-interface Delivery extends Pick<AnswerTerms, 'settles'> {
+interface PaidDelivery extends Pick<AnswerTerms, 'settles'> {
   hold: LedgerHold;
   charge(): Promise<void>;
   /** To be called for what has not begun to be delivered. */
@@ -131,7 +131,7 @@ interface Delivery extends Pick<AnswerTerms, 'settles'> {
 async function settleAnswer(
   answer: Answer,
   request: AnswerBuyer,
-  { settles, hold, charge, undo }: Delivery,
+  { settles, hold, charge, undo }: PaidDelivery,
 ): Promise<Answer> {
   if (settles === 'before the answer' || (answer.kind !== 'stream' && answer.kind !== 'binary')) {
     if (settles !== 'before the answer') request.signal.throwIfAborted();

@@ -35,7 +35,7 @@ const HEARTBEAT_MS = 5_000;
 /** What the parts of an order know of the request that brought it. */
 export type Ordering = Waiting & Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId'>;
 
-export interface Order {
+export interface JobOrder {
   /** The route, for the `Idempotency-Key`. */
   route: string;
   /** What makes two requests with one key the same. */
@@ -71,7 +71,7 @@ export interface QueuedJob {
 export async function placeOrder(
   dependencies: Dependencies,
   ordering: Ordering,
-  order: Order,
+  order: JobOrder,
 ): Promise<Answer> {
   const cancelAfter = cancelAfterMs(ordering.headers);
   // One time limit for both attempts: with the wait of `Prefer` an accepted order is answered before the deadline of its route.
@@ -95,7 +95,7 @@ function limited(input: GenerationInput, { acceptBy, cancelAfter }: OrderLimits)
   return { ...accepted, timing: { ...input.timing, cancelAfterMs: cancelAfter } };
 }
 
-async function queue(dependencies: Dependencies, ordering: Ordering, order: Order): Promise<QueuedJob> {
+async function queue(dependencies: Dependencies, ordering: Ordering, order: JobOrder): Promise<QueuedJob> {
   const claim = await claimKey(dependencies.sql, {
     caller: ordering.caller,
     header: ordering.headers['idempotency-key'],
@@ -154,7 +154,7 @@ function told({ queueId, modelId, durationSeconds }: JobRow) {
 }
 
 interface Attempt {
-  order: Order;
+  order: JobOrder;
   claim: Claim;
 }
 

@@ -9,7 +9,7 @@ import { isPlainlyRefused } from '../../infra/http/targetUrl.ts';
 import { dropWebhook, type JobWebhook, keepWebhook } from '../../infra/postgres/jobWebhooks.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../http/invalid.ts';
-import type { Order } from './placeOrder.ts';
+import type { JobOrder } from './placeOrder.ts';
 
 const url = z
   .string()
@@ -56,7 +56,11 @@ const UNUSABLE =
  * The same order, with its webhook among what it needs. That is in place before the workflow is asked: an event must not
  * come before it is known where to tell it.
  */
-export function withWebhook({ sql }: Pick<Dependencies, 'sql'>, order: Order, webhook?: Webhook): Order {
+export function withWebhook(
+  { sql }: Pick<Dependencies, 'sql'>,
+  order: JobOrder,
+  webhook?: Webhook,
+): JobOrder {
   if (!webhook) return order;
   const { parts } = order;
   return {

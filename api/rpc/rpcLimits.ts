@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Answer, withHeaders } from '../http/answer.ts';
 import { errorAnswer } from '../http/errors.ts';
 
-type Limits = Dependencies['limits'];
+type RpcLimitDependencies = Dependencies['limits'];
 
 const PER_MINUTE = 100;
 const STAFF_PER_MINUTE = 1_000;
@@ -30,7 +30,7 @@ export type RpcAdmission =
 
 /** `ask`: together with what else is asked of Redis for the call; left out: by itself. */
 export async function admitRpc(
-  limits: Limits,
+  limits: RpcLimitDependencies,
   accountId: string,
   { ask = limits.limiter.admit, ...count }: RpcCount & { ask?: (call: LimitedCall) => Promise<Admission> },
 ): Promise<RpcAdmission> {
@@ -64,7 +64,7 @@ export async function admitRpc(
 /** Calls of a kind that wait for Redis together go as one question, when they are the same object (bench `rpc`). */
 const limitedCalls = new LRUCache<string, LimitedCall>({ max: 10_000 });
 
-function limitedCall(limits: Limits, accountId: string, count: RpcCount): LimitedCall {
+function limitedCall(limits: RpcLimitDependencies, accountId: string, count: RpcCount): LimitedCall {
   const override = limits.overrideOf(accountId);
   const usual = limits.tierOf(accountId) === 'staff' ? STAFF_PER_MINUTE : PER_MINUTE;
   const perMinute = override.rpcRequestsPerMinute ?? usual;
@@ -90,10 +90,10 @@ function isOfRequests({ windowMs }: Counter): boolean {
   return windowMs === MINUTE_MS;
 }
 
-type Seen = Admission['states'][number] & { at: number };
+type ObservedState = Admission['states'][number] & { at: number };
 
 /** The only answers with these headers (LIMIT-14). `seen` is undefined for what no window could take. */
-function refusalAnswer(counter: Counter, seen: Seen | undefined): Answer {
+function refusalAnswer(counter: Counter, seen: ObservedState | undefined): Answer {
   const { limit } = counter;
   const message = isOfRequests(counter)
     ? `Rate limit exceeded: at most ${limit} JSON-RPC requests per minute.`

@@ -24,9 +24,9 @@ const PAID: readonly ErrorCode[] = ['insufficient_balance', 'key_limit_exceeded'
 const UPSTREAM: readonly ErrorCode[] = ['provider_refused', 'upstream_failed', 'provider_busy'];
 const SOUND: readonly ErrorCode[] = ['invalid_media', 'media_too_long', 'payload_too_large'];
 
-type Descriptions = Record<'transcribe' | 'speak' | 'clone', RouteDescription>;
+type SpeechDescriptions = Record<'transcribe' | 'speak' | 'clone', RouteDescription>;
 
-export const SPEECH_DESCRIPTIONS: Descriptions = {
+export const SPEECH_DESCRIPTIONS: SpeechDescriptions = {
   transcribe: {
     group: 'Speech',
     operationId: 'transcribe',

@@ -25,11 +25,11 @@ export interface Wanted {
   share: RequestShare;
 }
 
-type Means = Pick<Dependencies, 'config' | 'folders'>;
+type RecordingDependencies = Pick<Dependencies, 'config' | 'folders'>;
 
 /** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` where too many are decoded already. */
 export async function takeRecording(
-  means: Means,
+  means: RecordingDependencies,
   file: UploadedFile,
   wanted: Wanted,
 ): Promise<RecordingFile> {
@@ -38,7 +38,11 @@ export async function takeRecording(
   return await share.inSlot('decoders', () => decoded(means, file, wanted), signal);
 }
 
-async function decoded(means: Means, file: UploadedFile, wanted: Wanted): Promise<RecordingFile> {
+async function decoded(
+  means: RecordingDependencies,
+  file: UploadedFile,
+  wanted: Wanted,
+): Promise<RecordingFile> {
   const { folder, accepted, maxSeconds, minSeconds = 0, mayHavePictures = false, signal } = wanted;
   const path = 'path' in file.content ? file.content.path : join(folder, 'recording');
   if ('bytes' in file.content) await writeFile(path, file.content.bytes, { mode: 0o600 });
@@ -64,14 +68,14 @@ interface Video {
 }
 
 /** Services that take recordings refuse videos, or bill them otherwise. */
-async function soundOf(means: Means, { path, audio, wanted }: Video): Promise<string> {
+async function soundOf(means: RecordingDependencies, { path, audio, wanted }: Video): Promise<string> {
   const to = join(wanted.folder, 'sound');
   const sound = { path, audio, to, maxBytes: MAX_SOUND_BYTES, signal: wanted.signal };
   if (await takeSound(toolsOf(means), sound)) return to;
   throw refused('The sound of the video could not be taken out of it.');
 }
 
-function toolsOf({ config, folders }: Means) {
+function toolsOf({ config, folders }: RecordingDependencies) {
   const { ffmpegPath, ffprobePath } = config;
   return { ffmpegPath, ffprobePath, workFolder: folders.root };
 }

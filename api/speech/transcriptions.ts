@@ -112,13 +112,13 @@ async function transcribed(
   });
 }
 
-interface Presented {
+interface TranscriptionReply {
   body: TranscriptionFields;
   ms: number;
   headers: Record<string, string>;
 }
 
-function present(transcript: Transcript, { body, ms, headers }: Presented): Answer {
+function present(transcript: Transcript, { body, ms, headers }: TranscriptionReply): Answer {
   const { text } = transcript;
   if (body.response_format === 'text') {
     return stream(

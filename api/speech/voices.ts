@@ -147,7 +147,7 @@ async function cloned(
   }
 }
 
-interface Choice {
+interface VoiceChoice {
   model: TtsModel;
   accountId: string;
   wished: string | undefined;
@@ -156,7 +156,7 @@ interface Choice {
 /** What the service calls the voice. Throws FareboxError `invalid_request`, with the voices that there are. */
 export async function chosenVoice(
   { sql }: Pick<Dependencies, 'sql'>,
-  { model, accountId, wished }: Choice,
+  { model, accountId, wished }: VoiceChoice,
 ): Promise<string | undefined> {
   if (wished === undefined || !isVoiceHandle(wished)) {
     const choice = voiceOf(model, wished);

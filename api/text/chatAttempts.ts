@@ -30,14 +30,14 @@ export interface ChatAttempt {
   headers: Record<string, string>;
 }
 
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'caller'>;
+type ModelChoiceRequest = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'caller'>;
 
 /**
  * The first model decides whether there is anything to try; a fallback that lacks a feature, or does not answer at the
  * length that is asked for, is passed over. Throws
  * FareboxError `model_not_found`, `forbidden`, `model_offline`, `character_not_found` or `unsupported_feature`.
  */
-export function chatAttempts(config: Config, { body, caller }: Asking): Attempts {
+export function chatAttempts(config: Config, { body, caller }: ModelChoiceRequest): Attempts {
   const character = characterOf(config, body);
   const fallbacks = (body.fallbacks ?? []).map(({ model }) => model);
   const asked = { name: body.model, type: 'text' as const, fallbacks, ...(character && { character }) };
@@ -170,7 +170,7 @@ export interface PricedRequest {
   showsReasoning: boolean;
 }
 
-interface Asked {
+interface PricingInput {
   body: ChatBody;
   accountId: string;
   messages: ChatMessage[];
@@ -184,7 +184,7 @@ interface Asked {
 /** Tokens of the posts that a search on X adds to a prompt. */
 const X_SEARCH_TOKENS = 16_384;
 
-export function priceAttempt({ model }: ChatAttempt, order: Asked): PricedRequest {
+export function priceAttempt({ model }: ChatAttempt, order: PricingInput): PricedRequest {
   const { body, errand, prompt, configured } = order;
   const asked = model === prompt.model ? prompt.request : toChatRequest({ ...order, model });
   const media = mediaTokensOf(asked.messages, asked.mediaTokens);

@@ -7,7 +7,7 @@ import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { addOnsOf, type PricedRequest } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 import { type CallOrder, type ModelCall, type Settled, settleCall } from './modelCall.ts';
-import type { Counted, Tally } from './tally.ts';
+import type { CountedUsage, Tally } from './tally.ts';
 import type { Errand } from './web/errand.ts';
 import type { Findings } from './web/findings.ts';
 
@@ -39,7 +39,7 @@ export function isLeft({ leftAt }: Pick<ChatCall, 'leftAt'>, error: unknown): bo
 }
 
 export interface ChatEnd {
-  counted: Counted;
+  counted: CountedUsage;
   /**
    * The client has what was looked up, or the beginning of the answer that was made of it. It pays for both also where it left
    * before that.
@@ -83,7 +83,7 @@ export function settleSearch(call: ChatCall, addOns: readonly AddOn[]): Promise<
 }
 
 /** Several choices are written side by side, so they tell no rate. */
-function noteSpeed(call: ChatCall, { usage: { completionTokens }, counted }: Counted): void {
+function noteSpeed(call: ChatCall, { usage: { completionTokens }, counted }: CountedUsage): void {
   if (counted || call.request.n !== 1) return;
   const elapsedMs = performance.now() - call.startedAt;
   call.answerSpeeds.note(call.attempt.model.id, { completionTokens, elapsedMs });

@@ -25,9 +25,9 @@ import { WHOLE_DRAIN_MS } from './modelCall.ts';
 import { toMessages } from './toChatRequest.ts';
 import { type Errand, limitVisits, refuseWithoutEngine, webErrand } from './web/errand.ts';
 
-type Asking = RouteRequest<ChatBody, unknown, 'buyer'>;
+type ChatRouteRequest = RouteRequest<ChatBody, unknown, 'buyer'>;
 
-interface Means {
+interface OrderInput {
   form: AnswerForm;
   /** Has the media that are fetched. */
   holding: Holding;
@@ -36,8 +36,8 @@ interface Means {
 /** Throws FareboxError for whatever is wrong with the request. */
 export async function openOrder(
   dependencies: Dependencies,
-  request: Asking,
-  { form, holding }: Means,
+  request: ChatRouteRequest,
+  { form, holding }: OrderInput,
 ): Promise<ChatOrder> {
   const { body, caller } = request;
   refuseWithoutEngine(dependencies, body);
@@ -78,7 +78,7 @@ export async function openOrder(
 /** The engine is paid for a search also where its client leaves before a model is asked. */
 async function informed(
   dependencies: Dependencies,
-  request: Asking,
+  request: ChatRouteRequest,
   { call, errand }: { call: ChatCall; errand: Errand },
 ): Promise<PricedChat> {
   const isAsked = !request.signal.aborted;
@@ -110,7 +110,7 @@ export function departureOf(
 
 async function messagesOf(
   dependencies: Dependencies,
-  request: Asking,
+  request: ChatRouteRequest,
   holding: Holding,
 ): Promise<ChatMessage[]> {
   const { config } = dependencies;

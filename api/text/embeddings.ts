@@ -110,7 +110,7 @@ async function embed(
   return presentEmbeddings(found, { request, model, headers, tokens });
 }
 
-interface Order {
+interface EmbeddingsOrder {
   model: EmbeddingModel;
   inputs: string[];
   dimensions: number | undefined;
@@ -120,7 +120,7 @@ interface Order {
 async function paidEmbeddings(
   dependencies: Dependencies,
   request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>,
-  { model, inputs, dimensions, bound }: Order,
+  { model, inputs, dimensions, bound }: EmbeddingsOrder,
 ): Promise<{ found: Embeddings; tokens: number }> {
   const { caller, requestId } = request;
   const embed = dependencies.textProviders.get(model.provider)?.embed;
@@ -163,14 +163,17 @@ async function paidEmbeddings(
   });
 }
 
-interface Presented {
+interface EmbeddingsReply {
   request: RouteRequest<EmbeddingsBody, unknown, 'buyer'>;
   model: EmbeddingModel;
   headers: Record<string, string>;
   tokens: number;
 }
 
-function presentEmbeddings({ vectors }: Embeddings, { request, model, headers, tokens }: Presented): Answer {
+function presentEmbeddings(
+  { vectors }: Embeddings,
+  { request, model, headers, tokens }: EmbeddingsReply,
+): Answer {
   const format = request.body.encoding_format ?? 'float';
   const text = streamEmbeddings({ model: model.id, vectors, tokens, format });
   const packed = compressStream(text, request.headers['accept-encoding']);

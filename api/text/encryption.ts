@@ -10,7 +10,7 @@ import type { RouteRequest } from '../http/route.ts';
 import { unsupported } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'headers'>;
+type EncryptionRequest = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'headers'>;
 
 /** Behind `x-service-tee-`, or the brand's own name in place of `service`; and the name under which enclaves take it. */
 const HEADERS = {
@@ -30,7 +30,7 @@ const PUBLIC_KEY = /^(?:0x)?(?:(?:04)?[0-9a-f]{128}|0[23][0-9a-f]{64})$/i;
  */
 export function encryptionOf(
   config: Config,
-  { body, headers }: Asking,
+  { body, headers }: EncryptionRequest,
   model: TextModel,
 ): Record<string, string> | undefined {
   const { enable_e2ee: wished } = body.service_parameters;
@@ -54,10 +54,13 @@ export function encryptionOf(
   return wellFormed(sent);
 }
 
-type Sent = Partial<Record<Header, string>>;
+type EncryptionHeaders = Partial<Record<Header, string>>;
 
-function sentHeaders(headers: Asking['headers'], brand: Config['brand']): Sent | undefined {
-  const sent: Sent = {};
+function sentHeaders(
+  headers: EncryptionRequest['headers'],
+  brand: Config['brand'],
+): EncryptionHeaders | undefined {
+  const sent: EncryptionHeaders = {};
   for (const name of NAMES) {
     for (const prefix of ['service', brand.name, ...brand.aliases]) {
       const value = headers[`x-${prefix.toLowerCase()}-tee-${name}`];
@@ -68,7 +71,7 @@ function sentHeaders(headers: Asking['headers'], brand: Config['brand']): Sent |
 }
 
 /** The values are in no message: they stay between the client and the enclave. */
-function wellFormed(sent: Sent): Record<string, string> {
+function wellFormed(sent: EncryptionHeaders): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of NAMES) {
     const value = sent[name];

@@ -16,27 +16,27 @@ import { readWithinBudget } from '../paid/readings.ts';
 import type { ChatBody, SentPart } from './chatBody.ts';
 import { measuredAudio, measuredVideo } from './measuredMedia.ts';
 
-type Sent<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
-type Tools = Pick<Dependencies, 'config' | 'downloads' | 'documents' | 'folders' | 'limits'>;
-type Asking = Pick<
+type PartOfType<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
+type MediaTools = Pick<Dependencies, 'config' | 'downloads' | 'documents' | 'folders' | 'limits'>;
+type MediaRequest = Pick<
   RouteRequest<ChatBody, unknown, 'buyer'>,
   'body' | 'caller' | 'signal' | 'requireFunds' | 'share'
 >;
 
 /** What the media of one request are read with. */
-interface Reading extends Tools {
+interface MediaReading extends MediaTools {
   accountId: string;
   signal: AbortSignal;
   share: RequestShare;
   /** Has what was fetched. */
   holding: Holding;
   /** By URL: a conversation shows the same picture again and again. */
-  fetched: Map<string, Promise<Source>>;
+  fetched: Map<string, Promise<MediaSource>>;
   /** What all parts have come to so far. */
   totalBytes: number;
 }
 
-interface Source {
+interface MediaSource {
   bytes: Buffer;
   type: string | undefined;
 }
@@ -64,8 +64,8 @@ const AT_ONCE = 4;
  * like, and `unavailable` where this process holds too much already.
  */
 export async function fetchMedia(
-  { config, downloads, documents, folders, limits }: Tools,
-  request: Asking,
+  { config, downloads, documents, folders, limits }: MediaTools,
+  request: MediaRequest,
   holding: Holding,
 ): Promise<(part: object) => UserPart | undefined> {
   const parts = partsOf(request.body);
@@ -74,7 +74,7 @@ export async function fetchMedia(
   request.requireFunds();
   const { caller, signal, share } = request;
   const found = new Map<object, UserPart>();
-  const reading: Reading = {
+  const reading: MediaReading = {
     ...{ config, downloads, documents, folders, limits, signal, share, holding },
     ...{ accountId: caller.accountId, fetched: new Map(), totalBytes: 0 },
   };
@@ -135,7 +135,7 @@ function urlOf(part: Medium): string | undefined {
   }
 }
 
-async function toPart(reading: Reading, part: Medium): Promise<UserPart> {
+async function toPart(reading: MediaReading, part: Medium): Promise<UserPart> {
   const cached = part.cache_control === undefined ? {} : { cache_control: part.cache_control };
   switch (part.type) {
     case 'image_url':
@@ -149,7 +149,10 @@ async function toPart(reading: Reading, part: Medium): Promise<UserPart> {
   }
 }
 
-async function image(reading: Reading, { image_url: { url } }: Sent<'image_url'>): Promise<ImagePart> {
+async function image(
+  reading: MediaReading,
+  { image_url: { url } }: PartOfType<'image_url'>,
+): Promise<ImagePart> {
   const { bytes } = await bytesOf(reading, { name: 'image_url', url });
   return pictureOf(bytes, 'image_url');
 }
@@ -174,8 +177,8 @@ function whyUnfit({ width, height }: ImageSize): string | undefined {
 }
 
 async function audio(
-  reading: Reading,
-  { input_audio: { data, format } }: Sent<'input_audio'>,
+  reading: MediaReading,
+  { input_audio: { data, format } }: PartOfType<'input_audio'>,
 ): Promise<MediaPart> {
   const bytes = fromBase64(data);
   if (!bytes) throw invalid('messages', 'input_audio.data must be base64; URLs are not taken');
@@ -184,7 +187,10 @@ async function audio(
   return await readWithinBudget(reading, reading.accountId, () => measuredAudio(reading, { bytes, format }));
 }
 
-async function video(reading: Reading, { video_url: { url } }: Sent<'video_url'>): Promise<MediaPart> {
+async function video(
+  reading: MediaReading,
+  { video_url: { url } }: PartOfType<'video_url'>,
+): Promise<MediaPart> {
   const { bytes, type } = await bytesOf(reading, { name: 'video_url', url });
   if (type === undefined || !VIDEO_TYPES.includes(type)) {
     throw unfit('video_url', `not one of ${VIDEO_TYPES.join(', ')}`);
@@ -193,7 +199,7 @@ async function video(reading: Reading, { video_url: { url } }: Sent<'video_url'>
 }
 
 /** A document becomes its text, a picture stays one. */
-async function file(reading: Reading, { file: sent }: Sent<'file'>): Promise<UserPart> {
+async function file(reading: MediaReading, { file: sent }: PartOfType<'file'>): Promise<UserPart> {
   const { accountId, documents, holding, share, signal } = reading;
   const { bytes, type } = await bytesOf(reading, { name: 'file_data', url: sent.file_data });
   const named = sent.filename === undefined ? {} : { filename: sent.filename };
@@ -209,13 +215,13 @@ async function file(reading: Reading, { file: sent }: Sent<'file'>): Promise<Use
   return { type: 'text', text: `${title}${read.text}` } satisfies TextPart;
 }
 
-interface Named {
+interface NamedUrl {
   /** The field, for whoever filled it in. */
   name: string;
   url: string;
 }
 
-async function bytesOf(reading: Reading, { name, url }: Named): Promise<Source> {
+async function bytesOf(reading: MediaReading, { name, url }: NamedUrl): Promise<MediaSource> {
   const inline = readDataUrl(url);
   if (inline === 'malformed') throw invalid('messages', `${name}: a data URL must be base64`);
   if (inline && inline.bytes.length > MAX_BYTES) throw tooLarge(name);
@@ -225,13 +231,13 @@ async function bytesOf(reading: Reading, { name, url }: Named): Promise<Source> 
 }
 
 /** What is shown twice counts twice: a provider is sent the bytes of each part. */
-function count(reading: Reading, bytes: number): void {
+function count(reading: MediaReading, bytes: number): void {
   reading.totalBytes += bytes;
   if (reading.totalBytes <= MAX_TOTAL_BYTES) return;
   throw invalid('messages', `at most ${MAX_TOTAL_BYTES / MEGABYTE} MB of media in a request`);
 }
 
-function fetchedOnce(reading: Reading, named: Named): Promise<Source> {
+function fetchedOnce(reading: MediaReading, named: NamedUrl): Promise<MediaSource> {
   const { fetched } = reading;
   const source = fetched.get(named.url) ?? fetchSource(reading, named);
   fetched.set(named.url, source);
@@ -239,9 +245,9 @@ function fetchedOnce(reading: Reading, named: Named): Promise<Source> {
 }
 
 async function fetchSource(
-  { downloads, folders, holding, share, signal }: Reading,
-  { name, url }: Named,
-): Promise<Source> {
+  { downloads, folders, holding, share, signal }: MediaReading,
+  { name, url }: NamedUrl,
+): Promise<MediaSource> {
   const folder = await folders.create();
   try {
     const path = join(folder, 'fetched');

@@ -12,7 +12,7 @@ import type { NamedModel } from '../models.ts';
 import type { LedgerHold } from '../paid/ledgerHold.ts';
 import { purchase } from '../paid/purchase.ts';
 import type { AnswerSpeeds } from './answerSpeeds.ts';
-import type { Counted } from './tally.ts';
+import type { CountedUsage } from './tally.ts';
 
 /** Models that answer through `complete` and `stream`. */
 export type Answering = TextModel | DecisionModel;
@@ -36,9 +36,9 @@ export interface CallOrder<Model extends Answering, Priced extends Bounded, Body
 }
 
 /** A model that is being asked, and what is held for it. */
-export type ModelCall<Model extends Answering, Priced> = Priced & OpenCall<Model>;
+export type ModelCall<Model extends Answering, Priced> = Priced & RunningCall<Model>;
 
-interface OpenCall<Model extends Answering> {
+interface RunningCall<Model extends Answering> {
   attempt: NamedModel<Model>;
   provider: TextProvider;
   hold: LedgerHold;
@@ -64,14 +64,14 @@ export const WHOLE_DRAIN_MS = 125_000;
 /** Beyond the call: the resolution is written, if need be, for so long. */
 const RESOLVE_MS = 60_000;
 
-type Desk = Pick<Dependencies, 'ledger' | 'sql' | 'textProviders' | 'answerSpeeds'>;
+type ModelCallDependencies = Pick<Dependencies, 'ledger' | 'sql' | 'textProviders' | 'answerSpeeds'>;
 
 /**
  * Each attempt is held against the limits and the price of its own model. Throws what the client is told when no model
  * answered; then nothing is held any more.
  */
 export async function firstThatAnswers<Model extends Answering, Priced extends Bounded, T>(
-  desk: Desk,
+  desk: ModelCallDependencies,
   order: CallOrder<Model, Priced, unknown>,
   ask: (call: ModelCall<Model, Priced>) => Promise<T>,
 ): Promise<T> {
@@ -113,7 +113,7 @@ interface CallWork<Model extends Answering, Priced extends Bounded, T> {
 }
 
 async function purchaseCall<Model extends Answering, Priced extends Bounded, T>(
-  desk: Desk,
+  desk: ModelCallDependencies,
   { request, price, drainMs, isStream }: CallOrder<Model, Priced, unknown>,
   { attempt, index, work }: CallWork<Model, Priced, T>,
 ): Promise<T> {
@@ -164,7 +164,7 @@ export function chatId(requestId: string): string {
 export function openLine(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone' | 'expired' | 'ending'>,
   { drainMs, isStream = false }: { drainMs: number; isStream?: boolean | undefined },
-): Pick<OpenCall<Answering>, 'signal' | 'end' | 'leftAt'> {
+): Pick<RunningCall<Answering>, 'signal' | 'end' | 'leftAt'> {
   const { ending } = request;
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -202,14 +202,14 @@ export function requireRecipient(
   if (request.isCutOff) throw restarting();
 }
 
-export interface Settled extends Counted {
+export interface Settled extends CountedUsage {
   /** What it cost, as the client is told. */
   cost: LedgerPrice;
 }
 
 /** Writes the bill; resolves when it stands. Of a call that its client left it is never more than was held. */
 export async function settleCall(
-  { attempt, hold, startedAt, end }: OpenCall<Answering>,
+  { attempt, hold, startedAt, end }: RunningCall<Answering>,
   produced: Produced,
 ): Promise<Settled> {
   end();
@@ -227,7 +227,7 @@ export async function settleCall(
 /** Beside the bill: whatever happens here is no failure of the call. */
 export async function noteTokens(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'noteTokens' | 'log'>,
-  { usage }: Counted,
+  { usage }: CountedUsage,
 ): Promise<void> {
   try {
     await request.noteTokens(usage.promptTokens + usage.completionTokens);

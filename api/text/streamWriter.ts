@@ -18,7 +18,7 @@ import {
 import { documentsCall, effectiveParameters, type Presenting } from './web/presentFindings.ts';
 
 type Delta = Extract<ChatEvent, { type: 'delta' }>;
-type Finish = Extract<ChatEvent, { type: 'finish' }>;
+type FinishEvent = Extract<ChatEvent, { type: 'finish' }>;
 
 function headOf({ id, created, model }: Heading) {
   return { id, object: 'chat.completion.chunk', created, model };
@@ -109,7 +109,7 @@ export class StreamWriter implements StreamForm {
     return filter;
   }
 
-  #finish({ index, reason }: Finish): string {
+  #finish({ index, reason }: FinishEvent): string {
     const held = this.#filters.get(index)?.end() ?? '';
     const rest = held === '' ? '' : this.#frame({ index, delta: { content: held }, finish_reason: null });
     const finished = this.#calling.has(index) && reason === 'stop' ? 'tool_calls' : reason;

@@ -4,7 +4,7 @@ import { MAX_LETTERS_PER_TOKEN, mediaTokensOf } from '../../domain/text/promptSi
 import { tokensOfSealed } from '../../domain/text/sealedText.ts';
 import { countTokens } from '../../engines/text/countTokens.ts';
 
-export interface Counted {
+export interface CountedUsage {
   usage: TokenUsage;
   /** True: counted here. */
   counted: boolean;
@@ -60,7 +60,7 @@ export class Tally {
   }
 
   /** For a client that has left: the service has its prompt, whatever came back. */
-  async countLeft(request: ChatRequest): Promise<Counted> {
+  async countLeft(request: ChatRequest): Promise<CountedUsage> {
     const counted = await this.count(request, false);
     if (counted.usage.promptTokens > 0) return counted;
     const promptTokens = await countAllOfPrompt(request);
@@ -68,7 +68,7 @@ export class Tally {
   }
 
   /** `whole`: the stream came to its end, so a usage that was told after all text is the last word. */
-  async count(request: ChatRequest, whole: boolean): Promise<Counted> {
+  async count(request: ChatRequest, whole: boolean): Promise<CountedUsage> {
     const received = { output: this.#output, reasoning: this.#reasoning, sealedTokens: this.#sealedTokens };
     const isFinal = (whole && this.#lettersAtUsage === this.#letters) || this.isToldWhole(request);
     return await largerCount(request, received, { told: this.usage, isFinal });
@@ -82,7 +82,7 @@ interface Received {
   sealedTokens: number;
 }
 
-interface Told {
+interface ReportedUsage {
   told: TokenUsage | undefined;
   /** The service said it of the whole answer. */
   isFinal: boolean;
@@ -95,8 +95,8 @@ interface Told {
 async function largerCount(
   request: ChatRequest,
   received: Received,
-  { told, isFinal }: Told,
-): Promise<Counted> {
+  { told, isFinal }: ReportedUsage,
+): Promise<CountedUsage> {
   if (!told) return { usage: await countProduced(request, received), counted: true };
   const letters = received.output.length + received.reasoning.length;
   const isPlausible =
@@ -107,7 +107,7 @@ async function largerCount(
   return { usage: { ...told, completionTokens }, counted: true };
 }
 
-export async function countCompletion(request: ChatRequest, completion: Completion): Promise<Counted> {
+export async function countCompletion(request: ChatRequest, completion: Completion): Promise<CountedUsage> {
   let output = '';
   let reasoning = '';
   let sealedTokens = 0;

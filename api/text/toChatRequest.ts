@@ -13,7 +13,7 @@ import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
 import type { ChatBody, SentMessage } from './chatBody.ts';
 
-export interface ChatOrder {
+export interface ChatRequestInput {
   body: ChatBody;
   model: TextModel;
   accountId: string;
@@ -23,7 +23,13 @@ export interface ChatOrder {
   e2eeHeaders?: Record<string, string>;
 }
 
-export function toChatRequest({ body, model, accountId, messages, e2eeHeaders }: ChatOrder): ChatRequest {
+export function toChatRequest({
+  body,
+  model,
+  accountId,
+  messages,
+  e2eeHeaders,
+}: ChatRequestInput): ChatRequest {
   const tools = toolsOf(body);
   return {
     upstreamModel: model.upstreamModel,
@@ -160,10 +166,10 @@ export function toMessages(
   });
 }
 
-type Sent<Role extends SentMessage['role']> = Extract<SentMessage, { role: Role }>;
+type MessageOfRole<Role extends SentMessage['role']> = Extract<SentMessage, { role: Role }>;
 
 function userContent(
-  content: Sent<'user'>['content'],
+  content: MessageOfRole<'user'>['content'],
   media: (part: object) => UserPart | undefined,
 ): string | UserPart[] {
   if (typeof content === 'string') return content;
@@ -176,7 +182,7 @@ function said<Part>(content: string | Part[]): string | Part[] {
 }
 
 /** Drops a message without content and without calls (TEXT-7). */
-function assistantOf(message: Sent<'assistant'>, named: { name?: string }): ChatMessage[] {
+function assistantOf(message: MessageOfRole<'assistant'>, named: { name?: string }): ChatMessage[] {
   const { reasoning_content, reasoning_details, thought_signature, tool_calls } = message;
   const content = Array.isArray(message.content) && message.content.length === 0 ? null : message.content;
   const calls = tool_calls ?? [];

@@ -14,11 +14,11 @@ import type { RouteRequest } from '../http/route.ts';
 
 const FETCH_LIMIT_MS = 30_000;
 
-type Tools = Pick<Dependencies, 'downloads' | 'folders' | 'config'>;
+type VideoDependencies = Pick<Dependencies, 'downloads' | 'folders' | 'config'>;
 
 /** Throws FareboxError with the refusal of the order that would follow. */
 export async function measureSourceVideo(
-  tools: Tools,
+  tools: VideoDependencies,
   url: string,
   { signal, share }: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'signal' | 'share'>,
 ): Promise<MeasuredVideo> {
@@ -34,7 +34,7 @@ export async function measureSourceVideo(
 }
 
 async function bring(
-  { downloads }: Tools,
+  { downloads }: VideoDependencies,
   { url, path, noteBytes }: { url: string; path: string; noteBytes: RequestShare['take'] },
   signal: AbortSignal,
 ): Promise<void> {
@@ -55,7 +55,7 @@ async function bring(
 }
 
 async function measure(
-  { config, folders }: Tools,
+  { config, folders }: VideoDependencies,
   path: string,
   signal: AbortSignal,
 ): Promise<MeasuredVideo> {

@@ -25,9 +25,9 @@ const TOKEN = z.object({ token: z.string().meta({ description: 'As the queue ans
 /** Of the right shape; nothing lies there. */
 const NO_TOKEN = { token: 'A'.repeat(54) };
 
-type Routes = 'quote' | 'queue' | 'retrieve' | 'complete' | 'download' | 'deleteDownload';
+type VideoRoute = 'quote' | 'queue' | 'retrieve' | 'complete' | 'download' | 'deleteDownload';
 
-export const VIDEO_DESCRIPTIONS: Record<Routes, RouteDescription> = {
+export const VIDEO_DESCRIPTIONS: Record<VideoRoute, RouteDescription> = {
   quote: {
     group: 'Video',
     operationId: 'quoteVideo',

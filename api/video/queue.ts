@@ -15,8 +15,8 @@ import { isLinked, requireCallable, requireVideoModel } from '../models.ts';
 import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import {
   isOrderReplay,
+  type JobOrder,
   jobOf,
-  type Order,
   placeOrder,
   QUEUE_DEADLINE_MS,
   type QueuedJob,
@@ -33,7 +33,7 @@ import { type VideoQueueBody, videoQueueBody } from './schema.ts';
 /** Media in the request itself; larger ones come by URL. */
 const BODY_BYTES = 35 * 1024 * 1024;
 
-type QueueRequest = RouteRequest<VideoQueueBody, undefined, 'buyer'>;
+type VideoQueueRequest = RouteRequest<VideoQueueBody, undefined, 'buyer'>;
 
 export const queueRoute = defineRoute({
   method: 'POST',
@@ -43,7 +43,7 @@ export const queueRoute = defineRoute({
   isReplay: isOrderReplay,
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: VIDEO_DESCRIPTIONS.queue,
-  async handler(dependencies, request: QueueRequest): Promise<Answer> {
+  async handler(dependencies, request: VideoQueueRequest): Promise<Answer> {
     await point('request-parsed');
     const { body, caller } = request;
     const { config } = dependencies;
@@ -61,7 +61,7 @@ export const queueRoute = defineRoute({
       return withHeaders(await dryRunOf(dependencies, request, { model, offer }), headers);
     }
     const { sealed, handedIn } = takeMedia(offer.media);
-    const order: Order = {
+    const order: JobOrder = {
       route: 'video/queue',
       body: { model: body.model, order: offer.order, media: sealed },
       parts: sealedParts(dependencies, {
@@ -90,7 +90,7 @@ interface Offered {
 
 async function dryRunOf(
   dependencies: Dependencies,
-  request: QueueRequest,
+  request: VideoQueueRequest,
   { model, offer }: Offered,
 ): Promise<Answer> {
   const { body } = request;

@@ -11,9 +11,9 @@ import type { UploadedFile } from '../http/route.ts';
 
 const FETCH_LIMIT_MS = 30_000;
 
-type Means = Pick<Dependencies, 'config' | 'downloads' | 'folders'>;
+type MeasureDependencies = Pick<Dependencies, 'config' | 'downloads' | 'folders'>;
 
-export interface Source {
+export interface SourceAudio {
   model: VoiceChangerModel;
   /** Either a file or a URL. */
   file: UploadedFile | undefined;
@@ -24,8 +24,8 @@ export interface Source {
 
 /** Throws FareboxError with the refusal of the order that would follow, or `unavailable` where too many wait. */
 export async function measureSourceAudio(
-  means: Means,
-  source: Source,
+  means: MeasureDependencies,
+  source: SourceAudio,
   signal: AbortSignal,
 ): Promise<MeasuredAudio> {
   const { config, folders } = means;
@@ -50,8 +50,8 @@ export async function measureSourceAudio(
 
 /** The path at which it is. */
 async function bring(
-  { downloads }: Means,
-  { source, path }: { source: Source; path: string },
+  { downloads }: MeasureDependencies,
+  { source, path }: { source: SourceAudio; path: string },
   signal: AbortSignal,
 ): Promise<string> {
   const { file, url, maxBytes, share } = source;

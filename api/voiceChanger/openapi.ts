@@ -17,9 +17,9 @@ const RECORDING = '@dev/stack/demo/recording.mp3;type=audio/mpeg';
 
 const FINISHED_JOB = [...AN_ORDERED_JOB, UNTIL_STORED];
 
-type Descriptions = Record<'quote' | 'queue' | 'retrieve' | 'complete', RouteDescription>;
+type VoiceChangerDescriptions = Record<'quote' | 'queue' | 'retrieve' | 'complete', RouteDescription>;
 
-export const VOICE_CHANGER_DESCRIPTIONS: Descriptions = {
+export const VOICE_CHANGER_DESCRIPTIONS: VoiceChangerDescriptions = {
   quote: {
     group: 'Voice changer',
     operationId: 'quoteVoiceChange',

@@ -19,8 +19,8 @@ import { countUnpaidReading, readWithinBudget } from '../paid/readings.ts';
 import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
 import {
   isOrderReplay,
+  type JobOrder,
   jobOf,
-  type Order,
   type OrderParts,
   placeOrder,
   QUEUE_DEADLINE_MS,
@@ -34,7 +34,7 @@ import { type QueueBody, queueFields, queueJson } from './schema.ts';
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 const TOGETHER_BYTES = 1024 * 1024;
 
-type QueueRequest = RouteRequest<QueueBody, undefined, 'buyer'>;
+type VoiceQueueRequest = RouteRequest<QueueBody, undefined, 'buyer'>;
 
 export const queueRoute = defineRoute({
   method: 'POST',
@@ -51,13 +51,13 @@ export const queueRoute = defineRoute({
   sells: ({ kind }) => kind === 'voice-changer',
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: VOICE_CHANGER_DESCRIPTIONS.queue,
-  async handler(dependencies, request: QueueRequest): Promise<Answer> {
+  async handler(dependencies, request: VoiceQueueRequest): Promise<Answer> {
     await point('request-parsed');
     const { model, voice, headers } = checkOrder(dependencies, request);
     const { body, file } = request;
     const webhook = readWebhook(dependencies.config, body);
     if (isDryRun(request)) return withHeaders(await dryRunOf(dependencies, request, model), headers);
-    const order: Order = {
+    const order: JobOrder = {
       route: 'audio/voice-changer/queue',
       body: { ...body, file: file?.sha256 ?? null },
       parts: partsOf(dependencies, request),
@@ -77,7 +77,7 @@ export const queueRoute = defineRoute({
 });
 
 /** Shape was checked by the frame; here: model, source (exactly one), voice and options, in this order. */
-function checkOrder({ config }: Dependencies, { body, file, caller }: QueueRequest) {
+function checkOrder({ config }: Dependencies, { body, file, caller }: VoiceQueueRequest) {
   const { model, headers } = requireVoiceChanger(config, body.model);
   requireCallable(config, model, caller);
   if ((file === undefined) === (body.audio_url === undefined)) {
@@ -97,7 +97,7 @@ function checkOrder({ config }: Dependencies, { body, file, caller }: QueueReque
 
 async function dryRunOf(
   dependencies: Dependencies,
-  request: QueueRequest,
+  request: VoiceQueueRequest,
   model: VoiceChangerModel,
 ): Promise<Answer> {
   request.requireFunds();
@@ -120,7 +120,7 @@ function sourceOf(file: UploadedFile | undefined): JobSource {
 }
 
 /** Bytes travel by way of storage; a URL is sealed there, so that it enters no history. */
-function partsOf({ storage }: Dependencies, { file, body }: QueueRequest): OrderParts {
+function partsOf({ storage }: Dependencies, { file, body }: VoiceQueueRequest): OrderParts {
   return {
     together: file === undefined || file.sizeBytes <= TOGETHER_BYTES,
     async put(queueId) {

@@ -19,14 +19,14 @@ const FRESH_MS = 10_000;
 const MAX_WAIT_MS = 2_000;
 const MAX_AMOUNTS = 16;
 
-interface Asked {
+interface OffersEntry {
   at: number;
   offers: Promise<readonly PaymentRequirement[]>;
 }
 
 /** `networks` by their CAIP-2 names. */
 export function createPaymentOffers(networks: ReadonlyMap<string, PaymentNetwork>): PaymentOffers {
-  const asked = new LRUCache<string, Asked>({ max: MAX_AMOUNTS });
+  const asked = new LRUCache<string, OffersEntry>({ max: MAX_AMOUNTS });
 
   async function ask(amount: string): Promise<readonly PaymentRequirement[]> {
     const ordered = [...networks.values()].sort((one, other) => rankOf(one) - rankOf(other));

@@ -40,7 +40,7 @@ import {
 } from '../../workflows/contract.ts';
 
 /** What is known of a payment when its presenter is answered. */
-export interface Seen {
+export interface PresentedTopUp {
   paymentId: string;
   /** Undefined: handed to its workflow, which has not written it down yet. */
   row: TopUpRow | undefined;
@@ -61,9 +61,9 @@ export interface TopUpDesk {
    * before anything moved, and FareboxError `unavailable` when its chain, Temporal or the database is away, or too many are
    * waited for, and `rate_limited` when its payer has too many that did not end in a credit.
    */
-  present(presentation: Presentation): Promise<Seen>;
+  present(presentation: Presentation): Promise<PresentedTopUp>;
   /** What is on the books of it, whether or not it could be presented now. One that failed is looked for once more. */
-  find(presentation: Presentation): Promise<Seen | undefined>;
+  find(presentation: Presentation): Promise<PresentedTopUp | undefined>;
 }
 
 const SETTLE_WAIT_MS = 25_000;
@@ -77,7 +77,7 @@ const MAX_FLIGHTS = 200;
 /** Told to a payer whose payments failed: the next one may be hours away. */
 const RETRY_AFTER_FAILURES_SECONDS = 3_600;
 
-interface Desk {
+interface TopUpDependencies {
   sql: Sql;
   temporal: Temporal;
   log: Logger;
@@ -85,17 +85,19 @@ interface Desk {
 }
 
 /** `settleWaitMs`: how long a presenter is made to wait for the credit; 25 s. */
-export function createTopUpDesk(given: Omit<Desk, 'settleWaitMs'> & Partial<Desk>): TopUpDesk {
-  const desk: Desk = { settleWaitMs: SETTLE_WAIT_MS, ...given };
-  const flights = new Map<string, Promise<Seen>>();
-  const taken: Taken = new Map();
+export function createTopUpDesk(
+  given: Omit<TopUpDependencies, 'settleWaitMs'> & Partial<TopUpDependencies>,
+): TopUpDesk {
+  const desk: TopUpDependencies = { settleWaitMs: SETTLE_WAIT_MS, ...given };
+  const flights = new Map<string, Promise<PresentedTopUp>>();
+  const taken: PaymentsInFlight = new Map();
   const turns = createSemaphore({ atOnce: 16, maxWaiting: 128, maxWaitMs: 5_000 });
   const check: Check = (presentation) => {
     const signal = AbortSignal.timeout(CHECK_LIMIT_MS);
     return turns.run(() => mustBePayable(presentation, signal), signal);
   };
 
-  async function present(presentation: Presentation): Promise<Seen> {
+  async function present(presentation: Presentation): Promise<PresentedTopUp> {
     const { payment } = presentation;
     const name = `${paymentIdOf(payment)} ${termsOf(payment)}`;
     const flying = flights.get(name);
@@ -121,10 +123,10 @@ export function createTopUpDesk(given: Omit<Desk, 'settleWaitMs'> & Partial<Desk
 }
 
 /** Payments that this process has just taken, by id: they may not be written down yet. */
-type Taken = Map<string, SignedPayment>;
+type PaymentsInFlight = Map<string, SignedPayment>;
 
 /** Throws PaymentRefused for another payment that its payer signed with the same nonce. */
-async function readRow({ sql }: Desk, payment: SignedPayment): Promise<TopUpRow | undefined> {
+async function readRow({ sql }: TopUpDependencies, payment: SignedPayment): Promise<TopUpRow | undefined> {
   const row = await findTopUp(sql, paymentIdOf(payment));
   if (row && row.terms !== UNKNOWN_TERMS && row.terms !== termsOf(payment)) {
     throw new PaymentRefused('PAYMENT_VERIFICATION_FAILED', 'Another payment was signed with this nonce.');
@@ -134,7 +136,11 @@ async function readRow({ sql }: Desk, payment: SignedPayment): Promise<TopUpRow 
 
 type Check = (presentation: Presentation) => Promise<void>;
 
-async function fly(desk: Desk & { taken: Taken }, check: Check, presentation: Presentation): Promise<Seen> {
+async function fly(
+  desk: TopUpDependencies & { taken: PaymentsInFlight },
+  check: Check,
+  presentation: Presentation,
+): Promise<PresentedTopUp> {
   const { payment } = presentation;
   const paymentId = paymentIdOf(payment);
   const before = await readRow(desk, payment);
@@ -179,7 +185,10 @@ async function isOnChain({ network, payment }: Presentation, { transaction }: To
  * A wallet signs payments for free, and each one that is taken keeps the chain's nodes and the fee payer's purse busy until
  * it ends. Payments that this process has just taken count before they are written down; each process counts its own.
  */
-async function mustHaveRoom({ sql, taken }: Desk & { taken: Taken }, payment: SignedPayment): Promise<void> {
+async function mustHaveRoom(
+  { sql, taken }: TopUpDependencies & { taken: PaymentsInFlight },
+  payment: SignedPayment,
+): Promise<void> {
   const { open, costlyFailures, endsInSeconds } = await readUnpaid(sql, payment.payer);
   const ids = new Set(open);
   for (const [id, { payer }] of taken) {
@@ -241,7 +250,7 @@ function notTaken(internal: string, cause: unknown): FareboxError {
 
 /** Starts the payment's workflow, or tells the one that waits that it is presented again. Repeating either is harmless. */
 async function begin(
-  { temporal }: Desk,
+  { temporal }: TopUpDependencies,
   presentation: Presentation,
   before: TopUpRow | undefined,
 ): Promise<void> {
@@ -276,7 +285,7 @@ function inputOf({ network, payment, requestId }: Presentation): TopUpInput {
 
 /** The row when it says how this presentation ended, or after the longest wait. `before`: what it said before. */
 async function outcomeOf(
-  desk: Desk,
+  desk: TopUpDependencies,
   { payment, stopping }: Presentation,
   before: TopUpRow | undefined,
 ): Promise<TopUpRow | undefined> {

@@ -30,7 +30,7 @@ function payerOf(accountId: string): Payer {
   return { accountId, keyId: null };
 }
 
-interface Asking {
+interface WalletCallInput {
   accountId: string;
   ctx: ApiContext;
 }
@@ -41,7 +41,7 @@ interface Asking {
  */
 export async function serveWallet(
   serving: Serving,
-  { accountId, ctx, call, address }: Asking & { call: CallLimits; address: () => string },
+  { accountId, ctx, call, address }: WalletCallInput & { call: CallLimits; address: () => string },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   const { wallets, signInDoor, fundsGate, limits } = serving;
@@ -82,7 +82,7 @@ const TOO_MANY = { error: 'Too many concurrent requests', code: 'X402_CONCURRENC
 async function insteadOf(
   error: unknown,
   serving: Serving,
-  { accountId, ctx }: Asking,
+  { accountId, ctx }: WalletCallInput,
 ): Promise<Answer | undefined> {
   if (!(error instanceof FareboxError) || error.code !== 'insufficient_balance') return undefined;
   const funds = await serving.fundsGate.read(payerOf(accountId));
@@ -90,7 +90,7 @@ async function insteadOf(
 }
 
 /** After the charge; of what is still being delivered or made, after its hold. */
-async function tellBalance(fundsGate: FundsGate, { accountId, ctx }: Asking): Promise<void> {
+async function tellBalance(fundsGate: FundsGate, { accountId, ctx }: WalletCallInput): Promise<void> {
   try {
     const { usd, bundled } = await fundsGate.read(payerOf(accountId));
     setHeaders(ctx.res, { 'X-Balance-Remaining': formatNano(usd + bundled) });

@@ -12,9 +12,9 @@ const TOLD_JOB = [
 do sleep 1; done`,
 ];
 
-type Descriptions = Record<'deliveries' | 'resend' | 'secret' | 'rotate', RouteDescription>;
+type WebhookDescriptions = Record<'deliveries' | 'resend' | 'secret' | 'rotate', RouteDescription>;
 
-export const WEBHOOK_DESCRIPTIONS: Descriptions = {
+export const WEBHOOK_DESCRIPTIONS: WebhookDescriptions = {
   deliveries: {
     group: 'Webhooks',
     operationId: 'listDeliveries',

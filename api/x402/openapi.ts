@@ -15,7 +15,7 @@ import {
   transactionsBody,
 } from './schema.ts';
 
-type Descriptions = Record<'topUp' | 'balance' | 'transactions', RouteDescription>;
+type X402Descriptions = Record<'topUp' | 'balance' | 'transactions', RouteDescription>;
 
 const SETTING = '`x402.networks`';
 const NOT_CONFIGURED = {
@@ -27,7 +27,7 @@ const params = z.object({ walletAddress: z.string().regex(WALLET_ADDRESS) });
 const EXAMPLE_WALLET = { params: { walletAddress: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' } };
 const SIGNED_IN = 'For the wallet that signs in with `SIGN-IN-WITH-X`, of itself only.';
 
-export const X402_DESCRIPTIONS: Descriptions = {
+export const X402_DESCRIPTIONS: X402Descriptions = {
   topUp: {
     group: 'Wallets',
     operationId: 'topUp',

@@ -20,13 +20,13 @@ export function paymentHeader(headers: IncomingHttpHeaders): string | undefined 
   return sent[0];
 }
 
-export interface Named {
+export interface EnvelopeOnNetwork {
   envelope: PaymentEnvelope;
   network: PaymentNetwork;
 }
 
 /** Throws PaymentRefused. */
-export function networkOfPayment({ payments, config }: Dependencies, header: string): Named {
+export function networkOfPayment({ payments, config }: Dependencies, header: string): EnvelopeOnNetwork {
   const reading = readEnvelope(header, `${config.publicUrl}/api/v1/x402/top-up`);
   if (!reading.ok) {
     refuse(reading.refusal);
@@ -49,7 +49,7 @@ const BEFORE_END_S = 60;
  * too late to present it anew says nothing about that. Undefined: it was not refused for its time.
  */
 export async function readAsThen(
-  { envelope, network }: Named,
+  { envelope, network }: EnvelopeOnNetwork,
   nowMs: number,
 ): Promise<SignedPayment | undefined> {
   const { authorization } = envelope.payload;

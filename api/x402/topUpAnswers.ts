@@ -7,7 +7,7 @@ import type { TopUpRow } from '../../infra/postgres/topUps.ts';
 import type { PaymentRefused, PaymentRequirement } from '../../providers/payments/paymentNetwork.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
-import type { Seen } from '../wallets/topUpDesk.ts';
+import type { PresentedTopUp } from '../wallets/topUpDesk.ts';
 import { shownWallet } from './shownWallet.ts';
 
 export const NOT_CONFIGURED = {
@@ -35,7 +35,7 @@ const ASK_AGAIN =
  */
 export async function seenAnswer(
   { sql }: Pick<Dependencies, 'sql'>,
-  { row, paymentId, known }: Seen,
+  { row, paymentId, known }: PresentedTopUp,
   isPayer: boolean,
 ): Promise<Answer> {
   switch (row?.state) {

@@ -14,9 +14,9 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { limitAddress } from '../http/limitRoute.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
-import type { Seen } from '../wallets/topUpDesk.ts';
+import type { PresentedTopUp } from '../wallets/topUpDesk.ts';
 import { X402_DESCRIPTIONS } from './openapi.ts';
-import { type Named, networkOfPayment, paymentHeader, readAsThen } from './readPayment.ts';
+import { type EnvelopeOnNetwork, networkOfPayment, paymentHeader, readAsThen } from './readPayment.ts';
 import { NOT_CONFIGURED, offerAnswer, refusedAnswer, seenAnswer } from './topUpAnswers.ts';
 
 const PATH = '/x402/top-up';
@@ -71,13 +71,17 @@ async function offer({ offers }: Dependencies, { waitFor }: TopUpRequest): Promi
   return offerAnswer(accepts);
 }
 
-interface Taken {
-  seen: Seen;
+interface AcceptedTopUp {
+  seen: PresentedTopUp;
   /** Its payer signed in beside it. */
   isPayer: boolean;
 }
 
-async function take(dependencies: Dependencies, request: TopUpRequest, named: Named): Promise<Taken> {
+async function take(
+  dependencies: Dependencies,
+  request: TopUpRequest,
+  named: EnvelopeOnNetwork,
+): Promise<AcceptedTopUp> {
   const { topUps } = dependencies;
   const { requestId, stopping } = request;
   const nowMs = Date.now();

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createApp } from '../../api/app.ts';
 import { createReadiness, type Part } from '../../api/http/health.ts';
 import type { Route } from '../../api/http/route.ts';
-import { type Opened, openDependencies } from '../../api/openDependencies.ts';
+import { type OpenedDependencies, openDependencies } from '../../api/openDependencies.ts';
 import { ROUTES } from '../../api/routes.ts';
 import { drain } from '../../api/server/drain.ts';
 import { createInFlight, type InFlight } from '../../api/server/inFlight.ts';
@@ -28,7 +28,7 @@ export interface TestApi {
   baseUrl: string;
   port: number;
   server: Server;
-  opened: Opened;
+  opened: OpenedDependencies;
   inFlight: InFlight;
   environment: Record<string, string>;
   /** Every line that was logged. */

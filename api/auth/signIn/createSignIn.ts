@@ -48,7 +48,7 @@ export function createSignIn({ settings, sql, clock, log, door, ethCall }: SignI
     return signedBy === 'key' ? read.wallet : await ownerOf(sql, { ...read.wallet, chain: read.network });
   }
 
-  async function verify(visit: Visit): Promise<Wallet> {
+  async function verify(visit: SignInAttempt): Promise<Wallet> {
     const payload = readPayload(visit.header);
     visit.family = payload.fields.family;
     const read = readSignIn(payload, {
@@ -68,7 +68,7 @@ export function createSignIn({ settings, sql, clock, log, door, ethCall }: SignI
 
   return {
     async verify(header, from) {
-      const visit: Visit = { header, from, family: 'unknown' };
+      const visit: SignInAttempt = { header, from, family: 'unknown' };
       try {
         const wallet = await verify(visit);
         seen(wallet.family, 'ok').inc();
@@ -82,7 +82,7 @@ export function createSignIn({ settings, sql, clock, log, door, ethCall }: SignI
   };
 }
 
-interface Visit {
+interface SignInAttempt {
   header: string;
   /** The client's address. */
   from: string;

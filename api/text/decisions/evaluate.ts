@@ -8,7 +8,7 @@ import type { ChatRequest, Completion, TokenUsage } from '../../../domain/text/c
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import type { TextProvider } from '../../../providers/shared/textProvider.ts';
 import type { ModelCall } from '../modelCall.ts';
-import { type Counted, countCompletion } from '../tally.ts';
+import { type CountedUsage, countCompletion } from '../tally.ts';
 import { type DecisionPlan, maxTokensOf, type PlannedQuestion } from './decisionPlan.ts';
 import { Gate } from './gate.ts';
 
@@ -30,14 +30,14 @@ export class DecisionTally {
   };
   #counted = false;
 
-  add({ usage, counted }: Counted): void {
+  add({ usage, counted }: CountedUsage): void {
     for (const kind of Object.keys(this.#usage) as (keyof TokenUsage)[])
       this.#usage[kind] += usage[kind] ?? 0;
     this.#counted ||= counted;
   }
 
   /** All calls so far. */
-  sum(): Counted {
+  sum(): CountedUsage {
     return { usage: { ...this.#usage }, counted: this.#counted };
   }
 }
@@ -45,7 +45,7 @@ export class DecisionTally {
 /** Throws UpstreamFailure; then no call is under way any more. */
 export async function evaluate(terms: Evaluating): Promise<Record<string, DecisionAnswer>> {
   const failed = new AbortController();
-  const desk: Desk = {
+  const desk: EvaluationContext = {
     ...terms,
     gate: new Gate(SIDE_BY_SIDE),
     signal: AbortSignal.any([terms.call.signal, failed.signal]),
@@ -73,13 +73,13 @@ export async function evaluate(terms: Evaluating): Promise<Record<string, Decisi
   return Object.fromEntries(answers.filter((answer) => answer !== undefined));
 }
 
-interface Desk extends Evaluating {
+interface EvaluationContext extends Evaluating {
   gate: Gate;
   signal: AbortSignal;
 }
 
 async function probabilitiesOf(
-  desk: Desk,
+  desk: EvaluationContext,
   { question, instructions, options }: PlannedQuestion,
   asked: readonly number[],
 ): Promise<number[]> {
@@ -109,7 +109,7 @@ function notUsable(detail: string): UpstreamFailure {
   return new UpstreamFailure({ reason: 'garbage', detail: `the answer has ${detail}` });
 }
 
-function requestFor({ call, endUser }: Desk, messages: ChatRequest['messages']): ChatRequest {
+function requestFor({ call, endUser }: EvaluationContext, messages: ChatRequest['messages']): ChatRequest {
   const { evaluation, attempt } = call;
   const sampled = evaluation.method === 'sampling';
   return {
@@ -124,7 +124,10 @@ function requestFor({ call, endUser }: Desk, messages: ChatRequest['messages']):
   };
 }
 
-function complete({ gate, signal, complete, tally }: Desk, request: ChatRequest): Promise<Completion> {
+function complete(
+  { gate, signal, complete, tally }: EvaluationContext,
+  request: ChatRequest,
+): Promise<Completion> {
   return gate.run(async () => {
     if (signal.aborted)
       throw new UpstreamFailure({ reason: 'lost', detail: 'not sent: nobody waits for it' });

@@ -1,9 +1,9 @@
 /** The items of a response's input as the messages of a conversation. */
 import type { SentPart as ChatPart, SentMessage } from '../chatBody.ts';
-import type { ResponsesBody, SentItem, SentPart } from './responsesBody.ts';
+import type { ResponsesBody, ResponsesPart, SentItem } from './responsesBody.ts';
 
-type Sent<Type extends SentItem['type']> = Extract<SentItem, { type: Type }>;
-type Told<Role extends SentMessage['role']> = Extract<SentMessage, { role: Role }>;
+type ItemOfType<Type extends SentItem['type']> = Extract<SentItem, { type: Type }>;
+type SentMessageOfRole<Role extends SentMessage['role']> = Extract<SentMessage, { role: Role }>;
 type TextPart = Extract<ChatPart, { type: 'text' }>;
 
 /** Where in `input` a part stands that its message cannot have. */
@@ -47,7 +47,7 @@ export function inputMessages({
 class AssistantTurn {
   readonly #messages: SentMessage[];
   #texts: TextPart[] = [];
-  #calls: NonNullable<Told<'assistant'>['tool_calls']> = [];
+  #calls: NonNullable<SentMessageOfRole<'assistant'>['tool_calls']> = [];
 
   constructor(messages: SentMessage[]) {
     this.#messages = messages;
@@ -57,7 +57,7 @@ class AssistantTurn {
     this.#texts.push(...texts);
   }
 
-  call({ call_id: id, name, arguments: text }: Sent<'function_call'>): void {
+  call({ call_id: id, name, arguments: text }: ItemOfType<'function_call'>): void {
     this.#calls.push({ id, type: 'function', function: { name, arguments: text } });
   }
 
@@ -74,7 +74,7 @@ class AssistantTurn {
 }
 
 /** Parts without a letter are left out: services refuse them. */
-function textsOf({ role, content }: Sent<'message'>, at: number): TextPart[] {
+function textsOf({ role, content }: ItemOfType<'message'>, at: number): TextPart[] {
   const parts = typeof content === 'string' ? [{ type: 'input_text' as const, text: content }] : content;
   return parts.flatMap((part, index) => {
     if (part.type === 'input_image' || part.type === 'input_file') {
@@ -90,13 +90,13 @@ function toldOf(role: 'system' | 'developer', texts: TextPart[]): SentMessage {
   return { role, content: more.length > 0 ? texts : (only?.text ?? '') };
 }
 
-function userOf({ content }: Sent<'message'>): SentMessage {
+function userOf({ content }: ItemOfType<'message'>): SentMessage {
   if (typeof content === 'string') return { role: 'user', content };
   const parts = content.flatMap(partOf);
   return { role: 'user', content: parts.length > 0 ? parts : '' };
 }
 
-function partOf(part: SentPart): ChatPart[] {
+function partOf(part: ResponsesPart): ChatPart[] {
   switch (part.type) {
     case 'input_image': {
       const { image_url: image } = part;

@@ -26,14 +26,14 @@ export function messageItem(id: string, content: readonly object[], status: Item
   return { type: 'message' as const, id, status, role: 'assistant' as const, content };
 }
 
-export interface Call {
+export interface FunctionCall {
   id: string;
   callId: string;
   name: string;
   arguments: string;
 }
 
-export function callItem({ id, callId, name, arguments: text }: Call, status: ItemStatus) {
+export function callItem({ id, callId, name, arguments: text }: FunctionCall, status: ItemStatus) {
   return { type: 'function_call' as const, id, call_id: callId, name, arguments: text, status };
 }
 

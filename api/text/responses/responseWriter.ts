@@ -5,9 +5,9 @@ import type { StreamForm } from '../answerForm.ts';
 import type { Settled } from '../modelCall.ts';
 import type { Citation, Heading } from '../present.ts';
 import {
-  type Call,
   callItem,
   cutBy,
+  type FunctionCall,
   type ItemStatus,
   messageItem,
   presentResponse,
@@ -19,10 +19,10 @@ import {
 type Item =
   | { kind: 'reasoning'; id: string; text: string }
   | { kind: 'message'; id: string; text: string }
-  | ({ kind: 'call' } & Call);
+  | ({ kind: 'call' } & FunctionCall);
 type Kind<K extends Item['kind']> = Extract<Item, { kind: K }>;
 
-interface Opened<K extends Item['kind']> {
+interface OpenItem<K extends Item['kind']> {
   item: Kind<K>;
   /** Its place in the output. */
   at: number;
@@ -38,10 +38,10 @@ export class ResponseWriter implements StreamForm {
   readonly #opening: Opening;
   readonly #items: Item[] = [];
   /** By the index of the chat's call. */
-  readonly #calls = new Map<number, Opened<'call'>>();
+  readonly #calls = new Map<number, OpenItem<'call'>>();
   readonly #details: ReasoningDetail[] = [];
-  #reasoning: Opened<'reasoning'> | undefined = undefined;
-  #message: Opened<'message'> | undefined = undefined;
+  #reasoning: OpenItem<'reasoning'> | undefined = undefined;
+  #message: OpenItem<'message'> | undefined = undefined;
   #sequence = 0;
   #finished: FinishReason | undefined = undefined;
 
@@ -113,7 +113,7 @@ export class ResponseWriter implements StreamForm {
 
   #think(delta: string): string {
     const begun = this.#openReasoning();
-    const { item, at } = this.#reasoning as Opened<'reasoning'>;
+    const { item, at } = this.#reasoning as OpenItem<'reasoning'>;
     item.text += delta;
     return begun + this.#frame('response.reasoning.delta', { item_id: item.id, output_index: at, delta });
   }
@@ -125,7 +125,7 @@ export class ResponseWriter implements StreamForm {
 
   #say(delta: string): string {
     const begun = this.#message === undefined ? this.#openMessage() : '';
-    const { item, at } = this.#message as unknown as Opened<'message'>;
+    const { item, at } = this.#message as unknown as OpenItem<'message'>;
     item.text += delta;
     const place = { item_id: item.id, output_index: at, content_index: 0 };
     return begun + this.#frame('response.output_text.delta', { ...place, delta });
@@ -151,7 +151,7 @@ export class ResponseWriter implements StreamForm {
     return begun + this.#frame('response.function_call_arguments.delta', { ...place, delta });
   }
 
-  #open<K extends Item['kind']>(item: Kind<K>): Opened<K> {
+  #open<K extends Item['kind']>(item: Kind<K>): OpenItem<K> {
     return { item, at: this.#items.push(item) - 1 };
   }
 

@@ -25,7 +25,7 @@ const filePart = z
   })
   .refine((part) => (part.file_data == null) !== (part.file_url == null), 'one of file_data and file_url');
 const part = z.discriminatedUnion('type', [textPart, imagePart, filePart]);
-export type SentPart = z.output<typeof part>;
+export type ResponsesPart = z.output<typeof part>;
 
 const item = z.discriminatedUnion('type', [
   z.object({

@@ -30,11 +30,18 @@ const MAX_PAGES = 5;
 const TOKENS_OF_SEARCH = 4_000;
 const TOKENS_OF_PAGE = 8_000;
 
-type Tools = Pick<Dependencies, 'config' | 'pages' | 'search'>;
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor' | 'share'>;
+type LookupDependencies = Pick<Dependencies, 'config' | 'pages' | 'search'>;
+type LookupRequest = Pick<
+  RouteRequest<ChatBody, unknown, 'buyer'>,
+  'body' | 'signal' | 'log' | 'waitFor' | 'share'
+>;
 
 /** Undefined: nothing is to be looked up. `model`: the first that is asked, whose context says how much is worth reading. */
-export function webErrand(tools: Tools, request: Asking, { spec }: TextModel): Errand | undefined {
+export function webErrand(
+  tools: LookupDependencies,
+  request: LookupRequest,
+  { spec }: TextModel,
+): Errand | undefined {
   const { body } = request;
   const { enable_web_scraping: scraping, enable_web_search: search } = body.service_parameters;
   if (!scraping && search === 'off') return undefined;

@@ -22,7 +22,10 @@ export interface Findings {
   remarks: string[];
 }
 
-type Asking = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor' | 'share'>;
+type WebRequest = Pick<
+  RouteRequest<ChatBody, unknown, 'buyer'>,
+  'body' | 'signal' | 'log' | 'waitFor' | 'share'
+>;
 
 const MAX_RESULTS = 10;
 const SEARCH_TIMEOUT_MS = 15_000;
@@ -41,7 +44,7 @@ export async function searchWeb(
     signal,
     log,
     waitFor,
-  }: Asking & {
+  }: WebRequest & {
     query: string;
     tokens: number;
     price: LedgerPrice;
@@ -75,7 +78,7 @@ function toCitation({ title, url, content, date }: SearchResult): Citation {
   return { title: title.slice(0, 300), url, content: content.slice(0, MAX_EXCERPT_LENGTH), ...dated };
 }
 
-interface Reading extends Asking {
+interface PageReading extends WebRequest {
   addresses: readonly string[];
   /** Addresses beyond those. */
   passedOver: number;
@@ -85,7 +88,7 @@ interface Reading extends Asking {
 }
 
 /** Throws the signal's reason when nobody waits any more. */
-export async function readPages(reader: PageReader, reading: Reading): Promise<Findings> {
+export async function readPages(reader: PageReader, reading: PageReading): Promise<Findings> {
   const { addresses, passedOver, tokens, price, body, signal, waitFor } = reading;
   const deadline = within(signal, PAGES_TIMEOUT_MS);
   const pages = await waitFor(
@@ -108,7 +111,7 @@ export async function readPages(reader: PageReader, reading: Reading): Promise<F
 async function readPage(
   reader: PageReader,
   url: string,
-  { deadline, reading: { signal, log, share } }: { deadline: AbortSignal; reading: Reading },
+  { deadline, reading: { signal, log, share } }: { deadline: AbortSignal; reading: PageReading },
 ): Promise<FoundPage> {
   try {
     const read = () => reader.read(url, { signal: deadline, share });

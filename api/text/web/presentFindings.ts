@@ -35,7 +35,7 @@ export function documentsCall({ call: { findings }, parameters }: Presenting): T
   };
 }
 
-interface Choice {
+interface ChatChoice {
   index: number;
   finish_reason: string;
   stop_reason: string | null;
@@ -43,7 +43,7 @@ interface Choice {
 }
 
 /** The first choice with the documents as a call of a tool, before those of the model. */
-export function withDocuments<Shown extends Choice>(choices: readonly Shown[], presenting: Presenting) {
+export function withDocuments<Shown extends ChatChoice>(choices: readonly Shown[], presenting: Presenting) {
   const call = documentsCall(presenting);
   if (!call) return choices;
   return choices.map((choice) => {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { limitAddress } from '../../../api/http/limitRoute.ts';
-import type { Limits } from '../../../api/limits/callLimits.ts';
+import type { LimitSettings } from '../../../api/limits/callLimits.ts';
 import { createLocalLimiter } from '../../../infra/redis/limiter.ts';
 
-const limits = { limiter: createLocalLimiter() } as Limits;
+const limits = { limiter: createLocalLimiter() } as LimitSettings;
 
 it.each([
   ['127.0.0.1', '::ffff:127.0.0.1', true],

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { json } from '../../../api/http/answer.ts';
-import { jobOf, type Order, placeOrder } from '../../../api/queue/placeOrder.ts';
+import { type JobOrder, jobOf, placeOrder } from '../../../api/queue/placeOrder.ts';
 import { ACCEPT_LIMIT_MS } from '../../../api/queue/queued.ts';
 import { loadConfig } from '../../../infra/config/config.ts';
 import { PROVIDERS } from '../../../providers/registry.ts';
@@ -39,7 +39,7 @@ it('is one time limit for both attempts of an order whose first one had ended lo
   const ordering = { caller, headers: {}, requestId: 'request' } as unknown as Parameters<
     typeof placeOrder
   >[1];
-  const order: Order = {
+  const order: JobOrder = {
     ...{ route: '/test', body: {}, answer: () => json({}) },
     inputOf: (queueId) => jobOf(dependencies, ordering, { model, queueId }) as unknown as GenerationInput,
     parts: { together: false, put: async () => undefined, remove: async () => undefined },
