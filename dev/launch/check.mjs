@@ -12,7 +12,13 @@ const CHECKS = {
   types: ['typescript/bin/tsc', '-p', 'tsconfig.json'],
   'lint and format': ['@biomejs/biome/bin/biome', 'check', '--error-on-warnings'],
   'unused code': ['knip/bin/knip.js', '--no-progress'],
-  architecture: ['vitest/vitest.mjs', 'run', 'test/architecture.test.ts', 'test/architecture/'],
+  architecture: [
+    'vitest/vitest.mjs',
+    'run',
+    'test/architecture.test.ts',
+    'test/architecture/references.test.ts',
+    'test/architecture/performance.test.ts',
+  ],
 };
 
 await ready({ builds: false });
