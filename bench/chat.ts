@@ -2,18 +2,22 @@
  * A chat request with everything it is billed by (key, limits, hold, settle) against a bare Koa route that passes the same
  * request through. One core for each of the two; the text service, Postgres, Redis and the load have the other.
  */
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readStreams, type StreamFigures } from './chatStreams.ts';
 import { onTheOtherCore, postgresPids } from './cores.ts';
-import { askSingly, askWithoutPause, FEW, type LeanRequest, WARM_UP } from './leanClient.ts';
+import {
+  askWithoutPause,
+  type LeanRequest,
+  type LoadFigures,
+  MANY,
+  measureInTurns,
+  printLoads,
+  WARM_UP,
+} from './leanClient.ts';
 import { residentMb } from './memory.ts';
 import { type Pace, reachesAtPace } from './pace.ts';
-import { percentile, round } from './statistics.ts';
-import { openWorld, pinToOneCore, type World } from './world.ts';
+import { percentile, reachesBars, round } from './statistics.ts';
+import { configure, openWorld, pinToOneCore, type World } from './world.ts';
 
-export const MANY = 32;
 const ROUNDS = 3;
 export const SETTLE_MS = 500;
 /** The pass-through is asked in turns with the product: a pause of the machine makes frames of either late. */
@@ -25,15 +29,7 @@ const SET_AT = 25_000;
 const PRICE = { usd: 0.1, diem: 0.1 };
 const PLENTY = 1_000_000_000;
 
-/** `durable`: the floor with two commits, for what the machine takes for them; the bars are against the floor. */
-const SIDES = ['floor', 'durable', 'product'] as const;
-type Sides = Record<(typeof SIDES)[number], Figures>;
-
-interface Figures {
-  perSecond: number[];
-  waitsMs: number[];
-  failed: number;
-}
+type ChatSides = Record<'floor' | 'durable' | 'product', LoadFigures>;
 
 export async function run(options: { seconds?: number; requests?: number } = {}): Promise<{ ok: boolean }> {
   const seconds = options.seconds ?? 4;
@@ -41,21 +37,8 @@ export async function run(options: { seconds?: number; requests?: number } = {})
   try {
     const { targets, pid } = await openSides(world);
     const { floor, product } = targets;
-    const sides: Sides = { floor: newFigures(), durable: newFigures(), product: newFigures() };
-    for (let turn = 0; turn <= ROUNDS; turn += 1) {
-      for (const side of SIDES) {
-        const target = targets[side];
-        const warmsUp = turn === 0;
-        const duration = warmsUp ? seconds * WARM_UP : seconds;
-        const load = await askWithoutPause(target, { connections: MANY, seconds: duration, status: 200 });
-        await sleep(SETTLE_MS);
-        const waits = await askSingly(target);
-        if (warmsUp) continue;
-        sides[side].perSecond.push(load.perSecond);
-        sides[side].waitsMs.push(...waits);
-        sides[side].failed += load.failed;
-      }
-    }
+    const turns = { seconds, rounds: ROUNDS, warmUp: WARM_UP, settleMs: SETTLE_MS };
+    const sides = await measureInTurns(targets, turns);
     const pace = { floor: percentile(sides.floor.perSecond, 0.5), set: SET_AT };
     const reached = judgeRate(sides, pace);
     const inTime = await streams({ floor, product }, pace);
@@ -66,13 +49,9 @@ export async function run(options: { seconds?: number; requests?: number } = {})
   }
 }
 
-function newFigures(): Figures {
-  return { perSecond: [], waitsMs: [], failed: 0 };
-}
-
-/** An API process that asks the text service at `upstream`, and a request that its payer makes. */
-export async function openProduct(world: World, upstream: string) {
-  const { accountId, inference } = await world.createPayer();
+/** An API process that asks the text service at `upstream` and does not limit these accounts. */
+export async function startChatApi(world: World, upstream: string, accountIds: readonly string[]) {
+  const noLimits = { requestsPerMinute: PLENTY, tokensPerMinute: PLENTY };
   const config = {
     providers: { mock: { kind: 'openai', baseUrl: `${upstream}/v1`, allowPrivateNetwork: true } },
     models: [
@@ -81,11 +60,15 @@ export async function openProduct(world: World, upstream: string) {
         spec: { name: 'Bench', availableContextTokens: 32_768, pricing: { input: PRICE, output: PRICE } },
       },
     ],
-    limits: { overrides: { [accountId]: { requestsPerMinute: PLENTY, tokensPerMinute: PLENTY } } },
+    limits: { overrides: Object.fromEntries(accountIds.map((id) => [id, noLimits])) },
   };
-  const file = path.join(world.folder, 'chat.config.json');
-  writeFileSync(file, JSON.stringify(config));
-  const api = await world.start('api', { FAREBOX_CONFIG: file });
+  return await world.start('api', configure(world, config));
+}
+
+/** Such an API process, and a request that its payer makes. */
+export async function openProduct(world: World, upstream: string) {
+  const { accountId, inference } = await world.createPayer();
+  const api = await startChatApi(world, upstream, [accountId]);
   return { api, inference, target: requestOf(api.origin, inference) };
 }
 
@@ -101,6 +84,7 @@ async function openSides(world: World) {
   for (const pid of [upstream.pid, ...(await postgresPids(world))]) await onTheOtherCore(pid);
   const targets = {
     floor: requestOf(pass.origin, inference),
+    // The floor with two commits, for what the machine takes for them; the bars are against the floor.
     durable: requestOf(durable.origin, inference),
     product: target,
   };
@@ -127,26 +111,18 @@ function requestOf(origin: string, key: string): LeanRequest {
   };
 }
 
-function judgeRate(sides: Sides, pace: Pace): boolean {
+function judgeRate(sides: ChatSides, pace: Pace): boolean {
   const { floor, durable, product } = sides;
   console.log('chat: key, limits, durable hold and settle, against a bare pass-through; on one core');
-  console.table(
-    Object.entries(sides).map(([side, { perSecond, waitsMs, failed }]) => ({
-      side,
-      [`req/s at ${MANY} connections`]: Math.round(percentile(perSecond, 0.5)),
-      [`p50 ms at ${FEW}`]: round(percentile(waitsMs, 0.5)),
-      [`p99 ms at ${FEW}`]: round(percentile(waitsMs, 0.99)),
-      failed,
-    })),
-  );
+  printLoads(sides);
   const ratio = percentile(product.perSecond, 0.5) / pace.floor;
-  const over = (side: Figures, share: number) =>
+  const over = (side: LoadFigures, share: number) =>
     percentile(side.waitsMs, share) - percentile(floor.waitsMs, share);
-  console.log(`  req/s ÷ floor (≥ 0.2): ${round(ratio)}`);
+  const isQuick = reachesBars([['req/s ÷ floor', ratio, '≥', 0.2]]);
   const half = reachesAtPace(pace, { name: 'added p50', ms: over(product, 0.5), barMs: 2 });
   console.log(`  of which two commits of one row take, ms: ${round(over(durable, 0.5))}`);
   const most = reachesAtPace(pace, { name: 'added p99', ms: over(product, 0.99), barMs: 10 });
-  return ratio >= 0.2 && half && most && product.failed === 0;
+  return isQuick && half && most && product.failed === 0;
 }
 
 type Targets = Record<'floor' | 'product', LeanRequest>;
@@ -193,7 +169,7 @@ function tellTurns(turns: readonly StreamFigures[]): string {
 async function memory(pid: number, target: LeanRequest, requests: number): Promise<boolean> {
   const readings = [residentMb(pid)];
   for (let done = 0; done < requests; ) {
-    const { perSecond } = await askWithoutPause(target, { connections: MANY, seconds: 8, status: 200 });
+    const { perSecond } = await askWithoutPause(target, { connections: MANY, seconds: 8 });
     done += perSecond * 8;
     readings.push(residentMb(pid));
   }

@@ -1,6 +1,5 @@
 /** Orders of words for a simulated service, as the API hands them in, and what became of them: for benchmarks of many jobs. */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { submitGeneration } from '../api/queue/queued.ts';
@@ -111,10 +110,4 @@ async function between(
     [jobs],
   );
   return rows[0]?.ms ?? Number.NaN;
-}
-
-/** Memory of a process that is really in use, in MB. */
-export function residentMb(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
 }

@@ -12,7 +12,7 @@ import { request } from 'undici';
 import { outputKey } from '../infra/s3/objectKeys.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import { peakDuring, residentMb } from './memory.ts';
-import { percentile, round } from './statistics.ts';
+import { percentile, reachesBars, round } from './statistics.ts';
 import { openWorld, query, storageOf, storeOf, type World } from './world.ts';
 
 const SIZE_BYTES = 500 * 1024 * 1024;
@@ -24,7 +24,7 @@ const AT_ONCE = 4;
 const MODEL = 'local-video';
 const CONTENT_TYPE = 'video/mp4';
 
-interface Stored {
+interface StoredVideo {
   queueId: string;
   key: string;
 }
@@ -63,7 +63,7 @@ export async function run(): Promise<{ ok: boolean }> {
 async function storeVideo(
   { world, storage }: { world: World; storage: Storage },
   accountId: string,
-): Promise<Stored> {
+): Promise<StoredVideo> {
   const queueId = randomUUID();
   const file = path.join(world.folder, 'large.mp4');
   const sha256 = await writeNoise(file);
@@ -94,7 +94,7 @@ async function writeNoise(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-interface Signed {
+interface SignedGet {
   path: string;
   query: Record<string, string>;
   headers: Record<string, string>;
@@ -103,11 +103,11 @@ interface Signed {
 /** By the same HTTP client as the retrieve, with what a client of S3 signs. */
 async function object(world: World, key: string): Promise<Readable> {
   const { endpoint, region, bucket, ...credentials } = storeOf(world);
-  let signed: Signed | undefined;
+  let signed: SignedGet | undefined;
   const signer = new S3Client({
     ...{ endpoint, region, credentials, forcePathStyle: true, maxAttempts: 1 },
     requestHandler: {
-      handle: async (asked: Signed) => {
+      handle: async (asked: SignedGet) => {
         signed = asked;
         throw new Error('signed');
       },
@@ -145,13 +145,13 @@ async function read(opening: Promise<Readable>): Promise<number> {
   return SIZE_BYTES / 1_048_576 / ((performance.now() - startMs) / 1_000);
 }
 
-interface Measured {
+interface DeliveryRates {
   floor: number[];
   product: number[];
   added: { one: number; many: number };
 }
 
-function judge({ floor, product, added }: Measured): { ok: boolean } {
+function judge({ floor, product, added }: DeliveryRates): { ok: boolean } {
   console.log('retrieve of a video of 500 MB, against the GET from S3; MB a second');
   console.table(
     Object.entries({ floor, product }).map(([side, rates]) => ({
@@ -160,9 +160,10 @@ function judge({ floor, product, added }: Measured): { ok: boolean } {
       least: round(Math.min(...rates)),
     })),
   );
-  const ratio = percentile(product, 0.5) / percentile(floor, 0.5);
-  console.log(`  rate ÷ floor (≥ 0.5): ${round(ratio)}`);
-  console.log(`  added to the API's memory, MB (≤ 60): ${round(added.one)}`);
   console.log(`  added by ${AT_ONCE} at once, MB: ${round(added.many)}`);
-  return { ok: ratio >= 0.5 && added.one <= 60 };
+  const isReached = reachesBars([
+    ['rate ÷ floor', percentile(product, 0.5) / percentile(floor, 0.5), '≥', 0.5],
+    ["added to the API's memory, MB", added.one, '≤', 60],
+  ]);
+  return { ok: isReached };
 }

@@ -1,12 +1,15 @@
 /** One connection that sends the same request again and again, and costs next to nothing: it shares its core with others. */
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { percentile, round } from './statistics.ts';
 
 export interface LeanRequest {
   method: string;
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
+  /** Status of a good answer; 200 unless told. */
+  status?: number;
 }
 
 export interface LeanClient {
@@ -81,11 +84,12 @@ export function bytesOf({ method, url, headers, body }: LeanRequest): Buffer {
   return Buffer.from(`${method} ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
-/** So many connections that ask without a pause. Answers how many were answered with `status` a second, and how many were not. */
+/** Connections that ask without a pause. Answers how many requests a second had the wanted status, and how many had not. */
 export async function askWithoutPause(
   request: LeanRequest,
-  { connections, seconds, status }: { connections: number; seconds: number; status: number },
+  { connections, seconds }: { connections: number; seconds: number },
 ): Promise<{ perSecond: number; failed: number }> {
+  const { status = 200 } = request;
   let answered = 0;
   let failed = 0;
   const startedAt = performance.now();
@@ -104,6 +108,8 @@ export async function askWithoutPause(
 
 /** A turn so many times as long comes first: V8 compiles what it serves with for half a minute, and a server runs for weeks. */
 export const WARM_UP = 4;
+/** Connections that ask without a pause, and that pause between their requests. */
+export const MANY = 32;
 export const FEW = 8;
 const REQUESTS = 1_000;
 const PAUSE_MS = 8;
@@ -127,4 +133,61 @@ export async function askSingly(target: LeanRequest): Promise<number[]> {
   };
   await Promise.all(Array.from({ length: FEW }, client));
   return waits;
+}
+
+export interface LoadFigures {
+  /** Of each turn. */
+  perSecond: number[];
+  /** Of each request of the few clients, in milliseconds. */
+  waitsMs: number[];
+  failed: number;
+}
+
+interface TurnOptions<Side extends string> {
+  seconds: number;
+  /** Turns that are measured, after one that only warms up. */
+  rounds: number;
+  /** How many times as long as the others the first turn is. */
+  warmUp?: number;
+  /** Pause between the two kinds of load. */
+  settleMs?: number;
+  /** Sides that a few clients ask too; all of them unless told. */
+  singly?: readonly Side[];
+}
+
+/** Measures the sides in turns, by many connections and then by few, so that a drift of the machine strikes all. */
+export async function measureInTurns<Side extends string>(
+  targets: Record<Side, LeanRequest>,
+  options: TurnOptions<NoInfer<Side>>,
+): Promise<Record<Side, LoadFigures>> {
+  const { seconds, rounds, warmUp = 1, settleMs = 0 } = options;
+  const sides = Object.keys(targets) as Side[];
+  const figures = Object.fromEntries(
+    sides.map((side): [Side, LoadFigures] => [side, { perSecond: [], waitsMs: [], failed: 0 }]),
+  ) as Record<Side, LoadFigures>;
+  for (let turn = 0; turn <= rounds; turn += 1) {
+    for (const side of sides) {
+      const load = { connections: MANY, seconds: turn === 0 ? seconds * warmUp : seconds };
+      const { perSecond, failed } = await askWithoutPause(targets[side], load);
+      await sleep(settleMs);
+      const waitsMs = (options.singly ?? sides).includes(side) ? await askSingly(targets[side]) : [];
+      if (turn === 0) continue;
+      figures[side].perSecond.push(perSecond);
+      figures[side].waitsMs.push(...waitsMs);
+      figures[side].failed += failed;
+    }
+  }
+  return figures;
+}
+
+export function printLoads(sides: Record<string, LoadFigures>): void {
+  console.table(
+    Object.entries(sides).map(([side, { perSecond, waitsMs, failed }]) => ({
+      side,
+      [`req/s at ${MANY} connections`]: Math.round(percentile(perSecond, 0.5)),
+      [`p50 ms at ${FEW}`]: round(percentile(waitsMs, 0.5)),
+      [`p99 ms at ${FEW}`]: round(percentile(waitsMs, 0.99)),
+      failed,
+    })),
+  );
 }

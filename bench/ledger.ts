@@ -34,13 +34,13 @@ export interface Payer {
   keyId: string;
 }
 
-interface Measured {
+interface LedgerSpeed {
   pairsPerSecond: number;
   p50Ms: number;
   p99Ms: number;
 }
 
-interface LedgerBenchRow extends Measured {
+interface LedgerBenchRow extends LedgerSpeed {
   shape: string;
   mode: string;
 }
@@ -107,7 +107,7 @@ async function measureShape(
     ['one statement each, 64 connections', pool, { maxBatch: 1, maxInFlight: 32 }],
     ['batched, one connection', purse, {}],
   ];
-  const best = new Map<string, Measured>();
+  const best = new Map<string, LedgerSpeed>();
   for (let round = 0; round < 2; round += 1) {
     for (const [mode, connections, ledgerOptions] of modes) {
       const ledger = createLedger(connections, ledgerOptions);
@@ -122,7 +122,7 @@ async function measureShape(
 }
 
 /** Keeps 128 pairs going for the given time. A refused hold would make the figures worthless, so it is an error. */
-export async function drive(ledger: Ledger, payers: Payer[], seconds: number): Promise<Measured> {
+export async function drive(ledger: Ledger, payers: Payer[], seconds: number): Promise<LedgerSpeed> {
   const latencies: number[] = [];
   const startMs = performance.now();
   const untilMs = startMs + seconds * 1_000;

@@ -2,6 +2,8 @@
  * Pictures and recordings that are worked on while the client waits: each operation through the API, upload and bill
  * included, against the library's own time for it, in turns; and what others notice of twenty uploads of 25 MB at once.
  */
+
+import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,11 +11,10 @@ import sharp, { type Sharp } from 'sharp';
 import { SOURCE_PIXELS } from '../domain/images/images.ts';
 import { cutOut } from '../engines/images/cutOut.ts';
 import { type LeanClient, openLeanClient } from './leanClient.ts';
-import { noisePng, photograph } from './media/pictures.ts';
 import { recognitionFloor } from './media/recognitionFloor.ts';
 import { openUploader } from './media/uploadAll.ts';
-import { percentile, round } from './statistics.ts';
-import { openWorld, type World } from './world.ts';
+import { percentile, round, timed } from './statistics.ts';
+import { configure, openWorld, type World } from './world.ts';
 
 /** What a telephone takes, and what can be enlarged twice. */
 const LARGE_PX = { width: 4_096, height: 3_072 };
@@ -76,12 +77,8 @@ export async function run(): Promise<{ ok: boolean }> {
 
 async function openClient(world: World): Promise<Client> {
   const { accountId, inference } = await world.createPayer();
-  const file = path.join(world.folder, 'media.config.json');
-  writeFileSync(
-    file,
-    JSON.stringify({ limits: { overrides: { [accountId]: { requestsPerMinute: PLENTY } } } }),
-  );
-  const api = await world.start('api', { FAREBOX_CONFIG: file });
+  const config = { limits: { overrides: { [accountId]: { requestsPerMinute: PLENTY } } } };
+  const api = await world.start('api', configure(world, config));
   return { origin: api.origin, key: inference };
 }
 
@@ -127,12 +124,6 @@ async function operationsOf(world: World): Promise<Operation[]> {
 
 function written(source: string, picture: Sharp): Promise<number> {
   return timed(() => picture.toFile(`${source}.out`));
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
 }
 
 async function compare(operation: Operation, client: Client) {
@@ -215,4 +206,19 @@ async function waitsUntil(client: LeanClient, over: Promise<unknown>): Promise<n
   }
   await end;
   return waits;
+}
+
+const PORTRAIT = path.join(import.meta.dirname, '../../test/fixtures/cutout/astronaut.png');
+
+async function photograph({ width, height }: { width: number; height: number }): Promise<Buffer> {
+  return await sharp(PORTRAIT).resize(width, height).jpeg({ quality: 90 }).toBuffer();
+}
+
+/** Noise cannot be packed: three bytes a pixel, and a thousandth for the form. */
+async function noisePng(mostBytes: number): Promise<Buffer> {
+  const side = Math.floor(Math.sqrt(mostBytes / 3.01));
+  const raw = { width: side, height: side, channels: 3 } as const;
+  return await sharp(randomBytes(side * side * 3), { raw })
+    .png({ compressionLevel: 0 })
+    .toBuffer();
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { insertRunningJob, retrieveRequest } from './retrieve.ts';
-import { round } from './statistics.ts';
+import { reachesBars } from './statistics.ts';
 import { toneWav } from './wav.ts';
 import { openWorld } from './world.ts';
 
@@ -83,9 +83,10 @@ interface Readings {
 function judge({ readings, requests, quiet, peak }: Readings): { ok: boolean } {
   console.log(`memory of one API process over ${requests} requests, MB resident`);
   console.table({ 'after 0, 20, … 100 %': readings.map(Math.round).join(' · ') });
-  const growth = quiet - (readings[2] ?? quiet);
-  console.log(`  at the end (≤ 200): ${round(quiet)}`);
-  console.log(`  growth over the last 60 % (≤ 15): ${round(growth)}`);
-  console.log(`  added by ${UPLOADS} uploads of 25 MB at once (≤ 100): ${round(peak - quiet)}`);
-  return { ok: quiet <= 200 && growth <= 15 && peak - quiet <= 100 };
+  const isReached = reachesBars([
+    ['at the end', quiet, '≤', 200],
+    ['growth over the last 60 %', quiet - (readings[2] ?? quiet), '≤', 15],
+    [`added by ${UPLOADS} uploads of 25 MB at once`, peak - quiet, '≤', 100],
+  ]);
+  return { ok: isReached };
 }

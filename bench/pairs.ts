@@ -10,27 +10,27 @@ import { query } from '../dev/stack/parts/postgres.ts';
 import { openParts, type Services } from '../test/harness/parts.ts';
 import type { Spawned } from '../test/harness/spawn.ts';
 import { databaseOf } from '../test/harness/template.ts';
-import { MANY, openProduct as openChat, SETTLE_MS, streamed } from './chat.ts';
+import { openProduct as openChat, SETTLE_MS, streamed } from './chat.ts';
 import { readStreams } from './chatStreams.ts';
 import { type Checkout, openCheckout } from './checkout.ts';
 import { onTheOtherCore, postgresPids } from './cores.ts';
 import { CONFIGURATION, openProduct as openJobs } from './jobs.ts';
-import { askSingly, askWithoutPause, FEW, type LeanRequest } from './leanClient.ts';
+import { askSingly, askWithoutPause, FEW, type LeanRequest, MANY } from './leanClient.ts';
 import { openProduct as openRpc } from './rpc.ts';
 import { medianInterval, percentile, round } from './statistics.ts';
 import { toneWav } from './wav.ts';
 import { openWorldOn, pinToOneCore, type World } from './world.ts';
 
 const SIDES = ['old', 'new'] as const;
-type Sides<T> = Record<(typeof SIDES)[number], T>;
+type Pair<T> = Record<(typeof SIDES)[number], T>;
 
 /** Figures of one turn of one side. More is better for rates, less for waits, which are in milliseconds. */
-interface Figures {
+interface TurnFigures {
   rates: Record<string, number>;
   waits?: Record<string, number>;
 }
 
-type Turn = (length: 'warm-up' | 'measured') => Promise<Figures>;
+type Turn = (length: 'warm-up' | 'measured') => Promise<TurnFigures>;
 
 interface Group {
   config: object;
@@ -71,11 +71,11 @@ export async function run({ old, only, pairs = 15 }: PairsOptions): Promise<{ ok
 interface GroupRun {
   name: string;
   group: Group;
-  checkouts: Sides<Checkout>;
+  checkouts: Pair<Checkout>;
   pairs: number;
 }
 
-async function measureGroup({ name, group, checkouts, pairs }: GroupRun): Promise<Sides<Figures>[]> {
+async function measureGroup({ name, group, checkouts, pairs }: GroupRun): Promise<Pair<TurnFigures>[]> {
   const parts = await openParts({ durable: true });
   const worlds: World[] = [];
   try {
@@ -85,13 +85,13 @@ async function measureGroup({ name, group, checkouts, pairs }: GroupRun): Promis
     }
     const turns = await openTurns(group, worlds as [World, World], checkouts);
     for (const side of SIDES) await turns[side]('warm-up');
-    const measured: Sides<Figures>[] = [];
+    const measured: Pair<TurnFigures>[] = [];
     for (let pair = 0; pair < pairs; pair += 1) {
-      const figures: Partial<Sides<Figures>> = {};
+      const figures: Partial<Pair<TurnFigures>> = {};
       for (const side of pair % 2 === 0 ? SIDES : SIDES.toReversed()) {
         figures[side] = await turns[side]('measured');
       }
-      measured.push(figures as Sides<Figures>);
+      measured.push(figures as Pair<TurnFigures>);
     }
     return measured;
   } finally {
@@ -115,8 +115,8 @@ async function servicesOf(shared: Services, name: string, number: number) {
 async function openTurns(
   { upstream: floor, open }: Group,
   [oldWorld, newWorld]: [World, World],
-  checkouts: Sides<Checkout>,
-): Promise<Sides<Turn>> {
+  checkouts: Pair<Checkout>,
+): Promise<Pair<Turn>> {
   const upstream = floor === undefined ? undefined : await newWorld.startFloor(floor);
   const origin = upstream?.origin ?? '';
   const sides = {
@@ -168,7 +168,7 @@ async function openRpcTurns(world: World, upstream: string) {
 }
 
 async function requestsPerSecond(target: LeanRequest, seconds: number): Promise<number> {
-  const { perSecond, failed } = await askWithoutPause(target, { connections: MANY, seconds, status: 200 });
+  const { perSecond, failed } = await askWithoutPause(target, { connections: MANY, seconds });
   if (failed > 0) throw new Error(`${failed} requests failed`);
   await sleep(SETTLE_MS);
   return perSecond;
@@ -210,7 +210,7 @@ async function openLedgerTurns(world: World, _: string, { folder }: Checkout) {
 }
 
 /** A figure is not slower when the interval of its ratio reaches 1. */
-function judge(name: string, measured: readonly Sides<Figures>[]): boolean {
+function judge(name: string, measured: readonly Pair<TurnFigures>[]): boolean {
   const rows = [...compare(measured, 'rates'), ...compare(measured, 'waits')];
   console.log(`${name}: speed of the new build by that of the old one, ${measured.length} pairs of turns`);
   console.table(
@@ -225,7 +225,7 @@ function judge(name: string, measured: readonly Sides<Figures>[]): boolean {
   return rows.every(({ ratio }) => ratio.high >= 1);
 }
 
-function compare(measured: readonly Sides<Figures>[], kind: keyof Figures) {
+function compare(measured: readonly Pair<TurnFigures>[], kind: keyof TurnFigures) {
   return Object.keys(measured[0]?.new[kind] ?? {}).map((figure) => {
     const of = (side: (typeof SIDES)[number]) =>
       measured.map((pair) => pair[side][kind]?.[figure] ?? Number.NaN);

@@ -1,7 +1,7 @@
 /** Retrieve while the job is processing, against a bare Koa route that reads one row by key; 32 connections, one run. */
 import { randomUUID } from 'node:crypto';
 import autocannon from 'autocannon';
-import { round } from './statistics.ts';
+import { reachesBars } from './statistics.ts';
 import { openWorld, query, type World } from './world.ts';
 
 const CONNECTIONS = 32;
@@ -69,9 +69,9 @@ function judge(floor: autocannon.Result, ours: autocannon.Result): { ok: boolean
       failed: result.non2xx + result.errors + result.timeouts,
     })),
   );
-  const ratio = ours.requests.average / floor.requests.average;
-  const tail = ours.latency.p99 / Math.max(1, floor.latency.p99);
-  console.log(`  req/s ÷ floor (≥ 0.2): ${round(ratio)}`);
-  console.log(`  p99 ÷ floor (≤ 3): ${round(tail)}`);
-  return { ok: ratio >= 0.2 && tail <= 3 && ours.non2xx === 0 && ours.errors === 0 };
+  const isReached = reachesBars([
+    ['req/s ÷ floor', ours.requests.average / floor.requests.average, '≥', 0.2],
+    ['p99 ÷ floor', ours.latency.p99 / Math.max(1, floor.latency.p99), '≤', 3],
+  ]);
+  return { ok: isReached && ours.non2xx === 0 && ours.errors === 0 };
 }

@@ -2,16 +2,12 @@
  * Calls to a chain node with everything they are billed by (key, limits, hold, settle) against a bare Koa route that passes
  * the same requests through. One core for each of the two; the node, Postgres, Redis and the load have the other.
  */
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { onTheOtherCore, postgresPids } from './cores.ts';
-import { askSingly, askWithoutPause, FEW, type LeanRequest, WARM_UP } from './leanClient.ts';
+import { FEW, type LeanRequest, type LoadFigures, MANY, measureInTurns, WARM_UP } from './leanClient.ts';
 import { reachesAtPace } from './pace.ts';
-import { percentile, round } from './statistics.ts';
-import { openWorld, pinToOneCore, type World } from './world.ts';
+import { percentile, reachesBars } from './statistics.ts';
+import { configure, openWorld, pinToOneCore, type World } from './world.ts';
 
-const MANY = 32;
 const BATCH = 100;
 const ROUNDS = 3;
 const SETTLE_MS = 500;
@@ -32,24 +28,8 @@ export async function run(options: { seconds?: number; rounds?: number } = {}): 
   const world = await openWorld({});
   try {
     const targets = await openSides(world);
-    const rates = new Map<Load, number[]>(LOADS.map((load) => [load, []]));
-    const waits = { floor: [] as number[], product: [] as number[] };
-    let failed = 0;
-    for (let turn = 0; turn <= rounds; turn += 1) {
-      for (const load of LOADS) {
-        const target = targets[load];
-        const warmsUp = turn === 0;
-        const duration = warmsUp ? seconds * WARM_UP : seconds;
-        const told = await askWithoutPause(target, { connections: MANY, seconds: duration, status: 200 });
-        await sleep(SETTLE_MS);
-        const waited = load.endsWith('single') ? await askSingly(target) : [];
-        if (warmsUp) continue;
-        rates.get(load)?.push(told.perSecond);
-        failed += told.failed;
-        waits[load === 'single' ? 'product' : 'floor'].push(...waited);
-      }
-    }
-    return { ok: judge({ rates, waits, failed }) };
+    const turns = { seconds, rounds, warmUp: WARM_UP, settleMs: SETTLE_MS };
+    return { ok: judge(await measureInTurns(targets, { ...turns, singly: ['floor single', 'single'] })) };
   } finally {
     await world.close();
   }
@@ -62,9 +42,7 @@ export async function openProduct(world: World, node: string) {
     rpc: { networks: { [NETWORK]: { endpoints: [node], allowPrivateNetwork: true } } },
     limits: { overrides: { [accountId]: { rpcRequestsPerMinute: PLENTY, rpcCreditsPerDay: PLENTY } } },
   };
-  const file = path.join(world.folder, 'rpc.config.json');
-  writeFileSync(file, JSON.stringify(config));
-  const api = await world.start('api', { FAREBOX_CONFIG: file });
+  const api = await world.start('api', configure(world, config));
   return { api, inference, targets: requestsOf(api.origin, inference) };
 }
 
@@ -75,7 +53,8 @@ async function openSides(world: World): Promise<Record<Load, LeanRequest>> {
   await pinToOneCore(world, [api, pass]);
   for (const pid of [node.pid, ...(await postgresPids(world))]) await onTheOtherCore(pid);
   const floor = requestsOf(pass.origin, inference);
-  return { ...targets, 'floor single': floor.single, 'floor batch': floor.batch };
+  const { single, cached, batch } = targets;
+  return { 'floor single': floor.single, single, cached, 'floor batch': floor.batch, batch };
 }
 
 function requestsOf(origin: string, key: string): Record<'single' | 'cached' | 'batch', LeanRequest> {
@@ -92,14 +71,8 @@ function requestsOf(origin: string, key: string): Record<'single' | 'cached' | '
   return { single: request([CALL]), cached: request([PAST]), batch: request(batch) };
 }
 
-interface Told {
-  rates: ReadonlyMap<Load, number[]>;
-  waits: { floor: number[]; product: number[] };
-  failed: number;
-}
-
-function judge({ rates, waits, failed }: Told): boolean {
-  const rate = (load: Load) => percentile(rates.get(load) ?? [], 0.5);
+function judge(loads: Record<Load, LoadFigures>): boolean {
+  const rate = (load: Load) => percentile(loads[load].perSecond, 0.5);
   console.log('rpc: key, limits, durable hold and settle, against a bare pass-through; on one core');
   console.table(
     LOADS.map((load) => ({
@@ -108,15 +81,14 @@ function judge({ rates, waits, failed }: Told): boolean {
       'items/s': Math.round(rate(load) * (load.includes('batch') ? BATCH : 1)),
     })),
   );
-  const single = rate('single') / rate('floor single');
-  const batch = rate('batch') / rate('floor batch');
-  const cached = rate('cached') / rate('single');
-  const added = percentile(waits.product, 0.5) - percentile(waits.floor, 0.5);
-  console.log(`  single ÷ floor (≥ 0.2): ${round(single)}`);
-  console.log(`  items of batches ÷ floor (≥ 0.3): ${round(batch)}`);
-  console.log(`  cached ÷ single (≥ 1.2): ${round(cached)}`);
+  const isReached = reachesBars([
+    ['single ÷ floor', rate('single') / rate('floor single'), '≥', 0.2],
+    ['items of batches ÷ floor', rate('batch') / rate('floor batch'), '≥', 0.3],
+    ['cached ÷ single', rate('cached') / rate('single'), '≥', 1.2],
+    ['failed', LOADS.reduce((sum, load) => sum + loads[load].failed, 0), '≤', 0],
+  ]);
+  const wait = (load: Load) => percentile(loads[load].waitsMs, 0.5);
+  const added = wait('single') - wait('floor single');
   const pace = { floor: rate('floor single'), set: SET_AT };
-  const quick = reachesAtPace(pace, { name: `added p50 at ${FEW} connections`, ms: added, barMs: 2 });
-  console.log(`  failed (0): ${failed}`);
-  return single >= 0.2 && batch >= 0.3 && cached >= 1.2 && quick && failed === 0;
+  return reachesAtPace(pace, { name: `added p50 at ${FEW} connections`, ms: added, barMs: 2 }) && isReached;
 }

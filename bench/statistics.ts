@@ -22,6 +22,22 @@ export async function inLanes(
   return performance.now() - startMs;
 }
 
+/** Milliseconds that the work took. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+/** A figure and what it must be at least or at most. */
+type Bar = readonly [name: string, value: number, sign: '≥' | '≤', limit: number];
+
+/** Prints each figure beside its bar. True when all are reached. */
+export function reachesBars(bars: readonly Bar[]): boolean {
+  for (const [name, value, sign, limit] of bars) console.log(`  ${name} (${sign} ${limit}): ${round(value)}`);
+  return bars.every(([, value, sign, limit]) => (sign === '≥' ? value >= limit : value <= limit));
+}
+
 /** Two decimals are enough for any figure that is printed here. */
 export function round(value: number): number {
   return Math.round(value * 100) / 100;

@@ -4,7 +4,6 @@
  * the same run: the transfer sent and its receipt seen, with nothing of the service in between.
  */
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Hex, toHex } from 'viem';
 import {
@@ -21,7 +20,7 @@ import { untilMined } from '../dev/chain/untilMined.ts';
 import { locateProgram } from '../dev/stack/locate.ts';
 import { createProgress } from '../dev/stack/progress.ts';
 import { anvilRecipe } from '../dev/stack/recipes/anvil.ts';
-import type { Supervised } from '../dev/stack/supervise.ts';
+import type { SupervisedProcess } from '../dev/stack/supervise.ts';
 import { toWallet } from '../domain/wallets.ts';
 import { processEnvironment } from '../infra/config/environment.ts';
 import { checkLedger } from '../infra/postgres/ledgerCheck.ts';
@@ -29,7 +28,7 @@ import { openPool } from '../infra/postgres/pool.ts';
 import { walletAccountId } from '../infra/postgres/walletAccounts.ts';
 import { TRANSFER_TYPES } from '../providers/payments/evm/token.ts';
 import { inLanes, percentile, round } from './statistics.ts';
-import { openWorld, type World } from './world.ts';
+import { configure, openWorld, type World } from './world.ts';
 
 /** Five dollars, the least that can be paid, in millionths. */
 const UNITS = 5_000_000n;
@@ -43,7 +42,7 @@ const BLOCK_MS = 0;
 const BAR_MS = 500;
 const RECEIPT_POLL_MS = 5;
 
-type Settling = 'the service' | 'the facilitator';
+type Settler = 'the service' | 'the facilitator';
 
 interface Chain extends DemoChain {
   payers: readonly PrivateKeyAccount[];
@@ -94,8 +93,8 @@ async function openChain(world: World, topUps: number): Promise<Chain> {
   const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
   const program = await locateProgram(anvilRecipe, { environment: processEnvironment(), progress });
   const folder = path.join(world.folder, 'demo');
-  const started: Supervised[] = [];
-  const register = (part: Supervised) => started.push(part);
+  const started: SupervisedProcess[] = [];
+  const register = (part: SupervisedProcess) => started.push(part);
   const demo = await startDemoChain({ program, folder, supervision: { folder, register } });
   const { mnemonic, bank } = demoWallets(path.join(folder, 'chain'));
   const client = chainClient(demo.rpcUrl, demo.chainId, bank);
@@ -113,15 +112,13 @@ async function openChain(world: World, topUps: number): Promise<Chain> {
   };
 }
 
-async function openService(world: World, chain: Chain, side: Settling) {
+async function openService(world: World, chain: Chain, side: Settler) {
   const { network, asset, payTo, rpcUrl, facilitatorUrl } = chain;
   const settled = side === 'the service' ? { feePayerKeyEnv: 'FEE_KEY' } : { facilitatorUrl };
   // As the demonstration has it: nobody reorganises this chain.
   const entry = { network, asset, payTo, rpcUrl, ...settled, confirmations: 0, allowPrivateNetwork: true };
   const config = { limits: { perAddressPerMinute: 1_000_000_000 }, x402: { networks: [entry] } };
-  const file = path.join(world.folder, 'topUp.config.json');
-  writeFileSync(file, JSON.stringify(config));
-  const extra = { FAREBOX_CONFIG: file, FEE_KEY: chain.feeKey };
+  const extra = { ...configure(world, config), FEE_KEY: chain.feeKey };
   const worker = await world.start('worker', extra);
   const api = await world.start('api', extra);
   const settle: Settle = async (payment) => {

@@ -1,7 +1,7 @@
 /** Millions of entries of one account, straight into the ledger's own table with all its indexes; and what reading costs. */
 import pg from 'pg';
 
-export interface Filled {
+export interface UsageExtent {
   accountId: string;
   entries: number;
 }
@@ -18,7 +18,7 @@ export function timeOf(entry: number): string {
  * Charges only: what a refund shows is stored with it when it is booked, so it reads like a charge. Every check of the
  * table holds; the account's balance does not follow, because nothing that is measured reads it.
  */
-export async function fillUsage(databaseUrl: string, { accountId, entries }: Filled): Promise<void> {
+export async function fillUsage(databaseUrl: string, { accountId, entries }: UsageExtent): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {

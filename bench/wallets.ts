@@ -3,8 +3,6 @@
  * flight, funds and balance come on top of what a key costs. One core for the API; everything else has the other.
  */
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
@@ -12,18 +10,16 @@ import { BASE_MAINNET, toWallet } from '../domain/wallets.ts';
 import { topUp } from '../infra/postgres/ledger.ts';
 import { inTransaction, openPool } from '../infra/postgres/pool.ts';
 import { openWalletAccount, walletAccountId } from '../infra/postgres/walletAccounts.ts';
-import { type LeanRequest, openLeanClient } from './leanClient.ts';
-import { percentile, round } from './statistics.ts';
+import { startChatApi } from './chat.ts';
+import { type LeanRequest, MANY, openLeanClient } from './leanClient.ts';
+import { percentile, reachesBars } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
 
-const CONNECTIONS = 32;
 /** Four calls of each at a time: one less than they may have. */
 const WALLETS = 8;
 const ROUNDS = 3;
 const SETTLE_MS = 500;
 const MIN_RATIO = 0.35;
-const PLENTY = 1_000_000_000;
-const PRICE = { usd: 0.1, diem: 0.1 };
 const BODY = JSON.stringify({
   model: 'bench-chat',
   messages: [{ role: 'user', content: 'Tell me something about the price of a ride.' }],
@@ -78,20 +74,7 @@ async function fillWallets({ environment }: World, signers: readonly PrivateKeyA
 
 async function openApi(world: World, accountIds: readonly string[]) {
   const upstream = await world.startFloor('chatUpstream');
-  const noLimits = { requestsPerMinute: PLENTY, tokensPerMinute: PLENTY };
-  const config = {
-    providers: { mock: { kind: 'openai', baseUrl: `${upstream.origin}/v1`, allowPrivateNetwork: true } },
-    models: [
-      {
-        ...{ id: 'bench-chat', type: 'text', provider: 'mock', privacy: 'private' },
-        spec: { name: 'Bench', availableContextTokens: 32_768, pricing: { input: PRICE, output: PRICE } },
-      },
-    ],
-    limits: { overrides: Object.fromEntries(accountIds.map((id) => [id, noLimits])) },
-  };
-  const file = path.join(world.folder, 'wallets.config.json');
-  writeFileSync(file, JSON.stringify(config));
-  const api = await world.start('api', { FAREBOX_CONFIG: file });
+  const api = await startChatApi(world, upstream.origin, accountIds);
   await pinToOneCore(world, [api]);
   return api;
 }
@@ -131,25 +114,24 @@ async function askAll(
   const startedAt = performance.now();
   const connection = async (_unused: unknown, first: number) => {
     const line = await openLeanClient(requests[first] as LeanRequest);
-    for (let index = first; index < requests.length; index += CONNECTIONS) {
+    for (let index = first; index < requests.length; index += MANY) {
       if ((await line.ask(requests[index])) !== 200) failed += 1;
     }
     line.close();
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  await Promise.all(Array.from({ length: MANY }, connection));
   return { perSecond: (requests.length * 1_000) / (performance.now() - startedAt), failed };
 }
 
 function judge({ keys, wallets }: { keys: number[]; wallets: number[] }, failed: number): boolean {
   const [byKey, byWallet] = [percentile(keys, 0.5), percentile(wallets, 0.5)];
-  const ratio = byWallet / byKey;
-  console.log(
-    `wallets: chat signed anew by ${WALLETS} wallets at ${CONNECTIONS} connections, against API keys`,
-  );
+  console.log(`wallets: chat signed anew by ${WALLETS} wallets at ${MANY} connections, against API keys`);
   console.table([
     { callers: 'API keys', 'req/s': Math.round(byKey) },
     { callers: 'wallets', 'req/s': Math.round(byWallet) },
   ]);
-  console.log(`ratio ${round(ratio)} (at least ${MIN_RATIO}), failed ${failed}`);
-  return ratio >= MIN_RATIO && failed === 0;
+  return reachesBars([
+    ['ratio', byWallet / byKey, '≥', MIN_RATIO],
+    ['failed', failed, '≤', 0],
+  ]);
 }

@@ -204,6 +204,13 @@ async function createPayer(
   }
 }
 
+/** The variable that names a configuration file of its own, for processes that start after it. */
+export function configure({ folder }: World, config: object): { FAREBOX_CONFIG: string } {
+  const file = path.join(folder, 'process.config.json');
+  writeFileSync(file, JSON.stringify(config));
+  return { FAREBOX_CONFIG: file };
+}
+
 /** The bucket of the product. */
 export function storeOf({ environment }: World) {
   const value = (name: string) => environment[name] ?? '';

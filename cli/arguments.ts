@@ -24,11 +24,20 @@ export function readLimit(value: string): number {
 
 /** An ISO date or time in the future; a date alone means its start in UTC. */
 export function readFuture(value: string): Date {
+  const at = readDate(value);
+  if (at !== undefined && at.getTime() > Date.now()) return at;
+  throw new InvalidArgumentError(
+    'A date in the future such as 2030-01-31 or 2030-01-31T12:00:00Z is allowed.',
+  );
+}
+
+export function readPast(value: string): Date {
+  const at = readDate(value);
+  if (at !== undefined && at.getTime() <= Date.now()) return at;
+  throw new InvalidArgumentError('A date in the past such as 2026-01-31 or 2026-01-31T12:00:00Z is allowed.');
+}
+
+function readDate(value: string): Date | undefined {
   const at = new Date(value);
-  if (!/^\d{4}-\d{2}-\d{2}/.test(value) || Number.isNaN(at.getTime()) || at.getTime() <= Date.now()) {
-    throw new InvalidArgumentError(
-      'A date in the future such as 2030-01-31 or 2030-01-31T12:00:00Z is allowed.',
-    );
-  }
-  return at;
+  return /^\d{4}-\d{2}-\d{2}/.test(value) && !Number.isNaN(at.getTime()) ? at : undefined;
 }

@@ -1,29 +1,43 @@
 /** `npm start`: the whole service on one machine, from what the operator set to a paid job, until Ctrl-C. */
 import path from 'node:path';
+import {
+  DEMO_NETWORK,
+  DEMO_RPC_NETWORK,
+  type DemoChain,
+  startDemoChain,
+  writeDemoConfiguration,
+} from '../dev/chain/demoChain.ts';
 import { AlreadyRunning, type DataFolder, openDataFolder } from '../dev/stack/dataFolder.ts';
 import { demonstrate } from '../dev/stack/demonstrate.ts';
 import { deploymentEnvironment, findPrograms, serversToStart } from '../dev/stack/deployment.ts';
 import { removeDevFile, writeDevFile } from '../dev/stack/devFile.ts';
+import { freePorts, portProblem } from '../dev/stack/freePorts.ts';
+import { type LocateOptions, locateProgram } from '../dev/stack/locate.ts';
 import { createProgress } from '../dev/stack/progress.ts';
+import { anvilRecipe } from '../dev/stack/recipes/anvil.ts';
 import { stopOrphans } from '../dev/stack/runRecords.ts';
 import { type Demo, saveDemo, seedDemo } from '../dev/stack/seedDemo.ts';
+import { startServices } from '../dev/stack/services.ts';
 import { startServers } from '../dev/stack/startServers.ts';
-import { startServices } from '../dev/stack/startServices.ts';
+import type { SuperviseOptions } from '../dev/stack/supervise.ts';
 import { openSupervision, type Supervision, stopWhenAsked } from '../dev/stack/supervision.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
-import { processEnvironment } from '../infra/config/environment.ts';
+import { demoChainClashes } from '../infra/config/demoChain.ts';
+import {
+  type Environment,
+  processEnvironment,
+  type REQUIRED_VARIABLES,
+  readEnvironment,
+} from '../infra/config/environment.ts';
 import { withFoundModels } from '../infra/config/withFoundModels.ts';
 import { migrate } from '../infra/postgres/migrate.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { registerSearchAttributes } from '../infra/temporal/searchAttributes.ts';
 import { findOllama } from '../providers/ollama/findOllama.ts';
 import { PROVIDERS } from '../providers/registry.ts';
-import { errorLine } from './commandError.ts';
+import { CommandError, errorLine } from './commandError.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from './searchAttributeTypes.ts';
-import { type Address, addressOf, mustBeFree } from './startAddress.ts';
 import { announce, type FoundModels } from './startAnnouncement.ts';
-import { checkConfiguration } from './startConfiguration.ts';
-import { mustLeaveRoom, openDemoChain } from './startDemoChain.ts';
 import { readStartOptions, START_HELP, type StartOptions } from './startOptions.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -159,6 +173,70 @@ async function showDemonstration(
   } catch (error) {
     if (!supervision.isStopping()) say(`  the demonstration failed: ${errorLine(error)}`);
   }
+}
+
+interface Address {
+  host: string;
+  port: number;
+  /** How this machine reaches it. */
+  origin: string;
+  baseUrl: string;
+}
+
+/** PORT 0: any free port. */
+async function addressOf({ HOST, PORT }: Environment): Promise<Address> {
+  const [port = PORT] = PORT === 0 ? await freePorts(1) : [PORT];
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[HOST] ?? HOST;
+  const origin = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+  return { host: HOST, port, origin, baseUrl: `${origin}/api/v1` };
+}
+
+/** Throws CommandError when nothing can listen there. */
+async function mustBeFree({ host, port }: Address): Promise<void> {
+  const problem = await portProblem(port, host);
+  if (problem === undefined) return;
+  const why = problem === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${problem})`;
+  throw new CommandError(`port ${port} of ${host} ${why}: set PORT (or HOST) to another`, 1);
+}
+
+/** Stand-ins for addresses that are known only once the parts run: what is checked here is all the rest. */
+const NOT_YET: Record<(typeof REQUIRED_VARIABLES)[number], string> = {
+  DATABASE_URL: 'postgres://127.0.0.1/farebox',
+  REDIS_URL: 'redis://127.0.0.1',
+  S3_ENDPOINT: 'http://127.0.0.1',
+  S3_BUCKET: 'farebox',
+  S3_ACCESS_KEY_ID: 'farebox',
+  S3_SECRET_ACCESS_KEY: 'farebox',
+  TEMPORAL_ADDRESS: '127.0.0.1:7233',
+};
+
+/** Environment and configuration file as a whole, before anything starts. Throws ConfigError. */
+function checkConfiguration(given: NodeJS.ProcessEnv): { environment: Environment; config: Config } {
+  const set = Object.entries(given).filter(([, value]) => value?.trim());
+  const config = loadConfig(PROVIDERS, { ...NOT_YET, ...Object.fromEntries(set) });
+  return { environment: readEnvironment(given), config };
+}
+
+/** Throws CommandError when the operator's file names the same chain: it would be two at once. */
+function mustLeaveRoom(config: Pick<Config, 'x402' | 'rpc'>): void {
+  const [clash] = demoChainClashes(config, { network: DEMO_NETWORK, rpcNetworks: [DEMO_RPC_NETWORK] });
+  if (clash !== undefined) throw new CommandError(clash);
+}
+
+interface DemoChainStart {
+  folder: string;
+  locate: LocateOptions;
+  supervision: SuperviseOptions;
+}
+
+/** Starts it; `environment` is for all processes that shall know of it. Throws PartMissing when there is no anvil. */
+async function openDemoChain({ folder, locate, supervision }: DemoChainStart): Promise<{
+  chain: DemoChain;
+  environment: Record<string, string>;
+}> {
+  const program = await locateProgram(anvilRecipe, locate);
+  const chain = await startDemoChain({ program, folder, supervision });
+  return { chain, environment: { FAREBOX_DEMO_CHAIN: writeDemoConfiguration(folder, chain) } };
 }
 
 try {

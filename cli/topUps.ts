@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type pg from 'pg';
 import {
   type ChainPayment,
@@ -21,6 +21,7 @@ import { paymentIdOf } from '../infra/postgres/topUps.ts';
 import { createTransferReader } from '../providers/payments/createPaymentNetworks.ts';
 import type { IncomingTransfer } from '../providers/payments/incomingTransfer.ts';
 import { PROVIDERS } from '../providers/registry.ts';
+import { readPast } from './arguments.ts';
 import { CommandError, errorLine } from './commandError.ts';
 import { print, table } from './output.ts';
 import { withDatabase } from './withDatabase.ts';
@@ -51,17 +52,7 @@ export function addTopUpCommands(program: Command): void {
     .action(reconcile);
 }
 
-function readPast(value: string): Date {
-  const at = new Date(value);
-  if (!/^\d{4}-\d{2}-\d{2}/.test(value) || Number.isNaN(at.getTime()) || at.getTime() > Date.now()) {
-    throw new InvalidArgumentError(
-      'A date in the past such as 2026-01-31 or 2026-01-31T12:00:00Z is allowed.',
-    );
-  }
-  return at;
-}
-
-interface Reconciled {
+interface ReconcileResult {
   /** Payments on the chains since then. */
   payments: number;
   /** Transfers to `payTo` that are no payments: nobody is credited for them. */
@@ -72,7 +63,7 @@ interface Reconciled {
 async function reconcile(options: ReconcileOptions): Promise<void> {
   const since = options.since ?? new Date(Date.now() - DEFAULT_DAYS * DAY_SECONDS * 1_000);
   const answer = await withDatabase(async (pool, environment) => {
-    const total: Reconciled = { payments: 0, otherTransfers: 0, differences: [] };
+    const total: ReconcileResult = { payments: 0, otherTransfers: 0, differences: [] };
     for (const settings of configuredNetworks(environment)) {
       const found = await reconcileNetwork({ pool, settings, since, mayCredit: options.credit === true });
       total.payments += found.payments;
@@ -108,7 +99,12 @@ interface Reconciliation {
 }
 
 /** The books are read before the chain for what they credited, and after it for what the chain has. */
-async function reconcileNetwork({ pool, settings, since, mayCredit }: Reconciliation): Promise<Reconciled> {
+async function reconcileNetwork({
+  pool,
+  settings,
+  since,
+  mayCredit,
+}: Reconciliation): Promise<ReconcileResult> {
   const { network, asset } = settings;
   const credited = await creditedSince(pool, { network, asset, since });
   const sinceSeconds = Math.floor(since.getTime() / 1_000);
@@ -116,7 +112,7 @@ async function reconcileNetwork({ pool, settings, since, mayCredit }: Reconcilia
   const payments = transfers.flatMap((transfer) => foundPayment(transfer) ?? []);
   const ids = payments.map(({ paymentId }) => paymentId);
   const booked = await bookedPayments(pool, ids);
-  const differences: Reconciled['differences'] = creditedWithoutPayment(credited, new Set(ids));
+  const differences: ReconcileResult['differences'] = creditedWithoutPayment(credited, new Set(ids));
   const recent = payments.filter(({ atSeconds }) => atSeconds >= sinceSeconds);
   for (const payment of recent) {
     const difference = compareWithBooks(payment, booked.get(payment.paymentId));
@@ -157,7 +153,7 @@ function foundPayment(
   return { paymentId, network, asset, ...payment, amount, decimals: DECIMALS, transaction, atSeconds };
 }
 
-function textOf({ payments, otherTransfers, differences }: Reconciled): string {
+function textOf({ payments, otherTransfers, differences }: ReconcileResult): string {
   const seen = `${payments} payments on the chains; ${otherTransfers} other transfers, which credit nobody`;
   if (differences.length === 0) return `top-ups: the books and the chains agree (${seen})`;
   const rows = differences.map(

@@ -62,14 +62,14 @@ export function createLogger(options: LogOptions): Logger {
   );
 }
 
-type Given = Parameters<LogFn>;
+type LogArguments = Parameters<LogFn>;
 
 /** An error that is logged without words would lend its own, unscrubbed. */
-function withWords(given: Given): Given {
+function withWords(given: LogArguments): LogArguments {
   const [first, words] = given as [unknown, unknown];
   if (words !== undefined || typeof first !== 'object' || first === null) return given;
-  if (first instanceof Error) return [{ err: first }, 'an error'] as unknown as Given;
-  return 'err' in first ? ([first, 'an error'] as unknown as Given) : given;
+  if (first instanceof Error) return [{ err: first }, 'an error'] as unknown as LogArguments;
+  return 'err' in first ? ([first, 'an error'] as unknown as LogArguments) : given;
 }
 
 function allowed(fields: Record<string, unknown>): Record<string, unknown> {

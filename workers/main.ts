@@ -1,7 +1,14 @@
 /** One worker process: serves the configured task queues until it is told to stop, then finishes what it holds. */
 import '../infra/steadyHeap.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  makeTelemetryFilterString,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import { type Activities, createActivities } from '../activities/createActivities.ts';
 import { watchActivity } from '../activities/watch.ts';
 import type { TaskQueue } from '../domain/queues.ts';
@@ -26,7 +33,6 @@ import {
   planOf,
   STICKY_LIMIT_MS,
 } from './queues.ts';
-import { installRuntime } from './runtime.ts';
 import { DECIDING_QUEUE, keepLooking, openStandBy } from './standBy.ts';
 import { tracingSinks } from './tracing.ts';
 
@@ -143,6 +149,23 @@ async function createWorker(queue: TaskQueue, parts: WorkerParts): Promise<Worke
     maxConcurrentLocalActivityExecutions: MAX_LOCAL_ACTIVITIES,
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
     stickyQueueScheduleToStartTimeout: STICKY_LIMIT_MS,
+  });
+}
+
+const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+
+/** The SDK's own log lines go into ours. */
+function installRuntime(log: Logger): void {
+  Runtime.install({
+    logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+      const { error, workflowId, activityType, taskQueue } = meta ?? {};
+      log[LEVELS[level]]({ err: error, workflowId, activityType, taskQueue }, message);
+    }),
+    telemetryOptions: {
+      logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
+    },
+    // Our own handlers decide when to stop.
+    shutdownSignals: [],
   });
 }
 

@@ -5,7 +5,7 @@
 import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
-import type { Refusal } from '../../engines/documents/document.ts';
+import type { DocumentRefusal } from '../../engines/documents/document.ts';
 import type { Counter } from '../../infra/redis/limiter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
@@ -40,7 +40,7 @@ const BUDGET_MS = 10 * MINUTE_MS;
 const UNPAID_READINGS = 30;
 /** One that its limits on time or memory ended took them whole: five are the budget. */
 const ENDED_READING_COST = 6;
-const ENDED_READING: Refusal = 'too_complex';
+const ENDED_READING: DocumentRefusal = 'too_complex';
 const UNREADABLE = new Set<ErrorCode>(['invalid_document', 'invalid_media', 'media_too_long']);
 const UNPAID = new Set<ErrorCode>(['insufficient_balance', 'key_limit_exceeded']);
 

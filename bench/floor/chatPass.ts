@@ -5,12 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Router } from '@koa/router';
-import Koa from 'koa';
 import pg from 'pg';
 import { Agent, request } from 'undici';
-import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
+import { serveRoutes } from './serve.ts';
 
-const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 const upstream = `${process.env.BENCH_UPSTREAM}/v1/chat/completions`;
 const dispatcher = new Agent({ connections: 1_024 });
 const bills = process.env.BENCH_BILLS
@@ -37,7 +35,4 @@ router.post('/api/v1/chat/completions', async (context) => {
   await bills.query({ ...SETTLE, values });
   context.body = whole;
 });
-const app = new Koa();
-app.silent = true;
-app.use(router.routes());
-app.listen({ host, port, backlog: 4_096 }, () => console.log('floor ready'));
+serveRoutes(router);

@@ -2,9 +2,9 @@
  * A text service that costs next to nothing: it answers every completion with the same bytes, and a stream with frames at
  * an even pace, each of which says when it was sent.
  */
-import { createServer, type ServerResponse } from 'node:http';
-import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
+import type { ServerResponse } from 'node:http';
 import { FRAME_MS, FRAMES } from './chatFrames.ts';
+import { serveBare } from './serve.ts';
 
 const HEAD = { id: 'chatcmpl-bench', object: 'chat.completion', created: 1_767_225_600, model: 'bench' };
 const USAGE = { usage: { prompt_tokens: 20, completion_tokens: FRAMES, total_tokens: 20 + FRAMES } };
@@ -43,24 +43,17 @@ function tick(): void {
   }
 }
 
-const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 setInterval(tick, FRAME_MS / groups.length);
-createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-  let text = '';
-  request.setEncoding('utf8').on('data', (part: string) => {
-    text += part;
-  });
-  request.on('end', () => {
-    if (!text.includes('"stream":true')) {
-      response
-        .writeHead(200, { 'content-type': 'application/json', 'content-length': WHOLE.length })
-        .end(WHOLE);
-      return;
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-    response.socket?.setNoDelay(true);
-    const streams = groups.reduce((least, each) => (each.size < least.size ? each : least));
-    streams.set(response, 0);
-    response.once('close', () => streams.delete(response));
-  });
-}).listen({ host, port, backlog: 4_096 }, () => console.log('floor ready'));
+serveBare((text, response) => {
+  if (!text.includes('"stream":true')) {
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-length': WHOLE.length })
+      .end(WHOLE);
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  response.socket?.setNoDelay(true);
+  const streams = groups.reduce((least, each) => (each.size < least.size ? each : least));
+  streams.set(response, 0);
+  response.once('close', () => streams.delete(response));
+});

@@ -1,6 +1,5 @@
 /** A chain node that costs next to nothing: it answers each call with the same word of 32 bytes, and knows how far it is. */
-import { createServer } from 'node:http';
-import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
+import { serveBare } from './serve.ts';
 
 const WORD = `"0x${'5a'.repeat(32)}"`;
 const BLOCK = `{"number":"0xffff","hash":${WORD},"parentHash":${WORD},"transactions":[]}`;
@@ -10,15 +9,8 @@ function answerTo(item: { id: number; method: string }): string {
   return `{"jsonrpc":"2.0","id":${item.id},"result":${results[item.method] ?? WORD}}`;
 }
 
-const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
-createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-  let text = '';
-  request.setEncoding('utf8').on('data', (part: string) => {
-    text += part;
-  });
-  request.on('end', () => {
-    const asked = JSON.parse(text);
-    const body = Array.isArray(asked) ? `[${asked.map(answerTo).join(',')}]` : answerTo(asked);
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
-  });
-}).listen({ host, port, backlog: 4_096 }, () => console.log('floor ready'));
+serveBare((text, response) => {
+  const asked = JSON.parse(text);
+  const body = Array.isArray(asked) ? `[${asked.map(answerTo).join(',')}]` : answerTo(asked);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
+});

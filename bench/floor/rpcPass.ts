@@ -1,10 +1,8 @@
 /** The floor of the RPC benchmark: a bare Koa route that passes request and answer through with undici, and bills nobody. */
 import { Router } from '@koa/router';
-import Koa from 'koa';
 import { Agent, request } from 'undici';
-import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
+import { serveRoutes } from './serve.ts';
 
-const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 const upstream = process.env.BENCH_UPSTREAM ?? '';
 const dispatcher = new Agent({ connections: 1_024 });
 const headers = { 'content-type': 'application/json' };
@@ -16,7 +14,4 @@ router.post('/api/v1/crypto/rpc/:network', async (context) => {
   context.length = Number(answer.headers['content-length']);
   context.body = answer.body;
 });
-const app = new Koa();
-app.silent = true;
-app.use(router.routes());
-app.listen({ host, port, backlog: 4_096 }, () => console.log('floor ready'));
+serveRoutes(router);

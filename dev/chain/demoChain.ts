@@ -10,7 +10,7 @@ import { callOwn } from '../../infra/http/operatorFetch.ts';
 import { freePorts } from '../stack/freePorts.ts';
 import { writeJson } from '../stack/jsonFile.ts';
 import type { FoundProgram, PartProcess } from '../stack/part.ts';
-import { partEnvironment } from '../stack/partEnvironment.ts';
+import { partEnvironment } from '../stack/part.ts';
 import { anvilProcess } from '../stack/parts/anvil.ts';
 import { type SuperviseOptions, supervise } from '../stack/supervise.ts';
 import { type ChainClient, chainClient } from './chainClient.ts';

@@ -6,7 +6,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import type { Abi, Account } from 'viem';
 import { chainClient } from './chainClient.ts';
-import { createTurn } from './turn.ts';
 import { untilMined } from './untilMined.ts';
 
 export interface FacilitatorOptions {
@@ -105,4 +104,14 @@ export function sendJson(response: ServerResponse, status: number, body: Facilit
     typeof value === 'bigint' ? String(value) : value,
   );
   response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+}
+
+/** One after the other, in the order of the calls: two transactions of one account must not take the same nonce. */
+export function createTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
 }

@@ -4,7 +4,7 @@
  */
 import { run } from './run.ts';
 
-export interface Unprivileged {
+export interface UserSwitch {
   wrap(command: string, args: readonly string[]): { command: string; args: string[] };
   /** Who must own the files as seen from outside; undefined when nobody has to be asked. */
   ownerId?: number;
@@ -21,7 +21,7 @@ const WAYS = [
 ];
 
 /** `program` is what will be run, `folder` (of root) what it works in. Throws when this is root and no way works. */
-export async function asOrdinaryUser(program: string, folder: string): Promise<Unprivileged> {
+export async function asOrdinaryUser(program: string, folder: string): Promise<UserSwitch> {
   if (process.getuid?.() !== 0) return { wrap: (command, args) => ({ command, args: [...args] }) };
   for (const { prefix, ownerId } of WAYS) {
     const wrap = wrapIn(prefix);
@@ -34,7 +34,7 @@ export async function asOrdinaryUser(program: string, folder: string): Promise<U
   );
 }
 
-function wrapIn(prefix: readonly string[]): Unprivileged['wrap'] {
+function wrapIn(prefix: readonly string[]): UserSwitch['wrap'] {
   return (command, args) => {
     const [first = command, ...rest] = [...prefix, command, ...args];
     return { command: first, args: rest };

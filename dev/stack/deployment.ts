@@ -5,7 +5,7 @@ import { DEFAULT_OLLAMA } from '../../infra/config/ollamaAddress.ts';
 import type { DataFolder } from './dataFolder.ts';
 import { type LocateOptions, locateParts, PartMissing, type Programs } from './locate.ts';
 import { OPTIONAL_PART_NAMES, type OptionalPartName, type PartName } from './part.ts';
-import { recogniserModel } from './recipes/pocketsphinx.ts';
+import { recogniserModel } from './recipes/speech.ts';
 import { SERVER_NAMES, type ServerName } from './startServers.ts';
 
 /** The variable that says: use this one, start none. */

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { withLock } from '../launch/lock.mjs';
 import { isExecutable } from './onPath.ts';
 import type { ObtainContext, Source } from './recipe.ts';
@@ -69,4 +70,9 @@ async function isUsable(program: string, context: ObtainContext): Promise<boolea
     () => true,
     () => false,
   );
+}
+
+/** The pinned manifests of a tool; the build copies them, so they lie at the same place beside compiled code. */
+export function toolFolder(tool: string): string {
+  return fileURLToPath(new URL(`../../infra/deploy/tools/${tool}`, import.meta.url));
 }

@@ -8,12 +8,11 @@ import { isExecutable, onPath } from './onPath.ts';
 import type { FoundProgram, OptionalPartName, PartName } from './part.ts';
 import type { Progress } from './progress.ts';
 import type { Recipe } from './recipe.ts';
-import { espeakRecipe } from './recipes/espeak.ts';
 import { ffmpegRecipe, ffprobeRecipe } from './recipes/ffmpeg.ts';
 import { objectStoreRecipe } from './recipes/objectStore.ts';
-import { pocketsphinxRecipe } from './recipes/pocketsphinx.ts';
 import { postgresRecipe } from './recipes/postgres.ts';
 import { redisRecipe } from './recipes/redis.ts';
+import { espeakRecipe, pocketsphinxRecipe } from './recipes/speech.ts';
 import { temporalRecipe } from './recipes/temporal.ts';
 
 export interface LocateOptions {

@@ -1,4 +1,6 @@
 /** The real parts that Farebox needs, and how one is started. */
+import { processEnvironment } from '../../infra/config/environment.ts';
+
 export const PART_NAMES = ['postgres', 'redis', 's3', 'temporal', 'ffmpeg', 'ffprobe'] as const;
 export type PartName = (typeof PART_NAMES)[number];
 
@@ -27,4 +29,9 @@ export interface PartProcess {
   readyTimeoutMs: number;
   stopSignal: NodeJS.Signals;
   stopTimeoutMs: number;
+}
+
+/** What a part sees of the caller's environment: where programs lie, and nothing that would change its behaviour. */
+export function partEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  return { PATH: processEnvironment().PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...extra };
 }

@@ -1,10 +1,17 @@
-/** Our own processes in the stack: one API, one worker. */
+/** Our own processes in the stack: one API and one worker, which are waited for until both do their work. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { TaskQueue } from '../../domain/queues.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { readEnvironment } from '../../infra/config/environment.ts';
 import { callOwn } from '../../infra/http/operatorFetch.ts';
+import { openTemporal } from '../../infra/temporal/connect.ts';
+import { pollersOf } from '../../infra/temporal/pollers.ts';
 import type { PartProcess } from './part.ts';
+import { type SuperviseOptions, supervise } from './supervise.ts';
 
-export interface ServiceOptions {
+interface ServiceOptions {
   environment: NodeJS.ProcessEnv;
   /** Relative paths in the configuration file start here. */
   cwd: string;
@@ -27,7 +34,7 @@ const WORKER_STOP_MS = 40_000;
 /** What an API process needs beyond its drain time: to settle what was cut, and to close. */
 const API_SETTLE_MS = 15_000;
 
-export function apiProcess(options: ServiceOptions, origin: string): PartProcess {
+function apiProcess(options: ServiceOptions, origin: string): PartProcess {
   const process = service('api', '../../api/main.js', options);
   const { FAREBOX_DRAIN_SECONDS } = readEnvironment(options.environment);
   return {
@@ -38,7 +45,7 @@ export function apiProcess(options: ServiceOptions, origin: string): PartProcess
   };
 }
 
-export function workerProcess(options: ServiceOptions): PartProcess {
+function workerProcess(options: ServiceOptions): PartProcess {
   // It waits by itself for what it needs; that it polls is checked once, by whoever waits for the whole.
   const process = service('worker', '../../workers/main.js', options);
   return { ...process, args: [...WORKER_FLAGS, ...process.args], check: async () => undefined };
@@ -58,8 +65,66 @@ function service(name: string, script: string, { environment, cwd }: ServiceOpti
 }
 
 /** Throws, with the first words of the answer, when it is not 200. */
-export async function mustAnswer(url: string): Promise<void> {
+async function mustAnswer(url: string): Promise<void> {
   const answer = await callOwn(url, { timeoutMs: 5_000 });
   const words = await answer.text();
   if (answer.status !== 200) throw new Error(`${url} answers ${answer.status}: ${words.slice(0, 300)}`);
+}
+
+/** Repeats `check` until it no longer throws; throws its last error, with `what`, when that takes over `timeoutMs`. */
+async function untilTrue(what: string, check: () => Promise<void>, timeoutMs: number): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > deadline) {
+        throw new Error(`${what} after ${Math.round(timeoutMs / 1_000)} s: ${(error as Error).message}`);
+      }
+    }
+    await sleep(50);
+  }
+}
+
+interface PollCheck {
+  temporal: Config['temporal'];
+  queue: TaskQueue;
+  pid: number;
+}
+
+/** A process without a port is ready when the server has seen it ask for work. Throws until then. */
+async function mustPoll({ temporal: at, queue, pid }: PollCheck): Promise<void> {
+  const temporal = openTemporal(at);
+  try {
+    const pollers = await pollersOf(temporal, queue, 'workflows');
+    const found = pollers.some(({ identity }) => identity?.startsWith(`${pid}@`));
+    if (!found) throw new Error(`no worker of process ${pid} asks for work on "${queue}"`);
+  } finally {
+    await temporal.close();
+  }
+}
+
+interface ServicesOptions {
+  environment: NodeJS.ProcessEnv;
+  config: Config;
+  /** Where the API is reached, e.g. http://127.0.0.1:8080. */
+  origin: string;
+  supervision: SuperviseOptions;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+
+/** Throws, with the reason of what is not ready, when that takes longer than a minute. */
+export async function startServices(options: ServicesOptions): Promise<void> {
+  const { config, origin, supervision } = options;
+  const how = { environment: options.environment, cwd: process.cwd() };
+  const [, worker] = await Promise.all([
+    supervise(apiProcess(how, origin), supervision),
+    supervise(workerProcess(how), supervision),
+  ]);
+  const polls = () => mustPoll({ temporal: config.temporal, queue: 'jobs', pid: worker.pid() ?? 0 });
+  await Promise.all([
+    untilTrue('the API is not ready', () => mustAnswer(`${origin}/readyz`), READY_TIMEOUT_MS),
+    untilTrue('the worker is not ready', polls, READY_TIMEOUT_MS),
+  ]);
 }

@@ -7,7 +7,7 @@ import { objectStoreProcess } from './parts/objectStore.ts';
 import { ensureDatabase, postgresUrl, preparePostgres } from './parts/postgres.ts';
 import { redisProcess, redisUrl } from './parts/redis.ts';
 import { temporalProcess } from './parts/temporal.ts';
-import { type Supervised, type SuperviseOptions, supervise } from './supervise.ts';
+import { type SupervisedProcess, type SuperviseOptions, supervise } from './supervise.ts';
 
 export const SERVER_NAMES = ['postgres', 'redis', 's3', 'temporal'] as const;
 export type ServerName = (typeof SERVER_NAMES)[number];
@@ -34,7 +34,7 @@ export interface ServersOptions {
 }
 
 export interface Servers {
-  supervised: Map<ServerName, Supervised>;
+  supervised: Map<ServerName, SupervisedProcess>;
   /** Environment variables (DATABASE_URL and so on) for the servers started here. */
   environment: Record<string, string>;
   temporalUiUrl?: string;
@@ -52,7 +52,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   const [postgres = 0, redis = 0, s3 = 0, temporal = 0, ui = 0] = await freePorts(5);
   const start: Start = { ...options, ports: { postgres, redis, s3, temporal, ui } };
   const names = SERVER_NAMES.filter((name) => options.programs[name] !== undefined);
-  const supervised = new Map<ServerName, Supervised>();
+  const supervised = new Map<ServerName, SupervisedProcess>();
   const results = await Promise.allSettled(
     names.map(async (name) => {
       const process = await PROCESSES[name](start);

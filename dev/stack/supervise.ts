@@ -1,13 +1,21 @@
 /** Keeps one process running: logs to a file, records who it is, restarts it with back-off, stops it with a deadline. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, readFileSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limitLog, logFile, openLog } from './logFile.ts';
 import type { PartProcess } from './part.ts';
 import { writeRecord } from './runRecords.ts';
 
-export interface Supervised {
+export interface SupervisedProcess {
   name: string;
   pid(): number | undefined;
   /** Asks it to stop, and kills it when it has not after its deadline. */
@@ -18,7 +26,7 @@ export interface SuperviseOptions {
   /** Where `logs/` and `run/` lie. */
   folder: string;
   /** Called when the process is launched, before it is ready: whoever stops the stack must know of it by then. */
-  register?(supervised: Supervised): void;
+  register?(supervised: SupervisedProcess): void;
   /** Called at each unplanned end, before the pause that goes before the restart. */
   onCrash?(event: { name: string; how: string; restartInMs: number }): void;
   onRestart?(event: { name: string; pid: number }): void;
@@ -44,7 +52,7 @@ const CHECK_LIMIT_MS = 10_000;
 const LIVENESS: Liveness = { everyMs: 10_000, limitMs: 90_000 };
 
 /** Starts the process and resolves when it is ready; throws, with the end of its log, when it never is. */
-export async function supervise(part: PartProcess, options: SuperviseOptions): Promise<Supervised> {
+export async function supervise(part: PartProcess, options: SuperviseOptions): Promise<SupervisedProcess> {
   const state: State = { part, options, stopping: false, pauseMs: FIRST_PAUSE_MS };
   const supervised = { name: part.name, pid: () => state.child?.pid, stop: () => stop(state) };
   launch(state);
@@ -223,4 +231,30 @@ async function end(
   const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   await ended;
   clearTimeout(timer);
+}
+
+const MAX_LOG_BYTES = 50_000_000;
+
+function logFile(folder: string, name: string): string {
+  return path.join(folder, 'logs', `${name}.log`);
+}
+
+/** The log of a part: appended to over restarts, and kept from growing without end. */
+function openLog(folder: string, name: string): number {
+  mkdirSync(path.join(folder, 'logs'), { recursive: true, mode: 0o700 });
+  limitLog(folder, name);
+  return openSync(logFile(folder, name), 'a', 0o600);
+}
+
+/** The process holds the file open for appending, so it is emptied in place, after a copy; one older copy is kept. */
+function limitLog(folder: string, name: string): void {
+  const file = logFile(folder, name);
+  const sizeBytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (sizeBytes <= MAX_LOG_BYTES) return;
+  try {
+    copyFileSync(file, `${file}.1`);
+  } finally {
+    // Also when there was no room for the copy: then all the more.
+    truncateSync(file);
+  }
 }

@@ -1,8 +1,7 @@
 /** What the supervisor knows of its processes, what it tells of them, and how it ends: whole, in order, with deadlines. */
 import type { DataFolder } from './dataFolder.ts';
 import { removeDevFile } from './devFile.ts';
-import { createRunning } from './running.ts';
-import type { SuperviseOptions } from './supervise.ts';
+import type { SupervisedProcess, SuperviseOptions } from './supervise.ts';
 
 export interface Supervision {
   /** For every process that is started. */
@@ -85,4 +84,40 @@ function kill(pid: number): void {
   } catch {
     // Already gone.
   }
+}
+
+/** Every process that this supervisor started. */
+interface RunningProcesses {
+  add(supervised: SupervisedProcess): void;
+  /** Process ids by name, of those that run now. */
+  processes(): Record<string, number>;
+  /** Those who take work first, then what they work with, the database last. Each has its own deadline. */
+  stopAll(): Promise<void>;
+}
+
+const STOP_ORDER = [
+  ['api', 'worker'],
+  ['facilitator', 'temporal', 'redis', 's3'],
+  ['chain', 'postgres'],
+];
+
+function createRunning(): RunningProcesses {
+  const all = new Map<string, SupervisedProcess>();
+  return {
+    add(supervised) {
+      all.set(supervised.name, supervised);
+    },
+    processes() {
+      const known = [...all.values()].flatMap(({ name, pid }) => {
+        const id = pid();
+        return id === undefined ? [] : [[name, id] as const];
+      });
+      return Object.fromEntries(known);
+    },
+    async stopAll() {
+      for (const names of STOP_ORDER) {
+        await Promise.all(names.map((name) => all.get(name)?.stop()));
+      }
+    },
+  };
 }

@@ -19,7 +19,7 @@ export interface DecoderIsolation {
   reason?: string;
 }
 
-interface Level extends DecoderIsolation {
+interface IsolationLevel extends DecoderIsolation {
   namespaces: readonly string[];
   /** Needs a mount namespace. */
   hidesFiles: boolean;
@@ -27,7 +27,7 @@ interface Level extends DecoderIsolation {
 
 const PROCESSES = ['--pid', '--fork', '--kill-child', '--net', '--ipc'];
 /** The best one first. */
-const LEVELS: readonly Level[] = [
+const LEVELS: readonly IsolationLevel[] = [
   {
     level: 'full',
     description: 'run without network, in namespaces of their own',
@@ -143,7 +143,7 @@ function run([program = '', ...args]: readonly string[]): string | undefined {
   return reason.slice(0, MAX_REASON_LENGTH);
 }
 
-interface Means extends Pick<Level, 'namespaces' | 'hidesFiles'> {
+interface Means extends Pick<IsolationLevel, 'namespaces' | 'hidesFiles'> {
   user: readonly string[];
 }
 

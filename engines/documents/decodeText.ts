@@ -28,14 +28,15 @@ function decodeAs(charset: string, bytes: Buffer): string | undefined {
 const WESTERN = 'windows-1252';
 const WESTERN_SIGNS = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
-/** Node 20 reads it as Latin 1, which has no signs there. */
-function decodeWestern(bytes: Buffer): string {
+/** Node 20 reads windows-1252 as Latin 1, which has no signs there. */
+export function decodeWestern(bytes: Buffer): string {
   return bytes
     .toString('latin1')
     .replace(/[\x80-\x9f]/g, (control) => WESTERN_SIGNS[control.charCodeAt(0) - 0x80] ?? control);
 }
 
-function markOf(bytes: Buffer): string | undefined {
+/** Encoding by the byte order mark. */
+export function markOf(bytes: Uint8Array): string | undefined {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';

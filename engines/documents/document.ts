@@ -21,13 +21,13 @@ export interface DocumentText {
 }
 
 /** A picture has no text to give: it is for a model that sees. */
-export interface Picture {
+export interface DocumentPicture {
   kind: 'image';
   /** Such as `image/png`, told from the bytes. */
   mediaType: string;
 }
 
-export type Reading = DocumentText | Picture;
+export type DocumentContent = DocumentText | DocumentPicture;
 
 /** What the child is told of the name: enough for kinds of plain text, which have no signature. */
 export interface Hints {
@@ -36,7 +36,7 @@ export interface Hints {
   claimedType: string;
 }
 
-export type Refusal =
+export type DocumentRefusal =
   | 'unsupported'
   | 'legacy_office'
   | 'protected'
@@ -47,10 +47,10 @@ export type Refusal =
   | 'too_complex';
 
 /** Ends the reading of a document: it cannot be read, and that is not our fault. */
-export class Unreadable extends Error {
-  readonly refusal: Refusal;
+export class UnreadableDocument extends Error {
+  readonly refusal: DocumentRefusal;
 
-  constructor(refusal: Refusal, detail?: string) {
+  constructor(refusal: DocumentRefusal, detail?: string) {
     super(detail ?? refusal);
     this.refusal = refusal;
   }

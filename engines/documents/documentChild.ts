@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { denyNetwork } from '../child/denyNetwork.ts';
 import { type DocumentAnswer, type DocumentQuestion, INPUT_FILE, TEXT_FILE } from './childWords.ts';
-import { Unreadable } from './document.ts';
+import { UnreadableDocument } from './document.ts';
 import { readDocument } from './readDocument.ts';
 
 /** The next document does not get what the last one left behind. */
@@ -26,7 +26,7 @@ async function answer({ folder, hints }: DocumentQuestion): Promise<Omit<Documen
     await writeFile(`${folder}/${TEXT_FILE}`, text);
     return { reading: about };
   } catch (error) {
-    if (error instanceof Unreadable) return { refusal: error.refusal, detail: error.message };
+    if (error instanceof UnreadableDocument) return { refusal: error.refusal, detail: error.message };
     // A parser that stumbles over a file says nothing better than that the file is damaged; its words may quote the file.
     return { refusal: 'damaged', detail: error instanceof Error ? error.name : 'unknown' };
   }

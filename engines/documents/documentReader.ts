@@ -10,7 +10,7 @@ import { createChildPool } from '../child/childPool.ts';
 import { shippedChild } from '../child/keptChild.ts';
 import type { WorkFolders } from '../child/workFolders.ts';
 import { type DocumentAnswer, type DocumentQuestion, INPUT_FILE, TEXT_FILE } from './childWords.ts';
-import { type Hints, MAX_DOCUMENT_BYTES, type Reading, type Refusal } from './document.ts';
+import { type DocumentContent, type DocumentRefusal, type Hints, MAX_DOCUMENT_BYTES } from './document.ts';
 
 interface GivenDocument {
   bytes: Buffer;
@@ -22,7 +22,7 @@ interface GivenDocument {
 
 export interface DocumentReader {
   /** The whole text, or a FareboxError `invalid_document` that says why there is none; a picture is told as one. */
-  read(document: GivenDocument, options?: { signal?: AbortSignal }): Promise<Reading>;
+  read(document: GivenDocument, options?: { signal?: AbortSignal }): Promise<DocumentContent>;
   close(): void;
 }
 
@@ -75,14 +75,17 @@ function hintsOf({ filename = '', claimedType = '' }: GivenDocument): Hints {
   };
 }
 
-async function readingOf({ reading, refusal, detail }: DocumentAnswer, folder: string): Promise<Reading> {
+async function readingOf(
+  { reading, refusal, detail }: DocumentAnswer,
+  folder: string,
+): Promise<DocumentContent> {
   if (reading === undefined) throw refused(refusal ?? 'damaged', detail);
   if (reading.kind === 'image') return reading;
   return { ...reading, text: await readFile(join(folder, TEXT_FILE), 'utf8') };
 }
 
 const READABLE = 'PDF, DOCX, PPTX, XLSX, EPUB, HTML, CSV, JSON, Markdown and plain text';
-const WORDS: Record<Refusal, string> = {
+const WORDS: Record<DocumentRefusal, string> = {
   unsupported: `The document is of a type that cannot be read; ${READABLE} can`,
   legacy_office: 'The document is in an old Office format; save it as DOCX, XLSX or PPTX',
   protected: 'The document is protected by a password; send it without one',
@@ -93,7 +96,7 @@ const WORDS: Record<Refusal, string> = {
   too_complex: 'The document is too complex to be read within the limits on time and memory',
 };
 
-function refused(refusal: Refusal, detail?: string): FareboxError {
+function refused(refusal: DocumentRefusal, detail?: string): FareboxError {
   const internal = detail === undefined || detail === refusal ? refusal : `${refusal}: ${detail}`;
   return new FareboxError({ code: 'invalid_document', message: WORDS[refusal], internal });
 }

@@ -1,7 +1,7 @@
 /** Books: their chapters in reading order, each a page of HTML. */
 import { posix } from 'node:path';
 import { decodePieces } from './decodeText.ts';
-import { type DocumentText, Unreadable } from './document.ts';
+import { type DocumentText, UnreadableDocument } from './document.ts';
 import { HtmlWalk } from './html.ts';
 import { walkMarkup, walkPart } from './markup.ts';
 import { TextSink } from './textSink.ts';
@@ -14,7 +14,7 @@ export async function readEpub(archive: Archive): Promise<DocumentText> {
       if (name === 'rootfile') root ??= attributes['full-path'];
     },
   });
-  if (root === undefined) throw new Unreadable('damaged', 'the book names no contents');
+  if (root === undefined) throw new UnreadableDocument('damaged', 'the book names no contents');
   const chapters = await readSpine(archive, root);
   await refuseEncrypted(archive, chapters);
   const sink = new TextSink();
@@ -52,7 +52,7 @@ async function refuseEncrypted(archive: Archive, chapters: string[]): Promise<vo
   await walkPart(archive, 'META-INF/encryption.xml', {
     open(name, { URI = '' }) {
       if (name === 'CipherReference' && chapters.includes(pathOf('book', URI))) {
-        throw new Unreadable('protected');
+        throw new UnreadableDocument('protected');
       }
     },
   });

@@ -1,6 +1,6 @@
 /** Web pages to the text that a reader would see, with its headings, lists and tables. */
 import { decodeText } from './decodeText.ts';
-import { type DocumentText, Unreadable } from './document.ts';
+import { type DocumentText, UnreadableDocument } from './document.ts';
 import { type Attributes, type MarkupHandler, walkMarkup } from './markup.ts';
 import { TextSink } from './textSink.ts';
 
@@ -12,7 +12,7 @@ export async function readHtml(bytes: Buffer, claimedCharset?: string): Promise<
   const head = bytes.toString('latin1', 0, PRESCAN_BYTES);
   const said = /<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)/i.exec(head)?.[1];
   const page = decodeText(bytes, claimedCharset ?? said);
-  if (page === undefined) throw new Unreadable('damaged', 'the page is no text');
+  if (page === undefined) throw new UnreadableDocument('damaged', 'the page is no text');
   const sink = new TextSink();
   await walkMarkup(slices(page), 'html', new HtmlWalk(sink));
   return { kind: 'html', text: sink.text.trim() };
@@ -40,14 +40,14 @@ function named(lines: 1 | 2, names: string): Record<string, 1 | 2> {
   return Object.fromEntries(names.split(' ').map((name) => [name, lines]));
 }
 
-interface List {
+interface HtmlList {
   /** Undefined: no numbers. */
   next: number | undefined;
 }
 
 export class HtmlWalk implements MarkupHandler {
   readonly #sink: TextSink;
-  readonly #lists: List[] = [];
+  readonly #lists: HtmlList[] = [];
   #skipped = 0;
   #pre = 0;
   #cells = 0;

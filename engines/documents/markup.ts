@@ -4,7 +4,7 @@
  */
 import { Parser } from 'htmlparser2';
 import { type DecodedPieces, decodePieces } from './decodeText.ts';
-import { MAX_DEPTH, Unreadable } from './document.ts';
+import { MAX_DEPTH, UnreadableDocument } from './document.ts';
 import type { Archive } from './zip.ts';
 
 export type Attributes = Record<string, string>;
@@ -42,7 +42,7 @@ function createParser(language: Language, handler: MarkupHandler): Parser {
       onopentag(name, attributes) {
         depth += 1;
         // The time that the parser takes for a tag grows with how deep it is.
-        if (depth > MAX_DEPTH) throw new Unreadable('too_complex', 'tags are nested too deeply');
+        if (depth > MAX_DEPTH) throw new UnreadableDocument('too_complex', 'tags are nested too deeply');
         handler.open?.(nameOf(name), attributes);
       },
       onclosetag(name) {
@@ -54,7 +54,8 @@ function createParser(language: Language, handler: MarkupHandler): Parser {
       },
       onprocessinginstruction(name) {
         // Office formats forbid it; what comes with one wants to define entities.
-        if (isXml && name.startsWith('!')) throw new Unreadable('damaged', 'a document type in a part');
+        if (isXml && name.startsWith('!'))
+          throw new UnreadableDocument('damaged', 'a document type in a part');
       },
     },
     { xmlMode: isXml, decodeEntities: true },

@@ -2,7 +2,7 @@
 import './noCanvas.ts';
 import { fileURLToPath } from 'node:url';
 import { getDocument, type PDFDocumentProxy, type PDFPageProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
-import { type DocumentText, MAX_PAGES, MAX_TEXT_CHARACTERS, Unreadable } from './document.ts';
+import { type DocumentText, MAX_PAGES, MAX_TEXT_CHARACTERS, UnreadableDocument } from './document.ts';
 import { TextSink } from './textSink.ts';
 
 /** Tables of characters for texts in Chinese, Japanese and Korean that do not bring their own. */
@@ -32,15 +32,15 @@ export async function readPdf(bytes: Buffer): Promise<DocumentText> {
 }
 
 function reasonOf(error: unknown): unknown {
-  if (error instanceof Unreadable || !(error instanceof Error)) return error;
+  if (error instanceof UnreadableDocument || !(error instanceof Error)) return error;
   return error.name === 'PasswordException'
-    ? new Unreadable('protected')
-    : new Unreadable('damaged', error.name);
+    ? new UnreadableDocument('protected')
+    : new UnreadableDocument('damaged', error.name);
 }
 
 async function readPages(document: PDFDocumentProxy): Promise<DocumentText> {
   const { numPages } = document;
-  if (numPages > MAX_PAGES) throw new Unreadable('too_large');
+  if (numPages > MAX_PAGES) throw new UnreadableDocument('too_large');
   const hasForm = (await document.getFieldObjects()) !== null;
   const sink = new TextSink();
   let hasText = false;
@@ -55,7 +55,7 @@ async function readPages(document: PDFDocumentProxy): Promise<DocumentText> {
   return { kind: 'pdf', text: hasText ? sink.text : '', pages: numPages };
 }
 
-interface Piece {
+interface TextRun {
   str: string;
   width: number;
   height: number;
@@ -72,11 +72,11 @@ async function textOf(page: PDFPageProxy, hasForm: boolean): Promise<string> {
 }
 
 /** As they come: a page of endless text is given up before it is read. */
-async function piecesOf(page: PDFPageProxy): Promise<Piece[]> {
-  const reader: ReadableStreamDefaultReader<{ items: (Piece | object)[] }> = page
+async function piecesOf(page: PDFPageProxy): Promise<TextRun[]> {
+  const reader: ReadableStreamDefaultReader<{ items: (TextRun | object)[] }> = page
     .streamTextContent({ includeMarkedContent: false })
     .getReader();
-  const pieces: Piece[] = [];
+  const pieces: TextRun[] = [];
   let characters = 0;
   for (;;) {
     const { done, value } = await reader.read();
@@ -86,7 +86,7 @@ async function piecesOf(page: PDFPageProxy): Promise<Piece[]> {
       pieces.push(item);
       characters += item.str.length;
     }
-    if (characters > MAX_TEXT_CHARACTERS) throw new Unreadable('too_much_text');
+    if (characters > MAX_TEXT_CHARACTERS) throw new UnreadableDocument('too_much_text');
   }
 }
 
@@ -95,7 +95,7 @@ const PARAGRAPH_GAP = 1.8;
 /** A blank of this many line heights stands between the columns of a table. */
 const COLUMN_GAP = 1.5;
 
-function joinPieces(pieces: Piece[]): string {
+function joinPieces(pieces: TextRun[]): string {
   const lines: string[] = [];
   let line = '';
   let lineY: number | undefined;

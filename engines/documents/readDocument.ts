@@ -1,7 +1,7 @@
 /** Runs in the document child only: tells what the bytes are and takes the text out of them. */
 import { fileTypeFromBuffer } from 'file-type';
 import { decodeText } from './decodeText.ts';
-import { type DocumentKind, type Hints, type Reading, Unreadable } from './document.ts';
+import { type DocumentContent, type DocumentKind, type Hints, UnreadableDocument } from './document.ts';
 import { readEpub } from './epub.ts';
 import { readHtml } from './html.ts';
 import { readDocx } from './office/docx.ts';
@@ -19,20 +19,20 @@ const LOCKED_OFFICE = Buffer.from('EncryptedPackage', 'utf16le');
 /** Enough to tell a picture by. */
 const SIGNATURE_BYTES = 64 * 1024;
 
-export async function readDocument(bytes: Buffer, hints: Hints): Promise<Reading> {
+export async function readDocument(bytes: Buffer, hints: Hints): Promise<DocumentContent> {
   const reading = await readByKind(bytes, hints);
-  if (reading.kind !== 'image' && reading.text.trim() === '') throw new Unreadable('no_text');
+  if (reading.kind !== 'image' && reading.text.trim() === '') throw new UnreadableDocument('no_text');
   return reading;
 }
 
-async function readByKind(bytes: Buffer, hints: Hints): Promise<Reading> {
+async function readByKind(bytes: Buffer, hints: Hints): Promise<DocumentContent> {
   if (bytes.subarray(0, PDF_HEAD_BYTES).includes('%PDF-')) {
     const { readPdf } = await import('./pdf.ts');
     return readPdf(bytes);
   }
   if (startsWith(bytes, ZIP)) return readArchive(openArchive(bytes));
   if (startsWith(bytes, OLD_OFFICE)) {
-    throw new Unreadable(bytes.includes(LOCKED_OFFICE) ? 'protected' : 'legacy_office');
+    throw new UnreadableDocument(bytes.includes(LOCKED_OFFICE) ? 'protected' : 'legacy_office');
   }
   const charset = /charset\s*=\s*"?([\w-]+)/i.exec(hints.claimedType)?.[1];
   const text = decodeText(bytes, charset);
@@ -43,23 +43,23 @@ function startsWith(bytes: Buffer, signature: Buffer): boolean {
   return bytes.subarray(0, signature.length).equals(signature);
 }
 
-const OFFICE_READERS: Record<OfficeKind, (archive: Archive, main: string) => Promise<Reading>> = {
+const OFFICE_READERS: Record<OfficeKind, (archive: Archive, main: string) => Promise<DocumentContent>> = {
   docx: readDocx,
   pptx: readPptx,
   xlsx: readXlsx,
 };
 
-async function readArchive(archive: Archive): Promise<Reading> {
+async function readArchive(archive: Archive): Promise<DocumentContent> {
   if (archive.has('META-INF/container.xml') && !archive.has('content.xml')) return readEpub(archive);
   const office = await officeDocument(archive);
-  if (office?.kind === undefined) throw new Unreadable('unsupported');
+  if (office?.kind === undefined) throw new UnreadableDocument('unsupported');
   return OFFICE_READERS[office.kind](archive, office.main);
 }
 
-async function readPicture(bytes: Buffer): Promise<Reading> {
+async function readPicture(bytes: Buffer): Promise<DocumentContent> {
   const type = await fileTypeFromBuffer(bytes.subarray(0, SIGNATURE_BYTES)).catch(() => undefined);
   if (type?.mime.startsWith('image/')) return { kind: 'image', mediaType: type.mime };
-  throw new Unreadable('unsupported');
+  throw new UnreadableDocument('unsupported');
 }
 
 const TEXT_KINDS: Record<string, DocumentKind> = {
@@ -82,14 +82,14 @@ const CLAIMED_KINDS: Record<string, DocumentKind> = {
 /** A page says so itself, if nobody says anything else: source code may begin in the same way. */
 const PAGE_START = /^\s*(<\?xml[^>]*>\s*)?(<!--[\s\S]{0,2000}?-->\s*)?(<!doctype html|<html[\s>])/i;
 
-interface Decoded {
+interface PlainText {
   bytes: Buffer;
   text: string;
   charset: string | undefined;
 }
 
-async function readText({ bytes, text, charset }: Decoded, hints: Hints): Promise<Reading> {
-  if (text.startsWith('{\\rtf')) throw new Unreadable('unsupported');
+async function readText({ bytes, text, charset }: PlainText, hints: Hints): Promise<DocumentContent> {
+  if (text.startsWith('{\\rtf')) throw new UnreadableDocument('unsupported');
   const kind = textKind(text, hints);
   if (kind === 'html') return readHtml(bytes, charset);
   const sink = new TextSink();

@@ -1,11 +1,11 @@
 /** Takes the text of a document as it is found, and no more of it than the limit: a document is whole or refused. */
-import { MAX_TEXT_CHARACTERS, Unreadable } from './document.ts';
+import { MAX_TEXT_CHARACTERS, UnreadableDocument } from './document.ts';
 
 export class TextSink {
   #text = '';
 
   add(piece: string): void {
-    if (this.#text.length + piece.length > MAX_TEXT_CHARACTERS) throw new Unreadable('too_much_text');
+    if (this.#text.length + piece.length > MAX_TEXT_CHARACTERS) throw new UnreadableDocument('too_much_text');
     this.#text += piece;
   }
 

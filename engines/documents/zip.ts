@@ -3,7 +3,7 @@
  * counted: the declared sizes are not believed (PARSE-5).
  */
 import { crc32, createInflateRaw } from 'node:zlib';
-import { MAX_ARCHIVE_ENTRIES, MAX_INFLATED_BYTES, Unreadable } from './document.ts';
+import { MAX_ARCHIVE_ENTRIES, MAX_INFLATED_BYTES, UnreadableDocument } from './document.ts';
 
 interface Entry {
   encrypted: boolean;
@@ -39,18 +39,19 @@ export function openArchive(file: Buffer): Archive {
   async function* read(name: string): AsyncGenerator<Buffer> {
     const entry = entries.get(keyOf(name));
     if (entry === undefined) return;
-    if (entry.encrypted) throw new Unreadable('protected');
+    if (entry.encrypted) throw new UnreadableDocument('protected');
     let bytes = 0;
     let crc = 0;
     for await (const piece of unpack(file, entry)) {
       bytes += piece.length;
       inflatedBytes += piece.length;
-      if (inflatedBytes > MAX_INFLATED_BYTES) throw new Unreadable('too_large');
-      if (bytes > entry.bytes) throw new Unreadable('damaged', 'a part is larger than declared');
+      if (inflatedBytes > MAX_INFLATED_BYTES) throw new UnreadableDocument('too_large');
+      if (bytes > entry.bytes) throw new UnreadableDocument('damaged', 'a part is larger than declared');
       crc = crc32(piece, crc);
       yield piece;
     }
-    if (bytes !== entry.bytes || crc !== entry.crc) throw new Unreadable('damaged', 'a checksum is wrong');
+    if (bytes !== entry.bytes || crc !== entry.crc)
+      throw new UnreadableDocument('damaged', 'a checksum is wrong');
   }
 
   return { has: (name) => entries.has(keyOf(name)), names: () => [...entries.keys()], read };
@@ -64,12 +65,12 @@ function keyOf(name: string): string {
 function readDirectory(file: Buffer): Map<string, Entry> {
   const end = findEnd(file);
   const count = file.readUInt16LE(end + 10);
-  if (count > MAX_ARCHIVE_ENTRIES) throw new Unreadable('too_large');
+  if (count > MAX_ARCHIVE_ENTRIES) throw new UnreadableDocument('too_large');
   let at = file.readUInt32LE(end + 16);
   const entries = new Map<string, Entry>();
   for (let index = 0; index < count; index += 1) {
     if (at + ENTRY_BYTES > end || file.readUInt32LE(at) !== ENTRY_SIGNATURE) {
-      throw new Unreadable('damaged', 'the directory of the archive is cut');
+      throw new UnreadableDocument('damaged', 'the directory of the archive is cut');
     }
     const nameEnd = at + ENTRY_BYTES + file.readUInt16LE(at + 28);
     entries.set(keyOf(file.toString('utf8', at + ENTRY_BYTES, nameEnd)), {
@@ -91,14 +92,14 @@ function findEnd(file: Buffer): number {
   for (let at = file.length - END_BYTES; at >= first; at -= 1) {
     if (file.readUInt32LE(at) === END_SIGNATURE) return at;
   }
-  throw new Unreadable('damaged', 'the archive has no end');
+  throw new UnreadableDocument('damaged', 'the archive has no end');
 }
 
 /** Parts that share their bytes are how a small file becomes petabytes; no honest packer makes them. */
 function refuseOverlaps(entries: Entry[]): void {
   let end = 0;
   for (const entry of entries.sort((left, right) => left.offset - right.offset)) {
-    if (entry.offset < end) throw new Unreadable('damaged', 'parts of the archive overlap');
+    if (entry.offset < end) throw new UnreadableDocument('damaged', 'parts of the archive overlap');
     end = entry.offset + LOCAL_BYTES + entry.packedBytes;
   }
 }
@@ -106,14 +107,14 @@ function refuseOverlaps(entries: Entry[]): void {
 async function* unpack(file: Buffer, entry: Entry): AsyncGenerator<Buffer> {
   const { offset, packedBytes, method } = entry;
   if (offset + LOCAL_BYTES > file.length || file.readUInt32LE(offset) !== LOCAL_SIGNATURE) {
-    throw new Unreadable('damaged', 'a part is not where the directory says');
+    throw new UnreadableDocument('damaged', 'a part is not where the directory says');
   }
   const start = offset + LOCAL_BYTES + file.readUInt16LE(offset + 26) + file.readUInt16LE(offset + 28);
   const packed = file.subarray(start, start + packedBytes);
-  if (packed.length !== packedBytes) throw new Unreadable('damaged', 'a part is cut');
+  if (packed.length !== packedBytes) throw new UnreadableDocument('damaged', 'a part is cut');
   if (method === STORED) yield packed;
   else if (method === DEFLATED) yield* inflate(packed);
-  else throw new Unreadable('damaged', 'a part is packed in an unknown way');
+  else throw new UnreadableDocument('damaged', 'a part is packed in an unknown way');
 }
 
 async function* inflate(packed: Buffer): AsyncGenerator<Buffer> {
@@ -123,7 +124,7 @@ async function* inflate(packed: Buffer): AsyncGenerator<Buffer> {
   try {
     for (;;) {
       const piece = await pieces.next().catch(() => {
-        throw new Unreadable('damaged', 'a part does not unpack');
+        throw new UnreadableDocument('damaged', 'a part does not unpack');
       });
       if (piece.done) return;
       yield piece.value;

@@ -3,7 +3,7 @@ import { cutOut } from './cutOut.ts';
 import { edit } from './edit.ts';
 import { enlarge } from './enlarge.ts';
 import { finish } from './finish.ts';
-import { makePlain } from './makePlain.ts';
+import { makePlain } from './plain.ts';
 import { testCard } from './testCard.ts';
 
 /** A task takes and answers what can be cloned, and throws ImageRefusal where the file is at fault. */

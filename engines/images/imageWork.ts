@@ -78,9 +78,9 @@ export function createImageWork(options: ImageWorkOptions = {}): ImageWork {
   };
 }
 
-type Refusal = NonNullable<ImageAnswer['refusal']>;
+type ImageTaskRefusal = NonNullable<ImageAnswer['refusal']>;
 
-const ENDED: Refusal = {
+const ENDED: ImageTaskRefusal = {
   code: 'invalid_media',
   fault: OVER_LIMITS,
   detail: 'the child was ended by its limits',
@@ -88,7 +88,11 @@ const ENDED: Refusal = {
 /** Tasks on files that services made, not clients. */
 const OF_SERVICES: ReadonlySet<ImageTaskName> = new Set<ImageTaskName>(['finish']);
 
-function refused(task: ImageTaskName, { code, fault, detail }: Refusal, field: string | undefined): Error {
+function refused(
+  task: ImageTaskName,
+  { code, fault, detail }: ImageTaskRefusal,
+  field: string | undefined,
+): Error {
   if (OF_SERVICES.has(task)) {
     return new UpstreamFailure({ reason: 'garbage', detail: `the image that it made ${fault} (${detail})` });
   }
@@ -98,7 +102,11 @@ function refused(task: ImageTaskName, { code, fault, detail }: Refusal, field: s
 /** The refusal of a client's image, as one sentence about it. */
 export function imageFault(
   fault: string,
-  { code = 'invalid_media', field, detail }: Partial<Omit<Refusal, 'fault'>> & { field?: string | undefined },
+  {
+    code = 'invalid_media',
+    field,
+    detail,
+  }: Partial<Omit<ImageTaskRefusal, 'fault'>> & { field?: string | undefined },
 ): FareboxError {
   const message = `${field ?? 'The image'} ${fault}.`;
   return new FareboxError({

@@ -6,24 +6,24 @@
 import { hold, type KeptChild, letGo, shippedChild, startChild } from '../child/keptChild.ts';
 import type { RunEnd } from '../child/runLimited.ts';
 import type { Synthesis } from '../speech/runEspeak.ts';
-import type { Recognised, Recognition } from '../speech/runPocketsphinx.ts';
+import type { Recognition, RecognitionResult } from '../speech/runPocketsphinx.ts';
 import type { DecodedAudio, DecodeRequest } from './decodeAudio.ts';
 import type { DecodedPictures, DecodePicturesRequest } from './decodePictures.ts';
 import type { Progress } from './progress.ts';
 import type { FfmpegEnd, FfmpegRun } from './runFfmpeg.ts';
 
-export type Conversion = Pick<FfmpegRun, 'ffmpegPath' | 'arguments' | 'timeoutMs' | 'maxFileBytes'>;
+export type FfmpegConversion = Pick<FfmpegRun, 'ffmpegPath' | 'arguments' | 'timeoutMs' | 'maxFileBytes'>;
 
 export type FfmpegTask =
   | { task: 'decode'; request: Omit<DecodeRequest, 'signal'> }
   | { task: 'decode_pictures'; request: Omit<DecodePicturesRequest, 'signal'> }
-  | { task: 'convert'; request: Conversion }
+  | { task: 'convert'; request: FfmpegConversion }
   | { task: 'synthesise'; request: Synthesis }
   | { task: 'recognise'; request: Recognition };
 export type FfmpegOrder = { run: number } & (FfmpegTask | { task: 'abort' });
 
 export type FfmpegAnswer =
-  | { run: number; result: DecodedAudio | DecodedPictures | Recognised | FfmpegEnd }
+  | { run: number; result: DecodedAudio | DecodedPictures | RecognitionResult | FfmpegEnd }
   | { run: number; failed: string }
   | { run: number; progress: Progress };
 
@@ -34,13 +34,13 @@ export interface Ffmpeg {
   decodePictures(request: DecodePicturesRequest): Promise<DecodedPictures>;
   /** `onProgress` is called now and then while it tells of its progress, and once more when it is through. */
   convert(
-    conversion: Conversion,
+    conversion: FfmpegConversion,
     options: { signal: AbortSignal; onProgress: (progress: Progress) => void },
   ): Promise<FfmpegEnd>;
   /** Speech from text. Throws when no engine can be run, which is no text's fault. */
   synthesise(synthesis: Synthesis, signal: AbortSignal): Promise<RunEnd>;
   /** Words from speech. Throws when no recogniser can be run. */
-  recognise(recognition: Recognition, signal: AbortSignal): Promise<Recognised>;
+  recognise(recognition: Recognition, signal: AbortSignal): Promise<RecognitionResult>;
   /** Ends what is under way, and the child. */
   close(): void;
 }

@@ -2,17 +2,20 @@
 import { readFile, stat } from 'node:fs/promises';
 import { fileTypeFromBuffer } from 'file-type';
 import type { SoundFormat } from './formats.ts';
-import { walkAdts } from './structure/adts.ts';
-import { walkAiff } from './structure/aiff.ts';
 import { withFileWindow } from './structure/fileWindow.ts';
-import { walkFlac } from './structure/flac.ts';
 import { walkMovie } from './structure/movie.ts';
 import { walkMp3 } from './structure/mp3.ts';
-import { walkMp4 } from './structure/mp4.ts';
-import { walkOgg } from './structure/ogg.ts';
-import { type Structure, WHOLE } from './structure/structure.ts';
+import {
+  type Structure,
+  WHOLE,
+  walkAdts,
+  walkAiff,
+  walkFlac,
+  walkMp4,
+  walkOgg,
+  walkWebm,
+} from './structure/structure.ts';
 import { walkWav } from './structure/wav.ts';
-import { walkWebm } from './structure/webm.ts';
 
 export interface Inspection {
   /** The signature's file type, as its usual extension; undefined when the bytes are of no known type. */

@@ -1,15 +1,12 @@
 /** Runs in the inspection child only: which picture a file is by its signature, its size by its header, its structure. */
 import { readFileSync, statSync } from 'node:fs';
-import { walkAvif } from './image/avif.ts';
 import { gifSize, isGif, walkGif } from './image/gif.ts';
 import { IMAGE_TYPES, type ImageType } from './image/imageReadings.ts';
 import { type ImageSize, imageSize } from './image/imageSize.ts';
 import type { ImageStructure } from './image/imageStructure.ts';
+import { walkAvif, walkPng, walkWebp } from './image/imageStructure.ts';
 import { walkJpeg } from './image/jpeg.ts';
-import { otherFormat } from './image/otherFormats.ts';
-import { walkPng } from './image/png.ts';
-import { sniffImage } from './image/sniffImage.ts';
-import { walkWebp } from './image/webp.ts';
+import { otherFormat, sniffImage } from './image/sniffImage.ts';
 
 export interface ImageInspection {
   type: ImageType;

@@ -41,13 +41,13 @@ export interface MeasuredAudio<Format extends SoundFormat = AudioFormat> {
   hasPictures: boolean;
 }
 
-interface Refusal extends MediaRefusal {
+interface SoundRefusal extends MediaRefusal {
   code: 'invalid_media' | 'media_too_long';
 }
 
 export type MeasureOutcome<Format extends SoundFormat = AudioFormat> =
   | { ok: true; audio: MeasuredAudio<Format> }
-  | Refusal;
+  | SoundRefusal;
 
 const MIN_SAMPLE_RATE = 8_000;
 const MAX_SAMPLE_RATE = 192_000;
@@ -79,14 +79,14 @@ export async function measureAudio<Format extends SoundFormat>(
   return judge(decoded, { format, maxSeconds, mayHavePictures, toTheEnd });
 }
 
-type Decoding = Pick<MeasureRequest, 'path' | 'maxSeconds' | 'signal'>;
+type DecodeOptions = Pick<MeasureRequest, 'path' | 'maxSeconds' | 'signal'>;
 
-interface Reading {
+interface SoundFile {
   format: NonNullable<Inspection['format']>;
   falseLength: boolean;
 }
 
-async function decode(tools: MediaTools, request: Decoding, reading: Reading): Promise<DecodedAudio> {
+async function decode(tools: MediaTools, request: DecodeOptions, reading: SoundFile): Promise<DecodedAudio> {
   const { demuxer, demuxerOptions, decoders } = FORMAT_READINGS[reading.format];
   const toTheEnd = reading.format === 'wav' && reading.falseLength ? ['-ignore_length', '1'] : [];
   return ffmpeg.decodeAudio({
@@ -161,14 +161,43 @@ function withoutLongFrames({ seconds, sampleRate }: DecodedAudio): number {
   return Math.max(1 / sampleRate, seconds - Math.max(0, padding - ENCODER_PADDING_SECONDS));
 }
 
-function invalid(message: string): Refusal {
+function invalid(message: string): SoundRefusal {
   return { ok: false, code: 'invalid_media', message };
 }
 
-function notAccepted(accepted: readonly SoundFormat[]): Refusal {
+function notAccepted(accepted: readonly SoundFormat[]): SoundRefusal {
   return invalid(`The audio format is not accepted. Accepted formats: ${accepted.join(', ')}.`);
 }
 
-function tooLong(maxSeconds: number): Refusal {
+function tooLong(maxSeconds: number): SoundRefusal {
   return { ok: false, code: 'media_too_long', message: `The audio is longer than ${maxSeconds} seconds.` };
+}
+
+export interface VerifiedAudio {
+  format: AudioFormat;
+  contentType: string;
+  /** Where the structure tells it. */
+  seconds?: number;
+}
+
+/**
+ * Whether what a provider delivered is a whole recording, by signature and structure; a page of HTML is not. Undefined: not a
+ * recording that a client could use.
+ */
+export async function verifyAudio(path: string, signal?: AbortSignal): Promise<VerifiedAudio | undefined> {
+  const inspection = await inspector.inspect('audio', path);
+  signal?.throwIfAborted();
+  if (inspection === undefined) return undefined;
+  const { format, structure } = inspection;
+  // No provider is asked for AIFF.
+  if (format === undefined || format === 'aiff') return undefined;
+  if (structure.cut || structure.foreign) return undefined;
+  const { seconds, tracks } = structure;
+  // The box of an MP4 may hold a film, or nothing at all.
+  if (tracks && (tracks.audio === 0 || tracks.video > 0)) return undefined;
+  return {
+    format,
+    contentType: FORMAT_READINGS[format].contentType,
+    ...(seconds === undefined ? {} : { seconds }),
+  };
 }

@@ -23,8 +23,8 @@ type MediumFound = Omit<MeasuredMedium, 'sizeBytes' | 'sha256'>;
 type MediumRefusal = MediaRefusal & { fields: Record<string, string[]> };
 export type MediumOutcome = { ok: true; medium: MediumFound } | MediumRefusal;
 
-type Found = Omit<MediumFound, keyof MediaPlace | 'kind'>;
-type KindOutcome = { ok: true; found: Found } | MediaRefusal;
+type MediumFacts = Omit<MediumFound, keyof MediaPlace | 'kind'>;
+type KindOutcome = { ok: true; found: MediumFacts } | MediaRefusal;
 
 /** Throws only when it was aborted, the tools themselves do not work, or the limits are of another kind. */
 export async function measureMedium(
@@ -61,12 +61,12 @@ async function measure(tools: MediaTools, { limits, path, signal }: MediumReques
   }
 }
 
-interface Given {
+interface MediumFile {
   path: string;
   signal: AbortSignal | undefined;
 }
 
-async function measureSound(tools: MediaTools, limits: AudioLimits, given: Given): Promise<KindOutcome> {
+async function measureSound(tools: MediaTools, limits: AudioLimits, given: MediumFile): Promise<KindOutcome> {
   const unfit = refuseSize('The audio', (await stat(given.path)).size, limits.maxBytes);
   if (unfit) return unfit;
   const { accepted, maxSeconds } = limits;
@@ -80,7 +80,10 @@ async function measureSound(tools: MediaTools, limits: AudioLimits, given: Given
 }
 
 /** What a document says is for the service that reads it: here only what it is. */
-async function checkDocument({ maxBytes }: DocumentLimits, { path, signal }: Given): Promise<KindOutcome> {
+async function checkDocument(
+  { maxBytes }: DocumentLimits,
+  { path, signal }: MediumFile,
+): Promise<KindOutcome> {
   const unfit = refuseSize('The document', (await stat(path)).size, maxBytes);
   if (unfit) return unfit;
   const contentType = await inspector.inspect('document', path);

@@ -114,9 +114,9 @@ function refuseDecoded(decoded: DecodedPictures, request: VideoRequest): MediaRe
   return isDamaged ? invalidMedia('The video is damaged or truncated.') : undefined;
 }
 
-type Judged = VideoRequest & { track: VideoTrack };
+type TrackRequest = VideoRequest & { track: VideoTrack };
 
-function judge(decoded: DecodedPictures, structure: VideoStructure, request: Judged): VideoOutcome {
+function judge(decoded: DecodedPictures, structure: VideoStructure, request: TrackRequest): VideoOutcome {
   const seconds = secondsOf(decoded, structure.declaredSeconds ?? 0);
   if (isTooLong(seconds, request)) return tooLong('The video', request.maxSeconds);
   if (seconds < (request.minSeconds ?? 0) - TOLERATED_SECONDS)
@@ -151,4 +151,33 @@ function tooLarge({ maxPixels }: VideoRequest): MediaRefusal {
 
 function tooManyFrames(): MediaRefusal {
   return invalidMedia(`The video has more than ${MAX_FRAMES_PER_SECOND} pictures per second.`);
+}
+
+export interface VerifiedVideo {
+  contentType: string;
+  /** Where the structure tells it; for show, never for a bill. */
+  seconds?: number;
+  /** As shown, after rotation. */
+  width: number;
+  height: number;
+  hasAudio: boolean;
+}
+
+/**
+ * Whether what a provider delivered is a whole video, by signature and structure; two gigabytes cost a few thousand reads.
+ * Undefined: not a video that a client could use.
+ */
+export async function verifyVideo(path: string, signal?: AbortSignal): Promise<VerifiedVideo | undefined> {
+  const structure = await inspector.inspect('video', path);
+  signal?.throwIfAborted();
+  const [track] = structure?.videoTracks ?? [];
+  if (structure === undefined || track === undefined || structure.cut || structure.foreign) return undefined;
+  const { width, height, quarterTurned } = track;
+  if (width === 0 || height === 0) return undefined;
+  return {
+    contentType: VIDEO_READINGS[structure.container].contentType,
+    ...(structure.declaredSeconds === undefined ? {} : { seconds: structure.declaredSeconds }),
+    ...(quarterTurned ? { width: height, height: width } : { width, height }),
+    hasAudio: structure.audioTracks > 0,
+  };
 }

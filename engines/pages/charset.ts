@@ -1,4 +1,5 @@
 /** The text of a page's bytes: byte order mark, HTTP header, what the page says of itself, in this order (WHATWG). */
+import { decodeWestern, markOf } from '../documents/decodeText.ts';
 
 export interface PageText {
   text: string;
@@ -9,23 +10,12 @@ const PRESCAN_BYTES = 4_096;
 
 export function decodePage(body: Uint8Array, contentType: string | undefined): PageText {
   const charset = markOf(body) ?? ofHeader(contentType) ?? declared(body) ?? guessed(body);
-  if (charset === 'windows-1252') return { text: decodeWindows1252(body), charset };
+  if (charset === 'windows-1252') {
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    return { text: decodeWestern(bytes), charset };
+  }
   // A mark is no part of the text; TextDecoder takes it away.
   return { text: new TextDecoder(charset).decode(body), charset };
-}
-
-/** What the bytes 0x80 to 0x9f are. Node's decoder of this name gives control characters for them. */
-const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
-
-function decodeWindows1252(body: Uint8Array): string {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1');
-  return text.replace(/[\x80-\x9f]/g, (byte) => WINDOWS_1252[byte.charCodeAt(0) - 0x80] ?? byte);
-}
-
-function markOf(body: Uint8Array): string | undefined {
-  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return 'utf-8';
-  if (body[0] === 0xfe && body[1] === 0xff) return 'utf-16be';
-  return body[0] === 0xff && body[1] === 0xfe ? 'utf-16le' : undefined;
 }
 
 function ofHeader(contentType: string | undefined): string | undefined {

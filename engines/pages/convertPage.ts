@@ -10,7 +10,7 @@ export interface PageBytes {
   url: string;
 }
 
-export type Conversion =
+export type PageConversion =
   | { status: 'done'; markdown: string; title: string | undefined }
   | { status: 'empty' }
   /** Not text, as far as its type or its bytes tell. */
@@ -18,7 +18,7 @@ export type Conversion =
 
 /** What the child says of a page. */
 export interface ConvertAnswer extends ChildAnswer {
-  reply: Conversion | { status: 'failed'; failed: string };
+  reply: PageConversion | { status: 'failed'; failed: string };
 }
 
 /** More is cut, and says so. */
@@ -43,7 +43,7 @@ const KINDS: Record<string, Kind | undefined> = {
   'application/xml': { fence: 'xml' },
 };
 
-export async function convertPage({ body, contentType, url }: PageBytes): Promise<Conversion> {
+export async function convertPage({ body, contentType, url }: PageBytes): Promise<PageConversion> {
   const kind = kindOf(contentType, body);
   if (kind === undefined || looksBinary(body)) return { status: 'unsupported', type: typeName(contentType) };
   const { text } = decodePage(body, contentType);

@@ -6,7 +6,7 @@
 export const FRAMES_PER_SECOND = 100;
 
 /** In frames from the start of the recording; `to` is not part of it. */
-export interface Piece {
+export interface SpeechPiece {
   from: number;
   to: number;
 }
@@ -76,7 +76,7 @@ const MAX_PIECE_LENGTH = 35 * FRAMES_PER_SECOND;
 const MIN_SOUND = 0.05 * FRAMES_PER_SECOND;
 
 /** In order, none overlapping; none at all where nothing is loud enough to be heard. */
-export function cutAtPauses(levels: Float32Array): Piece[] {
+export function cutAtPauses(levels: Float32Array): SpeechPiece[] {
   const threshold = thresholdOf(levels);
   if (threshold === undefined) return [];
   const silences = quietRuns(levels, threshold);
@@ -95,8 +95,8 @@ function thresholdOf(levels: Float32Array): number | undefined {
   return quiet + (loudest - quiet) * THRESHOLD;
 }
 
-function quietRuns(levels: Float32Array, threshold: number): Piece[] {
-  const runs: Piece[] = [];
+function quietRuns(levels: Float32Array, threshold: number): SpeechPiece[] {
+  const runs: SpeechPiece[] = [];
   let from = 0;
   for (let frame = 0; frame <= levels.length; frame += 1) {
     const isQuiet = frame < levels.length && (levels[frame] ?? 0) < threshold;
@@ -108,7 +108,7 @@ function quietRuns(levels: Float32Array, threshold: number): Piece[] {
 }
 
 /** What lies between long silences, with a margin of them. */
-function between(silences: readonly Piece[], length: number): Piece[] {
+function between(silences: readonly SpeechPiece[], length: number): SpeechPiece[] {
   const bounds = [{ from: 0, to: 0 }, ...silences, { from: length, to: length }];
   return bounds.slice(1).flatMap((next, index) => {
     const before = bounds[index]?.to ?? 0;
@@ -117,8 +117,8 @@ function between(silences: readonly Piece[], length: number): Piece[] {
   });
 }
 
-function cutStretch(stretch: Piece, pauses: readonly Piece[]): Piece[] {
-  const pieces: Piece[] = [];
+function cutStretch(stretch: SpeechPiece, pauses: readonly SpeechPiece[]): SpeechPiece[] {
+  const pieces: SpeechPiece[] = [];
   let { from } = stretch;
   while (stretch.to - from > MAX_PIECE_LENGTH) {
     const to = bestCut(from, pauses);
@@ -129,7 +129,7 @@ function cutStretch(stretch: Piece, pauses: readonly Piece[]): Piece[] {
 }
 
 /** The middle of the longest pause in reach; where nobody pauses, at the longest. */
-function bestCut(from: number, pauses: readonly Piece[]): number {
+function bestCut(from: number, pauses: readonly SpeechPiece[]): number {
   const within = pauses
     .map((pause) => ({ middle: Math.floor((pause.from + pause.to) / 2), length: pause.to - pause.from }))
     .filter(({ middle }) => middle >= from + MIN_PIECE_LENGTH && middle <= from + MAX_PIECE_LENGTH);

@@ -1,5 +1,7 @@
 /** Build time, as the description of the API names it (API-14): `YYYYMMDD.HHMMSS`, UTC. */
-import { readFileSync } from 'node:fs';
+
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Of sources that were never built. */
@@ -18,4 +20,16 @@ export function buildVersion(): string {
     }
   }
   return UNBUILT;
+}
+
+/** Beside the compiled workers; absent when the sources run uncompiled, as tests do. */
+const BUNDLE = fileURLToPath(new URL('../../workers/workflows.bundle.js', import.meta.url));
+
+/**
+ * Version of the workflow code: workers with the same bundle are the same version. The first 16 hex digits of the bundle's SHA-256; `source` without a
+ * bundle.
+ */
+export function workflowBuildId(bundlePath: string = BUNDLE): string {
+  if (!existsSync(bundlePath)) return 'source';
+  return createHash('sha256').update(readFileSync(bundlePath)).digest('hex').slice(0, 16);
 }

@@ -50,14 +50,14 @@ function checkEntries(entries: readonly PaymentEntry[]): string[] {
   });
 }
 
-type At = (...path: (string | number)[]) => (string | number)[];
+type PathOf = (...path: (string | number)[]) => (string | number)[];
 
 const FORMS: Record<WalletFamily, string> = {
   evm: 'an address of 0x and 40 hex digits that is not zero, with a right checksum where its case is mixed',
   solana: 'a base58 address of 32 bytes that is not the system program',
 };
 
-function checkAccounts(entry: PaymentEntry, family: WalletFamily, at: At): string[] {
+function checkAccounts(entry: PaymentEntry, family: WalletFamily, at: PathOf): string[] {
   const bad = (['asset', 'payTo'] as const).filter((field) => !isAccount(entry[field], family));
   if (bad.length > 0) {
     return bad.map((field) => problem(at(field), JSON.stringify(entry[field]), FORMS[family]));
@@ -72,7 +72,7 @@ function isAccount(text: string, family: WalletFamily): boolean {
   return bytesOfBase58(text, 32) !== undefined && !/^1*$/.test(text);
 }
 
-function checkNodes(entry: PaymentEntry, at: At): string[] {
+function checkNodes(entry: PaymentEntry, at: PathOf): string[] {
   const urls = rpcUrlsOf(entry);
   if (urls.length === 0) {
     return [problem(at('rpcUrls'), 'nothing', 'the address of at least one node of the network')];
@@ -97,13 +97,13 @@ function checkKey(url: string, node: string | object | undefined, path: (string 
     : [problem(path, 'a URL without {key} beside apiKeyEnv', '{key} in it, where the key belongs')];
 }
 
-function checkSettling({ facilitatorUrl, feePayerKeyEnv }: PaymentEntry, at: At): string[] {
+function checkSettling({ facilitatorUrl, feePayerKeyEnv }: PaymentEntry, at: PathOf): string[] {
   if ((facilitatorUrl === undefined) !== (feePayerKeyEnv === undefined)) return [];
   const allowed = 'either "facilitatorUrl", or "feePayerKeyEnv" to settle without a facilitator';
   return [problem(at(), facilitatorUrl === undefined ? 'neither' : 'both', allowed)];
 }
 
-function checkReach(entry: PaymentEntry, at: At): string[] {
+function checkReach(entry: PaymentEntry, at: PathOf): string[] {
   if (reachesPrivate(entry)) return [];
   const named = [
     ...(entry.rpcUrl === undefined ? [] : [{ url: entry.rpcUrl, path: at('rpcUrl') }]),
@@ -126,7 +126,7 @@ function isPrivate(url: string): boolean {
   return isIP(host) === 0 ? !isPublicName(host) : !isPublicAddress(host);
 }
 
-function checkConfirmations(entry: PaymentEntry, at: At): string[] {
+function checkConfirmations(entry: PaymentEntry, at: PathOf): string[] {
   if (entry.confirmations !== 0 || isTestNetwork(entry.network) || isLocal(entry)) return [];
   const allowed = 'at least 1: none is enough on a test network and on a chain of this machine only';
   return [problem(at('confirmations'), '0', allowed)];

@@ -6,7 +6,7 @@ import type { Character } from '../../domain/catalogue/character.ts';
 import { type Model, type Price, priceOf } from '../../domain/catalogue/model.ts';
 import { type ConfiguredProviders, findProvider } from '../../domain/providerKind.ts';
 import { servesMediaOnly, type TaskQueue } from '../../domain/queues.ts';
-import { workflowBuildId } from './buildId.ts';
+import { workflowBuildId } from './buildVersion.ts';
 import { readCharacters } from './characters.ts';
 import { configuredProviders, OLLAMA_PROVIDER } from './configuredProviders.ts';
 import { withDemoChain } from './demoChain.ts';

@@ -1,9 +1,10 @@
 /** What a schema cannot say: names that must exist, ids that must differ, parts that must fit together. */
+
+import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import { providersOf } from '../../domain/modelAccess.ts';
 import { type ConfiguredProviders, findProvider } from '../../domain/providerKind.ts';
-import { checkNames } from './checkNames.ts';
+import { RPC_NETWORKS } from '../../domain/rpc/networks.ts';
 import { checkPayments } from './checkPayments.ts';
-import { checkRpcNetworks } from './checkRpcNetworks.ts';
 import { configuredProviders } from './configuredProviders.ts';
 import { problem } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
@@ -73,4 +74,50 @@ function checkVoices(entry: VoiceChangerEntry, index: number, known: readonly st
         `for this provider ${known.join(', ')}`,
       ),
     );
+}
+
+/** Lines of the form `path: found …, allowed: …`: an alias is nobody's id and nobody else's alias; a replacement exists. */
+function checkNames(entries: readonly ModelEntry[]): string[] {
+  const ids = new Set([...BUILT_IN_MODELS, ...entries].map((model) => model.id));
+  const owners = new Map<string, number>();
+  return entries.flatMap((entry, index) => [
+    ...(entry.aliases ?? []).flatMap((alias, at) => {
+      const written = JSON.stringify(alias);
+      const owner = owners.get(alias);
+      owners.set(alias, index);
+      if (ids.has(alias)) return [aliasProblem(index, at, `${written}, which is the id of a model`)];
+      return owner === undefined
+        ? []
+        : [aliasProblem(index, at, `${written}, which models[${owner}] has already`)];
+    }),
+    ...checkReplacement(entry, index, ids),
+  ]);
+}
+
+function aliasProblem(index: number, at: number, found: string): string {
+  return problem(['models', index, 'aliases', at], found, 'a name that no other model has');
+}
+
+function checkReplacement(entry: ModelEntry, index: number, ids: ReadonlySet<string>): string[] {
+  const named = entry.spec.deprecation?.replacementModelId;
+  if (named === undefined || (ids.has(named) && named !== entry.id)) return [];
+  const path = ['models', index, 'spec', 'deprecation', 'replacementModelId'];
+  return [problem(path, JSON.stringify(named), 'the id of another model of the catalogue')];
+}
+
+/** Lines of the form `path: found …, allowed: …`; never with a URL, which may carry a secret. */
+function checkRpcNetworks(networks: ConfigurationFile['rpc']['networks']): string[] {
+  return Object.entries(networks).flatMap(([slug, network]) => {
+    const path = ['rpc', 'networks', slug];
+    if (!RPC_NETWORKS.has(slug)) {
+      return [problem(path, 'an unknown network', `one of ${[...RPC_NETWORKS.keys()].join(', ')}`)];
+    }
+    return network.endpoints.flatMap((endpoint, index) => {
+      const { url, apiKeyEnv = network.apiKeyEnv } =
+        typeof endpoint === 'string' ? { url: endpoint } : endpoint;
+      if (!/\{key\}|%7Bkey%7D/i.test(url) || apiKeyEnv !== undefined) return [];
+      const found = 'a URL with {key} and no apiKeyEnv';
+      return [problem([...path, 'endpoints', index], found, 'apiKeyEnv beside it, or no {key} in it')];
+    });
+  });
 }

@@ -93,7 +93,7 @@ const SHARED = [
   'regionRestrictions',
   'deprecation',
 ] as const;
-type Shared = (typeof SHARED)[number];
+type SharedField = (typeof SHARED)[number];
 const NOT_LISTED: readonly string[] = ['name', 'description', 'modelSource', 'privacy'];
 
 function isShared(key: string): boolean {
@@ -105,8 +105,11 @@ function listingOf(spec: ModelEntry['spec']): Listing {
   return Object.fromEntries(members);
 }
 
-function ownSpec<Spec extends object>(spec: Spec): Omit<Spec, Shared> {
-  return Object.fromEntries(Object.entries(spec).filter(([key]) => !isShared(key))) as Omit<Spec, Shared>;
+function ownSpec<Spec extends object>(spec: Spec): Omit<Spec, SharedField> {
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !isShared(key))) as Omit<
+    Spec,
+    SharedField
+  >;
 }
 
 function sizeOf({ size }: Extract<ModelEntry, { type: 'text' | 'embedding' }>) {

@@ -5,7 +5,7 @@ import { modelNamed } from '../../domain/catalogue/resolveModel.ts';
 import type { Config } from './config.ts';
 import { modelId } from './schema/primitives.ts';
 
-export interface WithFound {
+export interface FoundModelsResult {
   config: Config;
   /** Those that were added. */
   added: readonly Model[];
@@ -17,7 +17,7 @@ const LATEST = ':latest';
  * A found model is added under its name there where that is an id of ours and no model of the catalogue answers to it
  * already, as an id, a foreign name, a trait or another spelling. `llama3.2:latest` answers to `llama3.2` too.
  */
-export function withFoundModels(config: Config, found: readonly Model[]): WithFound {
+export function withFoundModels(config: Config, found: readonly Model[]): FoundModelsResult {
   const { modelCatalogue: known } = config;
   const added = found
     .filter(({ id, type }) => modelId.safeParse(id).success && isFree(known, id, type))

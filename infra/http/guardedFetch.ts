@@ -9,7 +9,7 @@ import {
   describeFailure,
   type GuardedFetchOptions,
   guardedGet,
-  openDoor,
+  openFetchGuard,
   settleFailure,
 } from './guardedGet.ts';
 import { BodyTooLarge, type SavedBody, saveBody } from './saveBody.ts';
@@ -27,7 +27,7 @@ interface DownloadTarget {
   noteBytes?: ((bytes: number) => void) | undefined;
 }
 
-export interface Downloaded extends SavedBody {
+export interface Download extends SavedBody {
   contentType: string | undefined;
 }
 
@@ -36,20 +36,20 @@ export interface GuardedFetch {
    * Throws FareboxError `invalid_source` (one message for every cause) or `payload_too_large`. `isRefusedTarget` tells of
    * the former whether another try is in vain, for those whose answer to the client does not depend on it.
    */
-  download(url: string, target: DownloadTarget): Promise<Downloaded>;
+  download(url: string, target: DownloadTarget): Promise<Download>;
 }
 
 /** Everything that a foreign host learns about us. */
 const HEADERS = { 'user-agent': 'Farebox', accept: '*/*', 'accept-encoding': 'identity' };
 
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
-  const door = openDoor(options);
+  const guard = openFetchGuard(options);
   return {
     async download(url, target) {
       const startedAt = performance.now();
       const { maxBytes, timeoutMs, signal } = target;
       try {
-        return await guardedGet(door, url, {
+        return await guardedGet(guard, url, {
           headers: HEADERS,
           maxWireBytes: maxBytes,
           timeoutMs,
@@ -60,7 +60,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
         if (signal?.aborted) throw signal.reason;
         if (error instanceof BodyTooLarge) throw tooLarge(maxBytes);
         if (isOurDisk(error) || error instanceof FareboxError) throw error;
-        await settleFailure(door, startedAt);
+        await settleFailure(guard, startedAt);
         throw notFetched(error);
       }
     },
@@ -71,7 +71,7 @@ async function save(
   response: Dispatcher.ResponseData,
   target: DownloadTarget,
   signal: AbortSignal,
-): Promise<Downloaded> {
+): Promise<Download> {
   if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
   const announced = Number(response.headers['content-length'] ?? 0);
   if (announced > target.maxBytes) throw new BodyTooLarge('announced');

@@ -34,7 +34,7 @@ export interface GuardedGet<Result> {
   receive(response: Dispatcher.ResponseData, url: URL, signal: AbortSignal): Promise<Result>;
 }
 
-export interface Door {
+export interface FetchGuard {
   options: GuardedFetchOptions;
   hosts: AllowedHosts;
 }
@@ -46,19 +46,23 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 
 export class TooManyRedirects extends Error {}
 
-export function openDoor(options: GuardedFetchOptions): Door {
+export function openFetchGuard(options: GuardedFetchOptions): FetchGuard {
   return { options, hosts: allowedHosts(options.allowPrivateHosts) };
 }
 
 /** Throws plain errors with the reason, for the log: what the caller may learn of it is decided above. */
-export async function guardedGet<Result>(door: Door, url: string, get: GuardedGet<Result>): Promise<Result> {
+export async function guardedGet<Result>(
+  guard: FetchGuard,
+  url: string,
+  get: GuardedGet<Result>,
+): Promise<Result> {
   const deadline = AbortSignal.timeout(get.timeoutMs);
   const signal = get.signal === undefined ? deadline : AbortSignal.any([get.signal, deadline]);
-  let next = parseTarget(url, door.hosts);
+  let next = parseTarget(url, guard.hosts);
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     await get.mayVisit?.(next, signal);
     const visited = next;
-    const answer = await exchange<Answer<Result>>(door, visited, {
+    const answer = await exchange<Answer<Result>>(guard, visited, {
       method: 'GET',
       headers: get.headers,
       maxWireBytes: get.maxWireBytes,
@@ -73,7 +77,7 @@ export async function guardedGet<Result>(door: Door, url: string, get: GuardedGe
     const location = new URL(answer.location, next);
     if (next.protocol === 'https:' && location.protocol !== 'https:')
       throw new Error('redirect to plain http');
-    next = parseTarget(location.href, door.hosts);
+    next = parseTarget(location.href, guard.hosts);
   }
   throw new TooManyRedirects('too many redirects');
 }
@@ -91,11 +95,11 @@ interface Exchange<Result> {
 
 /** One request over a connection of its own, which is checked as it is made and ends with the request. */
 export async function exchange<Result>(
-  door: Door,
+  guard: FetchGuard,
   url: URL,
   { method, headers, body, maxWireBytes, signal, receive }: Exchange<Result>,
 ): Promise<Result> {
-  const client = openClient(door, url);
+  const client = openClient(guard, url);
   try {
     const path = `${url.pathname}${url.search}`;
     const sender = client.compose(unpaused(maxWireBytes));
@@ -108,7 +112,7 @@ export async function exchange<Result>(
   }
 }
 
-function openClient({ options, hosts }: Door, url: URL): Client {
+function openClient({ options, hosts }: FetchGuard, url: URL): Client {
   const connect = guardedConnector({
     isTrustedHost: (hostname, port) => hosts.has(hostname, port),
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
@@ -125,8 +129,8 @@ function openClient({ options, hosts }: Door, url: URL): Client {
 }
 
 /** Blocked, refused and unreachable addresses take the same time (FETCH-5). */
-export async function settleFailure(door: Door, startedAt: number): Promise<void> {
-  const floorMs = door.options.failureFloorMs ?? 250;
+export async function settleFailure(guard: FetchGuard, startedAt: number): Promise<void> {
+  const floorMs = guard.options.failureFloorMs ?? 250;
   const wanted = floorMs + Math.random() * floorMs;
   await sleep(Math.max(0, wanted - (performance.now() - startedAt)));
 }

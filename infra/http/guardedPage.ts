@@ -1,7 +1,7 @@
 /** Reads a page that a user named into memory: the guarded GET with what a reader of pages accepts. */
 import type { Dispatcher } from 'undici';
 import { plainBody } from './decodedBody.ts';
-import { type Door, guardedGet } from './guardedGet.ts';
+import { type FetchGuard, guardedGet } from './guardedGet.ts';
 import { BodyTooLarge } from './saveBody.ts';
 
 export interface FetchedPage {
@@ -37,9 +37,9 @@ const HEADERS = {
 const CUT_SLACK = 8;
 
 /** Throws plain errors with the reason, for the log. */
-export function guardedPage(door: Door, url: string, get: PageGet): Promise<FetchedPage> {
+export function guardedPage(guard: FetchGuard, url: string, get: PageGet): Promise<FetchedPage> {
   const { maxBytes, cut, timeoutMs, signal, mayVisit } = get;
-  return guardedGet(door, url, {
+  return guardedGet(guard, url, {
     headers: HEADERS,
     maxWireBytes: cut ? maxBytes * CUT_SLACK : maxBytes,
     timeoutMs,

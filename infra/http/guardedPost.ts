@@ -4,16 +4,16 @@
  */
 import { FareboxError } from '../../domain/errors.ts';
 import {
-  type Door,
   describeFailure,
   exchange,
+  type FetchGuard,
   type GuardedFetchOptions,
-  openDoor,
+  openFetchGuard,
   settleFailure,
 } from './guardedGet.ts';
 import { parseTarget } from './targetUrl.ts';
 
-interface Posted {
+interface PostRequest {
   /** Everything that a foreign host learns about us beside the body. */
   headers: Readonly<Record<string, string>>;
   body: string;
@@ -27,7 +27,7 @@ export interface GuardedPost {
    * The status of the answer. Throws FareboxError `invalid_source`, one message for every cause, when there is none; what
    * it was is in `internal`, for the log.
    */
-  post(url: string, posted: Posted): Promise<number>;
+  post(url: string, posted: PostRequest): Promise<number>;
 }
 
 /** So much of an answer is taken, for as long, so that a polite receiver does not see its answer cut off. */
@@ -35,15 +35,15 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 const ANSWER_BODY_MS = 1_000;
 
 export function createGuardedPost(options: GuardedFetchOptions): GuardedPost {
-  const door = openDoor(options);
+  const guard = openFetchGuard(options);
   return {
     async post(url, posted) {
       const startedAt = performance.now();
       try {
-        return await send(door, parseTarget(url, door.hosts), posted);
+        return await send(guard, parseTarget(url, guard.hosts), posted);
       } catch (error) {
         if (posted.signal?.aborted) throw posted.signal.reason;
-        await settleFailure(door, startedAt);
+        await settleFailure(guard, startedAt);
         throw new FareboxError({
           code: 'invalid_source',
           message: 'The URL could not be reached.',
@@ -55,10 +55,14 @@ export function createGuardedPost(options: GuardedFetchOptions): GuardedPost {
   };
 }
 
-async function send(door: Door, url: URL, { headers, body, timeoutMs, signal }: Posted): Promise<number> {
+async function send(
+  guard: FetchGuard,
+  url: URL,
+  { headers, body, timeoutMs, signal }: PostRequest,
+): Promise<number> {
   const deadline = AbortSignal.timeout(timeoutMs);
   const limit = MAX_ANSWER_BYTES;
-  return await exchange(door, url, {
+  return await exchange(guard, url, {
     method: 'POST',
     headers,
     body,

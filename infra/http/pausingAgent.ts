@@ -10,7 +10,7 @@ import type { ServiceExchange } from './serviceExchange.ts';
 const MAX_CONNECTIONS = 256;
 const MAX_FREE_CONNECTIONS = 16;
 
-type Posted = Dispatcher.DispatchOptions & { headers: Record<string, string>; body: string | Buffer };
+type PostDispatch = Dispatcher.DispatchOptions & { headers: Record<string, string>; body: string | Buffer };
 
 interface PausingAgentOptions {
   baseUrl: string;
@@ -31,7 +31,7 @@ export function createPausingAgent(
   };
   const end = async () => agent.destroy();
   return {
-    dispatch({ path, headers, body }: Posted, exchange: ServiceExchange) {
+    dispatch({ path, headers, body }: PostDispatch, exchange: ServiceExchange) {
       const written = { ...headers, host, 'content-length': Buffer.byteLength(body) };
       const sent = request({ ...target, path, headers: written });
       let received: IncomingMessage | undefined;

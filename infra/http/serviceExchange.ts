@@ -25,12 +25,12 @@ interface ExchangeWatch {
   over(sent: boolean): void;
 }
 
-interface Head {
+interface ReplyHead {
   status: number;
   headers: Dispatcher.ResponseData['headers'];
 }
 
-interface Waiting<T> {
+interface ReplyWaiter<T> {
   resolve(value: T): void;
   reject(error: ServiceHttpError): void;
 }
@@ -39,11 +39,11 @@ interface Waiting<T> {
 export type ServiceBody = Pick<ServiceExchange, 'next' | 'whole' | 'release' | 'abort'>;
 
 export class ServiceExchange implements Dispatcher.DispatchHandler {
-  readonly head: Promise<Head>;
+  readonly head: Promise<ReplyHead>;
   private readonly limits: ExchangeLimits;
   private readonly watch: ExchangeWatch;
-  private headWaiting: Waiting<Head> | undefined;
-  private reader: Waiting<Buffer | undefined> | undefined;
+  private headWaiting: ReplyWaiter<ReplyHead> | undefined;
+  private reader: ReplyWaiter<Buffer | undefined> | undefined;
   private controller: Controller | undefined;
   private timer: NodeJS.Timeout | undefined;
   private pieces: Buffer[] = [];

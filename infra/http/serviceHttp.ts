@@ -67,22 +67,22 @@ export interface ServiceCall extends ServiceContent {
   signal?: AbortSignal | undefined;
 }
 
-interface Head {
+interface ServiceHead {
   status: number;
   /** Lower-case names; of a repeated header the first. */
   headers: Record<string, string>;
 }
 
-export interface ServiceReply extends Head {
+export interface ServiceReply extends ServiceHead {
   body: ServiceBody;
 }
 
-export interface WholeReply extends Head {
+export interface WholeReply extends ServiceHead {
   body: Buffer;
 }
 
 type ServiceDownload =
-  | ({ saved: true } & Head & SavedBody)
+  | ({ saved: true } & ServiceHead & SavedBody)
   /** Any status outside 200–299; nothing was written. */
   | ({ saved: false } & WholeReply);
 
@@ -198,7 +198,7 @@ function openAgent(options: ServiceHttpOptions, connectMs: number): Service['age
 
 type AnyCall = ServicePost & Partial<Pick<ServiceCall, 'method' | 'file'>>;
 
-interface Opened extends Head {
+interface OpenReply extends ServiceHead {
   body: ServiceExchange;
 }
 
@@ -207,7 +207,7 @@ function open(
   service: Service,
   call: AnyCall,
   bounds: Pick<ExchangeLimits, 'kind' | 'maxBytes'>,
-): Promise<Opened> {
+): Promise<OpenReply> {
   const { method = 'POST' } = call;
   const limits = { ...service.timeouts, ...bounds };
   return inSpan(service.spans[method], async (note) => {
@@ -255,13 +255,13 @@ function lowerCase(headers: Readonly<Record<string, string>> = {}): Record<strin
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-interface Dispatched extends Pick<AnyCall, 'path' | 'query' | 'signal'> {
+interface ServiceDispatch extends Pick<AnyCall, 'path' | 'query' | 'signal'> {
   method: ServiceCall['method'];
   limits: ExchangeLimits;
   content: Content;
 }
 
-function dispatch({ agent, calls, origin, folder }: Service, call: Dispatched): ServiceExchange {
+function dispatch({ agent, calls, origin, folder }: Service, call: ServiceDispatch): ServiceExchange {
   const { method, limits, content, signal } = call;
   const { body } = content;
   const isWhole = limits.kind === 'whole';
@@ -294,7 +294,10 @@ function dispatch({ agent, calls, origin, folder }: Service, call: Dispatched): 
   return exchange;
 }
 
-async function save({ headers, body }: Opened, target: Parameters<typeof saveBody>[1]): Promise<SavedBody> {
+async function save(
+  { headers, body }: OpenReply,
+  target: Parameters<typeof saveBody>[1],
+): Promise<SavedBody> {
   try {
     // A body that is announced as too large is not begun with.
     if (Number(headers['content-length'] ?? 0) > target.maxBytes) throw new BodyTooLarge('announced');

@@ -12,15 +12,9 @@ export interface Account {
   createdAt: Date;
 }
 
-interface AccountRow {
-  id: string;
-  name: string;
-  diem_daily_allocation: string;
-  status: Account['status'];
-  created_at: Date;
-}
+type AccountRow = Omit<Account, 'diemDailyAllocation'> & { diemDailyAllocation: string };
 
-const COLUMNS = 'id, name, diem_daily_allocation, status, created_at';
+const COLUMNS = 'id, name, diem_daily_allocation as "diemDailyAllocation", status, created_at as "createdAt"';
 
 /** Opens an account with empty balances. `id` only where the caller needs a known one, e.g. to make repeating safe. */
 export async function createAccount(
@@ -66,11 +60,5 @@ export async function setDiemAllocation(
 }
 
 function toAccount(row: AccountRow): Account {
-  return {
-    id: row.id,
-    name: row.name,
-    diemDailyAllocation: BigInt(row.diem_daily_allocation),
-    status: row.status,
-    createdAt: row.created_at,
-  };
+  return { ...row, diemDailyAllocation: BigInt(row.diemDailyAllocation) };
 }

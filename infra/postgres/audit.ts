@@ -77,34 +77,15 @@ export interface AuditPage {
   before?: string;
 }
 
-interface AuditRow {
-  id: string;
-  created_at: Date;
-  actor: string;
-  action: AuditAction;
-  target_id: string;
-  request_id: string | null;
-  changes: Record<string, unknown>;
-}
-
 /** Acts of one account, newest first. Undefined when `before` is no act of this account. */
 export async function listActs(sql: SqlClient, page: AuditPage): Promise<AuditEvent[] | undefined> {
   if (page.before !== undefined && !(await isKnown(sql, page.accountId, page.before))) return undefined;
-  const rows = await runLedgerStatement<AuditRow>(sql, {
+  return await runLedgerStatement<AuditEvent>(sql, {
     name: 'audit_list',
-    text: `select id, created_at, actor, action, target_id, request_id, changes from audit_events
-      where account_id = $1 and ($2::bigint is null or id < $2) order by id desc limit $3`,
+    text: `select id, created_at as "createdAt", actor, action, target_id as "targetId", request_id as "requestId", changes
+      from audit_events where account_id = $1 and ($2::bigint is null or id < $2) order by id desc limit $3`,
     values: [page.accountId, page.before ?? null, page.limit],
   });
-  return rows.map((row) => ({
-    id: row.id,
-    createdAt: row.created_at,
-    actor: row.actor,
-    action: row.action,
-    targetId: row.target_id,
-    requestId: row.request_id,
-    changes: row.changes,
-  }));
 }
 
 async function isKnown(sql: SqlClient, accountId: string, id: string): Promise<boolean> {

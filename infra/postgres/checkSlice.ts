@@ -1,6 +1,6 @@
 /** The books between two times: the rules of single rows, what the transfers come to, and hashes of the rows. */
 import { SLICE_RULES } from './ledgerInvariants.ts';
-import { type Finding, findBroken, type Read, type Row } from './ledgerSnapshots.ts';
+import { type Finding, findBroken, type Read, type SnapshotRow } from './ledgerSnapshots.ts';
 import { ARCHIVED_OPERATION_RULES, OPERATION_RULES } from './operationInvariants.ts';
 
 /** Unix ms, `to` exclusive; infinite at the ends. */
@@ -78,12 +78,12 @@ const HASHED = {
     held_bundled, held_usd, diem, bundled, usd, created_at`,
   jobs: 'queue_id, account_id, price_usd_nano, charge_operation_id, created_at',
 } as const;
-export type Hashed = keyof typeof HASHED;
+export type HashedTable = keyof typeof HASHED;
 
 const CREATED_DAY = `(created_at at time zone 'UTC')::date`;
 
 /** The hash of a record is linear in those of its columns. The second hash detects values exchanged between rows. */
-function hashOf(table: Hashed): string {
+function hashOf(table: HashedTable): string {
   return `sum(hashtextextended(hash_record_extended(row(${HASHED[table]}), 0)::text, 0))`;
 }
 
@@ -110,7 +110,7 @@ export async function sumSlice(
   }));
 }
 
-export async function hashSlice(read: Read, table: Hashed, slice: Slice): Promise<HashedRows[]> {
+export async function hashSlice(read: Read, table: HashedTable, slice: Slice): Promise<HashedRows[]> {
   const rows = await read(
     `select ${CREATED_DAY}::text as created_day, count(*)::int as count, ${hashOf(table)}::text as hash
       from ${table} where created_at >= $1 and created_at < $2 group by ${CREATED_DAY}`,
@@ -119,7 +119,7 @@ export async function hashSlice(read: Read, table: Hashed, slice: Slice): Promis
   return rows.map(hashedRows);
 }
 
-function hashedRows(row: Row): HashedRows {
+function hashedRows(row: SnapshotRow): HashedRows {
   return { day: String(row.created_day), count: Number(row.count), hash: BigInt(String(row.hash)) };
 }
 

@@ -65,13 +65,12 @@ export async function findVoice(
   sql: SqlClient,
   { id, accountId }: Pick<ClonedVoice, 'id' | 'accountId'>,
 ): Promise<Pick<ClonedVoice, 'modelId' | 'serviceVoice'> | undefined> {
-  const { rows } = await sql.query<{ model_id: string; service_voice: string }>(
-    `select model_id, service_voice from cloned_voices
+  const { rows } = await sql.query<Pick<ClonedVoice, 'modelId' | 'serviceVoice'>>(
+    `select model_id as "modelId", service_voice as "serviceVoice" from cloned_voices
       where id = $1 and account_id = $2 and expires_at > clock_timestamp()`,
     [id, accountId],
   );
-  const row = rows[0];
-  return row && { modelId: row.model_id, serviceVoice: row.service_voice };
+  return rows[0];
 }
 
 /** Forgets those whose time is over, a page at a time; the number forgotten. */

@@ -1,5 +1,5 @@
 /** Orders that can no longer become jobs, whoever still has them in hand. */
-import type { SqlClient } from './pool.ts';
+import { type PurgePage, purgePage, type SqlClient } from './pool.ts';
 
 /**
  * Closes an order for good. Locks the account first, as everything does that could still accept it; what was accepted
@@ -18,15 +18,6 @@ export async function closeOrder(
 }
 
 /** Forgets orders closed long ago, a page at a time; the number forgotten. */
-export async function purgeClosedOrders(
-  sql: SqlClient,
-  page: { olderThanMs: number; limit: number },
-): Promise<number> {
-  const { rowCount } = await sql.query(
-    `delete from closed_orders where ctid in (
-       select ctid from closed_orders
-        where closed_at < clock_timestamp() - $1 * interval '1 millisecond' limit $2)`,
-    [page.olderThanMs, page.limit],
-  );
-  return rowCount ?? 0;
+export async function purgeClosedOrders(sql: SqlClient, page: PurgePage): Promise<number> {
+  return await purgePage(sql, { table: 'closed_orders', column: 'closed_at' }, page);
 }

@@ -32,7 +32,7 @@ export interface FundsReader {
   close(): Promise<void>;
 }
 
-interface Row {
+interface FundsRow {
   usd: string;
   bundled: string;
   diem: string;
@@ -72,11 +72,11 @@ const READ = {
 const DEADLINE_MS = 5_000;
 
 export function createFundsReader(pool: Sql): FundsReader {
-  const reads = createBatcher<Payer, Row>({
+  const reads = createBatcher<Payer, FundsRow>({
     deadlineMs: DEADLINE_MS,
     async run(payers) {
       const values = [payers.map(({ accountId }) => accountId), payers.map(({ keyId }) => keyId)];
-      return (await pool.query<Row>({ ...READ, values })).rows;
+      return (await pool.query<FundsRow>({ ...READ, values })).rows;
     },
   });
   return {

@@ -1,5 +1,5 @@
 /** Idempotency-Key of the queue routes: one queue_id per account and key, the body compared by its digest. */
-import type { SqlClient } from './pool.ts';
+import { type PurgePage, purgePage, type SqlClient } from './pool.ts';
 
 export interface IdempotencyClaim {
   accountId: string;
@@ -72,15 +72,6 @@ export async function findClaimedOrder(
 }
 
 /** Forgets keys older than their 24 hours, a page at a time; the number forgotten. */
-export async function purgeIdempotencyKeys(
-  sql: SqlClient,
-  page: { olderThanMs: number; limit: number },
-): Promise<number> {
-  const { rowCount } = await sql.query(
-    `delete from idempotency_keys where ctid in (
-       select ctid from idempotency_keys
-        where created_at < clock_timestamp() - $1 * interval '1 millisecond' limit $2)`,
-    [page.olderThanMs, page.limit],
-  );
-  return rowCount ?? 0;
+export async function purgeIdempotencyKeys(sql: SqlClient, page: PurgePage): Promise<number> {
+  return await purgePage(sql, { table: 'idempotency_keys', column: 'created_at' }, page);
 }

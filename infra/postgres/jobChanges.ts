@@ -15,17 +15,17 @@ export async function announceJob(sql: SqlClient, queueId: string): Promise<void
   await sql.query('select pg_notify($1, $2)', [JOB_CHANNEL, queueId]);
 }
 
-interface Numbered {
+interface EventNumber {
   /** From 1, without a gap that would ever be filled. */
   seq: number;
   at: Date;
 }
 
 export type JobChange =
-  | (Numbered & { kind: 'state'; state: JobState })
+  | (EventNumber & { kind: 'state'; state: JobState })
   /** Whole percent. */
-  | (Numbered & { kind: 'progress'; progress: number })
-  | (Numbered & {
+  | (EventNumber & { kind: 'progress'; progress: number })
+  | (EventNumber & {
       kind: 'timeline';
       event: TimelineEvent;
       ledgerId: string | null;

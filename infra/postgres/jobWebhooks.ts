@@ -1,7 +1,7 @@
 /** Where the events of jobs go: a user's URL, kept here and nowhere else. */
 import type { WebhookEvent } from '../../domain/webhooks.ts';
 import { NO_JOB } from './jobs.ts';
-import type { SqlClient } from './pool.ts';
+import type { PurgePage, SqlClient } from './pool.ts';
 
 export interface JobWebhook {
   queueId: string;
@@ -29,10 +29,7 @@ export async function dropWebhook(sql: SqlClient, queueId: string): Promise<void
 }
 
 /** Forgets URLs with everything that was told there, a page at a time, once their job has ended that long ago. */
-export async function purgeWebhooks(
-  sql: SqlClient,
-  page: { olderThanMs: number; limit: number },
-): Promise<number> {
+export async function purgeWebhooks(sql: SqlClient, page: PurgePage): Promise<number> {
   const { rowCount } = await sql.query(
     `with past as (select clock_timestamp() - $1 * interval '1 millisecond' as before)
      delete from job_webhooks where queue_id in (
@@ -61,13 +58,9 @@ export async function untoldEvents(
   page: { graceMs: number; withinMs: number; limit: number; after: UntoldEvent | undefined },
 ): Promise<UntoldEvent[]> {
   const { graceMs, withinMs, limit, after } = page;
-  const { rows } = await sql.query<{
-    queue_id: string;
-    account_id: string;
-    event: WebhookEvent;
-    ordered_at: string;
-  }>(
-    `select w.queue_id, w.account_id, 'job.' || e.event as event, w.created_at::text as ordered_at
+  const { rows } = await sql.query<UntoldEvent>(
+    `select w.queue_id as "queueId", w.account_id as "accountId", 'job.' || e.event as event,
+         w.created_at::text as "orderedAt"
        from job_webhooks w join job_events e on e.queue_id = w.queue_id and 'job.' || e.event = any (w.events)
       where w.created_at > clock_timestamp() - $2 * interval '1 millisecond'
         and e.at < clock_timestamp() - $1 * interval '1 millisecond'
@@ -77,7 +70,5 @@ export async function untoldEvents(
       order by w.created_at, w.queue_id, 'job.' || e.event limit $3`,
     [graceMs, withinMs, limit, after?.orderedAt ?? '-infinity', after?.queueId ?? NO_JOB, after?.event ?? ''],
   );
-  return rows.map(({ queue_id: queueId, account_id: accountId, event, ordered_at: orderedAt }) => ({
-    ...{ queueId, accountId, event, orderedAt },
-  }));
+  return rows;
 }

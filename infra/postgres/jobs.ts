@@ -34,66 +34,27 @@ export interface JobRow {
   elapsedMs: number;
 }
 
-export const JOB_COLUMNS = `queue_id, account_id, key_id, kind, model_id, provider, state, request_id, duration_seconds,
-  price_usd_nano, charge_id, refund_id, output_key, output_content_type, output_bytes, output_sha256, output_seconds,
-  failure_code, failure_message, suggested_prompt, progress, created_at, stored_at, ended_at,
-  (extract(epoch from coalesce(stored_at, ended_at, clock_timestamp()) - created_at) * 1000)::float8 as elapsed_ms`;
+export const JOB_COLUMNS = `queue_id as "queueId", account_id as "accountId", key_id as "keyId", kind, model_id as "modelId",
+  provider, state, request_id as "requestId", duration_seconds as "durationSeconds", price_usd_nano as "priceUsdNano",
+  charge_id as "chargeId", refund_id as "refundId", output_key as "outputKey",
+  output_content_type as "outputContentType", output_bytes as "outputBytes", output_sha256 as "outputSha256",
+  output_seconds as "outputSeconds", failure_code as "failureCode", failure_message as "failureMessage",
+  suggested_prompt as "suggestedPrompt", progress, created_at as "createdAt", stored_at as "storedAt",
+  ended_at as "endedAt",
+  (extract(epoch from coalesce(stored_at, ended_at, clock_timestamp()) - created_at) * 1000)::float8 as "elapsedMs"`;
 
-export interface RawJob {
-  queue_id: string;
-  account_id: string;
-  key_id: string | null;
-  kind: string;
-  model_id: string;
-  provider: string;
-  state: JobState;
-  request_id: string;
-  duration_seconds: number | null;
-  price_usd_nano: string;
-  charge_id: string;
-  refund_id: string | null;
-  output_key: string | null;
-  output_content_type: string | null;
-  output_bytes: string | null;
-  output_sha256: string | null;
-  output_seconds: number | null;
-  failure_code: string | null;
-  failure_message: string | null;
-  suggested_prompt: string | null;
-  progress: number | null;
-  created_at: Date;
-  stored_at: Date | null;
-  ended_at: Date | null;
-  elapsed_ms: number;
-}
+/** Columns of type bigint arrive as strings. */
+export type RawJob = Omit<JobRow, 'priceUsdNano' | 'outputBytes'> & {
+  priceUsdNano: string;
+  outputBytes: string | null;
+};
 
 export function toJob(raw: RawJob): JobRow {
   return {
-    queueId: raw.queue_id,
-    accountId: raw.account_id,
-    keyId: raw.key_id,
-    kind: raw.kind,
-    modelId: raw.model_id,
-    provider: raw.provider,
-    state: raw.state,
-    requestId: raw.request_id,
-    durationSeconds: raw.duration_seconds,
-    priceUsdNano: BigInt(raw.price_usd_nano),
-    chargeId: raw.charge_id,
-    refundId: raw.refund_id,
-    outputKey: raw.output_key,
-    outputContentType: raw.output_content_type,
-    outputBytes: raw.output_bytes === null ? null : Number(raw.output_bytes),
-    outputSha256: raw.output_sha256,
-    outputSeconds: raw.output_seconds,
-    failureCode: raw.failure_code,
-    failureMessage: raw.failure_message,
-    suggestedPrompt: raw.suggested_prompt,
-    progress: raw.progress,
-    createdAt: raw.created_at,
-    storedAt: raw.stored_at,
-    endedAt: raw.ended_at,
-    elapsedMs: Math.max(0, Math.round(raw.elapsed_ms)),
+    ...raw,
+    priceUsdNano: BigInt(raw.priceUsdNano),
+    outputBytes: raw.outputBytes === null ? null : Number(raw.outputBytes),
+    elapsedMs: Math.max(0, Math.round(raw.elapsedMs)),
   };
 }
 

@@ -6,9 +6,9 @@ import type pg from 'pg';
 import type { ModelPrivacy } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import type { LimitPeriod } from '../../domain/ledger.ts';
+import { formatNano, type Nano } from '../../domain/money.ts';
 import { type Actor, recordAct } from './audit.ts';
 import { asLedgerError } from './failures.ts';
-import { keyChanges, newKeyFacts } from './keyFacts.ts';
 import {
   createKey,
   hashSecret,
@@ -132,7 +132,7 @@ function patched(before: KeyRecord, patch: KeyPatch): KeyRecord {
 
 const DEFAULT_OVERLAP_SECONDS = { ADMIN: 0, INFERENCE: 3_600 } as const;
 
-export interface Rotated {
+export interface KeyRotation {
   record: KeyRecord;
   /** In this answer and nowhere else, ever. */
   secret: string;
@@ -148,7 +148,7 @@ export async function rotateKey(
   pool: pg.Pool,
   act: KeyAct,
   wantedOverlapSeconds?: number,
-): Promise<Rotated | undefined> {
+): Promise<KeyRotation | undefined> {
   return await administer(pool, act.accountId, async (client) => {
     const before = await lockActiveKey(client, act);
     if (!before) return undefined;
@@ -208,11 +208,11 @@ export async function endKey(pool: pg.Pool, act: KeyAct): Promise<KeyRecord | un
 export async function endAnyKey(pool: pg.Pool, keyId: string): Promise<KeyRecord | undefined> {
   const text = `select ${KEY_COLUMNS} from api_keys where id = $1`;
   const { rows } = await pool.query<KeyRow>(text, [keyId]);
-  const accountId = rows[0]?.account_id;
+  const accountId = rows[0]?.accountId;
   if (accountId === undefined) return undefined;
   return await administer(pool, accountId, async (client) => {
     const { rows: now } = await client.query<KeyRow>(text, [keyId]);
-    if (now[0]?.revoked_at) return toKeyRecord(now[0]);
+    if (now[0]?.revokedAt) return toKeyRecord(now[0]);
     return await revoke(client, { actor: 'operator', accountId, keyId });
   });
 }
@@ -282,4 +282,36 @@ async function boundActiveKeys(client: pg.PoolClient, accountId: string): Promis
     code: 'invalid_request',
     message: `An account can have at most ${MAX_ACTIVE_KEYS} active API keys.`,
   });
+}
+
+type Facts = Record<string, unknown>;
+
+/** Fields for the audit trail, named as in the API, without the secret. Amounts are exact decimal strings of whole units. */
+function keyFacts(record: KeyRecord): Facts {
+  const amount = (limit: Nano | null) => (limit === null ? null : formatNano(limit));
+  const { usd, diem, vcu } = record.limits;
+  return {
+    description: record.description,
+    'consumptionLimit.usd': amount(usd),
+    'consumptionLimit.diem': amount(diem),
+    'consumptionLimit.vcu': amount(vcu),
+    limitPeriod: record.limitPeriod,
+    modelPrivacy: record.modelPrivacy,
+    expiresAt: record.expiresAt?.toISOString() ?? null,
+  };
+}
+
+/** All that a key was made with. */
+function newKeyFacts(record: KeyRecord): Facts {
+  const { keyType: apiKeyType, models, parentId } = record;
+  return { apiKeyType, ...keyFacts(record), models, ...(parentId !== null && { parentId }) };
+}
+
+type KeyChanges = Record<string, { from: unknown; to: unknown }>;
+
+/** The fields that differ, each with both values. */
+function keyChanges(before: KeyRecord, after: KeyRecord): KeyChanges {
+  const old = keyFacts(before);
+  const changed = Object.entries(keyFacts(after)).filter(([field, value]) => value !== old[field]);
+  return Object.fromEntries(changed.map(([field, to]) => [field, { from: old[field], to }]));
 }

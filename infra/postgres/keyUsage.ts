@@ -7,19 +7,19 @@ import { IS_ACTIVE, KEY_COLUMNS, type KeyRecord, type KeyRow, toKeyRecord } from
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
-export interface Spent {
+export interface KeySpending {
   usd: Nano;
   diem: Nano;
 }
 
 export interface KeyWithUsage extends KeyRecord {
   /** Today (UTC) and the six days before it. */
-  sevenDays: Spent;
+  sevenDays: KeySpending;
   /** What counts towards the key's limit now. */
-  period: Spent;
+  period: KeySpending;
 }
 
-interface UsageRow extends KeyRow {
+interface KeyUsageRow extends KeyRow {
   usd_week: string;
   diem_week: string;
   usd_period: string;
@@ -31,7 +31,7 @@ export async function activeKeys(
   sql: SqlClient,
   which: { accountId: string; keyId?: string },
 ): Promise<KeyWithUsage[]> {
-  const rows = await runLedgerStatement<UsageRow>(sql, {
+  const rows = await runLedgerStatement<KeyUsageRow>(sql, {
     name: 'key_usage',
     text: `with clock as materialized (select (ledger_now() at time zone 'UTC')::date as today)
       select ${KEY_COLUMNS}, usd_week, diem_week, usd_period, diem_period
@@ -50,9 +50,9 @@ export async function activeKeys(
       order by k.created_at desc, k.id`,
     values: [which.accountId, which.keyId ?? null],
   });
-  return rows.map((row) => ({
+  return rows.map(({ usd_week, diem_week, usd_period, diem_period, ...row }) => ({
     ...toKeyRecord(row),
-    sevenDays: { usd: BigInt(row.usd_week), diem: BigInt(row.diem_week) },
-    period: { usd: BigInt(row.usd_period), diem: BigInt(row.diem_period) },
+    sevenDays: { usd: BigInt(usd_week), diem: BigInt(diem_week) },
+    period: { usd: BigInt(usd_period), diem: BigInt(diem_period) },
   }));
 }

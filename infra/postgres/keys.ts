@@ -53,31 +53,21 @@ export interface NewKey {
   createdBy?: string;
 }
 
-export interface KeyRow {
-  id: string;
-  account_id: string;
-  parent_id: string | null;
-  key_type: KeyType;
-  description: string;
-  last6: string;
-  limit_usd: string | null;
-  limit_diem: string | null;
-  limit_vcu: string | null;
-  stated_usd: string | null;
-  stated_diem: string | null;
-  stated_vcu: string | null;
-  limit_period: LimitPeriod;
-  model_privacy: ModelPrivacy;
-  models: string[] | null;
-  created_at: Date;
-  expires_at: Date | null;
-  last_used_at: Date | null;
-  revoked_at: Date | null;
+/** `stated…`: a limit beyond what the ledger can hold a key to, as it was asked for. */
+export interface KeyRow extends Omit<KeyRecord, 'limits'> {
+  limitUsd: string | null;
+  limitDiem: string | null;
+  limitVcu: string | null;
+  statedUsd: string | null;
+  statedDiem: string | null;
+  statedVcu: string | null;
 }
 
-export const KEY_COLUMNS = `id, account_id, parent_id, key_type, description, last6, limit_usd, limit_diem, limit_vcu,
-  stated_usd, stated_diem, stated_vcu, limit_period, model_privacy, models, created_at, expires_at, last_used_at,
-  revoked_at`;
+export const KEY_COLUMNS = `id, account_id as "accountId", parent_id as "parentId", key_type as "keyType", description, last6,
+  limit_usd as "limitUsd", limit_diem as "limitDiem", limit_vcu as "limitVcu", stated_usd as "statedUsd",
+  stated_diem as "statedDiem", stated_vcu as "statedVcu", limit_period as "limitPeriod",
+  model_privacy as "modelPrivacy", models, created_at as "createdAt", expires_at as "expiresAt",
+  last_used_at as "lastUsedAt", revoked_at as "revokedAt"`;
 
 /** Of `api_keys k`: neither it nor its parent is revoked or expired. */
 export const IS_ACTIVE = `k.revoked_at is null and (k.expires_at is null or k.expires_at > (select ledger_now()))
@@ -175,7 +165,14 @@ export interface FoundKey extends KeyTerms {
   readAt: Date;
 }
 
-interface FoundRow extends KeyRow {
+interface FoundRow {
+  id: string;
+  account_id: string;
+  key_type: KeyType;
+  model_privacy: ModelPrivacy;
+  models: string[] | null;
+  expires_at: Date | null;
+  revoked_at: Date | null;
   read_at: Date;
   status: string;
   parent_privacy: ModelPrivacy | null;
@@ -250,25 +247,14 @@ export async function noteKeyUse(sql: SqlClient, uses: ReadonlyMap<string, Date>
 }
 
 export function toKeyRecord(row: KeyRow): KeyRecord {
+  const { limitUsd, limitDiem, limitVcu, statedUsd, statedDiem, statedVcu, ...record } = row;
   return {
-    id: row.id,
-    accountId: row.account_id,
-    parentId: row.parent_id,
-    keyType: row.key_type,
-    description: row.description,
-    last6: row.last6,
+    ...record,
     limits: {
-      usd: toNano(row.stated_usd ?? row.limit_usd),
-      diem: toNano(row.stated_diem ?? row.limit_diem),
-      vcu: toNano(row.stated_vcu ?? row.limit_vcu),
+      usd: toNano(statedUsd ?? limitUsd),
+      diem: toNano(statedDiem ?? limitDiem),
+      vcu: toNano(statedVcu ?? limitVcu),
     },
-    limitPeriod: row.limit_period,
-    modelPrivacy: row.model_privacy,
-    models: row.models,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-    revokedAt: row.revoked_at,
   };
 }
 

@@ -12,7 +12,7 @@ export interface Lane {
   query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]>;
 }
 
-interface Held {
+interface LaneConnection {
   client: Promise<pg.PoolClient>;
   users: number;
   broken: boolean;
@@ -26,9 +26,9 @@ export function openLane(pool: Sql): Lane {
         (await pool.query<Row>(statement)).rows,
     };
   }
-  let held: Held | undefined;
+  let held: LaneConnection | undefined;
 
-  function leave(left: Held): void {
+  function leave(left: LaneConnection): void {
     left.users -= 1;
     if (left.users > 0) return;
     if (held === left) held = undefined;

@@ -9,7 +9,7 @@ import { checkAccounts } from './checkAccounts.ts';
 import { dayOf } from './checkSlice.ts';
 import { LEDGER_INVARIANTS, STANDING_RULES } from './ledgerInvariants.ts';
 import { writeSeals } from './ledgerSeals.ts';
-import { type Finding, Findings, findBroken, inSnapshot, type Row } from './ledgerSnapshots.ts';
+import { type Finding, Findings, findBroken, inSnapshot, type SnapshotRow } from './ledgerSnapshots.ts';
 import { MOVED_AS_SAID } from './operationInvariants.ts';
 import type { SqlClient } from './pool.ts';
 import { readExtent, walkBooks } from './walkBooks.ts';
@@ -17,7 +17,7 @@ import { readExtent, walkBooks } from './walkBooks.ts';
 export interface BrokenInvariant {
   invariant: string;
   /** The rows that break it, 100 at most. */
-  rows: Row[];
+  rows: SnapshotRow[];
 }
 
 export interface LedgerCheckOptions {

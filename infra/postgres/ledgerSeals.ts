@@ -5,17 +5,17 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { BookedSums } from './bookedSums.ts';
-import type { BookedSum, Hashed, HashedRows, KindSum } from './checkSlice.ts';
+import type { BookedSum, HashedRows, HashedTable, KindSum } from './checkSlice.ts';
 import { SEALED_DAY } from './ledgerInvariants.ts';
-import type { Finding, Read, Row } from './ledgerSnapshots.ts';
+import type { Finding, Read, SnapshotRow } from './ledgerSnapshots.ts';
 import { inTransaction } from './pool.ts';
 
 /** The rows of one UTC day as they are read slice by slice. */
 export class DayRecord {
   readonly day: string;
   readonly sums = new BookedSums();
-  readonly #counts: Record<Hashed, number> = { transfers: 0, operations: 0, jobs: 0 };
-  readonly #hashes: Record<Hashed, bigint> = { transfers: 0n, operations: 0n, jobs: 0n };
+  readonly #counts: Record<HashedTable, number> = { transfers: 0, operations: 0, jobs: 0 };
+  readonly #hashes: Record<HashedTable, bigint> = { transfers: 0n, operations: 0n, jobs: 0n };
   readonly #totals = new Map<string, bigint>();
 
   constructor(day: string) {
@@ -29,7 +29,7 @@ export class DayRecord {
     this.addRows('transfers', sum.rows);
   }
 
-  addRows(table: Hashed, { count, hash }: HashedRows): void {
+  addRows(table: HashedTable, { count, hash }: HashedRows): void {
     this.#counts[table] += count;
     this.#hashes[table] += hash;
   }
@@ -120,7 +120,7 @@ const SEAL = `select transfers::int, operations::int, jobs::int, sums as totals,
     operations_hash::text as "operationsHash", jobs_hash::text as "jobsHash",
     encode(sums_digest, 'hex') as "sumsDigest" from sealed_days where day = $1`;
 
-async function findWrongSums(read: Read, day: string, sealed: Row): Promise<string[]> {
+async function findWrongSums(read: Read, day: string, sealed: SnapshotRow): Promise<string[]> {
   const problems: string[] = [];
   const sums = await sealedSums(read, day);
   if (digestOf(sums) !== sealed.sumsDigest) problems.push('sealed_sums is not what was sealed');

@@ -7,8 +7,8 @@ import { type RuleSet, ruleStatement } from './ruleSet.ts';
 /** One slice or page takes about a second; a slow disk must still come to an end. */
 const STATEMENT_TIMEOUT_MS = 120_000;
 
-export type Row = Record<string, unknown>;
-export type Read = (text: string, values?: unknown[]) => Promise<Row[]>;
+export type SnapshotRow = Record<string, unknown>;
+export type Read = (text: string, values?: unknown[]) => Promise<SnapshotRow[]>;
 
 /** All that `work` reads is of one moment. On a client it is the caller's transaction that says of which. */
 export async function inSnapshot<T>(sql: SqlClient, work: (read: Read) => Promise<T>): Promise<T> {
@@ -53,20 +53,20 @@ export async function inSnapshots(
 function readerOf(client: pg.PoolClient): Read {
   return async (text, values = []) => {
     const statement = { text, values, query_timeout: STATEMENT_TIMEOUT_MS };
-    return (await client.query<Row>(statement)).rows;
+    return (await client.query<SnapshotRow>(statement)).rows;
   };
 }
 
 export interface Finding {
   invariant: string;
-  row: Row;
+  row: SnapshotRow;
 }
 
 const MAX_ROWS_SHOWN = 100;
 
 /** Findings of a check, with at most as many rows per invariant as are shown. Corrupt books may have millions. */
 export class Findings {
-  readonly #rows = new Map<string, Row[]>();
+  readonly #rows = new Map<string, SnapshotRow[]>();
 
   add(findings: Iterable<Finding>): void {
     for (const { invariant, row } of findings) {
@@ -80,7 +80,7 @@ export class Findings {
     return this.#rows.size === 0;
   }
 
-  rowsOf(invariant: string): Row[] {
+  rowsOf(invariant: string): SnapshotRow[] {
     return this.#rows.get(invariant) ?? [];
   }
 }
@@ -99,7 +99,7 @@ export interface RuleQuery {
 export async function findBroken(
   read: Read,
   { set, values = [], prefix = '' }: RuleQuery,
-  see: (row: Row) => void = () => undefined,
+  see: (row: SnapshotRow) => void = () => undefined,
 ): Promise<Finding[]> {
   // Materialized: a limit in sight makes the planner prepare for the first rows, and sound books have none.
   const rows = await read(

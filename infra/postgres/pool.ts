@@ -132,3 +132,24 @@ async function rollBack(client: pg.PoolClient): Promise<Error | undefined> {
     return error instanceof Error ? error : new Error(String(error));
   }
 }
+
+/** A page of rows that are to be forgotten, once they are that old. */
+export interface PurgePage {
+  olderThanMs: number;
+  limit: number;
+}
+
+/** Deletes one page of a table by the time in `column`. Answers how many rows it deleted. */
+export async function purgePage(
+  sql: SqlClient,
+  { table, column, condition = 'true' }: { table: string; column: string; condition?: string },
+  page: PurgePage,
+): Promise<number> {
+  const { rowCount } = await sql.query(
+    `delete from ${table} where ctid in (
+       select ctid from ${table}
+        where ${column} < clock_timestamp() - $1 * interval '1 millisecond' and ${condition} limit $2)`,
+    [page.olderThanMs, page.limit],
+  );
+  return rowCount ?? 0;
+}

@@ -2,7 +2,7 @@
  * Idempotency-Key of the JSON-RPC proxy: one request and one answer per account and key, for 24 hours. Whoever asks a node
  * has written a claim before; one whose process died is found, and found to be abandoned, by its lease.
  */
-import type { SqlClient } from './pool.ts';
+import { type PurgePage, purgePage, type SqlClient } from './pool.ts';
 
 export interface AnswerKey {
   accountId: string;
@@ -192,16 +192,7 @@ async function changeOwn(
 }
 
 /** Forgets answers past their time, a page at a time; the number forgotten. */
-export async function purgeRpcAnswers(
-  sql: SqlClient,
-  page: { olderThanMs: number; limit: number },
-): Promise<number> {
-  const { rowCount } = await sql.query(
-    `delete from rpc_answers where ctid in (
-       select ctid from rpc_answers
-        where created_at < clock_timestamp() - $1 * interval '1 millisecond'
-          and (status is not null or leased_until < clock_timestamp()) limit $2)`,
-    [page.olderThanMs, page.limit],
-  );
-  return rowCount ?? 0;
+export async function purgeRpcAnswers(sql: SqlClient, page: PurgePage): Promise<number> {
+  const condition = '(status is not null or leased_until < clock_timestamp())';
+  return await purgePage(sql, { table: 'rpc_answers', column: 'created_at', condition }, page);
 }

@@ -27,7 +27,7 @@ const SPENDABLE = {
     where a.id = $1`,
 };
 
-type Row = Record<'usd' | 'bundled' | 'diem', string> &
+type SpendableRow = Record<'usd' | 'bundled' | 'diem', string> &
   Record<'key_usd' | 'key_diem' | 'parent_usd' | 'parent_diem', string | null>;
 
 /** `withinKey`: null where no key bounds it. Undefined when there is no such account. */
@@ -35,7 +35,7 @@ export async function spendableOf(
   sql: SqlClient,
   { accountId, withinKey }: { accountId: string; withinKey: string | null },
 ): Promise<SpendableFunds | undefined> {
-  const [row] = await runLedgerStatement<Row>(sql, { ...SPENDABLE, values: [accountId, withinKey] });
+  const [row] = await runLedgerStatement<SpendableRow>(sql, { ...SPENDABLE, values: [accountId, withinKey] });
   if (!row) return undefined;
   const funds = { usd: BigInt(row.usd), bundled: BigInt(row.bundled), diem: BigInt(row.diem) };
   return spendableWithin(funds, [toRoom(row.key_usd, row.key_diem), toRoom(row.parent_usd, row.parent_diem)]);

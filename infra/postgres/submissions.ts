@@ -23,7 +23,7 @@ export async function openSubmission(
   queueId: string,
   { concurrent, perMinute }: ProviderLimits = {},
 ): Promise<SubmissionGate> {
-  const { rows } = await sql.query<Opened>({
+  const { rows } = await sql.query<SubmissionRow>({
     name: 'open-submission',
     text: 'select go, job_state, job_operation, wait_ms, waits_for from open_submission($1, $2, $3)',
     values: [queueId, concurrent ?? null, perMinute ?? null],
@@ -42,7 +42,7 @@ export async function openSubmission(
   }
 }
 
-type Opened = { job_state: JobState } & (
+type SubmissionRow = { job_state: JobState } & (
   | { go: 'submit' | 'ask' | 'stop' }
   | { go: 'poll'; job_operation: { [key: string]: string | number | boolean } }
   | { go: 'wait'; wait_ms: number; waits_for: 'place' | 'provider' }

@@ -41,26 +41,18 @@ export interface TopUpRow {
   isGone: boolean;
 }
 
-interface RawTopUp {
-  id: string;
-  network: string;
-  payer_family: Wallet['family'];
+interface RawTopUp extends Omit<TopUpRow, 'payer' | 'payment' | 'transaction' | 'creditedNano' | 'reason'> {
+  payerFamily: Wallet['family'];
   payer: string;
-  account_id: string;
-  terms: string;
-  state: TopUpState;
-  settlements: number;
   payment: SignedPayment | null;
   transaction: string | null;
-  credited_nano: string | null;
+  creditedNano: string | null;
   reason: string | null;
-  request_id: string;
-  decimals: number;
-  is_gone: boolean;
 }
 
-const COLUMNS = `id, network, payer_family, payer, account_id, terms, state, settlements, payment, transaction,
-  credited_nano, reason, request_id, decimals, gone_at is not null as is_gone`;
+const COLUMNS = `id as "paymentId", network, payer_family as "payerFamily", payer, account_id as "accountId", terms, state,
+  settlements, payment, transaction, credited_nano as "creditedNano", reason, request_id as "requestId", decimals,
+  gone_at is not null as "isGone"`;
 
 /** The same for every spelling of one payment, and for every payment that the network would take in its place. */
 export function paymentIdOf({
@@ -308,18 +300,18 @@ export async function pendingTopUps(
   page: { olderThanMs: number; limit: number; after: PendingTopUp | undefined },
 ): Promise<PendingTopUp[]> {
   const { olderThanMs, limit, after } = page;
-  const { rows } = await sql.query<RawTopUp & { changed_at: string }>(
-    `select ${COLUMNS}, changed_at::text as changed_at from top_ups
+  const { rows } = await sql.query<RawTopUp & { changedAt: string }>(
+    `select ${COLUMNS}, changed_at::text as "changedAt" from top_ups
      where state not in (${FINAL_TOP_UP_STATES.map((state) => `'${state}'`).join(', ')})
        and changed_at < clock_timestamp() - make_interval(secs => $1::float8 / 1000)
        and (changed_at, id) > ($3::timestamptz, $4)
      order by changed_at, id limit $2`,
     [olderThanMs, limit, after?.changedAt ?? '-infinity', after?.paymentId ?? ''],
   );
-  return rows.map((row) => ({ ...toTopUp(row), changedAt: row.changed_at }));
+  return rows.map((row) => ({ ...toTopUp(row), changedAt: row.changedAt }));
 }
 
-export interface Unpaid {
+export interface UnpaidTopUps {
   /** Ids of those that are not over. */
   open: string[];
   /** When the first of them ends, by its own window. */
@@ -329,7 +321,7 @@ export interface Unpaid {
 }
 
 /** The payments of a wallet that did not end in a credit. */
-export async function readUnpaid(sql: SqlClient, payer: Wallet): Promise<Unpaid> {
+export async function readUnpaid(sql: SqlClient, payer: Wallet): Promise<UnpaidTopUps> {
   const { rows } = await sql.query<{ id: string; is_open: boolean; ends_s: number | null }>({
     name: 'read_unpaid_top_ups',
     text: `select id, state <> 'failed' as is_open,
@@ -356,21 +348,13 @@ function bounded(text: string | undefined): string | null {
   return text?.replaceAll('\0', '').slice(0, MAX_TEXT_LENGTH) ?? null;
 }
 
-function toTopUp(raw: RawTopUp): TopUpRow {
+function toTopUp({ payerFamily, ...raw }: RawTopUp): TopUpRow {
   return {
-    paymentId: raw.id,
-    network: raw.network,
-    payer: walletNamed(raw.payer_family, raw.payer),
-    accountId: raw.account_id,
-    terms: raw.terms,
-    state: raw.state,
-    settlements: raw.settlements,
+    ...raw,
+    payer: walletNamed(payerFamily, raw.payer),
     payment: raw.payment ?? undefined,
     transaction: raw.transaction ?? undefined,
-    creditedNano: raw.credited_nano === null ? undefined : BigInt(raw.credited_nano),
+    creditedNano: raw.creditedNano === null ? undefined : BigInt(raw.creditedNano),
     reason: raw.reason ?? undefined,
-    requestId: raw.request_id,
-    decimals: raw.decimals,
-    isGone: raw.is_gone,
   };
 }

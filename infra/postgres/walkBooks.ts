@@ -5,7 +5,7 @@ import {
   dayOf,
   daysOf,
   endOfDay,
-  type Hashed,
+  type HashedTable,
   hashSlice,
   rangeOf,
   type Slice,
@@ -97,7 +97,7 @@ function floorToMinute(ms: number): number {
   return Math.floor(ms / MINUTE_MS) * MINUTE_MS;
 }
 
-interface Walked {
+interface WalkScope {
   extent: Extent;
   /** Broken rows are added to it. */
   findings: Findings;
@@ -116,7 +116,7 @@ export interface WalkedBooks {
 const MAX_SEALED_SUMS = 1_000_000;
 const MAX_SLICE_MS = 3_650 * DAY_MS;
 
-export async function walkBooks(sql: SqlClient, { extent, findings }: Walked): Promise<WalkedBooks> {
+export async function walkBooks(sql: SqlClient, { extent, findings }: WalkScope): Promise<WalkedBooks> {
   const walk = new Walk(sql, { extent, findings });
   const slices: Slice[] = [];
   let lengthMs = MAX_SLICE_MS;
@@ -180,7 +180,7 @@ class Walk {
   readonly #sealable: DayRecord[] = [];
   #sealedSums = 0;
 
-  constructor(sql: SqlClient, { extent, findings }: Walked) {
+  constructor(sql: SqlClient, { extent, findings }: WalkScope) {
     this.#sql = sql;
     this.#extent = extent;
     this.#findings = findings;
@@ -197,7 +197,7 @@ class Walk {
       for (const each of sums) this.#records.get(each.rows.day)?.addSum(each);
       if (!isSealed) this.#sums.add(sums);
     };
-    const hash = (table: Hashed) => async (read: Read) => {
+    const hash = (table: HashedTable) => async (read: Read) => {
       for (const rows of await hashSlice(read, table, slice))
         this.#records.get(rows.day)?.addRows(table, rows);
     };

@@ -19,15 +19,8 @@ export interface WalletTransaction {
   modelId: string | null;
 }
 
-interface RawTransaction {
-  id: string;
-  type: WalletTransaction['type'];
-  amount: string;
-  balance: string;
-  created_at: Date;
-  request_id: string | null;
-  model_id: string | null;
-}
+type RawTransaction = Omit<WalletTransaction, 'amountNano' | 'balanceAfterNano'> &
+  Record<'amountNano' | 'balanceAfterNano', string>;
 
 const REQUEST = (row: string) => `(coalesce(${row}.sold, ${row}.details) ->> 'requestId')`;
 const MODEL = (row: string) => `(coalesce(${row}.sold, ${row}.details) ->> 'modelId')`;
@@ -52,9 +45,11 @@ export const TRANSACTIONS = `with booked as (
         and n.${IN_DOLLARS} and (n.created_at, n.id) > (b.created_at, b.id))
     order by b.created_at desc, b.id desc limit $2 offset $3
   )
-  select p.id::text, p.created_at, coalesce(r.amount, p.amount)::text as amount, p.balance::text,
+  select p.id::text, p.created_at as "createdAt", coalesce(r.amount, p.amount)::text as "amountNano",
+    p.balance::text as "balanceAfterNano",
     case when p.kind in ('charge', 'refund') then upper(p.kind) when p.amount > 0 then 'TOP_UP' else 'CHARGE' end as type,
-    ${REQUEST('p')} as request_id, case when r.amount is null then ${MODEL('p')} else r.model_id end as model_id
+    ${REQUEST('p')} as "requestId",
+    case when r.amount is null then ${MODEL('p')} else r.model_id end as "modelId"
   from page p left join lateral (
     select sum(n.amount) as amount,
       case when count(distinct coalesce(${MODEL('n')}, '')) = 1 then min(${MODEL('n')}) end as model_id
@@ -75,12 +70,8 @@ export async function walletTransactions(
     planned: 'each time',
   });
   return rows.map((row) => ({
-    id: row.id,
-    type: row.type,
-    amountNano: BigInt(row.amount),
-    balanceAfterNano: BigInt(row.balance),
-    createdAt: row.created_at,
-    requestId: row.request_id,
-    modelId: row.model_id,
+    ...row,
+    amountNano: BigInt(row.amountNano),
+    balanceAfterNano: BigInt(row.balanceAfterNano),
   }));
 }

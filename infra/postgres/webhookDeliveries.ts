@@ -120,41 +120,25 @@ export async function attemptOf(
   return rows[0];
 }
 
-interface RawDelivery {
-  id: string;
-  queue_id: string;
-  event: WebhookEvent;
-  url: string;
-  state: DeliveryState;
-  created_at: Date;
-  next_attempt_at: Date | null;
-  attempts: (Omit<RecordedAttempt, 'at' | 'durationMs'> & { at: string; duration_ms: number })[];
-}
+type RawDelivery = Omit<Delivery, 'attempts'> & {
+  attempts: (Omit<RecordedAttempt, 'at'> & { at: string })[];
+};
 
 /** The deliveries of a job, oldest first: one per event at most, so they need no pages. */
 export async function deliveriesOf(sql: SqlClient, queueId: string): Promise<Delivery[]> {
   const { rows } = await sql.query<RawDelivery>({
     name: 'list-deliveries',
-    text: `select d.id, d.queue_id, d.event, w.url, d.state, d.created_at, d.next_attempt_at,
+    text: `select d.id, d.queue_id as "queueId", d.event, w.url, d.state, d.created_at as "createdAt",
+        d.next_attempt_at as "nextAttemptAt",
         coalesce((select json_agg(json_build_object('attempt', a.attempt, 'at', a.at, 'status', a.status,
-            'error', a.error, 'duration_ms', a.duration_ms) order by a.attempt)
+            'error', a.error, 'durationMs', a.duration_ms) order by a.attempt)
           from webhook_attempts a where a.delivery_id = d.id), '[]') as attempts
       from webhook_deliveries d join job_webhooks w using (queue_id)
       where d.queue_id = $1 order by d.created_at, d.event`,
     values: [queueId],
   });
   return rows.map((row) => ({
-    id: row.id,
-    queueId: row.queue_id,
-    event: row.event,
-    url: row.url,
-    state: row.state,
-    createdAt: row.created_at,
-    nextAttemptAt: row.next_attempt_at,
-    attempts: row.attempts.map(({ at, duration_ms: durationMs, ...rest }) => ({
-      ...rest,
-      at: new Date(at),
-      durationMs,
-    })),
+    ...row,
+    attempts: row.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) })),
   }));
 }

@@ -17,16 +17,9 @@ const SECRET_BYTES = 32;
 /** How long receivers have to learn of a new secret. */
 const OVERLAP_HOURS = 24;
 
-interface SecretRow {
-  secret: Buffer;
-  created_at: Date;
-  previous: Buffer | null;
-  previous_until: Date | null;
-}
-
-const COLUMNS = `secret, created_at,
+const COLUMNS = `secret, created_at as "createdAt",
   case when previous_until > clock_timestamp() then previous end as previous,
-  case when previous_until > clock_timestamp() then previous_until end as previous_until`;
+  case when previous_until > clock_timestamp() then previous_until end as "previousUntil"`;
 
 /** Makes the secret when it is asked for the first time: of two who do, both get the same. */
 export async function webhookSecretOf(sql: SqlClient, accountId: string): Promise<WebhookSecret> {
@@ -50,13 +43,13 @@ export async function rotateWebhookSecret(
     // Acts of one account take effect in the order of their ids.
     await client.query('select from accounts where id = $1 for no key update', [accountId]);
     await webhookSecretOf(client, accountId);
-    const { rows } = await client.query<SecretRow>(
+    const { rows } = await client.query<WebhookSecret>(
       `update webhook_secrets set secret = $2, created_at = clock_timestamp(), previous = secret,
          previous_until = clock_timestamp() + $3 * interval '1 hour'
         where account_id = $1 returning ${COLUMNS}`,
       [accountId, randomBytes(SECRET_BYTES), OVERLAP_HOURS],
     );
-    const rotated = rows[0] && toSecret(rows[0]);
+    const [rotated] = rows;
     if (!rotated) throw new Error('the webhook secret is not there');
     const changes = { previousWorksUntil: rotated.previousUntil?.toISOString() ?? null };
     await recordAct(client, {
@@ -69,15 +62,10 @@ export async function rotateWebhookSecret(
 }
 
 async function read(sql: SqlClient, accountId: string): Promise<WebhookSecret | undefined> {
-  const { rows } = await sql.query<SecretRow>({
+  const { rows } = await sql.query<WebhookSecret>({
     name: 'webhook-secret',
     text: `select ${COLUMNS} from webhook_secrets where account_id = $1`,
     values: [accountId],
   });
-  return rows[0] && toSecret(rows[0]);
-}
-
-function toSecret(row: SecretRow): WebhookSecret {
-  const { secret, created_at: createdAt, previous, previous_until: previousUntil } = row;
-  return { secret, createdAt, previous, previousUntil };
+  return rows[0];
 }

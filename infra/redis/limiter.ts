@@ -11,7 +11,7 @@ import { keepLabelled } from '../telemetry/labelled.ts';
 import { inSpan } from '../telemetry/spans.ts';
 import { ADMIT, CORRECT } from './limitScripts.ts';
 import { preferShared } from './preferShared.ts';
-import { type Question, sendTogether } from './sendTogether.ts';
+import { type RedisCall, sendTogether } from './sendTogether.ts';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -175,13 +175,13 @@ function questionOf(call: LimitedCall, tokens: number | undefined, calls: number
 /** Calls of a kind in one question: Redis does nothing else while it counts them. */
 const MAX_CALLS = 256;
 
-interface Waiting<T> {
+interface AdmissionWaiter<T> {
   resolve(answer: T): void;
   reject(error: unknown): void;
 }
 
-class Ask implements Question {
-  readonly waiting: Waiting<Admission>[] = [];
+class Ask implements RedisCall {
+  readonly waiting: AdmissionWaiter<Admission>[] = [];
   readonly #call: LimitedCall;
   readonly #tokens: number | undefined;
 
@@ -201,8 +201,8 @@ class Ask implements Question {
 }
 
 /** All that was counted too much or too little in one slot of a window. */
-class Correction implements Question {
-  readonly waiting: Waiting<void>[] = [];
+class Correction implements RedisCall {
+  readonly waiting: AdmissionWaiter<void>[] = [];
   count = 0;
   readonly #key: string;
   readonly #at: number;

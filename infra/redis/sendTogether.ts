@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 
-export interface Question {
+export interface RedisCall {
   ask(redis: Redis): Promise<void>;
   refuse(error: unknown): void;
 }
@@ -12,7 +12,7 @@ export interface Question {
 export interface Line {
   /** Whether what is handed in now has to wait, so that more of its kind may join it. */
   readonly busy: boolean;
-  hand(question: Question): void;
+  hand(question: RedisCall): void;
 }
 
 /** So many pieces are with Redis at once. */
@@ -21,16 +21,16 @@ const MAX_UNDER_WAY = 2;
 /** `onTaken`: nothing joins any more what has waited so far. */
 export function sendTogether(redis: Redis, onTaken: () => void): Line {
   let underWay = 0;
-  let held: Question[] = [];
+  let held: RedisCall[] = [];
 
-  function takeHeld(): Question[] {
+  function takeHeld(): RedisCall[] {
     const taken = held;
     held = [];
     onTaken();
     return taken;
   }
 
-  function send(questions: readonly Question[]): void {
+  function send(questions: readonly RedisCall[]): void {
     underWay += 1;
     let unanswered = questions.length;
     let failure: unknown;

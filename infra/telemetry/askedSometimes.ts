@@ -1,6 +1,6 @@
 /** Figures that have to be asked for: at most every few seconds, one question at a time, never waited for long. */
 
-export interface Question<T> {
+export interface PeriodicQuery<T> {
   everyMs: number;
   /** How long a scrape waits for the answer. */
   deadlineMs: number;
@@ -11,7 +11,7 @@ export interface Question<T> {
 }
 
 /** To be called by every gauge that shows the answer, so that a scrape has them all of the same moment; never throws. */
-export function askedSometimes<T>(question: Question<T>): () => Promise<void> {
+export function askedSometimes<T>(question: PeriodicQuery<T>): () => Promise<void> {
   let askedAt = Number.NEGATIVE_INFINITY;
   let asking: Promise<void> | undefined;
 

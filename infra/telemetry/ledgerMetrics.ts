@@ -82,7 +82,7 @@ export function registerLedgerMetrics(
   });
 }
 
-type Gauges = ReturnType<typeof createGauges>;
+type LedgerGauges = ReturnType<typeof createGauges>;
 
 function createGauges(registry: Registry, collect: () => Promise<void>) {
   const registers = [registry];
@@ -161,14 +161,14 @@ function topUpGauges(registry: Registry, collect: () => Promise<void>) {
   };
 }
 
-interface Figures {
+interface LedgerFigures {
   holds: HoldFigures | undefined;
   jobs: JobFigures[];
   topUps: TopUpFigures[];
   fees: FeeFigures[];
 }
 
-async function read(sql: Sql): Promise<Figures> {
+async function read(sql: Sql): Promise<LedgerFigures> {
   return await inTransaction(sql, async (client) => {
     // Given up by the server too: a scrape every few seconds must not pile statements up.
     await client.query(`set local statement_timeout = ${READ_LIMIT_MS}`);
@@ -180,7 +180,7 @@ async function read(sql: Sql): Promise<Figures> {
   });
 }
 
-function show(gauges: Gauges, { holds, jobs, topUps }: Figures): void {
+function show(gauges: LedgerGauges, { holds, jobs, topUps }: LedgerFigures): void {
   gauges.readable.set(1);
   gauges.holds.set(Number(holds?.holds_open ?? 0));
   gauges.oldestHold.set(holds?.oldest_hold_seconds ?? 0);
@@ -196,7 +196,11 @@ function show(gauges: Gauges, { holds, jobs, topUps }: Figures): void {
   }
 }
 
-function showFees(gauges: Gauges, { fees }: Figures, payments: readonly PaymentNetworkSettings[]): void {
+function showFees(
+  gauges: LedgerGauges,
+  { fees }: LedgerFigures,
+  payments: readonly PaymentNetworkSettings[],
+): void {
   for (const settings of payments.filter(({ feePayerKeyEnv }) => feePayerKeyEnv !== undefined)) {
     const spent = fees.find(({ network }) => network === settings.network)?.fees ?? '0';
     gauges.feeBudget.set({ provider: settings.network }, Number(spent) / Number(feeBudgetUnits(settings)));
@@ -204,7 +208,7 @@ function showFees(gauges: Gauges, { fees }: Figures, payments: readonly PaymentN
 }
 
 /** One without labels has no other way to be missing than to have its one value removed. */
-function hide(gauges: Gauges): void {
+function hide(gauges: LedgerGauges): void {
   const { readable, holds, oldestHold, jobs, oldestJob, overdueJobs, topUps, oldestTopUp, feeBudget } =
     gauges;
   readable.set(0);

@@ -9,7 +9,7 @@ const READ_LIMIT_MS = 1_000;
 /** Above it a figure says "at least". */
 const MAX_COUNTED = 100_000;
 
-interface JobFigures {
+interface PlaceFigures {
   provider: string;
   running: string;
   waiting: string;
@@ -51,7 +51,7 @@ export function registerProviderMetrics(
   });
 }
 
-type Gauges = ReturnType<typeof createGauges>;
+type ProviderGauges = ReturnType<typeof createGauges>;
 
 function createGauges(registry: Registry, collect: () => Promise<void>) {
   const settings = { registers: [registry], collect };
@@ -77,17 +77,20 @@ function createGauges(registry: Registry, collect: () => Promise<void>) {
   };
 }
 
-async function read(sql: Sql): Promise<{ jobs: JobFigures[]; circuits: Circuit[] }> {
+async function read(sql: Sql): Promise<{ jobs: PlaceFigures[]; circuits: Circuit[] }> {
   return await inTransaction(sql, async (client) => {
     // Given up by the server too: a scrape every few seconds must not pile statements up.
     await client.query(`set local statement_timeout = ${READ_LIMIT_MS}`);
-    const jobs = await client.query<JobFigures>(JOBS);
+    const jobs = await client.query<PlaceFigures>(JOBS);
     const circuits = await client.query<Circuit>(CIRCUITS);
     return { jobs: jobs.rows, circuits: circuits.rows };
   });
 }
 
-function show({ jobs, circuit }: Gauges, figures: { jobs: JobFigures[]; circuits: Circuit[] }): void {
+function show(
+  { jobs, circuit }: ProviderGauges,
+  figures: { jobs: PlaceFigures[]; circuits: Circuit[] },
+): void {
   for (const { provider, running, waiting } of figures.jobs) {
     jobs.set({ provider, state: 'running' }, Number(running));
     jobs.set({ provider, state: 'waiting' }, Number(waiting));
@@ -95,7 +98,7 @@ function show({ jobs, circuit }: Gauges, figures: { jobs: JobFigures[]; circuits
   for (const row of figures.circuits) circuit.set({ provider: row.provider }, row.circuit);
 }
 
-function hide({ jobs, circuit }: Gauges): void {
+function hide({ jobs, circuit }: ProviderGauges): void {
   jobs.reset();
   circuit.reset();
 }

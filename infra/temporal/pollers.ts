@@ -1,25 +1,30 @@
-/** Who asks a task queue for work, as the server sees it. */
+/** Workers that ask a task queue for work, as the server sees them. */
 import type { TaskQueue } from '../../domain/queues.ts';
 import type { Temporal } from './connect.ts';
 
-/** The server's number for queues of activities: every worker asks those, only some run workflows. */
-const ACTIVITY_QUEUE = 2;
+/** The server's numbers for the two halves of a queue: every worker asks for activities, only some run workflows. */
+const QUEUE_TYPES = { workflows: 1, activities: 2 };
 const ANSWER_TIMEOUT_MS = 5_000;
+
+/** A worker's identity is `pid@host`. */
+export async function pollersOf(temporal: Temporal, queue: TaskQueue, type: keyof typeof QUEUE_TYPES) {
+  const { pollers } = await temporal.within(ANSWER_TIMEOUT_MS, (client) =>
+    client.workflowService.describeTaskQueue({
+      namespace: client.options.namespace,
+      taskQueue: { name: queue },
+      taskQueueType: QUEUE_TYPES[type],
+    }),
+  );
+  return pollers ?? [];
+}
 
 /** When a worker on `host` last asked this queue for work; undefined when the server remembers none. */
 export async function lastPollOf(
   temporal: Temporal,
-  ask: { queue: TaskQueue; host: string },
+  { queue, host }: { queue: TaskQueue; host: string },
 ): Promise<Date | undefined> {
-  const { pollers } = await temporal.within(ANSWER_TIMEOUT_MS, (client) =>
-    client.workflowService.describeTaskQueue({
-      namespace: client.options.namespace,
-      taskQueue: { name: ask.queue },
-      taskQueueType: ACTIVITY_QUEUE,
-    }),
-  );
-  // A worker's identity is `pid@host`.
-  const here = (pollers ?? []).filter((poller) => poller.identity?.endsWith(`@${ask.host}`));
-  const times = here.map((poller) => Number(poller.lastAccessTime?.seconds ?? 0) * 1000);
+  const pollers = await pollersOf(temporal, queue, 'activities');
+  const here = pollers.filter(({ identity }) => identity?.endsWith(`@${host}`));
+  const times = here.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000);
   return times.length === 0 ? undefined : new Date(Math.max(...times));
 }

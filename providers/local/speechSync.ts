@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { RunEnd } from '../../engines/child/runLimited.ts';
-import { type Conversion, ffmpeg } from '../../engines/media/ffmpeg.ts';
+import { type FfmpegConversion, ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import { createSemaphore, type Semaphore, type SemaphoreOptions } from '../../infra/semaphore.ts';
 import { tooBusy } from '../../infra/tooBusy.ts';
@@ -157,7 +157,7 @@ interface Encoded {
 
 /** Resolves with the first bytes at hand, or throws. Whoever stops reading stops the encoder. */
 async function encode(
-  conversion: Conversion,
+  conversion: FfmpegConversion,
   { path, wavPath, encoding, turns, signal }: Encoded,
 ): Promise<AsyncIterable<Buffer>> {
   const stop = new AbortController();

@@ -6,7 +6,7 @@ import type { Browser, Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../dev/stack/freePorts.ts';
 import { temporalProcess } from '../../dev/stack/parts/temporal.ts';
-import { type Supervised, supervise } from '../../dev/stack/supervise.ts';
+import { type SupervisedProcess, supervise } from '../../dev/stack/supervise.ts';
 import { SEARCH_ATTRIBUTES } from '../../workflows/contract.ts';
 import { registerNamespace } from '../harness/namespace.ts';
 import { services } from '../harness/services.ts';
@@ -22,7 +22,7 @@ const MODEL = 'prudish-voice';
 const { account, model, kind, state, provider, costUsd } = SEARCH_ATTRIBUTES;
 const COLUMNS = [state, account, model, costUsd, kind, provider, 'Workflow ID'];
 
-let temporal: Supervised | undefined;
+let temporal: SupervisedProcess | undefined;
 let farebox: Deployment | undefined;
 let browser: Browser | undefined;
 let uiUrl = '';

@@ -18,8 +18,8 @@ import {
   walletActions,
 } from 'viem';
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts';
+import { createTurn } from '../../dev/chain/facilitator.ts';
 import { TEST_USD } from '../../dev/chain/testUsd.ts';
-import { createTurn } from '../../dev/chain/turn.ts';
 import { untilMined } from '../../dev/chain/untilMined.ts';
 import { type AnvilChoices, launchAnvil } from './anvil.ts';
 import { type Artifact, testContract } from './artifact.ts';

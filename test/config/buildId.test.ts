@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { workflowBuildId } from '../../infra/config/buildId.ts';
+import { workflowBuildId } from '../../infra/config/buildVersion.ts';
 import { loadConfig } from '../../infra/config/config.ts';
 import { PROVIDERS } from '../../providers/registry.ts';
 import { COMPLETE } from './environments.ts';

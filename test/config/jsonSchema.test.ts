@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { configurationJsonSchema } from '../../infra/config/jsonSchema.ts';
+import { configurationJsonSchema } from '../../infra/config/schema/file.ts';
 import { PROVIDERS } from '../../providers/registry.ts';
 
 test('the published JSON Schema is the one that the code checks', () => {

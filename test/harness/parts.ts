@@ -15,10 +15,10 @@ import { identify, isAlive, type ProcessIdentity } from '../../dev/launch/proces
 import { locateParts } from '../../dev/stack/locate.ts';
 import { OPTIONAL_PART_NAMES, PART_NAMES } from '../../dev/stack/part.ts';
 import { createProgress } from '../../dev/stack/progress.ts';
-import { recogniserModel } from '../../dev/stack/recipes/pocketsphinx.ts';
+import { recogniserModel } from '../../dev/stack/recipes/speech.ts';
 import { killRecorded, stopOrphans } from '../../dev/stack/runRecords.ts';
 import { startServers } from '../../dev/stack/startServers.ts';
-import type { Supervised } from '../../dev/stack/supervise.ts';
+import type { SupervisedProcess } from '../../dev/stack/supervise.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
 import { REDIS_DATABASES } from './limits.ts';
 import { databaseOf, makeTemplate } from './template.ts';
@@ -60,7 +60,7 @@ export async function openParts(options: PartsOptions = {}): Promise<Parts> {
   await sweepDeadRuns();
   const folder = mkdtempSync(path.join(os.tmpdir(), PREFIX));
   writeFileSync(path.join(folder, 'owner.json'), JSON.stringify(identify(process.pid)));
-  const started: Supervised[] = [];
+  const started: SupervisedProcess[] = [];
   // For a run that ends before it could clean up: an error outside every test, a second Ctrl-C.
   const killAll = () => {
     for (const place of placesOf(folder)) killRecorded(place);
@@ -92,7 +92,7 @@ function placesOf(folder: string): string[] {
   return [path.join(folder, SPAWNED), ...made, ...made.flatMap(inside), folder];
 }
 
-async function startAll(folder: string, started: Supervised[], options: PartsOptions): Promise<Services> {
+async function startAll(folder: string, started: SupervisedProcess[], options: PartsOptions): Promise<Services> {
   const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
   const names = [...PART_NAMES, ...OPTIONAL_PART_NAMES];
   const programs = await locateParts(names, { environment: processEnvironment(), progress });

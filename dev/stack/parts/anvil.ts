@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { callOwn } from '../../../infra/http/operatorFetch.ts';
 import type { FoundProgram, PartProcess } from '../part.ts';
-import { partEnvironment } from '../partEnvironment.ts';
+import { partEnvironment } from '../part.ts';
 
 export interface AnvilOptions {
   program: FoundProgram;

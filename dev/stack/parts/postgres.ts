@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { asOrdinaryUser, type Unprivileged } from '../asOrdinaryUser.ts';
+import { asOrdinaryUser, type UserSwitch } from '../asOrdinaryUser.ts';
 import type { FoundProgram, PartProcess } from '../part.ts';
-import { partEnvironment } from '../partEnvironment.ts';
+import { partEnvironment } from '../part.ts';
 import { initdbOf } from '../recipes/postgres.ts';
 import { lastWords, run } from '../run.ts';
 
@@ -66,13 +66,13 @@ export async function preparePostgres(options: PostgresOptions): Promise<PartPro
 }
 
 /** Whoever started it last may have been another user: all of it is given to the one who runs it now. */
-async function giveTo({ ownerId }: Unprivileged, folder: string): Promise<void> {
+async function giveTo({ ownerId }: UserSwitch, folder: string): Promise<void> {
   if (ownerId === undefined || statSync(folder).uid === ownerId) return;
   await run('chown', ['-R', `${ownerId}:${ownerId}`, folder], { timeoutMs: 120_000 });
 }
 
 /** Into a folder beside it, renamed when complete: a cluster is there whole or not at all. */
-async function initialise(options: PostgresOptions, user: Unprivileged, data: string): Promise<void> {
+async function initialise(options: PostgresOptions, user: UserSwitch, data: string): Promise<void> {
   const fresh = `${data}.new`;
   rmSync(fresh, { recursive: true, force: true });
   const passwordFile = path.join(options.folder, 'password');

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import type { FoundProgram, PartProcess } from '../part.ts';
-import { partEnvironment } from '../partEnvironment.ts';
+import { partEnvironment } from '../part.ts';
 
 export interface RedisOptions {
   program: FoundProgram;

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { Connection, isGrpcServiceError } from '@temporalio/client';
 import type { FoundProgram, PartProcess } from '../part.ts';
-import { partEnvironment } from '../partEnvironment.ts';
+import { partEnvironment } from '../part.ts';
 
 export interface TemporalOptions {
   program: FoundProgram;

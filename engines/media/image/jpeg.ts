@@ -24,14 +24,14 @@ export function walkJpeg(file: Buffer): ImageStructure {
   return first.cut ? CUT : FOREIGN;
 }
 
-interface Picture {
+interface JpegPicture {
   /** Undefined: it has none that could be found. */
   end?: number;
   cut: boolean;
   orientation: number;
 }
 
-function pictureAt(file: Buffer, start: number): Picture {
+function pictureAt(file: Buffer, start: number): JpegPicture {
   let orientation = 1;
   let scans = 0;
   let at = start + 2;

@@ -40,7 +40,7 @@ const MAX_TRACKS = 64;
 const HEAD_BYTES = 12;
 const FIELD_BYTES = 64;
 
-interface Walk {
+interface SegmentState {
   container: 'webm' | 'mkv';
   tracks: { type: number; codec: string; width: number; height: number }[];
   nanosecondsPerTick: number;
@@ -50,7 +50,7 @@ interface Walk {
 }
 
 export function walkMatroska(file: FileWindow): VideoStructure {
-  const walk: Walk = {
+  const walk: SegmentState = {
     ...{ container: 'mkv', tracks: [], nanosecondsPerTick: 1_000_000 },
     ...{ duration: 0, clusterTicks: 0, lastTicks: 0 },
   };
@@ -67,11 +67,11 @@ export function walkMatroska(file: FileWindow): VideoStructure {
   };
 }
 
-function trackOf({ codec, width, height }: Walk['tracks'][number]): VideoTrack {
+function trackOf({ codec, width, height }: SegmentState['tracks'][number]): VideoTrack {
   return { codec, width, height, quarterTurned: false };
 }
 
-function walkElements(file: FileWindow, walk: Walk): 'cut' | 'foreign' | undefined {
+function walkElements(file: FileWindow, walk: SegmentState): 'cut' | 'foreign' | undefined {
   /** Until where elements are fields of an opened one, whose names are not all known. */
   let fieldsEnd = 0;
   let position = 0;
@@ -90,7 +90,7 @@ function walkElements(file: FileWindow, walk: Walk): 'cut' | 'foreign' | undefin
   return undefined;
 }
 
-function note(walk: Walk, id: number, body: () => Buffer): void {
+function note(walk: SegmentState, id: number, body: () => Buffer): void {
   const track = walk.tracks.at(-1);
   if (id === ID.docType) walk.container = body().toString('latin1').startsWith('webm') ? 'webm' : 'mkv';
   if (id === ID.trackEntry) walk.tracks.push({ type: 0, codec: '', width: 0, height: 0 });

@@ -16,7 +16,7 @@ interface Frame {
   tagOffset: number;
 }
 
-interface Walk {
+interface FrameTotals {
   frames: number;
   seconds: number;
   frameBytes: number;
@@ -38,8 +38,8 @@ export function walkMp3(file: Buffer): Structure {
   return { cut, seconds: walk.seconds };
 }
 
-function walkFrames(file: Buffer, start: number): Walk {
-  const walk: Walk = { frames: 0, seconds: 0, frameBytes: 0, otherBytes: 0, lastIsCut: false };
+function walkFrames(file: Buffer, start: number): FrameTotals {
+  const walk: FrameTotals = { frames: 0, seconds: 0, frameBytes: 0, otherBytes: 0, lastIsCut: false };
   let position = start;
   while (position + 4 <= file.length) {
     const frame = frameAt(file, position);

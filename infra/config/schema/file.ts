@@ -247,3 +247,9 @@ export function configurationFile(kinds: ConfigurableKinds) {
 }
 
 export type ConfigurationFile = z.output<ReturnType<typeof configurationFile>>;
+
+/** The text of farebox.config.schema.json. What only code can check (names that must exist) is not in it. */
+export function configurationJsonSchema(kinds: ConfigurableKinds): string {
+  const schema = z.toJSONSchema(configurationFile(kinds), { io: 'input' });
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}

@@ -10,10 +10,10 @@ import type { Holding } from '../../byteBudget.ts';
 import { createSemaphore, type Semaphore, type SemaphoreOptions } from '../../semaphore.ts';
 import { tooBusy } from '../../tooBusy.ts';
 import {
-  type Door,
   describeFailure,
+  type FetchGuard,
   type GuardedFetchOptions,
-  openDoor,
+  openFetchGuard,
   settleFailure,
 } from '../guardedGet.ts';
 import { type FetchedPage, guardedPage } from '../guardedPage.ts';
@@ -72,7 +72,7 @@ const TURNS: SemaphoreOptions = { atOnce: PAGES_AT_ONCE, maxWaiting: 200, maxWai
 const busy = tooBusy('pages are being read', 5);
 
 interface Reader {
-  door: Door;
+  guard: FetchGuard;
   turns: Semaphore;
   mayRead: RobotsCheck;
   pool: ChildPool<PageBytes, ConvertAnswer>;
@@ -81,12 +81,12 @@ interface Reader {
 
 export function createPageReader(options: PageReaderOptions): PageReader {
   const { childPath = shippedChild('engines/pages/convertChild'), maxChildren = PAGE_CHILDREN } = options;
-  const door = openDoor(options);
+  const guard = openFetchGuard(options);
   const turns = { ...TURNS, ...options.turns };
   const reader: Reader = {
-    door,
+    guard,
     turns: createSemaphore(turns),
-    mayRead: createRobotsCheck(door),
+    mayRead: createRobotsCheck(guard),
     pool: createChildPool({
       ...{ path: childPath, heapMb: HEAP_MB, cpuSeconds: CPU_SECONDS, name: 'page' },
       ...{ maxChildren, filesPerChild: PAGES_PER_CHILD, maxWaiting: turns.atOnce },
@@ -96,7 +96,7 @@ export function createPageReader(options: PageReaderOptions): PageReader {
   };
   return {
     async read(url, { signal = new AbortController().signal, share } = {}) {
-      const order = { url: checkPageUrl(url, door.hosts), signal, share };
+      const order = { url: checkPageUrl(url, guard.hosts), signal, share };
       return await reader.turns.run(() => readPage(reader, order), signal).catch(busy);
     },
     close: reader.pool.close,
@@ -123,7 +123,7 @@ async function readPage(reader: Reader, order: PageOrder): Promise<ReadPage> {
 async function fetchPage(reader: Reader, { url, signal, share }: PageOrder): Promise<FetchedPage> {
   const startedAt = performance.now();
   try {
-    return await guardedPage(reader.door, url.href, {
+    return await guardedPage(reader.guard, url.href, {
       maxBytes: MAX_PAGE_BYTES,
       timeoutMs: reader.fetchTimeoutMs,
       signal,
@@ -138,7 +138,7 @@ async function fetchPage(reader: Reader, { url, signal, share }: PageOrder): Pro
     if (error instanceof FareboxError) throw error;
     if (error instanceof BodyTooLarge) throw failed('The page is larger than 10 MB.');
     // A refused inside address and a failed connection look and last the same (FETCH-5).
-    await settleFailure(reader.door, startedAt);
+    await settleFailure(reader.guard, startedAt);
     throw failed('The page could not be fetched.', describeFailure(error));
   }
 }

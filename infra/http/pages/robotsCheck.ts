@@ -1,12 +1,12 @@
 /** Asks a site's robots.txt before a page, and remembers the answer for some minutes. */
 import { LRUCache } from 'lru-cache';
 import { FareboxError } from '../../../domain/errors.ts';
-import { type Door, TooManyRedirects } from '../guardedGet.ts';
+import { type FetchGuard, TooManyRedirects } from '../guardedGet.ts';
 import { guardedPage, PAGE_READER_NAME } from '../guardedPage.ts';
 import { parseRobots, type RobotsRules, robotsVerdict } from './robots.ts';
 
 /** `closed`: the site could not say, and until it can nothing is read (RFC 9309, 2.3.1.4). */
-type Known = { rules: RobotsRules } | { closed: string };
+type RobotsState = { rules: RobotsRules } | { closed: string };
 
 export type RobotsCheck = (url: URL, signal: AbortSignal) => Promise<void>;
 
@@ -27,8 +27,8 @@ const REASONS = {
 };
 
 /** The check throws `blocked_source` when the page may not be read, and plain errors when the site is not reached. */
-export function createRobotsCheck(door: Door): RobotsCheck {
-  const sites = new LRUCache<string, Known>({
+export function createRobotsCheck(guard: FetchGuard): RobotsCheck {
+  const sites = new LRUCache<string, RobotsState>({
     max: MAX_SITES,
     maxSize: MAX_KEPT_BYTES,
     sizeCalculation: sizeOf,
@@ -37,7 +37,7 @@ export function createRobotsCheck(door: Door): RobotsCheck {
   return async (url, signal) => {
     let known = sites.get(url.origin);
     if (known === undefined) {
-      known = await ask(door, url, signal);
+      known = await ask(guard, url, signal);
       sites.set(url.origin, known, { ttl: 'closed' in known ? CLOSED_KEPT_MS : KEPT_MS });
     }
     if ('closed' in known) throw blocked(`Its robots.txt cannot be read: ${known.closed}.`);
@@ -46,16 +46,16 @@ export function createRobotsCheck(door: Door): RobotsCheck {
   };
 }
 
-function sizeOf(known: Known): number {
+function sizeOf(known: RobotsState): number {
   const rules = 'rules' in known ? known.rules : [];
   return rules.reduce((bytes, { pattern }) => bytes + BYTES_AROUND + pattern.length, BYTES_AROUND);
 }
 
-async function ask(door: Door, url: URL, signal: AbortSignal): Promise<Known> {
+async function ask(guard: FetchGuard, url: URL, signal: AbortSignal): Promise<RobotsState> {
   const address = new URL('/robots.txt', url).href;
   try {
     const limits = { maxBytes: MAX_BYTES, cut: true, timeoutMs: TIMEOUT_MS, signal };
-    const { status, body } = await guardedPage(door, address, limits);
+    const { status, body } = await guardedPage(guard, address, limits);
     if (status >= 500) return { closed: `it answers with status ${status}` };
     return { rules: status >= 200 && status < 300 ? parseRobots(body.toString(), PAGE_READER_NAME) : [] };
   } catch (error) {

@@ -1,5 +1,5 @@
 /** A conversion as the outcome of an order. */
-import { type Conversion, ffmpeg } from '../../../engines/media/ffmpeg.ts';
+import { type FfmpegConversion, ffmpeg } from '../../../engines/media/ffmpeg.ts';
 import type { Progress } from '../../../engines/media/progress.ts';
 import type { CallContext, Outcome } from '../../shared/provider.ts';
 
@@ -8,7 +8,7 @@ import type { CallContext, Outcome } from '../../shared/provider.ts';
  * therefore the pictures that were written are counted. Throws the reason of the signal when it was aborted.
  */
 export async function run(
-  conversion: Conversion,
+  conversion: FfmpegConversion,
   { context, isWhole }: { context: CallContext; isWhole: (written: Progress) => boolean },
 ): Promise<Outcome | undefined> {
   const { signal, heartbeat } = context;

@@ -10,6 +10,12 @@ export const LONG_ROWS: readonly HostileRow<HostileWorld>[] = [
     name: 'six conversations at once in chunks of one byte, 5.4 MB together',
     send: sixBodies(900_000),
     ...{ status: 400, body: /Invalid JSON/, charged: 0n },
+    whenSlow: [
+      {
+        because: 'A body that is not there within its minute is refused before anybody reads it as JSON.',
+        ...{ status: 408, body: /^\{"error":"Request Timeout"\}$/ },
+      },
+    ],
   },
   {
     name: 'a recording of 2 hours with 8 channels',
@@ -21,5 +27,11 @@ export const LONG_ROWS: readonly HostileRow<HostileWorld>[] = [
     },
     // It is decoded first.
     ...{ status: 422, body: /at most 20 minutes; the recording lasts 7200 seconds/, charged: 0n },
+    whenSlow: [
+      {
+        because: 'A decoder that has not reached the end within its two minutes is killed, and no length is known.',
+        ...{ status: 400, body: /The audio takes too long to decode\./ },
+      },
+    ],
   },
 ];

@@ -14,12 +14,17 @@ export interface Answer {
   body: string;
 }
 
-export interface HostileRow<Target = HostileTarget> {
-  name: string;
-  send(target: Target): Promise<Answer>;
+export interface ExpectedAnswer {
   status: number;
   /** Pattern of the answer's body. */
   body: RegExp;
+}
+
+export interface HostileRow<Target = HostileTarget> extends ExpectedAnswer {
+  name: string;
+  send(target: Target): Promise<Answer>;
+  /** ExpectedAnswers that are as lawful where the machine is too slow for the one above. */
+  whenSlow?: readonly (ExpectedAnswer & { because: string })[];
   /** USD in nano units; left out: at least `atLeast`. */
   charged?: bigint;
   /** 1 unless told. */

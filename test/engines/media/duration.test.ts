@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { billableSeconds } from '../../../domain/pricing.ts';
-import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
+import { verifyAudio } from '../../../engines/media/measureAudio.ts';
 import { ENCODINGS, type Encoding, encode, isLong, measure, testFolder } from './recordings.ts';
 import { LIES, type Lie, type Spoof, spoofs } from './spoofs.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { type Conversion, createFfmpeg, type Ffmpeg } from '../../../engines/media/ffmpeg.ts';
+import { createFfmpeg, type Ffmpeg, type FfmpegConversion } from '../../../engines/media/ffmpeg.ts';
 import { ROOT } from '../../harness/spawn.ts';
 import { until } from '../../harness/until.ts';
 import { JFK, mediaTools } from './recordings.ts';
@@ -24,7 +24,7 @@ afterEach(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** As long as it plays: an hour, unless it is stopped. */
-function endless(name: string, timeoutMs = 60_000): Conversion {
+function endless(name: string, timeoutMs = 60_000): FfmpegConversion {
   return {
     ffmpegPath: mediaTools().ffmpegPath,
     arguments: [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { toneWav } from '../../../bench/wav.ts';
-import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
+import { verifyAudio } from '../../../engines/media/measureAudio.ts';
 import { smallMp4 } from '../../stubs/smallMedia.ts';
 import { ffmpeg } from './recordings.ts';
 import { video } from './videoFiles.ts';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
 import {
   createGuardedFetch,
-  type Downloaded,
+  type Download,
   type GuardedFetchOptions,
 } from '../../../infra/http/guardedFetch.ts';
 import { BEHAVIOURS, type HostileServer, hostileServer } from './hostileServer.ts';
@@ -43,7 +43,7 @@ async function download(
   url: string,
   options: Partial<GuardedFetchOptions> = {},
   timeoutMs = 3_000,
-): Promise<Downloaded> {
+): Promise<Download> {
   rmSync(path, { force: true });
   return open(options).download(url, { path, maxBytes: CAP, timeoutMs });
 }

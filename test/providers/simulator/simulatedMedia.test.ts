@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SIMULATOR_MUSIC } from '../../../domain/catalogue/builtin/offlineAudio.ts';
-import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
+import { verifyAudio } from '../../../engines/media/measureAudio.ts';
 import type {
   AudioRequest,
   GenerationRequest,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { verifyAudio } from '../../../engines/media/verifyAudio.ts';
+import { verifyAudio } from '../../../engines/media/measureAudio.ts';
 import { checkAudioFile } from '../../../providers/shared/audioFile.ts';
 import type { CallContext, Outcome, VoiceChangeRequest } from '../../../providers/shared/provider.ts';
 import { openOrders } from '../../../providers/simulator/orders.ts';

@@ -1,3 +1,4 @@
+/** The programs that speak and that recognise speech: parts that the service starts without. */
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { modelArguments } from '../../../engines/speech/runPocketsphinx.ts';
@@ -5,7 +6,7 @@ import type { Recipe } from '../recipe.ts';
 import { lastWords, run } from '../run.ts';
 import { debianPackage } from '../sources/debian.ts';
 
-const COMMAND = 'pocketsphinx_batch';
+const RECOGNISER = 'pocketsphinx_batch';
 const MODEL = path.join('usr', 'share', 'pocketsphinx', 'model', 'en-us');
 
 /**
@@ -17,19 +18,19 @@ export function pocketsphinxRecipe(model?: string): Recipe {
     part: 'pocketsphinx',
     title: 'The speech recogniser (pocketsphinx)',
     variable: 'POCKETSPHINX_PATH',
-    variableMeans: `the path of ${COMMAND}, and POCKETSPHINX_MODEL to the folder of its English model`,
+    variableMeans: `the path of ${RECOGNISER}, and POCKETSPHINX_MODEL to the folder of its English model`,
     programVariable: 'POCKETSPHINX_PATH',
-    commands: [COMMAND],
-    accept: (program) => accept(program, model),
+    commands: [RECOGNISER],
+    accept: (program) => acceptRecogniser(program, model),
     sources: [
       debianPackage(
         {
           package: 'pocketsphinx',
           alongside: ['pocketsphinx-en-us'],
           folder: 'pocketsphinx-debian',
-          programs: { [COMMAND]: `usr/bin/${COMMAND}` },
+          programs: { [RECOGNISER]: `usr/bin/${RECOGNISER}` },
         },
-        COMMAND,
+        RECOGNISER,
       ),
     ],
   };
@@ -49,10 +50,41 @@ function hasModel(folder: string): boolean {
 }
 
 /** It starts without its model as well, and then hears nothing: it is made to load it. */
-async function accept(program: string, named: string | undefined): Promise<void> {
+async function acceptRecogniser(program: string, named: string | undefined): Promise<void> {
   const model = recogniserModel(program, named);
   if (model === undefined)
     throw new Error(`there is no English model ${named ? `in ${named}` : 'beside it'}`);
   const loaded = await run(program, [...modelArguments(model), '-ctl', '/dev/null'], { timeoutMs: 60_000 });
   if (loaded.code !== 0) throw new Error(`it does not load its English model (${lastWords(loaded)})`);
+}
+
+/**
+ * The speech synthesiser. Without it models that speak are offline and the rest works, so nothing is installed on the
+ * machine for its sake: unpacked into the cache or left out. It is a program of its own under the GPL and never part of ours.
+ */
+export const espeakRecipe: Recipe = {
+  part: 'espeak',
+  title: 'The speech synthesiser (espeak-ng)',
+  variable: 'ESPEAK_PATH',
+  variableMeans: 'the path of espeak-ng',
+  programVariable: 'ESPEAK_PATH',
+  commands: ['espeak-ng'],
+  accept: acceptSynthesiser,
+  sources: [
+    debianPackage(
+      {
+        package: 'espeak-ng',
+        folder: 'espeak-debian',
+        programs: { 'espeak-ng': 'usr/bin/espeak-ng' },
+        data: { variable: 'ESPEAK_DATA_PATH', marker: 'phontab' },
+      },
+      'espeak-ng',
+    ),
+  ],
+};
+
+/** It starts without its languages as well, and then cannot speak. */
+async function acceptSynthesiser(program: string): Promise<void> {
+  const listed = await run(program, ['--voices=en'], { timeoutMs: 20_000 });
+  if (listed.code !== 0 || !/^\s*\d+\s+en/m.test(listed.stdout)) throw new Error('it lists no English voice');
 }
