@@ -12,8 +12,7 @@ import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import { inAccountTransaction } from './accountTransaction.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { type JobTerms, jobTerms } from './jobTerms.ts';
-import type { MeasuredOrder } from './measuredOrder.ts';
+import { type JobTerms, jobTerms, type MeasuredOrder } from './jobTerms.ts';
 import type { AcceptedTerms, AcceptJobResult } from './types.ts';
 
 /**
@@ -93,12 +92,12 @@ async function unlessLate<T>(
   try {
     return await inAccountTransaction(dependencies, accountId, work);
   } catch (error) {
-    if (error instanceof Late) return 'late';
+    if (error instanceof LateAcceptance) return 'late';
     throw error;
   }
 }
 
-class Late extends Error {}
+class LateAcceptance extends Error {}
 
 const TOO_LATE: AcceptJobResult = {
   ok: false,
@@ -120,14 +119,14 @@ function snapshotOf(job: GenerationInput, { terms, durationSeconds }: JobTerms):
   };
 }
 
-interface Accepted extends JobTerms {
+interface ChargedTerms extends JobTerms {
   charged: Extract<ChargeOutcome, { outcome: 'charged' }>;
 }
 
 async function writeJob(
   client: SqlClient,
   { job, source }: MeasuredOrder,
-  { terms, durationSeconds, measured, charged }: Accepted,
+  { terms, durationSeconds, measured, charged }: ChargedTerms,
 ): Promise<void> {
   const row = {
     queueId: job.queueId,
@@ -153,7 +152,7 @@ async function writeJob(
   if (inserted) return;
   // A repeated step finds its own row; anything else would be another's job under this id.
   const existing = await lockJob(client, job.queueId);
-  if (!existing) throw new Late();
+  if (!existing) throw new LateAcceptance();
   if (existing.accountId !== job.accountId) {
     throw new FareboxError({ code: 'conflict', message: 'This queue_id belongs to another job.' });
   }

@@ -4,8 +4,8 @@ import { isLockTimeout } from '../infra/postgres/failures.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import { createKeyedSemaphore, type KeyedSemaphore } from '../infra/semaphore.ts';
 import { TooManyWait } from '../infra/tooBusy.ts';
+import { waiting } from './asActivity.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { waiting } from './waiting.ts';
 
 /** One at work and one behind it: more of one account would only wait for its row. */
 const CONNECTIONS = 2;

@@ -4,16 +4,15 @@ import { Context } from '@temporalio/activity';
 import type { TaskQueue } from '../domain/queues.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import { acceptJob } from './acceptJob.ts';
+import { asActivity } from './asActivity.ts';
 import { deliverWebhook } from './deliverWebhook.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { abandonJob, discardSource, endJob } from './endJob.ts';
-import { asActivity } from './failures.ts';
+import { abandonJob, discardSource, endJob, removeMedia } from './endJob.ts';
 import { awaitOutcome, generate } from './generate.ts';
 import { inShare } from './inShare.ts';
-import { type MeasuredOrder, measuredOrder } from './measuredOrder.ts';
+import { type MeasuredOrder, measuredOrder } from './jobTerms.ts';
 import { measureMedia } from './measureMedia.ts';
 import { measureSource } from './measureSource.ts';
-import { removeMedia } from './removeMedia.ts';
 import { concludeTopUp, examineTopUp, recordTopUp, settleTopUp, watchTopUp } from './topUp.ts';
 import type {
   GenerateResult,

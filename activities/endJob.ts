@@ -5,7 +5,7 @@ import { point } from '../infra/points.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { announceJob } from '../infra/postgres/jobChanges.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
-import { type LockedJob, lockJob, readJob, recordEnded } from '../infra/postgres/jobs.ts';
+import { type LockedJob, lockJob, readJob, recordEnded, recordRemoved } from '../infra/postgres/jobs.ts';
 import { refund } from '../infra/postgres/ledger.ts';
 import type { SqlClient } from '../infra/postgres/pool.ts';
 import {
@@ -14,14 +14,13 @@ import {
   returnRefundBudget,
   takeRefundBudget,
 } from '../infra/postgres/refundBudget.ts';
-import { mediaKey, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
+import { mediaKey, outputPrefix, sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached, refundFailures, refunds } from '../infra/telemetry/counters.ts';
 import { describeParts, findAcceptedTerms } from './acceptJob.ts';
 import { inAccountTransaction } from './accountTransaction.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { removeOutputs } from './removeOutputs.ts';
 import { stopAtProvider } from './stopAtProvider.ts';
-import type { AcceptedTerms, Discarded, EndJobInput, EndJobResult } from './types.ts';
+import type { AcceptedTerms, EndJobInput, EndJobResult, SourceDiscard } from './types.ts';
 
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
   const { before, counted, isStopped, ...ended } = await endWithinBudget(dependencies, input);
@@ -43,7 +42,7 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
   return ended;
 }
 
-interface Ended extends EndJobResult {
+interface JobEnd extends EndJobResult {
   /** The row as it was, where it was ended or refused by this call. */
   before?: LockedJob;
   /** Taken from the budget of refunds. */
@@ -53,7 +52,7 @@ interface Ended extends EndJobResult {
 }
 
 /** Where the budget of a client is spent, its provider may still have stopped: then there is nothing to pay for. */
-async function endWithinBudget(dependencies: ActivityDependencies, input: EndJobInput): Promise<Ended> {
+async function endWithinBudget(dependencies: ActivityDependencies, input: EndJobInput): Promise<JobEnd> {
   const { queueId } = input;
   const ended = await refundAndEnd(dependencies, input);
   if (!ended.refused || !ended.before) return ended;
@@ -62,7 +61,7 @@ async function endWithinBudget(dependencies: ActivityDependencies, input: EndJob
   return { ...(await refundAndEnd(dependencies, { ...input, isClients: false })), isStopped };
 }
 
-async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInput): Promise<Ended> {
+async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInput): Promise<JobEnd> {
   const { pool, log } = dependencies;
   try {
     const job = await readJob(pool, input.queueId);
@@ -83,7 +82,7 @@ async function refundIn(
   client: SqlClient,
   dependencies: ActivityDependencies,
   { queueId, state, failure, isClients, isWithdrawal }: EndJobInput,
-): Promise<Ended> {
+): Promise<JobEnd> {
   const row = await lockJob(client, queueId);
   if (!row) throw new Error(`job ${queueId} has no row to end`);
   if (!isRunning(row.state)) {
@@ -132,7 +131,7 @@ async function stopAndReturn(
 /** Removes what the client handed in: the bytes and, where there may be one, the sealed order. */
 export async function discardSource(
   dependencies: ActivityDependencies,
-  { queueId, mediaCount }: Discarded,
+  { queueId, mediaCount }: SourceDiscard,
   from: 'upload' | 'url' = 'url',
 ): Promise<void> {
   const { storage } = dependencies;
@@ -152,7 +151,7 @@ export async function discardSource(
  */
 export async function abandonJob(
   dependencies: ActivityDependencies,
-  { accountId, ...discarded }: Discarded & { accountId: string },
+  { accountId, ...discarded }: SourceDiscard & { accountId: string },
 ): Promise<AcceptedTerms | undefined> {
   const { queueId } = discarded;
   const row = await inAccountTransaction(dependencies, accountId, async (client) => {
@@ -166,4 +165,30 @@ export async function abandonJob(
   }
   await discardSource(dependencies, discarded);
   return undefined;
+}
+
+/** Removes what attempts left below a job's folder, but for the one that counts. */
+export async function removeOutputs(
+  dependencies: ActivityDependencies,
+  queueId: string,
+  except?: string,
+): Promise<void> {
+  const { objects } = await dependencies.storage.list(outputPrefix(queueId));
+  for (const { key } of objects) {
+    if (key !== except) await dependencies.storage.remove(key);
+  }
+}
+
+/** Removes a stored output: first the object, then the word that it is gone, so that the word is never ahead. */
+export async function removeMedia(
+  dependencies: ActivityDependencies,
+  { queueId, as }: { queueId: string; as: 'deleted' | 'expired' },
+): Promise<void> {
+  await removeOutputs(dependencies, queueId);
+  await discardSource(dependencies, { queueId });
+  await point('media-removed');
+  const model = await recordRemoved(dependencies.pool, queueId, as);
+  if (model !== undefined) jobsReached.labels(model, as).inc();
+  await recordEvents(dependencies.pool, queueId, [{ event: as }]);
+  await point('removal-recorded');
 }

@@ -2,7 +2,7 @@
 import { Context } from '@temporalio/activity';
 import type { ActivityDependencies } from './dependencies.ts';
 
-export interface Workplace {
+export interface WorkFolder {
   folder: string;
   signal: AbortSignal;
   heartbeat: () => void;
@@ -11,7 +11,7 @@ export interface Workplace {
 /** Runs a step with a folder of its own. */
 export async function inWorkplace<T>(
   dependencies: ActivityDependencies,
-  step: (place: Workplace) => Promise<T>,
+  step: (place: WorkFolder) => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
   const heartbeat = () => context.heartbeat();

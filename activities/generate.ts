@@ -17,15 +17,15 @@ import type {
   RefusalReason,
 } from '../providers/shared/provider.ts';
 import { type GenerationInput, handedIn } from '../workflows/contract.ts';
+import { waiting } from './asActivity.ts';
 import { askProvider } from './askProvider.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource } from './endJob.ts';
-import { inWorkplace, type Workplace } from './folders.ts';
-import type { MeasuredOrder } from './measuredOrder.ts';
+import { inWorkplace, type WorkFolder } from './folders.ts';
+import type { MeasuredOrder } from './jobTerms.ts';
 import { requestOf } from './requestOf.ts';
 import { storeOutput } from './storeOutput.ts';
 import type { GenerateResult } from './types.ts';
-import { waiting } from './waiting.ts';
 
 export async function generate(
   dependencies: ActivityDependencies,
@@ -130,7 +130,7 @@ const WAITS = {
 async function concludeOutcome(
   dependencies: ActivityDependencies,
   job: GenerationInput,
-  answer: { outcome: Outcome; provider: GenerationProvider; place: Workplace },
+  answer: { outcome: Outcome; provider: GenerationProvider; place: WorkFolder },
 ): Promise<GenerateResult> {
   const { outcome, provider, place } = answer;
   const { pool, log } = dependencies;

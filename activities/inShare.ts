@@ -2,8 +2,8 @@
 import { Context } from '@temporalio/activity';
 import { FareboxError } from '../domain/errors.ts';
 import type { RequestShare } from '../infra/accountShares.ts';
+import { waiting } from './asActivity.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { waiting } from './waiting.ts';
 
 const OWN_JOBS = {
   type: 'OwnJobsFirst',

@@ -6,9 +6,13 @@ import { type MeasuredVideo, priceVideo, wholeSeconds } from '../domain/generati
 import type { Terms } from '../domain/generation/terms.ts';
 import { needsOf } from '../domain/generation/videoNeeds.ts';
 import { billableSeconds, quoteVoiceChanger } from '../domain/pricing.ts';
-import type { VideoGeneration, VoiceChange } from '../workflows/contract.ts';
-import type { MeasuredOrder } from './measuredOrder.ts';
-import type { MeasuredMedia, MeasuredSource, Refusal } from './types.ts';
+import type {
+  AudioGeneration,
+  GenerationInput,
+  VideoGeneration,
+  VoiceChange,
+} from '../workflows/contract.ts';
+import type { MeasuredMedia, MeasuredSource, Measurement, Refusal } from './types.ts';
 
 export interface JobTerms {
   ok: true;
@@ -100,3 +104,17 @@ function measuredWords(media: readonly MeasuredMedium[]): Pick<JobTerms, 'measur
 }
 
 const MAX_WORDS = 12;
+
+/** An order with what was measured of it; which kind of the one goes with which kind of the other. */
+export type MeasuredOrder =
+  | { job: VoiceChange; source: MeasuredSource }
+  | { job: AudioGeneration; source: MeasuredMedia }
+  | { job: VideoGeneration; source: MeasuredMedia };
+
+/** Temporal hands both over as plain JSON. Throws where they do not belong together. */
+export function measuredOrder({ job, source }: { job: GenerationInput; source: Measurement }): MeasuredOrder {
+  if (job.kind === 'voice-changer' && 'decodedSeconds' in source) return { job, source };
+  if (job.kind === 'audio' && 'media' in source) return { job, source };
+  if (job.kind === 'video' && 'media' in source) return { job, source };
+  throw new Error(`job ${job.queueId} of kind ${job.kind} came with the measurements of another kind`);
+}

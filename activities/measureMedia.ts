@@ -5,14 +5,14 @@ import { fieldOf, type MeasuredMedium } from '../domain/generation/media.ts';
 import { limitsOfRole } from '../domain/generation/mediaLimits.ts';
 import type { SealedMedium } from '../domain/generation/sealedOrder.ts';
 import { unfetched } from '../domain/generation/unfetched.ts';
-import { wrongMeasured } from '../domain/generation/wrongMeasured.ts';
+import { wrongMeasured } from '../domain/generation/videoMediaRules.ts';
 import { measureMedium } from '../engines/media/measureMedium.ts';
 import type { RequestShare } from '../infra/accountShares.ts';
 import { point } from '../infra/points.ts';
 import { mediaKey } from '../infra/s3/objectKeys.ts';
 import type { VideoGeneration } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { inWorkplace, type Workplace } from './folders.ts';
+import { inWorkplace, type WorkFolder } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
 import { soon, unseal } from './unseal.ts';
 
@@ -50,7 +50,7 @@ function conclude(model: VideoModel, media: MeasuredMedium[]): MeasureResult {
   return { ok: true, source: { media, measuredAt: new Date().toISOString() } };
 }
 
-interface Ordered {
+interface MediaOrder {
   job: VideoGeneration;
   sealed: readonly SealedMedium[];
 }
@@ -58,8 +58,8 @@ interface Ordered {
 /** In the order of the request; the first refusal is the answer. */
 async function takeAll(
   dependencies: ActivityDependencies,
-  { job, sealed }: Ordered,
-  place: Workplace,
+  { job, sealed }: MediaOrder,
+  place: WorkFolder,
 ): Promise<MeasuredMedium[] | Refusal> {
   const media: MeasuredMedium[] = [];
   for (let from = 0; from < sealed.length; from += AT_ONCE) {
@@ -78,7 +78,7 @@ async function takeAll(
   return media;
 }
 
-interface Numbered {
+interface NumberedMedium {
   queueId: string;
   medium: SealedMedium;
   number: number;
@@ -86,8 +86,8 @@ interface Numbered {
 
 async function takeOne(
   dependencies: ActivityDependencies,
-  { queueId, medium, number }: Numbered,
-  { folder, signal }: Workplace,
+  { queueId, medium, number }: NumberedMedium,
+  { folder, signal }: WorkFolder,
 ): Promise<MeasuredMedium | Refusal> {
   const path = join(folder, `medium-${number}`);
   const limits = limitsOfRole(medium.role);
@@ -108,7 +108,7 @@ interface Target {
 /** From storage, or from the URL and then into storage, so that every later step sees the same bytes. */
 async function bring(
   dependencies: ActivityDependencies,
-  { queueId, medium, number }: Numbered,
+  { queueId, medium, number }: NumberedMedium,
   { path, signal }: Target,
 ): Promise<{ sizeBytes: number; sha256: string } | Refusal> {
   const { storage, guardedFetch } = dependencies;

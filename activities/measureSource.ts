@@ -9,7 +9,7 @@ import { point } from '../infra/points.ts';
 import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import type { VoiceChange } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { inWorkplace, type Workplace } from './folders.ts';
+import { inWorkplace, type WorkFolder } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
 import { soon } from './unseal.ts';
 
@@ -58,7 +58,7 @@ interface TakenSource {
 async function takeSource(
   dependencies: ActivityDependencies,
   job: VoiceChange,
-  place: Workplace & { path: string },
+  place: WorkFolder & { path: string },
 ): Promise<TakenSource | Refusal> {
   const { source, queueId } = job;
   if (source.from === 'upload') {

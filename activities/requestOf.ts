@@ -6,15 +6,15 @@ import { mediaKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import type { GenerationRequest, MediaFile, VoiceChangeRequest } from '../providers/shared/provider.ts';
 import type { VoiceChange } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import type { Workplace } from './folders.ts';
-import type { MeasuredOrder } from './measuredOrder.ts';
+import type { WorkFolder } from './folders.ts';
+import type { MeasuredOrder } from './jobTerms.ts';
 import type { MeasuredSource } from './types.ts';
 import { unseal } from './unseal.ts';
 
 export async function requestOf(
   dependencies: ActivityDependencies,
   order: MeasuredOrder,
-  place: Workplace,
+  place: WorkFolder,
 ): Promise<GenerationRequest> {
   const { job, source } = order;
   const named = {
@@ -28,13 +28,13 @@ export async function requestOf(
   return { ...named, ...sealed.order, media };
 }
 
-type Unnamed = Omit<VoiceChangeRequest, 'reference' | 'upstreamModel'>;
+type UnnamedRequest = Omit<VoiceChangeRequest, 'reference' | 'upstreamModel'>;
 
 async function voiceChange(
   dependencies: ActivityDependencies,
   order: MeasuredOrder,
-  place: Workplace,
-): Promise<Unnamed> {
+  place: WorkFolder,
+): Promise<UnnamedRequest> {
   const { job, source } = order as { job: VoiceChange; source: MeasuredSource };
   const sourcePath = join(place.folder, 'source');
   await take(dependencies, sourceKey(job.queueId), { path: sourcePath, sha256: source.sha256, place });
@@ -53,7 +53,7 @@ async function voiceChange(
 async function filesOf(
   dependencies: ActivityDependencies,
   { queueId, media }: { queueId: string; media: readonly MeasuredMedium[] },
-  place: Workplace,
+  place: WorkFolder,
 ): Promise<MediaFile[]> {
   const files: MediaFile[] = [];
   for (const [index, medium] of media.entries()) {
@@ -65,17 +65,17 @@ async function filesOf(
   return files;
 }
 
-interface Wanted {
+interface SourceFile {
   path: string;
   /** The very bytes that were measured. */
   sha256: string;
-  place: Workplace;
+  place: WorkFolder;
 }
 
 async function take(
   { storage }: ActivityDependencies,
   key: string,
-  { path, sha256, place }: Wanted,
+  { path, sha256, place }: SourceFile,
 ): Promise<void> {
   const taken = await storage.getFile(key, { path, sha256, signal: place.signal });
   if (!taken) throw new FareboxError({ code: 'unavailable', message: 'The source is not in storage.' });

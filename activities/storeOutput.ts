@@ -13,9 +13,8 @@ import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { GenerationOutput } from '../providers/shared/provider.ts';
 import { type GenerationInput, handedIn } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { discardSource } from './endJob.ts';
-import type { Workplace } from './folders.ts';
-import { removeOutputs } from './removeOutputs.ts';
+import { discardSource, removeOutputs } from './endJob.ts';
+import type { WorkFolder } from './folders.ts';
 import type { GenerateResult } from './types.ts';
 
 /** No recording of ten minutes and no video of minutes comes near them; a provider that sends more is broken. */
@@ -25,7 +24,7 @@ const MAX_VIDEO_BYTES = 2 * 1024 * 1024 * 1024;
 export async function storeOutput(
   dependencies: ActivityDependencies,
   job: GenerationInput,
-  made: { output: GenerationOutput; place: Workplace },
+  made: { output: GenerationOutput; place: WorkFolder },
 ): Promise<GenerateResult> {
   const { output, place } = made;
   const sizeBytes = (await stat(output.path)).size;

@@ -31,7 +31,7 @@ import {
 } from '../infra/postgres/topUps.ts';
 import { topUpsReached } from '../infra/telemetry/counters.ts';
 import type {
-  Found,
+  PaymentLookup,
   PaymentNetwork,
   SettleOutcome,
   SettleTerms,
@@ -165,7 +165,7 @@ async function untilSeen(
   }
 }
 
-interface HandedIn {
+interface SubmittedPayment {
   network: PaymentNetwork;
   payment: SignedPayment;
   outcome: SettleOutcome;
@@ -174,7 +174,7 @@ interface HandedIn {
 async function noteOutcome(
   { pool, log }: ActivityDependencies,
   { paymentId, settlement }: { paymentId: string; settlement: number },
-  { network, payment, outcome }: HandedIn,
+  { network, payment, outcome }: SubmittedPayment,
 ): Promise<TopUpStand> {
   const transaction = 'transaction' in outcome ? outcome.transaction : undefined;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
@@ -246,7 +246,7 @@ function isLongMissing(missing: Absence | undefined, now: number): missing is Ab
 }
 
 /** Undefined: there is nothing to hand in again. */
-function stillMissing(before: Absence | undefined, found: Found, now: number): Absence | undefined {
+function stillMissing(before: Absence | undefined, found: PaymentLookup, now: number): Absence | undefined {
   if (!isMissing(found)) return undefined;
   const isStuck = found.stuck === true;
   return before?.isStuck === isStuck ? before : { since: now, isStuck };
@@ -281,7 +281,7 @@ async function mustStayGone(dependencies: ActivityDependencies, paymentId: strin
 async function sighting(
   dependencies: ActivityDependencies,
   paymentId: string,
-): Promise<{ found: Found; settlement: number; transaction?: string | undefined }> {
+): Promise<{ found: PaymentLookup; settlement: number; transaction?: string | undefined }> {
   const row = await readTopUp(dependencies.pool, paymentId);
   const { payment, transaction } = row;
   if (!payment) throw new Error(`top-up ${paymentId} is over and needs no watching`);
@@ -295,9 +295,9 @@ async function sighting(
   return { found, settlement, transaction };
 }
 
-type Missing = Extract<Found, { state: 'absent' }>;
+type AbsentPayment = Extract<PaymentLookup, { state: 'absent' }>;
 
-function isMissing(found: Found): found is Missing {
+function isMissing(found: PaymentLookup): found is AbsentPayment {
   return found.state === 'absent' && (found.dropped === true || found.stuck === true);
 }
 
@@ -313,13 +313,13 @@ function look(
   network: PaymentNetwork,
   { payment, transaction }: { payment: SignedPayment; transaction?: string | undefined },
   until = cancellationSignal(),
-): Promise<Found> {
+): Promise<PaymentLookup> {
   const signal = AbortSignal.any([until, AbortSignal.timeout(FIND_LIMIT_MS)]);
   return network.find(payment, signal, transaction);
 }
 
 /** Undefined: nothing is certain yet. */
-function verdictOf(found: Found): TopUpVerdict | undefined {
+function verdictOf(found: PaymentLookup): TopUpVerdict | undefined {
   switch (found.state) {
     case 'final':
       return { found: 'final', units: found.amount, transaction: found.transaction };

@@ -32,9 +32,9 @@ export interface MeasuredMedia {
   measuredAt?: string;
 }
 
-export type Measured = MeasuredSource | MeasuredMedia;
+export type Measurement = MeasuredSource | MeasuredMedia;
 
-export type MeasureResult = { ok: true; source: Measured } | Refusal;
+export type MeasureResult = { ok: true; source: Measurement } | Refusal;
 
 export interface Refusal {
   ok: false;
@@ -68,12 +68,12 @@ export type GenerateResult =
   | { kind: 'ended' };
 
 /** Whose source goes; how many media its order has. */
-export interface Discarded {
+export interface SourceDiscard {
   queueId: string;
   mediaCount?: number;
 }
 
-export interface EndJobInput extends Discarded {
+export interface EndJobInput extends SourceDiscard {
   state: Extract<JobState, 'failed' | 'timed_out' | 'cancelled'>;
   failure: { code: ErrorCode; message: string };
   /** The client ends it: what its provider was paid for counts into the budget of refunds of the day. */
@@ -91,14 +91,14 @@ export interface EndJobResult {
 }
 
 export interface JobsActivities {
-  acceptJob(input: { job: GenerationInput; source: Measured }): Promise<AcceptJobResult>;
-  discardSource(input: Discarded): Promise<void>;
+  acceptJob(input: { job: GenerationInput; source: Measurement }): Promise<AcceptJobResult>;
+  discardSource(input: SourceDiscard): Promise<void>;
   endJob(input: EndJobInput): Promise<EndJobResult>;
   /**
    * Refunds and ends whatever an acceptance of unknown outcome may have left behind. A job whose client was told that it stands
    * is not ended: its terms are returned, and it goes on.
    */
-  abandonJob(input: Discarded & { accountId: string }): Promise<AcceptedTerms | undefined>;
+  abandonJob(input: SourceDiscard & { accountId: string }): Promise<AcceptedTerms | undefined>;
   removeMedia(input: { queueId: string; as: 'deleted' | 'expired' }): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ export interface MediaActivities {
 }
 
 export interface ProviderActivities {
-  generate(input: { job: GenerationInput; source: Measured }): Promise<GenerateResult>;
+  generate(input: { job: GenerationInput; source: Measurement }): Promise<GenerateResult>;
   /** Asks for a running generation; throws the retryable `StillRunning` until there is an outcome. */
   awaitOutcome(input: { job: GenerationInput; operation: OperationHandle }): Promise<GenerateResult>;
 }

@@ -18,8 +18,7 @@ import type { StoredObject } from '../infra/s3/storage.ts';
 import { holdsExpired } from '../infra/telemetry/counters.ts';
 import type { UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { endJob } from './endJob.ts';
-import { removeMedia } from './removeMedia.ts';
+import { endJob, removeMedia } from './endJob.ts';
 
 const PAGE = 500;
 /** Page size of rows that nothing depends on. */

@@ -6,7 +6,7 @@ import { activitySeconds, activityWaitSeconds } from '../infra/telemetry/counter
 import { inSpan, type SpanStart } from '../infra/telemetry/spans.ts';
 import { traceOf } from '../infra/temporal/traceHeaders.ts';
 
-type Ended = { outcome: 'done'; result: unknown } | { outcome: 'waiting'; error: unknown };
+type WatchResult = { outcome: 'done'; result: unknown } | { outcome: 'waiting'; error: unknown };
 
 export function watchActivity({ info, cancellationSignal }: Context): ActivityInterceptors {
   return {
@@ -40,7 +40,7 @@ export function watchActivity({ info, cancellationSignal }: Context): ActivityIn
 }
 
 /** A step that is to be asked again later ends with an error by Temporal's rules, not by ours. */
-async function waitingIsNoFailure(step: () => Promise<unknown>): Promise<Ended> {
+async function waitingIsNoFailure(step: () => Promise<unknown>): Promise<WatchResult> {
   try {
     return { outcome: 'done', result: await step() };
   } catch (error) {

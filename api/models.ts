@@ -1,7 +1,7 @@
 /** Finds the model that a request names, or the documented refusal. */
 
 import type { Caller } from '../domain/caller.ts';
-import { type Asked, attemptsOf } from '../domain/catalogue/attempts.ts';
+import { type AttemptsQuery, attemptsOf } from '../domain/catalogue/attempts.ts';
 import type {
   Model,
   ModelKind,
@@ -105,7 +105,11 @@ export function requireCallable(config: Config, model: Model, caller: Caller): v
  * The models that a request may be answered by, in the order in which they are tried: for routes that know fallbacks or
  * characters. Throws FareboxError `model_not_found`, `forbidden` or, when none of them can be called now, `model_offline`.
  */
-export function requireAttempts(config: Config, asked: Omit<Asked, 'now'>, caller: Caller): NamedModel[] {
+export function requireAttempts(
+  config: Config,
+  asked: Omit<AttemptsQuery, 'now'>,
+  caller: Caller,
+): NamedModel[] {
   const found = attemptsOf(config.modelCatalogue, { now: new Date().toISOString(), ...asked }, caller);
   if (!found.ok) throw new FareboxError({ code: found.code, message: found.message });
   const online = found.attempts.filter(({ model }) => whyOffline(config, model) === undefined);

@@ -29,12 +29,11 @@ import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.t
 import { keepLabelled } from '../infra/telemetry/labelled.ts';
 import { openTemporal } from '../infra/temporal/connect.ts';
 import { createProviders, type Providers } from '../providers/createProviders.ts';
-import { createSearch } from '../providers/createSearch.ts';
 import { createPaymentNetworks } from '../providers/payments/createPaymentNetworks.ts';
 import { createEthCalls } from '../providers/payments/evm/ethCall.ts';
 import { createRpcUpstreams } from '../providers/rpc/createRpcUpstreams.ts';
-import type { MediaOutcome } from '../providers/shared/mediaAddresses.ts';
-import type { TextOutcome } from '../providers/shared/upstreams.ts';
+import { createSearch } from '../providers/search/createSearch.ts';
+import type { MediaOutcome, TextOutcome } from '../providers/shared/upstreams.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';

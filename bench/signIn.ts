@@ -8,7 +8,7 @@ import { checkEvm, checkSolana } from '../api/auth/signIn/checkSignature.ts';
 import { loadRecoverSigner } from '../api/auth/signIn/recoverSigner.ts';
 import { createSmartWallets } from '../api/auth/signIn/smartWallets.ts';
 import { readPayload } from '../domain/signIn/payload.ts';
-import { type ReadSignIn, readSignIn, signedTexts } from '../domain/signIn/rules.ts';
+import { readSignIn, signedTexts, type UnverifiedSignIn } from '../domain/signIn/rules.ts';
 import { createLogger } from '../infra/log.ts';
 import {
   BASE,
@@ -31,7 +31,7 @@ const BARS_MS = { evm: 0.4, Solana: 0.2 } as const;
 interface Case {
   name: string;
   form: Form;
-  check(read: ReadSignIn): Promise<void> | void;
+  check(read: UnverifiedSignIn): Promise<void> | void;
 }
 
 export async function run(): Promise<{ ok: boolean }> {
@@ -43,7 +43,7 @@ export async function run(): Promise<{ ok: boolean }> {
     guard: (_from, _wallet, work) => work(),
   });
   const recover = await loadRecoverSigner();
-  const chosen = (read: ReadSignIn) => checkEvm(read, { recover, wallets, from: '127.0.0.1' });
+  const chosen = (read: UnverifiedSignIn) => checkEvm(read, { recover, wallets, from: '127.0.0.1' });
   const cases = FORMS.map(
     (form): Case => ({ name: form, form, check: form.startsWith('evm') ? chosen : checkSolana }),
   );
@@ -87,7 +87,7 @@ async function measure({ form, check }: Case): Promise<number> {
 }
 
 /** As the service would check it without a package in WebAssembly. */
-async function checkInJavaScript(read: ReadSignIn): Promise<void> {
+async function checkInJavaScript(read: UnverifiedSignIn): Promise<void> {
   const message = signedTexts(read, getAddress)[0] ?? '';
   const found = await recoverMessageAddress({ message, signature: toHex(fromHex(read.signature)) });
   if (found.toLowerCase() !== read.wallet.address) throw new Error('not signed by its wallet');

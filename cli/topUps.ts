@@ -19,7 +19,7 @@ import {
 } from '../infra/postgres/bookedTopUps.ts';
 import { paymentIdOf } from '../infra/postgres/topUps.ts';
 import { createTransferReader } from '../providers/payments/createPaymentNetworks.ts';
-import type { IncomingTransfer } from '../providers/payments/incomingTransfer.ts';
+import type { IncomingTransfer } from '../providers/payments/paymentNetwork.ts';
 import { PROVIDERS } from '../providers/registry.ts';
 import { readPast } from './arguments.ts';
 import { CommandError, errorLine } from './commandError.ts';

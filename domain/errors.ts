@@ -1,6 +1,6 @@
 /**
  * The one error class. `code` is closed: the tables in api/http/errors.ts (HTTP status and body) and
- * activities/failures.ts (retryable or not) have a row for each, or they do not compile.
+ * activities/asActivity.ts (retryable or not) have a row for each, or they do not compile.
  */
 import type { LimitType } from './limits/limits.ts';
 

@@ -2,13 +2,12 @@
 import type { ProviderSettings } from '../domain/providerSettings.ts';
 import type { ImageWork } from '../engines/images/imageWork.ts';
 import { PROVIDERS } from './registry.ts';
-import type { MediaOutcome } from './shared/mediaAddresses.ts';
 import type { MediaProvider } from './shared/mediaProvider.ts';
 import type { GenerationProvider } from './shared/provider.ts';
 import type { AdapterTools, ProviderParts } from './shared/providerDefinition.ts';
 import { openAddresses } from './shared/serviceAddresses.ts';
 import type { TextProvider } from './shared/textProvider.ts';
-import type { TextOutcome } from './shared/upstreams.ts';
+import type { MediaOutcome, TextOutcome } from './shared/upstreams.ts';
 
 /** The part of the configuration that providers are made of. */
 interface ProviderConfiguration {

@@ -201,7 +201,7 @@ export interface TopUpResult {
  * that it was refused, so that one wish is one more time.
  */
 export const PRESENTED_SIGNAL = 'presented';
-export interface Presented {
+export interface PresentedPayment {
   settlements: number;
 }
 

@@ -14,7 +14,7 @@ import type {
   AcceptedTerms,
   EndJobResult,
   GenerateResult,
-  Measured,
+  Measurement,
   MeasureResult,
   OperationHandle,
   Refusal,
@@ -33,17 +33,20 @@ import {
 import { acceptedUpdate, calledBackSignal, cancelUpdate, completeUpdate } from './messages.ts';
 import { describeJob } from './operatorView.ts';
 import { createSteps, type Steps } from './steps.ts';
-import { tellClient } from './tellClient.ts';
+import { tellClient } from './webhook.ts';
 
-type Ending = { state: 'failed' | 'timed_out' | 'cancelled'; failure: { code: ErrorCode; message: string } };
+type JobFailure = {
+  state: 'failed' | 'timed_out' | 'cancelled';
+  failure: { code: ErrorCode; message: string };
+};
 
-interface Story {
+interface GenerationRun {
   input: GenerationInput;
   steps: Steps;
   /** What the client is told of: started, never waited for while the job goes on. */
   told: Promise<void>[];
   answer?: AcceptResult;
-  source?: Measured;
+  source?: Measurement;
   /** What a wish to cancel interrupts: the measuring, or the conversation with the provider. */
   interruptible?: CancellationScope;
   /** Ends the pause before the next question to the provider. */
@@ -54,7 +57,7 @@ interface Story {
   /** The client's wish to end it, while the books decide. */
   wish?: Promise<boolean>;
   /** How the client has ended it, and what the books say of that. */
-  ended?: { ending: Ending; result: EndJobResult };
+  ended?: { ending: JobFailure; result: EndJobResult };
   completeRequested: boolean;
   mediaGone: boolean;
   result: GenerationResult;
@@ -63,7 +66,7 @@ interface Story {
 }
 
 export async function generation(input: GenerationInput): Promise<GenerationResult> {
-  const story: Story = {
+  const story: GenerationRun = {
     input,
     steps: createSteps(input),
     told: [],
@@ -101,7 +104,7 @@ const UNHEARD: Refusal = {
 };
 
 /** Measures the source and charges for it; every refusal leaves nothing behind. */
-async function accept(story: Story): Promise<AcceptResult> {
+async function accept(story: GenerationRun): Promise<AcceptResult> {
   const { input, steps } = story;
   try {
     // A start whose caller is already gone must not become a charge that nobody hears of. One that is taken back meanwhile
@@ -121,7 +124,10 @@ async function accept(story: Story): Promise<AcceptResult> {
   }
 }
 
-function stand(story: Story, { durationSeconds, chargeId, priceUsd, paid }: AcceptedTerms): AcceptResult {
+function stand(
+  story: GenerationRun,
+  { durationSeconds, chargeId, priceUsd, paid }: AcceptedTerms,
+): AcceptResult {
   const terms = { ...(durationSeconds === undefined ? {} : { durationSeconds }), chargeId, priceUsd };
   story.result = { state: 'accepted', ...terms };
   describeJob(story.input, story.result, `charged ${paid}; next: the provider`);
@@ -132,7 +138,7 @@ function stand(story: Story, { durationSeconds, chargeId, priceUsd, paid }: Acce
  * Whether the charge was made is not known here: the books decide, and what they hold is given back. A job goes on whose client
  * was told by the API, from its row, that it stands.
  */
-async function abandon(story: Story): Promise<AcceptResult> {
+async function abandon(story: GenerationRun): Promise<AcceptResult> {
   const { input, steps } = story;
   const standing = await CancellationScope.nonCancellable(() =>
     steps.sure.abandonJob({ ...handedIn(input), accountId: input.accountId }),
@@ -142,20 +148,20 @@ async function abandon(story: Story): Promise<AcceptResult> {
 }
 
 /** An order of words alone has nothing to be measured. */
-function measure({ input, steps }: Story): Promise<MeasureResult> {
+function measure({ input, steps }: GenerationRun): Promise<MeasureResult> {
   const wordsOnly = input.kind === 'audio' || (input.kind === 'video' && input.mediaCount === 0);
   if (!wordsOnly) return steps.media.measureSource({ job: input });
   return Promise.resolve({ ok: true, source: { media: [] } });
 }
 
-async function refuse(story: Story, refusal: Refusal): Promise<AcceptResult> {
+async function refuse(story: GenerationRun, refusal: Refusal): Promise<AcceptResult> {
   await story.steps.ledger.discardSource(handedIn(story.input));
   const { code, message, fields } = refusal;
   return { accepted: false, code, message, ...(fields ? { fields } : {}) };
 }
 
 /** Talks to the provider until the output is stored, the provider says no, the client cancels or time is up. */
-async function produce(story: Story): Promise<'stored' | Ending> {
+async function produce(story: GenerationRun): Promise<'stored' | JobFailure> {
   const { deadlineMs, cancelAfterMs = deadlineMs } = story.input.timing;
   const production = new CancellationScope({ cancellable: true, timeout: deadlineMs });
   story.interruptible = production;
@@ -171,25 +177,25 @@ async function produce(story: Story): Promise<'stored' | Ending> {
   }
 }
 
-const CANCELLED: Ending = {
+const CANCELLED: JobFailure = {
   state: 'cancelled',
   failure: { code: 'cancelled', message: 'The job was cancelled before its output was stored.' },
 };
-const CANCELLED_IN_TIME: Ending = {
+const CANCELLED_IN_TIME: JobFailure = {
   state: 'cancelled',
   failure: { code: 'cancelled', message: 'The job was cancelled: it took longer than Cancel-After allows.' },
 };
-const TIMED_OUT: Ending = {
+const TIMED_OUT: JobFailure = {
   state: 'timed_out',
   failure: { code: 'timed_out', message: 'The job did not finish in time.' },
 };
 
-function failed(code: ErrorCode, message: string): Ending {
+function failed(code: ErrorCode, message: string): JobFailure {
   return { state: 'failed', failure: { code, message } };
 }
 
 /** Ends the job at the client's own limit, if the books allow it. */
-async function converseWithin(story: Story, limitMs: number): Promise<'stored' | Ending> {
+async function converseWithin(story: GenerationRun, limitMs: number): Promise<'stored' | JobFailure> {
   const limit = new CancellationScope({ cancellable: true });
   limit
     .run(async () => {
@@ -208,7 +214,7 @@ async function converseWithin(story: Story, limitMs: number): Promise<'stored' |
  * The books decide before anything is interrupted. False: its provider cannot be stopped and the account was refunded enough
  * today, so the job goes on and its charge stands.
  */
-async function endWithinBudget(story: Story, ending: Ending): Promise<boolean> {
+async function endWithinBudget(story: GenerationRun, ending: JobFailure): Promise<boolean> {
   if (story.ended) return true;
   story.wish ??= askBooks(story, ending).finally(() => {
     delete story.wish;
@@ -216,7 +222,7 @@ async function endWithinBudget(story: Story, ending: Ending): Promise<boolean> {
   return await story.wish;
 }
 
-async function askBooks(story: Story, ending: Ending): Promise<boolean> {
+async function askBooks(story: GenerationRun, ending: JobFailure): Promise<boolean> {
   const wish = { ...handedIn(story.input), ...ending, isClients: true };
   const result = await CancellationScope.nonCancellable(() => story.steps.sure.endJob(wish));
   if (result.refused) {
@@ -228,7 +234,7 @@ async function askBooks(story: Story, ending: Ending): Promise<boolean> {
   return true;
 }
 
-async function converse(story: Story): Promise<'stored' | Ending> {
+async function converse(story: GenerationRun): Promise<'stored' | JobFailure> {
   const { steps, input } = story;
   const { timing } = input;
   // It was measured before the charge, but a job that was not to be abandoned may have lost that.
@@ -263,7 +269,7 @@ async function converse(story: Story): Promise<'stored' | Ending> {
   }
 }
 
-const LOST: Ending = failed(
+const LOST: JobFailure = failed(
   'provider_unknown',
   "The provider's reply was lost, and it cannot be asked what became of the job.",
 );
@@ -274,7 +280,7 @@ const LOST_GRACE_MS = 10_000;
  * Asks until there is an outcome. A call of the provider ends the pause between two questions, but only a few times: each
  * costs the history some events, and who calls too often is asked at the usual times.
  */
-async function awaitOutcome(story: Story, operation: OperationHandle): Promise<GenerateResult> {
+async function awaitOutcome(story: GenerationRun, operation: OperationHandle): Promise<GenerateResult> {
   const ask = () => story.steps.polling.awaitOutcome({ job: story.input, operation });
   for (let calls = 0; calls < MAX_CALLS_HEARD; calls += 1) {
     const pause = new CancellationScope({ cancellable: true });
@@ -293,7 +299,7 @@ async function awaitOutcome(story: Story, operation: OperationHandle): Promise<G
 const MAX_CALLS_HEARD = 3;
 
 /** Refunds and ends the job; the row decides when the output and the end raced each other. */
-async function close(story: Story, ending: Ending): Promise<'stored' | 'closed'> {
+async function close(story: GenerationRun, ending: JobFailure): Promise<'stored' | 'closed'> {
   return await CancellationScope.nonCancellable(async () => {
     const wish = { ...handedIn(story.input), ...ending };
     const ended = story.ended?.result ?? (await story.steps.sure.endJob(wish));
@@ -311,7 +317,7 @@ async function close(story: Story, ending: Ending): Promise<'stored' | 'closed'>
 }
 
 /** Keeps the output until the client is done with it or its retention ends, then deletes it. */
-async function keep(story: Story): Promise<void> {
+async function keep(story: GenerationRun): Promise<void> {
   const { input, steps } = story;
   story.result = { ...story.result, state: 'stored' };
   describeJob(input, story.result, 'next: delivery, then deletion');
@@ -332,26 +338,26 @@ async function keep(story: Story): Promise<void> {
   });
 }
 
-function tell({ input, result, told }: Story): void {
+function tell({ input, result, told }: GenerationRun): void {
   const event = webhookEventOf(result.state);
   if (event && input.webhook?.events.includes(event)) told.push(tellClient(input, event));
 }
 
-function listen(story: Story): void {
+function listen(story: GenerationRun): void {
   setHandler(acceptedUpdate, () => answer(story));
   setHandler(cancelUpdate, () => cancel(story));
   setHandler(completeUpdate, (request) => complete(story, request));
   setHandler(calledBackSignal, () => story.calledBack?.());
 }
 
-async function answer(story: Story): Promise<AcceptResult> {
+async function answer(story: GenerationRun): Promise<AcceptResult> {
   story.asked = true;
   await condition(() => story.answer !== undefined);
   if (!story.answer) throw new Error('the answer was awaited and is missing');
   return story.answer;
 }
 
-async function cancel(story: Story): Promise<CancelResult> {
+async function cancel(story: GenerationRun): Promise<CancelResult> {
   if (story.decided) return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
   // Before it is charged there is nothing to refund.
   if (story.answer?.accepted) {
@@ -364,7 +370,7 @@ async function cancel(story: Story): Promise<CancelResult> {
   return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
 }
 
-async function complete(story: Story, request?: CompleteRequest): Promise<CompleteResult> {
+async function complete(story: GenerationRun, request?: CompleteRequest): Promise<CompleteResult> {
   story.completeRequested = true;
   // Before there is an output there is nothing to remove; what arrives later is discarded at once. The row can be ahead of
   // this workflow: a client that was sent the output must not hear that it is gone while it is not.

@@ -10,7 +10,7 @@ import {
   type CompleteRequest,
   type CompleteResult,
   PRESENTED_SIGNAL,
-  type Presented,
+  type PresentedPayment,
   RESEND_SIGNAL,
 } from './contract.ts';
 
@@ -19,4 +19,4 @@ export const cancelUpdate = defineUpdate<CancelResult>(CANCEL_UPDATE);
 export const completeUpdate = defineUpdate<CompleteResult, [CompleteRequest?]>(COMPLETE_UPDATE);
 export const calledBackSignal = defineSignal(CALLED_BACK_SIGNAL);
 export const resendSignal = defineSignal(RESEND_SIGNAL);
-export const presentedSignal = defineSignal<[Presented]>(PRESENTED_SIGNAL);
+export const presentedSignal = defineSignal<[PresentedPayment]>(PRESENTED_SIGNAL);

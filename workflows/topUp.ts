@@ -48,7 +48,7 @@ const { watchTopUp } = proxyActivities<TopUpActivities>({
   summary: 'look on the chain',
 });
 
-interface Story {
+interface TopUpRun {
   input: TopUpInput;
   stand: TopUpStand;
   /** Up to which settlement its payer wants it handed in. */
@@ -58,7 +58,7 @@ interface Story {
 }
 
 export async function topUp(input: TopUpInput): Promise<TopUpResult> {
-  const story: Story = { input, stand: { state: 'recorded', settlements: 0 }, wanted: 1 };
+  const story: TopUpRun = { input, stand: { state: 'recorded', settlements: 0 }, wanted: 1 };
   setHandler(presentedSignal, ({ settlements }) => {
     story.wanted = Math.max(story.wanted, settlements + 1);
     if (isWantedAgain(story)) story.pause?.cancel();
@@ -78,11 +78,11 @@ export async function topUp(input: TopUpInput): Promise<TopUpResult> {
   return result;
 }
 
-function isWantedAgain({ stand, wanted }: Story): boolean {
+function isWantedAgain({ stand, wanted }: TopUpRun): boolean {
   return stand.state === 'refused' && wanted > stand.settlements;
 }
 
-async function settle(story: Story): Promise<void> {
+async function settle(story: TopUpRun): Promise<void> {
   const { input, stand } = story;
   const settlement = stand.settlements + 1;
   story.stand = await settleTopUp({ paymentId: input.paymentId, settlement });
@@ -90,7 +90,7 @@ async function settle(story: Story): Promise<void> {
 }
 
 /** Undefined: its payer presents it again, or it was not refused after all. */
-async function watch(story: Story): Promise<TopUpVerdict | undefined> {
+async function watch(story: TopUpRun): Promise<TopUpVerdict | undefined> {
   const pause = new CancellationScope({ cancellable: true });
   story.pause = pause;
   try {
@@ -105,13 +105,13 @@ async function watch(story: Story): Promise<TopUpVerdict | undefined> {
   }
 }
 
-async function look(story: Story): Promise<TopUpVerdict | undefined> {
+async function look(story: TopUpRun): Promise<TopUpVerdict | undefined> {
   if (story.stand.state === 'refused') return await waitForPayer(story);
   return await watchTopUp({ paymentId: story.input.paymentId });
 }
 
 /** A refused payment: its payer may present it again until its window ends. Undefined: it is on its way after all. */
-async function waitForPayer(story: Story): Promise<TopUpVerdict | undefined> {
+async function waitForPayer(story: TopUpRun): Promise<TopUpVerdict | undefined> {
   const { paymentId } = story.input;
   let pauseMs: number = FIRST_REFUSED_PAUSE_MS;
   for (let looks = 1; ; looks += 1) {
@@ -125,7 +125,7 @@ async function waitForPayer(story: Story): Promise<TopUpVerdict | undefined> {
 }
 
 /** What an operator reads in the Temporal UI. */
-function describe({ input, stand }: Story): void {
+function describe({ input, stand }: TopUpRun): void {
   const credited = stand.creditedUsd === undefined ? undefined : formatNano(BigInt(stand.creditedUsd));
   const lines = [
     `**${stand.state}**${stand.reason ? ` · ${stand.reason}` : ''}`,

@@ -1,7 +1,16 @@
 /** Tells a client of one event of its job: attempts with growing pauses, until somebody takes it or says to stop. */
-import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  ParentClosePolicy,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  startChild,
+} from '@temporalio/workflow';
 import type { AttemptResult, WebhookActivities } from '../activities/types.ts';
-import type { WebhookInput, WebhookResult } from './contract.ts';
+import { WEBHOOK_PAUSES_MS, type WebhookEvent } from '../domain/webhooks.ts';
+import { type GenerationInput, type WebhookInput, type WebhookResult, webhookOptions } from './contract.ts';
 import { resendSignal } from './messages.ts';
 
 const { deliverWebhook } = proxyActivities<WebhookActivities>({
@@ -36,4 +45,25 @@ export async function webhook({ queueId, event, pausesMs }: WebhookInput): Promi
 function wordsOf(result: AttemptResult): string {
   if (result.outcome !== 'failed') return result.outcome;
   return result.status === null ? result.error : `${result.error} (${result.status})`;
+}
+
+/** Resolves when it is certain to be told. */
+export async function tellClient(
+  { queueId, accountId }: GenerationInput,
+  event: WebhookEvent,
+): Promise<void> {
+  const told = { queueId, accountId, event, pausesMs: WEBHOOK_PAUSES_MS };
+  try {
+    // A job that is cancelled is told of all the same.
+    await CancellationScope.nonCancellable(() =>
+      startChild(webhook, {
+        ...webhookOptions(told),
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+      }),
+    );
+  } catch (error) {
+    // Somebody else tells it already. By name: the bundle of the workflows has none of the package that has the class.
+    if (!(error instanceof Error && error.name === 'WorkflowExecutionAlreadyStartedError')) throw error;
+  }
 }

@@ -12,7 +12,7 @@ import {
   wrongCount,
   wrongPrompt,
 } from '../../domain/images/offer.ts';
-import { ENHANCEMENT, priceOfEdit, type Tier } from '../../domain/images/price.ts';
+import { ENHANCEMENT, type ImageTier, priceOfEdit } from '../../domain/images/price.ts';
 import { plus } from '../../domain/text/price.ts';
 import type { ImageEdit, ImageFile, MadeImage } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -104,7 +104,7 @@ export function requireEditModel(
   return { ...named, model };
 }
 
-function checkFields({ spec }: InpaintModel, order: EditOrder): Tier {
+function checkFields({ spec }: InpaintModel, order: EditOrder): ImageTier {
   const { prompt, images, aspectRatio, strict } = order;
   const wrong =
     wrongPrompt(spec, prompt) ?? wrongCount(spec, images.length) ?? wrongAspectRatio(spec, aspectRatio);
@@ -118,7 +118,7 @@ interface CheckedEdit {
   named: NamedModel<InpaintModel>;
   order: EditOrder;
   images: readonly ImageFile[];
-  tier: Tier;
+  tier: ImageTier;
   isSafe: boolean;
 }
 
@@ -146,7 +146,7 @@ function toEdit(
 
 interface Billed {
   order: EditOrder;
-  tier: Tier;
+  tier: ImageTier;
   requestId: string;
 }
 

@@ -5,7 +5,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { sizeOf, wrongImages } from '../../domain/images/generation.ts';
 import type { ImageFormat } from '../../domain/images/images.ts';
 import { chooseTier } from '../../domain/images/offer.ts';
-import { ENHANCEMENT, priceOfImages, type Tier } from '../../domain/images/price.ts';
+import { ENHANCEMENT, type ImageTier, priceOfImages } from '../../domain/images/price.ts';
 import { plus } from '../../domain/text/price.ts';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { ImageFile, ImageOrder, MadeImage } from '../../providers/shared/mediaProvider.ts';
@@ -146,7 +146,7 @@ interface Generating {
 /** Of a rewritten prompt for a model that states no limit. */
 const MAX_GROWTH = 2_000;
 
-function checkFields({ spec }: ImageModel, order: GenerationOrder): Tier {
+function checkFields({ spec }: ImageModel, order: GenerationOrder): ImageTier {
   const wrong = wrongImages(spec, { ...order, styleReferences: order.references.length });
   if (wrong) throw invalidOffer(wrong);
   const wished = { resolution: order.resolution, quality: order.quality };
@@ -157,7 +157,7 @@ function checkFields({ spec }: ImageModel, order: GenerationOrder): Tier {
 
 function saleOfImages(
   model: ImageModel,
-  { order, tier, requestId }: { order: GenerationOrder; tier: Tier; requestId: string },
+  { order, tier, requestId }: { order: GenerationOrder; tier: ImageTier; requestId: string },
 ) {
   const { count, enhances } = order;
   const images = priceOfImages(model.spec, { ...tier, count });
@@ -171,7 +171,7 @@ function saleOfImages(
 interface CheckedGeneration {
   model: ImageModel;
   order: GenerationOrder;
-  tier: Tier;
+  tier: ImageTier;
   isSafe: boolean;
 }
 

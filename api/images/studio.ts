@@ -5,7 +5,7 @@ import type { Caller } from '../../domain/caller.ts';
 import type { Model, ModelType } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { type ImageFormat, SOURCE_PIXELS } from '../../domain/images/images.ts';
-import type { Tier } from '../../domain/images/price.ts';
+import type { ImageTier } from '../../domain/images/price.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { findProvider } from '../../domain/providerKind.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
@@ -179,7 +179,7 @@ export function saleOf(model: Model, { price, unit, units, requestId, remarks = 
   };
 }
 
-export function tierRemarks({ resolution, quality }: Tier): string[] {
+export function tierRemarks({ resolution, quality }: ImageTier): string[] {
   return [resolution && `resolution ${resolution}`, quality && `quality ${quality}`].filter(
     (remark) => remark !== undefined,
   );

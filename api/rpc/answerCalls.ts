@@ -4,7 +4,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { jsonBytes } from '../../domain/json/jsonBytes.ts';
 import { JsonWriter } from '../../domain/json/jsonWriter.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
-import { type BilledAs, costOfCredits, creditsFor } from '../../domain/rpc/bill.ts';
+import { type AnswerKind, costOfCredits, creditsFor } from '../../domain/rpc/bill.ts';
 import { type RpcRequest, writes } from '../../domain/rpc/request.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
@@ -61,7 +61,7 @@ function billOf(calls: RpcCalls, outcomes: readonly RpcOutcome[]): RpcBill {
   return { credits, cached: cachedWords(hits, outcomes.length) };
 }
 
-const BILLED_AS: Record<RpcOutcome['kind'], BilledAs> = {
+const BILLED_AS: Record<RpcOutcome['kind'], AnswerKind> = {
   result: 'result',
   error: 'error',
   mismatched: 'error',

@@ -9,8 +9,7 @@ import { type AddOn, priceOfAddOns, X_SEARCH_PRICE } from '../../domain/text/add
 import type { ChatMessage, ChatRequest } from '../../domain/text/chat.ts';
 import { type Feature, missingFeatures } from '../../domain/text/features.ts';
 import { asksForHourCache, boundOf, plus } from '../../domain/text/price.ts';
-import { mediaTokensOf, promptTextsOf } from '../../domain/text/promptSize.ts';
-import { reasoningBesideOf } from '../../domain/text/reasoningBeside.ts';
+import { mediaTokensOf, promptTextsOf, reasoningBesideOf } from '../../domain/text/promptSize.ts';
 import { estimateTexts } from '../../engines/text/estimateInTurns.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { invalid } from '../http/invalid.ts';

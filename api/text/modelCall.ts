@@ -2,7 +2,7 @@
 import type { DecisionModel, TextModel } from '../../domain/catalogue/model.ts';
 import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
-import { billOf, NOTHING, type Produced, snapshotOf } from '../../domain/text/bill.ts';
+import { billOf, NOTHING, snapshotOf, type TextOutput } from '../../domain/text/bill.ts';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { TextProvider } from '../../providers/shared/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -210,7 +210,7 @@ export interface Settled extends CountedUsage {
 /** Writes the bill; resolves when it stands. Of a call that its client left it is never more than was held. */
 export async function settleCall(
   { attempt, hold, startedAt, end }: RunningCall<Answering>,
-  produced: Produced,
+  produced: TextOutput,
 ): Promise<Settled> {
   end();
   const { usage, counted } = produced;

@@ -1,7 +1,6 @@
 /** What a text call produced: as its service counted it, or, where it does not say, by our own count. */
 import type { ChatEvent, ChatMessage, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
-import { MAX_LETTERS_PER_TOKEN, mediaTokensOf } from '../../domain/text/promptSize.ts';
-import { tokensOfSealed } from '../../domain/text/sealedText.ts';
+import { MAX_LETTERS_PER_TOKEN, mediaTokensOf, tokensOfSealed } from '../../domain/text/promptSize.ts';
 import { countTokens } from '../../engines/text/countTokens.ts';
 
 export interface CountedUsage {

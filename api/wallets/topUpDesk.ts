@@ -33,7 +33,7 @@ import type { Temporal } from '../../infra/temporal/connect.ts';
 import { type PaymentNetwork, PaymentRefused, UsedBefore } from '../../providers/payments/paymentNetwork.ts';
 import {
   PRESENTED_SIGNAL,
-  type Presented,
+  type PresentedPayment,
   TOP_UP_WORKFLOW,
   type TopUpInput,
   topUpOptions,
@@ -261,7 +261,7 @@ async function begin(
       await temporal.within(START_LIMIT_MS, async ({ workflow }) => {
         if (!before) await workflow.start(TOP_UP_WORKFLOW, options);
         else {
-          const presented: Presented = { settlements: before.settlements };
+          const presented: PresentedPayment = { settlements: before.settlements };
           await workflow.signalWithStart(TOP_UP_WORKFLOW, {
             ...options,
             signal: PRESENTED_SIGNAL,

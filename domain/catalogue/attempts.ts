@@ -7,9 +7,9 @@ import { whyForbidden } from '../modelAccess.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Character } from './character.ts';
 import type { Model } from './model.ts';
-import { type Retirement, resolveModel, type Wanted } from './resolveModel.ts';
+import { type ModelQuery, type Retirement, resolveModel } from './resolveModel.ts';
 
-export interface Asked extends Wanted {
+export interface AttemptsQuery extends ModelQuery {
   /** Who is to answer: the model that speaks for it stands in the place of the one that was named. */
   character?: Pick<Character, 'modelId'>;
   /** Names of what is tried after the first, in this order. */
@@ -32,7 +32,7 @@ export type Attempts =
  * The first model decides whether there is anything to try. A fallback that nobody knows, that is of another type,
  * or that the key may not call is passed over: it was only the second choice, and is called in no case.
  */
-export function attemptsOf(catalogue: Catalogue, asked: Asked, permission: Permission): Attempts {
+export function attemptsOf(catalogue: Catalogue, asked: AttemptsQuery, permission: Permission): Attempts {
   const { character, fallbacks = [], ...wanted } = asked;
   const judged = (name: string) => judge(catalogue, { ...wanted, name }, permission);
   const first = judged(character?.modelId ?? wanted.name);
@@ -46,9 +46,9 @@ export function attemptsOf(catalogue: Catalogue, asked: Asked, permission: Permi
   return { ok: true, attempts };
 }
 
-type Judgement = { ok: true; attempt: Attempt } | Extract<Attempts, { ok: false }>;
+type AttemptDecision = { ok: true; attempt: Attempt } | Extract<Attempts, { ok: false }>;
 
-function judge(catalogue: Catalogue, wanted: Wanted, permission: Permission): Judgement {
+function judge(catalogue: Catalogue, wanted: ModelQuery, permission: Permission): AttemptDecision {
   const resolution = resolveModel(catalogue, wanted);
   if (!resolution.ok) return { ok: false, code: 'model_not_found', message: resolution.message };
   const { model, deprecated } = resolution;

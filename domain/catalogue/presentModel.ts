@@ -5,7 +5,7 @@ import { onDisconnectOf } from '../text/leftStream.ts';
 import type { Model, TextModel, VoiceChangerModel } from './model.ts';
 import { CAPABILITY_FLAGS, type Capabilities, type DurationPrices, type InpaintSpec } from './specs.ts';
 
-export interface Shown {
+export interface ShownModel {
   model: Model;
   /** Who sells it: the name of the brand. */
   ownedBy: string;
@@ -16,7 +16,7 @@ export interface Shown {
   providers: Readonly<Record<string, ProviderSettings>>;
 }
 
-export function presentModel({ model, ownedBy, offline, traits, providers }: Shown) {
+export function presentModel({ model, ownedBy, offline, traits, providers }: ShownModel) {
   const { deprecation, beta, betaModel, uncensored, model_sets, regionRestrictions } = model.listing ?? {};
   return {
     id: model.id,
@@ -46,7 +46,7 @@ function present<T extends Record<string, unknown>>(members: T): Partial<T> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 
-function specOf(model: Model, providers: Shown['providers']): object {
+function specOf(model: Model, providers: ShownModel['providers']): object {
   switch (model.kind) {
     case 'text':
       return {

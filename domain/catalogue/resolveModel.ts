@@ -3,7 +3,7 @@ import { RETIRED } from './builtin/names.ts';
 import { type Catalogue, spellingOf } from './catalogue.ts';
 import type { Model, ModelType } from './model.ts';
 
-export interface Wanted {
+export interface ModelQuery {
   /** As the client wrote it: an id, a foreign name, or a trait of the type. */
   name: string;
   /** What the route serves: whose traits and foreign names count. */
@@ -28,7 +28,7 @@ export const NOT_FOUND = 'Specified model not found';
  * An id first, then a foreign name, then a trait. Past its removal a model is answered for by its replacement when its
  * entry says so (`autoRemap`), else not at all; before it, by itself, with the notice in `deprecated`.
  */
-export function resolveModel(catalogue: Catalogue, wanted: Wanted): Resolution {
+export function resolveModel(catalogue: Catalogue, wanted: ModelQuery): Resolution {
   const named = findByName(catalogue, wanted);
   if (!named) return { ok: false, message: notFound(catalogue, wanted) };
   const deprecated = retirementOf(catalogue, named, wanted.now);
@@ -39,7 +39,7 @@ export function resolveModel(catalogue: Catalogue, wanted: Wanted): Resolution {
 }
 
 /** The model that answers to the name, for those who need no words when there is none. */
-export function modelNamed(catalogue: Catalogue, wanted: Wanted): Model | undefined {
+export function modelNamed(catalogue: Catalogue, wanted: ModelQuery): Model | undefined {
   const named = findByName(catalogue, wanted);
   return named && answering(catalogue, named, wanted.now);
 }
@@ -59,7 +59,7 @@ function retirementOf({ byId }: Catalogue, named: Model, now: string): Retiremen
   return { id: named.id, date, removesAt, ...(replacement === undefined ? {} : { replacement }) };
 }
 
-function findByName(catalogue: Catalogue, { name, type }: Wanted): Model | undefined {
+function findByName(catalogue: Catalogue, { name, type }: ModelQuery): Model | undefined {
   const { byId, bySpelling, compatibility, traits } = catalogue;
   const known = byId.get(name);
   if (known) return known;
@@ -67,7 +67,7 @@ function findByName(catalogue: Catalogue, { name, type }: Wanted): Model | undef
   return id === undefined ? undefined : byId.get(id);
 }
 
-function notFound(catalogue: Catalogue, wanted: Wanted): string {
+function notFound(catalogue: Catalogue, wanted: ModelQuery): string {
   if (RETIRED.has(wanted.name)) return `${NOT_FOUND}. ${retiredWords(wanted.name, undefined)}`;
   const near = nearest(catalogue, wanted);
   return near === undefined ? NOT_FOUND : `${NOT_FOUND}. Did you mean ${near}?`;
@@ -82,7 +82,7 @@ function retiredWords(id: string, replacement: string | undefined): string {
 const MAX_NAME_LENGTH = 128;
 
 /** The id of the route's type that a slip of the finger could have meant: at most a fifth of its letters differ. */
-function nearest({ models }: Catalogue, { name, type }: Wanted): string | undefined {
+function nearest({ models }: Catalogue, { name, type }: ModelQuery): string | undefined {
   if (name.length > MAX_NAME_LENGTH) return undefined;
   const typed = name.toLowerCase();
   let best: { id: string; distance: number } | undefined;

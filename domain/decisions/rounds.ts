@@ -8,10 +8,14 @@ import { estimateTokens } from '../text/promptSize.ts';
 import { largest } from './evidence.ts';
 
 /** Answers with the probabilities of these options, in their order, together one. */
-type Ask = (options: readonly number[]) => Promise<number[]>;
+type OptionScorer = (options: readonly number[]) => Promise<number[]>;
 
 /** Groups are asked about side by side. `size` is 4 or more, so that no group has a single option. */
-export async function inRounds(options: readonly number[], size: number, ask: Ask): Promise<number[]> {
+export async function inRounds(
+  options: readonly number[],
+  size: number,
+  ask: OptionScorer,
+): Promise<number[]> {
   if (options.length === 1) return [1];
   if (options.length <= size) return await ask(options);
   const groups = groupsOf(options, size);

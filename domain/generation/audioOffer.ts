@@ -2,8 +2,9 @@
 import { CUSTOM_VOICE_ID } from '../catalogue/chooseVoice.ts';
 import type { MusicModel } from '../catalogue/model.ts';
 import type { MusicSpec } from '../catalogue/specs.ts';
+import { charactersOf } from '../speech/price.ts';
 import type { AudioOrder } from './audioOrder.ts';
-import { characterCount, type Terms, termsOf, unsupported, type WrongField, wrong } from './terms.ts';
+import { type Terms, termsOf, unsupported, type WrongField, wrong } from './terms.ts';
 
 /** The fields of POST /audio/queue beside the model, by shape already checked. */
 export interface AudioFields {
@@ -46,13 +47,13 @@ export function offerAudio(model: MusicModel, fields: AudioFields): AudioOffer {
     wrongVoice(spec, fields);
   if (problem) return problem;
   const order: AudioOrder = { kind: 'audio', prompt, ...optionsOf(spec, fields), ...duration.member };
-  const usage = { characters: characterCount(prompt), ...duration.member };
+  const usage = { characters: charactersOf(prompt), ...duration.member };
   const terms = priceAudio(model, usage);
   if (terms === undefined) return noPrice(spec);
   return { ok: true, order, usage, terms };
 }
 
-type Duration = { ok: true; member: { durationSeconds?: number } } | WrongField;
+type AudioDurationResult = { ok: true; member: { durationSeconds?: number } } | WrongField;
 
 /** The lengths that a model can be asked for, from its entry or its price tiers; undefined when there are none. */
 function lengthsOf(spec: MusicSpec): { least: number; most: number; usual: number | undefined } | undefined {
@@ -69,7 +70,7 @@ function lengthsOf(spec: MusicSpec): { least: number; most: number; usual: numbe
 
 const MAX_SECONDS = 3_600;
 
-export function durationOf(spec: MusicSpec, wanted: number | undefined): Duration {
+export function durationOf(spec: MusicSpec, wanted: number | undefined): AudioDurationResult {
   const lengths = lengthsOf(spec);
   if (lengths === undefined)
     return wanted === undefined ? { ok: true, member: {} } : unsupported('duration_seconds');
@@ -90,7 +91,7 @@ export function durationOf(spec: MusicSpec, wanted: number | undefined): Duratio
 }
 
 function wrongPrompt(spec: MusicSpec, prompt: string): WrongField | undefined {
-  const characters = characterCount(prompt);
+  const characters = charactersOf(prompt);
   const least = spec.min_prompt_length ?? MIN_PROMPT_LENGTH;
   const most = spec.prompt_character_limit ?? MAX_PROMPT_LENGTH;
   if (characters < least) return wrong('prompt', `Must have at least ${least} characters for this model`);
@@ -109,7 +110,7 @@ function wrongLyrics(spec: MusicSpec, fields: AudioFields): WrongField | undefin
     return wrong('lyrics_prompt', 'lyrics_prompt and lyrics_optimizer exclude each other');
   }
   const most = spec.lyrics_character_limit ?? MAX_LYRICS_LENGTH;
-  if (characterCount(lyrics) > most)
+  if (charactersOf(lyrics) > most)
     return wrong('lyrics_prompt', `Must have at most ${most} characters for this model`);
   return undefined;
 }

@@ -1,7 +1,8 @@
 /** Makes an order from the fields of a request, with what its price depends on (VIDEO-1). */
 import type { VideoModel } from '../catalogue/model.ts';
+import { charactersOf } from '../speech/price.ts';
 import type { VideoUsage } from './priceVideo.ts';
-import { characterCount, unsupported, type WrongField, wrong } from './terms.ts';
+import { unsupported, type WrongField, wrong } from './terms.ts';
 import { orderUpscale } from './upscaleRules.ts';
 import { mediaOf, type NamedMedium, type VideoFields } from './videoFields.ts';
 import { wrongMedia } from './videoMediaRules.ts';
@@ -63,10 +64,10 @@ interface Frame {
   audio?: boolean;
 }
 
-type Framing = { ok: true; frame: Frame; durationSeconds: number | undefined } | WrongField;
+type FrameResult = { ok: true; frame: Frame; durationSeconds: number | undefined } | WrongField;
 
 /** Length, shape, size and sound; also what the quote goes by. */
-export function frameOf(needs: VideoNeeds, fields: VideoFields): Framing {
+export function frameOf(needs: VideoNeeds, fields: VideoFields): FrameResult {
   const { constraints } = needs;
   const duration = needs.bySource
     ? hintOf(fields.duration)
@@ -90,9 +91,9 @@ export function frameOf(needs: VideoNeeds, fields: VideoFields): Framing {
   };
 }
 
-type Duration = { ok: true; frame: Pick<Frame, 'durationSeconds' | 'pricedSeconds'> } | WrongField;
+type VideoDurationResult = { ok: true; frame: Pick<Frame, 'durationSeconds' | 'pricedSeconds'> } | WrongField;
 
-function durationOf(listed: readonly string[], wanted: string | undefined): Duration {
+function durationOf(listed: readonly string[], wanted: string | undefined): VideoDurationResult {
   const duration = wanted ?? (listed.length === 1 ? listed[0] : undefined);
   if (duration === undefined) return wrong('duration', 'Required');
   if (!listed.includes(duration))
@@ -110,7 +111,7 @@ function secondsOf(duration: string): number | undefined {
 }
 
 /** The source decides, so it is looked at and not used: seconds with or without their unit. */
-function hintOf(wanted: string | undefined): Duration {
+function hintOf(wanted: string | undefined): VideoDurationResult {
   if (wanted === undefined) return { ok: true, frame: {} };
   const match = /^(\d{1,3}(?:\.\d{1,3})?)s?$/.exec(wanted);
   const seconds = match ? Number(match[1]) : Number.NaN;
@@ -134,7 +135,7 @@ function wrongWords(needs: VideoNeeds, { prompt, negative_prompt }: VideoFields)
   if (prompt === undefined) return needs.prompt === 'required' ? wrong('prompt', 'Required') : undefined;
   if (needs.prompt === 'none') return unsupported('prompt');
   const most = needs.constraints.prompt_character_limit ?? MAX_PROMPT_LENGTH;
-  if (characterCount(prompt) > most)
+  if (charactersOf(prompt) > most)
     return wrong('prompt', `Must have at most ${most} characters for this model`);
   return prompt.trim() === '' ? wrong('prompt', 'Must not be empty') : undefined;
 }

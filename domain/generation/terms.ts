@@ -57,10 +57,3 @@ export function wrong(field: string, message: string): WrongField {
 export function unsupported(field: string): WrongField {
   return wrong(field, `This model does not support ${field}`);
 }
-
-/** Letters as a person counts them: code points, so that no script costs twice. */
-export function characterCount(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-}

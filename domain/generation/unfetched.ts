@@ -1,14 +1,14 @@
 /** Refusal of a medium that could not be fetched: one sentence for every cause (FETCH-5). */
 import { type ErrorCode, FareboxError } from '../errors.ts';
 
-export interface Unfetched {
+export interface FetchRefusal {
   code: ErrorCode;
   message: string;
   fields: Record<string, string[]>;
 }
 
 /** Undefined: the error says nothing about the address that the client named. */
-export function unfetched(error: unknown, field: string): Unfetched | undefined {
+export function unfetched(error: unknown, field: string): FetchRefusal | undefined {
   if (!(error instanceof FareboxError)) return undefined;
   const { code } = error;
   if (code === 'payload_too_large') {

@@ -1,7 +1,10 @@
-/** Rules about the media of an order that need no look at them (VIDEO-2). */
+/** Rules about the media of an order: without a look at them (VIDEO-2), and once they are measured (VIDEO-4). */
+
+import type { VideoModel } from '../catalogue/model.ts';
+import { fieldOf, type MeasuredMedium } from './media.ts';
 import { unsupported, type WrongField, wrong } from './terms.ts';
 import type { VideoFields } from './videoFields.ts';
-import type { VideoNeeds } from './videoNeeds.ts';
+import { needsOf, type VideoNeeds } from './videoNeeds.ts';
 import type { CameraPoint } from './videoOrder.ts';
 
 /** Key frames count in frames of this rate, whatever rate the output has. */
@@ -106,4 +109,32 @@ function travelOf(points: readonly CameraPoint[]): number {
   return points
     .slice(1)
     .reduce((sum, point, place) => sum + Math.abs(point.azimuth - (points[place]?.azimuth ?? 0)), 0);
+}
+
+/** The first rule that the measures break. */
+export function wrongMeasured(model: VideoModel, media: readonly MeasuredMedium[]): WrongField | undefined {
+  for (const medium of media) {
+    const problem = medium.role === 'reference_image' ? wrongReference(model, medium) : undefined;
+    if (problem) return problem;
+  }
+  const most = model.inputs?.referenceVideoSeconds;
+  const videos = media.filter(({ role }) => role === 'reference_video');
+  const seconds = videos.reduce((sum, video) => sum + (video.seconds ?? 0), 0);
+  return most !== undefined && seconds > most + 1e-3
+    ? wrong('reference_video_urls', `Must be at most ${most} s long in all for this model`)
+    : undefined;
+}
+
+function wrongReference(model: VideoModel, medium: MeasuredMedium): WrongField | undefined {
+  const { constraints } = needsOf(model);
+  const { width = 0, height = 0 } = medium;
+  const shortSide = constraints.reference_image_min_short_side_pixels ?? 0;
+  if (Math.min(width, height) < shortSide) {
+    return wrong(fieldOf(medium), `The short side must have at least ${shortSide} pixels for this model`);
+  }
+  const ratio = width / Math.max(1, height);
+  const least = constraints.reference_image_min_aspect_ratio ?? 0;
+  const most = constraints.reference_image_max_aspect_ratio ?? Number.POSITIVE_INFINITY;
+  if (ratio >= least && ratio <= most) return undefined;
+  return wrong(fieldOf(medium), `The aspect ratio must be from ${least} to ${most} for this model`);
 }

@@ -8,7 +8,7 @@ import { contradiction, notPossible } from './editing/refusal.ts';
 import { type Token, tokenize } from './editing/tokens.ts';
 import { impliedVerb, MASK, verbOf } from './editing/verbs.ts';
 
-interface Part {
+interface PromptPart {
   tokens: Token[];
   /** Undefined: it names none, and implies none. */
   verb: Verb | undefined;
@@ -28,8 +28,8 @@ export function planEdit(prompt: string, images: number): EditPlan {
 }
 
 /** Parts between "and", "then" and their like. One without a verb of its own may go on with the one before. */
-function partsOf(tokens: readonly Token[]): Part[] {
-  const parts: Part[] = [];
+function partsOf(tokens: readonly Token[]): PromptPart[] {
+  const parts: PromptPart[] = [];
   let piece: Token[] = [];
   let isLoose = false;
   for (const token of [...tokens, END]) {
@@ -66,7 +66,7 @@ function verbOfPart(tokens: readonly Token[]): Verb | undefined {
   return named ?? tokens.map(impliedVerb).find((verb) => verb !== undefined);
 }
 
-function stepsOf({ tokens, verb }: Part, images: number): EditStep[] {
+function stepsOf({ tokens, verb }: PromptPart, images: number): EditStep[] {
   const [first] = tokens;
   if (!verb) throw first ? unreadPart(first) : notPossible('it does not say what to do');
   if (verb !== MASK && tokens.some(({ kind, text }) => kind === 'word' && text === 'mask')) {

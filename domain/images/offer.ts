@@ -2,7 +2,7 @@
 import type { ImageSpec, InpaintSpec, Quality } from '../catalogue/specs.ts';
 import { type WrongField, wrong } from '../generation/terms.ts';
 import { ASPECT_RATIOS, type AspectRatio, type ImageFormat } from './images.ts';
-import type { Tier } from './price.ts';
+import type { ImageTier } from './price.ts';
 
 type Spec = Pick<InpaintSpec | ImageSpec, 'constraints' | 'pricing'>;
 
@@ -31,13 +31,17 @@ export interface WishedTier {
   quality: Quality | undefined;
 }
 
-type Chosen<T> = ({ ok: true } & T) | WrongField;
+type ChoiceResult<T> = ({ ok: true } & T) | WrongField;
 
 /**
  * What was not named has the model's default: the resolution 1K where there is one, the best quality. A resolution asked of
  * a model without any is dropped, or refused where `strict`; a quality is honoured by models that have them.
  */
-export function chooseTier(spec: Spec, wished: WishedTier, { strict }: { strict: boolean }): Chosen<Tier> {
+export function chooseTier(
+  spec: Spec,
+  wished: WishedTier,
+  { strict }: { strict: boolean },
+): ChoiceResult<ImageTier> {
   const resolutions = resolutionsOf(spec);
   const qualities = qualitiesOf(spec);
   if (wished.resolution !== undefined && !resolutions.includes(wished.resolution)) {

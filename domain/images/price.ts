@@ -15,18 +15,18 @@ import { plus } from '../text/price.ts';
 export const ENHANCEMENT: LedgerPrice = { usd: 40_000_000n, diem: 40_000_000n };
 
 /** The tiers of a result; undefined where the model has none. */
-export interface Tier {
+export interface ImageTier {
   resolution: string | undefined;
   quality: Quality | undefined;
 }
 
-interface Tiered {
+interface TierPrices {
   resolutions?: ByResolution;
   quality?: ByQuality;
 }
 
 /** The price of one result at a tier: that of its quality, else that of its resolution, else the plain one. */
-function atTier(pricing: Tiered, { resolution, quality }: Tier): LedgerPrice | undefined {
+function atTier(pricing: TierPrices, { resolution, quality }: ImageTier): LedgerPrice | undefined {
   if (resolution === undefined) return undefined;
   const tiers = pricing.quality?.[resolution];
   const published = (quality && tiers?.[quality]) ?? pricing.resolutions?.[resolution];
@@ -36,7 +36,7 @@ function atTier(pricing: Tiered, { resolution, quality }: Tier): LedgerPrice | u
 /** Undefined: the model has no price, and is offline. */
 export function priceOfEdit(
   { pricing }: InpaintSpec,
-  { imageCount, ...tier }: Tier & { imageCount: number },
+  { imageCount, ...tier }: ImageTier & { imageCount: number },
 ): LedgerPrice | undefined {
   if (!pricing) return undefined;
   const edit = atTier(pricing, tier) ?? priceOf(pricing.inpaint);
@@ -48,7 +48,7 @@ export function priceOfEdit(
 /** A model that prices by resolution and is asked for none that it prices costs what its first one does. */
 export function priceOfImages(
   { pricing }: ImageSpec,
-  { count, ...tier }: Tier & { count: number },
+  { count, ...tier }: ImageTier & { count: number },
 ): LedgerPrice | undefined {
   const published = pricing.generation ?? Object.values(pricing.resolutions ?? {})[0];
   const each = atTier(pricing, tier) ?? (published && priceOf(published));

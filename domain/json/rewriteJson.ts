@@ -6,7 +6,7 @@ import type { JsonBytes } from './jsonBytes.ts';
 import { type JsonLimits, JsonProblem } from './jsonLimits.ts';
 import { END, JsonReader, type JsonStep, OPEN_BRACKET, QUOTE, VALUE } from './jsonReader.ts';
 
-interface Rewriting {
+interface RewriteState {
   reader: JsonReader;
   json: JsonBytes;
   isSorted: boolean;
@@ -25,7 +25,7 @@ export function rewriteJson(json: JsonBytes, limits: JsonLimits, isSorted = fals
 }
 
 /** `step`: the first one of the value. */
-function textOf(rewriting: Rewriting, step: JsonStep): string {
+function textOf(rewriting: RewriteState, step: JsonStep): string {
   const { reader, json, isSorted } = rewriting;
   if (step === VALUE) {
     const isEscaped = reader.first === QUOTE && reader.isEscaped();

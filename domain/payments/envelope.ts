@@ -27,11 +27,11 @@ export const PAYMENT_REFUSALS = [
   'AMOUNT_TOO_HIGH',
   'PAYMENT_VERIFICATION_FAILED',
 ] as const;
-export type PaymentRefusal = (typeof PAYMENT_REFUSALS)[number];
+export type PaymentRefusalCode = (typeof PAYMENT_REFUSALS)[number];
 
 /** Why a payment is refused; `message` is for the client. */
-export interface Refusal {
-  code: PaymentRefusal;
+export interface PaymentRefusal {
+  code: PaymentRefusalCode;
   message: string;
   details?: Readonly<Record<string, string>>;
 }

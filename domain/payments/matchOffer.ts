@@ -1,5 +1,5 @@
 /** Compares the requirement that a client says it accepted with our offers (WALLET-10). */
-import { isObject, type Refusal } from './envelope.ts';
+import { isObject, type PaymentRefusal } from './envelope.ts';
 
 export interface OfferTerms {
   scheme: string;
@@ -20,7 +20,7 @@ export interface OfferTerms {
 export function refuseAccepted(
   accepted: Readonly<Record<string, unknown>>,
   terms: OfferTerms,
-): Refusal | undefined {
+): PaymentRefusal | undefined {
   const { scheme, network, asset, payTo, maxTimeoutSeconds, extra, amount } = accepted;
   const is = (value: unknown, ours: string) => typeof value === 'string' && terms.isSameAddress(value, ours);
   if (scheme !== terms.scheme)

@@ -1,11 +1,11 @@
 /** Reads the payment header: base64 of JSON, in x402 version 2 or in the older flat shape (WALLET-9). */
 import { readHeaderJson } from '../headerJson.ts';
-import { isObject, type PaymentEnvelope, type Refusal } from './envelope.ts';
+import { isObject, type PaymentEnvelope, type PaymentRefusal } from './envelope.ts';
 
-export type EnvelopeReading = { ok: true; envelope: PaymentEnvelope } | { ok: false; refusal: Refusal };
+export type EnvelopeResult = { ok: true; envelope: PaymentEnvelope } | { ok: false; refusal: PaymentRefusal };
 
 /** `topUpUrl`: our own address, which a payment that names a resource must name. */
-export function readEnvelope(header: string, topUpUrl: string): EnvelopeReading {
+export function readEnvelope(header: string, topUpUrl: string): EnvelopeResult {
   const reading = readHeaderJson(header);
   if (!reading.ok) return malformed(`the payment header ${reading.problem}`);
   const content = reading.value;
@@ -20,7 +20,7 @@ export function readEnvelope(header: string, topUpUrl: string): EnvelopeReading 
 
 type Common = Pick<PaymentEnvelope, 'x402Version' | 'payload'>;
 
-function readFlat(content: Readonly<Record<string, unknown>>, common: Common): EnvelopeReading {
+function readFlat(content: Readonly<Record<string, unknown>>, common: Common): EnvelopeResult {
   const { scheme, network, resource, extensions } = content;
   if (typeof scheme !== 'string' || typeof network !== 'string') {
     return malformed('the payment names neither "accepted" nor both "scheme" and "network"');
@@ -33,7 +33,7 @@ function readSecond(
   content: Readonly<Record<string, unknown>>,
   common: Common,
   topUpUrl: string,
-): EnvelopeReading {
+): EnvelopeResult {
   const { accepted, resource, scheme: flatScheme, network: flatNetwork, extensions } = content;
   if (common.x402Version !== 2 || flatScheme !== undefined || flatNetwork !== undefined) return mixed();
   if (!isObject(accepted)) return malformed('accepted must be an object');
@@ -63,14 +63,14 @@ function isSamePlace(named: string, ours: string): boolean {
   return theirs.origin === own.origin && theirs.pathname === own.pathname;
 }
 
-function mixed(): EnvelopeReading {
+function mixed(): EnvelopeResult {
   return malformed('the payment mixes x402 version 2 ("accepted") with the flat shape ("scheme", "network")');
 }
 
-function malformed(message: string): EnvelopeReading {
+function malformed(message: string): EnvelopeResult {
   return refused({ code: 'INVALID_PAYMENT_FORMAT', message });
 }
 
-function refused(refusal: Refusal): EnvelopeReading {
+function refused(refusal: PaymentRefusal): EnvelopeResult {
   return { ok: false, refusal };
 }

@@ -1,5 +1,5 @@
 /** How much a top-up may be: in smallest units of a token that is a dollar. */
-import type { Refusal } from './envelope.ts';
+import type { PaymentRefusal } from './envelope.ts';
 
 export const MIN_TOP_UP_USD = 5;
 const MAX_TOP_UP_USD = 10_000;
@@ -13,7 +13,7 @@ export function readUnits(value: unknown): bigint | undefined {
 }
 
 /** Undefined: it is an amount that a top-up may have. */
-export function refuseAmount(value: unknown, decimals: number): Refusal | undefined {
+export function refuseAmount(value: unknown, decimals: number): PaymentRefusal | undefined {
   const units = readUnits(value);
   if (units === undefined) {
     return { code: 'INVALID_AMOUNT', message: 'the amount must be a decimal string of whole smallest units' };

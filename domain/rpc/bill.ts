@@ -6,9 +6,9 @@ import { formatNanoFixed } from '../money.ts';
 const ERROR_CREDITS = 5;
 
 /** `error` stands for every kind of answer without a result; `none` for no answer. */
-export type BilledAs = 'result' | 'error' | 'none';
+export type AnswerKind = 'result' | 'error' | 'none';
 
-export function creditsFor(billedAs: BilledAs, tierCredits: number): number {
+export function creditsFor(billedAs: AnswerKind, tierCredits: number): number {
   if (billedAs === 'none') return 0;
   // No error costs more than the result would have; no network is as cheap as that today.
   return billedAs === 'error' ? Math.min(ERROR_CREDITS, tierCredits) : tierCredits;

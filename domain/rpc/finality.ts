@@ -6,7 +6,7 @@
  */
 import type { RpcFamily } from './networks.ts';
 
-export type Keeping =
+export type Finality =
   /** Of the chain itself. */
   | { kind: 'always' }
   /** Of the block with this number. */
@@ -65,7 +65,7 @@ export function keepingOf(
   family: RpcFamily,
   method: string,
   params: string | undefined,
-): Keeping | undefined {
+): Finality | undefined {
   if (!isEverKept(family, method)) return undefined;
   if (ALWAYS.has(method)) return { kind: 'always' };
   if (params === undefined || params.length > MAX_PARAMS_LENGTH) return undefined;
@@ -76,21 +76,21 @@ export function keepingOf(
 }
 
 /** A tag, such as `l1_accepted`, names another block each time, however final that is. */
-function starknetKeeping(method: string, [of]: unknown[]): Keeping | undefined {
+function starknetKeeping(method: string, [of]: unknown[]): Finality | undefined {
   if (!STARKNET_BLOCKS.includes(method)) return ON_L1;
   return isObject(of) && ('block_hash' in of || 'block_number' in of) ? ON_L1 : undefined;
 }
 
-const ON_L1: Keeping = { kind: 'status', members: ['status', 'finality_status'], value: 'ACCEPTED_ON_L1' };
+const ON_L1: Finality = { kind: 'status', members: ['status', 'finality_status'], value: 'ACCEPTED_ON_L1' };
 const SOLANA_PAST = new Set(['getBlock', 'getTransaction']);
 
 /** Both answer of what is finalized unless another commitment is asked for, and null before that. */
-function solanaKeeping([, options]: unknown[]): Keeping | undefined {
+function solanaKeeping([, options]: unknown[]): Finality | undefined {
   const commitment = isObject(options) ? options.commitment : undefined;
   return commitment === undefined || commitment === 'finalized' ? { kind: 'always' } : undefined;
 }
 
-function evmKeeping(method: string, list: unknown[]): Keeping | undefined {
+function evmKeeping(method: string, list: unknown[]): Finality | undefined {
   const member = BY_ANSWER.get(method);
   if (member !== undefined) return { kind: 'member', member };
   const at = list[BY_NUMBER.get(method) ?? -1];
@@ -114,7 +114,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Whether what was answered may be kept. `finalized`: the newest block that is. Null is no answer yet. */
-export function mayBeKept(keeping: Keeping, answer: unknown, finalized: number | undefined): boolean {
+export function mayBeKept(keeping: Finality, answer: unknown, finalized: number | undefined): boolean {
   if (answer === null || answer === undefined) return false;
   switch (keeping.kind) {
     case 'always':

@@ -48,10 +48,10 @@ export function handsIn(name: string): boolean {
 }
 
 /** Why a method is not admitted. */
-export type Refusal = 'websocket' | 'filter' | 'keys' | 'elsewhere' | 'unknown';
+export type MethodRefusal = 'websocket' | 'filter' | 'keys' | 'elsewhere' | 'unknown';
 
 /** Words in brackets that follow a method's name (RPC-4). */
-export const REFUSAL_WORDS: Record<Refusal, string> = {
+export const REFUSAL_WORDS: Record<MethodRefusal, string> = {
   websocket: 'needs a WebSocket',
   filter: 'a filter kept by one node; use eth_getLogs',
   keys: "needs a node's own keys or mining",
@@ -82,7 +82,7 @@ const KEYS = new Set(
 const ANYWHERE = new Set(Object.values(GROUPS).flatMap((groups) => groups.flatMap(({ methods }) => methods)));
 
 /** Of a name that `methodsOf` does not have. */
-export function refusalOfMethod(name: string): Refusal {
+export function refusalOfMethod(name: string): MethodRefusal {
   if (WEBSOCKET.has(name) || (name.length <= 64 && WEBSOCKET_SHAPES.test(name))) return 'websocket';
   if (FILTERS.has(name)) return 'filter';
   if (KEYS.has(name)) return 'keys';

@@ -60,7 +60,7 @@ export function hostOfUri(uri: string): string | undefined {
 export function readDateTime(text: string): number | undefined {
   const parts = DATE_TIME.exec(text);
   if (!parts) return undefined;
-  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as Six;
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as DateParts;
   if (year < 1970 || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return undefined;
   if (hour > 23 || minute > 59 || second > 59) return undefined;
   const [offsetHours, offsetMinutes] = [Number(parts[9] ?? 0), Number(parts[10] ?? 0)];
@@ -70,7 +70,7 @@ export function readDateTime(text: string): number | undefined {
   return Date.UTC(year, month - 1, day, hour, minute, second, ms) - offsetMs;
 }
 
-type Six = [number, number, number, number, number, number];
+type DateParts = [number, number, number, number, number, number];
 
 function daysOf(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;

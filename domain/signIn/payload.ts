@@ -1,6 +1,7 @@
 /** The two forms of a sign-in (WALLET-1): with the signed text in it, or with its fields only (CAIP-122). */
+
+import { readHeaderJson } from '../headerJson.ts';
 import { familyOf } from '../wallets.ts';
-import { decodeHeader } from './header.ts';
 import { SignInRefused } from './refused.ts';
 import { checkFields, invalid, missingNonce, parseSignInText, type SignInFields } from './text.ts';
 
@@ -21,7 +22,7 @@ export interface SignInPayload {
   timestamp: number | undefined;
 }
 
-type Sent = Record<string, unknown>;
+type SignInObject = Record<string, unknown>;
 
 /** What only the form without a text has. */
 const STRUCTURED = [
@@ -66,7 +67,7 @@ function caip2(network: string): string | undefined {
   return familyOf(network) === undefined ? undefined : network;
 }
 
-function structured(sent: Sent): SignInFields {
+function structured(sent: SignInObject): SignInFields {
   const [domain, uri, issuedAt] = [text(sent, 'domain'), text(sent, 'uri'), text(sent, 'issuedAt')];
   if (isAbsent(sent.chainId)) throw payload('needs a chainId');
   const nonce = optional(sent, 'nonce');
@@ -107,20 +108,20 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-function text(sent: Sent, name: string): string {
+function text(sent: SignInObject, name: string): string {
   const value = sent[name];
   if (typeof value !== 'string' || value === '') throw payload(`needs a string as ${name}`);
   return value;
 }
 
-function optional(sent: Sent, name: string): string | undefined {
+function optional(sent: SignInObject, name: string): string | undefined {
   const value = sent[name];
   if (isAbsent(value)) return undefined;
   if (typeof value !== 'string') throw payload(`needs a string as ${name}`);
   return value;
 }
 
-function oneOf<T extends string>(sent: Sent, name: string, choices: readonly T[]): T | undefined {
+function oneOf<T extends string>(sent: SignInObject, name: string, choices: readonly T[]): T | undefined {
   const value = sent[name];
   if (isAbsent(value)) return undefined;
   const chosen = choices.find((choice) => choice === value);
@@ -128,7 +129,7 @@ function oneOf<T extends string>(sent: Sent, name: string, choices: readonly T[]
   return chosen;
 }
 
-function uris(sent: Sent): string[] | undefined {
+function uris(sent: SignInObject): string[] | undefined {
   const { resources } = sent;
   if (isAbsent(resources)) return undefined;
   if (!Array.isArray(resources) || !resources.every((uri) => typeof uri === 'string')) {
@@ -137,7 +138,7 @@ function uris(sent: Sent): string[] | undefined {
   return resources;
 }
 
-function timestamp({ timestamp: value }: Sent): number | undefined {
+function timestamp({ timestamp: value }: SignInObject): number | undefined {
   if (isAbsent(value)) return undefined;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
     throw payload('needs Unix milliseconds as timestamp');
@@ -147,4 +148,17 @@ function timestamp({ timestamp: value }: Sent): number | undefined {
 
 function payload(what: string): SignInRefused {
   return new SignInRefused('X402_SIGN_IN_INVALID_PAYLOAD', `The sign-in ${what}.`);
+}
+
+/** The object in it. Throws SignInRefused: parse error, or invalid payload when it is JSON but no object. */
+function decodeHeader(header: string): Record<string, unknown> {
+  const reading = readHeaderJson(header);
+  if (!reading.ok) {
+    throw new SignInRefused('X402_SIGN_IN_PARSE_ERROR', `The sign-in header ${reading.problem}.`);
+  }
+  const { value } = reading;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new SignInRefused('X402_SIGN_IN_INVALID_PAYLOAD', 'The sign-in must be a JSON object.');
+  }
+  return value as Record<string, unknown>;
 }

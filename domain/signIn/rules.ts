@@ -20,7 +20,7 @@ export interface SignInRules {
 }
 
 /** Everything is right but perhaps the signature and the nonce. */
-export interface ReadSignIn {
+export interface UnverifiedSignIn {
   wallet: Wallet;
   /** CAIP-2. */
   network: string;
@@ -37,7 +37,7 @@ export interface ReadSignIn {
 }
 
 /** Throws SignInRefused. */
-export function readSignIn(payload: SignInPayload, rules: SignInRules): ReadSignIn {
+export function readSignIn(payload: SignInPayload, rules: SignInRules): UnverifiedSignIn {
   const { fields, hasText, signature } = payload;
   if (spelled(payload.address, fields) !== spelled(fields.address, fields)) {
     throw refused('ADDRESS_MISMATCH', 'The address of the sign-in is not the one in its message.');
@@ -62,7 +62,7 @@ export function readSignIn(payload: SignInPayload, rules: SignInRules): ReadSign
  * EIP-55 spelling of an evm address, which libraries put into the text whatever spelling they were given.
  */
 export function signedTexts(
-  { fields, hasText }: ReadSignIn,
+  { fields, hasText }: UnverifiedSignIn,
   checksummed: (address: string) => string,
 ): string[] {
   if (hasText) return [writeSignInText(fields)];
@@ -74,7 +74,7 @@ export function signedTexts(
   return fields.statement === undefined ? [plain, writeSignInText({ ...fields, isSpaced: true })] : [plain];
 }
 
-function signedBy({ type, signatureScheme }: SignInPayload): ReadSignIn['signedBy'] {
+function signedBy({ type, signatureScheme }: SignInPayload): UnverifiedSignIn['signedBy'] {
   if (signatureScheme === 'eip191') return 'key';
   const isContract = signatureScheme === 'eip1271' || signatureScheme === 'eip6492' || type === 'eip1271';
   return isContract ? 'contract' : undefined;

@@ -112,7 +112,7 @@ export function checkFields(fields: SignInFields): void {
   if (!resources.every(isUri)) throw invalid('has a resource that is no URI');
 }
 
-interface Lines {
+interface LineReader {
   /** The next line; an empty one behind the last. */
   next(): string;
   peek(ahead?: number): string | undefined;
@@ -123,7 +123,7 @@ interface Lines {
   isAtEnd(): boolean;
 }
 
-function createLines(lines: readonly string[]): Lines {
+function createLines(lines: readonly string[]): LineReader {
   let at = 0;
   return {
     next() {
@@ -143,7 +143,7 @@ function createLines(lines: readonly string[]): Lines {
 
 /** A statement is what a blank line follows: none of the lines behind it has one after it. */
 function readStatement(
-  lines: Lines,
+  lines: LineReader,
   family: WalletFamily,
 ): { statement: string | undefined; isSpaced: boolean } {
   if (lines.next() !== '') throw invalid('has no blank line after the address');
@@ -159,20 +159,20 @@ function readStatement(
   return { statement: undefined, isSpaced };
 }
 
-function required(lines: Lines, label: string): string {
+function required(lines: LineReader, label: string): string {
   const value = lines.field(label);
   if (value === undefined) throw invalid(`has no "${label}: " line where one belongs`);
   return value;
 }
 
-function readNonce(lines: Lines): string {
+function readNonce(lines: LineReader): string {
   const nonce = lines.field('Nonce');
   if (nonce === '' || (nonce === undefined && !lines.has('Nonce'))) throw missingNonce();
   if (nonce === undefined) throw invalid('has no "Nonce: " line where one belongs');
   return nonce;
 }
 
-function readResources(lines: Lines): string[] | undefined {
+function readResources(lines: LineReader): string[] | undefined {
   if (lines.peek() !== 'Resources:') return undefined;
   lines.next();
   const resources: string[] = [];

@@ -1,5 +1,6 @@
 /** Prices of transcripts (AUDIO-5) and of speech (AUDIO-6). */
 import { type AsrModel, priceOf, type TtsModel } from '../catalogue/model.ts';
+import type { PublishedPrice } from '../catalogue/specs.ts';
 import type { LedgerPrice, PriceSnapshot } from '../ledger.ts';
 import { lineCost } from '../money.ts';
 import { millions } from '../text/bill.ts';
@@ -13,22 +14,18 @@ export function billedMs(decodedSeconds: number): number {
   return Math.max(1, Math.ceil(decodedSeconds * 1_000 - 1e-3));
 }
 
-/** Each currency rounded up once. */
 export function priceOfRecording({ spec }: AsrModel, ms: number): LedgerPrice {
-  const rate = priceOf(spec.pricing.per_audio_second);
-  return {
-    usd: lineCost(BigInt(ms), rate.usd, MS_PER_SECOND),
-    diem: lineCost(BigInt(ms), rate.diem, MS_PER_SECOND),
-  };
+  return priceOfAmount(spec.pricing.per_audio_second, BigInt(ms), MS_PER_SECOND);
+}
+
+export function priceOfSpeech({ spec }: TtsModel, characters: number): LedgerPrice {
+  return priceOfAmount(spec.pricing.input, BigInt(characters), CHARACTERS_PER_UNIT);
 }
 
 /** Each currency rounded up once. */
-export function priceOfSpeech({ spec }: TtsModel, characters: number): LedgerPrice {
-  const rate = priceOf(spec.pricing.input);
-  return {
-    usd: lineCost(BigInt(characters), rate.usd, CHARACTERS_PER_UNIT),
-    diem: lineCost(BigInt(characters), rate.diem, CHARACTERS_PER_UNIT),
-  };
+function priceOfAmount(rate: PublishedPrice, amount: bigint, perUnit: bigint): LedgerPrice {
+  const { usd, diem } = priceOf(rate);
+  return { usd: lineCost(amount, usd, perUnit), diem: lineCost(amount, diem, perUnit) };
 }
 
 /** Unicode code points, as JSON Schema counts them: an emoji is one, whatever its encoding takes. */

@@ -12,7 +12,7 @@ export const COUNTED_HERE = 'tokens counted here: the service did not tell all o
 
 export const NOTHING: LedgerPrice = { usd: 0n, diem: 0n };
 
-export interface Produced {
+export interface TextOutput {
   usage: TokenUsage;
   /** True: the service did not say, and we counted. */
   counted: boolean;
@@ -31,7 +31,7 @@ export interface Bill {
 }
 
 /** An answer without a token costs none of the tokens of its prompt (TEXT-17). */
-export function billOf(model: TextModel | DecisionModel, produced: Produced, executionMs: number): Bill {
+export function billOf(model: TextModel | DecisionModel, produced: TextOutput, executionMs: number): Bill {
   const { usage, counted, addOns = [], clientLeft = false, remarks = [] } = produced;
   const isEmpty = usage.completionTokens === 0 && !clientLeft;
   const lines = isEmpty ? [] : linesOf(model.spec.pricing, usage);

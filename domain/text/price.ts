@@ -1,8 +1,8 @@
 /** Price of a text call: tokens by kind, each at its own rate per million, each line rounded up once (MODEL-4). */
-import { type Price, priceOf } from '../catalogue/model.ts';
+import { type Price, priceOf, type TextModel } from '../catalogue/model.ts';
 import type { PublishedPrice, TokenPricing, TokenRates } from '../catalogue/specs.ts';
 import type { LedgerPrice } from '../ledger.ts';
-import { lineCost, type Nano } from '../money.ts';
+import { lineCost, type Nano, nanoToNumber } from '../money.ts';
 import type { ChatRequest, TokenUsage } from './chat.ts';
 
 export interface PriceLine {
@@ -90,4 +90,39 @@ function larger(left: Nano, right: Nano): Nano {
 
 function ratesFor({ extended, ...rates }: TokenPricing, promptTokens: number): TokenRates {
   return extended !== undefined && promptTokens > extended.context_token_threshold ? extended : rates;
+}
+
+/** Price of a cache write as a fraction of the input price: for five minutes, and for an hour. */
+const WRITE = { numerator: 5n, denominator: 4n };
+const WRITE_1H = { numerator: 2n, denominator: 1n };
+
+/** Adds the rates of cache writes that the entry leaves out, so that they are published as they are charged. */
+export function withCacheWriteRates(model: TextModel): TextModel {
+  const { pricing } = model.spec;
+  const { extended } = pricing;
+  return {
+    ...model,
+    spec: {
+      ...model.spec,
+      pricing: {
+        ...pricing,
+        ...writeRatesOf(pricing),
+        ...(extended && { extended: { ...extended, ...writeRatesOf(extended) } }),
+      },
+    },
+  };
+}
+
+function writeRatesOf(rates: TokenRates): Required<Pick<TokenRates, 'cache_write' | 'cache_write_1h'>> {
+  return {
+    cache_write: rates.cache_write ?? times(rates.input, WRITE),
+    cache_write_1h: rates.cache_write_1h ?? times(rates.input, WRITE_1H),
+  };
+}
+
+/** Rounded up to a whole nano. */
+function times(published: PublishedPrice, { numerator, denominator }: typeof WRITE): PublishedPrice {
+  const { usd, diem } = priceOf(published);
+  const product = (amount: Nano) => nanoToNumber((amount * numerator + denominator - 1n) / denominator);
+  return { usd: product(usd), diem: product(diem) };
 }

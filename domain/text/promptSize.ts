@@ -2,7 +2,7 @@
  * How many tokens a prompt can come to, before any service has counted it: what is held for it. On the high side: what a
  * prompt costs beyond its hold is nobody's bill but ours.
  */
-import type { MediaTokenRates } from '../catalogue/specs.ts';
+import type { MediaTokenRates, ReasoningEffort } from '../catalogue/specs.ts';
 import type { ChatMessage, ChatRequest, MediaPart, TextPart, UserPart } from './chat.ts';
 import { COST, stepFrom, TOKEN } from './tokenSteps.ts';
 
@@ -146,4 +146,37 @@ function tokensOfMedium(part: MediaPart, rates: MediaTokenRates): number {
 /** Services round up to a whole second, and sample two frames of the shortest video. */
 function secondsCounted(seconds: number): number {
   return Math.ceil(seconds) + 1;
+}
+
+/** Reasoning beside the answer by its effort. Generous: nothing tells a bound. */
+const REASONING_TOKENS: Record<ReasoningEffort, number> = {
+  none: 0,
+  minimal: 4_096,
+  low: 8_192,
+  medium: 16_384,
+  high: 32_768,
+  xhigh: 65_536,
+  max: 65_536,
+};
+/** A model that is told no effort has one of its own. */
+const DEFAULT_EFFORT: ReasoningEffort = 'high';
+
+/**
+ * Tokens per choice for reasoning that a service counts beside the limit of an answer. A request without `reasoning` is for a model
+ * that has none.
+ */
+export function reasoningBesideOf({ reasoning }: Pick<ChatRequest, 'reasoning'>): number {
+  if (reasoning === undefined) return 0;
+  const { effort, enabled } = reasoning;
+  if (effort === undefined && enabled === false) return 0;
+  return REASONING_TOKENS[effort ?? DEFAULT_EFFORT];
+}
+
+/** Bytes of secp256k1 and AES-GCM: the public key of the sender (65), the nonce (12) and the tag (16). */
+const BYTES_AROUND = 93;
+const BYTES_PER_TOKEN = 4;
+
+/** Tokens of an encrypted text in hex, by its length; any piece has one at least. */
+export function tokensOfSealed({ length }: string): number {
+  return length === 0 ? 0 : Math.max(1, Math.ceil((length / 2 - BYTES_AROUND) / BYTES_PER_TOKEN));
 }

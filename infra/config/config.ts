@@ -1,11 +1,11 @@
 /** The configuration of a process: environment, configuration file and built-in defaults, checked as a whole. */
 import path from 'node:path';
-import { withCacheWriteRates } from '../../domain/catalogue/cacheWriteRates.ts';
 import { type Catalogue, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
 import type { Character } from '../../domain/catalogue/character.ts';
 import { type Model, type Price, priceOf } from '../../domain/catalogue/model.ts';
 import { type ConfiguredProviders, findProvider } from '../../domain/providerKind.ts';
 import { servesMediaOnly, type TaskQueue } from '../../domain/queues.ts';
+import { withCacheWriteRates } from '../../domain/text/price.ts';
 import { workflowBuildId } from './buildVersion.ts';
 import { readCharacters } from './characters.ts';
 import { configuredProviders, OLLAMA_PROVIDER } from './configuredProviders.ts';

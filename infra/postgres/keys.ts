@@ -3,10 +3,9 @@
  * what a key may do is announced to all processes by a trigger (notify_key_change), in the same commit.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import type { KeyType, ModelPrivacy } from '../../domain/caller.ts';
+import { type KeyTerms, type KeyType, type ModelPrivacy, narrower } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { formatSecret } from '../../domain/keySecret.ts';
-import { type KeyTerms, narrower } from '../../domain/keyTerms.ts';
 import type { LimitPeriod } from '../../domain/ledger.ts';
 import type { Nano } from '../../domain/money.ts';
 import type { SqlClient } from './pool.ts';

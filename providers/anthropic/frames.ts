@@ -6,7 +6,7 @@ import { failureOfError } from './errorReply.ts';
 import { finishReason, readUsage, textIn } from './reply.ts';
 import { sealedThought, thought } from './thinking.ts';
 
-interface Block {
+interface ContentBlock {
   type: unknown;
   /** Of a tool's call: its place among the calls. */
   call: number;
@@ -18,7 +18,7 @@ interface Block {
 
 export class AnthropicFrames implements FrameReader {
   upstreamId: string | undefined;
-  private readonly blocks = new Map<unknown, Block>();
+  private readonly blocks = new Map<unknown, ContentBlock>();
   private calls = 0;
   private usage: TokenUsage | undefined;
   private finished = false;

@@ -8,11 +8,11 @@ import type { AudioOrder } from '../../domain/generation/audioOrder.ts';
 import type { AudioRequest } from '../shared/provider.ts';
 import { maxOutputBytes, OUTPUT_FORMAT, type Plan, pathVoice, refuseOrder } from './plannedCall.ts';
 
-type Wish = Exclude<keyof AudioOrder, 'kind' | 'prompt'>;
+type AudioOption = Exclude<keyof AudioOrder, 'kind' | 'prompt'>;
 
 interface Operation {
   /** Members of an order that it has a field for. */
-  takes: readonly Wish[];
+  takes: readonly AudioOption[];
   plan(request: AudioRequest): Plan;
 }
 
@@ -21,7 +21,7 @@ const SOUND: Operation = { takes: ['durationSeconds', 'loop'], plan: planSound }
 const SPEECH: Operation = { takes: ['voice', 'languageCode', 'speed'], plan: planSpeech };
 
 /** How a client would call each member in a sentence; the order of the messages too. */
-const WORDS: Readonly<Record<Wish, string>> = {
+const WORDS: Readonly<Record<AudioOption, string>> = {
   lyrics: 'lyrics',
   lyricsOptimizer: 'optimizer of lyrics',
   durationSeconds: 'duration',
@@ -46,8 +46,8 @@ function operationOf(upstreamModel: string): Operation {
 }
 
 /** What is asked for beyond the prompt; `false` asks for nothing. */
-function wishesOf(request: AudioRequest): Wish[] {
-  const wishes = Object.keys(WORDS) as Wish[];
+function wishesOf(request: AudioRequest): AudioOption[] {
+  const wishes = Object.keys(WORDS) as AudioOption[];
   return wishes.filter((wish) => request[wish] !== undefined && request[wish] !== false);
 }
 

@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import { createServiceHttp, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { checkAudioFile } from '../shared/audioFile.ts';
+import { unserved } from '../shared/failedReply.ts';
 import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../shared/provider.ts';
 import { outcomeOfLostOrder } from '../shared/queuedJobs.ts';
-import type { ServiceAccess } from '../shared/serviceAccess.ts';
-import { unserved } from '../shared/unserved.ts';
+import type { ServiceAccess } from '../shared/serviceAddresses.ts';
+import { printableType } from '../shared/textFailures.ts';
 import { planAudio } from './audio.ts';
 import { outcomeOfError, replyFacts } from './errorReply.ts';
 import {
@@ -98,10 +99,12 @@ async function delivered(path: string, headers: Record<string, string>): Promise
   const told = replyFacts(headers);
   const declared = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const check = await checkAudioFile(path);
-  if (!check.ok) return unusable(`${check.detail}, declared as ${printable(declared)}${told}`);
+  if (!check.ok) return unusable(`${check.detail}, declared as ${printableType(declared)}${told}`);
   const plausible = declared.startsWith('audio/') || declared === 'application/octet-stream';
   if (check.contentType !== 'audio/mpeg' || !plausible) {
-    return unusable(`${check.contentType} instead of audio/mpeg, declared as ${printable(declared)}${told}`);
+    return unusable(
+      `${check.contentType} instead of audio/mpeg, declared as ${printableType(declared)}${told}`,
+    );
   }
   const output = { path, contentType: check.contentType, providerReference: `elevenlabs${told}` };
   return { status: 'done', output };
@@ -114,8 +117,4 @@ function unusable(detail: string): Outcome {
     message: 'The audio service answered no usable audio.',
     detail,
   };
-}
-
-function printable(text: string): string {
-  return /^[\w.+/-]{1,80}$/.test(text) ? text : 'something else';
 }

@@ -25,7 +25,7 @@ const detail = z.union([
 ]);
 const errorBody = z.object({ detail });
 
-interface ServiceError {
+interface ElevenLabsError {
   /** The service's own names for it, none where it gave none. */
   names: readonly string[];
   message: string;
@@ -93,7 +93,7 @@ export function outcomeOfError(reply: WholeReply, custom: boolean): FailedOutcom
 }
 
 /** Two kinds of 429 that need opposite answers: our own slots are full, or the whole service is. */
-function busyOrEmpty(reply: WholeReply, error: ServiceError | undefined, told: string): FailedOutcome {
+function busyOrEmpty(reply: WholeReply, error: ElevenLabsError | undefined, told: string): FailedOutcome {
   if (isOneOf(error, CONCURRENCY_CODES)) return busy(reply, 'concurrency', told);
   if (isOneOf(error, OVERLOAD_CODES)) return busy(reply, 'overloaded', told);
   if (!isOneOf(error, EMPTY_CODES)) return busy(reply, 'rate_limited', told);
@@ -101,11 +101,11 @@ function busyOrEmpty(reply: WholeReply, error: ServiceError | undefined, told: s
   return { status: 'refused', reason: 'credential', message, detail: told };
 }
 
-function isOneOf(error: ServiceError | undefined, codes: ReadonlySet<string>): boolean {
+function isOneOf(error: ElevenLabsError | undefined, codes: ReadonlySet<string>): boolean {
   return error?.names.some((name) => codes.has(name)) ?? false;
 }
 
-function serverError(reply: WholeReply, error: ServiceError | undefined, told: string): FailedOutcome {
+function serverError(reply: WholeReply, error: ElevenLabsError | undefined, told: string): FailedOutcome {
   const overloaded = isOneOf(error, OVERLOAD_CODES) || (reply.status === 503 && error !== undefined);
   if (overloaded) return busy(reply, 'overloaded', told);
   // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
@@ -113,7 +113,7 @@ function serverError(reply: WholeReply, error: ServiceError | undefined, told: s
   return { status: 'refused', reason: 'failed', message: publicMessage('failed', error), detail: told };
 }
 
-function refusalReason(status: number, error: ServiceError | undefined, custom: boolean): RefusalReason {
+function refusalReason(status: number, error: ElevenLabsError | undefined, custom: boolean): RefusalReason {
   if (isOneOf(error, CONTENT_CODES)) return 'content_policy';
   if (isOneOf(error, ORDER_CODES)) return 'refused';
   if (custom && isOneOf(error, VOICE_PLAN_CODES)) return 'refused';
@@ -123,7 +123,7 @@ function refusalReason(status: number, error: ServiceError | undefined, custom: 
   return error === undefined || status < 400 ? 'failed' : 'refused';
 }
 
-function publicMessage(reason: RefusalReason, error: ServiceError | undefined): string {
+function publicMessage(reason: RefusalReason, error: ElevenLabsError | undefined): string {
   if (reason === 'credential') return 'The audio service did not accept our credential.';
   if (reason === 'failed') return 'The audio service failed.';
   const words = error?.message ?? '';
@@ -133,7 +133,7 @@ function publicMessage(reason: RefusalReason, error: ServiceError | undefined): 
     : 'The audio service refused the request.';
 }
 
-function readError(body: Buffer): ServiceError | undefined {
+function readError(body: Buffer): ElevenLabsError | undefined {
   const parsed = errorBody.safeParse(parseJson(body));
   if (!parsed.success) return undefined;
   const found = parsed.data.detail;

@@ -12,8 +12,8 @@ export interface PlannedCall {
 }
 
 /** An order becomes a call, or is refused before anything is sent. */
-export type Plan = PlannedCall | Refused;
-export type Refused = Extract<Outcome, { status: 'refused' }>;
+export type Plan = PlannedCall | RefusedOutcome;
+export type RefusedOutcome = Extract<Outcome, { status: 'refused' }>;
 
 /** On every plan of the service and of every operation; constant bit rate, so that a length bounds a size. */
 export const OUTPUT_FORMAT = 'mp3_44100_128';
@@ -37,6 +37,6 @@ export function pathVoice(nameOrId: string): Voice | undefined {
   return VOICE_ID.test(voice.id) ? voice : undefined;
 }
 
-export function refuseOrder(message: string): Refused {
+export function refuseOrder(message: string): RefusedOutcome {
   return { status: 'refused', reason: 'refused', message };
 }

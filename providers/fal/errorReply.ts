@@ -20,7 +20,7 @@ const errorBody = z.object({
   error_type: z.string().nullish().catch(undefined),
 });
 
-interface ServiceError {
+interface FalError {
   /** fal's names for it; empty where it gave none. */
   types: readonly string[];
   message: string;
@@ -70,15 +70,15 @@ export function outcomeOfError(reply: WholeReply, stage: Stage): FailedOutcome {
   return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
 }
 
-interface Told {
+interface ErrorContext {
   stage: Stage;
   told: string;
 }
 
 function serverError(
   reply: WholeReply,
-  error: ServiceError | undefined,
-  { stage, told }: Told,
+  error: FalError | undefined,
+  { stage, told }: ErrorContext,
 ): FailedOutcome {
   const named = error !== undefined && error.types.length > 0;
   // Of an accepted order the service repeats the error of the model, after it tried again by itself.
@@ -92,15 +92,15 @@ function serverError(
   return refusedAs(contentOr(error, 'failed'), error, told);
 }
 
-function refusedAs(reason: RefusalReason, error: ServiceError | undefined, told: string): FailedOutcome {
+function refusedAs(reason: RefusalReason, error: FalError | undefined, told: string): FailedOutcome {
   return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
 }
 
-function contentOr(error: ServiceError | undefined, otherwise: RefusalReason): RefusalReason {
+function contentOr(error: FalError | undefined, otherwise: RefusalReason): RefusalReason {
   return error?.types.some((type) => CONTENT_TYPES.has(type)) ? 'content_policy' : otherwise;
 }
 
-function refusalReason({ status }: WholeReply, error: ServiceError | undefined, stage: Stage): RefusalReason {
+function refusalReason({ status }: WholeReply, error: FalError | undefined, stage: Stage): RefusalReason {
   if (status === 401 || status === 402 || status === 403) return 'credential';
   // An unknown endpoint is a wrong `upstreamModel`; an unknown order is one that fal forgot.
   if (status === 404) return stage === 'submit' && error !== undefined ? 'credential' : 'failed';
@@ -110,7 +110,7 @@ function refusalReason({ status }: WholeReply, error: ServiceError | undefined, 
   return contentOr(error, 'refused');
 }
 
-function publicMessage(reason: RefusalReason, error: ServiceError | undefined): string {
+function publicMessage(reason: RefusalReason, error: FalError | undefined): string {
   if (reason === 'credential') return 'The media service did not accept our credential.';
   if (reason === 'failed') return 'The media service failed.';
   const words = error?.message ?? '';
@@ -120,7 +120,7 @@ function publicMessage(reason: RefusalReason, error: ServiceError | undefined): 
     : 'The media service refused the request.';
 }
 
-function toldBy({ status, headers }: WholeReply, error: ServiceError | undefined): string {
+function toldBy({ status, headers }: WholeReply, error: FalError | undefined): string {
   const header = headers['x-fal-error-type'];
   const types = [...(error?.types ?? []), ...(header === undefined ? [] : [header])];
   const requestId = headers['x-fal-request-id'];
@@ -132,7 +132,7 @@ function isName(text: string): boolean {
   return /^[\w .-]{1,100}$/.test(text);
 }
 
-function readError(body: Buffer): ServiceError | undefined {
+function readError(body: Buffer): FalError | undefined {
   const parsed = errorBody.safeParse(parseJson(body));
   if (!parsed.success) return undefined;
   const { detail, error_type: kind } = parsed.data;

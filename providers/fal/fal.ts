@@ -11,6 +11,7 @@ import { type GuardedFetch, isRefusedTarget } from '../../infra/http/guardedFetc
 import { createServiceHttp } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { checkAudioFile } from '../shared/audioFile.ts';
+import { unserved } from '../shared/failedReply.ts';
 import { fetchOutput } from '../shared/fetchOutput.ts';
 import type {
   AudioRequest,
@@ -20,11 +21,12 @@ import type {
   Outcome,
   VideoRequest,
 } from '../shared/provider.ts';
+import type { PublicMedium } from '../shared/publicOrder.ts';
 import { createQueuedJobs, type QueueHandle } from '../shared/queuedJobs.ts';
-import type { ServiceAccess } from '../shared/serviceAccess.ts';
-import { unserved } from '../shared/unserved.ts';
+import type { ServiceAccess } from '../shared/serviceAddresses.ts';
+import { printableType } from '../shared/textFailures.ts';
 import { checkVideoFile } from '../shared/videoFile.ts';
-import { toInput, type UploadedMedium } from './input.ts';
+import { toInput } from './input.ts';
 import { createFalQueue, type FalTicket } from './queue.ts';
 import { readOutputUrl } from './replies.ts';
 import { ENDPOINT, type FalService, openService } from './service.ts';
@@ -82,13 +84,13 @@ async function uploadAll(
   service: FalService,
   request: AudioRequest | VideoRequest,
   { signal }: CallContext,
-): Promise<{ uploaded: UploadedMedium[] } | FailedOutcome> {
-  const uploaded: UploadedMedium[] = [];
+): Promise<{ uploaded: PublicMedium[] } | FailedOutcome> {
+  const uploaded: PublicMedium[] = [];
   try {
     for (const medium of request.kind === 'video' ? request.media : []) {
       const answer = await upload(service.storage, medium, signal);
       if (!answer.ok) return answer.outcome;
-      uploaded.push({ ...medium, url: answer.url });
+      uploaded.push({ ...medium, value: answer.url });
     }
     return { uploaded };
   } catch (error) {
@@ -98,14 +100,14 @@ async function uploadAll(
   }
 }
 
-interface Delivered {
+interface FalDelivery {
   result: unknown;
   ticket: QueueHandle<FalTicket>;
 }
 
 async function deliver(
   { outputs }: FalService,
-  { result, ticket: { requestId, kind } }: Delivered,
+  { result, ticket: { requestId, kind } }: FalDelivery,
   context: CallContext,
 ): Promise<Outcome> {
   const url = readOutputUrl(result, kind);
@@ -115,7 +117,7 @@ async function deliver(
   const fetched = await fetchOutput(outputs, url, { target, context });
   if (!fetched.ok) return fetched.outcome;
   const found = kind === 'audio' ? await checkAudioFile(path) : await checkVideoFile(path);
-  if (!found.ok) return failed(`${found.detail}, declared as ${printable(fetched.contentType)}`);
+  if (!found.ok) return failed(`${found.detail}, declared as ${printableType(fetched.contentType)}`);
   const providerReference = `fal request ${requestId}`;
   return { status: 'done', output: { path, contentType: found.contentType, providerReference } };
 }
@@ -127,8 +129,4 @@ function failed(detail: string): FailedOutcome {
     message: 'The media service delivered no usable output.',
     detail,
   };
-}
-
-function printable(text: string): string {
-  return /^[\w.+/-]{1,80}$/.test(text) ? text : 'something else';
 }

@@ -1,111 +1,130 @@
-/** Writes the input of a model of fal from an order of ours. */
-import type { VideoOrder } from '../../domain/generation/videoOrder.ts';
-import { audioFields } from '../shared/audioFields.ts';
-import type { AudioRequest, MediaFile, VideoRequest } from '../shared/provider.ts';
-import { type DurationForm, type Family, familyOf } from './families.ts';
+/**
+ * Writes the input of a model of fal from an order of ours. An input is written in the names of our own API first, and each
+ * family says where its names differ. Source: the endpoint types of fal's own client (fal-ai/fal-js,
+ * libs/client/src/types/endpoints.ts, versions of August 2026 and before) and the pages of the models.
+ */
+import type { AudioRequest, VideoRequest } from '../shared/provider.ts';
+import { type PublicMedium, publicOrder } from '../shared/publicOrder.ts';
+import type { Fields } from '../shared/textFailures.ts';
+import { longestFitting } from './service.ts';
 
-/** A medium of the order and the address under which fal can read it. */
-export interface UploadedMedium extends Pick<MediaFile, 'role' | 'index' | 'element'> {
-  url: string;
+/** `text`: "5"; `number`: 5; `suffixed`: "5s"; `frames`: as many as that length has at this rate. */
+type DurationForm = 'text' | 'number' | 'suffixed' | { readonly frames: number };
+
+interface FalFamily {
+  /** Our name → the model's; null: the model has no such field. Two that have one name are joined in this order. */
+  readonly names: Readonly<Record<string, string | null>>;
+  readonly duration: DurationForm;
+  /** Lists of ours of which the model takes the first only. */
+  readonly single?: readonly string[];
+  /** Sent with every order. */
+  readonly fixed?: Readonly<Record<string, string | number | boolean>>;
 }
 
-export type FalInput = Record<string, unknown>;
+const NO_SOUND_SWITCH = { audio: null };
+const SOUND = { audio: 'generate_audio' };
+const SECONDS = { duration_seconds: 'duration' };
+
+const KLING: FalFamily = {
+  names: {
+    ...SOUND,
+    image_url: 'start_image_url',
+    reference_image_urls: 'image_urls',
+    scene_image_urls: 'image_urls',
+    resolution: null,
+  },
+  duration: 'text',
+};
+const SEEDANCE: FalFamily = {
+  names: {
+    ...SOUND,
+    reference_image_urls: 'image_urls',
+    reference_video_urls: 'video_urls',
+    reference_audio_urls: 'audio_urls',
+  },
+  duration: 'text',
+};
+const WAN: FalFamily = { names: NO_SOUND_SWITCH, duration: 'text' };
+const MINIMAX_MUSIC: FalFamily = {
+  names: { lyrics_prompt: 'lyrics', force_instrumental: 'is_instrumental' },
+  duration: 'number',
+};
+
+/** By the beginning of the endpoint id, in whole segments; the longest that fits counts. */
+const FAMILIES: Readonly<Record<string, FalFamily>> = {
+  'bytedance/seed-audio-1.0': { names: { duration_seconds: null }, duration: 'number' },
+  'bytedance/seedance-2.0': SEEDANCE,
+  'bytedance/seedance-2.5': SEEDANCE,
+  'fal-ai/ace-step': {
+    names: { ...SECONDS, prompt: 'tags', lyrics_prompt: 'lyrics' },
+    duration: 'number',
+  },
+  'fal-ai/ace-step/prompt-to-audio': {
+    names: { ...SECONDS, force_instrumental: 'instrumental' },
+    duration: 'number',
+  },
+  'fal-ai/kling-video/o3': KLING,
+  'fal-ai/kling-video/v3': KLING,
+  'fal-ai/longcat-video/text-to-video/720p': {
+    names: { ...NO_SOUND_SWITCH, duration: 'num_frames', resolution: null },
+    duration: { frames: 30 },
+    fixed: { fps: 30 },
+  },
+  'fal-ai/lyria3': { names: { duration_seconds: null }, duration: 'number' },
+  'fal-ai/minimax-music/v2': { names: {}, duration: 'number' },
+  'fal-ai/minimax-music/v2.5': MINIMAX_MUSIC,
+  'fal-ai/minimax-music/v2.6': MINIMAX_MUSIC,
+  'fal-ai/mmaudio-v2': { names: SECONDS, duration: 'number' },
+  'fal-ai/pixverse/c1/transition': {
+    names: { audio: 'generate_audio_switch', image_url: 'first_image_url' },
+    duration: 'number',
+  },
+  'fal-ai/sora-2': { names: NO_SOUND_SWITCH, duration: 'text' },
+  'fal-ai/stable-audio-25': { names: { duration_seconds: 'seconds_total' }, duration: 'number' },
+  'fal-ai/topaz/upscale/video': {
+    names: { enhancement_model: 'model', h264_output: 'H264_output', prompt: null },
+    duration: 'number',
+  },
+  'fal-ai/veo3.1': { names: SOUND, duration: 'suffixed' },
+  'fal-ai/wan/v2.7': WAN,
+  'fal-ai/wan/v2.7/edit-video': {
+    names: { ...NO_SOUND_SWITCH, reference_image_urls: 'reference_image_url' },
+    duration: 'number',
+    single: ['reference_image_urls'],
+  },
+  'minimax/h3': { names: NO_SOUND_SWITCH, duration: 'number' },
+  // The service's own default is AAC, which few players of ours take.
+  'sonilo/v1.1/text-to-sound-effects': {
+    names: SECONDS,
+    duration: 'number',
+    fixed: { audio_format: 'mp3' },
+  },
+  'sonilo/v1.1': { names: SECONDS, duration: 'number' },
+  'wan/v2.6': WAN,
+  'xai/grok-imagine-video': { names: NO_SOUND_SWITCH, duration: 'number' },
+};
+
+/**
+ * For every other model: our own names as they are, lengths of audio as numbers, those of video as text ("5"), which
+ * more of fal's video models take than numbers.
+ */
+const GENERIC: Readonly<Record<'audio' | 'video', FalFamily>> = {
+  audio: { names: {}, duration: 'number' },
+  video: { names: {}, duration: 'text' },
+};
+
+function familyOf(endpoint: string, kind: 'audio' | 'video'): FalFamily {
+  return longestFitting(FAMILIES, endpoint) ?? GENERIC[kind];
+}
 
 /** `media` is empty for audio. */
-export function toInput(request: AudioRequest | VideoRequest, media: readonly UploadedMedium[]): FalInput {
-  const family = familyOf(request.upstreamModel, request.kind);
-  const ours = request.kind === 'audio' ? audioFields(request) : videoFields(request, media);
-  return renamed(ours, family);
+export function toInput(request: AudioRequest | VideoRequest, media: readonly PublicMedium[]): Fields {
+  return renamed(publicOrder(request, media), familyOf(request.upstreamModel, request.kind));
 }
 
-function videoFields(order: VideoOrder, media: readonly UploadedMedium[]): FalInput {
-  return {
-    prompt: order.prompt,
-    negative_prompt: order.negativePrompt,
-    duration: order.durationSeconds,
-    aspect_ratio: order.aspectRatio,
-    resolution: order.resolution,
-    audio: order.audio,
-    ...mediaFields(media),
-    elements: elementsOf(media),
-    keyframes: keyframesOf(order, media),
-    camera_trajectory: order.cameraTrajectory,
-    omni_reference_task_type: order.omniReferenceTask,
-    bitrate_mode: order.bitrateMode,
-    ...upscaleFields(order.upscale),
-  };
-}
-
-function mediaFields(media: readonly UploadedMedium[]): FalInput {
-  const all = (role: UploadedMedium['role']) => {
-    const found = inOrder(media.filter((medium) => medium.role === role)).map(({ url }) => url);
-    return found.length === 0 ? undefined : found;
-  };
-  return {
-    image_url: all('image')?.[0],
-    end_image_url: all('end_image')?.[0],
-    audio_url: all('audio')?.[0],
-    video_url: all('video')?.[0],
-    reference_image_urls: all('reference_image'),
-    reference_video_urls: all('reference_video'),
-    reference_audio_urls: all('reference_audio'),
-    reference_document_urls: all('reference_document'),
-    scene_image_urls: all('scene_image'),
-  };
-}
-
-function inOrder<Medium extends UploadedMedium>(media: readonly Medium[]): Medium[] {
-  return [...media].sort((one, other) => one.index - other.index);
-}
-
-function elementsOf(media: readonly UploadedMedium[]): FalInput[] | undefined {
-  const numbers = media.flatMap(({ element }) => (element === undefined ? [] : [element]));
-  const elements = [...new Set(numbers)]
-    .sort((one, other) => one - other)
-    .map((element) => {
-      const own = inOrder(media.filter((medium) => medium.element === element));
-      const urls = (role: UploadedMedium['role']) =>
-        own.flatMap((each) => (each.role === role ? each.url : []));
-      const references = urls('element_reference_image');
-      return defined({
-        frontal_image_url: urls('element_frontal_image')[0],
-        reference_image_urls: references.length === 0 ? undefined : references,
-        video_url: urls('element_video')[0],
-      });
-    });
-  return elements.length === 0 ? undefined : elements;
-}
-
-function keyframesOf(order: VideoOrder, media: readonly UploadedMedium[]): FalInput[] | undefined {
-  return order.keyframes?.map(({ frameIndex }, index) => ({
-    image_url: media.find((medium) => medium.role === 'keyframe' && medium.index === index)?.url,
-    frame_index: frameIndex,
-  }));
-}
-
-function upscaleFields(upscale: VideoOrder['upscale']): FalInput {
-  return {
-    upscale_factor: upscale?.factor,
-    enhancement_model: upscale?.enhancementModel,
-    target_fps: upscale?.targetFps,
-    slowdown_factor: upscale?.slowdownFactor,
-    compression: upscale?.compression,
-    creativity: upscale?.creativity,
-    halo: upscale?.halo,
-    noise: upscale?.noise,
-    realism: upscale?.realism,
-    recover_detail: upscale?.recoverDetail,
-    sharp: upscale?.sharp,
-    grain: upscale?.grain,
-    softness: upscale?.softness,
-    h264_output: upscale?.h264Output,
-    output_format: upscale?.outputFormat,
-  };
-}
-
-function renamed(ours: FalInput, family: Family): FalInput {
-  const input: FalInput = { ...family.fixed };
-  for (const [field, value] of Object.entries(defined(ours))) {
+function renamed(ours: Fields, family: FalFamily): Fields {
+  const input: Fields = { ...family.fixed };
+  for (const [field, value] of Object.entries(ours)) {
     const name = Object.hasOwn(family.names, field) ? family.names[field] : field;
     if (name === null || name === undefined) continue;
     const said = saidBy(family, field, value);
@@ -115,7 +134,7 @@ function renamed(ours: FalInput, family: Family): FalInput {
   return input;
 }
 
-function saidBy(family: Family, field: string, value: unknown): unknown {
+function saidBy(family: FalFamily, field: string, value: unknown): unknown {
   if (typeof value === 'number' && (field === 'duration' || field === 'duration_seconds')) {
     return lengthAs(family.duration, value);
   }
@@ -126,8 +145,4 @@ function lengthAs(form: DurationForm, seconds: number): string | number {
   if (typeof form === 'object') return Math.round(seconds * form.frames);
   if (form === 'number') return seconds;
   return form === 'text' ? String(seconds) : `${seconds}s`;
-}
-
-function defined(fields: FalInput): FalInput {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,10 +1,11 @@
 /**
- * The answers of fal's queue, of which only what is used is asked for. Source: its OpenAPI description of the queue
+ * The answers of fal's queue and of its models, of which only what is used is asked for; models differ in names, not in
+ * what they mean. Source: its OpenAPI description of the queue
  * (fal.ai/docs/api-reference/inference-api/openapi/queue.json) and the types of its own client (fal-ai/fal-js).
  */
 import { z } from 'zod';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
-import { parseJson } from '../shared/textFailures.ts';
+import { garbage, parseJson } from '../shared/textFailures.ts';
 
 const requestId = z.string().regex(/^[A-Za-z0-9_-]{1,100}$/);
 
@@ -19,8 +20,10 @@ const status = z.object({
 });
 
 const file = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
-const files = z.union([file, z.array(file).transform((all) => all[0])]);
-const named = files.optional().catch(undefined);
+const named = z
+  .union([file, z.array(file).transform((all) => all[0])])
+  .optional()
+  .catch(undefined);
 const output = z.object({
   audio: named,
   audio_file: named,
@@ -52,7 +55,7 @@ export function readStatus({ body }: WholeReply): QueueStatus | undefined {
   };
 }
 
-/** The address of the output; undefined when the result names none. Models differ in the name, not in what it means. */
+/** The address of the output; undefined when the result names none. */
 export function readOutputUrl(result: unknown, kind: 'audio' | 'video'): string | undefined {
   const found = output.safeParse(result).data;
   if (found === undefined) return undefined;
@@ -71,4 +74,49 @@ function percentOf(logs: readonly { message: string }[]): number | undefined {
     if (percent <= 100) return Math.min(99, percent);
   }
   return undefined;
+}
+
+const MAX_FILES = 100;
+
+const pictures = z.object({
+  images: z.array(file).max(MAX_FILES).optional(),
+  image: file.optional(),
+  has_nsfw_concepts: z
+    .union([z.array(z.boolean()), z.boolean().transform((one) => [one])])
+    .nullish()
+    .catch(undefined),
+});
+
+export interface AnsweredImage {
+  url: string;
+  isAdult: boolean;
+}
+
+/** Throws UpstreamFailure where there is none. */
+export function readImages(result: unknown): AnsweredImage[] {
+  const found = pictures.safeParse(result).data;
+  const urls = found?.images ?? (found?.image === undefined ? [] : [found.image]);
+  if (urls.length === 0) throw garbage('the result names no picture');
+  return urls.map((url, index) => ({ url, isAdult: found?.has_nsfw_concepts?.[index] === true }));
+}
+
+const sounds = z.object({
+  audio: file.optional(),
+  audio_url: file.optional(),
+  audio_file: file.optional(),
+});
+
+export function readSpeechUrl(result: unknown): string {
+  const found = sounds.safeParse(result).data;
+  const url = found?.audio ?? found?.audio_url ?? found?.audio_file;
+  if (url === undefined) throw garbage('the result names no recording');
+  return url;
+}
+
+const cloned = z.object({ custom_voice_id: z.string().regex(/^[\w.-]{1,200}$/) });
+
+export function readVoice(result: unknown): string {
+  const found = cloned.safeParse(result).data;
+  if (found === undefined) throw garbage('the result names no voice');
+  return found.custom_voice_id;
 }

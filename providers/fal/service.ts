@@ -6,7 +6,7 @@ import {
   type ServiceHttpOptions,
 } from '../../infra/http/serviceHttp.ts';
 import type { OutputSource } from '../shared/fetchOutput.ts';
-import type { ServiceAccess } from '../shared/serviceAccess.ts';
+import type { ServiceAccess } from '../shared/serviceAddresses.ts';
 import type { Storage } from './upload.ts';
 
 export interface FalService {

@@ -29,7 +29,7 @@ export interface Storage {
 /** What is told of a file that goes there. */
 export type StoredMedium = Pick<MediaFile, 'role' | 'index' | 'path' | 'contentType' | 'sizeBytes'>;
 
-export type Uploaded = { ok: true; url: string } | { ok: false; outcome: FailedOutcome };
+export type UploadResult = { ok: true; url: string } | { ok: false; outcome: FailedOutcome };
 
 /** From this size on in parts: the service's own client draws the line here. */
 const PARTS_FROM_BYTES = 90 * 1024 * 1024;
@@ -51,7 +51,11 @@ interface Upload {
 }
 
 /** Throws ServiceHttpError when the storage is not reached. */
-export async function upload(storage: Storage, medium: StoredMedium, signal: AbortSignal): Promise<Uploaded> {
+export async function upload(
+  storage: Storage,
+  medium: StoredMedium,
+  signal: AbortSignal,
+): Promise<UploadResult> {
   const inParts = medium.sizeBytes > PARTS_FROM_BYTES;
   const reply = await storage.rest.request({
     method: 'POST',
@@ -85,7 +89,7 @@ export async function upload(storage: Storage, medium: StoredMedium, signal: Abo
   }
 }
 
-async function put(upload: Upload, inParts: boolean): Promise<Uploaded | undefined> {
+async function put(upload: Upload, inParts: boolean): Promise<UploadResult | undefined> {
   if (inParts) return await putParts(upload);
   const { place, path, search, medium, signal } = upload;
   const { contentType } = medium;
@@ -99,7 +103,7 @@ async function put(upload: Upload, inParts: boolean): Promise<Uploaded | undefin
 }
 
 /** One after the other: the files are few, and the memory of a worker is shared by all its jobs. */
-async function putParts({ place, path, search, medium, signal }: Upload): Promise<Uploaded | undefined> {
+async function putParts({ place, path, search, medium, signal }: Upload): Promise<UploadResult | undefined> {
   const parts: { partNumber: number; etag: string }[] = [];
   for (let start = 0; start < medium.sizeBytes; start += PART_BYTES) {
     const partNumber = parts.length + 1;
@@ -141,7 +145,7 @@ function notTaken(reply: WholeReply): FailedOutcome {
   return failed(detail);
 }
 
-function unusable(detail: string): Uploaded {
+function unusable(detail: string): UploadResult {
   return { ok: false, outcome: failed(detail) };
 }
 

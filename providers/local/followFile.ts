@@ -5,7 +5,7 @@ const PIECE_BYTES = 65_536;
 /** How soon after it was written a byte is read. */
 const PAUSE_MS = 20;
 
-export interface Growing {
+export interface GrowingFile {
   /** Resolves when it is written to its end, and rejects when it never will be. */
   whole: Promise<void>;
   /** Called when nobody reads any more. */
@@ -13,7 +13,7 @@ export interface Growing {
 }
 
 /** The bytes of a file that is still being written, as they come. Throws what `whole` rejects with. */
-export async function* followFile(path: string, { whole, stop }: Growing): AsyncGenerator<Buffer, void> {
+export async function* followFile(path: string, { whole, stop }: GrowingFile): AsyncGenerator<Buffer, void> {
   let isWhole = false;
   const ending = whole.then(() => {
     isWhole = true;

@@ -2,11 +2,14 @@ import { z } from 'zod';
 import type { ModelKind } from '../../domain/catalogue/model.ts';
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
 import type { LocalPrograms } from '../../domain/providerKind.ts';
+import { DEFAULT_DIMENSIONS, MAX_DIMENSIONS, MAX_NUMBERS } from '../../domain/text/lexicalEmbedding.ts';
+import { estimateInTurns } from '../../engines/text/estimateInTurns.ts';
+import { createLexicalEmbedder } from '../../engines/text/lexicalEmbedder.ts';
 import { closed } from '../../infra/config/schema/primitives.ts';
 import type { ProviderDefinition } from '../shared/providerDefinition.ts';
 import { limits } from '../shared/settings.ts';
+import type { TextProvider } from '../shared/textProvider.ts';
 import { createLocalImages } from './images/localImages.ts';
-import { createLexicalEmbedding } from './lexicalEmbedding.ts';
 import { createLocalProvider } from './localProvider.ts';
 import { localSpeaker } from './speechSync.ts';
 import { localTranscriber } from './transcribe.ts';
@@ -37,4 +40,19 @@ const NO_HEARING =
 function missingProgram(model: ModelKind, { espeakPath, recogniser }: LocalPrograms): string | undefined {
   if ((model === 'music' || model === 'tts') && espeakPath === undefined) return NO_SPEECH;
   return model === 'asr' && recogniser === undefined ? NO_HEARING : undefined;
+}
+
+/** The embedding model of our own, which is none: engines/text embeds words and parts of words. */
+function createLexicalEmbedding(): TextProvider {
+  const embedder = createLexicalEmbedder();
+  return {
+    embeddingLimits: {
+      ...{ maxDimensions: MAX_DIMENSIONS, maxNumbers: MAX_NUMBERS, defaultDimensions: DEFAULT_DIMENSIONS },
+    },
+    async embed({ inputs, dimensions = DEFAULT_DIMENSIONS, endUser }, { signal }) {
+      const vectors = await embedder.embed({ inputs, dimensions, account: endUser }, signal);
+      return { vectors, promptTokens: await estimateInTurns(inputs) };
+    },
+    close: async () => embedder.close(),
+  };
 }

@@ -13,8 +13,7 @@ import type {
   VideoRequest,
   VoiceChangeRequest,
 } from '../shared/provider.ts';
-import { asMp3, MP3_CONTENT_TYPE } from './mp3.ts';
-import { reading } from './reading.ts';
+import { asMp3, MP3_CONTENT_TYPE, reading } from './ffmpegOptions.ts';
 import { speak } from './speech.ts';
 import { makeVideo } from './video/localVideo.ts';
 import { upscaleVideo } from './video/upscaleVideo.ts';

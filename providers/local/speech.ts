@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { RunEnd } from '../../engines/child/runLimited.ts';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
+import { unserved } from '../shared/failedReply.ts';
 import type { AudioRequest, CallContext, Outcome } from '../shared/provider.ts';
-import { unserved } from '../shared/unserved.ts';
-import { asMp3, MP3_CONTENT_TYPE } from './mp3.ts';
+import { asMp3, MP3_CONTENT_TYPE } from './ffmpegOptions.ts';
 import { SPEECH_LANGUAGES, SPEECH_VOICES } from './speechVoices.ts';
 import {
   FASTEST_SPEED,

@@ -10,8 +10,8 @@ import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import { createSemaphore, type Semaphore, type SemaphoreOptions } from '../../infra/semaphore.ts';
 import { tooBusy } from '../../infra/tooBusy.ts';
 import type { MediaCallContext, MediaProvider, SpeechFormat, SpeechOrder } from '../shared/mediaProvider.ts';
+import { asMp3, WITHOUT_METADATA } from './ffmpegOptions.ts';
 import { followFile } from './followFile.ts';
-import { asMp3, WITHOUT_METADATA } from './mp3.ts';
 import { SPEECH_LANGUAGES, SPEECH_VOICES } from './speechVoices.ts';
 import {
   FASTEST_SPEED,
@@ -147,7 +147,7 @@ async function sound(
   );
 }
 
-interface Encoded {
+interface EncodedSpeech {
   path: string;
   wavPath: string;
   encoding: Encoding;
@@ -158,7 +158,7 @@ interface Encoded {
 /** Resolves with the first bytes at hand, or throws. Whoever stops reading stops the encoder. */
 async function encode(
   conversion: FfmpegConversion,
-  { path, wavPath, encoding, turns, signal }: Encoded,
+  { path, wavPath, encoding, turns, signal }: EncodedSpeech,
 ): Promise<AsyncIterable<Buffer>> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);

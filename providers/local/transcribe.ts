@@ -16,7 +16,7 @@ import type {
   Transcript,
   TranscriptionOrder,
 } from '../shared/mediaProvider.ts';
-import { reading } from './reading.ts';
+import { reading } from './ffmpegOptions.ts';
 
 /** It takes a quarter of a recording's length on a free core, and the client waits. */
 export const MAX_RECORDING_SECONDS = 1_200;

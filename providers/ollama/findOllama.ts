@@ -50,18 +50,18 @@ export async function findOllama(options: LookOptions): Promise<FoundOllama | un
   }
 }
 
-interface Listed {
+interface ListedModel {
   name: string;
   modifiedAt: unknown;
 }
 
 /** Without what it only hands on to a service elsewhere (`remote_host`): that is neither here nor free. */
-async function listOf(service: ServiceHttp, signal: AbortSignal): Promise<Listed[] | undefined> {
+async function listOf(service: ServiceHttp, signal: AbortSignal): Promise<ListedModel[] | undefined> {
   const body = await ask(service, { method: 'GET', path: '/api/tags', signal });
   if (body === undefined || !Object.hasOwn(body, 'models')) return undefined;
   const entries: unknown = body.models ?? [];
   if (!Array.isArray(entries) || !entries.every(isFields)) return undefined;
-  const names = new Map<string, Listed>();
+  const names = new Map<string, ListedModel>();
   for (const { name, modified_at: modifiedAt, remote_host: remote } of entries) {
     if (typeof name !== 'string' || name === '') return undefined;
     if (!remote) names.set(name, { name, modifiedAt });
@@ -69,11 +69,11 @@ async function listOf(service: ServiceHttp, signal: AbortSignal): Promise<Listed
   return [...names.values()];
 }
 
-function lastChangedFirst(left: Listed, right: Listed): number {
+function lastChangedFirst(left: ListedModel, right: ListedModel): number {
   return String(right.modifiedAt).localeCompare(String(left.modifiedAt));
 }
 
-async function describeAll(service: ServiceHttp, listed: readonly Listed[], signal: AbortSignal) {
+async function describeAll(service: ServiceHttp, listed: readonly ListedModel[], signal: AbortSignal) {
   const found = new Array<TextModel | EmbeddingModel | undefined>(listed.length);
   const left = listed.entries();
   const line = async () => {

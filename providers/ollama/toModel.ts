@@ -8,7 +8,7 @@ const FREE = { input: { usd: 0, diem: 0 }, output: { usd: 0, diem: 0 } } as cons
 /** What Ollama itself loads a model with at the least. */
 const MIN_CONTEXT_TOKENS = 4_096;
 
-export interface Described {
+export interface DescribedModel {
   /** The name by which it is asked for, tag included. */
   name: string;
   /** Of its entry in the list, if that is a time. */
@@ -17,7 +17,7 @@ export interface Described {
 }
 
 /** Undefined: neither for text nor for embeddings (a model that draws), or no description of a model at all. */
-export function toModel({ name, modifiedAt, shown }: Described): TextModel | EmbeddingModel | undefined {
+export function toModel({ name, modifiedAt, shown }: DescribedModel): TextModel | EmbeddingModel | undefined {
   const info = isFields(shown.model_info) ? shown.model_info : undefined;
   if (info === undefined) return undefined;
   const details = isFields(shown.details) ? shown.details : {};

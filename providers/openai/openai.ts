@@ -45,7 +45,7 @@ export function createOpenAi(options: OpenAiOptions): Required<Omit<TextProvider
   const dialect = { ...dialectOf(baseUrl, chosen), xSearch };
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const http = createServiceHttp({ ...rest, baseUrl, headers, keepsConnections: true });
-  const service: Service = { http, dialect };
+  const service: OpenAiService = { http, dialect };
   return {
     complete: (request, context) => inOurWords(() => complete(service, request, context)),
     stream: (request, context) => inOurWords(() => stream(service, request, context)),
@@ -55,13 +55,13 @@ export function createOpenAi(options: OpenAiOptions): Required<Omit<TextProvider
   };
 }
 
-interface Service {
+interface OpenAiService {
   http: ServiceHttp;
   dialect: Dialect;
 }
 
 async function complete(
-  service: Service,
+  service: OpenAiService,
   request: ChatRequest,
   context: TextCallContext,
 ): Promise<Completion> {
@@ -69,7 +69,11 @@ async function complete(
   return readCompletion(await jsonOf(reply), request.n);
 }
 
-async function stream(service: Service, request: ChatRequest, context: TextCallContext): Promise<ChatStream> {
+async function stream(
+  service: OpenAiService,
+  request: ChatRequest,
+  context: TextCallContext,
+): Promise<ChatStream> {
   const reply = await chat(service, toChatBody(request, service.dialect, true), { request, context });
   const kind = reply.headers['content-type'] ?? '';
   if (kind.includes('json')) return wholeAsStream(readCompletion(await jsonOf(reply), request.n));
@@ -81,7 +85,7 @@ async function stream(service: Service, request: ChatRequest, context: TextCallC
 }
 
 async function embed(
-  service: Service,
+  service: OpenAiService,
   request: EmbeddingRequest,
   context: TextCallContext,
 ): Promise<Embeddings> {
@@ -96,7 +100,11 @@ interface Chat {
   context: TextCallContext;
 }
 
-async function chat({ http }: Service, json: unknown, { request, context }: Chat): Promise<ServiceReply> {
+async function chat(
+  { http }: OpenAiService,
+  json: unknown,
+  { request, context }: Chat,
+): Promise<ServiceReply> {
   const { e2eeHeaders: foreignHeaders } = request;
   const { signal } = context;
   const reply = await http.post({ path: '/chat/completions', json, foreignHeaders, signal });

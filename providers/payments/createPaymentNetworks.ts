@@ -3,8 +3,7 @@ import type { PaymentNetworkSettings } from '../../domain/payments/networkSettin
 import type { WalletFamily } from '../../domain/wallets.ts';
 import { createEvmPayments } from './evm/createEvmPayments.ts';
 import { createEvmTransfers } from './evm/readTransfers.ts';
-import type { TransferReader } from './incomingTransfer.ts';
-import type { PaymentNetwork } from './paymentNetwork.ts';
+import type { PaymentNetwork, TransferReader } from './paymentNetwork.ts';
 import { createSolanaPayments } from './solana/createSolanaPayments.ts';
 import { createSolanaTransfers } from './solana/readTransfers.ts';
 

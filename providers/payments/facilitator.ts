@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { createServiceHttp, type WholeReply } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { parseJson } from '../shared/textFailures.ts';
-import type { PaymentRequirement, SettleOutcome, SignedPayment } from './paymentNetwork.ts';
-import type { Settler } from './settler.ts';
+import type { PaymentRequirement, SettleOutcome, Settler, SignedPayment } from './paymentNetwork.ts';
 
 /** It waits for the chain. */
 const TIMEOUTS = { firstByteMs: 30_000, idleMs: 10_000, totalMs: 45_000 };

@@ -2,11 +2,12 @@
  * What a top-up needs of a network on which wallets pay, in our words: offer, read, check, settle, look for. Each family
  * has one (evm/, solana/). A facilitator is believed in nothing: whatever it answers, only `find` says what happened.
  */
-import type { PaymentEnvelope, PaymentRefusal, Refusal } from '../../domain/payments/envelope.ts';
+import type { PaymentEnvelope, PaymentRefusal, PaymentRefusalCode } from '../../domain/payments/envelope.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
+import type { Wallet } from '../../domain/wallets.ts';
 
 export type { SignedPayment } from '../../domain/payments/signedPayment.ts';
-export type { PaymentEnvelope, PaymentRefusal };
+export type { PaymentEnvelope, PaymentRefusalCode };
 
 /** Entry of `accepts` (WALLET-7); a type, not an interface, so that it is JSON. */
 export type PaymentRequirement = {
@@ -22,11 +23,11 @@ export type PaymentRequirement = {
 };
 
 export class PaymentRefused extends Error {
-  readonly code: PaymentRefusal;
+  readonly code: PaymentRefusalCode;
   readonly details: Readonly<Record<string, string>> | undefined;
 
   /** `message`: for the client. */
-  constructor(code: PaymentRefusal, message: string, details?: Readonly<Record<string, string>>) {
+  constructor(code: PaymentRefusalCode, message: string, details?: Readonly<Record<string, string>>) {
     super(message);
     this.name = 'PaymentRefused';
     this.code = code;
@@ -35,7 +36,7 @@ export class PaymentRefused extends Error {
 }
 
 /** Throws what the rules found, if they found something. */
-export function refuse(refusal: Refusal | undefined): void {
+export function refuse(refusal: PaymentRefusal | undefined): void {
   if (refusal !== undefined) throw new PaymentRefused(refusal.code, refusal.message, refusal.details);
 }
 
@@ -64,7 +65,7 @@ export interface SettleTerms {
   replaces?: string | undefined;
 }
 
-export type Found =
+export type PaymentLookup =
   /**
    * Not on the chain; `gone`: it can never come any more (its time is over at a final block, or the nonce was cancelled).
    * `dropped`: the transaction in which we handed it in is not even waiting at the nodes any more, and may be sent again.
@@ -96,7 +97,33 @@ export interface PaymentNetwork {
   /** Hands it in once. Never throws but for `signal`. */
   settle(payment: SignedPayment, signal: AbortSignal, terms?: SettleTerms): Promise<SettleOutcome>;
   /** `transaction`: where to look first, if anybody named one; not believed. Throws ChainUnavailable. */
-  find(payment: SignedPayment, signal: AbortSignal, transaction?: string): Promise<Found>;
+  find(payment: SignedPayment, signal: AbortSignal, transaction?: string): Promise<PaymentLookup>;
   /** Ends its connections. */
   close?(): Promise<void>;
+}
+
+/** Hands payments in: this service with a key of its own, or a facilitator. */
+export interface Settler {
+  /** Never throws but for `signal`. */
+  settle(payment: SignedPayment, signal: AbortSignal, terms?: SettleTerms): Promise<SettleOutcome>;
+  close(): Promise<void>;
+}
+
+/** A payment to `payTo` on the chain, as deep as a credit must be: the other side of the books. */
+export interface IncomingTransfer {
+  network: string;
+  asset: string;
+  transaction: string;
+  /** Unix seconds of its block. */
+  atSeconds: number;
+  /** Smallest units of the token. */
+  amount: string;
+  /** Undefined: sent in another way than by a payment that its payer signed for somebody to hand in. */
+  payment?: { payer: Wallet; nonce: string };
+}
+
+export interface TransferReader {
+  /** Oldest first. Throws ChainUnavailable. */
+  read(sinceSeconds: number, signal: AbortSignal): AsyncIterable<IncomingTransfer>;
+  close(): Promise<void>;
 }

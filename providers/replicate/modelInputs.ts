@@ -4,9 +4,10 @@
  * not at hand, descriptions of the same schema by services that resell it.
  */
 import type { AudioRequest, MediaFile, VideoRequest } from '../shared/provider.ts';
-import { type PublicOrder, publicOrder } from './publicOrder.ts';
+import { publicOrder } from '../shared/publicOrder.ts';
+import type { Fields } from '../shared/textFailures.ts';
 
-type Order = AudioRequest | VideoRequest;
+type MediaRequest = AudioRequest | VideoRequest;
 
 interface ModelInput {
   /** Our field → theirs. */
@@ -14,7 +15,7 @@ interface ModelInput {
   /** Our fields that together give some of theirs. */
   combined?: readonly string[];
   /** Undefined when the model has nothing like it. */
-  combine?: (order: PublicOrder) => Record<string, unknown> | undefined;
+  combine?: (order: Fields) => Fields | undefined;
 }
 
 const MINIMAX_MUSIC: ModelInput = { fields: { prompt: 'prompt', lyrics_prompt: 'lyrics' } };
@@ -117,11 +118,15 @@ const NOTHING_ASKED: Readonly<Record<string, unknown>> = {
   bitrate_mode: 'standard',
 };
 
-export type ModelInputs = { ok: true; input: Record<string, unknown> } | { ok: false; message: string };
+export type ModelInputs = { ok: true; input: Fields } | { ok: false; message: string };
 
 /** `model`: owner/name. Whatever the order asks for and the model does not have is refused, never dropped. */
-export function modelInputs(model: string, request: Order): ModelInputs {
-  const order = publicOrder(request);
+export function modelInputs(model: string, request: MediaRequest): ModelInputs {
+  const files = request.kind === 'video' ? request.media : [];
+  const order = publicOrder(
+    request,
+    files.map((file) => ({ ...file, value: file })),
+  );
   const known = Object.hasOwn(MODELS, model) ? MODELS[model] : undefined;
   if (known === undefined) return { ok: true, input: { ...order } };
   const { fields, combined = [], combine } = known;
@@ -148,14 +153,14 @@ const WAN_SIZES: Readonly<Record<string, string>> = {
   '1080p 9:16': '1080*1920',
 };
 
-function wanSize({ resolution = '720p', aspect_ratio = '16:9' }: PublicOrder) {
+function wanSize({ resolution = '720p', aspect_ratio = '16:9' }: Fields) {
   const size = WAN_SIZES[`${resolution} ${aspect_ratio}`];
   return size === undefined ? undefined : { size };
 }
 
 const KLING_MODES: Readonly<Record<string, string>> = { '720p': 'standard', '1080p': 'pro' };
 
-function klingMode({ resolution = '720p' }: PublicOrder) {
+function klingMode({ resolution = '720p' }: Fields) {
   const mode = KLING_MODES[String(resolution)];
   return mode === undefined ? undefined : { mode };
 }
@@ -164,7 +169,7 @@ function klingMode({ resolution = '720p' }: PublicOrder) {
  * The model has three target heights instead of factors: the smallest that holds the enlarged picture, else the largest. Left
  * out, its frame rate would be 60, so the source's own is named.
  */
-function topazTarget({ upscale_factor = 2, target_fps, video_url }: PublicOrder) {
+function topazTarget({ upscale_factor = 2, target_fps, video_url }: Fields) {
   const video = video_url as MediaFile | undefined;
   const lines = Math.min(video?.width ?? 1_080, video?.height ?? 1_080) * Number(upscale_factor);
   const target_resolution = lines <= 720 ? '720p' : lines <= 1_080 ? '1080p' : '4k';

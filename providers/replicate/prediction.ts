@@ -7,8 +7,6 @@ import type { FailedOutcome } from '../shared/provider.ts';
 import type { MediumKind } from '../shared/queuedJobs.ts';
 import { parseJson } from '../shared/textFailures.ts';
 import type { QueueState } from '../shared/waitFor.ts';
-import { outputAddress } from './outputAddress.ts';
-import { clean, isContentPolicy } from './words.ts';
 
 const prediction = z.object({
   id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
@@ -92,4 +90,67 @@ function percentOf({ logs }: Prediction): number | undefined {
   const last = [...logs.slice(-LOG_TAIL).matchAll(/(?<![\d.])(\d{1,3})(?:\.\d+)?%/g)].at(-1)?.[1];
   const percent = Number(last);
   return last === undefined || percent > 100 ? undefined : Math.min(99, percent);
+}
+
+/** Addresses in an output: models answer one, a list of them, or an object that names some. */
+const MAX_ADDRESSES = 50;
+const MAX_DEPTH = 4;
+const MAX_ADDRESS_LENGTH = 4_096;
+
+const ENDINGS: Record<MediumKind, RegExp> = {
+  audio: /\.(mp3|wav|flac|ogg|opus|m4a|aac)$/i,
+  video: /\.(mp4|mov|webm|mkv|m4v)$/i,
+};
+
+/**
+ * The first address that ends like a file of the kind, since a model may put a cover or a preview beside it; else the first
+ * one. Undefined where there is none. What is there is judged by its signature after it was fetched.
+ */
+export function outputAddress(output: unknown, kind: MediumKind): string | undefined {
+  const addresses = outputAddresses(output);
+  return addresses.find((address) => ENDINGS[kind].test(new URL(address).pathname)) ?? addresses[0];
+}
+
+/** All of them, in their order. */
+export function outputAddresses(output: unknown): string[] {
+  const addresses: string[] = [];
+  collect(output, addresses, 0);
+  return addresses;
+}
+
+function collect(value: unknown, addresses: string[], depth: number): void {
+  if (addresses.length >= MAX_ADDRESSES || depth > MAX_DEPTH) return;
+  if (typeof value === 'string') {
+    if (isAddress(value)) addresses.push(value);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const each of Object.values(value)) collect(each, addresses, depth + 1);
+  }
+}
+
+function isAddress(text: string): boolean {
+  return text.length <= MAX_ADDRESS_LENGTH && /^https?:\/\//i.test(text) && URL.canParse(text);
+}
+
+const MAX_WORDS = 300;
+/** What is looked at, however much arrived. */
+const MAX_READ = 2_000;
+
+/** Foreign words before they reach a client or a log: on one line and of bounded length. */
+export function clean(text: string): string {
+  return text
+    .slice(0, MAX_READ)
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_WORDS);
+}
+
+/**
+ * How the service's models say that they refuse a content. There is no field for it, so the words decide: E005 of its hosted
+ * models ("flagged as sensitive"), and what their makers' own filters answer.
+ */
+const CONTENT_POLICY =
+  /\bE005\b|flagged (as|by|for)|sensitive (content|information|words)|inappropriate content|prohibited content|content[ _-](policy|filter|moderation)|moderation[ _](blocked|rejected|failed)|\bnsfw\b|safety (filter|system|checker|polic|guideline)|responsible ai|risk control/i;
+
+export function isContentPolicy(words: string): boolean {
+  return CONTENT_POLICY.test(words.slice(0, MAX_READ));
 }

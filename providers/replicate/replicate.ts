@@ -10,6 +10,7 @@
  */
 import { join } from 'node:path';
 import { checkAudioFile } from '../shared/audioFile.ts';
+import { unserved } from '../shared/failedReply.ts';
 import { fetchOutput } from '../shared/fetchOutput.ts';
 import type {
   AudioRequest,
@@ -20,7 +21,6 @@ import type {
   VideoRequest,
 } from '../shared/provider.ts';
 import { createQueuedJobs, type MediumKind, type QueueHandle } from '../shared/queuedJobs.ts';
-import { unserved } from '../shared/unserved.ts';
 import { checkVideoFile } from '../shared/videoFile.ts';
 import { addressMedia, withAddresses } from './mediaInputs.ts';
 import { modelInputs } from './modelInputs.ts';
@@ -80,7 +80,7 @@ function notServed(upstreamModel: string): FailedOutcome {
   return { status: 'refused', reason: 'credential', message, detail };
 }
 
-interface Delivered {
+interface ReplicateDelivery {
   found: Prediction;
   handle: QueueHandle<PredictionTicket>;
 }
@@ -88,7 +88,7 @@ interface Delivered {
 /** An output that could not be fetched now does not make the order a lost one: by its id it is asked for again. */
 async function deliver(
   service: ReplicateService,
-  { found, handle }: Delivered,
+  { found, handle }: ReplicateDelivery,
   context: CallContext,
 ): Promise<Outcome> {
   const { id, kind } = handle;

@@ -2,7 +2,7 @@
 import type { GuardedFetch } from '../../infra/http/guardedFetch.ts';
 import { createServiceHttp, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
 import type { OutputSource } from '../shared/fetchOutput.ts';
-import type { ServiceAccess } from '../shared/serviceAccess.ts';
+import type { ServiceAccess } from '../shared/serviceAddresses.ts';
 
 export interface ReplicateAccess extends ServiceAccess {
   guardedFetch: GuardedFetch;

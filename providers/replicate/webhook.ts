@@ -31,14 +31,14 @@ export function createWebhookCheck(api: ServiceHttp): (call: Callback) => Promis
   };
 }
 
-interface Signed {
+interface WebhookSignature {
   id: string;
   timestamp: string;
   signatures: Buffer[];
 }
 
 /** Undefined when a header is missing or malformed, or the call is older or newer than it may be. */
-function readSigned({ headers }: Callback, nowMs: number): Signed | undefined {
+function readSigned({ headers }: Callback, nowMs: number): WebhookSignature | undefined {
   const id = headers['webhook-id'] ?? '';
   const timestamp = headers['webhook-timestamp'] ?? '';
   if (!/^[\w.-]{1,200}$/.test(id) || !/^\d{1,12}$/.test(timestamp)) return undefined;
@@ -50,7 +50,7 @@ function readSigned({ headers }: Callback, nowMs: number): Signed | undefined {
   return signatures.length === 0 ? undefined : { id, timestamp, signatures };
 }
 
-function isSignedWith(key: Buffer, { id, timestamp, signatures }: Signed, body: Buffer): boolean {
+function isSignedWith(key: Buffer, { id, timestamp, signatures }: WebhookSignature, body: Buffer): boolean {
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
   return signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected));
 }

@@ -1,14 +1,13 @@
 /** The chain nodes behind the JSON-RPC proxy; of the wiring functions it belongs to the third. */
 import { setMaxListeners } from 'node:events';
 import { anyHeavy, isHeavy } from '../../domain/rpc/methodCost.ts';
-import { RPC_NETWORKS } from '../../domain/rpc/networks.ts';
-import type { RpcSettings } from '../../domain/rpc/nodeSettings.ts';
+import { RPC_NETWORKS, type RpcSettings } from '../../domain/rpc/networks.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { KeptAnswers } from './keptAnswers.ts';
 import { knowsTransaction } from './knowsTransaction.ts';
 import { openDoor } from './nodeDoor.ts';
-import { RpcFleet, type Work } from './rpcFleet.ts';
-import { type Attempt, RpcNode } from './rpcNode.ts';
+import { type FleetCall, RpcFleet } from './rpcFleet.ts';
+import { type NodeAttempt, RpcNode } from './rpcNode.ts';
 import {
   MAX_WHOLE_BYTES,
   type RpcOutcome,
@@ -38,7 +37,7 @@ export function createRpcUpstreams(configuration: RpcConfiguration, tools: RpcTo
     if (fleet === undefined) throw new Error('a network without nodes');
     return fleet;
   };
-  const workOf = (fleet: RpcFleet, calls: RpcCalls, signal: AbortSignal): Work => {
+  const workOf = (fleet: RpcFleet, calls: RpcCalls, signal: AbortSignal): FleetCall => {
     return { calls, signal, until: fleet.now() + deadlineMs, maxBytes: MAX_WHOLE_BYTES, heavy: false };
   };
   const orKept = (fleet: RpcFleet, calls: RpcCalls, ask: (rest: RpcCalls) => Promise<RpcOutcome[]>) => {
@@ -96,7 +95,7 @@ function openFleets({ rpc, secret }: RpcConfiguration, tools: RpcTools): Map<str
   return new Map(opened);
 }
 
-async function askSingle(fleet: RpcFleet, work: Work): Promise<RpcOutcome | RpcStream> {
+async function askSingle(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome | RpcStream> {
   const method = work.calls.method(0);
   if (method.isWrite) return await fleet.write(work);
   const heavy = isHeavy(method.name);
@@ -114,7 +113,7 @@ const MAX_WRITTEN_BYTES = 256 * 1024;
 const LATE: RpcOutcome = { kind: 'failed', reason: 'timeout', sent: false };
 
 /** Light calls go together, heavy ones alone beside them, what must not happen twice one after the other. */
-async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
+async function askBatch(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome[]> {
   const { calls } = work;
   // All of it to one node, which then speaks of one state of the chain.
   const preferred = fleet.pick(new Set());
@@ -128,11 +127,11 @@ async function askBatch(fleet: RpcFleet, work: Work): Promise<RpcOutcome[]> {
   const isLone = (index: number) => !isWrite(index) && isHeavy(calls.method(index).name);
   const light = indices.filter((index) => !isWrite(index) && !isLone(index));
   const budget = { leftBytes: work.maxBytes };
-  const partOf = (part: readonly number[]): Work => {
+  const partOf = (part: readonly number[]): FleetCall => {
     return { ...together, calls: calls.only(part), maxBytes: budget.leftBytes };
   };
   const counted = new Set<unknown>();
-  const store = (part: readonly number[], { outcomes: answered }: Attempt) => {
+  const store = (part: readonly number[], { outcomes: answered }: NodeAttempt) => {
     for (const [at, index] of part.entries()) {
       const outcome = answered[at] ?? fleet.nobody();
       // A result keeps all of the answer that it is a part of.

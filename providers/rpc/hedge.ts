@@ -1,6 +1,6 @@
 /** A second node for a call whose first is slow: few calls, so that a slow fleet is not asked twice. */
 
-import type { Attempt, Running } from './rpcNode.ts';
+import type { NodeAttempt, RunningAttempt } from './rpcNode.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 
 const SHARE = 0.05;
@@ -43,11 +43,15 @@ export function mayBeAskedElsewhere(outcome: RpcOutcome): boolean {
 }
 
 /** The first good answer of the two; else the last bad one. `second`: undefined where the first one stays alone. */
-export function race(first: Running, afterMs: number, second: () => Running | undefined): Promise<Attempt> {
+export function race(
+  first: RunningAttempt,
+  afterMs: number,
+  second: () => RunningAttempt | undefined,
+): Promise<NodeAttempt> {
   return new Promise((resolve, reject) => {
     const running = new Set([first]);
     let over = false;
-    const follow = (each: Running) => {
+    const follow = (each: RunningAttempt) => {
       each.done.then((answer) => {
         running.delete(each);
         if (over) return drop(answer);
@@ -69,7 +73,7 @@ export function race(first: Running, afterMs: number, second: () => Running | un
 }
 
 /** The node of a stream goes on sending otherwise. */
-function drop({ stream }: Attempt): void {
+function drop({ stream }: NodeAttempt): void {
   stream?.value[Symbol.asyncIterator]()
     .return?.()
     .catch(() => undefined);

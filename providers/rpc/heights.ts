@@ -27,7 +27,7 @@ export interface HeightsOptions {
   pollMs: number;
 }
 
-interface Family {
+interface HeightCalls {
   height: RpcCalls;
   chain: RpcCalls;
   finalized?: RpcCalls;
@@ -35,7 +35,7 @@ interface Family {
   tolerated: number;
 }
 
-const FAMILIES: Record<RpcFamily, Family> = {
+const FAMILIES: Record<RpcFamily, HeightCalls> = {
   evm: {
     height: ownCall('eth_blockNumber', []),
     chain: ownCall('eth_getBlockByNumber', ['0x0', false]),
@@ -65,7 +65,7 @@ const STATES = { closed: 0, 'half-open': 1, open: 2, limited: 3 } as const;
 
 export function watchHeights(options: HeightsOptions): Heights {
   const { nodes, family, now, observe, network, pollMs } = options;
-  const finalities: Look['finalities'] = new Map();
+  const finalities: HeightCheck['finalities'] = new Map();
   const never = new AbortController();
   let usedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
@@ -130,7 +130,7 @@ function bestOf(nodes: readonly RpcNode[], chain: string | undefined): number | 
   return heights.length === 0 ? undefined : Math.max(...heights);
 }
 
-interface Look {
+interface HeightCheck {
   signal: AbortSignal;
   family: RpcFamily;
   asksChain: boolean;
@@ -139,7 +139,7 @@ interface Look {
 }
 
 /** What a node does not tell stays as it was: its calls show whether it is there at all. */
-async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: Look): Promise<void> {
+async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: HeightCheck): Promise<void> {
   if (node.state() === 'limited') return;
   const { height, finalized, chain } = FAMILIES[family];
   const now = numberOf(await answerOf(node, height, signal));

@@ -1,7 +1,7 @@
 /** Answers that can never change, kept for all processes under what was asked of which chain (bench `rpc`). */
 import { createHash } from 'node:crypto';
 import { jsonBytes } from '../../domain/json/jsonBytes.ts';
-import { isEverKept, type Keeping, keepingOf, mayBeKept } from '../../domain/rpc/finality.ts';
+import { type Finality, isEverKept, keepingOf, mayBeKept } from '../../domain/rpc/finality.ts';
 import type { CallMethod, RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { RpcFleet } from './rpcFleet.ts';
 import { type RpcCache, type RpcEvent, type RpcOutcome, resultOf, textOf } from './rpcUpstreams.ts';
@@ -10,12 +10,12 @@ const MAX_KEPT = 256 * 1024;
 const TTL_SECONDS = 24 * 3_600;
 
 /** Where an answer is kept. */
-interface Place {
+interface AnswerPlace {
   key: string;
-  keeping: Keeping;
+  keeping: Finality;
 }
 
-type Places = readonly (Place | undefined)[];
+type AnswerPlaces = readonly (AnswerPlace | undefined)[];
 
 export class KeptAnswers {
   readonly #cache: RpcCache;
@@ -46,7 +46,7 @@ export class KeptAnswers {
     return outcomes as RpcOutcome[];
   }
 
-  async #find({ network }: RpcFleet, places: Places): Promise<(RpcOutcome | undefined)[]> {
+  async #find({ network }: RpcFleet, places: AnswerPlaces): Promise<(RpcOutcome | undefined)[]> {
     const keys = places.flatMap((place) => place?.key ?? []);
     const values = await this.#cache.get(keys).catch(() => []);
     const left = values.values();
@@ -62,7 +62,7 @@ export class KeptAnswers {
   }
 
   /** Nobody waits for it. */
-  #keep({ network, heights }: RpcFleet, place: Place | undefined, outcome: RpcOutcome): void {
+  #keep({ network, heights }: RpcFleet, place: AnswerPlace | undefined, outcome: RpcOutcome): void {
     if (place === undefined || outcome.kind !== 'result' || outcome.cached) return;
     if (outcome.end - outcome.start > MAX_KEPT) return;
     const { keeping, key } = place;
@@ -77,10 +77,10 @@ export class KeptAnswers {
 }
 
 /** For each call; undefined where no answer to any of them is ever kept. */
-function placesOf(fleet: RpcFleet, calls: RpcCalls): Places | undefined {
+function placesOf(fleet: RpcFleet, calls: RpcCalls): AnswerPlaces | undefined {
   const chain = fleet.heights.chain();
   if (chain === undefined) return undefined;
-  let places: (Place | undefined)[] | undefined;
+  let places: (AnswerPlace | undefined)[] | undefined;
   // Calls of a batch often have the same one.
   let method: CallMethod | undefined;
   let isKept = false;
@@ -111,7 +111,7 @@ function placeOf(
   fleet: RpcFleet,
   chain: string,
   { method, params }: { method: string; params: string | undefined },
-): Place | undefined {
+): AnswerPlace | undefined {
   const keeping = keepingOf(fleet.family, method, params);
   if (keeping === undefined) return undefined;
   if (keeping.kind === 'height') {

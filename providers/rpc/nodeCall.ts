@@ -10,7 +10,7 @@ export interface Patience {
   isOver: () => boolean;
 }
 
-export interface Asking {
+export interface NodeCallOptions {
   /** The client's; when it is aborted nothing that is answered counts. */
   signal: AbortSignal;
   timeoutMs: number;
@@ -31,14 +31,14 @@ const LATE = new Error('no answer in time');
 /** One call under way. Ends when its time or its patience is over, when its client leaves, or when nobody needs it any more. */
 export class NodeCall {
   readonly calls: RpcCalls;
-  readonly asking: Asking;
+  readonly asking: NodeCallOptions;
   readonly firstId: number;
   startedAt = 0;
   private readonly control = new AbortController();
   private leftMs: number;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(calls: RpcCalls, asking: Asking) {
+  constructor(calls: RpcCalls, asking: NodeCallOptions) {
     this.calls = calls;
     this.asking = asking;
     this.firstId = takeIds(calls.length);

@@ -1,6 +1,6 @@
 /** The connections to one node: kept ones for reads, one per call for writes, and slow readers' for what may be large. */
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
-import type { RpcEndpoint, RpcNetworkSettings } from '../../domain/rpc/nodeSettings.ts';
+import type { RpcEndpoint, RpcNetworkSettings } from '../../domain/rpc/networks.ts';
 import { decodedBody } from '../../infra/http/decodedBody.ts';
 import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
 import { createServiceHttp, type ServiceReply } from '../../infra/http/serviceHttp.ts';

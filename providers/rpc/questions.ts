@@ -49,7 +49,7 @@ const BATCH = jsonBytes('[');
 const BATCH_END = jsonBytes('}]');
 const END = jsonBytes('}');
 
-export interface Asked {
+export interface NodeQuestions {
   calls: RpcCalls;
   firstId: number;
   /** What a node may repeat in its words, and nobody else may read. */
@@ -64,14 +64,14 @@ const MISMATCHED: RpcOutcome = { kind: 'mismatched' };
 export const BROKEN: RpcOutcome = { kind: 'failed', reason: 'broken', sent: true };
 
 /** What came back, all of it. */
-interface Reading {
-  asked: Asked;
+interface ReadAnswers {
+  asked: NodeQuestions;
   json: JsonBytes;
   answers: NodeAnswers;
 }
 
 /** One outcome per call. `answers`: has read all of it already. Throws JsonProblem. */
-export function readOutcomes(asked: Asked, bytes: Buffer, answers?: NodeAnswers): RpcOutcome[] {
+export function readOutcomes(asked: NodeQuestions, bytes: Buffer, answers?: NodeAnswers): RpcOutcome[] {
   const { length } = asked.calls;
   const reading = { asked, json: new JsonBytes(bytes), answers: answers ?? new NodeAnswers(length) };
   if (answers === undefined) reading.answers.write(reading.json, true);
@@ -92,7 +92,7 @@ export function readOutcomes(asked: Asked, bytes: Buffer, answers?: NodeAnswers)
 }
 
 /** By its id; undefined for an id that is none of those that were sent. */
-function positionOf({ asked, json, answers }: Reading, answer: number): number | undefined {
+function positionOf({ asked, json, answers }: ReadAnswers, answer: number): number | undefined {
   const { bytes } = json;
   const start = answers.start(answer, ID);
   const end = answers.endOf(answer, ID);
@@ -107,7 +107,7 @@ function positionOf({ asked, json, answers }: Reading, answer: number): number |
   return position >= 0 && position < asked.calls.length ? position : undefined;
 }
 
-function outcomeOf(reading: Reading, position: number, answer: number): RpcOutcome {
+function outcomeOf(reading: ReadAnswers, position: number, answer: number): RpcOutcome {
   const { answers, json } = reading;
   const hasResult = answers.has(answer, RESULT);
   // `"error":null` beside a result is how JSON-RPC 1.0 says success, and some nodes still do.
@@ -122,7 +122,7 @@ function outcomeOf(reading: Reading, position: number, answer: number): RpcOutco
 }
 
 /** Where an answer stands at the place of a call, but under another id. */
-function strangerOf(reading: Reading, position: number): RpcOutcome {
+function strangerOf(reading: ReadAnswers, position: number): RpcOutcome {
   const { answers } = reading;
   if (!answers.isObject(position) || positionOf(reading, position) !== undefined) return BROKEN;
   const isUnread = !answers.has(position, ID) || isNull(reading, position, ID);
@@ -134,7 +134,7 @@ function strangerOf(reading: Reading, position: number): RpcOutcome {
   return MISMATCHED;
 }
 
-function errorOf({ asked, json, answers }: Reading, position: number, answer: number): RpcOutcome {
+function errorOf({ asked, json, answers }: ReadAnswers, position: number, answer: number): RpcOutcome {
   const start = answers.start(answer, ERROR);
   const end = answers.endOf(answer, ERROR);
   if (end - start > MAX_ERROR_BYTES) return MISMATCHED;
@@ -158,7 +158,7 @@ function isRpcError(error: unknown): boolean {
   );
 }
 
-function ofWholeBatch(reading: Reading): RpcOutcome {
+function ofWholeBatch(reading: ReadAnswers): RpcOutcome {
   if (!reading.answers.has(0, ERROR) || reading.answers.has(0, RESULT)) return BROKEN;
   const outcome = errorOf(reading, 0, 0);
   // Whatever it says, it is an answer to none of the calls.
@@ -166,7 +166,7 @@ function ofWholeBatch(reading: Reading): RpcOutcome {
 }
 
 /** Of JSON: no other word begins so. */
-function isNull({ json, answers }: Reading, answer: number, member: AnswerMember): boolean {
+function isNull({ json, answers }: ReadAnswers, answer: number, member: AnswerMember): boolean {
   return json.bytes[answers.start(answer, member)] === 0x6e;
 }
 

@@ -2,9 +2,9 @@
 import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
 import { retryAfterMs } from '../shared/failedReply.ts';
 import { plainPieces } from './nodeDoor.ts';
-import { type Asked, readOutcomes } from './questions.ts';
+import { type NodeQuestions, readOutcomes } from './questions.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
-import type { Answered } from './verdict.ts';
+import type { NodeReply } from './verdict.ts';
 
 /** Longer words are a page of a gateway. */
 const MAX_BYTES = 64 * 1024;
@@ -17,7 +17,7 @@ export function isRefusal(status: number): boolean {
 }
 
 /** One outcome per call: what the node says of it, or how it refused all. Never throws. */
-export async function readRefusal(asked: Asked, reply: ServiceReply): Promise<Answered> {
+export async function readRefusal(asked: NodeQuestions, reply: ServiceReply): Promise<NodeReply> {
   const { status, headers } = reply;
   const refused = refusalOf(status);
   const silent = refused.kind !== 'rejected' || NOT_OF_THE_CALL.has(status);
@@ -34,7 +34,10 @@ function refusalOf(status: number): RpcOutcome {
 }
 
 /** Undefined: no JSON-RPC error for each call. */
-async function toldBy(asked: Asked, { headers, body }: ServiceReply): Promise<RpcOutcome[] | undefined> {
+async function toldBy(
+  asked: NodeQuestions,
+  { headers, body }: ServiceReply,
+): Promise<RpcOutcome[] | undefined> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
   for await (const piece of plainPieces(body, headers['content-encoding'], MAX_BYTES)) {

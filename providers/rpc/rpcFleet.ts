@@ -5,14 +5,14 @@ import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { HedgeBudget, mayBeAskedElsewhere, race } from './hedge.ts';
 import { type Heights, type HeightsOptions, watchHeights } from './heights.ts';
 import type { Patience } from './nodeCall.ts';
-import type { Attempt, RpcNode } from './rpcNode.ts';
+import type { NodeAttempt, RpcNode } from './rpcNode.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 
 interface FleetOptions extends HeightsOptions {
   random: () => number;
 }
 
-export interface Work {
+export interface FleetCall {
   calls: RpcCalls;
   /** The client's. */
   signal: AbortSignal;
@@ -91,7 +91,7 @@ export class RpcFleet {
   }
 
   /** Reads. Throws only the signal's reason. */
-  async read(work: Work): Promise<Attempt> {
+  async read(work: FleetCall): Promise<NodeAttempt> {
     this.heights.used();
     const progress: Progress = { tried: new Set(), attempts: 0 };
     const first = await this.askOnce(work, progress, undefined);
@@ -121,10 +121,10 @@ export class RpcFleet {
 
   /** Undefined: no other node is there, or no time. `last`: how the call ended before. */
   private async askOnce(
-    work: Work,
+    work: FleetCall,
     progress: Progress,
     last: RpcOutcome | undefined,
-  ): Promise<Attempt | undefined> {
+  ): Promise<NodeAttempt | undefined> {
     const { tried } = progress;
     const leftMs = work.until - this.now();
     const node = leftMs > 0 ? this.next(tried, work, last) : undefined;
@@ -138,7 +138,7 @@ export class RpcFleet {
   }
 
   /** One node gets it; another one only when the first has certainly not taken it. */
-  async write(work: Work): Promise<RpcOutcome> {
+  async write(work: FleetCall): Promise<RpcOutcome> {
     this.heights.used();
     const tried = new Set<RpcNode>();
     let outcome = this.nobody();
@@ -169,7 +169,7 @@ export class RpcFleet {
   }
 
   /** A node that is alone is asked again when the connection broke: it may have been closing as the request came. */
-  private next(tried: Set<RpcNode>, work: Work, last: RpcOutcome | undefined): RpcNode | undefined {
+  private next(tried: Set<RpcNode>, work: FleetCall, last: RpcOutcome | undefined): RpcNode | undefined {
     const untried = this.pick(tried, work.preferred);
     if (untried !== undefined || tried.size === 0 || work.streams) return untried;
     if (last?.kind !== 'failed' || last.reason !== 'broken') return undefined;
@@ -178,7 +178,7 @@ export class RpcFleet {
   }
 
   /** So that another attempt has time, where one can follow: the last one gets all that is left. */
-  private patience(node: RpcNode, { calls, until }: Work, progress: Progress): Patience {
+  private patience(node: RpcNode, { calls, until }: FleetCall, progress: Progress): Patience {
     const usual = node.latencies(calls).hedgeAfterMs();
     const wanted = usual === undefined ? MAX_LIGHT_MS : Math.max(MIN_LIGHT_MS, usual * 10);
     return {
@@ -196,7 +196,7 @@ export class RpcFleet {
   }
 
   /** Another node is asked as well when a light call takes longer than usual, or when the node of a heavy one says nothing. */
-  private attempt(node: RpcNode, work: Work, progress: Progress): Promise<Attempt> {
+  private attempt(node: RpcNode, work: FleetCall, progress: Progress): Promise<NodeAttempt> {
     const { calls, signal, maxBytes, until, streams = false } = work;
     const isHeavy = work.heavy || streams;
     const timeoutMs = until - this.now();
@@ -229,7 +229,7 @@ export class RpcFleet {
     return other;
   }
 
-  private async inParts(work: Work, pending: readonly number[], outcomes: RpcOutcome[]): Promise<void> {
+  private async inParts(work: FleetCall, pending: readonly number[], outcomes: RpcOutcome[]): Promise<void> {
     // Each part listens.
     setMaxListeners(0, work.signal);
     const size = pending.length > PART ? PART : 1;

@@ -5,22 +5,22 @@ import type { UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import { AddressHealth, type AddressState } from '../shared/addressHealth.ts';
 import { NodeAnswers } from './nodeAnswers.ts';
-import { type Asking, isStopped, NodeCall } from './nodeCall.ts';
+import { isStopped, NodeCall, type NodeCallOptions } from './nodeCall.ts';
 import { type NodeDoor, plainPieces } from './nodeDoor.ts';
 import { questionOf, readOutcomes } from './questions.ts';
 import { isRefusal, readRefusal } from './refusal.ts';
 import type { NodeOutcome, RpcOutcome, RpcStream } from './rpcUpstreams.ts';
 import { MAX_STREAMED_BYTES, StreamedAnswer } from './streamedAnswer.ts';
-import { type Answered, failureOf, type Verdict, verdictOf } from './verdict.ts';
+import { failureOf, type NodeReply, type Verdict, verdictOf } from './verdict.ts';
 
 /** One outcome for each call, or the stream of the only one. */
-export interface Attempt {
+export interface NodeAttempt {
   outcomes: RpcOutcome[];
   stream?: RpcStream | undefined;
 }
 
-export interface Running {
-  done: Promise<Attempt>;
+export interface RunningAttempt {
+  done: Promise<NodeAttempt>;
   /** Its answer is of no more interest. */
   stop(): void;
 }
@@ -111,18 +111,18 @@ export class RpcNode {
   }
 
   /** Never throws; an answer that nobody waited for is `failed`. */
-  ask(calls: RpcCalls, asking: Asking): Running {
+  ask(calls: RpcCalls, asking: NodeCallOptions): RunningAttempt {
     const call = new NodeCall(calls, asking);
     return { done: this.exchange(call), stop: () => call.stop() };
   }
 
-  private async exchange(call: NodeCall): Promise<Attempt> {
+  private async exchange(call: NodeCall): Promise<NodeAttempt> {
     const { calls, asking } = call;
     call.startedAt = this.surroundings.now();
     // Of a half-open node one call at a time finds out.
     this.health.asked(call.startedAt);
     this.running += 1;
-    let answered: Answered;
+    let answered: NodeReply;
     try {
       const read = asking.streams ? await this.stream(call) : await this.post(call);
       if (read instanceof StreamedAnswer) {
@@ -144,7 +144,7 @@ export class RpcNode {
     return answered;
   }
 
-  private async post({ calls, firstId, asking, signal }: NodeCall): Promise<Answered> {
+  private async post({ calls, firstId, asking, signal }: NodeCall): Promise<NodeReply> {
     const { maxBytes, once = false } = asking;
     const reply = await this.door.post(questionOf(calls, firstId), { signal, maxBytes, once });
     asking.onHead?.();
@@ -160,7 +160,7 @@ export class RpcNode {
     return { status, outcomes: readOutcomes(asked, whole, answers) };
   }
 
-  private async stream(call: NodeCall): Promise<Answered | StreamedAnswer> {
+  private async stream(call: NodeCall): Promise<NodeReply | StreamedAnswer> {
     const { calls, firstId, asking, signal } = call;
     const reply = await this.door.stream(questionOf(calls, firstId), {
       signal,
@@ -180,7 +180,7 @@ export class RpcNode {
   }
 
   /** What an answer says of the node. */
-  private end(call: NodeCall, answered: Answered): void {
+  private end(call: NodeCall, answered: NodeReply): void {
     call.end();
     const { surroundings, health } = this;
     const { calls, asking, startedAt } = call;

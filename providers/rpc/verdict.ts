@@ -8,7 +8,7 @@ import { BROKEN } from './questions.ts';
 import type { NodeOutcome, RpcOutcome } from './rpcUpstreams.ts';
 
 /** What one node answered to a call. */
-export interface Answered {
+export interface NodeReply {
   outcomes: RpcOutcome[];
   /** Undefined: none came. */
   status?: number;
@@ -39,7 +39,7 @@ export function failureOf(error: unknown): RpcOutcome {
  * What a call of a client's choosing can provoke by being too much for the node is no reason to close the node to everybody:
  * only of light calls a failure counts, and being late only of those whose cost no client chooses.
  */
-export function verdictOf(calls: RpcCalls, answered: Answered): Verdict {
+export function verdictOf(calls: RpcCalls, answered: NodeReply): Verdict {
   const { outcomes, stopped } = answered;
   if (stopped) return { outcome: 'stopped' };
   const worst =
@@ -63,7 +63,7 @@ export function verdictOf(calls: RpcCalls, answered: Answered): Verdict {
 function verdictOfFailure(
   { reason, sent }: Extract<RpcOutcome, { kind: 'failed' }>,
   calls: RpcCalls,
-  { status, retryAfterMs }: Answered,
+  { status, retryAfterMs }: NodeReply,
 ): Verdict {
   if (reason === 'capacity') {
     const fault = status === 503 ? 'overloaded' : 'rate_limited';

@@ -32,7 +32,7 @@ export interface ChoiceOptions<Provider, Name extends string> {
   random?: (() => number) | undefined;
 }
 
-interface Asking<Name extends string> {
+interface AddressCall<Name extends string> {
   call: Name;
   signal: AbortSignal;
 }
@@ -40,7 +40,7 @@ interface Asking<Name extends string> {
 export interface AddressChoice<Provider, Name extends string> {
   /** `follow` answers the same with its stream watched, or undefined where all of it is there. */
   ask<T>(
-    asking: Asking<Name>,
+    asking: AddressCall<Name>,
     send: (provider: Provider) => Promise<T>,
     follow?: (answer: T, ends: StreamEnds) => T | undefined,
   ): Promise<T>;
@@ -54,43 +54,37 @@ export function createAddressChoice<Provider, Name extends string>(
 ): AddressChoice<Provider, Name> {
   const { addresses, observe = () => undefined, now = defaultNow, random = Math.random } = options;
   const entries = addresses.map((address) => ({ ...address, health: new AddressHealth(random) }));
-  const desk: Desk<Provider, Name> = { entries, observe, now, random };
+  const desk: AddressPool<Provider, Name> = { entries, observe, now, random };
   return {
     ask: (asking, send, follow = () => undefined) => ask(desk, asking, { send, follow }),
     health: () => entries.map(({ name, health }) => ({ name, state: health.state(now()) })),
   };
 }
 
-/** Of an operation that every address offers. */
-export function asked<T>(answer: Promise<T> | undefined): Promise<T> {
-  if (answer === undefined) throw new Error('asked for what it does not offer');
-  return answer;
-}
-
 const defaultNow = () => performance.now();
 
-interface Entry<Provider> extends Address<Provider> {
+interface AddressEntry<Provider> extends Address<Provider> {
   health: AddressHealth;
 }
 
-interface Desk<Provider, Name extends string> {
-  entries: readonly Entry<Provider>[];
+interface AddressPool<Provider, Name extends string> {
+  entries: readonly AddressEntry<Provider>[];
   observe: (outcome: CallOutcome<Name>) => void;
   now: () => number;
   random: () => number;
 }
 
-interface Work<Provider, T> {
+interface CallSteps<Provider, T> {
   send: (provider: Provider) => Promise<T>;
   follow: (answer: T, ends: StreamEnds) => T | undefined;
 }
 
 async function ask<Provider, Name extends string, T>(
-  desk: Desk<Provider, Name>,
-  asking: Asking<Name>,
-  work: Work<Provider, T>,
+  desk: AddressPool<Provider, Name>,
+  asking: AddressCall<Name>,
+  work: CallSteps<Provider, T>,
 ): Promise<T> {
-  const tried = new Set<Entry<Provider>>();
+  const tried = new Set<AddressEntry<Provider>>();
   let failure: UpstreamFailure | undefined;
   while (tried.size < MAX_ATTEMPTS && !(failure !== undefined && asking.signal.aborted)) {
     const entry = pick(desk, tried);
@@ -106,16 +100,16 @@ async function ask<Provider, Name extends string, T>(
   throw failure ?? nobody(desk);
 }
 
-interface Attempt<Provider, Name extends string> extends Asking<Name> {
-  entry: Entry<Provider>;
+interface AddressAttempt<Provider, Name extends string> extends AddressCall<Name> {
+  entry: AddressEntry<Provider>;
 }
 
-class Ends<Provider, Name extends string> implements StreamEnds {
-  readonly #desk: Desk<Provider, Name>;
-  readonly #attempt: Attempt<Provider, Name>;
+class AttemptEnds<Provider, Name extends string> implements StreamEnds {
+  readonly #desk: AddressPool<Provider, Name>;
+  readonly #attempt: AddressAttempt<Provider, Name>;
   readonly #startedAt: number;
 
-  constructor(desk: Desk<Provider, Name>, attempt: Attempt<Provider, Name>) {
+  constructor(desk: AddressPool<Provider, Name>, attempt: AddressAttempt<Provider, Name>) {
     this.#desk = desk;
     this.#attempt = attempt;
     this.#startedAt = desk.now();
@@ -147,11 +141,11 @@ class Ends<Provider, Name extends string> implements StreamEnds {
 }
 
 async function attempt<Provider, Name extends string, T>(
-  desk: Desk<Provider, Name>,
-  trial: Attempt<Provider, Name>,
-  { send, follow }: Work<Provider, T>,
+  desk: AddressPool<Provider, Name>,
+  trial: AddressAttempt<Provider, Name>,
+  { send, follow }: CallSteps<Provider, T>,
 ): Promise<T> {
-  const ends = new Ends(desk, trial);
+  const ends = new AttemptEnds(desk, trial);
   try {
     const answer = await send(trial.entry.provider);
     const followed = follow(answer, ends);
@@ -187,9 +181,9 @@ function isSafeElsewhere({ reason, status }: UpstreamFailure): boolean {
 }
 
 function pick<Provider, Name extends string>(
-  { entries, now, random }: Desk<Provider, Name>,
-  tried: ReadonlySet<Entry<Provider>>,
-): Entry<Provider> | undefined {
+  { entries, now, random }: AddressPool<Provider, Name>,
+  tried: ReadonlySet<AddressEntry<Provider>>,
+): AddressEntry<Provider> | undefined {
   const nowMs = now();
   const ready = entries.filter((entry) => {
     const state = entry.health.state(nowMs);
@@ -204,7 +198,10 @@ function pick<Provider, Name extends string>(
 }
 
 /** Every address rests: the soonest one says for how long. */
-function nobody<Provider, Name extends string>({ entries, now }: Desk<Provider, Name>): UpstreamFailure {
+function nobody<Provider, Name extends string>({
+  entries,
+  now,
+}: AddressPool<Provider, Name>): UpstreamFailure {
   const nowMs = now();
   const limited = entries.every(({ health }) => health.state(nowMs) === 'limited');
   const readyAt = Math.min(...entries.map(({ health }) => health.readyAt(nowMs)));

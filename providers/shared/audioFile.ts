@@ -1,5 +1,6 @@
 /** Is this file audio at all? A look at the first bytes, cheap enough to do before any output is stored. */
-import { type FileCheck, inspectFile } from './fileHead.ts';
+
+import { type FileHandle, open } from 'node:fs/promises';
 
 export type AudioContentType =
   | 'audio/mpeg'
@@ -55,4 +56,30 @@ function isCut(head: Buffer, sizeBytes: number): boolean {
   const declared = head.length >= 8 ? head.readUInt32LE(4) : 0;
   const known = declared !== 0 && declared !== 0xffffffff && declared !== 0x7fffffff;
   return known && declared + 8 > sizeBytes;
+}
+
+const HEAD_BYTES = 64;
+
+export type FileCheck<ContentType> =
+  | { ok: true; contentType: ContentType; sizeBytes: number }
+  | { ok: false; detail: string };
+
+/** Opens a file and reads its first bytes, by which its kind can be told. */
+export async function inspectFile<T>(
+  path: string,
+  inspect: (head: Buffer, sizeBytes: number, file: FileHandle) => T | Promise<T>,
+): Promise<T> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const head = Buffer.alloc(Math.min(HEAD_BYTES, size));
+    if (size > 0) await file.read(head, 0, head.length, 0);
+    return await inspect(head, size, file);
+  } finally {
+    await file.close();
+  }
+}
+
+export function readHead(path: string): Promise<Buffer> {
+  return inspectFile(path, (head) => head);
 }

@@ -27,15 +27,15 @@ export async function openChatStream(body: ServiceBody, reader: FrameReader): Pr
   };
 }
 
-type Step = IteratorResult<ChatEvent[], undefined>;
+type NextBatch = IteratorResult<ChatEvent[], undefined>;
 
-const OVER: Step = { done: true, value: undefined };
+const OVER: NextBatch = { done: true, value: undefined };
 
 class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
   private readonly parser = new EventStreamParser();
   private readonly body: ServiceBody;
   private readonly reader: FrameReader;
-  private first: Step | undefined;
+  private first: NextBatch | undefined;
   private anyBytes = false;
   private anyFrame = false;
   private over = false;
@@ -54,21 +54,21 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
     this.first = await this.more();
   }
 
-  next(): Promise<Step> {
+  next(): Promise<NextBatch> {
     const { first } = this;
     if (first === undefined) return this.more();
     this.first = undefined;
     return Promise.resolve(first);
   }
 
-  async return(): Promise<Step> {
+  async return(): Promise<NextBatch> {
     if (!this.over) this.body.abort();
     this.over = true;
     return OVER;
   }
 
   /** The only wait per piece: each further one costs hundreds of streams more than their frames (bench `chat`). */
-  private async more(): Promise<Step> {
+  private async more(): Promise<NextBatch> {
     const events: ChatEvent[] = [];
     while (events.length === 0) {
       if (this.failure !== undefined) throw this.failure;

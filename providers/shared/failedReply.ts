@@ -1,7 +1,7 @@
 /** Meaning of a status that is no success, where the service says no more. */
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
-import type { FailedOutcome } from './provider.ts';
+import type { FailedOutcome, GenerationRequest, Outcome } from './provider.ts';
 import { idOf, name } from './textFailures.ts';
 
 const BY_STATUS: Record<number, UpstreamFailureReason> = {
@@ -41,7 +41,7 @@ export function reasonOfStatus(status: number, spoke: boolean): UpstreamFailureR
   return spoke ? 'refused' : 'failed';
 }
 
-export interface Told {
+export interface ErrorReport {
   status: number;
   reason: UpstreamFailureReason;
   /** The service's names for the error: its type and code. */
@@ -57,7 +57,7 @@ const WORDS: Partial<Record<UpstreamFailureReason, string>> = {
   content_policy: 'The model refused the request under its content policy.',
 };
 
-export function failureOf(told: Told): UpstreamFailure {
+export function failureOf(told: ErrorReport): UpstreamFailure {
   const { status, reason } = told;
   const id = idOf(told.requestId);
   const names = told.names.map(name).filter((each) => each !== '');
@@ -97,4 +97,10 @@ export function retryAfterMs(value: string | undefined, nowMs: number): number |
 /** Only the form with a name of a day, as HTTP has it: Date.parse alone would read nearly anything as a date. */
 function dateMs(text: string): number {
   return /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN;
+}
+
+/** For an adapter that was handed an order of a kind it does not serve: the catalogue should not have let it come so far. */
+export function unserved(request: GenerationRequest): Outcome {
+  const message = 'The model is not available at the moment.';
+  return { status: 'refused', reason: 'credential', message, detail: `no ${request.kind} at this provider` };
 }

@@ -32,7 +32,7 @@ export type FetchedOutput =
 export async function fetchOutput(
   source: OutputSource,
   url: string,
-  fetching: Fetching,
+  fetching: FetchOptions,
 ): Promise<FetchedOutput> {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   const own = address?.origin === new URL(source.baseUrl).origin;
@@ -47,7 +47,7 @@ export async function fetchOutput(
   }
 }
 
-interface Fetching {
+interface FetchOptions {
   target: OutputTarget;
   context: Pick<CallContext, 'signal'>;
 }
@@ -55,7 +55,7 @@ interface Fetching {
 async function fromService(
   http: ServiceHttp,
   address: URL,
-  { target, context }: Fetching,
+  { target, context }: FetchOptions,
 ): Promise<FetchedOutput> {
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(target.timeoutMs)]);
   const call = { method: 'GET', path: address.pathname, query: queryOf(address), signal } as const;
@@ -68,7 +68,7 @@ async function fromService(
 async function fromElsewhere(
   guardedFetch: GuardedFetch,
   url: string,
-  { target, context }: Fetching,
+  { target, context }: FetchOptions,
 ): Promise<FetchedOutput> {
   const { contentType } = await guardedFetch.download(url, { ...target, signal: context.signal });
   return { ok: true, contentType: typeOf(contentType) };

@@ -3,9 +3,8 @@ import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { sniffImage } from '../../engines/media/image/sniffImage.ts';
-import { audioContentType } from './audioFile.ts';
+import { audioContentType, readHead } from './audioFile.ts';
 import { fetchOutput, type OutputSource } from './fetchOutput.ts';
-import { readHead } from './fileHead.ts';
 import { allOrNone, givenUp, inMediaWords } from './mediaFailures.ts';
 import type { ImageOrder, MadeImage, MediaCallContext, Speech, SpeechFormat } from './mediaProvider.ts';
 import { SPEECH_CONTAINERS } from './speechStream.ts';
@@ -25,7 +24,7 @@ const PAUSE_MS = 200;
 
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/avif']);
 
-interface Named {
+interface NamedOutput {
   url: string;
   /** Of the file in the work folder; no two of a call are the same. */
   name: string;
@@ -34,7 +33,7 @@ interface Named {
 /** Throws UpstreamFailure: `garbage` for what can never be used, `lost` where it could not be had. */
 async function fetchImage(
   source: OutputSource,
-  { url, name }: Named,
+  { url, name }: NamedOutput,
   context: MediaCallContext,
 ): Promise<MadeImage> {
   const path = join(context.workFolder, name);
@@ -60,7 +59,7 @@ export function fetchImages(
 /** The file is open when this answers, so that its name is not needed any more; unread it is closed when nobody waits. */
 export async function fetchSpeech(
   source: OutputSource,
-  { url, name, format }: Named & { format: SpeechFormat },
+  { url, name, format }: NamedOutput & { format: SpeechFormat },
   context: MediaCallContext,
 ): Promise<Speech> {
   const path = join(context.workFolder, name);
@@ -86,7 +85,7 @@ function isContainer(head: Buffer): boolean {
   return /^(RIFF|OggS|fLaC|ID3|....ftyp|\s*[<{])/s.test(head.toString('latin1'));
 }
 
-interface Fetched {
+interface OutputDownload {
   url: string;
   path: string;
   maxBytes: number;
@@ -96,7 +95,7 @@ interface Fetched {
 /** Answers the first bytes. A data URL is as long as the answer that it came in, which has a limit. */
 async function fetchTo(
   source: OutputSource,
-  { url, ...target }: Fetched,
+  { url, ...target }: OutputDownload,
   context: MediaCallContext,
 ): Promise<Buffer> {
   if (url.startsWith('data:')) {

@@ -13,7 +13,7 @@ export interface MediaCallContext {
   signal: AbortSignal;
 }
 
-interface Asked {
+interface OrderBase {
   /** The provider's own name for the model. */
   upstreamModel: string;
   /** A word for who asks, for services that want one; it names nobody. */
@@ -29,7 +29,7 @@ export interface ImageFile {
   height: number;
 }
 
-export interface ImageEdit extends Asked {
+export interface ImageEdit extends OrderBase {
   prompt: string;
   /** The base first; the others are layers or masks. */
   images: readonly ImageFile[];
@@ -46,7 +46,7 @@ export interface ImageEdit extends Asked {
   skipsThinking: boolean;
 }
 
-export interface ImageOrder extends Asked {
+export interface ImageOrder extends OrderBase {
   prompt: string;
   negativePrompt?: string;
   /** In pixels; both or none. */
@@ -72,11 +72,11 @@ export interface ImageOrder extends Asked {
   skipsThinking: boolean;
 }
 
-export interface Cutout extends Asked {
+export interface Cutout extends OrderBase {
   image: ImageFile;
 }
 
-export interface Enlargement extends Asked {
+export interface Enlargement extends OrderBase {
   image: ImageFile;
   /** Of each side; the result may be a little smaller where the service knows only whole factors. */
   scale: number;
@@ -102,7 +102,7 @@ export interface RecordingFile {
   seconds: number;
 }
 
-export interface TranscriptionOrder extends Asked {
+export interface TranscriptionOrder extends OrderBase {
   recording: RecordingFile;
   /** ISO 639-1. */
   language?: string;
@@ -125,7 +125,7 @@ export interface Transcript {
 export const SPEECH_FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const;
 export type SpeechFormat = (typeof SPEECH_FORMATS)[number];
 
-export interface SpeechOrder extends Asked {
+export interface SpeechOrder extends OrderBase {
   text: string;
   /** A voice of the model, or one of the service's own. */
   voice?: string;
@@ -145,7 +145,7 @@ export interface Speech {
   bytes: AsyncIterable<Buffer>;
 }
 
-export interface VoiceSample extends Asked {
+export interface VoiceSample extends OrderBase {
   recording: RecordingFile;
 }
 

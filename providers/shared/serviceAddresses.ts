@@ -2,21 +2,24 @@
 import { addressesOf, type ProviderEntry } from '../../domain/providerKind.ts';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import type { Address } from './addressChoice.ts';
-import { createMediaAddresses, type MediaOutcome } from './mediaAddresses.ts';
 import type { MediaProvider } from './mediaProvider.ts';
 import type { TextProvider } from './textProvider.ts';
-import { createUpstreams, type TextOutcome } from './upstreams.ts';
+import { createMediaAddresses, createUpstreams, type MediaOutcome, type TextOutcome } from './upstreams.ts';
 
-/** Means of reaching a service at one address. */
-export interface AddressAccess {
-  /** Of the entry, for the metrics. */
-  name: string;
-  /** Undefined: the published address. */
-  baseUrl: string | undefined;
+/** Means of reaching a service with one key. */
+export interface ServiceAccess {
   /** Empty where none is sent: only where the kind says so by `sendsKeyTo`, or has no `keyVariable`. */
   apiKey: string;
-  allowPrivateNetwork: boolean | undefined;
-  timeouts: Partial<ProviderTimeouts> | undefined;
+  /** Default: the published address, or addresses. */
+  baseUrl?: string | undefined;
+  allowPrivateNetwork?: boolean | undefined;
+  timeouts?: Partial<ProviderTimeouts> | undefined;
+}
+
+/** Means of reaching a service at one of its addresses. */
+export interface AddressAccess extends Required<ServiceAccess> {
+  /** Of the entry, for the metrics. */
+  name: string;
 }
 
 interface ServiceAddress {

@@ -68,6 +68,11 @@ export function idOf(value: unknown): string {
   return typeof value === 'string' && /^[\w.:/-]{1,80}$/.test(value) ? value : '';
 }
 
+/** A type that a service declared, for the log. */
+export function printableType(text: string): string {
+  return /^[\w.+/-]{1,80}$/.test(text) ? text : 'something else';
+}
+
 const MAX_WORDS = 300;
 
 /** Foreign words on one line and of bounded length, before they reach a client. */
@@ -90,6 +95,10 @@ export function parseJson(text: string | Buffer): unknown {
 }
 
 export type Fields = Record<string, unknown>;
+
+export function definedFields(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
 
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

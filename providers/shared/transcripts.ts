@@ -1,7 +1,8 @@
 /** What services answer to a recording: a text, and pieces of it with times in whichever of their forms. */
 import { z } from 'zod';
-import type { Span, Transcript, TranscriptionOrder } from './mediaProvider.ts';
-import { garbage } from './textFailures.ts';
+import type { MultipartFile } from '../../infra/http/multipart.ts';
+import type { RecordingFile, Span, Transcript, TranscriptionOrder } from './mediaProvider.ts';
+import { garbage, isFields } from './textFailures.ts';
 
 /** More than anybody speaks in a day. */
 const MAX_PIECES = 400_000;
@@ -73,4 +74,41 @@ function toPieces(list: readonly unknown[], longest: number): Piece[] {
     const end = found.timestamp?.[1] ?? found.end ?? longest;
     return [{ text, start: begins, end: Math.max(begins, Math.min(end, longest)) }];
   });
+}
+
+/** Seconds from the start; undefined where the service gave none. Throws where it gave what can be no times. */
+export function spanIn(entry: unknown): Span | undefined {
+  if (!isFields(entry)) throw garbage('a word of another shape');
+  const { start, end } = entry;
+  if (start === undefined || start === null || end === undefined || end === null) return undefined;
+  if (!isTime(start) || !isTime(end)) throw garbage('times that are none');
+  // Some services let a word end a little before it starts.
+  return { start, end: Math.max(start, end) };
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+export function textIn(entry: unknown, field: 'text' | 'word'): string {
+  const text = isFields(entry) ? entry[field] : undefined;
+  if (typeof text !== 'string') throw garbage('a word of another shape');
+  return text;
+}
+
+/** Services go by the ending of a file's name. By the demuxer that read it. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  mp3: 'mp3',
+  wav: 'wav',
+  ogg: 'ogg',
+  flac: 'flac',
+  mov: 'm4a',
+  aac: 'aac',
+  matroska: 'webm',
+};
+
+/** A recording as a part of a form; its name says nothing about the person's file. */
+export function recordingPart(name: string, { path, contentType, demuxer }: RecordingFile): MultipartFile {
+  const ending = Object.hasOwn(ENDINGS, demuxer) ? ENDINGS[demuxer] : 'audio';
+  return { name, path, contentType, filename: `recording.${ending}` };
 }

@@ -1,12 +1,31 @@
-/** Several addresses of one text service as one provider. */
-import { asked, type CallOutcome, type ChoiceOptions, createAddressChoice } from './addressChoice.ts';
+/** Several addresses of one service as one provider: it offers the calls that all of them offer. */
+import {
+  type AddressChoice,
+  type CallOutcome,
+  type ChoiceOptions,
+  createAddressChoice,
+} from './addressChoice.ts';
 import type { AddressState } from './addressHealth.ts';
+import type { MediaProvider, Speech } from './mediaProvider.ts';
 import type { TextProvider } from './textProvider.ts';
 import { type StreamEnds, WatchedEvents } from './watchedEvents.ts';
 
-type TextCallName = 'complete' | 'stream' | 'embed';
+const TEXT_CALLS = ['complete', 'stream', 'embed'] as const;
+type TextCallName = (typeof TEXT_CALLS)[number];
 export type TextOutcome = CallOutcome<TextCallName>;
 export type UpstreamsOptions = ChoiceOptions<TextProvider, TextCallName>;
+
+const MEDIA_CALLS = [
+  'makeImages',
+  'editImage',
+  'cutOut',
+  'enlarge',
+  'transcribe',
+  'speak',
+  'cloneVoice',
+] as const;
+export type MediaCallName = (typeof MEDIA_CALLS)[number];
+export type MediaOutcome = CallOutcome<MediaCallName>;
 
 export interface TextUpstreams extends TextProvider {
   health(): { name: string; state: AddressState }[];
@@ -15,39 +34,72 @@ export interface TextUpstreams extends TextProvider {
 export function createUpstreams(options: UpstreamsOptions): TextUpstreams {
   const { addresses } = options;
   const choice = createAddressChoice(options);
-  const offers = (call: TextCallName) =>
-    addresses.length > 0 && addresses.every(({ provider }) => provider[call]);
   return {
-    ...(offers('complete') && {
-      complete: (request, context) =>
-        choice.ask({ call: 'complete', signal: context.signal }, (provider) =>
-          asked(provider.complete?.(request, context)),
-        ),
-    }),
-    ...(offers('stream') && {
-      stream: (request, context) =>
-        choice.ask(
-          { call: 'stream', signal: context.signal },
-          (provider) => asked(provider.stream?.(request, context)),
-          watch,
-        ),
-    }),
+    ...callsOf(options, choice, { names: TEXT_CALLS, follow: { stream: watchEvents } }),
     mayReason: (request) => addresses.some(({ provider }) => provider.mayReason?.(request) ?? true),
-    ...(offers('embed') && {
-      embed: (request, context) =>
-        choice.ask({ call: 'embed', signal: context.signal }, (provider) =>
-          asked(provider.embed?.(request, context)),
-        ),
-    }),
     health: () => choice.health(),
-    close: async () => {
-      await Promise.all(addresses.map(({ provider }) => provider.close()));
-    },
+    close: () => closeAll(options),
   };
 }
 
-function watch<T extends { events: AsyncIterable<unknown> }>(stream: T, ends: StreamEnds): T {
+export function createMediaAddresses(options: ChoiceOptions<MediaProvider, MediaCallName>): MediaProvider {
+  const choice = createAddressChoice(options);
+  return {
+    ...checksOf(options.addresses[0]?.provider),
+    ...callsOf(options, choice, { names: MEDIA_CALLS, follow: { speak: watchSpeech } }),
+    close: () => closeAll(options),
+  };
+}
+
+interface CallNames<Name extends string> {
+  names: readonly Name[];
+  /** Answers that go on as streams: each with its end watched. */
+  follow: { [Call in Name]?: (answer: never, ends: StreamEnds) => unknown };
+}
+
+type Call = (order: unknown, context: { signal: AbortSignal }) => Promise<unknown>;
+
+/** Each call at one of the addresses. The casts say what `names` guarantees: members that are calls, or absent. */
+function callsOf<Provider extends object, Name extends string & keyof Provider>(
+  { addresses }: ChoiceOptions<Provider, Name>,
+  choice: AddressChoice<Provider, Name>,
+  { names, follow }: CallNames<Name>,
+): Pick<Provider, Name> {
+  const offered = names.filter(
+    (name) => addresses.length > 0 && addresses.every(({ provider }) => provider[name] !== undefined),
+  );
+  const callAt = (name: Name): Call => {
+    const watch = follow[name] as ((answer: unknown, ends: StreamEnds) => unknown) | undefined;
+    return (order, context) =>
+      choice.ask(
+        { call: name, signal: context.signal },
+        (provider) => (provider[name] as Call).call(provider, order, context),
+        watch,
+      );
+  };
+  return Object.fromEntries(offered.map((name) => [name, callAt(name)])) as Pick<Provider, Name>;
+}
+
+/** What is known without asking is the same at every address of a service. */
+function checksOf(provider: MediaProvider = {}) {
+  const { checkEdit, checkTranscription, checkSpeech } = provider;
+  return {
+    ...(checkEdit && { checkEdit }),
+    ...(checkTranscription && { checkTranscription }),
+    ...(checkSpeech && { checkSpeech }),
+  };
+}
+
+async function closeAll(options: ChoiceOptions<TextProvider | MediaProvider, never>): Promise<void> {
+  await Promise.all(options.addresses.map(({ provider }) => provider.close?.()));
+}
+
+function watchEvents<T extends { events: AsyncIterable<unknown> }>(stream: T, ends: StreamEnds): T {
   const events = new WatchedEvents(stream.events, ends);
   // The rest of it, which may become known only later, is read from the stream itself.
   return Object.create(stream, { events: { value: events, enumerable: true } });
+}
+
+function watchSpeech({ bytes }: Speech, ends: StreamEnds): Speech {
+  return { bytes: new WatchedEvents(bytes, ends) };
 }

@@ -1,6 +1,6 @@
 /** Is this file a video at all, and all of it? A look at its outermost structure, cheap enough to do before it is stored. */
 import type { FileHandle } from 'node:fs/promises';
-import { type FileCheck, inspectFile } from './fileHead.ts';
+import { type FileCheck, inspectFile } from './audioFile.ts';
 
 type VideoContentType = 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/x-matroska';
 

@@ -25,7 +25,7 @@ export interface ServiceQueue<Order, Ticket, Result> {
   cancel(ticket: Ticket, signal: AbortSignal): Promise<boolean>;
 }
 
-interface Waiting {
+interface WaitOptions {
   signal: AbortSignal;
   /** Longest time for the order to be taken in. */
   submitMs: number;
@@ -41,7 +41,7 @@ const CANCEL_MS = 10_000;
 export async function waitFor<Order, Ticket, Result>(
   queue: ServiceQueue<Order, Ticket, Result>,
   order: Order,
-  waiting: Waiting,
+  waiting: WaitOptions,
 ): Promise<Result> {
   const { signal } = waiting;
   if (signal.aborted) throw givenUp(signal);
@@ -75,7 +75,7 @@ async function submit<Order, Ticket, Result>(
 async function resultOf<Ticket, Result>(
   queue: Pick<ServiceQueue<never, Ticket, Result>, 'check'>,
   ticket: Ticket,
-  { signal, firstPauseMs }: Waiting,
+  { signal, firstPauseMs }: WaitOptions,
 ): Promise<Result> {
   let unanswered = 0;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)) {

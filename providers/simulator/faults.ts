@@ -1,7 +1,7 @@
 /** Which configured fault strikes a call, and what the caller hears then. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallContext, Outcome } from '../shared/provider.ts';
-import type { Orders } from './orders.ts';
+import type { OrderStore } from './orders.ts';
 import type { SimulatorBehaviour, SimulatorFault, SimulatorSettings, SimulatorStage } from './settings.ts';
 
 const DEFAULT_DELAY_MS = 60_000;
@@ -14,7 +14,7 @@ export function behaviourOf(settings: SimulatorSettings, model: string): Simulat
 
 /** The first fault of the stage whose turn it is. Calls are only counted where a fault strikes less than always. */
 export async function strike(
-  orders: Orders,
+  orders: OrderStore,
   behaviour: SimulatorBehaviour,
   call: { model: string; stage: SimulatorStage },
 ): Promise<SimulatorFault | undefined> {
@@ -33,12 +33,12 @@ const REFUSALS = {
 } as const;
 const BUSY = { busy: 'concurrency', overloaded: 'overloaded', rate_limited: 'rate_limited' } as const;
 
-type Ending = Pick<SimulatorFault, 'retryAfterMs'> & {
+type OrderEnd = Pick<SimulatorFault, 'retryAfterMs'> & {
   kind: SimulatorFault['kind'] | SimulatorBehaviour['outcome'];
 };
 
 /** What an order is refused with, whatever the stage. Undefined for what lets the order go on. */
-export function refusal({ kind, retryAfterMs }: Ending): Outcome | undefined {
+export function refusal({ kind, retryAfterMs }: OrderEnd): Outcome | undefined {
   if (kind in REFUSALS) return { status: 'refused', ...REFUSALS[kind as keyof typeof REFUSALS] };
   if (kind in BUSY) {
     const wait = retryAfterMs === undefined ? {} : { retryAfterMs };

@@ -2,9 +2,15 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PixelSize } from '../shared/imageSizes.ts';
-import type { AudioRequest, GenerationOutput, GenerationRequest, VideoRequest } from '../shared/provider.ts';
-import { frameSize } from './frameSize.ts';
+import { even } from '../local/video/frames.ts';
+import { type PixelSize, ratioOf } from '../shared/imageSizes.ts';
+import type {
+  AudioRequest,
+  GenerationOutput,
+  GenerationRequest,
+  MediaFile,
+  VideoRequest,
+} from '../shared/provider.ts';
 import { writeMelody, writeTone } from './sounds.ts';
 import { type PatternMeans, writePattern } from './testPattern.ts';
 
@@ -14,7 +20,7 @@ export type OrderedOutput =
   | { kind: 'video'; seconds: number; theme: string; audio: boolean; width: number; height: number };
 
 /** How a fault spoils an output. */
-export type Spoiled = 'garbage-output' | 'empty-output' | 'truncated-output';
+export type SpoiledOutput = 'garbage-output' | 'empty-output' | 'truncated-output';
 
 const MAX_SECONDS = 3_600;
 /** What an encoder can work on in the memory that a run gets. */
@@ -82,7 +88,7 @@ const FILES = {
 /** Writes the output into the call's folder. */
 export async function writeOutput(
   output: OrderedOutput,
-  spoiled: Spoiled | undefined,
+  spoiled: SpoiledOutput | undefined,
   means: PatternMeans,
 ): Promise<GenerationOutput> {
   const { name, contentType } = FILES[output.kind];
@@ -106,4 +112,35 @@ async function writeWhole(
     case 'video':
       return await writePattern(path, { ...output, cut }, means);
   }
+}
+
+const DEFAULT_LINES = 480;
+const DEFAULT_RATIO = 16 / 9;
+
+/** Size of the picture. An upscaler's is its source's times the factor; others have the ordered lines on the short side. */
+function frameSize(request: VideoRequest): PixelSize {
+  const { upscale, resolution, aspectRatio, media } = request;
+  const source = media.find(({ role }) => role === 'video');
+  const seen = source ?? media.find(({ width, height }) => width !== undefined && height !== undefined);
+  const lines = linesOf(resolution);
+  if (source && isSized(source) && (upscale !== undefined || lines === undefined)) {
+    const factor = upscale?.factor ?? 1;
+    return { width: even(source.width * factor), height: even(source.height * factor) };
+  }
+  const ratio = ratioOf(aspectRatio) ?? (seen && isSized(seen) ? seen.width / seen.height : DEFAULT_RATIO);
+  const short = lines ?? DEFAULT_LINES;
+  return ratio >= 1
+    ? { width: even(short * ratio), height: even(short) }
+    : { width: even(short), height: even(short / ratio) };
+}
+
+function isSized(medium: MediaFile): medium is MediaFile & PixelSize {
+  return (medium.width ?? 0) > 0 && (medium.height ?? 0) > 0;
+}
+
+/** `720p`, `768P`, `true_1080p`, `2K`, `4k`; undefined for words that name no size. */
+function linesOf(resolution = ''): number | undefined {
+  const lines = /(\d{3,4})p$/i.exec(resolution)?.[1];
+  if (lines !== undefined) return Number(lines);
+  return { '2k': 1_440, '4k': 2_160 }[resolution.toLowerCase()];
 }

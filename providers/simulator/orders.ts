@@ -8,25 +8,25 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { appendFile, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { OrderedOutput, Spoiled } from './orderedOutput.ts';
+import type { OrderedOutput, SpoiledOutput } from './orderedOutput.ts';
 
-export type Order = OrderedOutput & {
+export type SimulatedOrder = OrderedOutput & {
   reference: string;
   model: string;
   acceptedAtMs: number;
   /** When the output is ready. */
   readyAtMs: number;
   /** What the output will be where a fault at submission spoiled it. */
-  spoiled?: Spoiled;
+  spoiled?: SpoiledOutput;
 };
 
-export interface Orders {
+export interface OrderStore {
   /** Takes the order in; a second submission of a reference is a second accepted order, as it would be anywhere. */
-  accept(order: Order): Promise<void>;
+  accept(order: SimulatedOrder): Promise<void>;
   /** The first accepted order of the reference. */
-  find(reference: string): Promise<Order | undefined>;
+  find(reference: string): Promise<SimulatedOrder | undefined>;
   /** Every accepted submission of the reference, oldest first: more than one means that it was paid for twice. */
-  submissions(reference: string): Promise<Order[]>;
+  submissions(reference: string): Promise<SimulatedOrder[]>;
   /** Counts a call, over all processes: 1 for the first. */
   count(name: string): Promise<number>;
 }
@@ -36,7 +36,7 @@ const TOKEN_BYTES = 16;
 /** More calls than fit here between one append and its look back are not expected of one machine. */
 const TAIL_BYTES = TOKEN_BYTES * 65_536;
 
-export function openOrders(folder: string): Orders {
+export function openOrders(folder: string): OrderStore {
   let sweptDay = '';
 
   /** Orders of two days are kept; what is older nobody asks for any more. */
@@ -50,7 +50,7 @@ export function openOrders(folder: string): Orders {
     }
   }
 
-  async function submissions(reference: string): Promise<Order[]> {
+  async function submissions(reference: string): Promise<SimulatedOrder[]> {
     const nowMs = Date.now();
     const lines: string[] = [];
     for (const ms of [nowMs - DAY_MS, nowMs]) {
@@ -58,7 +58,7 @@ export function openOrders(folder: string): Orders {
       lines.push(...text.split('\n').filter((line) => line !== ''));
     }
     // A cast at the parse boundary: the lines are this file's own, written whole by one append each.
-    return lines.map((line) => JSON.parse(line) as Order);
+    return lines.map((line) => JSON.parse(line) as SimulatedOrder);
   }
 
   return {

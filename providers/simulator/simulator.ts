@@ -16,8 +16,8 @@ import type {
   Outcome,
 } from '../shared/provider.ts';
 import { answerTo, behaviourOf, latenessOf, pause, refusal, strike } from './faults.ts';
-import { orderedOutput, type Spoiled, writeOutput } from './orderedOutput.ts';
-import { type Order, type Orders, openOrders } from './orders.ts';
+import { orderedOutput, type SpoiledOutput, writeOutput } from './orderedOutput.ts';
+import { type OrderStore, openOrders, type SimulatedOrder } from './orders.ts';
 import type { SimulatorBehaviour, SimulatorSettings } from './settings.ts';
 
 /** The longest pause that a running order asks for. */
@@ -31,8 +31,8 @@ export interface SimulatorMeans {
 }
 
 /** What every step of an order needs. */
-interface Service {
-  orders: Orders;
+interface SimulatorService {
+  orders: OrderStore;
   settings: SimulatorSettings;
   tools: MediaTools;
 }
@@ -51,7 +51,11 @@ export function createSimulator(
   };
 }
 
-async function submit(service: Service, request: GenerationRequest, context: CallContext): Promise<Outcome> {
+async function submit(
+  service: SimulatorService,
+  request: GenerationRequest,
+  context: CallContext,
+): Promise<Outcome> {
   const { orders, settings } = service;
   const { upstreamModel: model, reference } = request;
   const output = orderedOutput(request);
@@ -74,7 +78,11 @@ async function submit(service: Service, request: GenerationRequest, context: Cal
 }
 
 /** A service without a queue keeps the caller on the line for as long as it works. */
-async function untilDone(service: Service, behaviour: SimulatorBehaviour, step: Step): Promise<Outcome> {
+async function untilDone(
+  service: SimulatorService,
+  behaviour: SimulatorBehaviour,
+  step: OrderStep,
+): Promise<Outcome> {
   const { signal } = step.context;
   while (!signal.aborted) {
     const outcome = await progress(service, behaviour, step);
@@ -85,7 +93,11 @@ async function untilDone(service: Service, behaviour: SimulatorBehaviour, step: 
   return { status: 'unknown', detail: 'simulated: the call was given up before its answer' };
 }
 
-async function poll(service: Service, order: Order, context: CallContext): Promise<Outcome> {
+async function poll(
+  service: SimulatorService,
+  order: SimulatedOrder,
+  context: CallContext,
+): Promise<Outcome> {
   const behaviour = behaviourOf(service.settings, order.model);
   const fault = await strike(service.orders, behaviour, { model: order.model, stage: 'poll' });
   const answer = await answerTo(fault, context);
@@ -97,7 +109,7 @@ async function poll(service: Service, order: Order, context: CallContext): Promi
 
 /** `undefined` only where the service can be asked and knows that it never accepted the reference. */
 async function lookUp(
-  service: Service,
+  service: SimulatorService,
   reference: string,
   context: CallContext,
 ): Promise<Outcome | undefined> {
@@ -108,14 +120,18 @@ async function lookUp(
   return order && progress(service, behaviour, { order, context });
 }
 
-interface Step {
-  order: Order;
+interface OrderStep {
+  order: SimulatedOrder;
   context: CallContext;
   operation?: OperationHandle;
 }
 
 /** Running until the time has come, then the configured end. */
-async function progress(service: Service, behaviour: SimulatorBehaviour, step: Step): Promise<Outcome> {
+async function progress(
+  service: SimulatorService,
+  behaviour: SimulatorBehaviour,
+  step: OrderStep,
+): Promise<Outcome> {
   const { order } = step;
   const operation = step.operation ?? toOperation(order);
   const leftMs = order.readyAtMs - Date.now();
@@ -131,9 +147,9 @@ async function progress(service: Service, behaviour: SimulatorBehaviour, step: S
 }
 
 async function download(
-  { orders, tools }: Service,
+  { orders, tools }: SimulatorService,
   behaviour: SimulatorBehaviour,
-  { order, context, operation }: Required<Step>,
+  { order, context, operation }: Required<OrderStep>,
 ): Promise<Outcome> {
   const fault = await strike(orders, behaviour, { model: order.model, stage: 'download' });
   const answer = await answerTo(fault, context);
@@ -147,18 +163,18 @@ async function download(
 }
 
 /** What a fault or the configured end does to the output. */
-function spoiledBy(cause: { kind: string } | undefined): { spoiled?: Spoiled } {
+function spoiledBy(cause: { kind: string } | undefined): { spoiled?: SpoiledOutput } {
   const kind = cause?.kind;
   const spoils = kind === 'garbage-output' || kind === 'empty-output' || kind === 'truncated-output';
   return spoils ? { spoiled: kind } : {};
 }
 
 /** The handle carries the whole order, so that any replica can answer by the clock alone. */
-function toOperation(order: Order): OperationHandle {
+function toOperation(order: SimulatedOrder): OperationHandle {
   return { ...order };
 }
 
 /** A cast at the boundary of the workflow: the handle is what `toOperation` made. */
-function toOrder(operation: OperationHandle): Order {
-  return operation as Order;
+function toOrder(operation: OperationHandle): SimulatedOrder {
+  return operation as SimulatedOrder;
 }

@@ -43,13 +43,13 @@ function label({ messages, logprobs, maxTokens }: ChatRequest): TokenLogprob | u
   return simulatedLabel(lastWords(messages), logprobs?.top ?? 0);
 }
 
-interface Said {
+interface SimulatedReply {
   words: string[];
   cut: boolean;
 }
 
 /** A token is a word with the space behind it. */
-function say(request: ChatRequest): Said {
+function say(request: ChatRequest): SimulatedReply {
   const { messages, maxTokens, responseFormat } = request;
   const asked = lastWords(messages);
   const wanted = responseFormat !== undefined && responseFormat.type !== 'text';
@@ -67,7 +67,7 @@ function lastWords(messages: readonly ChatMessage[]): string {
   return (last.content ?? []).map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join(' ');
 }
 
-function usageOf(request: ChatRequest, { words }: Said): TokenUsage {
+function usageOf(request: ChatRequest, { words }: SimulatedReply): TokenUsage {
   return {
     promptTokens: promptTokensOf(request),
     completionTokens: words.length * request.n,

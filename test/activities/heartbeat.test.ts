@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { withHeartbeat } from '../../activities/heartbeat.ts';
+import { withHeartbeat } from '../../activities/asActivity.ts';
 
 function watched(heartbeatTimeoutMs: number | undefined) {
   const environment = new MockActivityEnvironment(

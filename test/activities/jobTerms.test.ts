@@ -1,8 +1,7 @@
 /** The terms of a measured order: charged by what was decoded, never by what the client or a header said. */
 import { describe, expect, it } from 'vitest';
-import { jobTerms } from '../../activities/jobTerms.ts';
-import { type MeasuredOrder, measuredOrder } from '../../activities/measuredOrder.ts';
-import type { Measured, MeasuredSource } from '../../activities/types.ts';
+import { jobTerms, type MeasuredOrder, measuredOrder } from '../../activities/jobTerms.ts';
+import type { MeasuredSource, Measurement } from '../../activities/types.ts';
 import type { Model, VideoPrice } from '../../domain/catalogue/model.ts';
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
 import type { MeasuredMedium } from '../../domain/generation/media.ts';
@@ -152,7 +151,7 @@ describe('a video order', () => {
 describe('an order and its measurements', () => {
   const MEDIA = { media: [] };
 
-  it.each<[GenerationInput, Measured]>([
+  it.each<[GenerationInput, Measurement]>([
     [VOICE, recording(1)],
     [AUDIO, MEDIA],
     [VIDEO, MEDIA],
@@ -160,7 +159,7 @@ describe('an order and its measurements', () => {
     expect(measuredOrder({ job, source })).toEqual({ job, source });
   });
 
-  it.each<[GenerationInput, Measured]>([
+  it.each<[GenerationInput, Measurement]>([
     [VOICE, MEDIA],
     [AUDIO, recording(1)],
     [VIDEO, recording(1)],

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { letGoWhenCancelled } from '../../activities/letGo.ts';
+import { letGoWhenCancelled } from '../../activities/asActivity.ts';
 
 const GRACE_MS = 50;
 const never = () => new Promise<never>(() => undefined);

@@ -8,7 +8,7 @@ import type { TopUpVerdict } from '../../activities/types.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 import { paymentIdOf, readTopUp } from '../../infra/postgres/topUps.ts';
 import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
-import type { Found, SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
+import type { PaymentLookup, SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
 import type { TopUpInput } from '../../workflows/contract.ts';
 import { createLedgerWorld, type LedgerWorld } from '../infra/postgres/ledgerWorld.ts';
 import {
@@ -95,7 +95,7 @@ describe('a payment that is written down', () => {
 });
 
 describe('a payment that is handed in', () => {
-  it.each<[string, SettleOutcome, Found, string]>([
+  it.each<[string, SettleOutcome, PaymentLookup, string]>([
     ['is sent', SENT, ABSENT, 'sent'],
     ['is of unknown fate', UNKNOWN, ABSENT, 'unknown'],
     ['is refused, and the chain does not have it', REFUSED, ABSENT, 'refused'],
@@ -139,7 +139,7 @@ describe('a payment that is handed in', () => {
     expect(network.calls.settle).toBe(0);
   });
 
-  it.each<[string, Found, string]>([
+  it.each<[string, PaymentLookup, string]>([
     ['that the chain has is not handed in', PENDING, 'sent'],
     ['that the chain has for good is not handed in', FINAL, 'sent'],
     ['that was used otherwise is over', WRONG, 'wrong'],
@@ -156,7 +156,7 @@ describe('a payment that is handed in', () => {
 });
 
 describe('a look at the chain', () => {
-  it.each<[Found, TopUpVerdict]>([
+  it.each<[PaymentLookup, TopUpVerdict]>([
     [FINAL, { found: 'final', units: '5000000', transaction: TRANSACTION }],
     [WRONG, { found: 'wrong', transaction: TRANSACTION, reason: 'cancelled by its payer' }],
   ])('that finds %j is a verdict', async (found, verdict) => {
@@ -165,7 +165,7 @@ describe('a look at the chain', () => {
     expect(await run(() => watchTopUp(dependencies, { paymentId }))).toEqual(verdict);
   });
 
-  it.each<[string, Found]>([
+  it.each<[string, PaymentLookup]>([
     ['not deep enough', PENDING],
     ['not there yet', ABSENT],
   ])('that finds it %s is tried again, which is no failure', async (_what, findFirst) => {

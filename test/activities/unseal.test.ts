@@ -6,8 +6,8 @@ import { Readable } from 'node:stream';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
-import { inWorkplace, type Workplace } from '../../activities/folders.ts';
-import type { MeasuredOrder } from '../../activities/measuredOrder.ts';
+import { inWorkplace, type WorkFolder } from '../../activities/folders.ts';
+import type { MeasuredOrder } from '../../activities/jobTerms.ts';
 import { requestOf } from '../../activities/requestOf.ts';
 import { soon, unseal } from '../../activities/unseal.ts';
 import type { MeasuredMedium } from '../../domain/generation/media.ts';
@@ -34,7 +34,7 @@ function storing(objects: Record<string, string>, asked: (string | undefined)[] 
 }
 
 const given = (more: object) => ({ models: new Map(), ...more }) as unknown as ActivityDependencies;
-const place: Workplace = { folder, signal: new AbortController().signal, heartbeat: () => undefined };
+const place: WorkFolder = { folder, signal: new AbortController().signal, heartbeat: () => undefined };
 
 describe('what comes together with its order', () => {
   it.each([1, 4])('is taken as soon as it is there, here at look %i', async (there) => {

@@ -2,7 +2,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { waiting } from '../../activities/waiting.ts';
+import { waiting } from '../../activities/asActivity.ts';
 import { watchActivity } from '../../activities/watch.ts';
 import { activitySeconds, activityWaitSeconds } from '../../infra/telemetry/counters.ts';
 

@@ -41,7 +41,7 @@ const BOUNDED: Record<string, number> = {
   'infra/http/serviceHttp.ts /\\/+$/': 1_000,
   'infra/telemetry/openTelemetry.ts /\\/+$/': 1_000,
   'providers/anthropic/anthropic.ts /\\/+(v1\\/*)?$/': 1_000,
-  'providers/brave/brave.ts /\\/+(res\\/v1\\/*)?$/': 1_000,
+  'providers/search/brave.ts /\\/+(res\\/v1\\/*)?$/': 1_000,
   'providers/elevenlabs/elevenlabs.ts /\\/+(v1\\/*)?$/': 1_000,
   'providers/replicate/service.ts /\\/+(v1\\/*)?$/': 1_000,
   // Asked only of a text that is nothing but durations.

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MODEL_PRIVACIES, type ModelPrivacy } from '../../domain/caller.ts';
-import { type Asked, attemptsOf, type Permission } from '../../domain/catalogue/attempts.ts';
+import { type AttemptsQuery, attemptsOf, type Permission } from '../../domain/catalogue/attempts.ts';
 import { BUILT_IN_MODELS, createCatalogue } from '../../domain/catalogue/catalogue.ts';
 import { MODEL_TYPES, type Model, type ModelType } from '../../domain/catalogue/model.ts';
 
@@ -36,7 +36,7 @@ function family(type: ModelType, privacy: Privacy): Model[] {
 }
 
 /** What a request says to reach the model of that id. */
-const WAYS: Record<string, (id: string, type: ModelType) => Omit<Asked, 'now'>> = {
+const WAYS: Record<string, (id: string, type: ModelType) => Omit<AttemptsQuery, 'now'>> = {
   direct: (id, type) => ({ name: id, type }),
   alias: (id, type) => ({ name: `${id}-abroad`, type }),
   trait: (id, type) => ({ name: `${id}-choice`, type }),
@@ -44,7 +44,7 @@ const WAYS: Record<string, (id: string, type: ModelType) => Omit<Asked, 'now'>> 
   character: (id, type) => ({ name: `${type}-private`, type, character: { modelId: id } }),
 };
 
-function ask(asked: Omit<Asked, 'now'>, permission: Partial<Permission> = {}) {
+function ask(asked: Omit<AttemptsQuery, 'now'>, permission: Partial<Permission> = {}) {
   return attemptsOf(CATALOGUE, { ...asked, now: NOW }, { modelPrivacy: 'ALL', models: null, ...permission });
 }
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MODEL_PRIVACIES } from '../../domain/caller.ts';
+import { type KeyTerms, MODEL_PRIVACIES, narrower } from '../../domain/caller.ts';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
-import { type KeyTerms, narrower } from '../../domain/keyTerms.ts';
 import { isAllowed, isInScope } from '../../domain/modelAccess.ts';
 
 const ANY: KeyTerms = { modelPrivacy: 'ALL', models: null, expiresAt: null };

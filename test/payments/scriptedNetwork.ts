@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
-import type { Found, PaymentNetwork, SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
+import type { PaymentLookup, PaymentNetwork, SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
 
 export const NETWORK = 'eip155:84532';
 
@@ -12,9 +12,9 @@ export interface Script {
   verify?: Said<undefined>;
   settle?: Said<SettleOutcome>;
   /** After `settle`. */
-  find?: Said<Found>;
+  find?: Said<PaymentLookup>;
   /** Before it; absent by default. */
-  findFirst?: Said<Found>;
+  findFirst?: Said<PaymentLookup>;
 }
 
 export interface ScriptedNetwork extends PaymentNetwork {
@@ -25,14 +25,14 @@ export interface ScriptedNetwork extends PaymentNetwork {
   readonly calls: { verify: number; settle: number; find: number };
 }
 
-export const ABSENT: Found = { state: 'absent', gone: false };
-export const GONE: Found = { state: 'absent', gone: true };
-export const DROPPED: Found = { state: 'absent', gone: false, dropped: true };
-export const STUCK: Found = { state: 'absent', gone: false, stuck: true };
+export const ABSENT: PaymentLookup = { state: 'absent', gone: false };
+export const GONE: PaymentLookup = { state: 'absent', gone: true };
+export const DROPPED: PaymentLookup = { state: 'absent', gone: false, dropped: true };
+export const STUCK: PaymentLookup = { state: 'absent', gone: false, stuck: true };
 export const TRANSACTION = `0x${'ab'.repeat(32)}`;
-export const FINAL: Found = { state: 'final', transaction: TRANSACTION, amount: '5000000' };
-export const PENDING: Found = { state: 'pending', transaction: TRANSACTION };
-export const WRONG: Found = { state: 'wrong', transaction: TRANSACTION, reason: 'cancelled by its payer' };
+export const FINAL: PaymentLookup = { state: 'final', transaction: TRANSACTION, amount: '5000000' };
+export const PENDING: PaymentLookup = { state: 'pending', transaction: TRANSACTION };
+export const WRONG: PaymentLookup = { state: 'wrong', transaction: TRANSACTION, reason: 'cancelled by its payer' };
 export const SENT: SettleOutcome = { outcome: 'sent', transaction: TRANSACTION };
 export const REFUSED: SettleOutcome = { outcome: 'refused', reason: 'insufficient_funds' };
 export const UNKNOWN: SettleOutcome = { outcome: 'unknown', reason: 'the connection broke' };

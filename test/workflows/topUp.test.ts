@@ -3,7 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { reopenTopUp } from '../../infra/postgres/topUps.ts';
-import { ChainUnavailable, type Found, type SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
+import {
+  ChainUnavailable,
+  type PaymentLookup,
+  type SettleOutcome,
+} from '../../providers/payments/paymentNetwork.ts';
 import {
   TOP_UP_WORKFLOW,
   type TopUpWorkflow,
@@ -57,7 +61,7 @@ const SETTLED: [string, SettleOutcome | Error][] = [
   ['is answered with a fault', new Error('boom')],
   ['is refused', REFUSED],
 ];
-const CHAIN: [string, Found[], Case['ends']][] = [
+const CHAIN: [string, PaymentLookup[], Case['ends']][] = [
   ['is final at once', [FINAL], 'credited'],
   ['is absent, pending, and then final', [ABSENT, PENDING, PENDING, FINAL], 'credited'],
   ['is pending, gone in a reorganisation, and then final', [PENDING, ABSENT, PENDING, FINAL], 'credited'],
@@ -85,7 +89,7 @@ describe('a payment', () => {
   });
 
   it('is credited with what was read on the chain, to the smallest unit, whatever was said of it', async () => {
-    const find: Found = { state: 'final', transaction: TRANSACTION, amount: '7000001' };
+    const find: PaymentLookup = { state: 'final', transaction: TRANSACTION, amount: '7000001' };
     const payment = somePayment({ amount: '7000001' });
     const { handle, balance } = await stage.begin({ find }, topUpInput(payment));
     expect(await handle.result()).toMatchObject({ state: 'credited', creditedUsd: '7000001000' });

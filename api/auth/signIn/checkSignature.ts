@@ -2,7 +2,7 @@
 import { getAddress, hashMessage, toHex } from 'viem';
 import { bytesOfBase58 } from '../../../domain/base58.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
-import { type ReadSignIn, signedTexts } from '../../../domain/signIn/rules.ts';
+import { signedTexts, type UnverifiedSignIn } from '../../../domain/signIn/rules.ts';
 import { isKeyOfSomebody, isSignedBy } from './ed25519.ts';
 import type { RecoverSigner } from './recoverSigner.ts';
 import type { SmartWallets } from './smartWallets.ts';
@@ -16,7 +16,7 @@ const EOA_BYTES = 65;
  * asked. Throws SignInRefused, or FareboxError: `unavailable` when the chain does not answer, `rate_limited`.
  */
 export async function checkEvm(
-  read: ReadSignIn,
+  read: UnverifiedSignIn,
   { recover, wallets, from }: { recover: RecoverSigner; wallets: SmartWallets; from: string },
 ): Promise<'key' | 'contract'> {
   if (!HEX.test(read.signature)) throw invalid('must be hex in lower case, beginning with 0x');
@@ -43,7 +43,7 @@ export async function checkEvm(
 }
 
 /** Throws SignInRefused. */
-export function checkSolana(read: ReadSignIn): void {
+export function checkSolana(read: UnverifiedSignIn): void {
   const key = bytesOfBase58(read.wallet.address, 32);
   if (key === undefined || !isKeyOfSomebody(key)) {
     throw new SignInRefused('X402_SIGN_IN_INVALID_WALLET', 'The address is no key that a wallet could have.');

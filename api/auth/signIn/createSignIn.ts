@@ -2,7 +2,7 @@
 import { FareboxError } from '../../../domain/errors.ts';
 import { readPayload } from '../../../domain/signIn/payload.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
-import { type ReadSignIn, readSignIn } from '../../../domain/signIn/rules.ts';
+import { readSignIn, type UnverifiedSignIn } from '../../../domain/signIn/rules.ts';
 import type { Wallet, WalletFamily } from '../../../domain/wallets.ts';
 import type { X402Settings } from '../../../infra/config/x402.ts';
 import type { Logger } from '../../../infra/log.ts';
@@ -39,7 +39,7 @@ export function createSignIn({ settings, sql, clock, log, door, ethCall }: SignI
   // Told to whoever signs in; until then it must not count as nobody's.
   recovery.catch(() => undefined);
 
-  async function signerOf(read: ReadSignIn, from: string): Promise<Wallet> {
+  async function signerOf(read: UnverifiedSignIn, from: string): Promise<Wallet> {
     if (read.wallet.family === 'solana') {
       checkSolana(read);
       return read.wallet;

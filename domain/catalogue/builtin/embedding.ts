@@ -3,7 +3,7 @@ import { DEFAULT_CREATED, type EmbeddingModel } from '../model.ts';
 import type { EmbeddingSpec } from '../specs.ts';
 import { base, price } from './entry.ts';
 
-interface Row extends Omit<EmbeddingSpec, 'pricing'> {
+interface EmbeddingRow extends Omit<EmbeddingSpec, 'pricing'> {
   id: string;
   privacy: 'private' | 'anonymized';
   in: number;
@@ -11,7 +11,7 @@ interface Row extends Omit<EmbeddingSpec, 'pricing'> {
   out?: number;
 }
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly EmbeddingRow[] = [
   { id: 'text-embedding-bge-en-icl', privacy: 'private', in: 0.0125 },
   { id: 'text-embedding-bge-m3', privacy: 'private', in: 0.15, out: 0.6, embeddingDimensions: 1024 },
   {

@@ -3,7 +3,7 @@ import type { ImageModel, UpscaleModel } from '../model.ts';
 import type { ImageSpec } from '../specs.ts';
 import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmounts } from './entry.ts';
 
-interface Row {
+interface ImageRow {
   id: string;
   provider?: BuiltInProvider;
   /** fal's endpoint, where it has one of that very model; left out: the operator names it. */
@@ -16,7 +16,7 @@ interface Row {
   imageUse?: ImageModel['imageUse'];
 }
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly ImageRow[] = [
   {
     id: 'z-image-turbo',
     upstreamModel: 'fal-ai/z-image/turbo',
@@ -87,7 +87,7 @@ export const IMAGE_MODELS: readonly ImageModel[] = ROWS.map((row) => ({
   spec: { pricing: pricingOf(row) },
 }));
 
-function pricingOf(row: Row): ImageSpec['pricing'] {
+function pricingOf(row: ImageRow): ImageSpec['pricing'] {
   return {
     ...(typeof row.price === 'number'
       ? { generation: price(row.price) }

@@ -3,7 +3,7 @@ import type { InpaintModel, ModelBase } from '../model.ts';
 import type { InpaintSpec } from '../specs.ts';
 import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmounts } from './entry.ts';
 
-interface Row {
+interface InpaintRow {
   id: string;
   provider?: BuiltInProvider;
   /** The service's own name, where it is another: fal's endpoint of that very model, or a model that also edits. */
@@ -16,7 +16,7 @@ interface Row {
   inputImages?: { included: number; additional: number };
 }
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly InpaintRow[] = [
   { id: 'firered-image-edit', privacy: 'private', price: 0.04 },
   {
     id: 'flux-2-max-edit',
@@ -160,7 +160,7 @@ function pricingOf({
   resolutions,
   quality,
   inputImages,
-}: Row): InpaintSpec['pricing'] & object {
+}: InpaintRow): InpaintSpec['pricing'] & object {
   return {
     inpaint: price(amount),
     ...(resolutions === undefined ? {} : { resolutions: prices(resolutions) }),

@@ -11,9 +11,9 @@ import type { DurationPrices, MusicSpec } from '../specs.ts';
 import { type BuiltInProvider, base, price } from './entry.ts';
 
 /** `[from seconds, up to seconds, USD]`. */
-type Tier = readonly [number, number, number];
+type MusicTier = readonly [number, number, number];
 
-function tiers(rows: readonly Tier[]): { durations: DurationPrices } {
+function tiers(rows: readonly MusicTier[]): { durations: DurationPrices } {
   const entries = rows.map(([from, ceiling, amount]) => [
     String(ceiling),
     { ...price(amount), min_seconds: from, max_seconds: ceiling },
@@ -21,7 +21,7 @@ function tiers(rows: readonly Tier[]): { durations: DurationPrices } {
   return { durations: Object.fromEntries(entries) };
 }
 
-interface Row extends MusicSpec {
+interface MusicRow extends MusicSpec {
   id: string;
   provider: BuiltInProvider;
   /** Default: the id. */
@@ -48,7 +48,7 @@ const MINIMAX_SONG = {
   ...MP3,
 } as const;
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly MusicRow[] = [
   {
     id: 'ace-step-15',
     // fal has the first version of the model only.

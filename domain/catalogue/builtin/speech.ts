@@ -131,7 +131,7 @@ export const TTS_MODELS: readonly TtsModel[] = VOICES.map(
   }),
 );
 
-interface Transcriber {
+interface AsrRow {
   id: string;
   provider: BuiltInProvider;
   upstreamModel?: string;
@@ -140,7 +140,7 @@ interface Transcriber {
   price: number;
 }
 
-const TRANSCRIBERS: readonly Transcriber[] = [
+const TRANSCRIBERS: readonly AsrRow[] = [
   {
     id: 'elevenlabs/scribe-v2',
     provider: 'elevenlabs',

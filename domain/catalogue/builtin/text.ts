@@ -17,7 +17,7 @@ const FEATURES = {
   e2ee: 'supportsE2EE',
 } as const satisfies Record<string, CapabilityFlag>;
 
-interface Row {
+interface TextRow {
   id: string;
   provider?: BuiltInProvider;
   upstreamModel?: string;
@@ -43,7 +43,7 @@ interface Row {
  */
 const MINI_PICTURES = { pixelsPerToken: 14, minPerImage: 25_501, maxPerImage: 48_169 };
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly TextRow[] = [
   {
     id: 'zai-org-glm-5-2',
     context: 1_000_000,
@@ -314,7 +314,7 @@ const PUBLISHED: readonly TextModel[] = ROWS.map((row) => ({
 }));
 
 /** Every text model searches the web; a published list of efforts is what makes the effort adjustable. */
-function capabilitiesOf({ features, quantization, efforts, effort }: Row): Capabilities {
+function capabilitiesOf({ features, quantization, efforts, effort }: TextRow): Capabilities {
   return {
     ...Object.fromEntries(features.map((feature) => [FEATURES[feature], true])),
     supportsWebSearch: true,

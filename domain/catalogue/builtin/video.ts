@@ -8,7 +8,7 @@ import type { VideoInputs, VideoModel, VideoPrice } from '../model.ts';
 import type { VideoSpec } from '../specs.ts';
 import { type BuiltInProvider, base, prices } from './entry.ts';
 
-interface Row {
+interface VideoRow {
   id: string;
   upstreamModel: string;
   /** Default: fal. */
@@ -28,7 +28,7 @@ const WIDE_TALL = ['16:9', '9:16'] as const;
 const WIDE_TALL_SQUARE = ['16:9', '9:16', '1:1'] as const;
 const SEVEN = ['16:9', '4:3', '1:1', '3:4', '9:16', '2:3', '3:2'] as const;
 
-const WAN_26: Row = {
+const WAN_26: VideoRow = {
   id: 'wan-2.6-text-to-video',
   upstreamModel: 'wan/v2.6/text-to-video',
   constraints: {
@@ -53,7 +53,7 @@ const KLING = {
   audio_configurable: true,
 } as const;
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly VideoRow[] = [
   WAN_26,
   {
     id: 'wan-2.6-image-to-video',

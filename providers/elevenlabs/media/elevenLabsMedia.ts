@@ -15,12 +15,11 @@ import type {
   TranscriptionOrder,
   VoiceSample,
 } from '../../shared/mediaProvider.ts';
-import { recordingPart } from '../../shared/recordingUpload.ts';
-import type { ServiceAccess } from '../../shared/serviceAccess.ts';
+import type { ServiceAccess } from '../../shared/serviceAddresses.ts';
 import { MAX_SPEECH_BYTES, openSpeech } from '../../shared/speechStream.ts';
 import { garbage, inOurWords, isFields } from '../../shared/textFailures.ts';
 import { errorReplyOf, jsonOf } from '../../shared/textReply.ts';
-import { spanIn, textIn } from '../../shared/timedWords.ts';
+import { recordingPart, spanIn, textIn } from '../../shared/transcripts.ts';
 import { serviceAddress } from '../elevenlabs.ts';
 import { outcomeOfError } from '../errorReply.ts';
 import { pathVoice } from '../plannedCall.ts';

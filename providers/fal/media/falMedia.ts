@@ -18,15 +18,15 @@ import type {
   TranscriptionOrder,
   VoiceSample,
 } from '../../shared/mediaProvider.ts';
-import type { ServiceAccess } from '../../shared/serviceAccess.ts';
+import type { ServiceAccess } from '../../shared/serviceAddresses.ts';
 import { garbage } from '../../shared/textFailures.ts';
 import { readTranscript } from '../../shared/transcripts.ts';
 import { waitFor } from '../../shared/waitFor.ts';
 import { createFalQueue, type FalOrder } from '../queue.ts';
+import { type AnsweredImage, readImages, readSpeechUrl, readVoice } from '../replies.ts';
 import { ENDPOINT, type FalService, openService } from '../service.ts';
 import { upload } from '../upload.ts';
 import { checkSources, editInput, generationInputs } from './imageInput.ts';
-import { type AnsweredImage, readImages, readSpeechUrl, readVoice } from './results.ts';
 import { cloningOf, speechInput } from './speechFamilies.ts';
 import { cutoutInput, enlargeInput, transcriberOf, transcriptionInput } from './toolFamilies.ts';
 

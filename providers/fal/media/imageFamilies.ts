@@ -24,7 +24,7 @@ type ImageSizing =
   | 'ratio_and_tier'
   | 'ratio';
 
-export interface ImageFamily {
+export interface FalImageFamily {
   sizing: ImageSizing;
   /** Whether one order makes several (`num_images`); else each picture is an order of its own. */
   several: boolean;
@@ -45,14 +45,14 @@ const ALL_FORMATS = ['png', 'jpeg', 'webp'] as const;
 const TWO_FORMATS = ['png', 'jpeg'] as const;
 
 /** Diffusion models in the manner of most of fal's own endpoints. Whatever they do not know they leave aside. */
-const DIFFUSION: ImageFamily = {
+const DIFFUSION: FalImageFamily = {
   sizing: 'pixels',
   several: true,
   formats: TWO_FORMATS,
   options: ['negative_prompt', 'guidance_scale', 'num_inference_steps', 'seed', 'enable_safety_checker'],
   sources: 'image_urls',
 };
-const NANO_BANANA: ImageFamily = {
+const NANO_BANANA: FalImageFamily = {
   sizing: 'ratio',
   several: true,
   formats: ALL_FORMATS,
@@ -60,56 +60,56 @@ const NANO_BANANA: ImageFamily = {
   laxest: '6',
   sources: 'image_urls',
 };
-const NANO_BANANA_PRO: ImageFamily = {
+const NANO_BANANA_PRO: FalImageFamily = {
   ...NANO_BANANA,
   sizing: 'ratio_and_tier',
   options: ['seed', 'enable_web_search'],
 };
-const FLUX_2: ImageFamily = {
+const FLUX_2: FalImageFamily = {
   ...DIFFUSION,
   several: false,
   options: ['seed', 'enable_safety_checker'],
   laxest: '5',
 };
-const KONTEXT: ImageFamily = {
+const KONTEXT: FalImageFamily = {
   ...DIFFUSION,
   sizing: 'ratio',
   options: ['guidance_scale', 'seed'],
   laxest: '6',
   sources: 'image_url',
 };
-const GPT_IMAGE: ImageFamily = {
+const GPT_IMAGE: FalImageFamily = {
   sizing: 'presets',
   several: true,
   formats: ALL_FORMATS,
   options: ['quality'],
   sources: 'image_urls',
 };
-const SEEDREAM: ImageFamily = {
+const SEEDREAM: FalImageFamily = {
   ...DIFFUSION,
   formats: [],
   options: ['seed', 'enable_safety_checker'],
 };
-const QWEN_2: ImageFamily = {
+const QWEN_2: FalImageFamily = {
   ...DIFFUSION,
   formats: ALL_FORMATS,
   options: ['negative_prompt', 'seed', 'enable_safety_checker'],
 };
-const Z_IMAGE: ImageFamily = {
+const Z_IMAGE: FalImageFamily = {
   ...DIFFUSION,
   formats: ALL_FORMATS,
   options: ['guidance_scale', 'num_inference_steps', 'seed', 'enable_safety_checker'],
 };
-const WAN: ImageFamily = {
+const WAN: FalImageFamily = {
   ...DIFFUSION,
   formats: [],
   options: ['negative_prompt', 'seed', 'enable_safety_checker'],
 };
-const IDEOGRAM: ImageFamily = { ...DIFFUSION, formats: [], options: ['negative_prompt', 'seed'] };
-const PHOTON: ImageFamily = { ...DIFFUSION, sizing: 'ratio', several: false, formats: [], options: [] };
+const IDEOGRAM: FalImageFamily = { ...DIFFUSION, formats: [], options: ['negative_prompt', 'seed'] };
+const PHOTON: FalImageFamily = { ...DIFFUSION, sizing: 'ratio', several: false, formats: [], options: [] };
 
 /** By the beginning of the endpoint id, in whole segments; the longest that fits counts. */
-const FAMILIES: Readonly<Record<string, ImageFamily>> = {
+const FAMILIES: Readonly<Record<string, FalImageFamily>> = {
   'fal-ai/bytedance/seedream': SEEDREAM,
   'fal-ai/flux-2-flex': { ...FLUX_2, options: [...FLUX_2.options, 'guidance_scale', 'num_inference_steps'] },
   'fal-ai/flux-2-max': FLUX_2,
@@ -148,6 +148,6 @@ const FAMILIES: Readonly<Record<string, ImageFamily>> = {
   'wan/v2.6': WAN,
 };
 
-export function imageFamilyOf(endpoint: string): ImageFamily {
+export function imageFamilyOf(endpoint: string): FalImageFamily {
   return longestFitting(FAMILIES, endpoint) ?? DIFFUSION;
 }

@@ -3,15 +3,14 @@ import { FareboxError } from '../../../domain/errors.ts';
 import { ASPECT_RATIOS, type ImageFormat } from '../../../domain/images/images.ts';
 import { nearestRatio, type PixelSize, ratioOf, sizeOfRatio } from '../../shared/imageSizes.ts';
 import type { ImageEdit, ImageOrder } from '../../shared/mediaProvider.ts';
-import { type ImageFamily, imageFamilyOf } from './imageFamilies.ts';
-
-export type FalInput = Record<string, unknown>;
+import { definedFields, type Fields } from '../../shared/textFailures.ts';
+import { type FalImageFamily, imageFamilyOf } from './imageFamilies.ts';
 
 /** The inputs that together make as many pictures as were ordered. */
-export function generationInputs(order: ImageOrder): FalInput[] {
+export function generationInputs(order: ImageOrder): Fields[] {
   const family = imageFamilyOf(order.upstreamModel);
   const { count, seed, guidance, steps } = order;
-  const input = defined({
+  const input = definedFields({
     ...family.fixed,
     prompt: styled(order),
     ...sizeFields(family, order),
@@ -32,11 +31,11 @@ export function generationInputs(order: ImageOrder): FalInput[] {
 }
 
 /** `urls`: of its pictures, in their order. */
-export function editInput(edit: ImageEdit, urls: readonly string[]): FalInput {
+export function editInput(edit: ImageEdit, urls: readonly string[]): Fields {
   const family = imageFamilyOf(edit.upstreamModel);
   const [base, mask] = urls;
   const { sources } = family;
-  return defined({
+  return definedFields({
     ...family.fixed,
     prompt: edit.prompt,
     ...(sources === 'image_urls' ? { image_urls: urls } : { image_url: base }),
@@ -61,7 +60,7 @@ function styled({ prompt, style }: ImageOrder): string {
   return style === undefined ? prompt : `${prompt}\n\nStyle: ${style}.`;
 }
 
-function sharedFields(family: ImageFamily, order: ImageOrder | ImageEdit): FalInput {
+function sharedFields(family: FalImageFamily, order: ImageOrder | ImageEdit): Fields {
   const { safeMode, quality, skipsThinking, format } = order;
   return {
     ...only(family, {
@@ -76,23 +75,26 @@ function sharedFields(family: ImageFamily, order: ImageOrder | ImageEdit): FalIn
 
 const STRICT = '2';
 
-function formatOf({ formats }: ImageFamily, format: ImageFormat): ImageFormat | undefined {
+function formatOf({ formats }: FalImageFamily, format: ImageFormat): ImageFormat | undefined {
   return formats.includes(format) ? format : formats[0];
 }
 
-function only({ options }: ImageFamily, fields: FalInput): FalInput {
+function only({ options }: FalImageFamily, fields: Fields): Fields {
   const known: readonly string[] = options;
   return Object.fromEntries(Object.entries(fields).filter(([name]) => known.includes(name)));
 }
 
-interface Sized {
+interface RequestedSize {
   width?: number | undefined;
   height?: number | undefined;
   aspectRatio?: string | undefined;
   resolution?: string | undefined;
 }
 
-function sizeFields({ sizing }: ImageFamily, { width, height, aspectRatio, resolution }: Sized): FalInput {
+function sizeFields(
+  { sizing }: FalImageFamily,
+  { width, height, aspectRatio, resolution }: RequestedSize,
+): Fields {
   const exact = width === undefined || height === undefined ? undefined : { width, height };
   const named = ratioOf(aspectRatio);
   const tiered =
@@ -111,7 +113,7 @@ function sizeFields({ sizing }: ImageFamily, { width, height, aspectRatio, resol
 }
 
 /** Without a ratio an edit keeps that of its base. */
-function editSize(family: ImageFamily, { images, aspectRatio, resolution }: ImageEdit): FalInput {
+function editSize(family: FalImageFamily, { images, aspectRatio, resolution }: ImageEdit): Fields {
   const [base] = images;
   const wantsSize = aspectRatio !== undefined || resolution !== undefined;
   if (family.sizing === 'pixels' || family.sizing === 'presets') {
@@ -130,8 +132,4 @@ const PRESETS: Readonly<Record<string, string>> = {
 
 function presetOf(size: PixelSize): string | undefined {
   return PRESETS[nearestRatio(size, ['1:1', '3:2', '2:3'])];
-}
-
-function defined(fields: FalInput): FalInput {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,35 +1,34 @@
 /** What fal's models of speech take. Source: as in imageFamilies.ts. */
 import { languageName } from '../../shared/languageNames.ts';
 import type { SpeechOrder } from '../../shared/mediaProvider.ts';
+import { definedFields, type Fields } from '../../shared/textFailures.ts';
 import { longestFitting } from '../service.ts';
 
-type Fields = Record<string, unknown>;
-
 /** Who says it: a voice that the model has, or a sample under this address. */
-type Write = (order: SpeechOrder, voice: { name?: string; sampleUrl?: string }) => Fields;
+type FalSpeechWriter = (order: SpeechOrder, voice: { name?: string; sampleUrl?: string }) => Fields;
 
 interface SpeechFamily {
-  write: Write;
+  write: FalSpeechWriter;
   /** How a voice is cloned: the sample is sent with every order, or taken in once by an endpoint that names it. */
   cloning?: 'sample' | { endpoint: string; input: (sampleUrl: string, endpoint: string) => Fields };
 }
 
-const plain: Write = ({ text, speed, language }, { name }) => ({
+const plain: FalSpeechWriter = ({ text, speed, language }, { name }) => ({
   text,
   voice: name,
   speed: speed === 1 ? undefined : speed,
   language,
 });
 
-const kokoro: Write = ({ text, speed }, { name }) => ({ prompt: text, voice: name, speed });
+const kokoro: FalSpeechWriter = ({ text, speed }, { name }) => ({ prompt: text, voice: name, speed });
 
-const chatterbox: Write = ({ text, temperature }, { sampleUrl }) => ({
+const chatterbox: FalSpeechWriter = ({ text, temperature }, { sampleUrl }) => ({
   text,
   audio_url: sampleUrl,
   temperature,
 });
 
-const chatterboxHd: Write = ({ text, temperature }, { name, sampleUrl }) => ({
+const chatterboxHd: FalSpeechWriter = ({ text, temperature }, { name, sampleUrl }) => ({
   text,
   ...(sampleUrl === undefined ? { voice: name } : { audio_url: sampleUrl }),
   temperature,
@@ -37,16 +36,16 @@ const chatterboxHd: Write = ({ text, temperature }, { name, sampleUrl }) => ({
 });
 
 /** A name here is a language's example or an address. */
-const chatterboxMultilingual: Write = ({ text, temperature, language }, { name, sampleUrl }) => ({
+const chatterboxMultilingual: FalSpeechWriter = ({ text, temperature, language }, { name, sampleUrl }) => ({
   text,
   voice: sampleUrl ?? name ?? languageName(language)?.toLowerCase(),
   custom_audio_language: sampleUrl && languageName(language)?.toLowerCase(),
   temperature,
 });
 
-const orpheus: Write = ({ text, temperature }, { name }) => ({ text, voice: name, temperature });
+const orpheus: FalSpeechWriter = ({ text, temperature }, { name }) => ({ text, voice: name, temperature });
 
-const qwen3: Write = ({ text, style, language, temperature, topP }, { name }) => ({
+const qwen3: FalSpeechWriter = ({ text, style, language, temperature, topP }, { name }) => ({
   text,
   voice: name,
   prompt: style,
@@ -55,7 +54,7 @@ const qwen3: Write = ({ text, style, language, temperature, topP }, { name }) =>
   top_p: topP,
 });
 
-const gemini: Write = ({ text, style, temperature, format }, { name }) => ({
+const gemini: FalSpeechWriter = ({ text, style, temperature, format }, { name }) => ({
   prompt: text,
   voice: name,
   style_instructions: style,
@@ -63,14 +62,14 @@ const gemini: Write = ({ text, style, temperature, format }, { name }) => ({
   output_format: format === 'opus' ? 'ogg_opus' : format,
 });
 
-const elevenLabs: Write = ({ text, speed, language }, { name }) => ({
+const elevenLabs: FalSpeechWriter = ({ text, speed, language }, { name }) => ({
   text,
   voice: name,
   speed,
   language_code: language,
 });
 
-const xai: Write = ({ text, language, format }, { name }) => ({
+const xai: FalSpeechWriter = ({ text, language, format }, { name }) => ({
   text,
   voice: name,
   language,
@@ -78,7 +77,7 @@ const xai: Write = ({ text, language, format }, { name }) => ({
 });
 
 /** Samples are delivered as OpenAI's are: 24,000 a second. */
-const minimax: Write = ({ text, speed, language, format }, { name }) => ({
+const minimax: FalSpeechWriter = ({ text, speed, language, format }, { name }) => ({
   text,
   voice_setting: { voice_id: name && spelled(name), speed: Math.min(2, Math.max(0.5, speed)) },
   audio_setting: { format, ...(format === 'pcm' && { sample_rate: '24000' }) },
@@ -131,5 +130,5 @@ export function speechInput(order: SpeechOrder): Fields {
   const { write, cloning } = familyOf(order.upstreamModel);
   const isSample = cloning === 'sample' && voice !== undefined && /^https?:\/\//.test(voice);
   const input = write(order, isSample ? { sampleUrl: voice } : voice === undefined ? {} : { name: voice });
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+  return definedFields(input);
 }

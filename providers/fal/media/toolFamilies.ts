@@ -5,9 +5,9 @@
 import type { Enlargement, TranscriptionOrder } from '../../shared/mediaProvider.ts';
 import { longestFitting } from '../service.ts';
 
-type Fixed = Readonly<Record<string, string | number | boolean>>;
+type FixedFields = Readonly<Record<string, string | number | boolean>>;
 
-const CUTTERS: Readonly<Record<string, Fixed>> = { 'fal-ai/birefnet': { output_format: 'png' } };
+const CUTTERS: Readonly<Record<string, FixedFields>> = { 'fal-ai/birefnet': { output_format: 'png' } };
 
 export function cutoutInput(endpoint: string, url: string): Record<string, unknown> {
   return { image_url: url, ...longestFitting(CUTTERS, endpoint) };
@@ -19,7 +19,7 @@ interface Enlarger {
   mostScale: number;
   /** It takes `creativity` from 0 to 1. */
   creative?: true;
-  fixed?: Fixed;
+  fixed?: FixedFields;
 }
 
 const ENLARGERS: Readonly<Record<string, Enlarger>> = {
@@ -51,19 +51,19 @@ export function enlargeInput(
   };
 }
 
-interface Transcriber {
+interface FalTranscriber {
   language: 'language' | 'language_code' | null;
   /** Sent where times are asked for, and where they are not. */
-  timed?: Fixed;
-  untimed?: Fixed;
+  timed?: FixedFields;
+  untimed?: FixedFields;
   /** What its chunks are. */
   chunks: 'words' | 'segments';
   /** Must be told not to believe that everything is English. */
   guesses?: true;
-  fixed?: Fixed;
+  fixed?: FixedFields;
 }
 
-const TRANSCRIBERS: Readonly<Record<string, Transcriber>> = {
+const TRANSCRIBERS: Readonly<Record<string, FalTranscriber>> = {
   'fal-ai/elevenlabs/speech-to-text': {
     language: 'language_code',
     chunks: 'words',
@@ -84,9 +84,9 @@ const TRANSCRIBERS: Readonly<Record<string, Transcriber>> = {
     fixed: { task: 'transcribe', chunk_level: 'segment' },
   },
 };
-const TRANSCRIBER: Transcriber = { language: 'language', chunks: 'segments' };
+const TRANSCRIBER: FalTranscriber = { language: 'language', chunks: 'segments' };
 
-export function transcriberOf(endpoint: string): Transcriber {
+export function transcriberOf(endpoint: string): FalTranscriber {
   return longestFitting(TRANSCRIBERS, endpoint) ?? TRANSCRIBER;
 }
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MediaTools } from '../../../engines/media/mediaTools.ts';
 import type { CallContext, Outcome, VideoRequest } from '../../shared/provider.ts';
-import { mediumInput } from '../reading.ts';
+import { mediumInput } from '../ffmpegOptions.ts';
 import { BEFORE_INPUTS, mostBitsPerSecond, mp4OfParts, mp4Part } from './encoding.ts';
 import { FRAMES_PER_SECOND } from './frames.ts';
 import { type Part, planVideo, type VideoPlan } from './plan.ts';
@@ -14,7 +14,7 @@ const START_MS = 60_000;
 const MS_PER_MEGAPIXEL = 1_000;
 
 /** One run of ffmpeg. */
-interface Step {
+interface FfmpegRun {
   arguments: readonly string[];
   /** How many pictures its output has when it is whole. */
   frames: number;
@@ -64,7 +64,7 @@ function listOf(parts: readonly Part[]): string {
   return `ffconcat version 1.0\n${lines.join('')}`;
 }
 
-function partStep({ picture, chains, frames }: Part, size: VideoPlan['size'], path: string): Step {
+function partStep({ picture, chains, frames }: Part, size: VideoPlan['size'], path: string): FfmpegRun {
   const input = picture === undefined ? [] : mediumInput(picture);
   const graph = ['-filter_complex', chains.join(';'), '-map', '[out]'];
   return { arguments: [...BEFORE_INPUTS, ...input, ...graph, ...mp4Part(size, path)], frames };
@@ -74,7 +74,7 @@ function partStep({ picture, chains, frames }: Part, size: VideoPlan['size'], pa
 function joiningStep(
   { sound, frames }: VideoPlan,
   { listPath, path }: { listPath: string; path: string },
-): Step {
+): FfmpegRun {
   const track = sound?.track === undefined ? [] : mediumInput(sound.track);
   const heard = sound === undefined ? [] : ['-filter_complex', sound.chain, '-map', '[sound]'];
   const inputs = ['-f', 'concat', '-i', `file:${listPath}`, ...track];

@@ -5,7 +5,7 @@ import type { MediaTools } from '../../../engines/media/mediaTools.ts';
 import type { Progress } from '../../../engines/media/progress.ts';
 import type { PixelSize } from '../../shared/imageSizes.ts';
 import type { CallContext, MediaFile, Outcome, VideoRequest } from '../../shared/provider.ts';
-import { mediumInput } from '../reading.ts';
+import { mediumInput } from '../ffmpegOptions.ts';
 import { BEFORE_INPUTS, mostBitsPerSecond, mp4, prores } from './encoding.ts';
 import { even } from './frames.ts';
 import { refused, run } from './run.ts';

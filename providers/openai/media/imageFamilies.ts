@@ -6,7 +6,7 @@ import type { Quality } from '../../../domain/catalogue/specs.ts';
 import { nearestRatio } from '../../shared/imageSizes.ts';
 import { type Sizing, sizeOf, type WantedSize } from './imageSizes.ts';
 
-export interface ImageFamily {
+export interface OpenAiImageFamily {
   /** The fields of a size. */
   size: (wanted: WantedSize) => Record<string, string>;
   quality: (quality: Quality) => string | undefined;
@@ -23,7 +23,7 @@ export interface ImageFamily {
 
 const same = (quality: Quality) => quality;
 
-const GPT: ImageFamily = {
+const GPT: OpenAiImageFamily = {
   size: sized({ kind: 'bounded' }),
   quality: same,
   choosesFormat: true,
@@ -32,27 +32,27 @@ const GPT: ImageFamily = {
   sampling: false,
   edits: 'form',
 };
-const GPT_1: ImageFamily = {
+const GPT_1: OpenAiImageFamily = {
   ...GPT,
   size: sized({ kind: 'listed', sizes: ['1024x1024', '1536x1024', '1024x1536'] }),
 };
 const PLAIN = { ...GPT, choosesFormat: false, moderates: false, asksForBase64: true } as const;
-const DALL_E_3: ImageFamily = {
+const DALL_E_3: OpenAiImageFamily = {
   ...PLAIN,
   size: sized({ kind: 'listed', sizes: ['1024x1024', '1792x1024', '1024x1792'] }),
   quality: (quality) => (quality === 'high' ? 'hd' : 'standard'),
 };
-const DALL_E_2: ImageFamily = {
+const DALL_E_2: OpenAiImageFamily = {
   ...PLAIN,
   size: sized({ kind: 'listed', sizes: ['256x256', '512x512', '1024x1024'] }),
   quality: () => undefined,
 };
-const GROK: ImageFamily = { ...PLAIN, size: inWords, edits: 'json' };
+const GROK: OpenAiImageFamily = { ...PLAIN, size: inWords, edits: 'json' };
 /** vLLM, SGLang, LocalAI and their like. */
-const OTHERS: ImageFamily = { ...PLAIN, size: sized({ kind: 'any' }), sampling: true };
+const OTHERS: OpenAiImageFamily = { ...PLAIN, size: sized({ kind: 'any' }), sampling: true };
 
 /** The first that fits. */
-const FAMILIES: readonly [RegExp, ImageFamily][] = [
+const FAMILIES: readonly [RegExp, OpenAiImageFamily][] = [
   [/^(gpt-image-1|chatgpt-image)/, GPT_1],
   [/^gpt-image/, GPT],
   [/^dall-e-2/, DALL_E_2],
@@ -60,11 +60,11 @@ const FAMILIES: readonly [RegExp, ImageFamily][] = [
   [/^grok-/, GROK],
 ];
 
-export function familyOf(upstreamModel: string): ImageFamily {
+export function familyOf(upstreamModel: string): OpenAiImageFamily {
   return FAMILIES.find(([name]) => name.test(upstreamModel))?.[1] ?? OTHERS;
 }
 
-function sized(sizing: Sizing): ImageFamily['size'] {
+function sized(sizing: Sizing): OpenAiImageFamily['size'] {
   return (wanted) => {
     const size = sizeOf(wanted, sizing);
     return size === undefined ? {} : { size };

@@ -18,9 +18,8 @@ import { type Dialect, dialectNameOf, dialectOf } from '../dialects.ts';
 import { errorIn, failureOfError, failureOfReply } from '../errorReply.ts';
 import { OPENAI_BASE_URL, type OpenAiOptions } from '../openai.ts';
 import type { OpenAiDialect } from '../settings.ts';
-import { createFetchPicture, type FetchPicture } from './fetchPicture.ts';
 import { editCall, orderCall } from './images.ts';
-import { type Awaited, readPictures } from './pictures.ts';
+import { createFetchPicture, type ExpectedPictures, type FetchPicture, readPictures } from './pictures.ts';
 import { readTranscript, transcriptionCall } from './transcription.ts';
 
 export interface OpenAiMediaOptions extends Omit<OpenAiOptions, 'xSearch'> {
@@ -38,7 +37,7 @@ const MAX_TRANSCRIPT_BYTES = 32 * 1024 * 1024;
 export function createOpenAiMedia(options: OpenAiMediaOptions): OpenAiMedia {
   const service = openService(options);
   const { dialect, dialectName, fetchPicture } = service;
-  const pictures = async (call: Asked, awaited: Omit<Awaited, 'fetchPicture'>) => {
+  const pictures = async (call: MediaPost, awaited: Omit<ExpectedPictures, 'fetchPicture'>) => {
     const asked = { ...call, maxBytes: MAX_PICTURES_BYTES };
     const reply = await post(service, asked, awaited.context);
     return await readPictures(reply, { ...awaited, fetchPicture });
@@ -66,16 +65,16 @@ export function createOpenAiMedia(options: OpenAiMediaOptions): OpenAiMedia {
   };
 }
 
-interface Service {
+interface OpenAiMediaService {
   http: ServiceHttp;
   dialect: Dialect;
   dialectName: OpenAiDialect;
   fetchPicture: FetchPicture;
 }
 
-type Asked = Omit<ServicePost, 'signal'>;
+type MediaPost = Omit<ServicePost, 'signal'>;
 
-function openService({ guardedFetch, ...options }: OpenAiMediaOptions): Service {
+function openService({ guardedFetch, ...options }: OpenAiMediaOptions): OpenAiMediaService {
   const { baseUrl = OPENAI_BASE_URL, apiKey, dialect: chosen, name, ...reached } = options;
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const access = { ...reached, baseUrl, headers };
@@ -87,7 +86,11 @@ function openService({ guardedFetch, ...options }: OpenAiMediaOptions): Service 
   };
 }
 
-async function post({ http }: Service, call: Asked, { signal }: MediaCallContext): Promise<ServiceReply> {
+async function post(
+  { http }: OpenAiMediaService,
+  call: MediaPost,
+  { signal }: MediaCallContext,
+): Promise<ServiceReply> {
   const reply = await http.post({ ...call, signal });
   if (reply.status !== 200) throw failureOfReply(await errorReplyOf(reply), Date.now());
   return reply;

@@ -1,24 +1,30 @@
 /** The answer of picture making: base64 in place, or addresses to fetch. */
 import { join } from 'node:path';
+import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { sniffImage } from '../../../engines/media/image/sniffImage.ts';
-import type { ServiceReply } from '../../../infra/http/serviceHttp.ts';
-import { readHead } from '../../shared/fileHead.ts';
+import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
+import {
+  createServiceHttp,
+  type ServiceHttpOptions,
+  type ServiceReply,
+} from '../../../infra/http/serviceHttp.ts';
+import { readHead } from '../../shared/audioFile.ts';
+import { fetchOutput } from '../../shared/fetchOutput.ts';
 import type { MadeImage, MediaCallContext } from '../../shared/mediaProvider.ts';
 import { garbage, isFields, parseJson } from '../../shared/textFailures.ts';
 import { errorIn, failureOfError } from '../errorReply.ts';
-import type { FetchPicture } from './fetchPicture.ts';
 import { PictureScanner, type ScannedPicture } from './pictureScanner.ts';
 
 const TYPES: readonly (string | undefined)[] = ['image/png', 'image/jpeg', 'image/webp'];
 
-export interface Awaited {
+export interface ExpectedPictures {
   count: number;
   context: MediaCallContext;
   fetchPicture: FetchPicture;
 }
 
 /** Exactly as many as were ordered, or an UpstreamFailure. */
-export async function readPictures(reply: ServiceReply, awaited: Awaited): Promise<MadeImage[]> {
+export async function readPictures(reply: ServiceReply, awaited: ExpectedPictures): Promise<MadeImage[]> {
   const { count, context } = awaited;
   const scanner = new PictureScanner(count, (index) => join(context.workFolder, `made-${index}`));
   try {
@@ -48,13 +54,13 @@ function entriesOf(json: unknown, status: number): unknown[] {
   return json.data;
 }
 
-interface Place {
+interface PicturePlace {
   index: number;
   scanned: readonly ScannedPicture[];
-  awaited: Awaited;
+  awaited: ExpectedPictures;
 }
 
-async function pictureOf(entry: unknown, { index, scanned, awaited }: Place): Promise<MadeImage> {
+async function pictureOf(entry: unknown, { index, scanned, awaited }: PicturePlace): Promise<MadeImage> {
   if (!isFields(entry)) throw garbage('a picture of another shape');
   const { b64_json: base64, url } = entry;
   if (typeof base64 === 'string') {
@@ -74,4 +80,31 @@ function typeOf(head: Buffer): string {
   if (type === undefined || !TYPES.includes(type))
     throw garbage(`${type ?? 'something else'} in place of a picture`);
   return type;
+}
+
+/** Fetches a picture from the address that a service answered in place of base64. */
+export type FetchPicture = (
+  url: string,
+  target: { path: string; context: MediaCallContext },
+) => Promise<void>;
+
+const MAX_BYTES = 64 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+
+/** The service's own address is asked with its credential, any other through the guarded fetch and without one. */
+export function createFetchPicture(options: ServiceHttpOptions, guardedFetch: GuardedFetch): FetchPicture {
+  const http = createServiceHttp({ ...options, baseUrl: new URL(options.baseUrl).origin });
+  const source = { http, baseUrl: options.baseUrl, guardedFetch };
+  return async (url, { path, context }) => {
+    const target = { path, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
+    const fetched = await fetchOutput(source, url, { target, context });
+    if (fetched.ok) return;
+    const { outcome } = fetched;
+    const refused = outcome.status === 'refused';
+    const detail = refused || outcome.status === 'unknown' ? outcome.detail : undefined;
+    throw new UpstreamFailure({
+      reason: refused ? 'garbage' : 'lost',
+      detail: detail ?? 'the picture was not fetched',
+    });
+  };
 }

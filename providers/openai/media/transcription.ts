@@ -1,9 +1,8 @@
 /** POST /audio/transcriptions. */
 import type { ServicePost } from '../../../infra/http/serviceHttp.ts';
 import type { Transcript, TranscriptionOrder } from '../../shared/mediaProvider.ts';
-import { recordingPart } from '../../shared/recordingUpload.ts';
 import { garbage, isFields } from '../../shared/textFailures.ts';
-import { spanIn, textIn } from '../../shared/timedWords.ts';
+import { recordingPart, spanIn, textIn } from '../../shared/transcripts.ts';
 import { errorIn, failureOfError } from '../errorReply.ts';
 import type { OpenAiDialect } from '../settings.ts';
 

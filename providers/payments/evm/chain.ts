@@ -1,7 +1,9 @@
-/** The nodes of an EVM chain as one voice. */
+/** The nodes of an EVM chain as one voice, and what they say in their own way: reverts, numbers and bytes. */
+
+import type { Hex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import { type ChainNode, type NodeRefused, NodeSilent } from '../nodes/chainNode.ts';
 import { createRpcNodes, type RpcNodes } from '../nodes/rpcNodes.ts';
-import { type ChainNode, NodeSilent, quantity, withReverts } from './node.ts';
 
 export interface ChainSettings
   extends Pick<PaymentNetworkSettings, 'network' | 'rpcUrls' | 'allowPrivateNetwork'> {
@@ -31,4 +33,26 @@ export function createChain({ network, rpcUrls, prove, ...settings }: ChainSetti
 
 export function chainIdOf(network: string): bigint {
   return BigInt(network.slice(network.indexOf(':') + 1));
+}
+
+/** The node's answer to a call is that the chain refuses it. */
+export class CallReverted extends Error {}
+
+/** 3 is what nodes answer where the revert has data; without it some say only in words what happened. */
+function withReverts(refused: NodeRefused): Error {
+  const { code, message } = refused;
+  const reverted = code === 3 || /revert|out ?of ?gas|gas required exceeds|invalid opcode/i.test(message);
+  return reverted ? new CallReverted(message) : refused;
+}
+
+/** A number as nodes write it. Throws NodeSilent for anything else. */
+export function quantity(value: unknown): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) throw new NodeSilent('no number');
+  return BigInt(value);
+}
+
+/** Bytes as nodes write them, in lower case. Throws NodeSilent for anything else. */
+export function bytes(value: unknown): Hex {
+  if (typeof value !== 'string' || !/^0x([0-9a-fA-F]{2})*$/.test(value)) throw new NodeSilent('no bytes');
+  return `0x${value.slice(2).toLowerCase()}`;
 }

@@ -1,18 +1,16 @@
 /** Payments in a token with EIP-3009 (USDC) on an EVM chain: the payer signs, somebody else hands in and pays the fee. */
+import type { Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { feeBudgetUnits, type PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { createFacilitator } from '../facilitator.ts';
-import type { PaymentNetwork, PaymentRequirement } from '../paymentNetwork.ts';
-import type { Settler } from '../settler.ts';
+import { type ChainNode, NodeSilent } from '../nodes/chainNode.ts';
+import type { PaymentNetwork, PaymentRequirement, Settler } from '../paymentNetwork.ts';
 import { type Chain, createChain } from './chain.ts';
 import { findPayment } from './findPayment.ts';
-import { type ChainNode, NodeSilent } from './node.ts';
 import { createOwnSettler } from './ownSettler.ts';
 import { readPayment } from './readPayment.ts';
 import { decimalsOf } from './token.ts';
 import { verifyPayment } from './verifyPayment.ts';
-
-type Hex = `0x${string}`;
 
 export interface EvmTools {
   /** The value of an environment variable; undefined when unset or empty. */

@@ -1,10 +1,9 @@
 /** Asks contracts on behalf of the sign-in with wallets that are contracts: bounded in gas, size and time. */
+import type { Hex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import type { ChainNode } from '../nodes/chainNode.ts';
 import { ChainUnavailable } from '../paymentNetwork.ts';
-import { type Chain, createChain } from './chain.ts';
-import { bytes, CallReverted, type ChainNode } from './node.ts';
-
-type Hex = `0x${string}`;
+import { bytes, CallReverted, type Chain, createChain } from './chain.ts';
 
 interface ContractCall {
   /** Undefined: `data` is code that runs without being deployed. */

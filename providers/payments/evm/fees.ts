@@ -1,6 +1,7 @@
 /** The price of gas: as a node tells it, as a call is tried out with it, and as a transaction offers it. */
 import { toHex } from 'viem';
-import { type ChainNode, NodeRefused, quantity } from './node.ts';
+import { type ChainNode, NodeRefused } from '../nodes/chainNode.ts';
+import { quantity } from './chain.ts';
 import { readBlock } from './readChain.ts';
 
 const GWEI = 1_000_000_000n;

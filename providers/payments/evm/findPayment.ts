@@ -2,33 +2,40 @@
  * What became of a payment, by the chain alone: whether its authorization was used, in which transaction, and whether that
  * transaction moved what was signed. Each node reads all of it for itself; see chain.ts for when they are believed.
  */
+import type { Hex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
-import { foundBy, type Sighting } from '../nodes/foundBy.ts';
-import { type Found, type SignedPayment, UsedBefore } from '../paymentNetwork.ts';
+import type { ChainNode } from '../nodes/chainNode.ts';
+import { foundBy, type Sighting } from '../nodes/rpcNodes.ts';
+import { type PaymentLookup, type SignedPayment, UsedBefore } from '../paymentNetwork.ts';
 import type { Chain } from './chain.ts';
-import { findUse, type Sought } from './findUse.ts';
-import type { ChainNode } from './node.ts';
-import { type Block, depthOf, type Receipt, readBlock, readReceipt, readWaiting } from './readChain.ts';
+import { findUse, type UseQuery } from './findUse.ts';
+import {
+  type Block,
+  depthOf,
+  type Log,
+  type Receipt,
+  readBlock,
+  readReceipt,
+  readWaiting,
+} from './readChain.ts';
 import { asTopic, CANCELED_EVENT, isAuthorizationUsed, TRANSFER_EVENT, USED_EVENT } from './token.ts';
 import { signedOf } from './verifyPayment.ts';
 
-type Hex = `0x${string}`;
+type EvmSighting = Sighting<{ block: string }> | { state: 'absent'; gone: false; usedBefore: true };
 
-type Reading = Sighting<{ block: string }> | { state: 'absent'; gone: false; usedBefore: true };
-
-export interface Finder {
+export interface EvmPaymentFinder {
   chain: Chain;
   settings: PaymentNetworkSettings;
 }
 
 /** Throws ChainUnavailable. */
 export async function findPayment(
-  { chain, settings }: Finder,
+  { chain, settings }: EvmPaymentFinder,
   payment: SignedPayment,
   { signal, transaction }: { signal: AbortSignal; transaction: string | undefined },
-): Promise<Found> {
+): Promise<PaymentLookup> {
   const hint = transaction !== undefined && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? transaction : undefined;
-  const sought: Sought = {
+  const sought: UseQuery = {
     // Of the payment: the configuration may name another one by now.
     token: payment.asset as Hex,
     confirmations: BigInt(settings.confirmations),
@@ -45,7 +52,7 @@ export async function findPayment(
   return foundBy(readings, payment, 'the authorization was used, but did not move what was signed');
 }
 
-async function readFrom(node: ChainNode, sought: Sought): Promise<Reading> {
+async function readFrom(node: ChainNode, sought: UseQuery): Promise<EvmSighting> {
   const named = sought.hint === undefined ? undefined : await readTransaction(node, sought, sought.hint);
   if (named !== undefined) return named;
   const latest = await readBlock(node, 'latest');
@@ -70,7 +77,7 @@ async function readFrom(node: ChainNode, sought: Sought): Promise<Reading> {
  */
 async function fateOfOwn(
   node: ChainNode,
-  { hint, isOurs }: Sought,
+  { hint, isOurs }: UseQuery,
   { baseFeePerGas = 0n }: Block,
 ): Promise<{ dropped?: true; stuck?: true }> {
   if (!isOurs || hint === undefined) return {};
@@ -80,7 +87,11 @@ async function fateOfOwn(
 }
 
 /** Undefined: it has nothing to do with this payment, or is in no block (any more). */
-async function readTransaction(node: ChainNode, sought: Sought, hash: string): Promise<Reading | undefined> {
+async function readTransaction(
+  node: ChainNode,
+  sought: UseQuery,
+  hash: string,
+): Promise<EvmSighting | undefined> {
   const receipt = await readReceipt(node, hash);
   if (receipt === undefined || receipt.status !== '0x1') return undefined;
   const used = receipt.logs.findIndex((log) => isUse(log, sought));
@@ -92,9 +103,7 @@ async function readTransaction(node: ChainNode, sought: Sought, hash: string): P
   return { state: movedWhatWasSigned(receipt, used, sought) ? 'final' : 'wrong', ...about };
 }
 
-type Log = Receipt['logs'][number];
-
-function isUse(log: Log, { token, payment }: Sought): boolean {
+function isUse(log: Log, { token, payment }: UseQuery): boolean {
   const [event, authorizer, nonce] = log.topics;
   return (
     log.address === token &&
@@ -108,7 +117,7 @@ function isUse(log: Log, { token, payment }: Sought): boolean {
  * The transfer must be the very next event: the token writes both in one breath. Anywhere else in the transaction it may be
  * the doing of another authorization, which is credited by itself.
  */
-function movedWhatWasSigned({ logs }: Receipt, used: number, { token, payment }: Sought): boolean {
+function movedWhatWasSigned({ logs }: Receipt, used: number, { token, payment }: UseQuery): boolean {
   const place = logs[used]?.logIndex;
   const next = logs.find(({ logIndex }) => place !== undefined && logIndex === place + 1n);
   if (next === undefined || next.address !== token || next.topics.length !== 3) return false;
@@ -123,7 +132,11 @@ function movedWhatWasSigned({ logs }: Receipt, used: number, { token, payment }:
 }
 
 /** Its time is over in a block that stays: from there on the token takes it no more, and before it did not come. */
-async function isOver(node: ChainNode, { confirmations, payment }: Sought, latest: Block): Promise<boolean> {
+async function isOver(
+  node: ChainNode,
+  { confirmations, payment }: UseQuery,
+  latest: Block,
+): Promise<boolean> {
   const end = BigInt(payment.validBefore ?? '0');
   if (latest.timestamp < end || latest.number < confirmations) return false;
   const deep = latest.number - confirmations;

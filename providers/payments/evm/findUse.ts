@@ -1,11 +1,11 @@
 /** Looks for the event that used or cancelled an authorization, in the blocks of its own window, the latest first. */
 import type { Hex } from 'viem';
+import { type ChainNode, NodeRefused } from '../nodes/chainNode.ts';
 import type { SignedPayment } from '../paymentNetwork.ts';
-import { type ChainNode, NodeRefused } from './node.ts';
 import { type Block, type Log, readBlock, readLogs } from './readChain.ts';
 import { asTopic, CANCELED_EVENT, USED_EVENT } from './token.ts';
 
-export interface Sought {
+export interface UseQuery {
   token: Hex;
   confirmations: bigint;
   payment: SignedPayment;
@@ -26,7 +26,7 @@ const FIRST_STRIDE = 64n;
  * The authorization is used in the state after `latest`. Undefined: by nothing in the blocks that are searched, so before
  * them. Throws NodeSilent.
  */
-export async function findUse(node: ChainNode, sought: Sought, latest: Block): Promise<Log | undefined> {
+export async function findUse(node: ChainNode, sought: UseQuery, latest: Block): Promise<Log | undefined> {
   const { token, payment } = sought;
   const topics = [[USED_EVENT, CANCELED_EVENT], asTopic(payment.payer.address), payment.nonce];
   const firstBlock = await firstBlockOf(node, sought, latest);
@@ -51,7 +51,7 @@ export async function findUse(node: ChainNode, sought: Sought, latest: Block): P
 }
 
 /** A block from before the payment can have come: found backwards in doubling strides. */
-async function firstBlockOf(node: ChainNode, { payment }: Sought, latest: Block): Promise<bigint> {
+async function firstBlockOf(node: ChainNode, { payment }: UseQuery, latest: Block): Promise<bigint> {
   const seenAt = BigInt(payment.readAt ?? payment.validAfter) - SECONDS_BEFORE;
   const validAfter = BigInt(payment.validAfter);
   const since = seenAt > validAfter ? seenAt : validAfter;

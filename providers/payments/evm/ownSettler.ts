@@ -4,20 +4,17 @@
  * thereby sent twice cannot move money twice: its authorization is used up by the first one, and the second is reverted.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keccak256 } from 'viem';
+import { type Hex, keccak256 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
-import type { SettleOutcome, SettleTerms, SignedPayment } from '../paymentNetwork.ts';
-import type { Settler } from '../settler.ts';
-import type { Chain } from './chain.ts';
+import { type ChainNode, NodeRefused } from '../nodes/chainNode.ts';
+import type { SettleOutcome, Settler, SettleTerms, SignedPayment } from '../paymentNetwork.ts';
+import { bytes, CallReverted, type Chain, quantity } from './chain.ts';
 import { type Fees, MAX_FEE_PER_GAS, type Price, pricedNow, priceOf, raisedPrice, readFees } from './fees.ts';
-import { bytes, CallReverted, type ChainNode, NodeRefused, quantity } from './node.ts';
 import { readWaiting } from './readChain.ts';
 import { isByPayersKey } from './readPayment.ts';
 import { isAuthorizationUsed, transferCall } from './token.ts';
 import { MAX_TRANSFER_GAS, signedOf } from './verifyPayment.ts';
-
-type Hex = `0x${string}`;
 
 const MAX_TRIES = 20;
 /** Two processes that collided wait for different times, or they would collide again. */
@@ -58,7 +55,7 @@ interface Terms extends Required<SettleTerms> {
 async function handIn(desk: OwnSettlerOptions, payment: SignedPayment, terms: Terms): Promise<SettleOutcome> {
   const signed = signedOf(payment);
   const data = transferCall(signed, !(await isByPayersKey(signed, desk.settings)));
-  const asked: Asked = { desk, payment, data };
+  const asked: SettlementRequest = { desk, payment, data };
   const replaced = terms.replaces === undefined ? undefined : await replace(asked, terms.replaces, terms);
   if (replaced !== undefined) return replaced;
   const { signal } = terms;
@@ -80,7 +77,7 @@ async function handIn(desk: OwnSettlerOptions, payment: SignedPayment, terms: Te
   return refused('the number of the settling account was taken each time');
 }
 
-interface Asked {
+interface SettlementRequest {
   desk: OwnSettlerOptions;
   payment: SignedPayment;
   data: Hex;
@@ -91,7 +88,7 @@ interface Asked {
  * the earlier one is still out there. Undefined: no node knows it any more, and another number may be taken.
  */
 async function replace(
-  asked: Asked,
+  asked: SettlementRequest,
   transaction: string,
   { signal, approveFee }: Terms,
 ): Promise<SettleOutcome | undefined> {
@@ -119,7 +116,7 @@ async function replace(
 type Preparation = { ready: true; nonce: bigint; gas: bigint; fees: Fees } | { ready: false; used: boolean };
 
 /** What one node says of sending it now. */
-async function prepare(node: ChainNode, { desk, payment, data }: Asked): Promise<Preparation> {
+async function prepare(node: ChainNode, { desk, payment, data }: SettlementRequest): Promise<Preparation> {
   const token = payment.asset as Hex;
   const from = desk.account.address;
   const fees = await readFees(node);
@@ -139,13 +136,13 @@ async function prepare(node: ChainNode, { desk, payment, data }: Asked): Promise
   }
 }
 
-interface Order extends Price {
+interface TransactionTerms extends Price {
   nonce: number;
   gas: bigint;
 }
 
 /** Of several nodes the one that is furthest ahead counts; what they say of fees only up to our own bounds. */
-function orderOf(preparations: readonly Preparation[], leastNonce: number): Order | SettleOutcome {
+function orderOf(preparations: readonly Preparation[], leastNonce: number): TransactionTerms | SettleOutcome {
   const ready = preparations.filter((preparation) => preparation.ready);
   if (preparations.length === 0) return refused('no node answers');
   if (ready.length === 0) {
@@ -167,8 +164,8 @@ function most(values: readonly bigint[]): bigint {
 }
 
 async function broadcast(
-  { desk: { chain, account }, payment, data }: Asked,
-  order: Order,
+  { desk: { chain, account }, payment, data }: SettlementRequest,
+  order: TransactionTerms,
   signal: AbortSignal,
 ): Promise<SettleOutcome | 'number taken'> {
   const to = payment.asset as Hex;
@@ -181,7 +178,7 @@ async function broadcast(
       if (signal.aborted) throw error;
       return [];
     });
-  const has = (reply: Reply['kind']) => replies.some(({ kind }) => kind === reply);
+  const has = (reply: EvmBroadcastReply['kind']) => replies.some(({ kind }) => kind === reply);
   if (has('taken')) return { outcome: 'sent', transaction };
   if (has('number taken') && !has('unclear')) return 'number taken';
   if (replies.length < chain.nodeCount || has('unclear')) {
@@ -190,12 +187,12 @@ async function broadcast(
   return refused(replies.map(({ words }) => words).join('; '));
 }
 
-interface Reply {
+interface EvmBroadcastReply {
   kind: 'taken' | 'number taken' | 'refused' | 'unclear';
   words: string;
 }
 
-async function send(node: ChainNode, raw: Hex, transaction: Hex): Promise<Reply> {
+async function send(node: ChainNode, raw: Hex, transaction: Hex): Promise<EvmBroadcastReply> {
   try {
     const told = bytes(await node.call('eth_sendRawTransaction', [raw]));
     return { kind: told === transaction ? 'taken' : 'unclear', words: 'the hash of another transaction' };

@@ -1,6 +1,6 @@
 /** Blocks, receipts and logs as a node tells them, checked in shape; everything hexadecimal is in lower case. */
 import { z } from 'zod';
-import { type ChainNode, NodeSilent } from './node.ts';
+import { type ChainNode, checkAnswer, NodeSilent } from '../nodes/chainNode.ts';
 
 /** A transaction with more is none that pays for a top-up. */
 const MAX_LOGS = 10_000;
@@ -47,7 +47,7 @@ export type Receipt = z.output<typeof receipt>;
 
 /** `which`: a number in hex, or a tag. Throws NodeSilent where there is none. */
 export async function readBlock(node: ChainNode, which: string): Promise<Block> {
-  return checked(block, await node.call('eth_getBlockByNumber', [which, false]));
+  return checkAnswer(block, await node.call('eth_getBlockByNumber', [which, false]));
 }
 
 export interface WaitingTransaction {
@@ -65,7 +65,7 @@ export async function readWaiting(
 ): Promise<WaitingTransaction | undefined> {
   const answer = await node.call('eth_getTransactionByHash', [transaction]);
   if (answer === null) return undefined;
-  const told = checked(waiting, answer);
+  const told = checkAnswer(waiting, answer);
   if (told.hash !== transaction) throw new NodeSilent('another transaction');
   const { blockHash, nonce, gas, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = told;
   const isMined = blockHash !== null && blockHash !== undefined;
@@ -76,7 +76,7 @@ export async function readWaiting(
 export async function readReceipt(node: ChainNode, transaction: string): Promise<Receipt | undefined> {
   const answer = await node.call('eth_getTransactionReceipt', [transaction]);
   if (answer === null) return undefined;
-  const told = checked(receipt, answer);
+  const told = checkAnswer(receipt, answer);
   if (told.transactionHash !== transaction) throw new NodeSilent('the receipt of another transaction');
   return told;
 }
@@ -94,7 +94,7 @@ export async function readLogs(node: ChainNode, filter: LogFilter): Promise<Log[
   const { address, topics, fromBlock, toBlock } = filter;
   const range = { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` };
   const asked = topics.map((wanted) => (wanted.length === 0 ? null : wanted));
-  const told = checked(
+  const told = checkAnswer(
     z.array(log).max(MAX_LOGS),
     await node.call('eth_getLogs', [{ address, topics: asked, ...range }]),
   );
@@ -120,12 +120,6 @@ export async function depthOf(
 ): Promise<'replaced' | 'shallow' | 'deep'> {
   const head = await readBlock(node, 'latest');
   const now = await node.call('eth_getBlockByNumber', [`0x${seen.blockNumber.toString(16)}`, false]);
-  if (now === null || checked(block, now).hash !== seen.blockHash) return 'replaced';
+  if (now === null || checkAnswer(block, now).hash !== seen.blockHash) return 'replaced';
   return head.number >= seen.blockNumber + confirmations ? 'deep' : 'shallow';
-}
-
-function checked<Shape extends z.ZodType>(shape: Shape, answer: unknown): z.output<Shape> {
-  const parsed = shape.safeParse(answer);
-  if (!parsed.success) throw new NodeSilent('an answer of another shape', { cause: parsed.error });
-  return parsed.data;
 }

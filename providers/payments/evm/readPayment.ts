@@ -6,7 +6,7 @@ import type { PaymentNetworkSettings } from '../../../domain/payments/networkSet
 import { MAX_WINDOW_SECONDS } from '../../../domain/payments/topUp.ts';
 import { readUnits, refuseAmount } from '../../../domain/payments/topUpAmount.ts';
 import {
-  type PaymentRefusal,
+  type PaymentRefusalCode,
   PaymentRefused,
   type PaymentRequirement,
   refuse,
@@ -15,7 +15,7 @@ import {
 import { chainIdOf } from './chain.ts';
 import { type Authorization, type SignedAuthorization, TRANSFER_TYPES } from './token.ts';
 
-export interface Reader {
+export interface EvmPaymentReader {
   settings: PaymentNetworkSettings;
   names: readonly string[];
   decimals: number;
@@ -37,7 +37,7 @@ const MIN_SECONDS_LEFT = 30n;
 
 /** Throws PaymentRefused. The signature of a contract can be told by nobody but the contract: `verify` asks it. */
 export async function readPayment(
-  { settings, names, decimals, offer }: Reader,
+  { settings, names, decimals, offer }: EvmPaymentReader,
   envelope: PaymentEnvelope,
   nowMs: number,
 ): Promise<SignedPayment> {
@@ -191,6 +191,6 @@ export async function isByPayersKey(
   return signer?.toLowerCase() === from;
 }
 
-function no(code: PaymentRefusal, message: string, field?: string): never {
+function no(code: PaymentRefusalCode, message: string, field?: string): never {
   throw new PaymentRefused(code, message, field === undefined ? undefined : { field });
 }

@@ -1,9 +1,9 @@
 /** The token's transfers to `payTo`, by their events, in ranges of blocks that nodes grant. */
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
-import type { IncomingTransfer, TransferReader } from '../incomingTransfer.ts';
+import { type ChainNode, NodeRefused, NodeSilent } from '../nodes/chainNode.ts';
+import type { IncomingTransfer, TransferReader } from '../paymentNetwork.ts';
 import { type Chain, createChain } from './chain.ts';
-import { type ChainNode, NodeRefused, NodeSilent } from './node.ts';
-import { readBlock, readLogs, readReceipt } from './readChain.ts';
+import { type Log, readBlock, readLogs, readReceipt } from './readChain.ts';
 import { asTopic, TRANSFER_EVENT, USED_EVENT } from './token.ts';
 
 const MAX_BLOCKS_AT_ONCE = 2_000n;
@@ -19,13 +19,13 @@ export function createEvmTransfers(settings: PaymentNetworkSettings): TransferRe
   };
 }
 
-interface Reader {
+interface EvmTransferReader {
   chain: Chain;
   settings: PaymentNetworkSettings;
   signal: AbortSignal;
 }
 
-async function* readTransfers(reader: Reader, since: bigint): AsyncGenerator<IncomingTransfer> {
+async function* readTransfers(reader: EvmTransferReader, since: bigint): AsyncGenerator<IncomingTransfer> {
   const last = (await headOf(reader)) - BigInt(reader.settings.confirmations);
   let fromBlock = await firstBlockSince(reader, since, last);
   let atOnce = MAX_BLOCKS_AT_ONCE;
@@ -43,20 +43,20 @@ async function* readTransfers(reader: Reader, since: bigint): AsyncGenerator<Inc
 }
 
 /** Of the node that is furthest behind: what it has not seen, it cannot agree to. */
-async function headOf({ chain, signal }: Reader): Promise<bigint> {
+async function headOf({ chain, signal }: EvmTransferReader): Promise<bigint> {
   const read = async (node: ChainNode) => Number((await readBlock(node, 'latest')).number);
   const { all } = await chain.readings(read, signal);
   return BigInt(Math.min(...all));
 }
 
-async function timeOf({ chain, signal }: Reader, number: bigint): Promise<bigint> {
+async function timeOf({ chain, signal }: EvmTransferReader, number: bigint): Promise<bigint> {
   const read = async (node: ChainNode) =>
     Number((await readBlock(node, `0x${number.toString(16)}`)).timestamp);
   return BigInt(await chain.agreed(read, signal));
 }
 
 /** The first block that is not older, found by halves; behind `last` when there is none. */
-async function firstBlockSince(reader: Reader, since: bigint, last: bigint): Promise<bigint> {
+async function firstBlockSince(reader: EvmTransferReader, since: bigint, last: bigint): Promise<bigint> {
   let low = 0n;
   let high = last + 1n;
   while (low < high) {
@@ -68,7 +68,7 @@ async function firstBlockSince(reader: Reader, since: bigint, last: bigint): Pro
 }
 
 async function transfersIn(
-  { chain, settings, signal }: Reader,
+  { chain, settings, signal }: EvmTransferReader,
   fromBlock: bigint,
   toBlock: bigint,
 ): Promise<IncomingTransfer[] | 'too many blocks'> {
@@ -86,8 +86,6 @@ async function transfersIn(
   };
   return await chain.agreed(read, signal);
 }
-
-type Log = Awaited<ReturnType<typeof readLogs>>[number];
 
 /** The token says in the event just before a transfer which authorization it is by. */
 async function transferOf(

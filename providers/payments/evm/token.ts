@@ -1,8 +1,14 @@
 /** The token's side of a payment: EIP-3009 as USDC 2.2 has it, in both forms of the signature. */
-import { decodeFunctionResult, encodeFunctionData, parseAbi, parseSignature, toEventSelector } from 'viem';
-import { bytes, type ChainNode, NodeSilent } from './node.ts';
-
-type Hex = `0x${string}`;
+import {
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  parseAbi,
+  parseSignature,
+  toEventSelector,
+} from 'viem';
+import { type ChainNode, NodeSilent } from '../nodes/chainNode.ts';
+import { bytes } from './chain.ts';
 
 /** The fields that the payer signed; addresses in lower case, numbers decimal. */
 export interface Authorization {

@@ -1,21 +1,19 @@
 /** Asks the nodes whether a payment could be settled now: nonce unused, money there, and the transfer itself passes. */
-import { toHex } from 'viem';
+import { type Hex, toHex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
+import type { ChainNode } from '../nodes/chainNode.ts';
 import { PaymentRefused, type SignedPayment } from '../paymentNetwork.ts';
-import type { Chain } from './chain.ts';
+import { CallReverted, type Chain } from './chain.ts';
 import { pricedNow, readFees } from './fees.ts';
-import { CallReverted, type ChainNode } from './node.ts';
 import { isByPayersKey } from './readPayment.ts';
 import { balanceOf, isAuthorizationUsed, type SignedAuthorization, transferCall } from './token.ts';
-
-type Hex = `0x${string}`;
 
 /** USDC takes some 90,000; a wallet contract that reads its own signature may take a few times as much. */
 export const MAX_TRANSFER_GAS = 600_000n;
 
-type Verdict = 'good' | 'used' | 'poor' | 'reverted';
+type EvmPaymentVerdict = 'good' | 'used' | 'poor' | 'reverted';
 
-const WORDS: Record<Exclude<Verdict, 'good'>, string> = {
+const WORDS: Record<Exclude<EvmPaymentVerdict, 'good'>, string> = {
   used: 'the authorization was used or cancelled before; if that was a moment ago, present it again in a minute',
   poor: 'the payer has less than this of the token',
   reverted:
@@ -27,7 +25,7 @@ export function signedOf(payment: SignedPayment): SignedAuthorization {
 }
 
 /** Throws PaymentRefused, ChainUnavailable. `details.reason` says which of the three it was. */
-export interface Verifier {
+export interface EvmVerifier {
   chain: Chain;
   settings: PaymentNetworkSettings;
   /** Who hands it in; undefined where a facilitator does, whose address is not known. */
@@ -35,7 +33,7 @@ export interface Verifier {
 }
 
 export async function verifyPayment(
-  { chain, settings, feePayer }: Verifier,
+  { chain, settings, feePayer }: EvmVerifier,
   payment: SignedPayment,
   signal: AbortSignal,
 ): Promise<void> {
@@ -47,14 +45,17 @@ export async function verifyPayment(
   throw new PaymentRefused('PAYMENT_VERIFICATION_FAILED', WORDS[verdict], { reason: verdict });
 }
 
-interface Examined {
+interface AuthorizationTransfer {
   token: Hex;
   signed: SignedAuthorization;
   data: Hex;
   feePayer: Hex | undefined;
 }
 
-async function examine(node: ChainNode, { token, signed, data, feePayer }: Examined): Promise<Verdict> {
+async function examine(
+  node: ChainNode,
+  { token, signed, data, feePayer }: AuthorizationTransfer,
+): Promise<EvmPaymentVerdict> {
   const { from, value, nonce } = signed.authorization;
   const [used, balance, passes] = await Promise.all([
     isAuthorizationUsed(node, token, { block: 'latest', from, nonce }),

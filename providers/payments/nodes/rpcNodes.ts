@@ -2,8 +2,8 @@
  * The nodes of a chain as one voice. Each node reads for itself, from its first block to its last; a reading counts when
  * more than half of the configured nodes have it word for word. One node alone is believed when it is the only one.
  */
-import { ChainUnavailable } from '../paymentNetwork.ts';
-import { createRpcNode, type NodeSettings, type ProvenNode, type RpcNode } from './rpcNode.ts';
+import { ChainUnavailable, type PaymentLookup, type SignedPayment } from '../paymentNetwork.ts';
+import { type ChainNode, createChainNode, type NodeSettings, type ProvenNode } from './chainNode.ts';
 
 export interface Readings<T> {
   /** What more than half of all nodes read; undefined where they differ. */
@@ -16,14 +16,14 @@ export interface RpcNodes {
   /** How many are configured. */
   readonly nodeCount: number;
   /** `read` must give plain JSON. Throws ChainUnavailable when half of the nodes or more are silent. */
-  readings<T>(read: (node: RpcNode) => Promise<T>, signal: AbortSignal): Promise<Readings<T>>;
+  readings<T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<Readings<T>>;
   /** The same where differing readings say nothing either. */
-  agreed<T>(read: (node: RpcNode) => Promise<T>, signal: AbortSignal): Promise<T>;
+  agreed<T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<T>;
   /**
    * For what is told to all of them, and where any answer helps: those of the nodes that answer soon after the first one.
    * `act` must not throw but where it was silence.
    */
-  each<T>(act: (node: RpcNode) => Promise<T>, signal: AbortSignal): Promise<T[]>;
+  each<T>(act: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<T[]>;
   close(): Promise<void>;
 }
 
@@ -37,8 +37,8 @@ const READING_TIMEOUT_MS = 30_000;
 const GRACE_MS = 300;
 
 export function createRpcNodes({ urls, ...common }: NodesSettings): RpcNodes {
-  const nodes = urls.map((url) => createRpcNode({ ...common, url }));
-  const readings = <T>(read: (node: RpcNode) => Promise<T>, signal: AbortSignal) =>
+  const nodes = urls.map((url) => createChainNode({ ...common, url }));
+  const readings = <T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal) =>
     readAll(nodes, read, signal);
   return {
     nodeCount: nodes.length,
@@ -62,7 +62,7 @@ function inTime(signal: AbortSignal): AbortSignal {
 /** Ends as soon as enough nodes agree: a slow one costs no time. */
 async function readAll<T>(
   nodes: readonly ProvenNode[],
-  read: (node: RpcNode) => Promise<T>,
+  read: (node: ChainNode) => Promise<T>,
   signal: AbortSignal,
 ): Promise<Readings<T>> {
   const quorum = Math.floor(nodes.length / 2) + 1;
@@ -103,7 +103,7 @@ async function readAll<T>(
 
 async function firstOnes<T>(
   nodes: readonly ProvenNode[],
-  act: (node: RpcNode) => Promise<T>,
+  act: (node: ChainNode) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T[]> {
   const answers: T[] = [];
@@ -119,4 +119,32 @@ async function firstOnes<T>(
   clearTimeout(grace);
   signal.throwIfAborted();
   return [...answers];
+}
+
+/** What one node says of a payment; `Place` is where it saw it, so that nodes on two sides of a fork do not agree. */
+export type Sighting<Place> =
+  | { state: 'absent'; gone: boolean; dropped?: true; stuck?: true }
+  | ({ state: 'pending' | 'final' | 'wrong'; transaction: string } & Place);
+
+/**
+ * What is believed of it: only what the nodes agree on says that it is final, wrong or gone; one that saw it while they do
+ * not makes it pending. `reason`: why it is wrong where it is.
+ */
+export function foundBy<Place>(
+  { agreed, all }: Readings<Sighting<Place>>,
+  { amount }: SignedPayment,
+  reason: string,
+): PaymentLookup {
+  if (agreed === undefined) {
+    const seen = all.find((sighting) => sighting.state !== 'absent');
+    return seen === undefined
+      ? { state: 'absent', gone: false }
+      : { state: 'pending', transaction: seen.transaction };
+  }
+  const sighting = agreed.value;
+  if (sighting.state === 'absent') return sighting;
+  const { state, transaction } = sighting;
+  if (state === 'final') return { state, transaction, amount };
+  if (state === 'pending') return { state, transaction };
+  return { state, transaction, reason };
 }

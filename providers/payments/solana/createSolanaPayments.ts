@@ -3,10 +3,9 @@ import { isAddress, isSignature } from '@solana/kit';
 import { feeBudgetUnits, type PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { SOLANA_MAINNET } from '../../../domain/wallets.ts';
 import { createFacilitator } from '../facilitator.ts';
-import { NodeSilent, type RpcNode } from '../nodes/rpcNode.ts';
+import { type ChainNode, NodeSilent } from '../nodes/chainNode.ts';
 import { createRpcNodes, type RpcNodes } from '../nodes/rpcNodes.ts';
-import type { PaymentNetwork, PaymentRequirement } from '../paymentNetwork.ts';
-import type { Settler } from '../settler.ts';
+import type { PaymentNetwork, PaymentRequirement, Settler } from '../paymentNetwork.ts';
 import { type FeeKey, readFeeKey } from './feeKey.ts';
 import { type FeePayers, facilitatorFeePayers } from './feePayers.ts';
 import { findPayment } from './findPayment.ts';
@@ -66,13 +65,13 @@ export function createSolanaPayments(settings: PaymentNetworkSettings, tools: So
   };
 }
 
-interface Desk {
+interface FeePayment {
   feePayers: FeePayers;
   settler: Settler;
   key: FeeKey | undefined;
 }
 
-interface DeskNeeds {
+interface FeePaymentOptions {
   settings: PaymentNetworkSettings;
   names: readonly string[];
   nodes: RpcNodes;
@@ -80,7 +79,7 @@ interface DeskNeeds {
   tools: SolanaTools;
 }
 
-function openDesk({ settings, names, nodes, offer, tools }: DeskNeeds): Desk {
+function openDesk({ settings, names, nodes, offer, tools }: FeePaymentOptions): FeePayment {
   const { facilitatorUrl: url, network, allowPrivateNetwork } = settings;
   if (url === undefined) {
     const key = feeKeyOf(settings, tools);
@@ -111,7 +110,7 @@ function feeKeyOf({ feePayerKeyEnv, payTo }: PaymentNetworkSettings, { secret }:
 
 /** The right chain by its first block, and a token that is a dollar: other decimals would make a cent of five dollars. */
 export async function mustBeChain(
-  node: RpcNode,
+  node: ChainNode,
   { network, asset }: Pick<PaymentNetworkSettings, 'network' | 'asset'>,
 ): Promise<void> {
   const genesis = await node.call('getGenesisHash', []);

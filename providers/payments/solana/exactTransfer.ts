@@ -4,7 +4,7 @@
  * every instruction has its one length, and a payment whose fee this service pays has no checks by Lighthouse: they can
  * hold while it is tried out and fail a slot later, which costs the fee and moves nothing.
  */
-import { type PaymentRefusal, PaymentRefused } from '../paymentNetwork.ts';
+import { type PaymentRefusalCode, PaymentRefused } from '../paymentNetwork.ts';
 import type { Instruction, PaymentTransaction } from './decodeTransaction.ts';
 import {
   COMPUTE_BUDGET_PROGRAM,
@@ -54,13 +54,13 @@ const MAX_MEMO_BYTES = 256;
 export async function readTransfer(transaction: PaymentTransaction, terms: PaymentTerms): Promise<Transfer> {
   const { instructions, feePayer } = transaction;
   if (instructions.length < MIN_INSTRUCTIONS || instructions.length > MAX_INSTRUCTIONS) {
-    no(
+    refuseTransaction(
       'INVALID_PAYMENT',
       `the transaction must have ${MIN_INSTRUCTIONS} to ${MAX_INSTRUCTIONS} instructions`,
     );
   }
   if (instructions.some(({ program, accounts }) => program === feePayer || accounts.includes(feePayer))) {
-    no('INVALID_PAYMENT', 'the fee payer must not take part in any instruction');
+    refuseTransaction('INVALID_PAYMENT', 'the fee payer must not take part in any instruction');
   }
   const [limit, price, transfer, ...rest] = instructions;
   mustBeUnitLimit(limit);
@@ -71,17 +71,22 @@ export async function readTransfer(transaction: PaymentTransaction, terms: Payme
 
 function mustBeUnitLimit(given: Instruction | undefined): void {
   const data = budgetData(given, { kind: SET_UNIT_LIMIT, size: 5 });
-  if (data === undefined) no('INVALID_PAYMENT', 'the first instruction must set the compute unit limit');
+  if (data === undefined)
+    refuseTransaction('INVALID_PAYMENT', 'the first instruction must set the compute unit limit');
   if (data.readUInt32LE(1) > MAX_UNITS) {
-    no('INVALID_PAYMENT', `the compute unit limit must be at most ${MAX_UNITS}`);
+    refuseTransaction('INVALID_PAYMENT', `the compute unit limit must be at most ${MAX_UNITS}`);
   }
 }
 
 function mustBeUnitPrice(given: Instruction | undefined): void {
   const data = budgetData(given, { kind: SET_UNIT_PRICE, size: 9 });
-  if (data === undefined) no('INVALID_PAYMENT', 'the second instruction must set the compute unit price');
+  if (data === undefined)
+    refuseTransaction('INVALID_PAYMENT', 'the second instruction must set the compute unit price');
   if (data.readBigUInt64LE(1) > MAX_UNIT_PRICE) {
-    no('INVALID_PAYMENT', `the compute unit price must be at most ${MAX_UNIT_PRICE} micro-lamports`);
+    refuseTransaction(
+      'INVALID_PAYMENT',
+      `the compute unit price must be at most ${MAX_UNIT_PRICE} micro-lamports`,
+    );
   }
 }
 
@@ -118,13 +123,13 @@ function mustBeHarmless(
   const place = MIN_INSTRUCTIONS + index + 1;
   const mayCheck = !isOwnFee && place !== MAX_INSTRUCTIONS;
   if (program !== MEMO_PROGRAM && !(mayCheck && program === LIGHTHOUSE_PROGRAM)) {
-    no(
+    refuseTransaction(
       'INVALID_PAYMENT',
       `instruction ${place} may only be a memo${mayCheck ? ' or a check by Lighthouse' : ''}`,
     );
   }
   if (program === MEMO_PROGRAM && data.length > MAX_MEMO_BYTES) {
-    no('INVALID_PAYMENT', `a memo must be at most ${MAX_MEMO_BYTES} bytes`);
+    refuseTransaction('INVALID_PAYMENT', `a memo must be at most ${MAX_MEMO_BYTES} bytes`);
   }
 }
 
@@ -135,29 +140,41 @@ async function readTransferChecked(
 ): Promise<Transfer> {
   const program = given?.program ?? '';
   if (given === undefined || (program !== TOKEN_PROGRAM && program !== TOKEN_2022_PROGRAM)) {
-    return no('INVALID_PAYMENT', 'the third instruction must be a TransferChecked of a token program');
+    return refuseTransaction(
+      'INVALID_PAYMENT',
+      'the third instruction must be a TransferChecked of a token program',
+    );
   }
   const data = Buffer.from(given.data);
   const [source, named, destination, authority, ...others] = given.accounts;
   if (data.length !== 10 || data[0] !== TRANSFER_CHECKED || authority === undefined || others.length > 0) {
-    return no('INVALID_PAYMENT', 'the third instruction must be a TransferChecked with its four accounts');
+    return refuseTransaction(
+      'INVALID_PAYMENT',
+      'the third instruction must be a TransferChecked with its four accounts',
+    );
   }
-  if (named !== mint) no('UNSUPPORTED_TOKEN', `the token of this network is ${mint}`);
-  if (data[9] !== decimals) no('UNSUPPORTED_TOKEN', `the token has ${decimals} decimals`);
-  if (authority !== payer) no('INVALID_PAYMENT_PAYER', 'the transfer must be by the payer, who signs it');
-  if (payer === payTo) no('INVALID_PAYMENT_PAYER', 'nobody can pay from the address that is paid');
+  if (named !== mint) refuseTransaction('UNSUPPORTED_TOKEN', `the token of this network is ${mint}`);
+  if (data[9] !== decimals) refuseTransaction('UNSUPPORTED_TOKEN', `the token has ${decimals} decimals`);
+  if (authority !== payer)
+    refuseTransaction('INVALID_PAYMENT_PAYER', 'the transfer must be by the payer, who signs it');
+  if (payer === payTo)
+    refuseTransaction('INVALID_PAYMENT_PAYER', 'nobody can pay from the address that is paid');
   if (destination !== (await tokenAccountOf(payTo, mint, program))) {
-    return no(
+    return refuseTransaction(
       'INVALID_PAYMENT_RECIPIENT',
       `the transfer must be to the associated token account of ${payTo}`,
     );
   }
   if (source !== (await tokenAccountOf(payer, mint, program))) {
-    return no('INVALID_PAYMENT_PAYER', 'the transfer must be from the associated token account of the payer');
+    return refuseTransaction(
+      'INVALID_PAYMENT_PAYER',
+      'the transfer must be from the associated token account of the payer',
+    );
   }
   return { program, payer, source, destination, amount: data.readBigUInt64LE(1) };
 }
 
-function no(code: PaymentRefusal, message: string): never {
+/** Refuses the payment for its transaction. */
+export function refuseTransaction(code: PaymentRefusalCode, message: string): never {
   throw new PaymentRefused(code, message, { field: 'payload.transaction' });
 }

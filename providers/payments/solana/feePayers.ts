@@ -32,7 +32,7 @@ const supported = z.object({
   signers: z.record(z.string(), z.array(z.string()).max(MAX_SIGNERS)).nullish(),
 });
 
-interface Known {
+interface KnownFeePayers {
   offered: string;
   all: ReadonlySet<string>;
   atMs: number;
@@ -40,7 +40,7 @@ interface Known {
 
 /** `networks`: the spellings under which it may list this network. */
 export function facilitatorFeePayers(facilitator: Facilitator, networks: readonly string[]): FeePayers {
-  let known: Known | undefined;
+  let known: KnownFeePayers | undefined;
   let askedMs = 0;
   let asking: Promise<void> | undefined;
   const ask = async () => {
@@ -48,7 +48,7 @@ export function facilitatorFeePayers(facilitator: Facilitator, networks: readonl
     const told = supported.safeParse(await facilitator.supported().catch(() => undefined));
     if (told.success) known = feePayersIn(told.data, networks) ?? known;
   };
-  const current = async (): Promise<Known> => {
+  const current = async (): Promise<KnownFeePayers> => {
     const isFresh = known !== undefined && Date.now() - known.atMs < FRESH_MS;
     if (!isFresh && Date.now() - askedMs >= PAUSE_MS) {
       asking ??= ask().finally(() => {
@@ -68,7 +68,10 @@ export function facilitatorFeePayers(facilitator: Facilitator, networks: readonl
   };
 }
 
-function feePayersIn(told: z.output<typeof supported>, networks: readonly string[]): Known | undefined {
+function feePayersIn(
+  told: z.output<typeof supported>,
+  networks: readonly string[],
+): KnownFeePayers | undefined {
   const named = told.kinds.flatMap(({ scheme, network, extra }) =>
     scheme === 'exact' && networks.includes(network) ? (extra?.feePayer ?? []) : [],
   );

@@ -4,10 +4,9 @@
  */
 import { isSignature } from '@solana/kit';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
-import { foundBy, type Sighting } from '../nodes/foundBy.ts';
-import type { RpcNode } from '../nodes/rpcNode.ts';
-import type { RpcNodes } from '../nodes/rpcNodes.ts';
-import type { Found, SignedPayment } from '../paymentNetwork.ts';
+import type { ChainNode } from '../nodes/chainNode.ts';
+import { foundBy, type RpcNodes, type Sighting } from '../nodes/rpcNodes.ts';
+import type { PaymentLookup, SignedPayment } from '../paymentNetwork.ts';
 import { decodeWire, type PaymentTransaction } from './decodeTransaction.ts';
 import { type Transfer, transferIn } from './exactTransfer.ts';
 import type { FeeKey } from './feeKey.ts';
@@ -23,9 +22,9 @@ import {
 } from './readNode.ts';
 import { transactionOf } from './readPayment.ts';
 
-type Reading = Sighting<{ slot: number }>;
+type SolanaSighting = Sighting<{ slot: number }>;
 
-export interface Finder {
+export interface SolanaPaymentFinder {
   nodes: RpcNodes;
   settings: PaymentNetworkSettings;
   decimals: number;
@@ -45,17 +44,17 @@ const MAX_LOOKED_AT = 200;
 
 /** Throws ChainUnavailable. */
 export async function findPayment(
-  { nodes, settings, decimals, key }: Finder,
+  { nodes, settings, decimals, key }: SolanaPaymentFinder,
   payment: SignedPayment,
   { signal, transaction }: { signal: AbortSignal; transaction: string | undefined },
-): Promise<Found> {
+): Promise<PaymentLookup> {
   const signed = transactionOf(payment);
   const own = key === undefined ? undefined : ownSignature(signed, key);
   const hint = transaction !== undefined && isSignature(transaction) ? transaction : undefined;
   // Of the payment: the configuration may name others by now.
   const { asset: mint, payTo } = payment;
   const { confirmations } = settings;
-  const sought: Sought = {
+  const sought: PaymentQuery = {
     ...{ payment, signed, confirmations },
     transfer: await transferIn(signed, { mint, decimals, payTo }),
     named: [...new Set([own ?? [], hint ?? []].flat())],
@@ -65,7 +64,7 @@ export async function findPayment(
   return foundBy(readings, payment, 'the transaction is on the chain, but did not move what was signed');
 }
 
-interface Sought {
+interface PaymentQuery {
   payment: SignedPayment;
   signed: PaymentTransaction;
   transfer: Transfer;
@@ -77,7 +76,7 @@ interface Sought {
 }
 
 /** Whether the time is over is asked first: what is not there afterwards did not come before. */
-async function readFrom(node: RpcNode, sought: Sought): Promise<Reading> {
+async function readFrom(node: ChainNode, sought: PaymentQuery): Promise<SolanaSighting> {
   const isOver = await isTimeOver(node, sought);
   for (const signature of sought.named) {
     const reading = await readUnder(node, sought, signature);
@@ -89,7 +88,11 @@ async function readFrom(node: RpcNode, sought: Sought): Promise<Reading> {
 }
 
 /** Undefined: there is no such transaction, or it is another message. */
-async function readUnder(node: RpcNode, sought: Sought, signature: string): Promise<Reading | undefined> {
+async function readUnder(
+  node: ChainNode,
+  sought: PaymentQuery,
+  signature: string,
+): Promise<SolanaSighting | undefined> {
   const seen = await readTransaction(node, signature, 'confirmed');
   if (seen === undefined || !isOurs(seen, sought)) return undefined;
   const about = { transaction: signature, slot: seen.slot };
@@ -97,15 +100,15 @@ async function readUnder(node: RpcNode, sought: Sought, signature: string): Prom
   return { state: movedWhatWasSigned(seen, sought) ? 'final' : 'wrong', ...about };
 }
 
-function isOurs({ transaction: [text] }: ChainTransaction, { signed }: Sought): boolean {
+function isOurs({ transaction: [text] }: ChainTransaction, { signed }: PaymentQuery): boolean {
   const decoded = decodeWire(new Uint8Array(Buffer.from(text, 'base64')));
   return typeof decoded !== 'string' && decoded.digest === signed.digest;
 }
 
 /** The head is asked for after the transaction was seen, and the transaction once more after that. */
 async function isDeep(
-  node: RpcNode,
-  { confirmations }: Sought,
+  node: ChainNode,
+  { confirmations }: PaymentQuery,
   { transaction, slot }: { transaction: string; slot: number },
 ): Promise<boolean> {
   if ((await readSlot(node, 'confirmed')) < slot + confirmations) return false;
@@ -114,7 +117,10 @@ async function isDeep(
 }
 
 /** By the balances that the node noted before and after, of both ends. */
-function movedWhatWasSigned({ meta }: ChainTransaction, { signed, transfer, payment }: Sought): boolean {
+function movedWhatWasSigned(
+  { meta }: ChainTransaction,
+  { signed, transfer, payment }: PaymentQuery,
+): boolean {
   if (meta.err !== null) return false;
   const change = (address: string, owner: string) => {
     const is = (balance: TokenBalance) =>
@@ -137,7 +143,7 @@ function movedWhatWasSigned({ meta }: ChainTransaction, { signed, transfer, paym
  * A final block that was made well after we read the payment knows its blockhash, if there ever was one, unless it is too
  * old: then it is too old for every block to come. In case our own clock is slow the tip must not know it either.
  */
-async function isTimeOver(node: RpcNode, { payment, signed }: Sought): Promise<boolean> {
+async function isTimeOver(node: ChainNode, { payment, signed }: PaymentQuery): Promise<boolean> {
   if (payment.readAt === undefined) return false;
   const slot = await readSlot(node, 'finalized');
   const time = await readBlockTime(node, slot).catch(() => undefined);
@@ -147,13 +153,13 @@ async function isTimeOver(node: RpcNode, { payment, signed }: Sought): Promise<b
 }
 
 interface Search {
-  reading: Reading | undefined;
+  reading: SolanaSighting | undefined;
   /** Whether all was looked at that it could have been. */
   isWhole: boolean;
 }
 
 /** Through what the payer's token account has been part of, back to before the payment can have come. */
-async function search(node: RpcNode, sought: Sought): Promise<Search> {
+async function search(node: ChainNode, sought: PaymentQuery): Promise<Search> {
   const since = Number(sought.payment.readAt ?? 0) - SECONDS_BEFORE;
   let before: string | undefined;
   let lookedAt = 0;

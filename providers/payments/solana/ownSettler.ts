@@ -1,9 +1,8 @@
 /** Settles with a key of this service: signs as the fee payer and hands the transaction in. */
 import { getBase58Decoder } from '@solana/kit';
-import { NodeRefused, type RpcNode } from '../nodes/rpcNode.ts';
+import { type ChainNode, NodeRefused } from '../nodes/chainNode.ts';
 import type { RpcNodes } from '../nodes/rpcNodes.ts';
-import type { SettleOutcome, SettleTerms, SignedPayment } from '../paymentNetwork.ts';
-import type { Settler } from '../settler.ts';
+import type { SettleOutcome, Settler, SettleTerms, SignedPayment } from '../paymentNetwork.ts';
 import { type PaymentTransaction, toWire } from './decodeTransaction.ts';
 import { feeOf } from './exactTransfer.ts';
 import type { FeeKey } from './feeKey.ts';
@@ -54,12 +53,12 @@ async function settle(
   return { outcome: 'refused', reason: replies.map(({ words }) => words).join('; ') };
 }
 
-interface Reply {
+interface SolanaBroadcastReply {
   kind: 'taken' | 'refused' | 'unclear';
   words: string;
 }
 
-async function send(node: RpcNode, wire: string, transaction: string): Promise<Reply> {
+async function send(node: ChainNode, wire: string, transaction: string): Promise<SolanaBroadcastReply> {
   try {
     const told = await node.call('sendTransaction', [
       wire,

@@ -1,6 +1,6 @@
 /** Answers of Solana's nodes, checked in shape. */
 import { z } from 'zod';
-import { NodeSilent, type RpcNode } from '../nodes/rpcNode.ts';
+import { type ChainNode, checkAnswer } from '../nodes/chainNode.ts';
 
 const MAX_ACCOUNTS = 256;
 const MAX_SIGNATURES = 1_000;
@@ -39,30 +39,30 @@ export type ChainTransaction = NonNullable<z.output<typeof transaction>>;
 export type TokenBalance = z.output<typeof tokenBalance>;
 export type Commitment = 'confirmed' | 'finalized';
 
-export async function readSlot(node: RpcNode, commitment: Commitment): Promise<number> {
-  return checked(slot, await node.call('getSlot', [{ commitment }]));
+export async function readSlot(node: ChainNode, commitment: Commitment): Promise<number> {
+  return checkAnswer(slot, await node.call('getSlot', [{ commitment }]));
 }
 
 /** Unix seconds; undefined where the node does not know. */
-export async function readBlockTime(node: RpcNode, at: number): Promise<number | undefined> {
-  return checked(z.number().nullable(), await node.call('getBlockTime', [at])) ?? undefined;
+export async function readBlockTime(node: ChainNode, at: number): Promise<number | undefined> {
+  return checkAnswer(z.number().nullable(), await node.call('getBlockTime', [at])) ?? undefined;
 }
 
 export async function isBlockhashValid(
-  node: RpcNode,
+  node: ChainNode,
   blockhash: string,
   commitment: Commitment,
 ): Promise<boolean> {
-  return checked(latest, await node.call('isBlockhashValid', [blockhash, { commitment }])).value;
+  return checkAnswer(latest, await node.call('isBlockhashValid', [blockhash, { commitment }])).value;
 }
 
 /** In the order of the addresses; undefined where there is no account. */
 export async function readAccounts(
-  node: RpcNode,
+  node: ChainNode,
   addresses: readonly string[],
 ): Promise<(ChainAccount | undefined)[]> {
   const options = { encoding: 'base64', commitment: 'confirmed' };
-  const { value } = checked(
+  const { value } = checkAnswer(
     z.object({ value: z.array(account).length(addresses.length) }),
     await node.call('getMultipleAccounts', [addresses, options]),
   );
@@ -72,44 +72,41 @@ export async function readAccounts(
 }
 
 /** Why it would fail; null when it would pass. */
-export async function tryOut(node: RpcNode, wire: string): Promise<z.output<typeof fault>> {
+export async function tryOut(node: ChainNode, wire: string): Promise<z.output<typeof fault>> {
   const options = {
     ...{ encoding: 'base64', commitment: 'confirmed' },
     ...{ sigVerify: false, replaceRecentBlockhash: false },
   };
-  return checked(trial, await node.call('simulateTransaction', [wire, options])).value.err;
+  return checkAnswer(trial, await node.call('simulateTransaction', [wire, options])).value.err;
 }
 
 /** Undefined: not in a block of that commitment. */
 export async function readTransaction(
-  node: RpcNode,
+  node: ChainNode,
   signature: string,
   commitment: Commitment,
 ): Promise<ChainTransaction | undefined> {
   const options = { encoding: 'base64', commitment, maxSupportedTransactionVersion: 0 };
-  return checked(transaction, await node.call('getTransaction', [signature, options])) ?? undefined;
+  return checkAnswer(transaction, await node.call('getTransaction', [signature, options])) ?? undefined;
 }
 
 /** Newest first. */
 export async function readSignatures(
-  node: RpcNode,
+  node: ChainNode,
   address: string,
   page: { limit: number; before: string | undefined },
 ): Promise<z.output<typeof signatures>> {
   const { limit, before } = page;
   const options = { limit, commitment: 'confirmed', ...(before === undefined ? {} : { before }) };
-  return checked(signatures, await node.call('getSignaturesForAddress', [address, options]));
+  return checkAnswer(signatures, await node.call('getSignaturesForAddress', [address, options]));
 }
 
 /** Whether the node knows it, in whatever block, also an old one. */
-export async function isKnown(node: RpcNode, signature: string): Promise<boolean> {
+export async function isKnown(node: ChainNode, signature: string): Promise<boolean> {
   const answer = await node.call('getSignatureStatuses', [[signature], { searchTransactionHistory: true }]);
-  const { value } = checked(z.object({ value: z.array(z.object({ slot }).nullable()).length(1) }), answer);
+  const { value } = checkAnswer(
+    z.object({ value: z.array(z.object({ slot }).nullable()).length(1) }),
+    answer,
+  );
   return value[0] !== null;
-}
-
-function checked<Shape extends z.ZodType>(shape: Shape, answer: unknown): z.output<Shape> {
-  const parsed = shape.safeParse(answer);
-  if (!parsed.success) throw new NodeSilent('an answer of another shape', { cause: parsed.error });
-  return parsed.data;
 }

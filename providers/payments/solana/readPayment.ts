@@ -3,19 +3,13 @@ import type { PaymentEnvelope } from '../../../domain/payments/envelope.ts';
 import { refuseAccepted } from '../../../domain/payments/matchOffer.ts';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { refuseAmount } from '../../../domain/payments/topUpAmount.ts';
-import {
-  type PaymentRefusal,
-  PaymentRefused,
-  type PaymentRequirement,
-  refuse,
-  type SignedPayment,
-} from '../paymentNetwork.ts';
+import { type PaymentRequirement, refuse, type SignedPayment } from '../paymentNetwork.ts';
 import { addressBytes, decodeTransaction, type PaymentTransaction, toWire } from './decodeTransaction.ts';
-import { readTransfer } from './exactTransfer.ts';
+import { readTransfer, refuseTransaction } from './exactTransfer.ts';
 import { isSignedBy } from './feeKey.ts';
 import type { FeePayers } from './feePayers.ts';
 
-export interface Reader {
+export interface SolanaPaymentReader {
   settings: PaymentNetworkSettings;
   names: readonly string[];
   decimals: number;
@@ -30,17 +24,20 @@ const UNSIGNED = new Uint8Array(64);
 
 /** Throws PaymentRefused, and ChainUnavailable while the facilitator does not say who pays the fees. */
 export async function readPayment(
-  { settings, names, decimals, feePayers, isOwnFee, offer }: Reader,
+  { settings, names, decimals, feePayers, isOwnFee, offer }: SolanaPaymentReader,
   envelope: PaymentEnvelope,
   nowMs: number,
 ): Promise<SignedPayment> {
   const { network, asset: mint, payTo } = settings;
   const networks = [network, ...names];
-  if (envelope.scheme !== 'exact') no('UNSUPPORTED_SCHEME', 'the scheme is "exact"');
-  if (!networks.includes(envelope.network)) no('UNSUPPORTED_NETWORK', `this is ${network}`);
+  if (envelope.scheme !== 'exact') refuseTransaction('UNSUPPORTED_SCHEME', 'the scheme is "exact"');
+  if (!networks.includes(envelope.network)) refuseTransaction('UNSUPPORTED_NETWORK', `this is ${network}`);
   const transaction = decodeTransaction(envelope.payload.transaction);
   if (!(await feePayers.has(transaction.feePayer))) {
-    no('INVALID_PAYMENT', 'the fee payer must be the one that extra.feePayer of the offer names');
+    refuseTransaction(
+      'INVALID_PAYMENT',
+      'the fee payer must be the one that extra.feePayer of the offer names',
+    );
   }
   const transfer = await readTransfer(transaction, { mint, decimals, payTo, isOwnFee });
   const amount = transfer.amount.toString();
@@ -67,15 +64,11 @@ export async function readPayment(
 
 function mustBeSigned({ payer, payerSignature, messageBytes }: PaymentTransaction): void {
   if (payerSignature.every((byte) => byte === 0)) {
-    no('PAYMENT_VERIFICATION_FAILED', 'the payer has not signed the transaction');
+    refuseTransaction('PAYMENT_VERIFICATION_FAILED', 'the payer has not signed the transaction');
   }
   if (!isSignedBy(addressBytes(payer), messageBytes, payerSignature)) {
-    no('PAYMENT_VERIFICATION_FAILED', 'the signature is not the payer\u2019s');
+    refuseTransaction('PAYMENT_VERIFICATION_FAILED', 'the signature is not the payer\u2019s');
   }
-}
-
-function no(code: PaymentRefusal, message: string): never {
-  throw new PaymentRefused(code, message, { field: 'payload.transaction' });
 }
 
 /** What `read` has made of it. */

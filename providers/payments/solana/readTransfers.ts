@@ -1,9 +1,9 @@
 /** What came into the token account of `payTo`, by the transactions that its address was part of. */
 import { isAddress } from '@solana/kit';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
-import type { IncomingTransfer, TransferReader } from '../incomingTransfer.ts';
-import { NodeSilent, type RpcNode } from '../nodes/rpcNode.ts';
+import { type ChainNode, NodeSilent } from '../nodes/chainNode.ts';
 import { createRpcNodes, type RpcNodes } from '../nodes/rpcNodes.ts';
+import type { IncomingTransfer, TransferReader } from '../paymentNetwork.ts';
 import { mustBeChain } from './createSolanaPayments.ts';
 import { decodeWire } from './decodeTransaction.ts';
 import { transferIn } from './exactTransfer.ts';
@@ -33,13 +33,16 @@ export function createSolanaTransfers(settings: PaymentNetworkSettings): Transfe
   };
 }
 
-interface Reader {
+interface SolanaTransferReader {
   nodes: RpcNodes;
   settings: PaymentNetworkSettings;
   signal: AbortSignal;
 }
 
-async function* readTransfers(reader: Reader, sinceSeconds: number): AsyncGenerator<IncomingTransfer> {
+async function* readTransfers(
+  reader: SolanaTransferReader,
+  sinceSeconds: number,
+): AsyncGenerator<IncomingTransfer> {
   const account = await accountOf(reader);
   const found = await signaturesSince(reader, account, sinceSeconds);
   for (const { signature, atSeconds } of found) {
@@ -54,9 +57,9 @@ async function* readTransfers(reader: Reader, sinceSeconds: number): AsyncGenera
 }
 
 /** The associated account of `payTo` under the program of the token. */
-async function accountOf({ nodes, settings, signal }: Reader): Promise<string> {
+async function accountOf({ nodes, settings, signal }: SolanaTransferReader): Promise<string> {
   const { asset, payTo } = settings;
-  const read = async (node: RpcNode) => (await readAccounts(node, [asset]))[0]?.owner ?? '';
+  const read = async (node: ChainNode) => (await readAccounts(node, [asset]))[0]?.owner ?? '';
   const program = await nodes.agreed(read, signal);
   if (!isAddress(program)) throw new NodeSilent('the token is not there');
   return await tokenAccountOf(payTo, asset, program);
@@ -70,7 +73,7 @@ interface Signature {
 
 /** Oldest first, of slots that every node has as final. A node may leave some out: the transactions are what they agree on. */
 async function signaturesSince(
-  { nodes, settings, signal }: Reader,
+  { nodes, settings, signal }: SolanaTransferReader,
   account: string,
   sinceSeconds: number,
 ): Promise<Signature[]> {
@@ -83,7 +86,7 @@ async function signaturesSince(
     .toSorted((one, other) => one.slot - other.slot);
 }
 
-async function listSince(node: RpcNode, account: string, sinceSeconds: number): Promise<Signature[]> {
+async function listSince(node: ChainNode, account: string, sinceSeconds: number): Promise<Signature[]> {
   const found: Signature[] = [];
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const before = found.at(-1)?.signature;
@@ -100,14 +103,14 @@ async function listSince(node: RpcNode, account: string, sinceSeconds: number): 
 /** Slots that stand on top of a final one at least. */
 const CONFIRMED_BY_FINALITY = 32;
 
-type Moved = Pick<IncomingTransfer, 'network' | 'asset' | 'amount' | 'payment'>;
+type MovedAmount = Pick<IncomingTransfer, 'network' | 'asset' | 'amount' | 'payment'>;
 
 /** Undefined: nothing came in. */
 async function transferOf(
   { network, asset, payTo }: PaymentNetworkSettings,
   account: string,
   { transaction: [text], meta }: ChainTransaction,
-): Promise<Moved | undefined> {
+): Promise<MovedAmount | undefined> {
   const unitsIn = (balances: typeof meta.preTokenBalances) =>
     balances
       .filter(({ mint, owner }) => mint === asset && owner === payTo)

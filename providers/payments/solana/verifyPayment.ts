@@ -1,10 +1,10 @@
 /** Asks the nodes whether a payment could be settled now: its blockhash is good, the accounts are, and it passes. */
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
-import type { RpcNode } from '../nodes/rpcNode.ts';
+import type { ChainNode } from '../nodes/chainNode.ts';
 import type { RpcNodes } from '../nodes/rpcNodes.ts';
 import {
   ChainUnavailable,
-  type PaymentRefusal,
+  type PaymentRefusalCode,
   PaymentRefused,
   type SignedPayment,
 } from '../paymentNetwork.ts';
@@ -14,7 +14,7 @@ import { SYSTEM_PROGRAM } from './programs.ts';
 import { isBlockhashValid, readAccounts, tryOut } from './readNode.ts';
 import { transactionOf } from './readPayment.ts';
 
-type Verdict = 'good' | 'unpaid' | keyof typeof REFUSALS;
+type SolanaPaymentVerdict = 'good' | 'unpaid' | keyof typeof REFUSALS;
 
 const REFUSALS = {
   expired: ['PAYMENT_VERIFICATION_FAILED', 'the blockhash of the transaction is not valid, or not any more'],
@@ -23,9 +23,9 @@ const REFUSALS = {
   failing: ['PAYMENT_VERIFICATION_FAILED', 'the network would refuse the transaction'],
   token: ['UNSUPPORTED_TOKEN', 'the transfer is not by the program of the token'],
   payer: ['INVALID_PAYMENT_PAYER', 'the payer must be a wallet that owns its token account'],
-} as const satisfies Record<string, readonly [PaymentRefusal, string]>;
+} as const satisfies Record<string, readonly [PaymentRefusalCode, string]>;
 
-export interface Verifier {
+export interface SolanaVerifier {
   nodes: RpcNodes;
   settings: PaymentNetworkSettings;
   decimals: number;
@@ -35,14 +35,14 @@ export interface Verifier {
 
 /** Throws PaymentRefused, ChainUnavailable. `details.reason` says which it was. */
 export async function verifyPayment(
-  { nodes, settings, decimals, isOwnFee }: Verifier,
+  { nodes, settings, decimals, isOwnFee }: SolanaVerifier,
   payment: SignedPayment,
   signal: AbortSignal,
 ): Promise<void> {
   const transaction = transactionOf(payment);
   const { asset: mint, payTo } = settings;
   const transfer = await readTransfer(transaction, { mint, decimals, payTo, isOwnFee });
-  const examined: Examined = {
+  const examined: TransferTransaction = {
     ...{ transfer, mint, payTo, decimals },
     blockhash: transaction.blockhash,
     wire: String(payment.payload.transaction),
@@ -54,7 +54,7 @@ export async function verifyPayment(
   throw new PaymentRefused(code, message, { reason: verdict });
 }
 
-interface Examined {
+interface TransferTransaction {
   transfer: Transfer;
   mint: string;
   payTo: string;
@@ -63,7 +63,7 @@ interface Examined {
   wire: string;
 }
 
-async function examine(node: RpcNode, examined: Examined): Promise<Verdict> {
+async function examine(node: ChainNode, examined: TransferTransaction): Promise<SolanaPaymentVerdict> {
   const [isValid, accounts, fault] = await Promise.all([
     isBlockhashValid(node, examined.blockhash, 'confirmed'),
     examineAccounts(node, examined),
@@ -77,9 +77,9 @@ async function examine(node: RpcNode, examined: Examined): Promise<Verdict> {
 }
 
 async function examineAccounts(
-  node: RpcNode,
-  { transfer, mint, payTo, decimals }: Examined,
-): Promise<Verdict> {
+  node: ChainNode,
+  { transfer, mint, payTo, decimals }: TransferTransaction,
+): Promise<SolanaPaymentVerdict> {
   const { program, payer, source, destination, amount } = transfer;
   const [token, from, to, wallet] = await readAccounts(node, [mint, source, destination, payer]);
   if (token?.owner !== program || !isPlainMint(token.data, decimals)) return 'token';

@@ -6,9 +6,8 @@ import { FareboxError } from '../../../domain/errors.ts';
 import { ASPECT_RATIOS, type ImageFormat } from '../../../domain/images/images.ts';
 import { nearestRatio } from '../../shared/imageSizes.ts';
 import type { ImageEdit, ImageOrder } from '../../shared/mediaProvider.ts';
+import type { Fields } from '../../shared/textFailures.ts';
 import type { SentMedium } from '../mediaInputs.ts';
-
-type Fields = Record<string, unknown>;
 
 interface ImageModel {
   /** `ratio`: `aspect_ratio`; `custom`: that, or `custom` with width and height; `pixels`: width and height. */

@@ -20,7 +20,7 @@ import { garbage } from '../../shared/textFailures.ts';
 import { readTranscript } from '../../shared/transcripts.ts';
 import { waitFor } from '../../shared/waitFor.ts';
 import { addressMedia, type SentMedium, withAddresses } from '../mediaInputs.ts';
-import { outputAddress, outputAddresses } from '../outputAddress.ts';
+import { outputAddress, outputAddresses } from '../prediction.ts';
 import { createReplicateQueue } from '../queue.ts';
 import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateService } from '../service.ts';
 import { checkSources, editInput, generationInputs } from './imageModels.ts';

@@ -1,9 +1,8 @@
 /** What the service's models that work on one picture or recording, and those of speech, name their inputs. Source: as in imageModels.ts. */
 import { languageName } from '../../shared/languageNames.ts';
 import type { Enlargement, SpeechOrder, TranscriptionOrder } from '../../shared/mediaProvider.ts';
+import { definedFields, type Fields } from '../../shared/textFailures.ts';
 import type { SentMedium } from '../mediaInputs.ts';
-
-type Fields = Record<string, unknown>;
 
 function rowOf<Row>(rows: Readonly<Record<string, Row>>, name: string): Row | undefined {
   return Object.hasOwn(rows, name) ? rows[name] : undefined;
@@ -17,13 +16,13 @@ export function cutoutInput(name: string, file: SentMedium): Fields {
   return { image: file, ...rowOf(CUTTERS, name) };
 }
 
-type Enlarge = (order: Pick<Enlargement, 'scale' | 'creativity'>) => Fields;
+type UpscaleWriter = (order: Pick<Enlargement, 'scale' | 'creativity'>) => Fields;
 
 /** Whole factors only: the next one below. */
 const whole = (scale: number, steps: readonly [number, ...number[]]) =>
   steps.reduce((best, each) => (each <= scale ? each : best), steps[0]);
 
-const ENLARGERS: Readonly<Record<string, Enlarge>> = {
+const ENLARGERS: Readonly<Record<string, UpscaleWriter>> = {
   'google/upscaler': ({ scale }) => ({ upscale_factor: `x${whole(scale, [2, 4])}` }),
   'nightmareai/real-esrgan': ({ scale }) => ({ scale }),
   'philz1337x/clarity-upscaler': ({ scale, creativity }) => ({
@@ -47,12 +46,12 @@ export function enlargeInput(
   return { image: file, ...enlarge(order) };
 }
 
-interface Transcriber {
+interface ReplicateTranscriber {
   write: (order: Pick<TranscriptionOrder, 'language' | 'timestamps'>, file: SentMedium) => Fields;
   chunks: 'words' | 'segments';
 }
 
-const TRANSCRIBERS: Readonly<Record<string, Transcriber>> = {
+const TRANSCRIBERS: Readonly<Record<string, ReplicateTranscriber>> = {
   'openai/gpt-4o-mini-transcribe': {
     write: ({ language }, audio_file) => ({ audio_file, ...(language !== undefined && { language }) }),
     chunks: 'segments',
@@ -88,19 +87,19 @@ const TRANSCRIBERS: Readonly<Record<string, Transcriber>> = {
     chunks: 'segments',
   },
 };
-const TRANSCRIBER: Transcriber = {
+const TRANSCRIBER: ReplicateTranscriber = {
   write: ({ language }, audio) => ({ audio, ...(language !== undefined && { language }) }),
   chunks: 'segments',
 };
 
-export function transcriberOf(name: string): Transcriber {
+export function transcriberOf(name: string): ReplicateTranscriber {
   return rowOf(TRANSCRIBERS, name) ?? TRANSCRIBER;
 }
 
-type Speak = (order: SpeechOrder) => Fields;
+type SpeechWriter = (order: SpeechOrder) => Fields;
 
 /** Samples are delivered as OpenAI's are: 24,000 a second. */
-const minimax: Speak = ({ text, voice, speed, format, language }) => ({
+const minimax: SpeechWriter = ({ text, voice, speed, format, language }) => ({
   text,
   voice_id: voice && (/^[A-Za-z]+$/.test(voice) ? voice.replace(/(?<=[a-z])(?=[A-Z])/g, '_') : voice),
   speed: Math.min(2, Math.max(0.5, speed)),
@@ -109,7 +108,7 @@ const minimax: Speak = ({ text, voice, speed, format, language }) => ({
   language_boost: languageName(language) ?? 'Automatic',
 });
 
-const SPEAKERS: Readonly<Record<string, Speak>> = {
+const SPEAKERS: Readonly<Record<string, SpeechWriter>> = {
   'jaaari/kokoro-82m': ({ text, voice, speed }) => ({ text, voice, speed }),
   'lucataco/orpheus-3b-0.1-ft': ({ text, voice, temperature, topP }) => ({
     text,
@@ -131,9 +130,9 @@ const SPEAKERS: Readonly<Record<string, Speak>> = {
     top_p: topP,
   }),
 };
-const speaker: Speak = ({ text, voice, speed }) => ({ text, voice, ...(speed !== 1 && { speed }) });
+const speaker: SpeechWriter = ({ text, voice, speed }) => ({ text, voice, ...(speed !== 1 && { speed }) });
 
 export function speechInput(name: string, order: SpeechOrder): Fields {
   const input = (rowOf(SPEAKERS, name) ?? speaker)(order);
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+  return definedFields(input);
 }

@@ -1,7 +1,7 @@
 /** What a conversation writes to the cache of its service is held for and billed at the rate of its length. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { withCacheWriteRates } from '../../../domain/catalogue/cacheWriteRates.ts';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
+import { withCacheWriteRates } from '../../../domain/text/price.ts';
 import { type AnthropicStub, startAnthropicStub } from '../../stubs/anthropic.ts';
 import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
 

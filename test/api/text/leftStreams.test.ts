@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
 import type { ProviderSettings } from '../../../domain/providerSettings.ts';
-import { reasoningBesideOf } from '../../../domain/text/reasoningBeside.ts';
+import { reasoningBesideOf } from '../../../domain/text/promptSize.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import type { OpenAiSettings } from '../../../providers/openai/settings.ts';
 import { until } from '../../harness/until.ts';

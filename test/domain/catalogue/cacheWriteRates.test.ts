@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { withCacheWriteRates } from '../../../domain/catalogue/cacheWriteRates.ts';
 import { priceOf, type TextModel } from '../../../domain/catalogue/model.ts';
 import type { TokenPricing } from '../../../domain/catalogue/specs.ts';
+import { withCacheWriteRates } from '../../../domain/text/price.ts';
 
 const same = (amount: number) => ({ usd: amount, diem: amount });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { characterCount, termsOf, unsupported, wrong } from '../../../domain/generation/terms.ts';
+import { termsOf, unsupported, wrong } from '../../../domain/generation/terms.ts';
+import { charactersOf } from '../../../domain/speech/price.ts';
 
 const line = (each: { usd: number; diem: number }, thousandths: bigint, factor?: number) =>
   termsOf({ sku: 'film-second', unit: 'second', each, thousandths, ...(factor !== undefined && { factor }) });
@@ -66,6 +67,6 @@ describe('the characters of a text', () => {
     ['👨‍👩‍👧', 5],
     ['\ud83d', 1],
   ])('%j has %i', (text, count) => {
-    expect(characterCount(text)).toBe(count);
+    expect(charactersOf(text)).toBe(count);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MeasuredMedium } from '../../../domain/generation/media.ts';
-import { wrongMeasured } from '../../../domain/generation/wrongMeasured.ts';
+import { wrongMeasured } from '../../../domain/generation/videoMediaRules.ts';
 import { type VideoEntry, video } from './models.ts';
 
 const LIMITED: VideoEntry = {

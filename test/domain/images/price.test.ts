@@ -4,7 +4,7 @@ import { IMAGE_MODELS, UPSCALE_MODELS } from '../../../domain/catalogue/builtin/
 import { INPAINT_MODELS } from '../../../domain/catalogue/builtin/inpaint.ts';
 import type { ByQuality, ByResolution } from '../../../domain/catalogue/specs.ts';
 import { chooseTier, qualitiesOf, resolutionsOf } from '../../../domain/images/offer.ts';
-import { priceOfEdit, priceOfImages, priceOfUpscale, type Tier } from '../../../domain/images/price.ts';
+import { type ImageTier, priceOfEdit, priceOfImages, priceOfUpscale } from '../../../domain/images/price.ts';
 
 const nano = (usd: number) => BigInt(Math.round(usd * 1e9));
 const tiersOf = (spec: Parameters<typeof resolutionsOf>[0]) =>
@@ -19,14 +19,14 @@ interface Listed {
 }
 
 /** In USD, as somebody reads it off the list: the best quality unless one is named, 1K unless a resolution is. */
-function readOff({ plain, resolutions, quality }: Listed, wished: Tier): number {
+function readOff({ plain, resolutions, quality }: Listed, wished: ImageTier): number {
   const resolution = wished.resolution ?? '1K';
   if (!quality) return resolutions?.[resolution]?.usd ?? plain ?? Number.NaN;
   const tiers = quality[resolution];
   return tiers?.[wished.quality ?? (tiers.high ? 'high' : 'medium')]?.usd ?? Number.NaN;
 }
 
-function chosen(spec: Parameters<typeof chooseTier>[0], wished: Tier): Tier {
+function chosen(spec: Parameters<typeof chooseTier>[0], wished: ImageTier): ImageTier {
   const tier = chooseTier(spec, wished, { strict: false });
   if (!tier.ok) throw new Error(tier.message);
   return tier;

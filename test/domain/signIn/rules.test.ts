@@ -6,17 +6,17 @@ import {
   FARTHEST_AHEAD_MS,
   OLDEST_MS,
   REMEMBERED_MS,
-  type ReadSignIn,
   readSignIn,
   type SignInRules,
   signedTexts,
+  type UnverifiedSignIn,
 } from '../../../domain/signIn/rules.ts';
 import * as samples from './samples.ts';
 import { encode, NOW_MS, RULES, type Sent } from './samples.ts';
 
 const checksummed = () => samples.EVM_ADDRESS;
 
-function readIn(header: string, rules: SignInRules): ReadSignIn {
+function readIn(header: string, rules: SignInRules): UnverifiedSignIn {
   return readSignIn(readPayload(header), rules);
 }
 

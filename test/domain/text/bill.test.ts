@@ -10,8 +10,8 @@ import {
   COUNTED_HERE,
   millions,
   NOTHING,
-  type Produced,
   snapshotOf,
+  type TextOutput,
 } from '../../../domain/text/bill.ts';
 import type { TokenUsage } from '../../../domain/text/chat.ts';
 
@@ -37,7 +37,7 @@ const usage = (
   ...{ promptTokens, completionTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
   ...more,
 });
-const produced = (more: Partial<Produced> = {}): Produced => ({
+const produced = (more: Partial<TextOutput> = {}): TextOutput => ({
   usage: usage(1_000, 500),
   counted: false,
   ...more,
@@ -72,7 +72,7 @@ describe('the bill of a text call', () => {
     expect(details.diemLines).toEqual([1_000, 500_000_000, 500, 3_000_000_000]);
   });
 
-  it.each<[string, Partial<Produced>, bigint]>([
+  it.each<[string, Partial<TextOutput>, bigint]>([
     ['an answer', {}, 3_000_000n],
     ['an answer without a token', { usage: usage(1_000, 0) }, 0n],
     ['the searches of an answer without a token', { usage: usage(1_000, 0), addOns: [SEARCH] }, 20_000_000n],

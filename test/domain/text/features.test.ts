@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
 import type { Capabilities } from '../../../domain/catalogue/specs.ts';
 import { type Feature, missingFeatures } from '../../../domain/text/features.ts';
-import { reasoningBesideOf } from '../../../domain/text/reasoningBeside.ts';
-import { tokensOfSealed } from '../../../domain/text/sealedText.ts';
+import { reasoningBesideOf, tokensOfSealed } from '../../../domain/text/promptSize.ts';
 
 const NEEDED: [Feature, keyof Capabilities, string][] = [
   ['image', 'supportsVision', 'image input'],

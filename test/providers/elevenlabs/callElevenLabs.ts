@@ -10,7 +10,7 @@ import type {
   Outcome,
   VoiceChangeRequest,
 } from '../../../providers/shared/provider.ts';
-import type { ServiceAccess } from '../../../providers/shared/serviceAccess.ts';
+import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
 import type { ElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ServiceAccess } from '../../../providers/shared/serviceAccess.ts';
+import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { silentMp3, testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';

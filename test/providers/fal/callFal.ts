@@ -14,7 +14,7 @@ import type {
   Outcome,
   VideoRequest,
 } from '../../../providers/shared/provider.ts';
-import type { ServiceAccess } from '../../../providers/shared/serviceAccess.ts';
+import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
 import type { FalStub } from '../../stubs/fal/fal.ts';
 
 export const MUSIC = 'fal-ai/stable-audio-25/text-to-audio';

@@ -2,7 +2,7 @@
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createFalMedia } from '../../../providers/fal/media/falMedia.ts';
 import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';
-import type { ServiceAccess } from '../../../providers/shared/serviceAccess.ts';
+import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
 
 export function falMedia(own: Pick<ServiceAccess, 'apiKey' | 'baseUrl'>): Required<MediaProvider> {
   const options = {

@@ -1,23 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../../domain/catalogue/catalogue.ts';
 import type { MediaRole } from '../../../domain/generation/media.ts';
-import { toInput, type UploadedMedium } from '../../../providers/fal/input.ts';
+import { toInput } from '../../../providers/fal/input.ts';
 import type { AudioRequest, VideoRequest } from '../../../providers/shared/provider.ts';
+import type { PublicMedium } from '../../../providers/shared/publicOrder.ts';
 
 type AudioOrder = Partial<AudioRequest>;
 type VideoOrder = Partial<VideoRequest>;
 
 const audio = (upstreamModel: string, order: AudioOrder) =>
   toInput({ kind: 'audio', reference: 'r', prompt: 'p', ...order, upstreamModel }, []);
-const video = (upstreamModel: string, order: VideoOrder, media: UploadedMedium[] = []) =>
+const video = (upstreamModel: string, order: VideoOrder, media: PublicMedium[] = []) =>
   toInput({ kind: 'video', reference: 'r', media: [], ...order, upstreamModel }, media);
 
 /** Addresses say where the medium stood: `image/0`. */
-function media(...places: [MediaRole, number?, number?][]): UploadedMedium[] {
+function media(...places: [MediaRole, number?, number?][]): PublicMedium[] {
   return places.map(([role, index = 0, element]) => ({
     role,
     index,
-    url: [role, index, element].filter((part) => part !== undefined).join('/'),
+    value: [role, index, element].filter((part) => part !== undefined).join('/'),
     ...(element !== undefined && { element }),
   }));
 }
@@ -75,7 +76,7 @@ describe('the input of an audio model', () => {
 describe('the input of a video model', () => {
   const order = { prompt: 'p', durationSeconds: 5, aspectRatio: '16:9', resolution: '720p', audio: true };
   const usual = { prompt: 'p', aspect_ratio: '16:9', resolution: '720p' };
-  it.each<[string, VideoOrder, UploadedMedium[], object]>([
+  it.each<[string, VideoOrder, PublicMedium[], object]>([
     ['wan/v2.6/text-to-video', order, media(['audio']), { ...usual, duration: '5', audio_url: 'audio/0' }],
     [
       'wan/v2.6/image-to-video',

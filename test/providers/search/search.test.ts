@@ -1,11 +1,10 @@
 /** Both search engines: what a question becomes, what their answers come to, and which failure each mishap is. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
-import { createBrave } from '../../../providers/brave/brave.ts';
-import { createSearch } from '../../../providers/createSearch.ts';
-import { plainText } from '../../../providers/search/plainText.ts';
-import type { SearchProvider } from '../../../providers/search/searchProvider.ts';
-import { createSearxng } from '../../../providers/searxng/searxng.ts';
+import { createBrave } from '../../../providers/search/brave.ts';
+import { createSearch } from '../../../providers/search/createSearch.ts';
+import { plainText, type SearchProvider } from '../../../providers/search/searchProvider.ts';
+import { createSearxng } from '../../../providers/search/searxng.ts';
 import {
   answering,
   BRAVE_KEY,

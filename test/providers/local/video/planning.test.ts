@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { shippedFont } from '../../../../providers/local/video/fontWidths.ts';
 import { frameSize } from '../../../../providers/local/video/frames.ts';
-import { sceneTexts } from '../../../../providers/local/video/sentences.ts';
 import { pictureShots } from '../../../../providers/local/video/shots.ts';
-import { fontSizeIn, optionValue, titleLines } from '../../../../providers/local/video/titles.ts';
+import { fontSizeIn, optionValue, sceneTexts, titleLines } from '../../../../providers/local/video/titles.ts';
 import type { MediaFile } from '../../../../providers/shared/provider.ts';
 import { MAX_HOSTILE_MS, ranMs } from '../../../harness/stall.ts';
 

@@ -1,5 +1,5 @@
 /** One field changed at a time in a payment that was good: what is put there, and by which code it is refused. */
-import type { PaymentRefusal } from '../../../../domain/payments/envelope.ts';
+import type { PaymentRefusalCode } from '../../../../domain/payments/envelope.ts';
 
 export interface World {
   nowS: bigint;
@@ -16,7 +16,7 @@ export interface World {
 /** `path`: of the field; `values` with `undefined` in it: the field is left out. */
 export interface Row {
   path: string;
-  code: PaymentRefusal;
+  code: PaymentRefusalCode;
   values: readonly unknown[];
 }
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEvmPayments } from '../../../../providers/payments/evm/createEvmPayments.ts';
 import {
   ChainUnavailable,
-  type Found,
+  type PaymentLookup,
   type PaymentNetwork,
   type SignedPayment,
 } from '../../../../providers/payments/paymentNetwork.ts';
@@ -61,7 +61,7 @@ async function settledAtLast(payment: SignedPayment, by: PaymentNetwork): Promis
   throw new Error('it was dropped each time');
 }
 
-async function untilKnown(payment: SignedPayment, by: PaymentNetwork, hint?: string): Promise<Found> {
+async function untilKnown(payment: SignedPayment, by: PaymentNetwork, hint?: string): Promise<PaymentLookup> {
   for (;;) {
     // While a block is being made its state may be there before its events.
     const found = await by.find(payment, within(), hint).catch((error: unknown) => {

@@ -1,9 +1,9 @@
 /** Ways of bending a payment: its instructions, its transfer, one compiled instruction. */
 import type { Address, Instruction } from '@solana/kit';
-import type { PaymentRefusal } from '../../../../providers/payments/paymentNetwork.ts';
+import type { PaymentRefusalCode } from '../../../../providers/payments/paymentNetwork.ts';
 import { type Bend, type Compiled, type TransferParts, transferOf, type World } from './solanaWorld.ts';
 
-export type BendRow = readonly [name: string, code: PaymentRefusal, bend: Bend];
+export type BendRow = readonly [name: string, code: PaymentRefusalCode, bend: Bend];
 
 /** The instructions of a payment, changed. */
 export function list(change: (instructions: Instruction[], world: World) => Instruction[]): Bend {

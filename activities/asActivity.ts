@@ -1,8 +1,6 @@
 /** The Temporal edge of errors: which failure is worth another attempt. A new code without its row does not compile. */
-import { ApplicationFailure, cancellationSignal } from '@temporalio/activity';
+import { ApplicationFailure, Context, cancellationSignal } from '@temporalio/activity';
 import { type ErrorCode, FareboxError } from '../domain/errors.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { letGoWhenCancelled } from './letGo.ts';
 
 const RETRYABLE: Record<ErrorCode, boolean> = {
   invalid_request: false,
@@ -69,4 +67,61 @@ export async function asActivity<T>(step: () => Promise<T>): Promise<T> {
       ...(error instanceof Error && !known ? { cause: new Error(error.name) } : {}),
     });
   }
+}
+
+/** Heartbeats per timeout: one may be late or lost. */
+const BEATS = 4;
+
+/** Runs a step with a steady heartbeat, so that a dead worker is noticed within seconds, whatever the step waits for. */
+export async function withHeartbeat<T>(step: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const { heartbeatTimeoutMs } = context.info;
+  // Steps beside a workflow have none: the workflow's task is their life sign.
+  if (!heartbeatTimeoutMs) return await step();
+  const timer = setInterval(() => context.heartbeat(), heartbeatTimeoutMs / BEATS);
+  try {
+    return await step();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** How long a cancelled step has for tidying up. */
+const GRACE_MS = 10_000;
+
+/**
+ * Runs a step, and waits for it no longer than its cancellation plus a grace. The server has given such an attempt up long
+ * before (a cancellation comes at its timeout at the latest), so what it may still answer is nobody's. Throws FareboxError
+ * `timed_out` then.
+ */
+export function letGoWhenCancelled<T>(
+  step: () => Promise<T>,
+  signal: AbortSignal,
+  graceMs = GRACE_MS,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let expiry: NodeJS.Timeout | undefined;
+    const cancelled = () => {
+      expiry = setTimeout(() => reject(new FareboxError(STUCK)), graceMs);
+    };
+    const over = () => {
+      clearTimeout(expiry);
+      signal.removeEventListener('abort', cancelled);
+    };
+    if (signal.aborted) cancelled();
+    else signal.addEventListener('abort', cancelled, { once: true });
+    step().then(resolve, reject).finally(over);
+  });
+}
+
+const STUCK = { code: 'timed_out', message: 'The step did not end when it was cancelled.' } as const;
+
+/** Asks for another attempt of this very step, by its own growing pauses unless told: waiting adds nothing to the history. */
+export function waiting(why: { type: string; message: string }, retryAfterMs?: number): ApplicationFailure {
+  return ApplicationFailure.create({
+    ...why,
+    // Waiting is no failure: it is neither logged nor counted as one.
+    category: 'BENIGN',
+    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+  });
 }

@@ -2,8 +2,7 @@
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { asActivity } from '../../activities/failures.ts';
-import { waiting } from '../../activities/waiting.ts';
+import { asActivity, waiting } from '../../activities/asActivity.ts';
 import { ERROR_CODES, type ErrorCode, FareboxError } from '../../domain/errors.ts';
 
 /** Trying again may help: a limit, a busy provider, a part that is away, a fault that nobody knows. */

@@ -1,8 +1,8 @@
 /** Opens the search engine of the configuration; without an entry Brave, where its key is set. */
-import type { SearchSettings } from '../domain/providerSettings.ts';
-import { createBrave } from './brave/brave.ts';
-import type { SearchProvider } from './search/searchProvider.ts';
-import { createSearxng } from './searxng/searxng.ts';
+import type { SearchSettings } from '../../domain/providerSettings.ts';
+import { createBrave } from './brave.ts';
+import type { SearchProvider } from './searchProvider.ts';
+import { createSearxng } from './searxng.ts';
 
 export interface SearchConfiguration {
   search?: SearchSettings;

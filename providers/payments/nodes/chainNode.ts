@@ -18,7 +18,7 @@ export class NodeRefused extends NodeSilent {
   }
 }
 
-export interface RpcNode {
+export interface ChainNode {
   /** The `result` as it came. Throws NodeRefused, NodeSilent. */
   call(method: string, params: readonly unknown[]): Promise<unknown>;
 }
@@ -33,7 +33,7 @@ export interface NodeSettings {
   /** What an error of the node is in the words of its family. */
   refine?: ((refused: NodeRefused) => Error) | undefined;
   /** What the node must show before it is believed, above all its chain; throws NodeSilent. */
-  prove(node: RpcNode): Promise<void>;
+  prove(node: ChainNode): Promise<void>;
 }
 
 const CALL_TIMEOUT_MS = 5_000;
@@ -52,11 +52,11 @@ const reply = z.object({
 
 export interface ProvenNode {
   /** A proven node whose calls end with `signal`. Throws NodeSilent. */
-  open(signal: AbortSignal): Promise<RpcNode>;
+  open(signal: AbortSignal): Promise<ChainNode>;
   close(): Promise<void>;
 }
 
-export function createRpcNode(settings: NodeSettings): ProvenNode {
+export function createChainNode(settings: NodeSettings): ProvenNode {
   const address = new URL(settings.url);
   const http = createServiceHttp({
     name: `chain ${settings.network}`,
@@ -75,7 +75,7 @@ export function createRpcNode(settings: NodeSettings): ProvenNode {
   let provenUntilMs = 0;
   return {
     async open(signal) {
-      const node: RpcNode = { call: (method, params) => send({ method, params, signal }) };
+      const node: ChainNode = { call: (method, params) => send({ method, params, signal }) };
       if (Date.now() < provenUntilMs) return node;
       await settings.prove(node);
       provenUntilMs = Date.now() + PROVEN_MS;
@@ -119,4 +119,11 @@ function resultOf(text: Buffer, id: number): unknown {
   }
   if (result === undefined) throw new NodeSilent('an answer without a result');
   return result;
+}
+
+/** Throws NodeSilent for an answer of another shape. */
+export function checkAnswer<Shape extends z.ZodType>(shape: Shape, answer: unknown): z.output<Shape> {
+  const parsed = shape.safeParse(answer);
+  if (!parsed.success) throw new NodeSilent('an answer of another shape', { cause: parsed.error });
+  return parsed.data;
 }

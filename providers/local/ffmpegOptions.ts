@@ -1,4 +1,7 @@
-/** How ffmpeg reads a source: by the demuxer that measured it, and only by decoders that belong to its kind. Before `-i`. */
+/**
+ * Options of ffmpeg: how it reads a source (by the demuxer that measured it, and only by decoders that belong to its kind;
+ * before `-i`), and how it writes MP3.
+ */
 import type { MediaKind } from '../../domain/generation/media.ts';
 import { FORMAT_READINGS } from '../../engines/media/formats.ts';
 import type { MediaFile } from '../shared/provider.ts';
@@ -31,4 +34,17 @@ export function mediumInput({ kind, demuxer, path }: MediaFile): string[] {
   const again = kind === 'audio' ? ['-stream_loop', '-1'] : [];
   const decoding = ['-threads', '1', '-codec_whitelist', DECODERS[kind]];
   return [...decoding, ...again, ...format, ...single, '-i', `file:${path}`];
+}
+
+/** Nothing of the source but its sound: no tags, no pictures, no writer's name, and the same bytes for the same order. */
+export const WITHOUT_METADATA = [
+  ...['-map_metadata', '-1', '-map_chapters', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact'],
+];
+const WITHOUT_TAGS = [...WITHOUT_METADATA, '-id3v2_version', '0', '-write_id3v1', '0'];
+
+export const MP3_CONTENT_TYPE = 'audio/mpeg';
+
+/** ffmpeg's options before the output's path. */
+export function asMp3(kilobitsPerSecond: number): string[] {
+  return ['-c:a', 'libmp3lame', '-b:a', `${kilobitsPerSecond}k`, ...WITHOUT_TAGS, '-f', 'mp3'];
 }

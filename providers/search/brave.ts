@@ -1,9 +1,54 @@
-/** What an error reply of Brave means. A wrong key is a 422 like a wrong query: only the code tells them apart. */
+/** Brave Search: GET /res/v1/web/search with the key as X-Subscription-Token (api-dashboard.search.brave.com/documentation). */
 import { z } from 'zod';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
-import type { WholeReply } from '../../infra/http/serviceHttp.ts';
+import { createServiceHttp, type WholeReply } from '../../infra/http/serviceHttp.ts';
 import { retryAfterMs } from '../shared/failedReply.ts';
+import type { ServiceAccess } from '../shared/serviceAddresses.ts';
 import { name, parseJson } from '../shared/textFailures.ts';
+import { createSearchEngine, type SearchProvider } from './searchProvider.ts';
+
+const BASE_URL = 'https://api.search.brave.com';
+const TIMEOUTS = { firstByteMs: 10_000, idleMs: 5_000 };
+/** The service gives no more in one answer. */
+const MAX_RESULTS = 20;
+
+const text = z.string().nullish();
+const answer = z.object({
+  type: z.literal('search'),
+  web: z
+    .object({
+      results: z.array(
+        z.object({ title: text, url: z.string(), description: text, page_age: text, age: text }),
+      ),
+    })
+    .nullish(),
+});
+
+export function createBrave(options: ServiceAccess): SearchProvider {
+  return createSearchEngine({
+    http: createServiceHttp({
+      baseUrl: (options.baseUrl ?? BASE_URL).replace(/\/+(res\/v1\/*)?$/, ''),
+      allowPrivateNetwork: options.allowPrivateNetwork,
+      headers: { 'x-subscription-token': options.apiKey },
+      timeouts: { ...TIMEOUTS, ...options.timeouts },
+    }),
+    path: '/res/v1/web/search',
+    maxResults: MAX_RESULTS,
+    queryOf: (query, count) => ({
+      ...{ q: query, count: String(count), result_filter: 'web', text_decorations: 'false' },
+    }),
+    answer,
+    // Without hits the part is left out.
+    resultsOf: ({ web }) =>
+      (web?.results ?? []).map(({ title, url, description, page_age, age }) => ({
+        title: title ?? '',
+        url,
+        content: description ?? '',
+        date: page_age ?? age ?? '',
+      })),
+    failureOf: failureOfReply,
+  });
+}
 
 const errorBody = z.object({ error: z.object({ code: z.string() }) });
 
@@ -11,7 +56,8 @@ const CREDENTIAL_CODE =
   /SUBSCRIPTION|AUTHENTICATION|API_KEY|TOKEN_INVALID|OPTION_NOT_IN_PLAN|RESOURCE_NOT_ALLOWED/;
 const QUOTA_CODE = /QUOTA|USAGE_LIMIT|BILLING/;
 
-export function failureOfReply(reply: WholeReply): UpstreamFailure {
+/** What an error reply means. A wrong key is a 422 like a wrong query: only the code tells them apart. */
+function failureOfReply(reply: WholeReply): UpstreamFailure {
   const code = codeOf(reply.body);
   const reason = reasonOf(reply, code);
   return new UpstreamFailure({
